@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
-from vertigrad.panels import parameter_menu, parameters, widgets
+from vertigrad.panels import controls, parameter_menu, parameters, widgets
 from vertigrad.session import Session
 from vertigrad.session.failures import Failure
 from vertigrad.viewer import Viewer
@@ -171,15 +171,25 @@ class Rows:
         self.values: dict[str, Any] = {}
         drawn = widgets.edit
 
-        def edit(spec: Any, hint: Any, value: Any) -> Any:
-            edited = drawn(spec, hint, value)
+        def note(spec: Any, value: Any) -> None:
             low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
             self.places[spec.name] = (low.x, low.y, high.x, high.y)
             self.values[spec.name] = value
+
+        def edit(spec: Any, hint: Any, value: Any) -> Any:
+            edited = drawn(spec, hint, value)
+            note(spec, value)
             return edited
 
         monkeypatch.setattr(parameters, "edit", edit)
-        monkeypatch.setattr(parameter_menu, "edit", edit)
+        row = controls.edit_row
+
+        def edit_row(label: str, tooltip: str, spec: Any, *arguments: Any) -> Any:
+            edited = row(label, tooltip, spec, *arguments)
+            note(spec, arguments[1])
+            return edited
+
+        monkeypatch.setattr(parameter_menu, "edit_row", edit_row)
 
     def at(self, name: str, share: float = 0.5) -> tuple[float, float]:
         """A place on the widget, `share` of its width from the left."""

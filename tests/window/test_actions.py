@@ -14,7 +14,6 @@ from vertigrad.panels import help as help_panel
 from vertigrad.panels import menu, palette
 from vertigrad.panels.actions import MENUS
 from vertigrad.panels.palette import ranked, score
-from vertigrad.panels.shortcuts import shown_keys
 from vertigrad.viewer.keys import NAMES, written
 
 from .shell import Shell
@@ -96,7 +95,7 @@ def test_a_menu_shows_its_actions_with_their_keys(shell: Open, monkeypatch, menu
     assert set(items) == {action.name for action in expected}
     for action in expected:
         keys, on, possible = items[action.name]
-        assert keys == shown_keys(action)
+        assert keys == action.shown_keys
         assert possible == action.possible(one.session, one.workspace)
         assert on == (action.on is not None and action.on(one.session, one.workspace))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from vertigrad.panels.annotation_actions import ANNOTATION_ACTIONS
+from vertigrad.panels.action_table import ACTIONS
 from vertigrad.renderer.annotations.overlay import ColorBar
 from vertigrad.session.commands import Undo
 
@@ -18,13 +18,13 @@ NAMES = {"Axes": ("axes", True), "Floor": ("floor", "under"), "Scale bar": ("sca
 
 
 def perform(one: Shell, name: str) -> None:
-    (action,) = (action for action in ANNOTATION_ACTIONS if action.name == name)
+    (action,) = (action for action in ACTIONS if action.name == name)
     assert action.perform(one.session, one.workspace)
     one.session.apply()
 
 
 def is_on(one: Shell, name: str) -> bool:
-    (action,) = (action for action in ANNOTATION_ACTIONS if action.name == name)
+    (action,) = (action for action in ACTIONS if action.name == name)
     assert action.on is not None
     return action.on(one.session, one.workspace)
 

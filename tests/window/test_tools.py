@@ -5,10 +5,9 @@ import pytest
 
 from vertigrad.models.interaction import Gesture
 from vertigrad.panels import tools
-from vertigrad.panels.tool_actions import TOOL_ACTIONS
+from vertigrad.panels.action_table import ACTIONS
 from vertigrad.panels.workspace import Workspace
 from vertigrad.session import readbacks
-from vertigrad.session.commands import SaveInteractions
 
 from ..session.interactive import INTERACTIVE, use_interactive
 from ..session.running import LINKED, written
@@ -206,7 +205,7 @@ def test_a_click_with_a_tool_selects_nothing(row):
 def test_what_was_done_is_saved_from_the_menu(row, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     driver = row(playing=True)
-    action = next(one for one in TOOL_ACTIONS if isinstance(one.does(driver.session, Workspace()), SaveInteractions))
+    action = next(one for one in ACTIONS if one.name == "Save interaction recording")
     assert not action.perform(driver.session, Workspace()), "nothing was done yet"
     driver.key("p")
     drag(driver, middle(driver), middle(driver, 30, 0))

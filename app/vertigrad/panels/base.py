@@ -19,8 +19,8 @@ class Panel(ABC):
 
     title: ClassVar[str]
     icon: ClassVar[str] = ""
-    side: ClassVar[Side] = "right"
-    opened: ClassVar[bool] = True
+    side: ClassVar[Side] = "bottom"
+    opened: ClassVar[bool] = False
 
     @abstractmethod
     def draw(self, session: Session) -> None:

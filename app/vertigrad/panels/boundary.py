@@ -8,6 +8,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from ..session import Session
+from .rows import paragraph
 from .theme import BAD
 
 
@@ -43,9 +44,7 @@ class Boundary:
             self.failed[title] = "this panel failed; the log has the traceback"
 
     def _draw_failed(self, title: str) -> None:
-        imgui.push_text_wrap_pos(0.0)
-        imgui.text_colored(BAD, self.failed[title])
-        imgui.pop_text_wrap_pos()
+        paragraph(self.failed[title], BAD)
         if imgui.button("Try again"):
             del self.failed[title]
 

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from ..session import Session
+from ..session import Session, commands
 from ..session.cameras import FASTEST, SIDES, SLOWEST
-from ..session.commands import (
-    AddBookmark,
-    Command,
-    DeleteBookmark,
-    FlightMode,
-    FlyFaster,
-    FrameAll,
-    GoToBookmark,
-    Home,
-    Parallel,
-    PreviousView,
-    SetLens,
-    Turntable,
-    ViewFrom,
-)
+from .action_table import BY_NAME
 from .base import Panel
-from .rows import fact, fitted, labeled, section
-from .slider import slide_number
-from .theme import CLEAR, DIM
+from .controls import checkbox_row, name_field, slider_row
+from .rows import fact, flat_button, in_rows, section, text_button
+from .theme import DIM
+from .workspace import Workspace
 
 WIDEST, NARROWEST = 120.0, 5.0  # fields of view on the slider, in degrees
 QUICKEST = 90.0  # degrees a second on the slider of the turntable
 ABREAST = 3  # sides in a row
+JUMPS = {"Reset camera": "reset to the camera in the file", "Frame all": "frame all", "Previous view": "previous view"}
 
 
 class CameraPanel(Panel):
@@ -38,14 +26,14 @@ class CameraPanel(Panel):
     title = "Camera"
     icon = icons.ICON_FA_VIDEO
     side = "right"
-    opened = False
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._name = ""
 
     def draw(self, session: Session) -> None:
         self._draw_views(session)
-        self._draw_lens(session)
+        _draw_lens(session)
         if section("bookmarks", str(len(session.scene_edits.extras.bookmarks) or "")):
             self._draw_bookmarks(session)
         if section("auto-rotate, fly"):
@@ -54,78 +42,55 @@ class CameraPanel(Panel):
             _draw_place(session)
 
     def _draw_views(self, session: Session) -> None:
-        jumps: tuple[tuple[str, str, Command], ...] = (
-            (f"{icons.ICON_FA_HOUSE}", "reset to the camera in the file (H)", Home()),
-            (f"{icons.ICON_FA_EXPAND}", "frame all (F)", FrameAll()),
-            (f"{icons.ICON_FA_ARROW_LEFT}", "previous view (Backspace)", PreviousView()),
-        )
-        width = (imgui.get_content_region_avail().x - imgui.get_style().item_inner_spacing.x * (ABREAST - 1)) / ABREAST
-        for at, (word, meaning, command) in enumerate(jumps):
-            imgui.begin_disabled(command == PreviousView() and not session.cameras.can_go_back)
-            if _cell(word, at, width):
-                session.post(command)
-            imgui.set_item_tooltip(meaning)
+        for name, width in in_rows(JUMPS, ABREAST):
+            action = BY_NAME[name]
+            imgui.begin_disabled(not action.possible(session, self._workspace))
+            if imgui.button(action.icon, ImVec2(width, 0.0)):
+                action.perform(session, self._workspace)
+            imgui.set_item_tooltip(f"{JUMPS[name]} ({action.shown_keys})")
             imgui.end_disabled()
-        for at, side in enumerate(SIDES):
-            if _cell(side, at, width):
-                session.post(ViewFrom(side))
-
-    def _draw_lens(self, session: Session) -> None:
-        camera = session.cameras.heading
-        with labeled("field of view", "vertical; the size of the target in the viewport stays the same"):
-            changed, fov = slide_number(camera.fov, (NARROWEST, WIDEST), "%.1f°", log=False)
-        if changed:
-            session.post(SetLens(fov))
-        with labeled("orthographic", "parallel projection, without perspective"):
-            changed, parallel = imgui.checkbox("##parallel", camera.orthographic)
-        if changed:
-            session.post(Parallel(parallel))
+        for side, width in in_rows(SIDES, ABREAST):
+            if imgui.button(side, ImVec2(width, 0.0)):
+                session.post(commands.ViewFrom(side))
 
     def _draw_bookmarks(self, session: Session) -> None:
-        button, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
+        gap = imgui.get_style().item_inner_spacing.x
         for name in list(session.scene_edits.extras.bookmarks):
-            imgui.push_id(name)
-            width = imgui.get_content_region_avail().x - button - gap
-            imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
-            if imgui.button(f"{fitted(name, width - 2 * gap)}##go", ImVec2(width, 0.0)):
-                session.post(GoToBookmark(name))
-            imgui.pop_style_var()
-            imgui.same_line(0.0, gap)
-            imgui.push_style_color(imgui.Col_.button.value, CLEAR)
-            if imgui.button(f"{icons.ICON_FA_XMARK}##drop", ImVec2(button, 0.0)):
-                session.post(DeleteBookmark(name))
-            imgui.pop_style_color()
-            imgui.set_item_tooltip("delete")
-            imgui.pop_id()
-        self._draw_new_bookmark(session)
+            with imgui_ctx.push_id(name):
+                if text_button(name, "go", imgui.get_content_region_avail().x - imgui.get_frame_height() - gap):
+                    session.post(commands.GoToBookmark(name))
+                imgui.same_line(0.0, gap)
+                if flat_button(f"{icons.ICON_FA_XMARK}##drop", "delete"):
+                    session.post(commands.DeleteBookmark(name))
+        tooltip = "bookmark this view; saving the scene writes it to the file"
+        self._name, chosen = name_field("new bookmark…", self._name, tooltip)
+        if chosen:
+            session.post(commands.AddBookmark(chosen))
 
-    def _draw_new_bookmark(self, session: Session) -> None:
-        button, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
-        imgui.set_next_item_width(imgui.get_content_region_avail().x - button - gap)
-        flags = imgui.InputTextFlags_.enter_returns_true.value
-        entered, self._name = imgui.input_text_with_hint("##name", "new bookmark…", self._name, flags)
-        imgui.same_line(0.0, gap)
-        pressed = imgui.button(f"{icons.ICON_FA_PLUS}##keep", ImVec2(button, 0.0))
-        imgui.set_item_tooltip("bookmark this view; saving the scene writes it to the file")
-        if (entered or pressed) and self._name.strip():
-            session.post(AddBookmark(self._name.strip()))
-            self._name = ""
+
+def _draw_lens(session: Session) -> None:
+    camera, tooltip = session.cameras.heading, "vertical; the size of the target in the viewport stays the same"
+    fov = slider_row("field of view", tooltip, camera.fov, (NARROWEST, WIDEST), "%.1f°")
+    if fov is not None:
+        session.post(commands.SetLens(fov))
+    parallel = checkbox_row("orthographic", "parallel projection, without perspective", camera.orthographic)
+    if parallel is not None:
+        session.post(commands.Parallel(parallel))
 
 
 def _draw_motion(session: Session) -> None:
-    cameras = session.cameras
-    with labeled("turntable", "auto-rotate around the target (T)"):
-        changed, rate = slide_number(cameras.turntable, (-QUICKEST, QUICKEST), "%.0f °/s", log=False)
-    if changed:
-        session.post(Turntable(round(rate)))
-    with labeled("flight", "fly with W A S D Q E and look around with the mouse, without holding the right button (V)"):
-        changed, flying = imgui.checkbox("##flight", cameras.flight_mode)
-    if changed:
-        session.post(FlightMode(flying))
-    with labeled("flight speed", "also the wheel while flying; Shift flies four times as fast"):
-        changed, speed = slide_number(cameras.fly_speed, (SLOWEST, FASTEST), "%.2f ×", log=True)
-    if changed and speed > 0.0:
-        session.post(FlyFaster(speed / cameras.fly_speed))
+    cameras, ends = session.cameras, (-QUICKEST, QUICKEST)
+    rate = slider_row("turntable", "auto-rotate around the target (T)", cameras.turntable, ends, "%.0f °/s")
+    if rate is not None:
+        session.post(commands.Turntable(round(rate)))
+    tooltip = "fly with W A S D Q E and look around with the mouse, without holding the right button (V)"
+    flying = checkbox_row("flight", tooltip, cameras.flight_mode)
+    if flying is not None:
+        session.post(commands.FlightMode(flying))
+    tooltip = "also the wheel while flying; Shift flies four times as fast"
+    speed = slider_row("flight speed", tooltip, cameras.fly_speed, (SLOWEST, FASTEST), "%.2f ×", log=True)
+    if speed:
+        session.post(commands.FlyFaster(speed / cameras.fly_speed))
 
 
 def _draw_place(session: Session) -> None:
@@ -133,10 +98,3 @@ def _draw_place(session: Session) -> None:
     for name, place in (("eye", camera.position), ("target", camera.target)):
         fact(name, ", ".join(f"{part:.4g}" for part in place), DIM)
     fact("distance", f"{camera.distance:.4g}", DIM)
-
-
-def _cell(word: str, at: int, width: float) -> bool:
-    """A button, `ABREAST` of them in a row."""
-    if at % ABREAST:
-        imgui.same_line(0.0, imgui.get_style().item_inner_spacing.x)
-    return imgui.button(word, ImVec2(width, 0.0))

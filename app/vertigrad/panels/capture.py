@@ -13,16 +13,16 @@ from ..session.capture import LARGEST, CaptureRequest, RecordingStatus
 from ..session.commands import StartRecording, StopRecording, TakeScreenshot
 from ..session.files import here
 from .base import Panel
+from .controls import checkbox_row
 from .docks import Rect
-from .overlay import FITTED
 from .rows import fact, fitted, labeled, scale, section
-from .run import size
-from .theme import DIM, GOOD, LIFTED, TEXT
+from .tables import size
+from .theme import DIM, GOOD, LIFTED
+from .windows import MARGIN, overlay
 
 RED = ImVec4(0.96, 0.30, 0.28, 1.0)
-MARGIN = 12.0  # logical pixels
 SHOWN = 6.0  # seconds for which a notice is shown
-WIDTH = 420.0  # of a notice
+WIDTH = 420.0  # of a notice, in logical pixels
 SCALES = (1.0, 2.0, 4.0)  # of the viewport's size
 TOPICS = "screenshot", "recording", "export"
 ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "export": icons.ICON_FA_FILE_EXPORT}
@@ -40,11 +40,11 @@ class Notices:
         """Draw the notices."""
         self._update(session)
         recording = session.capture.recording if session.capture else None
-        top = viewport.top + MARGIN * scale()
+        place = viewport.at((0.5, 0.0), MARGIN * scale())
         if recording is not None:
-            top += _draw_recording(session, recording, viewport, top) + MARGIN * scale() / 2
+            place.y += _draw_recording(session, recording, place) + MARGIN * scale() / 2
         if self._news is not None:
-            self._draw_news(viewport, top)
+            self._draw_news(place, 0.6 * viewport.width, *self._news)
 
     def _update(self, session: Session) -> None:
         for topic in TOPICS:
@@ -55,20 +55,17 @@ class Notices:
         if time.perf_counter() > self._until:
             self._news = None
 
-    def _draw_news(self, viewport: Rect, top: float) -> None:
-        assert self._news is not None, "checked by the caller"
-        topic, path = self._news
-        _begin("##news", viewport, top)
-        imgui.text_colored(GOOD, ICONS[topic])
-        imgui.same_line()
-        imgui.text(fitted(str(path), min(WIDTH * scale(), 0.6 * viewport.width)))
-        imgui.same_line()
-        if imgui.small_button(f"{icons.ICON_FA_COPY}##copy"):
-            imgui.set_clipboard_text(str(path))
-        imgui.set_item_tooltip("copy the path")
-        if imgui.is_window_hovered():
-            self._until = max(self._until, time.perf_counter() + 1.0)
-        _end()
+    def _draw_news(self, place: ImVec2, widest: float, topic: str, path: Path) -> None:
+        with overlay("##news", place, (0.5, 0.0), alpha=1.0, background=LIFTED):
+            imgui.text_colored(GOOD, ICONS[topic])
+            imgui.same_line()
+            imgui.text(fitted(str(path), min(WIDTH * scale(), widest)))
+            imgui.same_line()
+            if imgui.small_button(f"{icons.ICON_FA_COPY}##copy"):
+                imgui.set_clipboard_text(str(path))
+            imgui.set_item_tooltip("copy the path")
+            if imgui.is_window_hovered():
+                self._until = max(self._until, time.perf_counter() + 1.0)
 
 
 class CapturePanel(Panel):
@@ -77,7 +74,6 @@ class CapturePanel(Panel):
     title = "Capture"
     icon = icons.ICON_FA_CAMERA
     side = "right"
-    opened = False
 
     def __init__(self) -> None:
         self._choice, self._width, self._height = 0, 3840, 2160
@@ -109,11 +105,11 @@ class CapturePanel(Panel):
         if self._choice == len(SCALES):
             with labeled("pixels"):
                 _, (self._width, self._height) = imgui.input_int2("##pixels", [self._width, self._height])
-        with labeled("transparent", "no background; a PNG file with alpha"):
-            _, self._transparent = imgui.checkbox("##transparent", self._transparent)
+        if checkbox_row("transparent", "no background; a PNG file with alpha", self._transparent) is not None:
+            self._transparent = not self._transparent
         imgui.end_disabled()
-        with labeled("include panels", "the whole window with its panels"):
-            _, self._panels = imgui.checkbox("##panels", self._panels)
+        if checkbox_row("include panels", "the whole window with its panels", self._panels) is not None:
+            self._panels = not self._panels
         if imgui.button(f"{icons.ICON_FA_CAMERA}  Take screenshot", ImVec2(imgui.get_content_region_avail().x, 0.0)):
             session.post(TakeScreenshot(self._request()))
 
@@ -145,32 +141,17 @@ def clock(seconds: float) -> str:
     return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
 
 
-def _draw_recording(session: Session, recording: RecordingStatus, viewport: Rect, top: float) -> float:
+def _draw_recording(session: Session, recording: RecordingStatus, place: ImVec2) -> float:
     """Returns its height."""
-    _begin("##recording", viewport, top)
-    imgui.align_text_to_frame_padding()
-    imgui.text_colored(RED, icons.ICON_FA_CIRCLE)
-    imgui.same_line()
-    imgui.text(clock(recording.seconds))
-    imgui.same_line()
-    imgui.text_colored(DIM, f"{recording.size[0]} × {recording.size[1]}   {size(recording.nbytes)}")
-    imgui.same_line()
-    if imgui.button(f"{icons.ICON_FA_STOP}##stop"):
-        session.post(StopRecording())
-    imgui.set_item_tooltip(f"stop (F10)\n{recording.path}")
-    height = imgui.get_window_size().y
-    _end()
-    return height
-
-
-def _begin(name: str, viewport: Rect, top: float) -> None:
-    middle = ImVec2(viewport.left + viewport.width / 2, top)
-    imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.0))
-    imgui.push_style_color(imgui.Col_.window_bg.value, LIFTED)
-    imgui.push_style_color(imgui.Col_.text.value, TEXT)
-    imgui.begin(name, None, FITTED)
-
-
-def _end() -> None:
-    imgui.end()
-    imgui.pop_style_color(2)
+    with overlay("##recording", place, (0.5, 0.0), alpha=1.0, background=LIFTED):
+        imgui.align_text_to_frame_padding()
+        imgui.text_colored(RED, icons.ICON_FA_CIRCLE)
+        imgui.same_line()
+        imgui.text(clock(recording.seconds))
+        imgui.same_line()
+        imgui.text_colored(DIM, f"{recording.size[0]} × {recording.size[1]}   {size(recording.nbytes)}")
+        imgui.same_line()
+        if imgui.button(f"{icons.ICON_FA_STOP}##stop"):
+            session.post(StopRecording())
+        imgui.set_item_tooltip(f"stop (F10)\n{recording.path}")
+        return imgui.get_window_size().y

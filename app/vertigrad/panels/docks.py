@@ -31,6 +31,13 @@ class Rect(NamedTuple):
     width: int
     height: int
 
+    def at(self, share: tuple[float, float], margin: float) -> ImVec2:
+        """The pixel at these shares of its width and height, of what a margin at each side leaves."""
+        return ImVec2(
+            self.left + margin + share[0] * (self.width - 2 * margin),
+            self.top + margin + share[1] * (self.height - 2 * margin),
+        )
+
     def clip(self, x: float, y: float) -> tuple[float, float]:
         """A pixel of the window in clip coordinates of the viewport that fills this part."""
         return 2 * (x - self.left) / max(self.width, 1) - 1, 1 - 2 * (y - self.top) / max(self.height, 1)

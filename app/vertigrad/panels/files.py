@@ -13,8 +13,9 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from .. import resources
 from ..session.files import here
 from .native_dialog import NativeDialog, available
-from .rows import color, fitted, scale
-from .theme import BAD, DIM, bold
+from .rows import color, fitted, scale, strong, wide_button
+from .theme import BAD, DIM
+from .windows import centered, modal
 
 LARGEST = 760.0, 560.0  # of the window, in logical pixels
 PLACES = 170.0  # width of the column of places
@@ -79,21 +80,12 @@ class FileDialog:
             self._asked, self._open = False, True
         if not self._open:
             return None
-        display, unit = imgui.get_io().display_size, scale()
-        size = ImVec2(min(display.x * 0.92, LARGEST[0] * unit), min(display.y * 0.9, LARGEST[1] * unit))
-        middle = ImVec2(display.x / 2, display.y / 2)
-        imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.5))
-        imgui.set_next_window_size(size)
-        flags = imgui.WindowFlags_.no_title_bar | imgui.WindowFlags_.no_resize | imgui.WindowFlags_.no_move
-        seen, _ = imgui.begin_popup_modal(name, None, flags.value | imgui.WindowFlags_.no_saved_settings.value)
-        if not seen:
-            self._open = False
-            return None
-        chosen = self._draw_content()
-        if chosen is not None or imgui.is_key_pressed(imgui.Key.escape, False):
-            self._open = False
-            imgui.close_current_popup()
-        imgui.end_popup()
+        imgui.set_next_window_size(centered(*LARGEST, (0.92, 0.9)))
+        with modal(name) as self._open:
+            chosen = self._draw_content() if self._open else None
+            if chosen is not None or (self._open and imgui.is_key_pressed(imgui.Key.escape, False)):
+                self._open = False
+                imgui.close_current_popup()
         return chosen
 
     def _native_answer(self, native: NativeDialog) -> Path | None:
@@ -105,14 +97,11 @@ class FileDialog:
         return chosen
 
     def _draw_content(self) -> Path | None:
-        imgui.push_font(bold(), 0.0)
-        imgui.text_unformatted(self._title)
-        imgui.pop_font()
+        strong(self._title)
         imgui.same_line(0.0, 12 * scale())
         imgui.text_colored(DIM, fitted(str(self._folder), imgui.get_content_region_avail().x))
-        footer = imgui.get_frame_height_with_spacing() + (
-            imgui.get_text_line_height_with_spacing() if self._error else 0
-        )
+        error = imgui.get_text_line_height_with_spacing() if self._error else 0.0
+        footer = imgui.get_frame_height_with_spacing() + error
         size = ImVec2(PLACES * scale(), -footer)
         imgui.begin_child("##places", size, imgui.ChildFlags_.nav_flattened.value)
         self._draw_places()
@@ -164,8 +153,7 @@ class FileDialog:
         """The line in which a name or a path is typed, and the button; returns the file if it is chosen."""
         if self._error:
             imgui.text_colored(BAD, fitted(self._error, imgui.get_content_region_avail().x))
-        padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
-        widths = [imgui.calc_text_size(label).x + 4 * padding for label in (self._verb, "Cancel")]
+        gap, widths = imgui.get_style().item_spacing.x, [wide_button(label) for label in (self._verb, "Cancel")]
         imgui.set_next_item_width(imgui.get_content_region_avail().x - sum(widths) - 2 * gap)
         if imgui.is_window_appearing() or self._to_type:
             imgui.set_keyboard_focus_here()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import Open
-from .rows import color, fitted, scale, wrapped
+from .controls import search_field
+from .rows import button_width, color, fitted, scale, wrapped
 from .theme import ACCENT, BAR, DIM, FIELD, PANEL, TEXT, bold
 from .thumbnails import SceneEntry, Thumbnails, existing, packaged
+from .windows import centered, modal
 from .workspace import Workspace
 
 NAME = "##gallery"
@@ -42,24 +44,15 @@ class Gallery:
             self._turn(workspace)
         if not self._open:
             return
-        display, unit = imgui.get_io().display_size, scale()
-        size = ImVec2(min(display.x * 0.92, LARGEST[0] * unit), min(display.y * 0.9, LARGEST[1] * unit))
-        middle = ImVec2(display.x / 2, display.y / 2)
-        imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.5))
-        imgui.set_next_window_size(size)
-        imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(20 * unit, 16 * unit))
-        seen, _ = imgui.begin_popup_modal(NAME, None, _FLAGS)
-        imgui.pop_style_var()
-        if not seen:
-            workspace.gallery = False
-            return
-        chosen = self._draw_content(session, workspace)
-        if chosen is not None:
-            session.post(Open(chosen))
-        if chosen is not None or imgui.is_key_pressed(imgui.Key.escape, False) or not workspace.gallery:
-            workspace.gallery = False
-            imgui.close_current_popup()
-        imgui.end_popup()
+        imgui.set_next_window_size(centered(*LARGEST, (0.92, 0.9)))
+        with modal(NAME, padding=ImVec2(20 * scale(), 16 * scale())) as is_open:
+            chosen = self._draw_content(session, workspace) if is_open else None
+            if chosen is not None:
+                session.post(Open(chosen))
+            closed = chosen is not None or not workspace.gallery or imgui.is_key_pressed(imgui.Key.escape, False)
+            if is_open and closed:
+                imgui.close_current_popup()
+            workspace.gallery = is_open and not closed
 
     def _turn(self, workspace: Workspace) -> None:
         """It was opened or closed."""
@@ -83,21 +76,17 @@ class Gallery:
     def _draw_head(self, workspace: Workspace) -> bool:
         """Title, search box and the button for other files; returns whether Enter was pressed in the search box."""
         right = imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x
-        imgui.push_font(bold(), HEADING_SIZE)
-        imgui.align_text_to_frame_padding()
-        imgui.text_unformatted("Vertigrad")
-        imgui.pop_font()
-        label, padding = f"{icons.ICON_FA_FOLDER_OPEN}  Open file…", imgui.get_style().frame_padding.x
-        button = imgui.calc_text_size(label).x + 2 * padding
-        gap = 10 * scale()
+        with imgui_ctx.push_font(bold(), HEADING_SIZE):
+            imgui.align_text_to_frame_padding()
+            imgui.text_unformatted("Vertigrad")
+        label = f"{icons.ICON_FA_FOLDER_OPEN}  Open file…"
+        button, gap = button_width(label), 10 * scale()
         width = min(max(right - button - imgui.calc_text_size("Vertigrad").x * 1.6 - 4 * gap, 60.0), 300 * scale())
         imgui.same_line(right - button - width - gap)
-        imgui.set_next_item_width(width)
         if imgui.is_window_appearing():
             imgui.set_keyboard_focus_here()
-        flags = imgui.InputTextFlags_.enter_returns_true.value
-        hint = f"{icons.ICON_FA_MAGNIFYING_GLASS}  search"
-        entered, self._search = imgui.input_text_with_hint("##search", hint, self._search, flags)
+        flags = imgui.InputTextFlags_.enter_returns_true
+        self._search, entered = search_field(self._search, width, flags=flags)
         imgui.same_line(right - button)
         if imgui.button(label):
             workspace.gallery, workspace.browser = False, True
@@ -165,8 +154,3 @@ class Gallery:
         size = imgui.calc_text_size(icons.ICON_FA_CUBE)
         middle = ImVec2((low.x + high.x - size.x) / 2, (low.y + high.y - size.y) / 2)
         draw.add_text(middle, color(DIM), icons.ICON_FA_CUBE)
-
-
-_FLAGS = (
-    imgui.WindowFlags_.no_title_bar | imgui.WindowFlags_.no_resize | imgui.WindowFlags_.no_move
-).value | imgui.WindowFlags_.no_saved_settings.value

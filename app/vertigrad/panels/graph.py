@@ -76,8 +76,6 @@ class GraphPanel(Panel):
 
     title = "Graph"
     icon = icons.ICON_FA_DIAGRAM_PROJECT
-    side = "bottom"
-    opened = False
 
     def __init__(self, show: Show) -> None:
         self._show = show

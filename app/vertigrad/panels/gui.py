@@ -15,13 +15,12 @@ from ..renderer.handles import Handles
 from ..session import Session
 from . import plots
 from .about import draw_about
-from .actions import ACTIONS, Action, for_panels
-from .annotation_actions import ANNOTATION_ACTIONS
+from .action_table import ACTIONS, for_panels
+from .actions import Action
 from .axes import Axes
 from .base import Panel
 from .boundary import Boundary, recover
 from .camera import CameraPanel
-from .camera_actions import CAMERA_ACTIONS
 from .capture import CapturePanel, Notices
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
@@ -34,7 +33,7 @@ from .hits import is_covered
 from .log import Journal, LogPanel
 from .memory import MemoryPanel
 from .menu import draw_menu
-from .message import draw_message
+from .message import draw_message, draw_warnings
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .run import RunPanel
@@ -43,10 +42,7 @@ from .shortcuts import are_free, by_keys, is_modal
 from .tensors import TensorsPanel
 from .theme import add_fonts, set_style
 from .thumbnails import Thumbnails
-from .tool_actions import TOOL_ACTIONS
 from .tools import draw_brush_circle, draw_tools
-from .training_actions import TRAINING_ACTIONS
-from .warning import draw_warnings
 from .watch import WatchPanel
 from .workspace import Workspace
 
@@ -58,7 +54,7 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
     """One of each kind, in the order of their tabs and of the View menu."""
     tensors = TensorsPanel(gui.workspace)
     return (
-        RunPanel(),
+        RunPanel(gui.workspace),
         ParametersPanel(gui.workspace),
         LogPanel(gui.journal),
         PerformancePanel(),
@@ -66,7 +62,7 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
         tensors,
         WatchPanel(tensors.show),
         GraphPanel(tensors.show),
-        CameraPanel(),
+        CameraPanel(gui.workspace),
         SelectionPanel(),
         CapturePanel(),
         HelpPanel(lambda: gui.actions),
@@ -98,14 +94,7 @@ class Gui:
         self._fresh = True  # nothing was built yet
         for panel in self._panels:
             self.workspace.opened.setdefault(panel.title, panel.opened)
-        self.actions: tuple[Action, ...] = (
-            *ACTIONS,
-            *ANNOTATION_ACTIONS,
-            *CAMERA_ACTIONS,
-            *TOOL_ACTIONS,
-            *TRAINING_ACTIONS,
-            *for_panels(self._panels),
-        )
+        self.actions: tuple[Action, ...] = (*ACTIONS, *for_panels(self._panels))
         self._by_keys = by_keys(self.actions)
         io = imgui.get_io()
         io.config_flags |= imgui.ConfigFlags_.docking_enable.value | imgui.ConfigFlags_.nav_enable_keyboard.value
@@ -155,7 +144,7 @@ class Gui:
         action, io = self._by_keys.get(keys), self.io
         if action is None or (repeated and not action.repeats) or not are_free(keys, io):
             return False
-        closes = action.dialog and action.on is not None and action.on(session, self.workspace)
+        closes = action.dialog and action.is_on(session, self.workspace)
         if self.waits(session) and not closes:
             return False
         return action.perform(session, self.workspace)

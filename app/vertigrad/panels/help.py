@@ -10,8 +10,8 @@ from imgui_bundle import imgui
 from ..session import Session
 from .actions import MENUS, Action
 from .base import Panel
+from .controls import search_field
 from .rows import scale, section
-from .shortcuts import shown_keys
 from .theme import DIM
 
 MOUSE = (
@@ -38,8 +38,6 @@ class HelpPanel(Panel):
 
     title = "Help"
     icon = icons.ICON_FA_KEYBOARD
-    side = "bottom"
-    opened = False
 
     def __init__(self, actions: Callable[[], Sequence[Action]]) -> None:
         self._actions = actions
@@ -47,8 +45,7 @@ class HelpPanel(Panel):
         self._shown: tuple[object, Sections] | None = None  # of which search and actions
 
     def draw(self, session: Session) -> None:
-        imgui.set_next_item_width(min(imgui.get_content_region_avail().x, 260 * scale()))
-        _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
+        self._search, _ = search_field(self._search, 260 * scale(), "search")
         imgui.begin_child("##keys")
         key = self._search, self._actions()
         if self._shown is None or self._shown[0] != key:
@@ -61,7 +58,7 @@ class HelpPanel(Panel):
 
 def found(search: str, actions: Sequence[Action]) -> Sections:
     """Keys and what they do, by menu; of those only what has the search in it."""
-    rows = {menu: [(shown_keys(one), one.name) for one in actions if one.menu == menu and one.keys] for menu in MENUS}
+    rows = {menu: [(one.shown_keys, one.name) for one in actions if one.menu == menu and one.keys] for menu in MENUS}
     needle = search.lower()
     fitting = {
         heading: [row for row in all_ if needle in f"{row[0]} {row[1]} {heading}".lower()]

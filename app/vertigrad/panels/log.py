@@ -8,12 +8,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec2, ImVec4, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from .base import Panel
+from .controls import search_field
 from .rows import scale
+from .tables import visible_rows
 from .theme import ACCENT, BAD, DIM, TEXT, mono
 
 KEPT = 2000  # lines, the latest
@@ -86,8 +88,6 @@ class LogPanel(Panel):
 
     title = "Log"
     icon = icons.ICON_FA_LIST
-    side = "bottom"
-    opened = False
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -110,8 +110,8 @@ class LogPanel(Panel):
             self._least = names[index]
         imgui.set_item_tooltip("lowest level of the lines shown")
         imgui.same_line()
-        imgui.set_next_item_width(min(imgui.get_content_region_avail().x * 0.5, 260 * scale()))
-        _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
+        width = min(imgui.get_content_region_avail().x * 0.5, 260 * scale())
+        self._search, _ = search_field(self._search, width, "search")
         imgui.same_line()
         if imgui.button("Copy"):
             imgui.set_clipboard_text("\n".join(f"{line.clock:8}  {line.text}" for line in self._shown))
@@ -129,15 +129,12 @@ class LogPanel(Panel):
         at_end = imgui.get_scroll_y() >= imgui.get_scroll_max_y()
         if not self._shown:
             imgui.text_disabled("no messages yet" if not self._journal.lines else "no matching line")
-        imgui.push_font(mono(), 0.0)
-        clipper = imgui.ListClipper()
-        clipper.begin(len(self._shown))
-        while clipper.step():
-            for line in self._shown[clipper.display_start : clipper.display_end]:
+        with imgui_ctx.push_font(mono(), 0.0):
+            for number in visible_rows(len(self._shown), imgui.get_text_line_height_with_spacing()):
+                line = self._shown[number]
                 imgui.text_colored(DIM, line.clock.ljust(8))
                 imgui.same_line()
                 imgui.text_colored(_tint(line.level), line.text)
-        imgui.pop_font()
         if at_end:
             imgui.set_scroll_here_y(1.0)
         imgui.end_child()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +16,9 @@ from ..memory import Block, State
 from ..session import Session
 from . import plots
 from .base import Panel
+from .controls import search_field
 from .rows import explain, fact, fitted, scale
-from .tables import Throttled, column, find_field, heading, next_column, right, size, table, visible_rows
+from .tables import Throttled, draw_parts, heading, right, row, size, table, visible_rows
 from .theme import BAD, DIM, TEXT
 from .traffic import DIRECTIONS, FrameTraffic, draw_copies
 
@@ -60,8 +62,6 @@ class MemoryPanel(Panel):
 
     title = "Memory"
     icon = icons.ICON_FA_MEMORY
-    side = "bottom"
-    opened = False
 
     def __init__(self) -> None:
         self._frame_traffic = FrameTraffic()
@@ -74,17 +74,13 @@ class MemoryPanel(Panel):
     def draw(self, session: Session) -> None:
         self._updated_traffic(session)
         whole = imgui.get_content_region_avail().x
+        summary, blocks = partial(self._summary, session), partial(self._blocks, session)
         if whole < WIDE * scale():
-            self._summary(session)
-            self._blocks(session)
-            return
-        with column("summary", min(0.32 * whole, 290.0 * scale())) as seen:
-            if seen:
-                self._summary(session)
-        next_column()
-        with column("blocks", 0.0) as seen:
-            if seen:
-                self._blocks(session)
+            summary()
+            blocks()
+        else:
+            side = min(0.32 * whole, 290.0 * scale())
+            draw_parts(("summary", side, 0.0, summary), ("blocks", 0.0, 0.0, blocks))
 
     def _summary(self, session: Session) -> None:
         pool, tracker = session.gpu.pool, session.gpu.tracker
@@ -105,24 +101,15 @@ class MemoryPanel(Panel):
         flags = imgui.TableFlags_.sizing_stretch_prop | imgui.TableFlags_.no_saved_settings
         if not imgui.begin_table("traffic", 1 + len(DIRECTIONS), flags.value):
             return
-        imgui.table_next_row()
-        for number, text in enumerate(("per frame", *DIRECTIONS.values())):
-            imgui.table_set_column_index(number)
-            right(text, DIM) if number else imgui.text_colored(DIM, text)
+        row("per frame", [(text, DIM) for text in DIRECTIONS.values()], DIM)
         for kind, counts in self._frame_traffic.per_frame.items():
-            imgui.table_next_row()
-            imgui.table_set_column_index(0)
-            imgui.text_colored(DIM, kind)
-            for number, direction in enumerate(DIRECTIONS, 1):
-                imgui.table_set_column_index(number)
-                tint = (
-                    BAD if counts[direction] and kind == Traffic.GEOMETRY.value else TEXT if counts[direction] else DIM
-                )
-                right(size(counts[direction]) if counts[direction] else "0", tint)
+            copied = BAD if kind == Traffic.GEOMETRY.value else TEXT
+            cells = [(size(n), copied) if n else ("0", DIM) for n in map(counts.__getitem__, DIRECTIONS)]
+            row(kind, cells, DIM)
         imgui.end_table()
 
     def _blocks(self, session: Session) -> None:
-        self._filter, changed = find_field(self._filter)
+        self._filter, changed = search_field(self._filter, 180.0 * scale())
         if changed:
             self._lines.forget()
         lines = self._lines(session)

@@ -8,7 +8,6 @@ from imgui_bundle import imgui
 
 from ..session import Session
 from .actions import MENUS, Action, Menu
-from .shortcuts import shown_keys
 from .workspace import Workspace
 
 
@@ -33,7 +32,6 @@ def _draw_actions(actions: Sequence[Action], session: Session, workspace: Worksp
         if action.group != group:
             imgui.separator()
             group = action.group
-        on = action.on is not None and action.on(session, workspace)
-        chosen, _ = imgui.menu_item(action.name, shown_keys(action), on, action.possible(session, workspace))
-        if chosen:
+        on, possible = action.is_on(session, workspace), action.possible(session, workspace)
+        if imgui.menu_item(action.name, action.shown_keys, on, possible)[0]:
             action.perform(session, workspace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from imgui_bundle import imgui
@@ -12,8 +13,9 @@ from ..scene import UiHint
 from ..scene.schema import ModelSettings
 from ..session import Session
 from ..session.commands import Command, SetPacing, SetRewindMemory, SetSeed, SetSubsteps
-from .rows import fact, labeled
-from .widgets import edit, explanation
+from .controls import edit_row
+from .rows import fact
+from .widgets import explanation
 
 LABELS = {
     "frames_in_flight": "frames in flight",
@@ -46,19 +48,13 @@ class PacingRows:
         """Draw the rows."""
         room = max(imgui.calc_text_size(label).x for label in LABELS.values())
         for spec in session.pacing.specs():
-            value = getattr(session.pacing, spec.name)
-            self._row(session, LABELS.get(spec.name, spec.label), spec, value, _paced(spec.name), room)
+            value, command = getattr(session.pacing, spec.name), partial(SetPacing, spec.name)
+            self._row(session, LABELS.get(spec.name, spec.label), spec, value, command, room)
         megabytes = session.clock.rewind.snapshots.limit / (1 << 20)
-        self._row(
-            session,
-            "rewind memory",
-            REWIND_MEMORY,
-            megabytes,
-            lambda value: SetRewindMemory(round(value * (1 << 20))),
-            room,
-        )
-        for name in session.stage.instances:
-            self._row(session, _of(session, name, "substeps"), SETTINGS["substeps"], *_substeps(session, name), room)
+        self._row(session, "rewind memory", REWIND_MEMORY, megabytes, _set_rewind_memory, room)
+        for name, instance in session.stage.instances.items():
+            label, command = _of(session, name, "substeps"), lambda value, name=name: SetSubsteps(name, value)
+            self._row(session, label, SETTINGS["substeps"], instance.substeps, command, room)
         pacer = session.clock.pacer
         if pacer.slices and pacer.step_ms:
             fact("step time", f"{pacer.step_ms:.0f} ms, spread over several frames")
@@ -66,13 +62,9 @@ class PacingRows:
     def draw_seeds(self, session: Session) -> None:
         """Draw a row for the seed of each model."""
         for name, instance in session.stage.instances.items():
-            self._row(
-                session,
-                _of(session, name, "seed"),
-                SETTINGS["seed"],
-                instance.spec.seed,
-                lambda value, name=name: SetSeed(value, name if len(session.stage.instances) > 1 else None),
-            )
+            model = name if len(session.stage.instances) > 1 else None
+            command = partial(SetSeed, model=model)
+            self._row(session, _of(session, name, "seed"), SETTINGS["seed"], instance.spec.seed, command)
 
     def _row(
         self,
@@ -83,12 +75,10 @@ class PacingRows:
         command: Callable[[Any], Command],
         room: float = 0.0,
     ) -> None:
-        imgui.push_id(label)
         if spec.name not in self._tooltips:
             self._tooltips[spec.name] = explanation(spec)
-        with labeled(label, self._tooltips[spec.name], room):
-            edited = edit(spec, HINTS.get(spec.name), self._typed.get(label, value))
-        imgui.pop_id()
+        hint, shown = HINTS.get(spec.name), self._typed.get(label, value)
+        edited = edit_row(label, self._tooltips[spec.name], spec, hint, shown, room)
         if edited.changed:
             self._typed[label] = edited.value
         typing = edited.active and imgui.get_io().want_text_input
@@ -104,11 +94,3 @@ def _of(session: Session, model: str, setting: str) -> str:
 
 def _set_rewind_memory(megabytes: float) -> Command:
     return SetRewindMemory(round(megabytes * (1 << 20)))
-
-
-def _paced(name: str) -> Callable[[Any], Command]:
-    return lambda value: SetPacing(name, value)
-
-
-def _substeps(session: Session, model: str) -> tuple[int, Callable[[Any], Command]]:
-    return session.stage.instances[model].substeps, lambda value: SetSubsteps(model, value)

@@ -9,7 +9,6 @@ from imgui_bundle import ImVec2, imgui
 from ..session import Session
 from .actions import Action
 from .rows import color, fitted, scale
-from .shortcuts import shown_keys
 from .theme import ACCENT, DIM
 from .workspace import Workspace
 
@@ -85,10 +84,11 @@ class Palette:
             imgui.set_scroll_here_y()
         draw, top, pad = imgui.get_window_draw_list(), corner.y + (height - line) / 2, 8 * scale()
         text = imgui.get_color_u32(imgui.Col_.text if possible else imgui.Col_.text_disabled)
-        keys = shown_keys(action)
+        keys = action.shown_keys
         right = corner.x + width - pad - imgui.calc_text_size(keys).x
-        on = action.on is not None and action.on(session, workspace)
-        draw.add_text(ImVec2(corner.x + pad, top), color(ACCENT if on else DIM), action.icon)
+        draw.add_text(
+            ImVec2(corner.x + pad, top), color(ACCENT if action.is_on(session, workspace) else DIM), action.icon
+        )
         name = fitted(f"{action.menu}: {action.name}", right - corner.x - 44 * scale())
         draw.add_text(ImVec2(corner.x + pad + 26 * scale(), top), text, name)
         draw.add_text(ImVec2(right, top), color(DIM), keys)

@@ -18,15 +18,15 @@ from ..session.commands import Animate, Randomize, ResetParameters, SetParameter
 from ..session.naming import plain
 from ..session.parameters import QUALITY, Key
 from ..session.ranges import can_be_random, slider_range
+from .controls import edit_row, slider_row
 from .parameter_rows import Group, Row
-from .rows import color, labeled, scale
-from .slider import slide_number
+from .rows import color, scale
 from .theme import DIM, TEXT
-from .widgets import edit
 
 NAME = "##parameter"
 WIDTH = 260.0  # of the menu while there are controls in it, in logical pixels
 SHAPES = (("sine", icons.ICON_FA_WAVE_SQUARE), ("ramp", icons.ICON_FA_STAIRS), ("noise", icons.ICON_FA_CHART_LINE))
+ENDS = "from", "to"  # of an animation's range
 _ROOM_FOR_ICON = 8 * " "
 _SPECS = {spec.name: spec for spec in Animation.specs()}
 
@@ -114,10 +114,7 @@ class ParameterMenu:
         if found is not None:
             edits["range"] = found
         for name in ("shape", "frequency", *(("seed",) if animation.shape == "noise" else ())):
-            imgui.push_id(name)
-            with labeled(name, _SPECS[name].doc):
-                one = edit(_SPECS[name], None, getattr(animation, name))
-            imgui.pop_id()
+            one = edit_row(name, _SPECS[name].doc, _SPECS[name], None, getattr(animation, name))
             if one.changed:
                 edits[name] = one.value
         return edits
@@ -136,25 +133,17 @@ class ParameterMenu:
 
 def _edited_numbers(row: Row, animation: Animation) -> tuple[float, float] | None:
     """Sliders for both ends; what they became, if that is a range."""
-    low, high = animation.range
-    ends = _range(row, low)
-    with labeled("from"):
-        moved, low = slide_number(low, ends, "%.4g", log=False)
-    imgui.push_id("to")
-    with labeled("to"):
-        also, high = slide_number(high, ends, "%.4g", log=False)
-    imgui.pop_id()
-    return (_limited(row.spec, low), _limited(row.spec, high)) if (moved or also) and low < high else None
+    before, ends = animation.range, _range(row, animation.range[0])
+    moved = [slider_row(name, "", end, ends, "%.4g") for name, end in zip(ENDS, before, strict=True)]
+    low, high = (end if new is None else new for end, new in zip(before, moved, strict=True))
+    is_range = moved != [None, None] and low < high
+    return (_limited(row.spec, low), _limited(row.spec, high)) if is_range else None
 
 
 def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
     """The parameter's own widget for both ends; what they became, if they differ."""
-    spec, found = replace(row.spec, words=()), []
-    for name, end in zip(("from", "to"), animation.range, strict=True):
-        imgui.push_id(name)
-        with labeled(name):
-            found.append(edit(spec, row.hint, end))
-        imgui.pop_id()
+    spec = replace(row.spec, words=())
+    found = [edit_row(name, "", spec, row.hint, end) for name, end in zip(ENDS, animation.range, strict=True)]
     low, high = (tuple(one.value) for one in found)
     return (low, high) if any(one.changed for one in found) and low != high else None
 

@@ -6,7 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..params import same
@@ -16,6 +16,7 @@ from ..session import Session
 from ..session.commands import ResetParameters, SetParameter
 from ..session.parameters import Key
 from .base import Panel
+from .controls import search_field
 from .parameter_menu import ParameterMenu
 from .parameter_rows import Group, Row, found, groups, without_effect
 from .presets import PresetBar
@@ -46,12 +47,14 @@ class ParametersPanel(Panel):
 
     title = "Parameters"
     icon = icons.ICON_FA_SLIDERS
+    side = "right"
+    opened = True
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._scene: Scene | None = None
         self._groups: tuple[Group, ...] = ()
-        self._bar, self._menu = PresetBar(), ParameterMenu()
+        self._bar, self._menu = PresetBar(workspace), ParameterMenu()
         self._search = ""
         self._found: list[tuple[Group, tuple[Row, ...]]] = []
         self._pending: dict[Key, Any] = {}
@@ -87,9 +90,7 @@ class ParametersPanel(Panel):
         self._found = found(self._groups, self._search)
 
     def _draw_search(self) -> None:
-        imgui.set_next_item_width(-1.0)
-        hint = f"{icons.ICON_FA_MAGNIFYING_GLASS}  search"
-        changed, self._search = imgui.input_text_with_hint("##search", hint, self._search)
+        self._search, changed = search_field(self._search, -1.0)
         if changed:
             self._found = found(self._groups, self._search)
 
@@ -173,10 +174,9 @@ class ParametersPanel(Panel):
         """Before a place: what shows it in the viewport, to be moved there; returns its width."""
         workspace, gap = self._workspace, imgui.get_style().item_inner_spacing.x
         held = workspace.gizmo == row.key
-        imgui.push_style_color(imgui.Col_.text.value, ACCENT if held else DIM)
-        if icon_button(f"{icons.ICON_FA_UP_DOWN_LEFT_RIGHT}##gizmo", "move it with handles in the viewport"):
-            workspace.gizmo = None if held else row.key
-        imgui.pop_style_color()
+        with imgui_ctx.push_style_color(imgui.Col_.text.value, ACCENT if held else DIM):
+            if icon_button(f"{icons.ICON_FA_UP_DOWN_LEFT_RIGHT}##gizmo", "move it with handles in the viewport"):
+                workspace.gizmo = None if held else row.key
         imgui.same_line(0.0, gap)
         return imgui.get_frame_height() + gap
 

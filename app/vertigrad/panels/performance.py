@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
@@ -17,8 +17,9 @@ from ..session.statistics import statistics
 from ..session.timeline import Timeline
 from . import plots
 from .base import Panel
-from .rows import color, explain, fact, fitted, scale
-from .tables import Throttled, column, next_column, right, table, visible_rows
+from .controls import checkbox
+from .rows import explain, fact, fitted, paragraph, scale
+from .tables import Throttled, draw_parts, right_cells, row, table, visible_rows
 from .theme import BAD, DIM, TEXT
 
 SHOWN = 400  # frames in the plot
@@ -72,8 +73,6 @@ class PerformancePanel(Panel):
 
     title = "Performance"
     icon = icons.ICON_FA_GAUGE_HIGH
-    side = "bottom"
-    opened = False
 
     def __init__(self) -> None:
         self._measurements = Throttled(measurements)
@@ -81,23 +80,20 @@ class PerformancePanel(Panel):
     def draw(self, session: Session) -> None:
         shown = self._measurements(session)
         whole, height = imgui.get_content_region_avail().x, imgui.get_content_region_avail().y
+        times, groups = partial(self._times, shown), partial(self._groups, session, shown)
+        plot = partial(self._plot, session.timeline, shown)
         if whole < WIDE * scale():
-            self._times(shown)
-            self._plot(session.timeline, shown, max(90.0 * scale(), 0.3 * height))
-            self._groups(session, shown)
-            return
-        side = min(0.3 * whole, 300.0 * scale())
-        with column("times", side) as seen:
-            if seen:
-                self._times(shown)
-        next_column()
-        with column("plot", whole - 2 * side - 28.0 * scale()) as seen:
-            if seen:
-                self._plot(session.timeline, shown, imgui.get_content_region_avail().y)
-        next_column()
-        with column("groups", 0.0) as seen:
-            if seen:
-                self._groups(session, shown)
+            times()
+            plot(max(90.0 * scale(), 0.3 * height))
+            groups()
+        else:
+            side = min(0.3 * whole, 300.0 * scale())
+            rest = whole - 2 * side - 28.0 * scale()
+            draw_parts(
+                ("times", side, 0.0, times),
+                ("plot", rest, 0.0, lambda: plot(imgui.get_content_region_avail().y)),
+                ("groups", 0.0, 0.0, groups),
+            )
 
     @staticmethod
     def _times(shown: Measurements) -> None:
@@ -106,26 +102,12 @@ class PerformancePanel(Panel):
             return
         for text, share in (("ms per frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
             imgui.table_setup_column(text, 0, share)
-        imgui.table_next_row()
-        for number, text in enumerate(("ms per frame", "p50", "p95", "p99")):
-            imgui.table_set_column_index(number)
-            right(text, DIM) if number else imgui.text_colored(DIM, text)
-        for row in shown.rows:
-            imgui.table_next_row()
-            imgui.table_set_column_index(0)
-            _swatch(COLORS[row.name])
-            imgui.text_colored(TEXT, row.name)
-            explain(MEANING[row.name])
-            for number, text in enumerate(row[1:], 1):
-                imgui.table_set_column_index(number)
-                right(text)
+        row("ms per frame", [(text, DIM) for text in ("p50", "p95", "p99")], DIM)
+        for name, *percentiles in shown.rows:
+            row(name, [(text, TEXT) for text in percentiles], swatch=COLORS[name], tooltip=MEANING[name])
         imgui.end_table()
-        fact(
-            "dropped frames",
-            shown.dropped,
-            BAD if shown.late else TEXT,
-            "frames that came too late for the display",
-        )
+        tint = BAD if shown.late else TEXT
+        fact("dropped frames", shown.dropped, tint, "frames that came too late for the display")
         fact("quality", shown.quality[0], tooltip=shown.quality[1])
 
     @staticmethod
@@ -151,16 +133,14 @@ class PerformancePanel(Panel):
         if not timer.available:
             imgui.text_colored(DIM, "This GPU has no timestamp queries.")
         else:
-            changed, on = imgui.checkbox("per kernel", timer.each_kernel)
-            explain("time each kernel separately: every dispatch becomes its own pass, which adds some overhead")
-            if changed:
+            tooltip = "time each kernel separately: every dispatch becomes its own pass, which adds some overhead"
+            on = checkbox("per kernel", tooltip, timer.each_kernel)
+            if on is not None:
                 session.post(TimeKernels(on))
             imgui.same_line()
         _trace_button(session)
         if session.gpu.adapter.kind == "software" and timer.available:
-            imgui.push_text_wrap_pos(0.0)
-            imgui.text_colored(DIM, "Software adapter: GPU times are unreliable.")
-            imgui.pop_text_wrap_pos()
+            paragraph("Software adapter: GPU times are unreliable.", DIM)
         with table("groups", (("on the GPU", 0.0), ("ms", 62.0), ("share", 52.0)), height=0.0) as clicked:
             if clicked is None:
                 return
@@ -219,17 +199,12 @@ def averages(session: Session) -> tuple[Mapping[str, float], Mapping[tuple[str, 
 
 
 def _group_row(group: Group) -> None:
+    tint, indent = (DIM, 12.0 * scale()) if group.kernel else (TEXT, 0.0)
     imgui.table_next_row()
     imgui.table_set_column_index(0)
-    if group.kernel:
-        imgui.indent(12.0 * scale())
-    imgui.text_colored(DIM if group.kernel else TEXT, fitted(group.name, imgui.get_content_region_avail().x))
-    if group.kernel:
-        imgui.unindent(12.0 * scale())
-    imgui.table_set_column_index(1)
-    right(f"{group.ms:.3f}", DIM if group.kernel else TEXT)
-    imgui.table_set_column_index(2)
-    right(f"{group.share:.0%}", DIM)
+    imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + indent)
+    imgui.text_colored(tint, fitted(group.name, imgui.get_content_region_avail().x))
+    right_cells([(f"{group.ms:.3f}", tint), (f"{group.share:.0%}", DIM)])
 
 
 def _trace_button(session: Session) -> None:
@@ -238,18 +213,6 @@ def _trace_button(session: Session) -> None:
     explain("the last ten seconds, for ui.perfetto.dev or chrome://tracing")
     written = session.written.get(SaveTrace.topic)
     if written is not None:
-        _written(written)
-
-
-def _written(path: Path) -> None:
-    imgui.same_line()
-    imgui.text_colored(DIM, fitted(path.name, imgui.get_content_region_avail().x))
-    explain(str(path))
-
-
-def _swatch(tint: ImVec4) -> None:
-    """A dot before a name, in the color of its line."""
-    corner, height = imgui.get_cursor_screen_pos(), imgui.get_text_line_height()
-    center = ImVec2(corner.x + 4.0 * scale(), corner.y + height / 2)
-    imgui.get_window_draw_list().add_circle_filled(center, 3.0 * scale(), color(tint))
-    imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + 14.0 * scale())
+        imgui.same_line()
+        imgui.text_colored(DIM, fitted(written.name, imgui.get_content_region_avail().x))
+        explain(str(written))

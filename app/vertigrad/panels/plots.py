@@ -29,8 +29,7 @@ _AXIS |= implot.AxisFlags_.no_side_switch | implot.AxisFlags_.no_tick_marks
 _BARE = _AXIS | implot.AxisFlags_.no_decorations
 _ALWAYS = implot.Cond_.always.value
 _X, _Y = implot.ImAxis_.x1.value, implot.ImAxis_.y1.value
-_zoomed: set[int] = set()  # plots, by ImGui's id, whose limits the user has chosen
-_hovered: set[int] = set()  # those that the mouse was over in the last frame
+_ZOOMED, _HOVERED = 1, 2  # of a plot in its window's storage: the user chose the limits; the mouse was over it
 
 
 def create_context() -> Any:
@@ -88,7 +87,9 @@ def plot(
     implot.push_style_var(implot.StyleVar_.plot_padding.value, ImVec2(2.0 * scale(), padding))
     implot.push_style_var(implot.StyleVar_.label_padding.value, ImVec2(4.0 * scale(), 3.0 * scale()))
     implot.push_style_var(implot.StyleVar_.plot_min_size.value, ImVec2(20.0, 20.0))
-    key, flags = imgui.get_id(f"##{name}"), _FLAGS & ~(implot.Flags_.no_legend.value if legend else 0)
+    state = 0
+    key, storage = imgui.get_id(f"##{name}"), imgui.get_state_storage()
+    flags = _FLAGS & ~(implot.Flags_.no_legend.value if legend else 0)
     visible = implot.begin_plot(f"##{name}", ImVec2(width, height), flags)
     if visible:
         for axis, unit in ((_X, x_unit), (_Y, y_unit)):
@@ -97,32 +98,24 @@ def plot(
                 implot.setup_axis_format(axis, f"%g {unit}")
         if legend:
             implot.setup_legend(implot.Location_.north_west.value)
-        if _follows(key):
+        state = _zoomed(storage.get_int(key))
+        if not state & _ZOOMED:
             implot.setup_axes_limits(*_distinct(x_limits), *_distinct(y_limits), _ALWAYS)
     yield visible
     if visible:
-        _note_mouse(key)
+        storage.set_int(key, state & _ZOOMED | _HOVERED * implot.is_plot_hovered())
         implot.end_plot()
     implot.pop_style_var(3)
     imgui.pop_font()
 
 
-def _follows(key: int) -> bool:
-    """Whether a plot has the limits of the program, which ImPlot locks, or those that the user zoomed to."""
+def _zoomed(state: int) -> int:
+    """The state of a plot after this frame's input: until the user zooms, the program's limits are locked."""
     io = imgui.get_io()
-    if key in _hovered and imgui.is_mouse_double_clicked(0):
-        _zoomed.discard(key)
-    elif key in _hovered and ((io.key_ctrl and io.mouse_wheel) or imgui.is_mouse_dragging(0)):
-        _zoomed.add(key)
-    return key not in _zoomed
-
-
-def _note_mouse(key: int) -> None:
-    """Remember whether the mouse is over the plot that is drawn."""
-    if implot.is_plot_hovered():
-        _hovered.add(key)
-    else:
-        _hovered.discard(key)
+    if state & _HOVERED and imgui.is_mouse_double_clicked(0):
+        return _HOVERED
+    zooms = (io.key_ctrl and io.mouse_wheel) or imgui.is_mouse_dragging(0)
+    return state | _ZOOMED if state & _HOVERED and zooms else state
 
 
 def line(name: str, values: np.ndarray, tint: ImVec4, *, start: float = 0.0, step: float = 1.0) -> None:

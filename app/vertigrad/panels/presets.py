@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from ..session import Session
-from ..session.command_line import command_line
-from ..session.commands import (
-    ApplyPreset,
-    Ask,
-    DeletePreset,
-    Redo,
-    RenamePreset,
-    ResetParameters,
-    Save,
-    SavePreset,
-    SwitchSide,
-    Undo,
-    UpdatePreset,
-)
-from ..session.questions import Question
+from ..session import Session, commands
+from .action_table import BY_NAME
 from .parameter_menu import ParameterMenu, chosen, tame
 from .parameter_rows import groups
-from .rows import fitted, icon_button, scale
+from .rows import fitted, icon_button, scale, text_button
 from .theme import ACCENT, CLEAR, DIM
+from .workspace import Workspace
 
 PRESETS, MORE = "##presets", "##more"
 LIST_WIDTH = 250.0  # of the list of presets, in logical pixels
@@ -35,7 +22,8 @@ LIST_WIDTH = 250.0  # of the list of presets, in logical pixels
 class PresetBar:
     """Small buttons in a line; the presets are in a list that drops down."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._typed = ""
         self._renamed: str | None = None  # the preset whose name is being typed
         self._typing = False  # the field for it has the keyboard
@@ -48,16 +36,16 @@ class PresetBar:
         undo = f"undo {history.done[-1].label} (Ctrl+Z)" if history.done else "nothing to undo"
         redo = f"do {history.undone[-1].label} again (Ctrl+Shift+Z)" if history.undone else "nothing to redo"
         if icon_button(icons.ICON_FA_ROTATE_LEFT, undo, bool(history.done)):
-            session.post(Undo())
+            session.post(commands.Undo())
         imgui.same_line(0.0, gap)
         if icon_button(icons.ICON_FA_ROTATE_RIGHT, redo, bool(history.undone)):
-            session.post(Redo())
+            session.post(commands.Redo())
         imgui.same_line(0.0, gap)
         self._draw_presets(session, max(width - 4 * side - 5 * gap - side, side))
         imgui.same_line(0.0, gap)
         self._draw_sides(session, side)
         imgui.same_line(0.0, gap)
-        if icon_button(icons.ICON_FA_ELLIPSIS, "all parameters", True):
+        if icon_button(icons.ICON_FA_ELLIPSIS, "all parameters"):
             imgui.open_popup(MORE)
         self._draw_more(session, menu)
 
@@ -66,12 +54,9 @@ class PresetBar:
     def _draw_presets(self, session: Session, width: float) -> None:
         current = self._name(session)
         label = f"{icons.ICON_FA_SWATCHBOOK}  {current or 'presets'}"
-        imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
-        room = width - 2 * imgui.get_style().frame_padding.x
-        if imgui.button(f"{fitted(label, room)}##presets", ImVec2(width, 0.0)):
+        if text_button(label, "presets", width):
             self._renamed, self._typed = None, ""
             imgui.open_popup(PRESETS)
-        imgui.pop_style_var()
         imgui.set_item_tooltip("named sets of parameter values, saved in the scene file")
         rightmost = imgui.get_io().display_size.x - (LIST_WIDTH + 4) * scale()
         left, below = min(imgui.get_item_rect_min().x, rightmost), imgui.get_item_rect_max().y + 3 * scale()
@@ -94,12 +79,11 @@ class PresetBar:
     def _draw_list(self, session: Session, current: str) -> None:
         presets = session.scene_edits.extras.presets
         for index, preset in enumerate(presets):
-            imgui.push_id(index)
-            if preset.name == self._renamed:
-                self._draw_renaming(session, preset.name)
-            else:
-                self._draw_preset(session, preset.name, preset.name == current)
-            imgui.pop_id()
+            with imgui_ctx.push_id(f"{index}"):
+                if preset.name == self._renamed:
+                    self._draw_renaming(session, preset.name)
+                else:
+                    self._draw_preset(session, preset.name, preset.name == current)
         if not presets:
             imgui.text_disabled("none yet")
         imgui.separator()
@@ -109,31 +93,22 @@ class PresetBar:
         side, width = imgui.get_frame_height(), imgui.get_content_region_avail().x
         flags = imgui.SelectableFlags_.allow_overlap.value
         room = width - 3 * side
-        imgui.push_style_var(imgui.StyleVar_.selectable_text_align.value, ImVec2(0.0, 0.5))
-        clicked, _ = imgui.selectable(fitted(name, room - 8 * scale()), current, flags, ImVec2(room, side))
-        imgui.pop_style_var()
+        with imgui_ctx.push_style_var(imgui.StyleVar_.selectable_text_align.value, ImVec2(0.0, 0.5)):
+            clicked, _ = imgui.selectable(fitted(name, room - 8 * scale()), current, flags, ImVec2(room, side))
         if clicked:
-            session.post(ApplyPreset(name))
+            session.post(commands.ApplyPreset(name))
         imgui.push_style_color(imgui.Col_.button.value, CLEAR)
         imgui.push_style_color(imgui.Col_.text.value, DIM)
-        for icon, meaning in (
-            (icons.ICON_FA_ARROWS_ROTATE, "update with the current values"),
-            (icons.ICON_FA_PEN, "rename"),
-            (icons.ICON_FA_TRASH, "delete"),
-        ):
-            imgui.same_line(0.0, 0.0)
-            if icon_button(icon, meaning, True):
-                self._act(session, icon, name)
+        imgui.same_line(0.0, 0.0)
+        if icon_button(icons.ICON_FA_ARROWS_ROTATE, "update with the current values"):
+            session.post(commands.UpdatePreset(name))
+        imgui.same_line(0.0, 0.0)
+        if icon_button(icons.ICON_FA_PEN, "rename"):
+            self._renamed, self._typed, self._typing = name, name, False
+        imgui.same_line(0.0, 0.0)
+        if icon_button(icons.ICON_FA_TRASH, "delete"):
+            session.post(commands.DeletePreset(name))
         imgui.pop_style_color(2)
-
-    def _act(self, session: Session, icon: str, name: str) -> None:
-        match icon:
-            case icons.ICON_FA_ARROWS_ROTATE:
-                session.post(UpdatePreset(name))
-            case icons.ICON_FA_PEN:
-                self._renamed, self._typed, self._typing = name, name, False
-            case _:
-                session.post(DeletePreset(name))
 
     def _draw_renaming(self, session: Session, name: str) -> None:
         imgui.set_next_item_width(-1.0)
@@ -144,7 +119,7 @@ class PresetBar:
         entered, self._typed = imgui.input_text("##name", self._typed, flags.value)
         if entered or imgui.is_item_deactivated():
             if entered and self._typed.strip() != name:
-                session.post(RenamePreset(name, self._typed.strip()))
+                session.post(commands.RenamePreset(name, self._typed.strip()))
             self._renamed, self._typed = None, ""
 
     def _draw_new(self, session: Session) -> None:
@@ -158,7 +133,7 @@ class PresetBar:
         imgui.same_line(0.0, gap)
         name = self._typed.strip() if self._renamed is None else ""
         if (icon_button(icons.ICON_FA_PLUS, "save preset", bool(name)) or entered) and name:
-            session.post(SavePreset(name))
+            session.post(commands.SavePreset(name))
             self._typed = ""
 
     # sides, and the rest ----------------------------------------------------------------------------------------
@@ -169,27 +144,23 @@ class PresetBar:
         for name in ("A", "B"):
             if name == "B":
                 imgui.same_line(0.0, 1.0)
-            imgui.push_style_color(imgui.Col_.text.value, ACCENT if name == here else DIM)
-            if imgui.button(name, ImVec2(side, 0.0)) and name != here:
-                session.post(SwitchSide())
-            imgui.pop_style_color()
+            with imgui_ctx.push_style_color(imgui.Col_.text.value, ACCENT if name == here else DIM):
+                if imgui.button(name, ImVec2(side, 0.0)) and name != here:
+                    session.post(commands.SwitchSide())
             other = "its values when last shown" if session.scene_edits.extras.other else "as in the file"
             imgui.set_item_tooltip("active" if name == here else f"switch to {name}: {other} (X)")
 
-    @staticmethod
-    def _draw_more(session: Session, menu: ParameterMenu) -> None:
+    def _draw_more(self, session: Session, menu: ParameterMenu) -> None:
         if not imgui.begin_popup(MORE):
             return
-        if chosen(icons.ICON_FA_FLOPPY_DISK, "Save", "Ctrl+S", session.unsaved):
-            session.post(Save())
-        if chosen(icons.ICON_FA_FLOPPY_DISK, "Save as…", "Ctrl+Shift+S"):
-            session.post(Ask(Question("name", "")))
-        imgui.separator()
-        if chosen(icons.ICON_FA_TERMINAL, "Copy as command line"):
-            imgui.set_clipboard_text(command_line(session))
-        imgui.separator()
+        for name in ("Save", "Save as…", "", "Copy as command line", ""):
+            action = BY_NAME.get(name)
+            if action is None:
+                imgui.separator()
+            elif chosen(action.icon, name, action.shown_keys, action.possible(session, self._workspace)):
+                action.perform(session, self._workspace)
         if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all to file", possible=bool(session.scene_edits.differing())):
-            session.post(ResetParameters())
+            session.post(commands.ResetParameters())
         if chosen(icons.ICON_FA_DICE, f"Randomize all, seed {menu.seed}"):
             menu.randomize(session, tuple(key for group in groups(session) for key in tame(group.rows)))
         imgui.end_popup()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TypeVar
 
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec2, ImVec4, imgui, imgui_ctx
+from imgui_bundle import icons_fontawesome_6 as icons
 
-from .theme import ACCENT, DIM, TEXT
+from .theme import ACCENT, CLEAR, DIM, TEXT, bold
 
 LABEL_SHARES = 0.36, 0.48  # of a row's width: the least and the most that labels take
 MARK = 9.0  # width of the gap at a row's left in which a changed value is marked, in logical pixels
 TOOLTIP_WIDTH = 300.0
 _WAVE = (0.3, 0.0), (2.3, -9.0), (4.7, 9.0), (6.7, 0.0)  # the mark of what moves, in logical pixels
+
+T = TypeVar("T")
 
 
 def scale() -> float:
@@ -81,6 +85,53 @@ def icon_button(icon: str, tooltip: str, possible: bool = True) -> bool:
     return pressed
 
 
+def flat_button(
+    label: str, tooltip: str, tint: ImVec4 = TEXT, background: ImVec4 = CLEAR, side: float | None = None
+) -> bool:
+    """A square button without a border, `side` pixels wide; returns whether it was pressed."""
+    side = side or imgui.get_frame_height()
+    imgui.push_style_color(imgui.Col_.button.value, background)
+    imgui.push_style_color(imgui.Col_.text.value, tint)
+    pressed = imgui.button(label, ImVec2(side, side))
+    imgui.pop_style_color(2)
+    imgui.set_item_tooltip(tooltip)
+    return pressed
+
+
+def in_rows(items: Iterable[T], across: int) -> Iterator[tuple[T, float]]:
+    """Items to be drawn side by side, `across` of them in a row, each with its width in pixels."""
+    gap = imgui.get_style().item_inner_spacing.x
+    width = (imgui.get_content_region_avail().x - gap * (across - 1)) / across
+    for index, item in enumerate(items):
+        if index % across:
+            imgui.same_line(0.0, gap)
+        yield item, width
+
+
+def text_button(text: str, name: str, width: float) -> bool:
+    """A button whose text begins at its left and is cut to its width; returns whether it was pressed."""
+    label = f"{fitted(text, width - 2 * imgui.get_style().frame_padding.x)}##{name}"
+    with imgui_ctx.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5)):
+        return imgui.button(label, ImVec2(width, 0.0))
+
+
+def copy_button(text: str, tooltip: str) -> None:
+    """A button that copies a text."""
+    if imgui.button(f"{icons.ICON_FA_COPY}  Copy"):
+        imgui.set_clipboard_text(text)
+    imgui.set_item_tooltip(tooltip)
+
+
+def button_width(label: str) -> float:
+    """The width that a button takes."""
+    return imgui.calc_text_size(label).x + 2 * imgui.get_style().frame_padding.x
+
+
+def wide_button(label: str) -> float:
+    """The width of a button at the end of a dialog."""
+    return imgui.calc_text_size(label).x + 4 * imgui.get_style().frame_padding.x
+
+
 def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None:
     """A row that only tells: the value at its right end."""
     left, width = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x
@@ -89,6 +140,18 @@ def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None
     explain(tooltip)
     imgui.same_line(left + max(width - taken, 0.0))
     imgui.text_colored(tint, value)
+
+
+def strong(text: str, size: float = 0.0) -> None:
+    """A text in the face of headings, `size` logical pixels high if that is not 0."""
+    with imgui_ctx.push_font(bold(), size):
+        imgui.text_unformatted(text)
+
+
+def paragraph(text: str, tint: ImVec4 = TEXT, right: float = 0.0) -> None:
+    """A text in lines as long as the window is wide, or that end at `right`."""
+    with imgui_ctx.push_text_wrap_pos(right):
+        imgui.text_colored(tint, text)
 
 
 def section(label: str, note: str = "", opened: bool = True) -> bool:
@@ -141,7 +204,5 @@ def explain(tooltip: str) -> None:
 def show_tooltip(text: str) -> None:
     """Show a tooltip now, in lines that are not too long."""
     if imgui.begin_tooltip():
-        imgui.push_text_wrap_pos(TOOLTIP_WIDTH * scale())
-        imgui.text_unformatted(text)
-        imgui.pop_text_wrap_pos()
+        paragraph(text, right=TOOLTIP_WIDTH * scale())
         imgui.end_tooltip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from imgui_bundle import ImVec2, imgui
@@ -11,30 +11,30 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..gpu import Traffic
 from ..session import Session
-from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
+from ..session.commands import SetSpeed
 from ..session.quality import reason, told
+from .action_table import BY_NAME
 from .base import Panel
+from .controls import slider_row
 from .pacing import PacingRows
-from .rows import explain, fact, labeled, section
-from .slider import slide_number
-from .tables import size
+from .rows import explain, fact, in_rows, section
+from .tables import diagnostic_label, size
 from .theme import ACCENT, BAD, DIM, TEXT
 from .timeline import draw_timeline
 from .traffic import FrameTraffic, draw_copies
+from .workspace import Workspace
 
 EVERY = 0.5  # seconds between updates of the numbers: faster ones cannot be read
 FASTEST = 4.0
+BUTTONS = "Reset simulation", "Step back", "Play", "Step forward", "Reload file", "Reset camera"
+KEYS = "Step forward", "Step back", "Reset simulation", "Reload file", "Reset camera"
 HELP = (
     ("drag", "orbit"),
     ("right drag", "pan"),
     ("wheel", "zoom to the cursor"),
     ("Ctrl+click", "type a value"),
     ("space", "play, pause"),
-    ("N", "step forward"),
-    ("B", "step back"),
-    ("R", "reset simulation"),
-    ("F5", "reload file"),
-    ("H", "reset camera"),
+    *((BY_NAME[name].shown_keys, name.lower()) for name in KEYS),
     ("G", "hide the panels"),
 )
 
@@ -79,24 +79,22 @@ class RunPanel(Panel):
 
     title = "Run"
     side = "upper right"
+    opened = True
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._statistics = FrameStatistics()
         self._pacing = PacingRows()
 
     def draw(self, session: Session) -> None:
         self._statistics.add(session, imgui.get_io().delta_time)
-        _buttons(session)
+        _buttons(session, self._workspace)
         draw_timeline(session)
-        fact(
-            f"frame {session.frame:,}",
-            f"{session.time:.2f} s",
-            tooltip="simulation steps, and simulated time",
-        )
+        fact(f"frame {session.frame:,}", f"{session.time:.2f} s", tooltip="simulation steps, and simulated time")
         fact(*speed_row(self._statistics), tooltip="simulation steps per second; simulated time relative to real time")
-        with labeled("speed", "simulated seconds per second, at 60 frames/s"):
-            changed, speed = slide_number(session.speed, (0.0, FASTEST), "%.2f ×", log=False)
-        if changed:
+        tooltip = "simulated seconds per second, at 60 frames/s"
+        speed = slider_row("speed", tooltip, session.speed, (0.0, FASTEST), "%.2f ×")
+        if speed is not None:
             session.post(SetSpeed(speed))
         self._pacing.draw_seeds(session)
         if section("frame pacing", opened=False):
@@ -109,52 +107,33 @@ class RunPanel(Panel):
                 fact(key, meaning, DIM)
 
 
-BUTTONS: tuple[tuple[str, str, Callable[[Session], Command]], ...] = (
-    (f"{icons.ICON_FA_BACKWARD_FAST}##0", "reset simulation (R)", lambda session: Reset()),
-    (f"{icons.ICON_FA_BACKWARD_STEP}##1", "step back (B)", lambda session: Step(-1)),
-    (f"{icons.ICON_FA_PLAY}##2", "play (space)", lambda session: Play(True)),
-    (f"{icons.ICON_FA_FORWARD_STEP}##3", "step forward (N)", lambda session: Step()),
-    (f"{icons.ICON_FA_ROTATE}##4", "reload file (F5)", lambda session: Reload(restart=True)),
-    (f"{icons.ICON_FA_HOUSE}##5", "reset camera (H)", lambda session: Home()),
-)
-PAUSE = f"{icons.ICON_FA_PAUSE}##2", "pause (space)", lambda session: Play(False)
-
-
 def speed_row(statistics: FrameStatistics) -> tuple[str, str]:
     """How fast the models are, whatever the frame rate: label and value."""
     return "steps", f"{statistics.steps:.3g} /s · {statistics.time_scale:.2g} × real time"
 
 
-def _buttons(session: Session) -> None:
-    gap = imgui.get_style().item_inner_spacing.x
-    size = ImVec2((imgui.get_content_region_avail().x - gap * (len(BUTTONS) - 1)) / len(BUTTONS), 0.0)
-    for index, button in enumerate(BUTTONS):
-        label, tooltip, command = PAUSE if index == 2 and session.playing else button
-        if index:
-            imgui.same_line(0.0, gap)
-        if imgui.button(label, size):
-            session.post(command(session))
-        explain(tooltip)
+def _buttons(session: Session, workspace: Workspace) -> None:
+    for name, width in in_rows(BUTTONS, len(BUTTONS)):
+        action, label = BY_NAME[name], name.lower()
+        icon, keys = action.icon, action.shown_keys
+        if name == "Play":
+            icon, label, keys = (icons.ICON_FA_PAUSE, "pause", "space") if session.playing else (icon, label, "space")
+        if imgui.button(f"{icon}##{name}", ImVec2(width, 0.0)):
+            action.perform(session, workspace)
+        explain(f"{label} ({keys})")
 
 
 def _draw_cost(session: Session, statistics: FrameStatistics) -> None:
     rate = f"{1e3 / statistics.frame_ms:.0f} fps · {statistics.frame_ms:.1f} ms" if statistics.frame_ms else "…"
     fact("frame rate", rate, tooltip="average over half a second")
     fact("quality", statistics.quality[0], tooltip=statistics.quality[1])
-    fact(
-        "memory",
-        size(statistics.live_bytes),
-        tooltip=f"{statistics.live_bytes:,} bytes in {statistics.live_blocks} blocks",
-    )
+    blocks = f"{statistics.live_bytes:,} bytes in {statistics.live_blocks} blocks"
+    fact("memory", size(statistics.live_bytes), tooltip=blocks)
     draw_copies(statistics.traffic)
     snapshots = statistics.traffic.total(Traffic.SNAPSHOTS)
     if snapshots:
-        fact(
-            "snapshots",
-            f"{size(snapshots)} per frame",
-            DIM,
-            "copied on the GPU for the rewind buffer, or to draw during a long step",
-        )
+        tooltip = "copied on the GPU for the rewind buffer, or to draw during a long step"
+        fact("snapshots", f"{size(snapshots)} per frame", DIM, tooltip)
     if session.gpu.adapter.kind == "software":
         fact("GPU", "n/a", DIM, "GPU times are not available on a software adapter")
     elif statistics.gpu_ms and section("GPU", f"{sum(statistics.gpu_ms.values()):.2f} ms", opened=False):
@@ -163,9 +142,7 @@ def _draw_cost(session: Session, statistics: FrameStatistics) -> None:
 
 
 def _diagnostics(session: Session) -> None:
-    several, exceeded = len(session.stage.instances) > 1, {excess.name for excess in session.limits.exceeded}
+    exceeded = {excess.name for excess in session.limits.exceeded}
     for name, value in session.diagnostics.items():
-        model, _, quantity = name.partition(".")
-        label = quantity.replace("_", " ")
         tint = BAD if not math.isfinite(value) else ACCENT if name in exceeded else TEXT
-        fact(f"{model}: {label}" if several else label, f"{value:.5g}", tint)
+        fact(diagnostic_label(session, name), f"{value:.5g}", tint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..params import shown
@@ -14,12 +14,11 @@ from ..session.commands import Deselect, FrameSelection, Select
 from ..session.selection import Fact
 from .base import Panel
 from .docks import Rect
-from .overlay import overlay
-from .rows import fact, fitted, labeled, scale
-from .theme import BAD, CLEAR, DIM, TEXT, bold
+from .rows import fact, fitted, flat_button, labeled, scale
+from .theme import BAD, DIM, TEXT, bold
+from .windows import MARGIN, overlay
 
 WIDTH = 250.0  # of the card, in logical pixels
-MARGIN = 12.0
 LINES = 10  # facts that the card shows; the panel shows all
 ELEMENTS = 4  # of a row that are written out
 
@@ -29,9 +28,8 @@ def draw_selection(session: Session, viewport: Rect) -> None:
     if session.selection.row is None or viewport.width < 1.5 * WIDTH * scale():
         return
     margin, width = MARGIN * scale(), WIDTH * scale()
-    low = ImVec2(viewport.left + margin, viewport.top + viewport.height - margin)
     imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, viewport.height - 2 * margin))
-    with overlay("##selection", low, ImVec2(0.0, 1.0)):
+    with overlay("##selection", viewport.at((0.0, 1.0), margin), (0.0, 1.0)):
         _draw_heading(session)
         facts = session.selection.facts
         for known in facts[:LINES]:
@@ -46,7 +44,6 @@ class SelectionPanel(Panel):
     title = "Selection"
     icon = icons.ICON_FA_CROSSHAIRS
     side = "right"
-    opened = False
 
     def __init__(self) -> None:
         self._layer, self._row = "", 0
@@ -105,20 +102,15 @@ def _draw_heading(session: Session) -> None:
     assert row is not None, "the callers look"
     button = imgui.get_frame_height()
     what = f"row {row.row:,}" if row.cell is None else f"vertex {row.row:,}"
-    imgui.push_font(bold(), 0.0)
     imgui.align_text_to_frame_padding()
-    imgui.text(fitted(f"{row.layer}  {what}", imgui.get_content_region_avail().x - 2.4 * button))
-    imgui.pop_font()
-    imgui.push_style_color(imgui.Col_.button.value, CLEAR)
+    with imgui_ctx.push_font(bold(), 0.0):
+        imgui.text(fitted(f"{row.layer}  {what}", imgui.get_content_region_avail().x - 2.4 * button))
     imgui.same_line(imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - 2 * button)
-    if imgui.button(f"{icons.ICON_FA_EXPAND}##frame", ImVec2(button, button)):
+    if flat_button(f"{icons.ICON_FA_EXPAND}##frame", "frame selected (Shift+F)"):
         session.post(FrameSelection())
-    imgui.set_item_tooltip("frame selected (Shift+F)")
     imgui.same_line(0.0, 0.0)
-    if imgui.button(f"{icons.ICON_FA_XMARK}##clear", ImVec2(button, button)):
+    if flat_button(f"{icons.ICON_FA_XMARK}##clear", "deselect (Esc)"):
         session.post(Deselect())
-    imgui.set_item_tooltip("deselect (Esc)")
-    imgui.pop_style_color()
     if row.cell is not None and row.corners is not None:
         rows = ", ".join(f"{corner:,}" for corner in row.corners)
         fact("cell", f"{row.cell:,}", DIM, f"the triangle of the rows {rows}")

@@ -17,11 +17,6 @@ def by_keys(actions: Sequence[Action]) -> dict[str, Action]:
     return {keys: action for action in actions for keys in action.keys}
 
 
-def shown_keys(action: Action) -> str:
-    """The first of its keys, as people write them."""
-    return action.keys[0].replace("Plus", "+").replace("Minus", "−") if action.keys else ""
-
-
 def are_free(keys: str, io: imgui.IO) -> bool:
     """Whether keys may mean an action now: not while the GUI itself has a use for them."""
     plain = not keys.startswith(("Ctrl+", "Alt+")) and not _is_function_key(keys)

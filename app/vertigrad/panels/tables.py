@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeAlias, TypeVar
 
 from imgui_bundle import ImVec2, ImVec4, imgui
-from imgui_bundle import icons_fontawesome_6 as icons
 
-from .rows import color, scale
+from ..session import Session
+from .rows import color, explain, scale
 from .theme import ACCENT, DIM, TEXT
 
 EVERY = 0.5  # seconds between updates of numbers: faster ones cannot be read
@@ -68,12 +68,29 @@ def number(value: float | None) -> str:
     return f"{value:.5g}"
 
 
+def diagnostic_label(session: Session, name: str) -> str:
+    """A diagnostic in words, with its model's name where there are several."""
+    model, _, quantity = name.partition(".")
+    label = quantity.replace("_", " ")
+    return f"{model}: {label}" if len(session.stage.instances) > 1 else label
+
+
 @contextmanager
 def column(name: str, width: float, height: float = 0.0) -> Iterator[bool]:
     """A part of a panel with its own scroll bar, `width` pixels wide; whether it is visible."""
     visible = imgui.begin_child(name, ImVec2(width, height), 0, imgui.WindowFlags_.no_saved_settings.value)
     yield visible
     imgui.end_child()
+
+
+def draw_parts(*parts: tuple[str, float, float, Callable[[], object]], beside: bool = True) -> None:
+    """Parts of a panel beside or below each other: the name, width and height of each, and what draws it if visible."""
+    for index, (name, width, height, draw) in enumerate(parts):
+        if index and beside:
+            next_column()
+        with column(name, width, height) as visible:
+            if visible:
+                draw()
 
 
 def next_column() -> None:
@@ -127,10 +144,10 @@ def row_height() -> float:
     return imgui.get_text_line_height() + 2 * imgui.get_style().cell_padding.y
 
 
-def visible_rows(count: int) -> Iterator[int]:
-    """The visible rows of a table of `count`."""
+def visible_rows(count: int, height: float | None = None) -> Iterator[int]:
+    """The visible ones of `count` rows, of a table if no `height` is given."""
     clipper = imgui.ListClipper()
-    clipper.begin(count, row_height())  # with a height, or it would draw the first row to measure it
+    clipper.begin(count, height or row_height())  # with a height, or it would draw the first row to measure it
     while clipper.step():
         yield from range(clipper.display_start, clipper.display_end)
     clipper.end()
@@ -144,19 +161,39 @@ def right(text: str, tint: ImVec4 = TEXT) -> None:
     imgui.text_colored(tint, text)
 
 
+def row(
+    name: str,
+    cells: Iterable[tuple[str, ImVec4]],
+    tint: ImVec4 = TEXT,
+    swatch: ImVec4 | None = None,
+    tooltip: str = "",
+) -> None:
+    """A row of a table: a name, after a dot of the color `swatch` if given, and texts at the right of other cells."""
+    imgui.table_next_row()
+    imgui.table_set_column_index(0)
+    if swatch is not None:
+        corner, middle = imgui.get_cursor_screen_pos(), imgui.get_text_line_height() / 2
+        center = ImVec2(corner.x + 4.0 * scale(), corner.y + middle)
+        imgui.get_window_draw_list().add_circle_filled(center, 3.0 * scale(), color(swatch))
+        imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + 14.0 * scale())
+    imgui.text_colored(tint, name)
+    explain(tooltip)
+    right_cells(cells)
+
+
+def right_cells(cells: Iterable[tuple[str, ImVec4]]) -> None:
+    """Texts at the right ends of the cells after the first."""
+    for number, cell in enumerate(cells, 1):
+        imgui.table_set_column_index(number)
+        right(*cell)
+
+
 def heading(text: str, note: str = "") -> None:
     """A line over a part of a panel; `note` stands at its right end."""
     imgui.text_colored(DIM, text)
     if note:
         imgui.same_line()
         right(note, DIM)
-
-
-def find_field(text: str, width: float = 180.0) -> tuple[str, bool]:
-    """A search field, `width` logical pixels wide if there is room: its text, and whether it changed."""
-    imgui.set_next_item_width(min(width * scale(), imgui.get_content_region_avail().x))
-    changed, text = imgui.input_text_with_hint("##find", f"{icons.ICON_FA_MAGNIFYING_GLASS}  search", text)
-    return text, changed
 
 
 def width(text: str) -> float:

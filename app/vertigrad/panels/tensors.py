@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,9 @@ from ..session.inspector import Inspection, Inspector, TensorRange, columns, pag
 from ..session.watches import Watch
 from . import plots
 from .base import Panel
+from .controls import search_field
 from .rows import explain, fact, fitted, scale
-from .tables import Throttled, column, find_field, next_column, number, right, row_height, size, table, visible_rows
+from .tables import Throttled, draw_parts, heading, next_column, number, right, row_height, size, table, visible_rows
 from .theme import ACCENT, BAD, DIM, TEXT
 from .workspace import Workspace
 
@@ -53,8 +55,6 @@ class TensorsPanel(Panel):
 
     title = "Tensors"
     icon = icons.ICON_FA_TABLE
-    side = "bottom"
-    opened = False
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -70,23 +70,18 @@ class TensorsPanel(Panel):
         whole = imgui.get_content_region_avail()
         wide = whole.x >= WIDE * scale()
         side = min(0.22 * whole.x, 220.0 * scale()) if wide else 0.0
-        with column("list", side, 0.0 if wide else min(0.25 * whole.y, 160.0 * scale())) as seen:
-            if seen:
-                self._list(session)
+        height = 0.0 if wide else min(0.25 * whole.y, 160.0 * scale())
+        draw_parts(("list", side, height, partial(self._list, session)))
         view = session.inspector.target
         found = self._lie(session, view.tensor) if view is not None else None
         if view is None or found is None or found.name != view.tensor:
             self._lie.forget()
             return
-        next_column() if wide else None
+        if wide:
+            next_column()
         room = (min(0.3 * whole.x, 270.0 * scale()), 0.0) if wide else (0.0, 0.4 * whole.y)
-        with column("facts", *room) as seen:
-            if seen:
-                self._facts(session, found)
-        next_column() if wide else None
-        with column("rows", 0.0) as seen:
-            if seen:
-                self._rows(session, view, found)
+        facts = "facts", *room, partial(self._facts, session, found)
+        draw_parts(facts, ("rows", 0.0, 0.0, partial(self._rows, session, view, found)), beside=wide)
 
     def show(self, session: Session, name: str, row: int | None = None) -> None:
         """Look at a tensor, and scroll to a row of it."""
@@ -100,13 +95,13 @@ class TensorsPanel(Panel):
     # the list -------------------------------------------------------------------------------------------------------
 
     def _list(self, session: Session) -> None:
-        self._find, _ = find_field(self._find, 400.0)
-        view, heading = session.inspector.target, ("", "")
+        self._find, _ = search_field(self._find, 400.0 * scale())
+        view, group = session.inspector.target, ("", "")
         for item in self._items(session):
             if self._find.lower() not in item.name.lower():
                 continue
-            if (item.model, item.role) != heading:
-                heading = item.model, item.role
+            if (item.model, item.role) != group:
+                group = item.model, item.role
                 text = f"{item.model} · {ROLES[item.role]}"
                 imgui.text_colored(DIM, fitted(text, imgui.get_content_region_avail().x))
             chosen = view is not None and view.tensor == item.name
@@ -272,9 +267,7 @@ def _histogram(result: Inspection) -> None:
     with plots.plot("histogram", 58.0 * scale(), *limits) as seen:
         if seen:
             plots.bars("counts", counts.astype(np.float64), plots.SERIES[1])
-    imgui.text_colored(DIM, low)
-    imgui.same_line()
-    right(high, DIM)
+    heading(low, high)
 
 
 def _column_plot(result: Inspection, view: TensorRange | None) -> None:
@@ -282,10 +275,7 @@ def _column_plot(result: Inspection, view: TensorRange | None) -> None:
     values = result.column.astype(np.float64)
     name = _title(view.column, result.shape) if view is not None and view.column is not None else ""
     note = f"every {result.step}th row" if result.step > 1 else ""
-    imgui.text_colored(DIM, f"column {name}" if len(result.shape) > 1 else "values")
-    if note:
-        imgui.same_line()
-        right(note, DIM)
+    heading(f"column {name}" if len(result.shape) > 1 else "values", note)
     length = float(max(len(values) - 1, 1) * result.step)
     with plots.plot("column", 84.0 * scale(), (0.0, length), plots.ends(values), x_unit="", y_unit="") as seen:
         if seen:

@@ -11,7 +11,6 @@ FONT_SIZE, ICON_SIZE = 15.0, 12.5
 FACES = "Roboto/Roboto-Regular.ttf", "Roboto/Roboto-Bold.ttf", "Inconsolata-Medium.ttf"
 ICONS = "Font_Awesome_6_Free-Solid-900.otf"
 _FONTS = Path(imgui_bundle.__file__).parent / "assets" / "fonts"
-MARGIN = 10.0  # between panels and the edges of the window
 
 TEXT = ImVec4(0.90, 0.92, 0.94, 1.0)
 DIM = ImVec4(0.62, 0.66, 0.72, 1.0)

@@ -15,8 +15,9 @@ from ..session.commands import Ask, Reload, Save, SaveAs
 from ..session.files import here
 from ..session.questions import Allow, Question
 from .files import FileDialog
-from .rows import scale
-from .theme import ACCENT, BAR, bold
+from .rows import paragraph, scale, strong, wide_button
+from .theme import ACCENT, BAR
+from .windows import MODAL, centered, modal
 
 WIDTH = 400.0  # logical pixels
 HEADINGS = {
@@ -58,28 +59,18 @@ class SavingDialogs:
         self._question, self._choosing = None, False
 
     def _draw_modal(self, session: Session, question: Question | None) -> None:
-        display, unit = imgui.get_io().display_size, scale()
-        middle = ImVec2(display.x / 2, display.y * 0.4)
-        imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.5))
-        imgui.set_next_window_size(ImVec2(min(WIDTH * unit, display.x * 0.94), 0.0))
-        flags = imgui.WindowFlags_.no_decoration | imgui.WindowFlags_.no_move | imgui.WindowFlags_.no_saved_settings
-        seen, _ = imgui.begin_popup_modal(NAME, None, flags.value)
-        if not seen:
-            self._question = None
-            return
-        if question is None:
-            imgui.close_current_popup()
-        else:
-            self._draw_question(session, question)
-        imgui.end_popup()
+        imgui.set_next_window_size(centered(WIDTH, 0.0, (0.94, 0.0), at=0.4))
+        with modal(NAME, MODAL | imgui.WindowFlags_.no_decoration) as is_open:
+            if not is_open:
+                self._question = None
+            elif question is None:
+                imgui.close_current_popup()
+            else:
+                self._draw_question(session, question)
 
     def _draw_question(self, session: Session, question: Question) -> None:
-        imgui.push_font(bold(), 0.0)
-        imgui.text_unformatted(HEADINGS[question.about])
-        imgui.pop_font()
-        imgui.push_text_wrap_pos(0.0)
-        imgui.text_unformatted(question.reason)
-        imgui.pop_text_wrap_pos()
+        strong(HEADINGS[question.about])
+        paragraph(question.reason)
         imgui.dummy(ImVec2(0.0, 4 * scale()))
         then = question.then
         match question.about:
@@ -153,8 +144,7 @@ def suggestion(path: Path) -> tuple[Path, str]:
 
 def _buttons(labels: list[str], usual: str) -> str:
     """At the right, the usual one emphasized and chosen by Enter; returns the one that was pressed."""
-    padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
-    widths = [imgui.calc_text_size(label).x + 4 * padding for label in labels]
+    gap, widths = imgui.get_style().item_spacing.x, [wide_button(label) for label in labels]
     left = imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - sum(widths) - gap * (len(labels) - 1)
     imgui.set_cursor_pos_x(max(left, imgui.get_cursor_pos_x()))
     pressed = ""

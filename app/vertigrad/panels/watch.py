@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ from ..session.statistics import TimeSeries
 from ..session.watches import STATISTICS, Watch
 from . import plots
 from .base import Panel
-from .rows import explain, fitted, scale
-from .tables import Throttled, column, next_column, number, width
+from .controls import checkbox
+from .rows import button_width, explain, fitted, paragraph, scale
+from .tables import Throttled, diagnostic_label, draw_parts, number, width
 from .theme import BAD, CLEAR, DIM, TEXT
 
 WIDE = 560.0  # logical pixels from which on the parts lie beside each other
@@ -52,8 +54,6 @@ class WatchPanel(Panel):
 
     title = "Watch"
     icon = icons.ICON_FA_CHART_LINE
-    side = "bottom"
-    opened = False
 
     def __init__(self, show: Show) -> None:
         self._show = show
@@ -66,23 +66,20 @@ class WatchPanel(Panel):
         whole = imgui.get_content_region_avail().x
         wide = whole >= WIDE * scale()
         room = (min(0.3 * whole, 260.0 * scale()), 0.0) if wide else (0.0, 180.0 * scale())
-        with column("make", *room) as seen:
-            if seen:
-                self._alarm(session)
-                self._make(session)
-        if wide:
-            next_column()
-        with column("plots", 0.0) as seen:
-            if seen:
-                self._plots(session)
+        form = "make", *room, partial(self._form, session)
+        draw_parts(form, ("plots", 0.0, 0.0, partial(self._plots, session)), beside=wide)
+
+    def _form(self, session: Session) -> None:
+        self._alarm(session)
+        self._guards(session)
+        imgui.spacing()
+        self._make(session)
 
     def _alarm(self, session: Session) -> None:
         alarm = session.watches.alarm
         if alarm is None:
             return
-        imgui.push_text_wrap_pos(0.0)
-        imgui.text_colored(BAD, f"{icons.ICON_FA_TRIANGLE_EXCLAMATION}  {alarm}")
-        imgui.pop_text_wrap_pos()
+        paragraph(f"{icons.ICON_FA_TRIANGLE_EXCLAMATION}  {alarm}", BAD)
         if imgui.button(f"show row {alarm.row:,}"):
             self._show(session, alarm.tensor, alarm.row)
         imgui.same_line()
@@ -91,18 +88,21 @@ class WatchPanel(Panel):
         explain("the run may continue; only a new finding stops it again")
         imgui.spacing()
 
-    def _make(self, session: Session) -> None:
-        """What the guard does, and a form for another watch."""
-        changed, on = imgui.checkbox("stop at NaN or infinity", session.watches.guarding)
-        explain("check every float output on the GPU, one after the other")
-        if changed:
+    @staticmethod
+    def _guards(session: Session) -> None:
+        tooltip = "check every float output on the GPU, one after the other"
+        on = checkbox("stop at NaN or infinity", tooltip, session.watches.guarding)
+        if on is not None:
             session.post(Guard(on))
-        if limits(session.stage):
-            changed, on = imgui.checkbox("stop above a limit", session.limits.stopping)
-            explain("limits declared by the models, drawn as lines; if off, exceeding one only shows a warning")
-            if changed:
-                session.post(StopAtLimits(on))
-        imgui.spacing()
+        tooltip = "limits declared by the models, drawn as lines; if off, exceeding one only shows a warning"
+        if (
+            limits(session.stage)
+            and (on := checkbox("stop above a limit", tooltip, session.limits.stopping)) is not None
+        ):
+            session.post(StopAtLimits(on))
+
+    def _make(self, session: Session) -> None:
+        """A form for another watch."""
         names = self._names(session)
         if self._tensor not in names:
             self._tensor = names[0] if names else ""
@@ -115,7 +115,7 @@ class WatchPanel(Panel):
         _, self._nan = imgui.checkbox("##nan", self._nan)
         imgui.same_line()
         button = f"{icons.ICON_FA_PLUS}  watch"
-        room = imgui.get_content_region_avail().x - width(button) - 2 * imgui.get_style().frame_padding.x
+        room = imgui.get_content_region_avail().x - button_width(button)
         imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + max(room, 0.0))
         if imgui.button(button) and names:
             session.post(AddWatch(self._watch()))
@@ -172,12 +172,9 @@ class WatchPanel(Panel):
 
 def cells(session: Session) -> list[Cell]:
     """A plot for each of the diagnostics, then for each watch."""
-    several = len(session.stage.instances) > 1
     found, bounds = [], limits(session.stage)
     for name, history in session.diagnostics.history.items():
-        model, _, quantity = name.partition(".")
-        label = quantity.replace("_", " ")
-        cell = _cell(name, f"{model}: {label}" if several else label, history, None, name)
+        cell = _cell(name, diagnostic_label(session, name), history, None, name)
         found.append(_bounded(cell, bounds[name]) if name in bounds else cell)
     for watch, history in session.watches.history.items():
         stop = f"stops the run: {watch.stop}" if watch.stop.mask else "does not stop the run"

@@ -12,7 +12,7 @@ from imgui_bundle import ImVec2, imgui
 from ..params import Auto, ParamSpec
 from ..scene import UiHint
 from ..session.ranges import is_log, slider_range
-from .rows import fitted
+from .rows import button_width, text_button
 from .slider import LARGEST_FLOAT, LARGEST_INT, slide_integer, slide_number
 
 DRAG_SPEED = 0.005  # change for each pixel dragged, as a share of the value, where a parameter has no range
@@ -108,11 +108,8 @@ def _integer(spec: ParamSpec, hint: UiHint | None, value: int) -> tuple[bool, An
         return _whole(spec, hint, value, "%d" + _suffix(spec).replace("%", "%%"))
     is_auto = isinstance(value, Auto)
     shown, wide = written(value) if is_auto else "%d", imgui.calc_item_width()
-    gap, button = (
-        imgui.get_style().item_inner_spacing.x,
-        imgui.calc_text_size("auto").x + 2 * imgui.get_style().frame_padding.x,
-    )
-    imgui.set_next_item_width(wide - button - gap)
+    gap = imgui.get_style().item_inner_spacing.x
+    imgui.set_next_item_width(wide - button_width("auto") - gap)
     changed, new = _whole(spec, hint, value, shown + _suffix(spec).replace("%", "%%"))
     imgui.same_line(0.0, gap)
     return (True, "auto") if _word_button("auto", is_auto) and not is_auto else (changed, new)
@@ -152,11 +149,8 @@ def _file(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool
     storage, key, width = imgui.get_state_storage(), imgui.get_id("typing"), imgui.calc_item_width()
     state = storage.get_int(key)  # 0: the name, 1: the field, 2: the field in its first frame
     if not state:
-        imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
-        name = fitted(PurePath(value or "not set").name, width - 2 * imgui.get_style().frame_padding.x)
-        if imgui.button(f"{name}##name", ImVec2(width, 0.0)):
+        if text_button(PurePath(value or "not set").name, "name", width):
             storage.set_int(key, 2)
-        imgui.pop_style_var()
         return False, value or ""
     if state == 2:
         imgui.set_keyboard_focus_here()
@@ -211,8 +205,7 @@ def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]
         return numbers()
     word, gap = spec.words[0], imgui.get_style().item_inner_spacing.x
     taken = isinstance(value, str)
-    button = imgui.calc_text_size(word).x + 2 * imgui.get_style().frame_padding.x
-    width = imgui.calc_item_width() - button - gap
+    width = imgui.calc_item_width() - button_width(word) - gap
     changed = False
     if taken:
         imgui.begin_disabled()
