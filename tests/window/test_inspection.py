@@ -503,23 +503,21 @@ def test_ends_of_an_axis():
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[float, float]]:
     """The ends of the horizontal axis of each plot as it was drawn last, and the middle of the plot by "@name"."""
-    drawn, note = dict[str, tuple[float, float]](), plots._note_mouse
-    names: dict[int, str] = {}
-    get_id = imgui.get_id
+    drawn, names = dict[str, tuple[float, float]](), list[str]()
+    begin, end = implot.begin_plot, implot.end_plot
 
-    def noted(key: int) -> None:
-        note(key)
+    def begun(name: str, *arguments: object) -> bool:
+        names.append(name.removeprefix("##"))
+        return begin(name, *arguments)
+
+    def noted() -> None:
         found, corner, size = implot.get_plot_limits().x, implot.get_plot_pos(), implot.get_plot_size()
-        drawn[names[key]] = found.min, found.max
-        drawn["@" + names[key]] = corner.x + size.x / 2, corner.y + size.y / 2
+        drawn[names[-1]] = found.min, found.max
+        drawn["@" + names[-1]] = corner.x + size.x / 2, corner.y + size.y / 2
+        end()
 
-    def named(name: str) -> int:
-        key = get_id(name)
-        names[key] = name.removeprefix("##")
-        return key
-
-    monkeypatch.setattr(imgui, "get_id", named)
-    monkeypatch.setattr(plots, "_note_mouse", noted)
+    monkeypatch.setattr(implot, "begin_plot", begun)
+    monkeypatch.setattr(implot, "end_plot", noted)
     return drawn
 
 

@@ -353,3 +353,19 @@ def test_sides_are_as_wide_as_they_should_be(shell: Open):
         taken = size[0] - one.gui.viewport.width
         least, share, most = docks.WIDTHS["right"]
         assert taken == pytest.approx(min(max(share * size[0], least), most), abs=3)
+
+
+def test_each_slider_has_an_identifier_of_its_own(shell: Open, monkeypatch: pytest.MonkeyPatch):
+    """Sliders of one identifier would all follow the mouse that drags one of them."""
+    one = shell()
+    one.workspace.show("Camera")
+    one.frames()
+    found, drawn = list[int](), imgui.slider_float
+
+    def noted(label: str, *arguments: object) -> tuple[bool, float]:
+        found.append(imgui.get_id(label))
+        return drawn(label, *arguments)
+
+    monkeypatch.setattr(imgui, "slider_float", noted)
+    one.frames(1)
+    assert len(set(found)) == len(found) >= 4

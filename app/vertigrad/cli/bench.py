@@ -9,41 +9,30 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from .options import (
-    AdapterOption,
-    ReportOption,
-    SceneArgument,
-    SeedOption,
-    SetOption,
-    SizeOption,
-    TrustOption,
-    ZeroCopyOption,
-    console,
-    errors_console,
-    parse_size,
-)
+from . import options
+from .options import console, errors_console
 
 WARM_UP = 10
 
 
 def command(
-    scene: SceneArgument,
+    scene: options.SceneArgument,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="write all figures, as JSON")] = None,
     frames: Annotated[int, typer.Option(min=1, metavar="N", help="frames to measure")] = 200,
-    size: SizeOption = "1280x720",
-    set: SetOption = [],  # noqa: B006
-    seed: SeedOption = None,
-    adapter: AdapterOption = "",
-    trust: TrustOption = False,
-    require_zero_copy: ZeroCopyOption = False,
-    report: ReportOption = None,
+    size: options.SizeOption = "1280x720",
+    set: options.SetOption = [],  # noqa: B006
+    seed: options.SeedOption = None,
+    adapter: options.AdapterOption = "",
+    trust: options.TrustOption = False,
+    require_zero_copy: options.ZeroCopyOption = False,
+    report: options.ReportOption = None,
 ) -> None:
     """Measure milliseconds a frame (CPU, compute, draw), bytes moved and memory of SCENE."""
     from ..headless import render, require_writable
     from ..session import report as reports
     from .running import WAYS, finish_run, open_session
 
-    pixels = parse_size(size)
+    pixels = options.parse_size(size)
     for path in (json, report):
         if path is not None:
             require_writable(path)

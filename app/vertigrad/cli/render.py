@@ -9,26 +9,8 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from .options import (
-    AdapterOption,
-    CameraOption,
-    InteractionsOption,
-    OldInteractionsOption,
-    QualityOption,
-    ReportOption,
-    SceneArgument,
-    SeedOption,
-    SetOption,
-    SizeOption,
-    StopOnNanOption,
-    TrustOption,
-    ZeroCopyOption,
-    console,
-    errors_console,
-    finite,
-    parse_size,
-    renamed_option,
-)
+from . import options
+from .options import console, errors_console
 
 OutputOption = Annotated[
     list[Path],
@@ -42,16 +24,16 @@ OutputOption = Annotated[
 
 
 def command(
-    scene: SceneArgument,
+    scene: options.SceneArgument,
     output: OutputOption,
     frames: Annotated[int, typer.Option(min=1, metavar="N", help="how many frames, a sixtieth of a second each")] = 1,
-    size: SizeOption = "1280x720",
-    set: SetOption = [],  # noqa: B006
-    seed: SeedOption = None,
-    camera: CameraOption = "",
-    quality: QualityOption = "",
-    interactions: InteractionsOption = None,
-    touches: OldInteractionsOption = None,
+    size: options.SizeOption = "1280x720",
+    set: options.SetOption = [],  # noqa: B006
+    seed: options.SeedOption = None,
+    camera: options.CameraOption = "",
+    quality: options.QualityOption = "",
+    interactions: options.InteractionsOption = None,
+    touches: options.OldInteractionsOption = None,
     turntable: Annotated[
         float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
     ] = 0.0,
@@ -59,11 +41,11 @@ def command(
     supersample: Annotated[
         int, typer.Option(min=1, max=4, metavar="N", help="draw N times as many pixels along each side, and show means")
     ] = 1,
-    adapter: AdapterOption = "",
-    trust: TrustOption = False,
-    require_zero_copy: ZeroCopyOption = False,
-    stop_on_nan: StopOnNanOption = False,
-    report: ReportOption = None,
+    adapter: options.AdapterOption = "",
+    trust: options.TrustOption = False,
+    require_zero_copy: options.ZeroCopyOption = False,
+    stop_on_nan: options.StopOnNanOption = False,
+    report: options.ReportOption = None,
     diagnostics: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="write what the models measure in each frame, as a table")
     ] = None,
@@ -73,16 +55,16 @@ def command(
     from ..session.commands import Turntable
     from .running import begin, finish_run, geometry_bytes, open_session
 
-    pixels = parse_size(size)
+    pixels = options.parse_size(size)
     for path in output:
         require_output(path, pixels, transparent)
     for path in (report, diagnostics):
         if path is not None:
             require_writable(path)
-    interactions = interactions or renamed_option(touches, "--touches", "--interactions")
+    interactions = interactions or options.renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         begin(session, stop_on_nan, interactions)
-        session.carry_out(Turntable(finite("--turntable", turntable)))
+        session.carry_out(Turntable(options.finite("--turntable", turntable)))
         with _progress() as progress:
             advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
             record = render(

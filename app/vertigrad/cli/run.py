@@ -9,22 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
-from .options import (
-    AdapterOption,
-    CameraOption,
-    InteractionsOption,
-    OldInteractionsOption,
-    QualityOption,
-    ReportOption,
-    SceneArgument,
-    SeedOption,
-    SetOption,
-    StopOnNanOption,
-    TrustOption,
-    ZeroCopyOption,
-    parse_size,
-    renamed_option,
-)
+from . import options
 
 DEFAULT_SCENE = "nbody"
 BUDGET = 25.0  # ms: with the drawing, some 20 pictures a second at least
@@ -33,21 +18,21 @@ DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def command(
-    scene: SceneArgument = DEFAULT_SCENE,
+    scene: options.SceneArgument = DEFAULT_SCENE,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="size of the window in logical pixels, by default as it was last")
     ] = "",
-    set: SetOption = [],  # noqa: B006
-    seed: SeedOption = None,
-    camera: CameraOption = "",
-    quality: QualityOption = "",
-    interactions: InteractionsOption = None,
-    touches: OldInteractionsOption = None,
-    adapter: AdapterOption = "",
-    trust: TrustOption = False,
-    require_zero_copy: ZeroCopyOption = False,
-    stop_on_nan: StopOnNanOption = False,
-    report: ReportOption = None,
+    set: options.SetOption = [],  # noqa: B006
+    seed: options.SeedOption = None,
+    camera: options.CameraOption = "",
+    quality: options.QualityOption = "",
+    interactions: options.InteractionsOption = None,
+    touches: options.OldInteractionsOption = None,
+    adapter: options.AdapterOption = "",
+    trust: options.TrustOption = False,
+    require_zero_copy: options.ZeroCopyOption = False,
+    stop_on_nan: options.StopOnNanOption = False,
+    report: options.ReportOption = None,
     frames: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="close the window after so many frames")
     ] = None,
@@ -67,7 +52,7 @@ def command(
     gallery: Annotated[bool, typer.Option("--gallery", help="offer the scenes first")] = False,
 ) -> None:
     """Open SCENE in the viewer."""
-    pixels = parse_size(size) if size else None
+    pixels = options.parse_size(size) if size else None
     _require_display(scene)
 
     from ..headless import require_writable
@@ -77,8 +62,8 @@ def command(
 
     if report is not None:
         require_writable(report)
-    past = renamed_option(past, "--past", "--rewind-memory")
-    interactions = interactions or renamed_option(touches, "--touches", "--interactions")
+    past = options.renamed_option(past, "--past", "--rewind-memory")
+    interactions = interactions or options.renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         begin(session, stop_on_nan, interactions)
         for name, value in {"fps_limit": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():

@@ -33,37 +33,19 @@ class Output(ABC):
         """Nothing more will be put; finish the file."""
 
 
-class LastPng(Output):
-    """One PNG file: the last image; with its alpha if it is `transparent`."""
+class Png(Output):
+    """One PNG file: the last image; with its alpha if it is `transparent`. If `numbered`, one for each frame."""
 
-    def __init__(self, path: Path, transparent: bool = False):
-        self._path, self._transparent = path, transparent
+    def __init__(self, path: Path, transparent: bool = False, numbered: bool = False):
+        self._path, self._transparent, self._numbered = path, transparent, numbered
 
     def wants(self, frame: int, last: int) -> bool:
-        """Only the last."""
-        return frame == last
+        """All of them if numbered, else the last."""
+        return self._numbered or frame == last
 
     def put(self, frame: int, pixels: np.ndarray) -> None:
         """Write the file."""
-        save_png(pixels, self._path, self._transparent)
-
-    def close(self) -> None:
-        """Nothing is left to do."""
-
-
-class NumberedPngs(Output):
-    """A PNG file for each frame: `frame_%04d.png`; with their alpha if they are `transparent`."""
-
-    def __init__(self, path: Path, transparent: bool = False):
-        self._path, self._transparent = path, transparent
-
-    def wants(self, frame: int, last: int) -> bool:
-        """All of them."""
-        return True
-
-    def put(self, frame: int, pixels: np.ndarray) -> None:
-        """Write this frame's file."""
-        save_png(pixels, numbered(self._path, frame), self._transparent)
+        save_png(pixels, numbered(self._path, frame) if self._numbered else self._path, self._transparent)
 
     def close(self) -> None:
         """Nothing is left to do."""
@@ -166,7 +148,7 @@ def open_output(path: Path, size: tuple[int, int], rate: int, transparent: bool 
     require_output(path, size, transparent)
     if path.suffix.lower() == ".mp4":
         return Mp4(path, size, rate)
-    return (NumberedPngs if _NUMBER.search(path.name) else LastPng)(path, transparent)
+    return Png(path, transparent, numbered=_NUMBER.search(path.name) is not None)
 
 
 def save_png(pixels: np.ndarray, path: Path, transparent: bool) -> None:

@@ -1,10 +1,12 @@
-"""`Action`: something that can be done by name; `action_table` lists all of them."""
+"""`Action`: something that can be done by name (`action_table` lists all of them), and which keys may mean one now."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
+
+from imgui_bundle import imgui
 
 from ..session import Session
 from ..session.commands import Command
@@ -12,6 +14,9 @@ from .workspace import Workspace
 
 Menu = Literal["File", "Edit", "View", "Time", "Camera", "Help"]
 MENUS: tuple[Menu, ...] = get_args(Menu)
+
+FIELD_KEYS = {f"Ctrl+{letter}" for letter in "ACVXYZ"} | {"Ctrl+Shift+Z"}  # text fields have their own use for them
+MOVING_KEYS = {"Space", "Enter", "Esc", "Tab", "Shift+Tab", "Left", "Right", "Up", "Down", "Home", "End"}
 
 Test: TypeAlias = Callable[[Session, Workspace], bool]
 
@@ -90,3 +95,28 @@ def switch(
 ) -> Action:
     """A row that switches something of the session on and off; `turn` gives the command for it."""
     return Action(menu, name, lambda session, _: turn(not is_on(session)), keys, icon, on=tests(is_on), **options)
+
+
+def by_keys(actions: Sequence[Action]) -> dict[str, Action]:
+    """The actions by each of their keys."""
+    return {keys: action for action in actions for keys in action.keys}
+
+
+def are_free(keys: str, io: imgui.IO) -> bool:
+    """Whether keys may mean an action now: not while the GUI itself has a use for them."""
+    plain = not keys.startswith(("Ctrl+", "Alt+")) and not _is_function_key(keys)
+    if io.want_text_input:
+        return not plain and keys not in FIELD_KEYS
+    if imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value):
+        return not plain
+    return not (keys in MOVING_KEYS and io.nav_active and io.nav_visible)
+
+
+def is_modal() -> bool:
+    """Whether a dialog waits for an answer: whatever lies behind it waits too."""
+    return imgui.internal.get_top_most_popup_modal() is not None
+
+
+def _is_function_key(keys: str) -> bool:
+    last = keys.split("+")[-1]
+    return len(last) > 1 and last[0] == "F" and last[1:].isdigit()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec2, ImVec4, imgui, imgui_ctx
 
 from ..renderer.camera import OrbitCamera
 from ..session import Session
@@ -15,27 +15,18 @@ from ..session.commands import Face, Orbit, Parallel, RememberView
 from .docks import Rect
 from .rows import color, fitted, scale
 from .theme import BAR, DIM, TEXT, bold
+from .windows import MARGIN, OVER_VIEWPORT
 
 RADIUS = 37.0  # from the middle to the balls; all in logical pixels
 BALL, HOLLOW = 9.0, 6.5  # radii of the balls at the positive ends, and at the others
 LINE = 2.2
-MARGIN = 12.0
 NEEDED = 300.0, 240.0  # width and height of a viewport that has room for it
 DRAG = 3.0  # pixels that make a click a drag
 TURN = 0.012  # radians for each of them
 SHADE = 0.42  # how much darker what points away is
 NAMES = "XYZ"
 TINTS = ImVec4(0.93, 0.38, 0.40, 1.0), ImVec4(0.56, 0.80, 0.38, 1.0), ImVec4(0.40, 0.62, 0.97, 1.0)
-_FLAGS = (
-    imgui.WindowFlags_.no_decoration
-    | imgui.WindowFlags_.no_background
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_docking
-    | imgui.WindowFlags_.no_nav
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.no_bring_to_front_on_focus
-)
+_FLAGS = OVER_VIEWPORT | imgui.WindowFlags_.no_background | imgui.WindowFlags_.no_bring_to_front_on_focus
 
 
 class End(NamedTuple):
@@ -157,9 +148,8 @@ def _shapes(middle: ImVec2, end: End, lit: bool) -> Iterator[tuple[str, tuple[An
 
 
 def _letter(place: ImVec2, letter: str, tint: ImVec4) -> tuple[Any, ...]:
-    imgui.push_font(bold(), imgui.get_style().font_size_base * 0.86)
-    size, height = imgui.calc_text_size(letter), imgui.get_font_size()
-    imgui.pop_font()
+    with imgui_ctx.push_font(bold(), imgui.get_style().font_size_base * 0.86):
+        size, height = imgui.calc_text_size(letter), imgui.get_font_size()
     corner = ImVec2(round(place.x - size.x / 2), round(place.y - size.y / 2))
     return bold(), height, corner, color(tint), letter
 

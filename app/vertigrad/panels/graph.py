@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from typing import NamedTuple
 
-from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import ImVec2, ImVec4, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..scene.schema import OutputRef
@@ -113,12 +114,16 @@ def drawing(session: Session) -> Drawing:
     boxes, wires = list[Box](), list[Wire]()
     bound = (ref for spec in scene.layers.values() for ref in spec.attributes.values() if isinstance(ref, OutputRef))
     used = {str(ref) for ref in bound} | {str(ref) for spec in scene.models.values() for ref in spec.inputs.values()}
-    tints = dict(zip(sorted(used), _tints(), strict=False))
+    tints = dict(zip(sorted(used), cycle(plots.SERIES), strict=False))
     for name in scene.order:
         spec, instance = scene.models[name], stage.instances[name]
         depth[name] = max((depth[ref.model] + 1 for ref in spec.inputs.values()), default=0)
         inputs = tuple(Port(f"> {name}.{key}", key, str(ref), "", True) for key, ref in spec.inputs.items())
-        outputs = tuple(_output(f"{name}.{key}", key, tensor, used) for key, tensor in instance.outputs.items())
+        outputs = tuple(
+            Port(full, key, full, _lies(tensor), full in used)
+            for key, tensor in instance.outputs.items()
+            for full in [f"{name}.{key}"]
+        )
         boxes.append(Box(name, name, spec.type, depth[name], inputs, outputs))
         for key, ref in spec.inputs.items():
             block = stage.instances[ref.model].outputs[ref.output].block.id
@@ -151,15 +156,6 @@ def arranged(boxes: tuple[Box, ...], height: float) -> tuple[list[Placed], ImVec
         left += wide + GAP * scale()
     needed = max(tall.values(), default=0.0) + 2 * edge
     return placed, ImVec2(left - GAP * scale() + edge, needed if needed > height else 0.0)
-
-
-def _tints() -> Iterator[ImVec4]:
-    while True:
-        yield from plots.SERIES
-
-
-def _output(name: str, key: str, tensor: Tensor, used: set[str]) -> Port:
-    return Port(name, key, name, _lies(tensor), name in used)
 
 
 def _lies(tensor: Tensor) -> str:
@@ -237,9 +233,8 @@ def _draw_wire(wire: Wire, ports: dict[str, ImVec2], mouse: ImVec2 | None) -> st
     for place in (start, end):
         draw.add_circle_filled(place, 3.5 * scale(), color(tint))
     if near:
-        imgui.push_style_color(imgui.Col_.text.value, GOOD if wire.same else BAD)
-        imgui.set_tooltip(wire.proof)
-        imgui.pop_style_color()
+        with imgui_ctx.push_style_color(imgui.Col_.text.value, GOOD if wire.same else BAD):
+            imgui.set_tooltip(wire.proof)
     return wire.tensor if near else ""
 
 

@@ -14,9 +14,8 @@ from ..gpu import Gpu
 from ..renderer.handles import Handles
 from ..session import Session
 from . import plots
-from .about import draw_about
 from .action_table import ACTIONS, for_panels
-from .actions import Action
+from .actions import Action, are_free, by_keys, is_modal
 from .axes import Axes
 from .base import Panel
 from .boundary import Boundary, recover
@@ -25,7 +24,6 @@ from .capture import CapturePanel, Notices
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
 from .drawing import Drawing
-from .failures import draw_failures
 from .gizmo import Gizmo
 from .graph import GraphPanel
 from .help import HelpPanel
@@ -36,9 +34,9 @@ from .menu import draw_menu
 from .message import draw_message, draw_warnings
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
+from .reports import draw_about, draw_failures
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
-from .shortcuts import are_free, by_keys, is_modal
 from .tensors import TensorsPanel
 from .theme import add_fonts, set_style
 from .thumbnails import Thumbnails

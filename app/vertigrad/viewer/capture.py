@@ -14,7 +14,7 @@ from ..errors import GpuError, InputError, VertigradError
 from ..gpu import Reading
 from ..headless.frame_writer import FrameWriter
 from ..headless.offscreen import FORMAT, Offscreen, enough_memory
-from ..headless.outputs import LastPng, Mp4, require_output
+from ..headless.outputs import Mp4, Png, require_output
 from ..panels import Gui
 from ..renderer.renderer import Renderer
 from ..session import FPS, STEP, Session
@@ -176,7 +176,7 @@ class WindowCapture:
                 self._gui.draw(offscreen.view)
             else:
                 session.draw_to_file(Renderer(session.gpu, FORMAT, request.transparent), offscreen.view, size)
-        writer = FrameWriter(path, lambda: LastPng(path, request.transparent))
+        writer = FrameWriter(path, lambda: Png(path, request.transparent))
         self._writers.append((writer, "screenshot"))
         self._readbacks[writer] = offscreen.read(lambda image: self._received.append((writer, image, True)))
 

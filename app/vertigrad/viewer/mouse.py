@@ -9,22 +9,8 @@ import glfw
 
 from ..models.interaction import Gesture
 from ..panels import Gui
-from ..session import Session
+from ..session import Session, commands
 from ..session.cameras import STILL, Thrust
-from ..session.commands import (
-    BeginInteraction,
-    EndInteraction,
-    Fly,
-    FlyFaster,
-    MoveInteraction,
-    Orbit,
-    Pan,
-    Pick,
-    RememberView,
-    SetBrush,
-    Turn,
-    Zoom,
-)
 from ..session.tool import Brush, gestures
 
 ORBIT = math.pi  # radians for a drag over the height of the viewport
@@ -80,7 +66,7 @@ class Mouse:
             gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
             self._interacting = gesture is not None
             if gesture is not None:
-                self._session.post(BeginInteraction(gesture, *self._on_viewport(place)))
+                self._session.post(commands.BeginInteraction(gesture, *self._on_viewport(place)))
             self._held, self._pressed, self._dragged = button, place, place
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
@@ -103,21 +89,21 @@ class Mouse:
         if self._held is None or not height:
             return
         if self._interacting:
-            self._session.post(MoveInteraction(*self._on_viewport(place)))
+            self._session.post(commands.MoveInteraction(*self._on_viewport(place)))
             return
         if not self._dragging:
             if math.dist(place, self._pressed) <= STEADY * self._gui.scale:
                 return
             self._dragging = True
-            self._session.post(RememberView())
+            self._session.post(commands.RememberView())
         (x, y), self._dragged = self._dragged, place
         dx, dy = (place[0] - x) / height, (place[1] - y) / height
         if self._looking:
-            self._session.post(Turn(dx * TURN, -dy * TURN))
+            self._session.post(commands.Turn(dx * TURN, -dy * TURN))
         elif self._panning:
-            self._session.post(Pan(-dx, dy))
+            self._session.post(commands.Pan(-dx, dy))
         else:
-            self._session.post(Orbit(-dx * ORBIT, dy * ORBIT))
+            self._session.post(commands.Orbit(-dx * ORBIT, dy * ORBIT))
 
     def scroll(
         self,
@@ -136,18 +122,18 @@ class Mouse:
             self._change_brush("strength" if shift else "radius", THICKER**dy)
             return
         if self.flying and (self._keys or session.cameras.flight_mode):
-            session.post(FlyFaster(FASTER**dy))
+            session.post(commands.FlyFaster(FASTER**dy))
             return
         self._remember_before_scrolling()
         if alt:
-            session.post(Orbit(-dx * SWING, dy * SWING))
+            session.post(commands.Orbit(-dx * SWING, dy * SWING))
         elif shift:
-            session.post(Pan(-dx * SCROLL, dy * SCROLL))
+            session.post(commands.Pan(-dx * SCROLL, dy * SCROLL))
         else:
             if dx:
-                session.post(Pan(-dx * SCROLL, 0.0))
+                session.post(commands.Pan(-dx * SCROLL, 0.0))
             factor = ZOOM ** (dy * FINE if ctrl else dy)
-            session.post(Zoom(factor, viewport.clip(*place), viewport.width / viewport.height))
+            session.post(commands.Zoom(factor, viewport.clip(*place), viewport.width / viewport.height))
 
     def key(self, key: int, pressed: bool, shift: bool, free: bool) -> bool:
         """A key went down or up; returns whether it was for flying. Not `free`: the GUI has a use for it."""
@@ -182,15 +168,15 @@ class Mouse:
         thrust: Thrust = (right, rise, forward)
         if thrust != self._thrust:
             if self._thrust == STILL:
-                self._session.post(RememberView())
+                self._session.post(commands.RememberView())
             self._thrust = thrust
-            self._session.post(Fly(thrust))
+            self._session.post(commands.Fly(thrust))
 
     def _select(self, place: tuple[float, float]) -> None:
         viewport = self._gui.viewport
         cursor = place[0] - viewport.left, place[1] - viewport.top
         if 0 <= cursor[0] < viewport.width and 0 <= cursor[1] < viewport.height:
-            self._session.post(Pick(cursor, (viewport.width, viewport.height)))
+            self._session.post(commands.Pick(cursor, (viewport.width, viewport.height)))
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""
@@ -199,12 +185,12 @@ class Mouse:
 
     def _end_interaction(self) -> None:
         self._interacting = False
-        self._session.post(EndInteraction())
+        self._session.post(commands.EndInteraction())
 
     def _change_brush(self, name: str, factor: float) -> None:
         low, high = _LIMITS[name]
         value = getattr(self._session.tool.brush, name) * factor
-        self._session.post(SetBrush(name, min(max(value, low), high)))
+        self._session.post(commands.SetBrush(name, min(max(value, low), high)))
 
     def _on_viewport(self, place: tuple[float, float]) -> tuple[tuple[float, float], tuple[int, int]]:
         """A place of the window in pixels of the viewport, and the viewport's size."""
@@ -214,7 +200,7 @@ class Mouse:
     def _remember_before_scrolling(self) -> None:
         now = time.perf_counter()
         if now - self._scrolled_at > PAUSE:
-            self._session.post(RememberView())
+            self._session.post(commands.RememberView())
         self._scrolled_at = now
 
 
