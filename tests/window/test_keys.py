@@ -115,7 +115,7 @@ def test_what_is_typed_right_after_a_click_into_a_field_is_no_shortcut(opened, i
 
 def test_a_key_right_after_a_click_on_a_button_is_not_lost(opened, items):
     driver = opened(size=(900, 600))
-    button = next(label for label in items.places if "##5" in label)
+    button = next(label for label in items.places if "##Reset camera" in label)
     left, top, right, bottom = items.places[button]
     place = round((left + right) / 2), round((top + bottom) / 2)
     driver.desktop.xdotool("mousemove", *place, "click", 1, "key", "n")
