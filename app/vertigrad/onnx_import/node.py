@@ -265,7 +265,6 @@ class Node:
             raise Refused(f"unsupported output {', '.join(map(str, missing))}")
 
     def _is_default(self, name: str) -> bool:
-        """Whether an attribute has the value that it would have if it were left out."""
         default = self._default(name)
         return default is not None and _python_value(default) == _python_value(self._attributes[name])
 

@@ -114,7 +114,6 @@ def _listed(tensor: onnx.TensorProto) -> int:
 
 
 def _bits(tensor: onnx.TensorProto, source: str) -> int:
-    """Bits of one number."""
     if tensor.data_type in _BELOW_A_BYTE:
         return _BELOW_A_BYTE[tensor.data_type]
     try:

@@ -47,7 +47,6 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _are_colors(array: np.ndarray) -> bool:
-    """Whether integers are colors: u8 or u16 with a last axis of 3 or 4."""
     return array.dtype in (np.uint8, np.uint16) and array.ndim >= 2 and array.shape[-1] in (3, 4)
 
 

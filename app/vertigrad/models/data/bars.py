@@ -99,7 +99,6 @@ class Bars(NamedTensorsModel):
         )
 
     def _spacing(self) -> float:
-        """Distance of neighboring bars."""
         return self._params.size / max(self._values.shape)
 
 

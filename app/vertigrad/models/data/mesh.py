@@ -10,13 +10,14 @@ import numpy as np
 
 from ... import ops, params
 from ...gpu import Kernel
-from ...params import angle, file, integer, number
+from ...params import angle, file
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from . import sdf_grid
 from .file_model import FileContent, FileModel
 from .mesh_file import FORMATS, MeshFile, read
 from .placement import longest_edge, up_axis
-from .sdf_grid import distance_specs, lattice, samples_of
+from .triangles import nearest_points
 
 SHADER = "models/mesh.wgsl"
 PART = 1024  # triangles that one dispatch looks at
@@ -30,22 +31,8 @@ class Params(params.Params):
     size: float = longest_edge(2.0)
     up: str = up_axis()
     crease: float = angle(40.0, min=0.0, max=180.0, rebuild=True, doc="edges sharper than this angle are not smoothed")
-    sdf_resolution: int = integer(
-        0,
-        min=0,
-        max=512,
-        slider_max=128,
-        rebuild=True,
-        doc="samples along each axis of the signed distance grid; 0: no grid",
-    )
-    sdf_extent: float = number(
-        1.5,
-        min=1e-3,
-        max=1e6,
-        slider_max=10.0,
-        rebuild=True,
-        doc="half the edge of the cube of the signed distance grid",
-    )
+    sdf_resolution: int = sdf_grid.resolution(512, slider_max=128)
+    sdf_extent: float = sdf_grid.extent(1.5, min=1e-3, max=1e6, slider_max=10.0)
 
 
 class Mesh(FileModel):
@@ -75,11 +62,11 @@ class Mesh(FileModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        return {**super().output_specs(params), **distance_specs(samples_of(params.sdf_resolution))}
+        return {**super().output_specs(params), **sdf_grid.distance_specs(sdf_grid.samples_of(params.sdf_resolution))}
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         super().__init__(name, params, inputs, seed)
-        side = samples_of(params.sdf_resolution)
+        side = sdf_grid.samples_of(params.sdf_resolution)
         if side:
             with self._building() as parts:
                 parts.callback(self._parts.close)
@@ -95,7 +82,8 @@ class Mesh(FileModel):
         if "distance" in self._outputs:
             distance = self._outputs["distance"].numpy().ravel()
             pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
-            positions = lattice(samples_of(self._params.sdf_resolution), self._params.sdf_extent)[pick]
+            side = sdf_grid.samples_of(self._params.sdf_resolution)
+            positions = sdf_grid.lattice(side, self._params.sdf_extent)[pick]
             found.append(compare("distance", distance[pick], distances(_mesh(self._params), positions), 1e-4))
         return found
 
@@ -126,20 +114,14 @@ def distances(mesh: MeshFile, positions: np.ndarray) -> np.ndarray:
 
 def _distance(corners: np.ndarray) -> float:
     """From the origin to triangles (m, 3, 3)."""
-    ways = np.roll(corners, -1, axis=1) - corners
-    across = np.cross(ways[:, 0], ways[:, 1])
-    over = (np.einsum("ijk,ik->ij", np.cross(ways, -corners), across) >= 0).all(axis=1)
-    area = np.linalg.norm(across, axis=1)
-    heights = np.abs(np.einsum("ij,ij->i", corners[:, 0], across)) / area
-    part = np.clip(-np.einsum("ijk,ijk->ij", corners, ways) / np.einsum("ijk,ijk->ij", ways, ways), 0.0, 1.0)
-    edges = np.linalg.norm(corners + part[..., None] * ways, axis=-1).min(axis=1)
+    distances = np.linalg.norm(nearest_points(corners, np.zeros((len(corners), 3))), axis=1)
     a, b, c = np.moveaxis(corners, 1, 0)
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
     above = np.einsum("ij,ij->i", a, np.cross(b, c))
     dots = (np.einsum("ij,ij->i", *pair) for pair in ((a, b), (b, c), (c, a)))
     ab, bc, ca = dots
     turns = np.arctan2(above, la * lb * lc + ab * lc + bc * la + ca * lb).sum() / (2 * np.pi)
-    return float(np.where(over, heights, edges).min()) * (-1.0 if abs(turns) > 0.5 else 1.0)
+    return float(distances.min()) * (-1.0 if abs(turns) > 0.5 else 1.0)
 
 
 def _mesh(params: Params) -> MeshFile:

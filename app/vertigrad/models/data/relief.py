@@ -127,7 +127,6 @@ class Relief(NamedTensorsModel):
         return {"heights": heights, "heights_shape": heights.shape, "heights_strides": element_strides(heights)}
 
     def _spacing(self) -> float:
-        """Distance of neighboring vertices."""
         return self._params.size / max(max(self._values.shape[:2]) - 1, 1)
 
 

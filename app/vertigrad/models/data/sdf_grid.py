@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ...params import integer, number
 from ..base import OutputSpec
+
+
+def resolution(most: int, slider_max: int | None = None, purpose: str = "") -> Any:
+    """The declaration of the parameter `sdf_resolution`."""
+    doc = f"samples along each axis of the signed distance grid{purpose}; 0: no grid"
+    return integer(0, min=0, max=most, slider_max=slider_max, rebuild=True, doc=doc)
+
+
+def extent(default: float, min: float, max: float, slider_max: float | None = None) -> Any:
+    """The declaration of the parameter `sdf_extent`."""
+    doc = "half the edge of the cube of the signed distance grid"
+    return number(default, min=min, max=max, slider_max=slider_max, rebuild=True, doc=doc)
 
 
 def samples_of(resolution: int) -> int:

@@ -131,7 +131,6 @@ class SplatMesh(NamedTensorsModel):
         )
 
     def _values(self) -> dict[str, Any]:
-        """The fields that change."""
         p = self._params
         length = math.hypot(*p.sun)
         return {

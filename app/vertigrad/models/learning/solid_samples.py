@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..data.triangles import nearest_points
+
 NEAR = 7 / 8  # fraction of the positions near the surface; the others are anywhere
 PART = 2048  # positions per batch
 
@@ -45,7 +47,7 @@ def _part(corners: np.ndarray, middles: np.ndarray, reach: float, spots: np.ndar
     squares = (spots**2).sum(1)[:, None] + (middles**2).sum(1) - 2.0 * spots @ middles.T
     limit = (np.sqrt(np.maximum(squares.min(axis=1), 0.0)) + reach) * (1.0 + 1e-9) + 1e-9
     spot, triangle = np.nonzero(squares <= (limit**2)[:, None])
-    away = spots[spot] - _nearest(corners[triangle], spots[spot])
+    away = spots[spot] - nearest_points(corners[triangle], spots[spot])
     length = np.linalg.norm(away, axis=1)
     a, b, c = np.moveaxis(corners[triangle], 1, 0)
     across = np.cross(b - a, c - a)
@@ -59,17 +61,3 @@ def _part(corners: np.ndarray, middles: np.ndarray, reach: float, spots: np.ndar
     sign = np.ones(len(spots))
     sign[spot[tells]] = np.where(height[tells] < 0.0, -1.0, 1.0)
     return sign * least
-
-
-def _nearest(corners: np.ndarray, spots: np.ndarray) -> np.ndarray:
-    """The nearest point of triangle i (n, 3, 3) to position i (n, 3): over its face, or on an edge."""
-    ways = np.roll(corners, -1, axis=1) - corners
-    across = np.cross(ways[:, 0], ways[:, 1])
-    from_corners = spots[:, None] - corners
-    inside = (np.einsum("nkd,nd->nk", np.cross(ways, from_corners), across) >= 0.0).all(axis=1)
-    height = np.einsum("nd,nd->n", from_corners[:, 0], across) / np.einsum("nd,nd->n", across, across)
-    over = spots - height[:, None] * across
-    share = np.einsum("nkd,nkd->nk", from_corners, ways) / np.einsum("nkd,nkd->nk", ways, ways)
-    on_edges = corners + np.clip(share, 0.0, 1.0)[..., None] * ways
-    closest = ((spots[:, None] - on_edges) ** 2).sum(-1).argmin(axis=1)
-    return np.where(inside[:, None], over, on_edges[np.arange(len(spots)), closest])

@@ -174,7 +174,6 @@ class Train(NoReloadModel):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _build(self, parts: Parts, kind: Kind) -> None:
-        """Every tensor and plan."""
         name, held = self.name, parts.enter_context
         learned = self._network.trainable(self._start)
         self._weights, self._best = (held(Weights(self._start, learned, f"{name}.{what}")) for what in ("now", "best"))

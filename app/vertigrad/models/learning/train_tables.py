@@ -184,7 +184,6 @@ def _table(table: Mapping[str, Any], name: str, faults: list[Fault]) -> Mapping[
 
 
 def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: Find, faults: list[Fault]) -> P | None:
-    """One table, its files looked up."""
     kept = dict(given)
     for spec in kind.specs():
         if spec.kind == "file" and isinstance(kept.get(spec.name), str):
@@ -204,7 +203,6 @@ def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: 
 
 
 def _check_together(tables: Tables, faults: list[Fault]) -> None:
-    """Combinations of tables that are not allowed."""
     has_classes, loss = isinstance(tables.data, Classes), tables.loss.kind
     if has_classes and loss != "cross_entropy":
         faults.append(Fault(("loss", "kind"), f"{loss} compares values; classes are learned by cross_entropy"))

@@ -62,22 +62,30 @@ class Noise:
 
     def start(self, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
         """The numbers."""
-        return _start(self.kind, shape, random)
+        match self.kind:
+            case "zeros":
+                return np.zeros(shape, np.float32)
+            case "ones":
+                return np.ones(shape, np.float32)
+            case "normal":
+                return random.standard_normal(shape, np.float32)
+            case "uniform":
+                return random.random(shape, np.float32)
+            case "seed":  # one cell in the middle, of images (batch, channels, height, width)
+                array = np.zeros(shape, np.float32)
+                array[(..., *(n // 2 for n in shape[-2:]))] = 1.0
+                return array
+        return np.full(shape, self.kind, np.float32)
 
 
 @dataclass(frozen=True)
-class Recurrent:
+class Recurrent(Noise):
     """`{ feedback = "OUTPUT", start = "zeros" }`: an output of the last step; the first time, `start`."""
 
     output: str
-    kind: str | float
-
-    def start(self, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-        """The numbers before the first step."""
-        return _start(self.kind, shape, random)
 
 
-Feed: TypeAlias = Slider | Fixed | Clock | Noise | Recurrent
+Feed: TypeAlias = Slider | Fixed | Clock | Noise
 
 
 def read_feed(name: str, entry: Any, outputs: Sequence[str]) -> Feed:
@@ -102,7 +110,7 @@ def read_feed(name: str, entry: Any, outputs: Sequence[str]) -> Feed:
             output = entry["feedback"]
             if output not in outputs:
                 raise InputError(f"feedback: the network has no output {output!r}; it has {', '.join(outputs)}")
-            return Recurrent(output, _kind(entry.get("start", "zeros")))
+            return Recurrent(_kind(entry.get("start", "zeros")), output)
     raise InputError(
         f"expected one of slider, time, step, start, feedback; got {', '.join(sorted(entry)) or 'nothing'}"
     )
@@ -146,20 +154,3 @@ def _kind(entry: Any) -> str | float:
     if entry not in STARTS:
         raise InputError(f"start: expected a number or one of {', '.join(STARTS)}; got {described(entry)}")
     return entry
-
-
-def _start(kind: str | float, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    match kind:
-        case "zeros":
-            return np.zeros(shape, np.float32)
-        case "ones":
-            return np.ones(shape, np.float32)
-        case "normal":
-            return random.standard_normal(shape, np.float32)
-        case "uniform":
-            return random.random(shape, np.float32)
-        case "seed":  # one cell in the middle, of images (batch, channels, height, width)
-            array = np.zeros(shape, np.float32)
-            array[(..., *(n // 2 for n in shape[-2:]))] = 1.0
-            return array
-    return np.full(shape, kind, np.float32)

@@ -113,7 +113,7 @@ class Onnx(NoReloadModel):
         self._time = self._dt = 0.0
         random = np.random.default_rng(self._seed)
         for name, feed in self.feeds.items():
-            if isinstance(feed, Noise | Recurrent):
+            if isinstance(feed, Noise):
                 tensor = self._tensors[name]
                 tensor[...] = feed.start(tensor.shape, random).astype(tensor.dtype.numpy)
         self._run()

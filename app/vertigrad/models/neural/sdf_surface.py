@@ -14,7 +14,7 @@ from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..data.sdf_grid import distance_specs, lattice, samples_of
+from ..data import sdf_grid
 from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
@@ -53,16 +53,8 @@ class Params(params.Params):
         doc="speed from one solid to the next: transitions per second",
     )
     hold_time: float = number(1.0, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a solid is held")
-    sdf_resolution: int = integer(
-        0,
-        min=0,
-        max=256,
-        rebuild=True,
-        doc="samples along each axis of the signed distance grid for other models; 0: no grid",
-    )
-    sdf_extent: float = number(
-        1.3, min=0.1, max=3.0, rebuild=True, doc="half the edge of the cube of the signed distance grid"
-    )
+    sdf_resolution: int = sdf_grid.resolution(256, purpose=" for other models")
+    sdf_extent: float = sdf_grid.extent(1.3, min=0.1, max=3.0)
 
 
 class Network(NamedTuple):
@@ -99,7 +91,7 @@ class SdfSurface(NamedTensorsModel):
             "normal": OutputSpec((n, n, 3), "f32", "unit normals, outwards"),
             "level": OutputSpec((n, n), "f32", "mean curvature: above 0 on ridges, below 0 in valleys"),
         }
-        return outputs | distance_specs(samples_of(params.sdf_resolution))
+        return outputs | sdf_grid.distance_specs(sdf_grid.samples_of(params.sdf_resolution))
 
     def step(self, dt: float) -> None:
         if self._params.latent == "in turn":
@@ -152,7 +144,7 @@ class SdfSurface(NamedTensorsModel):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _create(self, parts: Parts) -> None:
-        n, side = self._params.resolution, samples_of(self._params.sdf_resolution)
+        n, side = self._params.resolution, sdf_grid.samples_of(self._params.sdf_resolution)
         self._count = count = n**2
         self._network = _read(self._params.weights)
         layers = zip(*self._network.layers, strict=True)
@@ -183,7 +175,7 @@ class SdfSurface(NamedTensorsModel):
             return []
         distances = self._lattice.distances.numpy()
         pick = slice(None, None, max(distances.size // COMPARED, 1))
-        at = lattice(len(distances), self._params.sdf_extent)[pick]
+        at = sdf_grid.lattice(len(distances), self._params.sdf_extent)[pick]
         reference = distance(self._network.layers, at, np.array(self._latent()))
         return [compare("distance", distances.ravel()[pick], reference, 1e-5)]
 

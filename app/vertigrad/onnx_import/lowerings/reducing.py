@@ -91,7 +91,6 @@ def _extreme(node: Node, tensor: Tensor, axes: tuple[int, ...], keep: bool) -> T
 
 
 def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
-    """The largest of no numbers is the smallest there is."""
     sizes = node.shape()
     shape = [1 if axis in axes else n for axis, n in enumerate(sizes) if keep or axis not in axes]
     if node.elem() in INTEGERS:
