@@ -1,5 +1,5 @@
 // What a picture of rows holds in each pixel: of which layer what is seen is, which row, and where. The layout of the
-// two textures is mirrored by renderer/picking.py. Needs a uniform `view` of common/view.wgsl.
+// two textures is mirrored by renderer/target.py. Needs a uniform `view` of common/view.wgsl.
 
 struct SeenPixel {
     @location(0) row: vec4u,            // layer, counted from 1; row; cell, counted from 1, or 0; bits of `-z` in eye space

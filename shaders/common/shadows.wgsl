@@ -1,7 +1,7 @@
-// How much of the sun and of the sky a place sees. Needs a uniform `view` of common/view.wgsl and common/lighting.wgsl; the
-// bindings are renderer/lighting.py's. Soft shadows: the penumbra grows with the distance to what throws the shadow
-// (Fernando 2005, "Percentage-Closer Soft Shadows"). Where there are none, loops without turns: they cost next to nothing
-// also where both sides of every branch are run. It is so infinitely far away too: were it a uniform alone that ends them,
+// How much of the sun and of the sky a point sees. Needs a uniform `view` of common/view.wgsl and common/lighting.wgsl; the
+// bindings are those of `lighting_layout` in renderer/bindings.py. Soft shadows: the penumbra grows with the distance to what
+// casts the shadow (Fernando 2005, "Percentage-Closer Soft Shadows"). Without shadows, loops without turns: they cost nearly
+// nothing, also where both sides of every branch are run. It is so infinitely far away too: were it a uniform alone that ends them,
 // llvmpipe would compile the shader anew in every picture.
 
 @group(1) @binding(0) var sun_map: texture_depth_2d;

@@ -14,7 +14,7 @@
 //% include "common/triangles.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/instances.py and renderer/layers/arrows.py
+struct Style {              // mirrored by renderer/layers/meshes.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     metallic: f32,
