@@ -1,4 +1,4 @@
-"""Old names of arguments and attributes, which go on working with a `FutureWarning`."""
+"""Old names of functions, arguments and attributes, which go on working with a `FutureWarning`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def renamed_arguments(values: Mapping[Any, Any] | None = None, /, **names: str) 
         return cast(F, wrapper)
 
     return decorate
+
+
+def recorded(old: str, new: str, function: Callable[..., Any]) -> Callable[..., None]:
+    """The function `old`, which took the plan to add to first: `function`, called inside of a recording."""
+
+    def wrapper(plan: Any, *arguments: Any, **named: Any) -> None:
+        warnings.warn(f"{old}(plan, ...) is now {new}(...) inside of plan.recording()", FutureWarning, stacklevel=2)
+        with plan.recording():
+            function(*arguments, **named)
+
+    return wrapper
 
 
 def renamed_attribute(old: str, new: str) -> Any:

@@ -28,7 +28,7 @@ struct Params {
     keys_offset: u32,
     found_offset: u32,
     source_step: i32,  // from row to row
-    column_axes: u32,
+    line_axes: u32,
     shape: array<vec4u, 2>,  // of the columns
     source_strides: array<vec4i, 2>,
 }
@@ -87,7 +87,7 @@ fn segment_of(piece: u32) -> u32 {
 fn column_at(column: u32) -> i32 {
     var at = i32(params.source_offset);
     var rest = column;
-    for (var axis = params.column_axes; axis > 0u; axis -= 1u) {
+    for (var axis = params.line_axes; axis > 0u; axis -= 1u) {
         let size = params.shape[(axis - 1u) / 4u][(axis - 1u) % 4u];
         at += i32(rest % size) * params.source_strides[(axis - 1u) / 4u][(axis - 1u) % 4u];
         rest = rest / size;

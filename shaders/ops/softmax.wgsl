@@ -17,7 +17,7 @@ enable f16;
 struct Params {
     vectors: u32,
     count: u32,
-    axes: u32,
+    line_axes: u32,
     x_offset: u32,
     out_offset: u32,
     x_step: i32,  // from one element of a vector to the next
@@ -100,7 +100,7 @@ fn main(
     var rest = min(vector, params.vectors - 1u);
     var x_at = i32(params.x_offset);
     var out_at = i32(params.out_offset);
-    for (var axis = params.axes; axis > 0u; axis -= 1u) {
+    for (var axis = params.line_axes; axis > 0u; axis -= 1u) {
         let word = (axis - 1u) / 4u;
         let place = (axis - 1u) % 4u;
         let at = i32(rest % params.shape[word][place]);

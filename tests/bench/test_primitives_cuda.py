@@ -44,7 +44,8 @@ def test_sorting_pairs_is_nearly_as_fast_as_cub(tmp_path: Path) -> None:
     expected = np.argsort(host, kind="stable")
     assert np.array_equal(cub.indices.cpu().numpy(), expected)
     with uploaded(host, np.empty_like(host), np.empty_like(host)) as (given, ordered, indices), Plan("sort") as plan:
-        ops.record_sort(plan, given, sorted_keys=ordered, sorted_values=indices)
+        with plan.recording():
+            ops.sort_pairs(given, out=(ordered, indices))
         mine = replay_milliseconds(plan.replay)
         assert np.array_equal(indices.numpy(), expected)
         assert np.array_equal(ordered.numpy(), host[expected])
@@ -66,8 +67,10 @@ def test_scan_and_sum_run_near_the_speed_of_a_copy() -> None:
     mine = {}
     with uploaded(host) as (source,), Tensor.empty(LENGTH) as out, Tensor.empty(()) as total:
         plans = {"cumsum": Plan("cumsum"), "sum": Plan("sum")}
-        ops.record_scan(plans["cumsum"], "sum", source, out)
-        ops.record_reduce(plans["sum"], "sum", source, total)
+        with plans["cumsum"].recording():
+            ops.cumsum(source, out=out)
+        with plans["sum"].recording():
+            ops.sum(source, out=total)
         for name, plan in plans.items():
             mine[name] = (4 if name == "sum" else 8) / replay_milliseconds(plan.replay)
             if name == "cumsum":

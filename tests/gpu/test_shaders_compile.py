@@ -181,7 +181,6 @@ SHADERS: dict[str, list[Defines]] = {
     "learn/optimize.wgsl": choices(
         RULE=["sgd", "adam"], MOMENTUM=[False, True], NESTEROV=[False, True], DECOUPLED=[False, True]
     ),
-    "ops/clear.wgsl": [{}],
     "ops/compact.wgsl": choices(RANK=[0, 1, 8], INDICES=[False, True]),
     "ops/elementwise.wgsl": [
         {

@@ -68,8 +68,8 @@ def test_errors():
         ops.compact(x, np.zeros(3, bool))
     with pytest.raises(DtypeError, match="elements are u8; they must have 32 bits"):
         ops.compact(Tensor.zeros(4, "u8"), np.zeros(4, bool))
-    with Plan() as plan, pytest.raises(ShapeError, match="compact: values: a result of shape"):
-        ops.record_compact(plan, x, Tensor.zeros(4, "bool"), Tensor.zeros((3, 3)), Tensor.zeros(1, "u32"))
+    with pytest.raises(ShapeError, match="compact: values: a result of shape"):
+        ops.compact(x, Tensor.zeros(4, "bool"), out=(Tensor.zeros((3, 3)), Tensor.zeros(1, "u32")))
     with pytest.raises(ShapeError, match=r"\(3,\) from \(1,\)"):
         ops.dispatch_size(Tensor.zeros(2, "u32"), kernel(FILL))
     with pytest.raises(DtypeError, match="both must be u32"):
@@ -112,9 +112,10 @@ def test_a_plan_dispatches_as_many_as_were_selected(steady: Any):
         Tensor.zeros(2, "u32") as out,
         Plan("compacted") as plan,
     ):
-        ops.record_compact(plan, x, mask, kept, count)
-        ops.record_dispatch_size(plan, count, fill, size)
-        plan.dispatch(fill, 0, indirect=size, count=count, out=out, value=1)
+        with plan.recording():
+            ops.compact(x, mask, out=(kept, count))
+            ops.dispatch_size(count, fill, out=size)
+            fill(0, indirect=size, count=count, out=out, value=1)
         for chosen in (a > 0, a > 2, a > 100, a < 100):
             ops.assign(mask, chosen)
             ops.assign(out, 0)
@@ -144,8 +145,9 @@ def test_plans_repeat_it(steady: Any):
         Tensor.empty(1, "u32") as number,
         Plan() as plan,
     ):
-        ops.record_compact(plan, x, x[:, 1], kept, count)
-        ops.record_nonzero(plan, x, places, number)
+        with plan.recording():
+            ops.compact(x, x[:, 1], out=(kept, count))
+            ops.nonzero(x, out=(places, number))
         rows, at, n, m = replayed_twice(plan, kept, places, count, number)
         assert np.array_equal(rows[: n[0]], a[a[:, 1] != 0])
         assert np.array_equal(at[: m[0]], np.argwhere(a))

@@ -28,8 +28,7 @@ from .test_gradients import ELEMENTWISE
 PAGE = Path(__file__).parents[2] / "docs" / "gradients-of-operations.md"
 HEAD = """What every public operation of `vertigrad.ops` gives gradients to, as found by calling each forwards and
 backwards (`tests/ops/test_gradient_table.py` makes this page and checks it). What has none by nature gives a constant;
-`backward()` of that raises `GradientError` with the reason. Functions that begin with `record_` add kernels to a plan
-and have none: call the operation itself while the plan records. `reorder` writes into a tensor and raises for rows that
+`backward()` of that raises `GradientError` with the reason. `reorder` writes into a tensor and raises for rows that
 require a gradient; `take` has one.
 """
 INDICES = np.array([0, 1], np.int32)
@@ -203,7 +202,7 @@ def found(name: str) -> str:
 
 
 def operations() -> list[str]:
-    return [name for name in ops.__all__ if name not in OTHERS and not name.startswith("record_")]
+    return [name for name in ops.__all__ if name not in OTHERS]
 
 
 def page() -> Iterator[str]:

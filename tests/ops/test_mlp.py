@@ -168,7 +168,8 @@ def test_hash_grids_in_front(shape: tuple[int, int, int], dimensions: int) -> No
 def test_it_is_one_dispatch_and_replays_without_allocating(steady: Gpu) -> None:
     net, x = layers([3, 32, 32, 4]), points(300, 3)
     with Mlp(*net) as mlp, Tensor.from_numpy(x) as given_x, Tensor.empty((300, 4)) as out, Plan("test") as plan:
-        ops.record_mlp(plan, mlp, given_x, out)
+        with plan.recording():
+            mlp(given_x, out=out)
         assert len(plan) == 1
         plan.replay()
         close(out, expected(x, net, "relu"))

@@ -161,14 +161,16 @@ def test_a_plan_follows_points_and_cells(steady: Any):
         Plan() as plan,
         Plan() as live,
     ):
-        grid.record(plan, x)
-        ops.record_reorder(plan, x, grid.order, near)
+        with plan.recording():
+            grid.build(x)
+            ops.reorder(x, grid.order, near)
         for p in (a, b):
             ops.assign(x, p)
             replayed_twice(plan, grid.order, grid.starts, near)
             assert np.array_equal(walk(grid, x, 0.4), all_pairs(p, 0.4))
             assert np.array_equal(near.numpy(), p[grid.order.numpy()])
-        grid.record(live, x, live=True)
+        with live.recording():
+            grid.build(x, live=True)
         live.replay(grid_low=(1.0, 2.0, 3.0), grid_cell=0.9)
         grid.low, grid.cell = (1.0, 2.0, 3.0), 0.9
         assert np.array_equal(walk(grid, x, 0.9), all_pairs(b, 0.9))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertigrad import Tensor, ops
-from vertigrad.errors import DtypeError, LayoutError, ParameterError
+from vertigrad.errors import DtypeError, ParameterError
 from vertigrad.gpu import Plan
 from vertigrad.ops.philox import philox, stream
 
@@ -103,8 +103,15 @@ def test_errors():
             random.integers(3, 0, low=low, high=high, dtype=dtype)
     with pytest.raises(DtypeError, match="random integers are i32 or u32, not f32"):
         random.integers(3, 0, high=9, dtype="f32")
-    with Plan() as plan, pytest.raises(LayoutError, match="is not contiguous"):
-        random.record_uniform(plan, Tensor.zeros((4, 4))[:, 1], 0)
+    with pytest.raises(DtypeError, match="random normal: a result of f32 is not written to a tensor of i32"):
+        random.normal(3, 0, out=Tensor.zeros(3, "i32"))
+
+
+def test_numbers_go_into_a_column():
+    table = Tensor.zeros((4, 3))
+    column = table[:, 1]
+    assert random.uniform(4, 0, out=column) is column
+    assert np.array_equal(table.numpy()[:, 1], random.uniform(4, 0).numpy()) and not table.numpy()[:, ::2].any()
 
 
 def test_a_plan_makes_the_same_numbers_again(steady: Any):
@@ -114,9 +121,10 @@ def test_a_plan_makes_the_same_numbers_again(steady: Any):
         Tensor.empty(100, "i32") as whole,
         Plan() as plan,
     ):
-        random.record_uniform(plan, u[1:], 4, "u")
-        random.record_normal(plan, z, 4, "z", 50)
-        random.record_integers(plan, whole, 4, "whole", low=-3, high=3)
+        with plan.recording():
+            random.uniform(100, 4, "u", out=u[1:])
+            random.normal(100, 4, "z", 50, out=z)
+            random.integers(100, 4, "whole", low=-3, high=3, out=whole)
         got = replayed_twice(plan, u, z, whole)
         assert got[0][0] == 0 and np.array_equal(got[0][1:], random.uniform(100, 4, "u").numpy())
         assert np.array_equal(got[1], random.normal(150, 4, "z").numpy()[50:])

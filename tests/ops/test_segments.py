@@ -116,8 +116,8 @@ def test_errors():
         ops.segmented_reduce("sum", x, np.zeros(0, np.int32))
     with pytest.raises(ShapeError, match=r"keys of shape \(3,\) for rows of shape \(4, 3\)"):
         ops.reduce_by_key("sum", x, np.zeros(3, np.int32), 2)
-    with Plan() as plan, pytest.raises(ShapeError, match="segmented sum: a result of shape"):
-        ops.record_segmented_reduce(plan, "sum", x, Tensor.zeros(3, "u32"), Tensor.zeros((3, 3)))
+    with pytest.raises(ShapeError, match="segmented sum: a result of shape"):
+        ops.segmented_reduce("sum", x, Tensor.zeros(3, "u32"), out=Tensor.zeros((3, 3)))
 
 
 def test_a_plan_repeats_it(steady: Any):
@@ -130,7 +130,8 @@ def test_a_plan_repeats_it(steady: Any):
         Tensor.empty((50, 2)) as out,
         Plan() as plan,
     ):
-        ops.record_segment_starts(plan, k, offsets)
-        ops.record_segmented_reduce(plan, "sum", x, offsets, out)
+        with plan.recording():
+            ops.segment_starts(k, 50, out=offsets)
+            ops.segmented_reduce("sum", x, offsets, out=out)
         replayed_twice(plan, offsets, out)
         compare("sum", a, out, np.searchsorted(keys, np.arange(51)))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertigrad import Tensor, ops
-from vertigrad.errors import DtypeError, LayoutError, ShapeError
+from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Plan
 
 from .layouts import examples, lies, seeds, shapes
@@ -142,16 +142,27 @@ def test_errors():
         ops.sort_pairs(x, Tensor.zeros((3, 4), "u8"))
     with pytest.raises(ShapeError, match="axis 2 is outside of 2 axes"):
         ops.argsort(x, 2)
-    with Plan() as plan:
-        with pytest.raises(ShapeError, match="nothing to write"):
-            ops.record_sort(plan, x)
-        with pytest.raises(ShapeError, match="key_bits is 8; 1 to 32, less than 32 for rising u32 keys alone"):
-            ops.record_sort(plan, x, sorted_keys=Tensor.zeros((3, 4)), key_bits=8)
-        with pytest.raises(LayoutError, match="read from memory that the same dispatch writes"):
-            ops.record_sort(plan, x, sorted_keys=x)
-        with pytest.raises(LayoutError, match="is not contiguous"):
-            ops.record_sort(plan, x, sorted_keys=Tensor.zeros((3, 8))[:, ::2])
-        assert len(plan) == 0
+    with pytest.raises(ShapeError, match="key_bits is 8; 1 to 32, less than 32 for rising u32 keys alone"):
+        ops.argsort(x, key_bits=8)
+    with pytest.raises(ShapeError, match=r"sort: a result of shape \(3, 4\) is not written to"):
+        ops.sort(x, out=Tensor.zeros(4))
+    with pytest.raises(DtypeError, match="sort_pairs: a result of i32 is not written to a tensor of f32"):
+        ops.sort_pairs(x, out=(Tensor.zeros((3, 4)), Tensor.zeros((3, 4))))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_results_may_lie_anywhere_also_over_the_keys(axis: int):
+    a = np.random.default_rng(9).normal(size=(30, 40)).astype(np.float32)
+    expected, indices = np.sort(a, axis), np.argsort(a, axis, kind="stable")
+    wide = Tensor.zeros((30, 80))
+    assert np.array_equal(ops.sort(a, axis, out=wide[:, ::2]).numpy(), expected) and not wide[:, 1::2].numpy().any()
+    at = Tensor.zeros((40, 30), "u32")
+    assert np.array_equal(ops.argsort(a, axis, out=at.T).numpy(), indices)
+    x, places = Tensor.from_numpy(a), Tensor.from_numpy(np.arange(1200, dtype=np.int32).reshape(30, 40))
+    found = ops.sort_pairs(x, places, axis, out=(x, places))
+    assert found[0] is x and found[1] is places and np.array_equal(x.numpy(), expected)
+    numbered = np.arange(1200).reshape(30, 40)
+    assert np.array_equal(places.numpy(), np.take_along_axis(numbered, indices, axis))
 
 
 @every_path
@@ -165,7 +176,8 @@ def test_a_plan_repeats_it_on_what_is_there_then(name: str, n: int, steady: Any)
         Tensor.empty(n, "i32") as places,
         Plan() as plan,
     ):
-        ops.record_sort(plan, x, sorted_keys=ordered[1:], sorted_values=places)
+        with plan.recording():
+            ops.sort_pairs(x, out=(ordered[1:], places))
         for c in (a, b):
             ops.assign(x, c)
             got = replayed_twice(plan, ordered[1:], places)
@@ -179,10 +191,12 @@ def test_fewer_bits_take_fewer_passes(name: str, bits: int):
     a = keys(n, "u32", bits) >> np.uint32(32 - bits)
     with path(name), Tensor.from_numpy(a) as x, Tensor.empty(n, "u32") as ordered, Tensor.empty(n, "u32") as at:
         with Plan() as plan:
-            ops.record_sort(plan, x, sorted_keys=ordered, sorted_values=at, key_bits=bits)
+            with plan.recording():
+                ops.sort_pairs(x, key_bits=bits, out=(ordered, at))
             plan.replay()
             whole = len(plan)
         assert np.array_equal(ordered.numpy(), np.sort(a)) and np.array_equal(at.numpy(), order(a, False))
         with Plan() as plan:
-            ops.record_sort(plan, x, sorted_keys=ordered, key_bits=32)
+            with plan.recording():
+                ops.sort(x, out=ordered)
             assert len(plan) * -(-bits // 8) == whole * 4

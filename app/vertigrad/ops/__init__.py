@@ -4,10 +4,10 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from ..tensor import operators
-from . import functions, network_functions, pool, random
+from . import functions, network_functions, old_names, random
 from .attention import attention
 from .broadcast import sum_to
-from .compaction import compact, masked_select, nonzero, record_compact, record_nonzero
+from .compaction import compact, masked_select, nonzero
 from .concat import concatenate, roll, stack
 from .conv import conv, conv_transpose, pack_conv_weights
 from .creation import full, full_like, meshgrid, ones, ones_like, zeros, zeros_like
@@ -18,12 +18,12 @@ from .expression import OPERATIONS, Expression
 from .functions import *  # noqa: F403
 from .gather import take, take_along_axis
 from .gradients.elementwise import activate, elementwise_with_gradient
-from .grid import grid_normals, record_grid_normals
-from .histograms import bincount, histogram, record_bincount, record_histogram
+from .grid import grid_normals
+from .histograms import bincount, histogram
 from .linear import gemm, linear
 from .matmul import matmul
-from .mlp import Mlp, mlp, record_mlp
-from .neighbors import NeighborGrid, neighbor_grid, record_reorder, reorder
+from .mlp import Mlp, mlp
+from .neighbors import NeighborGrid, neighbor_grid, reorder
 from .network_functions import *  # noqa: F403
 from .normalize import (
     batch_norm,
@@ -47,16 +47,16 @@ from .pool import (
 )
 from .ranges import arange, linspace
 from .recurrent import gru, lstm, rnn
-from .reduce import all, any, argmax, argmin, max, mean, min, prod, record_reduce, sum
+from .reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from .reductions import l1, l2, last_argmax, last_argmin, log_sum, log_sum_exp, norm, sum_square
 from .resize import resize
 from .sample import affine_grid, grid_sample
-from .scans import cummax, cummin, cumprod, cumsum, record_scan, scan
+from .scans import cummax, cummin, cumprod, cumsum, scan
 from .scatter import embedding, gather_nd, put, scatter_elements, scatter_nd
-from .segments import record_segment_starts, record_segmented_reduce, reduce_by_key, segment_starts, segmented_reduce
-from .sizes import dispatch_size, draw_size, record_dispatch_size, record_draw_size
+from .segments import reduce_by_key, segment_starts, segmented_reduce
+from .sizes import dispatch_size, draw_size
 from .softmax import hardmax, log_softmax, softmax
-from .sorting import argsort, record_sort, sort, sort_pairs, topk
+from .sorting import argsort, sort, sort_pairs, topk
 from .statistics import allclose, dropout, outer, std, var
 from .views import flip, split
 
@@ -64,17 +64,17 @@ from .views import flip, split
 __all__ = [
     "Expression", "all", "any", "arange", "argmax", "argmin", "assign", "cast", "concatenate", "copy", "elementwise",
     "evaluate", "fused", "grid_normals", "linspace", "matmul", "max", "mean", "min", "norm", "prod",
-    "record_grid_normals", "roll", "stack", "sum", "take", "take_along_axis",
+    "roll", "stack", "sum", "take", "take_along_axis",
 ]
 __all__ += [
     "HashEncoding", "Mlp", "PositionalEncoding", "encode", "gemm", "hash_encoding", "linear", "mlp",
-    "positional_encoding", "record_mlp",
+    "positional_encoding", 
 ]
 __all__ += [
     "NeighborGrid", "argsort", "bincount", "compact", "cummax", "cummin", "cumprod", "cumsum", "dispatch_size",
-    "draw_size", "histogram", "neighbor_grid", "nonzero", "random", "record_bincount", "record_compact",
-    "record_dispatch_size", "record_draw_size", "record_histogram", "record_nonzero", "record_reduce", "record_reorder",
-    "record_scan", "record_segment_starts", "record_segmented_reduce", "record_sort", "reduce_by_key", "reorder",
+    "draw_size", "histogram", "neighbor_grid", "nonzero", "random", 
+    
+    "reduce_by_key", "reorder",
     "scan", "segment_starts", "segmented_reduce", "sort", "sort_pairs", "topk",
 ]
 __all__ += [
@@ -122,8 +122,8 @@ if not TYPE_CHECKING:  # a type checker knows what there is
 
     def __getattr__(name: str) -> Any:
         """Raise `AttributeError` that says what the operation is called here."""
-        if name == "max_pool_with_places":  # up to version 0.1
-            return pool.max_pool_with_places
+        if name in old_names.FUNCTIONS:
+            return old_names.FUNCTIONS[name]
         close = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else difflib.get_close_matches(name, __all__, 1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise AttributeError(f"vertigrad.ops has no {name!r}{hint}")

@@ -8,7 +8,7 @@ raises with the reason.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
@@ -147,18 +147,21 @@ def _is_floats(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
-def _into(out: Tensor | None, result: Any) -> Any:
+def _into(out: Tensor | Sequence[Tensor] | None, result: Any) -> Any:
     """`result`, or the first of several, written to `out` if there is one."""
-    if out is None:
-        return result
-    if isinstance(result, tuple):
-        return operators.call("assign", out, result[0]), *result[1:]
-    return operators.call("assign", out, result)
+    targets, results = _several(out), result if isinstance(result, tuple) else (result,)
+    written = [operators.call("assign", *pair) for pair in zip(targets, results, strict=False)]
+    return (*written, *results[len(written) :]) if isinstance(result, tuple) else [*written, result][0]
 
 
-def require_free(name: str, operands: Iterable[Any], out: Tensor | None) -> None:
-    """Raise `GradientError` if `out` is a leaf, or a view of one: a write would lose its gradients."""
-    if out is not None:
+def _several(out: Tensor | Sequence[Tensor] | None) -> Sequence[Tensor]:
+    """The tensors to write: one, one for each result, or none."""
+    return () if out is None else (out,) if isinstance(out, Tensor) else out
+
+
+def require_free(name: str, operands: Iterable[Any], outputs: Tensor | Sequence[Tensor] | None) -> None:
+    """Raise `GradientError` if one of `outputs` is a leaf, or a view of one: a write would lose its gradients."""
+    for out in _several(outputs):
         out.variable.require_writable(f"{name} into tensor {out.name or 'unnamed'!r}", requires_gradient(operands))
 
 
@@ -173,11 +176,12 @@ def attached(name: str, arguments: Mapping[str, Any], function: Callable[[], Any
     if found.vjp is None:
         with graph.no_grad():
             result = function()
-        if arguments.get("out") is not None:
-            arguments["out"].variable.write(None)
+        for out in _several(arguments.get("out")):
+            out.variable.write(None)
         mark_non_differentiable(name, arguments.values(), result)
         return result
-    operands = {key: value for key, value in _flat(arguments) if isinstance(value, Tensor) and key != "out"}
+    inputs = {key: value for key, value in arguments.items() if key != "out"}
+    operands = {key: value for key, value in _flat(inputs) if isinstance(value, Tensor)}
     nodes = {key: value.node for key, value in operands.items() if value.node is not None}
     with _uploaded({key: value for key, value in arguments.items() if key in found.saves}) as ready:
         saved = {key: graph.Saved(value) for key, value in ready.items() if isinstance(value, Tensor)}

@@ -1,4 +1,4 @@
-"""Normals of a surface given as a grid of points, on its own or as a dispatch of a plan.
+"""Normals of a surface given as a grid of points.
 
 With P the points, east = P[r, c+1] − P[r, c−1] and south = P[r+1, c] − P[r−1, c]; at a border the point itself stands
 in for the neighbor it lacks. The normal is south × east, divided by its length: y up if columns run along x and rows
@@ -7,10 +7,8 @@ along z. Where the two are parallel or zero (a grid of one row, points that coin
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel, Plan
+from ..gpu import Kernel
 from ..tensor import Tensor, f32
 from . import launch
 from .differentiable import differentiable
@@ -25,21 +23,19 @@ def grid_normals(positions: Tensor, out: Tensor | None = None) -> Tensor:
     check_grid("positions", positions)
     out = launch.prepare_output("grid_normals", positions.shape, f32, out)
     if out.size:
-        kernel, threads, arguments = _dispatch(launch.copy_if_aliased(positions, out), out)
-        kernel(threads, overwrites=("normals",), **arguments)
+        positions = launch.copy_if_aliased(positions, out)
+        rows, columns, _ = positions.shape
+        Kernel.load("ops/grid_normals.wgsl")(
+            rows * columns,
+            overwrites=("normals",),
+            positions=positions,
+            normals=out,
+            rows=rows,
+            columns=columns,
+            positions_strides=launch.element_strides(positions),
+            normals_strides=launch.element_strides(out),
+        )
     return out
-
-
-def record_grid_normals(plan: Plan, positions: Tensor, normals: Tensor) -> None:
-    """Add to `plan` the dispatch that sets `normals` from `positions`, both (rows, columns, 3) and f32.
-
-    Raises `ShapeError` or `DtypeError` if they are anything else, and `LayoutError` if one is a view of the other.
-    """
-    check_grid("positions", positions)
-    launch.prepare_output("grid_normals", positions.shape, f32, normals)
-    if positions.size:
-        kernel, threads, arguments = _dispatch(positions, normals)
-        plan.dispatch(kernel, threads, overwrites=("normals",), **arguments)
 
 
 def check_grid(name: str, points: Tensor) -> None:
@@ -48,16 +44,3 @@ def check_grid(name: str, points: Tensor) -> None:
         raise ShapeError(f"grid_normals: {name} have shape {points.shape}; it must be (rows, columns, 3)")
     if points.dtype is not f32:
         raise DtypeError(f"grid_normals: {name} are {points.dtype}; they must be f32")
-
-
-def _dispatch(positions: Tensor, normals: Tensor) -> tuple[Kernel, int, dict[str, Any]]:
-    rows, columns, _ = positions.shape
-    arguments = {
-        "positions": positions,
-        "normals": normals,
-        "rows": rows,
-        "columns": columns,
-        "positions_strides": launch.element_strides(positions),
-        "normals_strides": launch.element_strides(normals),
-    }
-    return Kernel.load("ops/grid_normals.wgsl"), rows * columns, arguments

@@ -94,6 +94,17 @@ def copy_if_aliased(value: Tensor, out: Tensor) -> Tensor:
     return call("copy", value) if value.owner is out.owner else value
 
 
+@contextmanager
+def packed(out: Tensor) -> Iterator[Tensor]:
+    """`out`, or a contiguous tensor whose values it gets at the end: for kernels that write without strides."""
+    if out.is_contiguous:
+        yield out
+        return
+    with Tensor.empty(out.shape, out.dtype, temporary=True) as target:
+        yield target
+        call("assign", out, target)
+
+
 def split_axis(tensor: Tensor, axis: int, first: int) -> Tensor:
     """`axis` as two axes, `first` long and the rest: a view, whatever the strides are. `first` must divide it."""
     shape, strides = tensor.shape, tensor.strides

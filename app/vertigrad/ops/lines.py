@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..tensor import Tensor, u32
 from . import launch
-
-Launch: TypeAlias = Callable[..., None]  # `Kernel.__call__`, which records now, or the `dispatch` of a plan
 
 
 class Lines(NamedTuple):
@@ -34,6 +32,13 @@ class Lines(NamedTuple):
         sizes = [tensors[0].shape[i] for i in others]
         shape, strides = launch.merge_axes(sizes, [[row[i] for i in others] for row in rows])
         return Lines(tensors[0].shape[axis], tuple(row[axis] for row in rows), shape, strides)
+
+    def fields(self, *names: str) -> dict[str, Any]:
+        """The uniform fields of this layout; `names` are those of the tensors in the shader."""
+        found: dict[str, Any] = {"line_axes": len(self.shape), "shape": launch.padded(self.shape, 1)}
+        for name, step, strides in zip(names, self.steps, self.strides, strict=True):
+            found |= {f"{name}_step": step, f"{name}_strides": launch.padded(strides, 0)}
+        return found
 
     @property
     def number(self) -> int:

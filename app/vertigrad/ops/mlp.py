@@ -14,7 +14,6 @@ import numpy as np
 
 from ..deprecation import renamed_arguments
 from ..errors import DtypeError, GradientError, ShapeError
-from ..gpu import Plan
 from ..tensor import Tensor, f16, f32, graph, operators, promote
 from . import launch
 from .activation import Activation, expression
@@ -217,12 +216,6 @@ def mlp(
     detached_biases = [value.detach() if isinstance(value, Tensor) else value for value in shifts]
     with Mlp(detached_weights, detached_biases, activation, last, encoding, requires_grad=tracked) as network:
         return network.with_parameters(x, _in_a_row(weights, shifts), out) if tracked else network(x, out=out)
-
-
-def record_mlp(plan: Plan, network: Mlp, x: Tensor, out: Tensor) -> None:
-    """Add to `plan` the dispatch that sets `out` from `x` by a network; raises as calling it does."""
-    with plan.recording():
-        network(x, out=out)
 
 
 def _sizes(name: str, weights: list[Tensor]) -> list[int]:

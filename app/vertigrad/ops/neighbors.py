@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from ..deprecation import recorded
 from ..errors import DtypeError, LimitError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor, f32, u32
 from . import launch
 from .differentiable import require_no_gradient
-from .lines import Launch, words
-from .segments import add_offsets
-from .sorting import add_sort
+from .lines import words
+from .segments import segment_starts
+from .sorting import sort_pairs
 
 MOST_CELLS = 1 << 24
 
@@ -70,17 +71,35 @@ class NeighborGrid:
         """Template values that common/grid.wgsl takes."""
         return {"GRID_WRAPS": self.wraps}
 
-    def build(self, positions: Tensor) -> None:
-        """List `positions` (count, axes), f32, with any strides. Raises `ShapeError`, `DtypeError`."""
-        _build(Kernel.__call__, self, positions, self.fields)
+    def build(self, positions: Tensor, *, live: bool = False) -> None:
+        """List `positions` (count, axes), f32, with any strides. Raises `ShapeError`, `DtypeError`.
+
+        With `live`, inside of a recording, each replay is given `grid_low` and `grid_cell`. A plan holds scratch memory
+        for three words a point.
+        """
+        if positions.shape != (self.count, self.axes):
+            raise ShapeError(
+                f"neighbor grid: expected positions of shape {(self.count, self.axes)}, got {positions.shape}"
+            )
+        if positions.dtype is not f32:
+            raise DtypeError(f"neighbor grid: positions are {positions.dtype}; they must be f32")
+        with Tensor.empty(self.count, u32, temporary=True) as keys:
+            if self.count:
+                Kernel.load("ops/grid_keys.wgsl", defines=self.defines | {"AXES": self.axes})(
+                    self.count,
+                    overwrites=("keys",),
+                    positions=positions,
+                    keys=keys,
+                    count=self.count,
+                    positions_strides=launch.element_strides(positions),
+                    **({"grid_size": self.size} if live else self.fields),
+                )
+            sort_pairs(keys, key_bits=max((self.cells - 1).bit_length(), 1), out=(self.keys, self.order))
+        segment_starts(self.keys, self.cells, out=self.starts)
 
     def record(self, plan: Plan, positions: Tensor, *, live: bool = False) -> None:
-        """Add to `plan` what `build` does. With `live`, each replay is given `grid_low` and `grid_cell`.
-
-        The plan holds scratch memory for three words a point.
-        """
-        fields = {"grid_size": self.size} if live else self.fields
-        _build(plan.dispatch, self, positions, fields)
+        """Old form of `build` inside of `plan.recording()`."""
+        recorded("NeighborGrid.record", "build", self.build)(plan, positions, live=live)
 
     def close(self) -> None:
         """Give up the memory. Idempotent."""
@@ -118,12 +137,23 @@ def reorder(rows: Tensor, order: Tensor, out: Tensor) -> None:
     `GradientError` if gradients flow to the rows: `take(rows, order, 0)` has one.
     """
     require_no_gradient("reorder", (rows, out))
-    _reorder(Kernel.__call__, rows, order, out)
-
-
-def record_reorder(plan: Plan, rows: Tensor, order: Tensor, out: Tensor) -> None:
-    """Add to `plan` what `reorder` does."""
-    _reorder(plan.dispatch, rows, order, out)
+    if rows.ndim != 2 or order.ndim != 1 or out.shape != (order.size, rows.shape[1]):
+        raise ShapeError(f"reorder: rows {rows.shape} in an order {order.shape} do not make {out.shape}")
+    if order.dtype is not u32 or rows.itemsize != 4 or out.dtype is not rows.dtype:
+        raise DtypeError(f"reorder: order is {order.dtype}, rows {rows.dtype}, out {out.dtype}; u32, and 32 bits alike")
+    if not out.size:
+        return
+    with words(rows) as source, words(out) as target:
+        Kernel.load("ops/reorder.wgsl")(
+            out.size,
+            order=order,
+            source=source,
+            out=target,
+            rows=order.size,
+            width=rows.shape[1],
+            available=rows.shape[0],
+            source_strides=launch.element_strides(rows),
+        )
 
 
 def _corner(name: str, corner: Sequence[float] | None, axes: int) -> tuple[float, float, float]:
@@ -152,47 +182,3 @@ def _wrapped(count: int, axes: int) -> tuple[int, int, int]:
     each, more = divmod(bits, axes)
     x, y, z = ([1 << (each + (axis < more)) for axis in range(axes)] + [1])[:3]
     return x, y, z
-
-
-def _build(launch_: Launch, grid: NeighborGrid, positions: Tensor, fields: dict[str, Any]) -> None:
-    if positions.shape != (grid.count, grid.axes):
-        raise ShapeError(f"neighbor grid: expected positions of shape {(grid.count, grid.axes)}, got {positions.shape}")
-    if positions.dtype is not f32:
-        raise DtypeError(f"neighbor grid: positions are {positions.dtype}; they must be f32")
-    kernel = Kernel.load("ops/grid_keys.wgsl", defines=grid.defines | {"AXES": grid.axes})
-    with Tensor.empty(grid.count, u32) as keys:
-        if grid.count:
-            launch_(
-                kernel,
-                grid.count,
-                overwrites=("keys",),
-                positions=positions,
-                keys=keys,
-                count=grid.count,
-                positions_strides=launch.element_strides(positions),
-                **fields,
-            )
-            key_bits = max((grid.cells - 1).bit_length(), 1)
-            add_sort(launch_, keys, None, grid.keys, grid.order, False, key_bits)
-        add_offsets(launch_, grid.keys, grid.starts)
-
-
-def _reorder(launch_: Launch, rows: Tensor, order: Tensor, out: Tensor) -> None:
-    if rows.ndim != 2 or order.ndim != 1 or out.shape != (order.size, rows.shape[1]):
-        raise ShapeError(f"reorder: rows {rows.shape} in an order {order.shape} do not make {out.shape}")
-    if order.dtype is not u32 or rows.itemsize != 4 or out.dtype is not rows.dtype:
-        raise DtypeError(f"reorder: order is {order.dtype}, rows {rows.dtype}, out {out.dtype}; u32, and 32 bits alike")
-    if not out.size:
-        return
-    with words(rows) as source, words(out) as target:
-        launch_(
-            Kernel.load("ops/reorder.wgsl"),
-            out.size,
-            order=order,
-            source=source,
-            out=target,
-            rows=order.size,
-            width=rows.shape[1],
-            available=rows.shape[0],
-            source_strides=launch.element_strides(rows),
-        )

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel, Plan
+from ..errors import ShapeError
+from ..gpu import Kernel
 from ..tensor import DType, Tensor, bool_, f32, i32, u32
 from . import launch
 from .differentiable import differentiable
 from .elementwise import assign
 from .functions import Operand
-from .lines import Launch
 
 Axes: TypeAlias = int | Sequence[int] | None
 
@@ -116,26 +115,6 @@ def argmax(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor
     return _reduce("argmax", a, axis, keepdims, out)
 
 
-def record_reduce(plan: Plan, name: str, a: Tensor, out: Tensor, axis: Axes = None, keepdims: bool = False) -> None:
-    """Add to `plan` the reduction called `name` ("sum", "argmax", ...) of `a` over `axis` into `out`.
-
-    Raises `ShapeError`, also for no elements, `DtypeError`, and `LayoutError` if `out` and `a` are views of one tensor.
-    """
-    if name not in FOLDS:
-        raise DtypeError(f"no reduction is called {name!r}; there are {', '.join(FOLDS)}")
-    axes = launch.normal_axes(axis, a.ndim)
-    if not math.prod(a.shape[i] for i in axes):
-        raise ShapeError(f"{name} of no elements: shape {a.shape} along axis {axis}")
-    launch.prepare_output(name, _shape(a, axes, keepdims), _result_dtype(FOLDS[name], a.dtype), out)
-    reduce_into(plan.dispatch, name, a, axes, _without(out, axes, a.ndim) if keepdims else out)
-
-
-def reduce_into(launch_: Launch, name: str, a: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
-    """The same for other operations, which checked `a` and `out` themselves; `axes` count from 0."""
-    if out.size:
-        _launch(launch_, FOLDS[name], a, axes, out)
-
-
 def _shape(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
     return tuple(1 if i in axes else n for i, n in enumerate(source.shape) if keepdims or i not in axes)
 
@@ -156,7 +135,7 @@ def _reduce(name: str, a: Any, axis: Axes, keepdims: bool, out: Tensor | None) -
             assign(out, fold.empty_value)
         elif out.size:
             target = _without(out, axes, source.ndim) if keepdims else out
-            _launch(Kernel.__call__, fold, launch.copy_if_aliased(source, out), axes, target)
+            _launch(fold, launch.copy_if_aliased(source, out), axes, target)
     return out
 
 
@@ -236,7 +215,7 @@ class _Work(NamedTuple):
         return _Work(columns, WORKGROUP // columns, count, 1)
 
 
-def _launch(launch_: Launch, fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
+def _launch(fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
     """One pass, or two with partial results between them."""
     layout = _Layout.of(source, axes, out, ordered=bool(fold.before))
     count, outputs = math.prod(layout.reduced), out.size
@@ -245,26 +224,16 @@ def _launch(launch_: Launch, fold: Fold, source: Tensor, axes: tuple[int, ...], 
     work = _Work.of(count, outputs, layout.column_major, may_split=True)
     if work.chunks == 1:
         return _pass(
-            launch_,
-            fold,
-            kind,
-            (source.dtype.name, out.dtype.name),
-            work,
-            source=source,
-            out=out,
-            count=count,
-            **common,
+            fold, kind, (source.dtype.name, out.dtype.name), work, source=source, out=out, count=count, **common
         )
     words = work.chunks * outputs * (2 if fold.before else 1)
-    with Tensor.empty(words, u32) as partial:
-        _pass(
-            launch_, fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common
-        )
+    with Tensor.empty(words, u32, temporary=True) as partial:
+        _pass(fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common)
         work, count = _Work.of(work.chunks, outputs, column_major=True, may_split=False), work.chunks
-        _pass(launch_, fold, kind, ("partial", out.dtype.name), work, source=partial, out=out, count=count, **common)
+        _pass(fold, kind, ("partial", out.dtype.name), work, source=partial, out=out, count=count, **common)
 
 
-def _pass(launch_: Launch, fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **arguments: Any) -> None:
+def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **arguments: Any) -> None:
     """Record one pass from elements or partial results of `dtypes[0]` to those of `dtypes[1]`."""
     value = _VALUES.get(kind, "u32")
     is_strided = dtypes[0] == "partial" or arguments["reduced_axes"] <= 1
@@ -284,8 +253,7 @@ def _pass(launch_: Launch, fold: Fold, kind: str, dtypes: tuple[str, str], work:
             "EVEN": is_strided,
         },
     )
-    launch_(
-        kernel,
+    kernel(
         -(-arguments["outputs"] // work.columns) * work.chunks * WORKGROUP,
         overwrites=("out",),
         identity=_identity(fold, value),

@@ -3,8 +3,6 @@
 Read in place whatever the strides are. Sums and products of bool and u8 are u32, integers wrap at 32 bits, f16 is added
 up in f32. The order of operations depends on the length of a line alone: the same input gives the same bits, on every
 path (see `paths`). Rounding errors grow as those of some 20 additions, and one more for each 8192 elements before.
-
-`scan` works now; `record_scan` adds the same to a plan, which holds the scratch memory.
 """
 
 from __future__ import annotations
@@ -12,13 +10,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import DtypeError
-from ..gpu import Kernel, Plan
-from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
+from ..gpu import Kernel
+from ..tensor import DType, Tensor, f16, f32, i32, u32
 from . import launch, paths
 from .differentiable import differentiable
+from .elementwise import assign
 from .functions import Operand
-from .lines import Launch, Lines
-from .reduce import reduce_into
+from .lines import Lines
+from .reduce import any as any_
 
 WORKGROUP = 256
 ROW = 1024  # elements of a row of a tile, and rows, as in the shader
@@ -96,19 +95,8 @@ def scan(
     """
     with launch.tensors(x) as (source,):
         out = launch.prepare_output(f"scan {how}", source.shape, result_type(how, source.dtype), out)
-        add_scan(Kernel.__call__, how, launch.copy_if_aliased(source, out), axis, out, exclusive, reverse)
+        _scan(how, launch.copy_if_aliased(source, out), axis, out, exclusive, reverse)
     return out
-
-
-def record_scan(
-    plan: Plan, how: str, x: Tensor, out: Tensor, axis: int = -1, *, exclusive: bool = False, reverse: bool = False
-) -> None:
-    """Add to `plan` the running total of `x` into `out`; as `scan`.
-
-    Raises also `LayoutError` if `out` and `x` are views of one tensor.
-    """
-    launch.prepare_output(f"scan {how}", x.shape, result_type(how, x.dtype), out)
-    add_scan(plan.dispatch, how, x, axis, out, exclusive, reverse)
 
 
 def result_type(how: str, dtype: DType) -> DType:
@@ -122,36 +110,27 @@ def result_type(how: str, dtype: DType) -> DType:
     return dtype
 
 
-def running_sum(launch_: Launch, counts: Tensor, sums: Tensor, exclusive: bool = True) -> None:
-    """For kernels that come after it: `sums` of all `counts` before each along the last axis, or up to and with it."""
-    add_scan(launch_, "sum", counts, -1, sums, exclusive, reverse=False)
-
-
-def running_count(launch_: Launch, mask: Tensor, ordinals: Tensor) -> None:
+def running_count(mask: Tensor, ordinals: Tensor) -> None:
     """For kernels that come after it: how many of `mask`, in row-major order, are not 0, up to each; contiguous u32."""
     shape, (strides,) = launch.merge_axes(mask.shape, [launch.element_strides(mask)])
     if len(shape) > 1:  # not evenly spaced: laid in a row first
-        with Tensor.empty(mask.shape, bool_) as truth:
-            reduce_into(launch_, "any", mask, (), truth)
-            return running_count(launch_, truth, ordinals)
+        with any_(mask, ()) as truth:
+            return running_count(truth, ordinals)
     step = strides[0] if strides else 0
-    _launch(launch_, "count", mask, ordinals, Lines(mask.size, (step, 1), [], [[], []]), False)
+    _launch("count", mask, ordinals, Lines(mask.size, (step, 1), [], [[], []]), False)
 
 
-def add_scan(
-    launch_: Launch, how: str, source: Tensor, axis: int, out: Tensor, exclusive: bool = False, reverse: bool = False
-) -> None:
-    """For the functions above: record the running total of `source` into `out`, which fits it."""
+def _scan(how: str, source: Tensor, axis: int, out: Tensor, exclusive: bool, reverse: bool) -> None:
     at = launch.normal_axis(axis, source.ndim)
     if not out.size:
         return
     if reverse:
         backwards = (*[slice(None)] * at, slice(None, None, -1))
         source, out = source[backwards], out[backwards]
-    _launch(launch_, how, source, out, Lines.along(at, (source, out), ordered=False), exclusive)
+    _launch(how, source, out, Lines.along(at, (source, out), ordered=False), exclusive)
 
 
-def _launch(launch_: Launch, how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool) -> None:
+def _launch(how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool) -> None:
     """Record the kernels for the lines of `source` and `out`."""
     alone = lines.count <= SHORT or (lines.column_major and lines.number >= MANY_LINES)
     rows = 1 if lines.count <= ROW else ROWS
@@ -160,14 +139,14 @@ def _launch(launch_: Launch, how: str, source: Tensor, out: Tensor, lines: Lines
         "VECTOR": not alone and how != "count" and _in_vectors(lines, source, out),
         "ROWS": rows,
     }
-    fields = _fields(lines, tiles)
+    fields = {"count": lines.count, "lines": lines.number, "tiles": tiles, **lines.fields("source", "out")}
     if alone or tiles == 1:
         kernel = Kernel.load("ops/scan.wgsl", "serial" if alone else "whole", defines)
         threads = lines.number * (1 if alone else WORKGROUP)
-        launch_(kernel, threads, overwrites=("out",), source=source, out=out, **fields)
+        kernel(threads, overwrites=("out",), source=source, out=out, **fields)
     else:
         in_passes = _chained if paths.path().chained else _in_three_passes
-        in_passes(launch_, defines, lines.number * tiles, source, out, fields)
+        in_passes(defines, lines.number * tiles, source, out, fields)
 
 
 def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str, Any]:
@@ -191,21 +170,6 @@ def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str
     }
 
 
-def _fields(lines: Lines, tiles: int) -> dict[str, Any]:
-    """The uniform fields of the lines."""
-    return {
-        "count": lines.count,
-        "lines": lines.number,
-        "tiles": tiles,
-        "source_step": lines.steps[0],
-        "out_step": lines.steps[1],
-        "line_axes": len(lines.shape),
-        "shape": launch.padded(lines.shape, 1),
-        "source_strides": launch.padded(lines.strides[0], 0),
-        "out_strides": launch.padded(lines.strides[1], 0),
-    }
-
-
 def _in_vectors(lines: Lines, source: Tensor, out: Tensor) -> bool:
     """Whether both can be read and written four elements at a time."""
     even = all(n % 4 == 0 for n in (lines.count, *lines.strides[0], *lines.strides[1]))
@@ -213,28 +177,19 @@ def _in_vectors(lines: Lines, source: Tensor, out: Tensor) -> bool:
     return even and plain and lines.steps == (1, 1)
 
 
-def _chained(
-    launch_: Launch, defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]
-) -> None:
+def _chained(defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]) -> None:
     """One pass; what was published for an earlier scan is cleared before."""
     kernel = Kernel.load("ops/scan.wgsl", "chained", defines)
-    with Tensor.empty(RECORD * tiles + 1, u32) as published:
-        clear(launch_, published)
-        launch_(kernel, tiles * WORKGROUP, overwrites=("out",), source=source, out=out, published=published, **fields)
+    with Tensor.empty(RECORD * tiles + 1, u32, temporary=True) as published:
+        assign(published, 0)
+        kernel(tiles * WORKGROUP, overwrites=("out",), source=source, out=out, published=published, **fields)
 
 
-def _in_three_passes(
-    launch_: Launch, defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]
-) -> None:
+def _in_three_passes(defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]) -> None:
     """Totals of the tiles, what comes before each, and the tiles again."""
     totals, spine, spread = (Kernel.load("ops/scan.wgsl", entry, defines) for entry in ("totals", "spine", "spread"))
-    with Tensor.empty(tiles, _OF_VALUE[defines["VALUE"]]) as partial:
+    with Tensor.empty(tiles, _OF_VALUE[defines["VALUE"]], temporary=True) as partial:
         threads, arguments = tiles * WORKGROUP, {"source": source, **fields}
-        launch_(totals, threads, overwrites=("partial",), partial=partial, out_offset=0, **arguments)
-        launch_(spine, fields["lines"] * WORKGROUP, partial=partial, source_offset=0, out_offset=0, **fields)
-        launch_(spread, threads, overwrites=("out",), out=out, prefixes=partial, **arguments)
-
-
-def clear(launch_: Launch, words: Tensor) -> None:
-    """Set a contiguous tensor of u32 to 0, by a dispatch: so that a plan does it again at each replay."""
-    launch_(Kernel.load("ops/clear.wgsl"), words.size, overwrites=("words",), words=words, count=words.size)
+        totals(threads, overwrites=("partial",), partial=partial, out_offset=0, **arguments)
+        spine(fields["lines"] * WORKGROUP, partial=partial, source_offset=0, out_offset=0, **fields)
+        spread(threads, overwrites=("out",), out=out, prefixes=partial, **arguments)

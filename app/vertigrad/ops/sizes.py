@@ -7,63 +7,37 @@ beyond it. A draw takes the size by `draw_indirect` of a render pass.
 from __future__ import annotations
 
 from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel, Plan
+from ..gpu import Kernel
 from ..tensor import Tensor, u32
-from .lines import Launch
 
 
-def dispatch_size(number: Tensor, kernel: Kernel, *, each: int = 1) -> Tensor:
+def dispatch_size(number: Tensor, kernel: Kernel, *, each: int = 1, out: Tensor | None = None) -> Tensor:
     """Workgroups (three u32) of `kernel` for `number` times `each` invocations, `number` being a tensor of one u32.
 
     More workgroups than fit into one dimension are folded into two, as `Kernel` does it: such a kernel finds its place
     with `linear_index`. Raises `ShapeError`, `DtypeError`.
     """
-    size = Tensor.empty(3, u32, temporary=True)
-    _dispatch_size(Kernel.__call__, number, kernel, size, each)
-    return size
+    out = Tensor.empty(3, u32, temporary=True) if out is None else out
+    _check(number, out, 3)
+    x, y, z = kernel.interface.workgroup
+    if y * z != 1:
+        raise ShapeError(f"dispatch_size: workgroups of {kernel.name} are {x} x {y} x {z}; they must be a row")
+    limit = kernel.gpu.limits["max-compute-workgroups-per-dimension"]
+    sizes = Kernel.load("ops/sizes.wgsl", defines={"DRAW": False})
+    sizes(1, overwrites=("size",), number=number, size=out, each=each, workgroup=x, limit=limit)
+    return out
 
 
-def record_dispatch_size(plan: Plan, number: Tensor, kernel: Kernel, size: Tensor, *, each: int = 1) -> None:
-    """Add to `plan` what `dispatch_size` does, into `size`."""
-    _dispatch_size(plan.dispatch, number, kernel, size, each)
-
-
-def draw_size(number: Tensor, *, vertices: int = 0) -> Tensor:
+def draw_size(number: Tensor, *, vertices: int = 0, out: Tensor | None = None) -> Tensor:
     """What an indirect draw reads (four u32), for `number` instances of `vertices` each; 0: for `number` vertices.
 
     Raises `ShapeError`, `DtypeError`.
     """
-    size = Tensor.empty(4, u32, temporary=True)
-    _draw_size(Kernel.__call__, number, size, vertices)
-    return size
-
-
-def record_draw_size(plan: Plan, number: Tensor, size: Tensor, *, vertices: int = 0) -> None:
-    """Add to `plan` what `draw_size` does, into `size`."""
-    _draw_size(plan.dispatch, number, size, vertices)
-
-
-def _dispatch_size(launch_: Launch, number: Tensor, kernel: Kernel, size: Tensor, each: int) -> None:
-    _check(number, size, 3)
-    x, y, z = kernel.interface.workgroup
-    if y * z != 1:
-        raise ShapeError(f"dispatch_size: workgroups of {kernel.name} are {x} x {y} x {z}; they must be a row")
-    launch_(
-        Kernel.load("ops/sizes.wgsl", defines={"DRAW": False}),
-        1,
-        overwrites=("size",),
-        number=number,
-        size=size,
-        each=each,
-        workgroup=x,
-        limit=kernel.gpu.limits["max-compute-workgroups-per-dimension"],
-    )
-
-
-def _draw_size(launch_: Launch, number: Tensor, size: Tensor, vertices: int) -> None:
-    _check(number, size, 4)
+    out = Tensor.empty(4, u32, temporary=True) if out is None else out
+    _check(number, out, 4)
     kernel = Kernel.load("ops/sizes.wgsl", defines={"DRAW": True})
-    launch_(kernel, 1, overwrites=("size",), number=number, size=size, vertices=vertices)
+    kernel(1, overwrites=("size",), number=number, size=out, vertices=vertices)
+    return out
 
 
 def _check(number: Tensor, size: Tensor, words: int) -> None:

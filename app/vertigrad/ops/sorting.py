@@ -3,23 +3,23 @@
 A radix sort of 32-bit keys, eight bits at a time: digits are counted tile by tile, the counts added up, and every key
 goes to its place (see shaders/ops/radix_sort.wgsl). Floats are ordered as by `numpy.sort(kind="stable")`: −0
 equals 0 and NaN comes last. It comes last in a falling order too.
-
-`sort`, `argsort` and `sort_pairs` work now; `record_sort` adds the same to a plan, which holds the scratch memory.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel, Plan, gpu
-from ..tensor import Tensor, f32, i32, u32
+from ..gpu import Kernel, gpu
+from ..tensor import DType, Tensor, f32, i32, u32
 from . import launch, paths
 from .differentiable import differentiable
+from .elementwise import assign
 from .functions import Operand
-from .lines import Launch, Lines, words
-from .scans import running_sum
+from .lines import Lines, words
+from .scans import scan
 
 WORKGROUP = 256
 DIGIT = 8  # bits
@@ -27,43 +27,52 @@ KEYS = (u32, i32, f32)
 
 
 @differentiable
-def sort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
-    """`keys` (u32, i32 or f32) in order along `axis`, as a new tensor. Raises `DtypeError` for other types."""
+def sort(keys: Operand, axis: int = -1, *, descending: bool = False, out: Tensor | None = None) -> Tensor:
+    """`keys` (u32, i32 or f32) in order along `axis`. Raises `DtypeError` for other types."""
     with launch.tensors(keys) as (array,):
-        moved = _last(array, axis)
-        out = Tensor.empty(moved.shape, array.dtype, temporary=True)
-        add_sort(Kernel.__call__, moved, None, out, None, descending)
-    return _back(out, axis)
+        target = _target("sort", array, array.dtype, axis, out)
+        _sort(launch.copy_if_aliased(_last(array, axis), target), None, target, None, descending)
+    return _result(target, axis, out)
 
 
 @differentiable
-def argsort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
-    """Indices (i32) along `axis` of the keys in order; of equal keys the first comes first. Raises `DtypeError`."""
+def argsort(
+    keys: Operand, axis: int = -1, *, descending: bool = False, key_bits: int = 32, out: Tensor | None = None
+) -> Tensor:
+    """Indices along `axis` of the keys in order, i32 (or u32, in `out`); of equal keys the first comes first.
+
+    u32 keys below 2^`key_bits` take a pass for each eight bits. Raises `DtypeError`.
+    """
     with launch.tensors(keys) as (array,):
-        moved = _last(array, axis)
-        out = Tensor.empty(moved.shape, i32, temporary=True)
-        add_sort(Kernel.__call__, moved, None, None, out, descending)
-    return _back(out, axis)
+        target = _target("argsort", array, _index_type(out), axis, out)
+        _sort(launch.copy_if_aliased(_last(array, axis), target), None, None, target, descending, key_bits)
+    return _result(target, axis, out)
 
 
 @differentiable
 def sort_pairs(
-    keys: Operand, values: Operand | None = None, axis: int = -1, *, descending: bool = False
+    keys: Operand,
+    values: Operand | None = None,
+    axis: int = -1,
+    *,
+    descending: bool = False,
+    key_bits: int = 32,
+    out: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Keys in order along `axis`, and `values` of the same shape (32 bits each) in the order of their keys.
 
-    Without `values`, the indices (i32) of the keys. Raises `ShapeError`, `DtypeError`.
+    Without `values`, the indices of the keys. Otherwise as `argsort`. Raises `ShapeError`, `DtypeError`.
     """
-    with ExitStack() as stack:
-        array = stack.enter_context(launch.tensors(*([keys] if values is None else [keys, values])))
-        moved = [_last(tensor, axis) for tensor in array]
-        dtype = array[1].dtype if values is not None else i32
-        sorted_keys = Tensor.empty(moved[0].shape, array[0].dtype, temporary=True)
-        sorted_values = Tensor.empty(moved[0].shape, dtype, temporary=True)
-        add_sort(
-            Kernel.__call__, moved[0], moved[1] if values is not None else None, sorted_keys, sorted_values, descending
+    sorted_keys, sorted_values = out or (None, None)
+    with launch.tensors(keys, *launch.present(values)) as (array, *others):
+        dtype = others[0].dtype if others else _index_type(sorted_values)
+        targets = (
+            _target("sort_pairs", array, array.dtype, axis, sorted_keys),
+            _target("sort_pairs", array, dtype, axis, sorted_values),
         )
-    return _back(sorted_keys, axis), _back(sorted_values, axis)
+        moved = [reduce(launch.copy_if_aliased, targets, _last(tensor, axis)) for tensor in (array, *others)]
+        _sort(moved[0], moved[1] if others else None, *targets, descending, key_bits)
+    return _result(targets[0], axis, sorted_keys), _result(targets[1], axis, sorted_values)
 
 
 @differentiable
@@ -81,25 +90,24 @@ def topk(x: Operand, k: int, axis: int = -1, *, largest: bool = True) -> tuple[T
     return values[few], indices[few]
 
 
-def record_sort(
-    plan: Plan,
-    keys: Tensor,
-    values: Tensor | None = None,
-    *,
-    sorted_keys: Tensor | None = None,
-    sorted_values: Tensor | None = None,
-    descending: bool = False,
-    key_bits: int = 32,
-) -> None:
-    """Add to `plan` the sort of `keys` along their last axis into `sorted_keys`, `sorted_values` or both.
+def _index_type(out: Tensor | None) -> DType:
+    return u32 if out is not None and out.dtype is u32 else i32
 
-    Without `values`, `sorted_values` (32 bits) are the indices of the keys. Results are contiguous tensors of the shape
-    of the keys. u32 keys below 2^`key_bits` take a pass for each eight bits. Raises `ShapeError`, `DtypeError`, and
-    `LayoutError` if what is written is a view of what is read.
-    """
-    if not 0 < key_bits <= 32 or (key_bits < 32 and (keys.dtype is not u32 or descending)):
-        raise ShapeError(f"record_sort: key_bits is {key_bits}; 1 to 32, less than 32 for rising u32 keys alone")
-    add_sort(plan.dispatch, keys, values, sorted_keys, sorted_values, descending, key_bits)
+
+def _target(name: str, keys: Tensor, dtype: DType, axis: int, out: Tensor | None) -> Tensor:
+    """What is written, with `axis` last: `out` if it is contiguous then, else a new tensor."""
+    if out is not None:
+        moved = _last(launch.prepare_output(name, keys.shape, dtype, out), axis)
+        if moved.is_contiguous:
+            return moved
+    return Tensor.empty(_last(keys, axis).shape, dtype, temporary=True)
+
+
+def _result(target: Tensor, axis: int, out: Tensor | None) -> Tensor:
+    """What was written, in `out` if there is one."""
+    if out is None or target.owner is out.owner:
+        return _back(target, axis) if out is None else out
+    return assign(out, _back(target, axis))
 
 
 def _last(tensor: Tensor, axis: int) -> Tensor:
@@ -116,21 +124,13 @@ def _back(tensor: Tensor, axis: int) -> Tensor:
     return tensor.permute(*order) if at != tensor.ndim - 1 else tensor
 
 
-def _check(keys: Tensor, others: dict[str, Tensor | None]) -> None:
+def _check(keys: Tensor, values: Tensor | None) -> None:
     if keys.dtype not in KEYS:
         raise DtypeError(f"sort: keys are {keys.dtype}; they must be u32, i32 or f32: use .to() first")
-    if not keys.ndim:
-        raise ShapeError("sort: a tensor without axes has no order")
-    for name, tensor in others.items():
-        if tensor is None:
-            continue
-        if tensor.shape != keys.shape:
-            raise ShapeError(f"sort: {name} have shape {tensor.shape}, keys {keys.shape}; they must be the same")
-        if tensor.itemsize != 4:
-            raise DtypeError(f"sort: {name} are {tensor.dtype}; they must have 32 bits")
-    written = others["sorted_keys"]
-    if written is not None and written.dtype is not keys.dtype:
-        raise DtypeError(f"sort: sorted_keys are {written.dtype}, keys {keys.dtype}; they must be the same")
+    if values is not None and values.shape != keys.shape:
+        raise ShapeError(f"sort: values have shape {values.shape}, keys {keys.shape}; they must be the same")
+    if values is not None and values.itemsize != 4:
+        raise DtypeError(f"sort: values are {values.dtype}; they must have 32 bits")
 
 
 class _Work(NamedTuple):
@@ -177,8 +177,7 @@ class _Pass(NamedTuple):
     sorted_values: Tensor | None
 
 
-def add_sort(
-    launch_: Launch,
+def _sort(
     keys: Tensor,
     values: Tensor | None,
     sorted_keys: Tensor | None,
@@ -186,32 +185,30 @@ def add_sort(
     descending: bool,
     key_bits: int = 32,
 ) -> None:
-    """For kernels that come after it, and for the functions above: record the sort of `keys` along their last axis."""
-    _check(keys, {"values": values, "sorted_keys": sorted_keys, "sorted_values": sorted_values})
-    if sorted_keys is None and sorted_values is None:
-        raise ShapeError("sort: there is nothing to write; give sorted_keys or sorted_values")
-    if values is not None and sorted_values is None:
-        raise ShapeError("sort: values are given, but no sorted_values to write them to")
+    """Record the sort of `keys` along their last axis."""
+    _check(keys, values)
+    if not 0 < key_bits <= 32 or (key_bits < 32 and (keys.dtype is not u32 or descending)):
+        raise ShapeError(f"sort: key_bits is {key_bits}; 1 to 32, less than 32 for rising u32 keys alone")
     if not keys.size:
         return
     work = _Work.of(keys.shape, key_bits)
     flip = 0xFFFFFFFF if descending else 0
     if work.tiles == 1:
         step = _Pass(keys, values, sorted_keys, sorted_values)
-        _launch(launch_, "whole", work, keys, step, first=True, end=work.digits * DIGIT, flip=flip)
+        _launch("whole", work, keys, step, first=True, end=work.digits * DIGIT, flip=flip)
         return
     with ExitStack() as stack:
 
         def scratch(count: int) -> Tensor:
-            return stack.enter_context(Tensor.empty(count, u32))
+            return stack.enter_context(Tensor.empty(count, u32, temporary=True))
 
         counts, starts = (scratch(work.lines * (1 << DIGIT) * work.tiles) for _ in range(2))
         for number, step in enumerate(_passes(work, keys, values, sorted_keys, sorted_values, scratch)):
             first, shift = number == 0, number * DIGIT
             reading = _Pass(step.keys, None, None, None)
-            _launch(launch_, "digits", work, keys, reading, first, counts=counts, shift=shift, flip=flip)
-            running_sum(launch_, counts.reshape(work.lines, -1), starts.reshape(work.lines, -1))
-            _launch(launch_, "scatter", work, keys, step, first, starts=starts, shift=shift, flip=flip)
+            _launch("digits", work, keys, reading, first, counts=counts, shift=shift, flip=flip)
+            scan("sum", counts.reshape(work.lines, -1), exclusive=True, out=starts.reshape(work.lines, -1))
+            _launch("scatter", work, keys, step, first, starts=starts, shift=shift, flip=flip)
 
 
 def _passes(
@@ -237,7 +234,7 @@ def _passes(
     return passes
 
 
-def _launch(launch_: Launch, entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **others: Any) -> None:
+def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **others: Any) -> None:
     """Record one kernel; `array` are the caller's keys, whose type is compared."""
     values_kind = "none" if step.sorted_values is None else "indices" if step.values is None else "given"
     unused = dict.fromkeys(
@@ -245,7 +242,8 @@ def _launch(launch_: Launch, entry: str, work: _Work, array: Tensor, step: _Pass
     )
     arguments: dict[str, Any] = {**unused, **work.fields, **others}
     if first:
-        arguments |= _stride_fields(step)
+        tensors = {"keys": step.keys} | ({} if step.values is None else {"values": step.values})
+        arguments |= Lines.along(step.keys.ndim - 1, list(tensors.values())).fields(*tensors)
     buffers = {
         "keys": step.keys,
         "values": step.values,
@@ -271,19 +269,4 @@ def _launch(launch_: Launch, entry: str, work: _Work, array: Tensor, step: _Pass
         for name, tensor in buffers.items():
             if tensor is not None:
                 arguments[name] = stack.enter_context(words(tensor))
-        launch_(kernel, work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)
-
-
-def _stride_fields(step: _Pass) -> dict[str, Any]:
-    """The uniform fields with the strides of the caller's keys and values."""
-    tensors = [step.keys] if step.values is None else [step.keys, step.values]
-    lines = Lines.along(step.keys.ndim - 1, tensors)
-    fields: dict[str, Any] = {
-        "line_axes": len(lines.shape),
-        "shape": launch.padded(lines.shape, 1),
-        "keys_step": lines.steps[0],
-        "keys_strides": launch.padded(lines.strides[0], 0),
-    }
-    if step.values is not None:
-        fields |= {"values_step": lines.steps[1], "values_strides": launch.padded(lines.strides[1], 0)}
-    return fields
+        kernel(work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)

@@ -10,7 +10,6 @@ import numpy as np
 from ... import ops, params
 from ...errors import InputError
 from ...gpu import Kernel
-from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor
@@ -117,7 +116,8 @@ class Relief(NamedTensorsModel):
             values_strides=element_strides(self._values),
             **self._plane_arguments(),
         )
-        record_grid_normals(self._plan, self._positions, normals)
+        with self._plan.recording():
+            ops.grid_normals(self._positions, out=normals)
 
     def _plane_arguments(self) -> dict[str, Any]:
         """Uniforms about `height`."""

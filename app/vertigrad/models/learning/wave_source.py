@@ -9,7 +9,6 @@ import numpy as np
 
 from ... import learn, ops, params
 from ...gpu import Kernel, Plan
-from ...ops.grid import record_grid_normals
 from ...params import integer, number
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
@@ -261,7 +260,8 @@ class WaveSource(TrainingModel):
                 after_offset=0,
                 lift=LIFT,
             )
-            record_grid_normals(self._show, shown[f"{side}position"], shown[f"{side}normal"])
+            with self._show.recording():
+                ops.grid_normals(shown[f"{side}position"], out=shown[f"{side}normal"])
 
     def _error(self, heard: Tensor) -> Tensor:
         """The mean squared residual, relative to the signal."""

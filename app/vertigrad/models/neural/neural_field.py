@@ -12,7 +12,6 @@ import numpy as np
 from ... import ops, params
 from ...errors import InputError
 from ...gpu import Kernel
-from ...ops.grid import record_grid_normals
 from ...params import file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
@@ -155,7 +154,8 @@ class NeuralField(NamedTensorsModel):
             resolution=side,
             step=np.float32(2.0 / (side - 1)),
         )
-        record_grid_normals(self._plan, self._positions, self._normals)
+        with self._plan.recording():
+            ops.grid_normals(self._positions, out=self._normals)
 
 
 def _read(weights: Path) -> Field:

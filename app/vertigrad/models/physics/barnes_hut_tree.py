@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from ... import ops
 from ...gpu import Plan
-from ...ops.reduce import record_reduce
-from ...ops.sorting import record_sort
 from ...tensor import Tensor, u32
 from ..kernels import Kernels
 from ..parts import Parts
@@ -81,12 +79,12 @@ class BarnesHutTree:
     def record(self, plan: Plan) -> None:
         """Add to `plan` what builds the tree of the bodies as they are then."""
         positions, add = self._bodies[:, 0:3], self.kernels.add
-        record_reduce(plan, "mean", positions, self._center, 0)
         with plan.recording():
+            ops.mean(positions, axis=0, out=self._center)
             ops.mean(ops.absolute(positions - self._center), axis=0, out=self._spread)
-        add(plan, "assign_keys", self.count, "keys", replayed=())
-        record_sort(plan, self._keys, sorted_values=self._order, key_bits=KEY_BITS)
-        ops.record_reorder(plan, self._bodies, self._order, self._sorted)
+            add(plan, "assign_keys", self.count, "keys", replayed=())
+            ops.argsort(self._keys, key_bits=KEY_BITS, out=self._order)
+            ops.reorder(self._bodies, self._order, self._sorted)
         add(plan, "gather", len(self._levels[0]), replayed=())
         for level in self._levels[1:]:
             add(plan, "merge", len(level), level=level, count=len(level), replayed=())

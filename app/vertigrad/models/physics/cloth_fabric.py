@@ -130,7 +130,8 @@ class Fabric:
         count, parts = self._sheet.count, self._parts
         grid = parts.enter_context(NeighborGrid(count, 3, self.reach, name="near"))
         found = parts.zeros("partners", count, MOST + 1, dtype=u32)
-        grid.record(self.sweep, self.vertices.reshape(count, 4)[:, 0:3])
+        with self.sweep.recording():
+            grid.build(self.vertices.reshape(count, 4)[:, 0:3])
         tensors = self._tensors | {"order": grid.order, "starts": grid.starts, "found": found, "partners": found}
         contact = Kernels(CONTACT, tensors, self._constants | grid.fields, {**grid.defines, "MOST": MOST})
         contact.add(self.sweep, "search", count)

@@ -200,10 +200,10 @@ class Flock(FixedStepModel):
         grid = parts.enter_context(ops.NeighborGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
 
         self._plan = plan = parts.plan("step")
-        with self._positions[:, 0:3] as position:
-            grid.record(plan, position, live=True)
-        ops.record_reorder(plan, self._positions, grid.order, sorted_positions)
-        ops.record_reorder(plan, self._velocities, grid.order, sorted_velocities)
+        with self._positions[:, 0:3] as position, plan.recording():
+            grid.build(position, live=True)
+            ops.reorder(self._positions, grid.order, sorted_positions)
+            ops.reorder(self._velocities, grid.order, sorted_velocities)
         tensors = self._tensors | {"starts": grid.starts, "order": grid.order, "hunter": self._predator}
         constants = {"count": n, "grid_size": grid.size}
         kernels = Kernels(SHADER, tensors, constants, grid.defines | {"PERIODIC": self._periodic})

@@ -197,8 +197,8 @@ class Fluid(FixedStepModel):
         self._step, tensors, n = parts.plan("step"), self._tensors, self._start.count
         low, high = self._start.low, self._start.high
         grid = parts.enter_context(ops.NeighborGrid(n, 3, 2.0 * self.spacing, low, high, f"{self.name}.grid"))
-        with self._positions[:, 0:3] as position:
-            grid.record(self._step, position)
+        with self._positions[:, 0:3] as position, self._step.recording():
+            grid.build(position)
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
         given = {"order": grid.order, "starts": grid.starts}
         constants = self._static() | grid.fields | {"chebyshev_weight": 1.0}

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops
-from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
@@ -180,8 +179,9 @@ class LatticeBoltzmann(FixedStepModel):
         add(self._begin, "begin", cells, "after", after=self._now)
         add(self._show, "moments", cells, "moment", before=self._now, moment=self._moments)
         add(self._show, "show", cells, "vorticity", "position", "obstacle", moved=self._moments)
-        record_grid_normals(self._show, position, normal)
-        record_grid_normals(self._show, obstacle, obstacle_normal)
+        with self._show.recording():
+            ops.grid_normals(position, out=normal)
+            ops.grid_normals(obstacle, out=obstacle_normal)
 
     def _values(self) -> dict[str, Any]:
         return uniforms(self._params, self._mask is not None)

@@ -231,7 +231,8 @@ class Mpm(FixedStepModel):
         n, (x, y, z) = self._params.count, self._grid.blocks
         by_block = (_workgroup() * x, y, z)
         kernels.add(plan, "list", n, "slots")
-        ops.record_scan(plan, "sum", self._counts, self._starts, exclusive=True)
+        with plan.recording():
+            ops.cumsum(self._counts, exclusive=True, out=self._starts)
         kernels.add(plan, "put_in_order", n, "order")
         kernels.add(plan, "to_grid", by_block)
         kernels.add(plan, "move_grid", self._grid.nodes, "nodes")

@@ -12,7 +12,6 @@ import numpy as np
 from ... import ops, params
 from ...errors import InputError
 from ...gpu import Plan
-from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor
@@ -200,7 +199,8 @@ class ShallowWater(FixedStepModel):
 
         def pace(plan: Plan) -> None:
             first(plan, "pace", cells, "rate", before=water)
-            ops.record_reduce(plan, "max", rate, self._fastest, keepdims=True)
+            with plan.recording():
+                ops.max(rate, keepdims=True, out=self._fastest)
 
         first(self._step, "wind", 1)
         for _ in range(self._params.max_substeps):
@@ -211,8 +211,9 @@ class ShallowWater(FixedStepModel):
         pace(self._pace)
         first(self._begin, "begin", cells, "after", after=water)
         first(self._show, "show", cells, "depth_speed", "color", "position", "ground", before=water)
-        record_grid_normals(self._show, position, normal)
-        record_grid_normals(self._show, ground, ground_normal)
+        with self._show.recording():
+            ops.grid_normals(position, out=normal)
+            ops.grid_normals(ground, out=ground_normal)
 
     def _values(self) -> dict[str, Any]:
         """Uniforms of every kernel, in meters, seconds and cells; without interaction."""

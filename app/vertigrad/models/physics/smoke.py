@@ -154,8 +154,8 @@ class Smoke(FixedStepModel):
         advection(advect, "predict_matter", cells, "out_matter", out_matter=guess)
         advection(advect, "correct_matter", cells, "out_matter", out_matter=moved)
         advection(advect, "tally", cells, "out_vectors", out_vectors=self._spin)
-        with self._spin.reshape(-1, 4) as rows:
-            ops.record_reduce(advect, "sum", rows, self._totals, axis=0)
+        with self._spin.reshape(-1, 4) as rows, advect.recording():
+            ops.sum(rows, axis=0, out=self._totals)
         advection(advect, "make_good", cells, out_matter=moved)
         advection(advect, "predict_faces", faces, "out_faces", out_faces=self._guess_faces)
         advection(advect, "correct_faces", faces, "out_faces", out_faces=self._moved_faces)

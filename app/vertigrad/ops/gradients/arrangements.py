@@ -31,7 +31,7 @@ def _(keys: Tensor, axis: int, descending: bool) -> Tensor:
 
 
 @through("sort_pairs")
-def _(keys: Tensor, values: Any, axis: int, descending: bool) -> tuple[Tensor, Tensor]:
+def _(keys: Tensor, values: Any, axis: int, descending: bool, key_bits: int) -> tuple[Tensor, Tensor]:
     """To the keys and, where they are given, to the values."""
     with launch.operands(keys, *([] if values is None else [values])) as (array, *others):
         indices = argsort(array.detach(), axis, descending=descending)

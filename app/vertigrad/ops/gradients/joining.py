@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu import Kernel
 from ...tensor import Tensor, u32
 from ..elementwise import assign
 from ..gather import take
 from ..scatter import linear_indices
 from ..segments import reduce_by_key
-from ..sorting import add_sort
+from ..sorting import sort_pairs
 
 
 def zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
@@ -38,7 +37,7 @@ def in_order(indices: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """`indices` (n,) u32, `count` at most, sorted stably: their order, and the sorted indices, both u32."""
     order = Tensor.empty(indices.shape, u32, temporary=True)
     sorted_indices = Tensor.empty(indices.shape, u32, temporary=True)
-    add_sort(Kernel.__call__, indices, None, sorted_indices, order, False, max(count.bit_length(), 1))
+    sort_pairs(indices, key_bits=max(count.bit_length(), 1), out=(sorted_indices, order))
     return order, sorted_indices
 
 

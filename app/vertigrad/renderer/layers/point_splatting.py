@@ -12,8 +12,8 @@ import wgpu
 from ...errors import LimitError
 from ...gpu import Gpu, Plan
 from ...memory import Block
-from ...ops.compaction import record_nonzero
-from ...ops.sizes import record_draw_size
+from ...ops.compaction import nonzero
+from ...ops.sizes import draw_size
 from ...tensor import Tensor, i32, u32
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
@@ -126,8 +126,9 @@ class PointSplatting:
     def _recorded(self, stack: ExitStack) -> Plan:
         """What lists the rows of spheres, in their order, so that those as deep as each other do not take turns."""
         count, plan = stack.enter_context(Tensor.empty(1, u32, name=f"{self._name}.count")), Plan(self._spheres.name)
-        record_nonzero(plan, self._seen, self._spheres, count)
-        record_draw_size(plan, count, self._many, vertices=4)
+        with plan.recording():
+            nonzero(self._seen, out=(self._spheres, count))
+            draw_size(count, vertices=4, out=self._many)
         return plan
 
     def _fitted(self, frame: Frame) -> Tensor:

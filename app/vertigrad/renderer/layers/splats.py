@@ -10,7 +10,7 @@ import wgpu
 
 from ...errors import LayoutError
 from ...gpu import Kernel, Plan
-from ...ops.sorting import record_sort
+from ...ops.sorting import argsort
 from ...params import Params, number, switch
 from ...tensor import Tensor
 from ..moment import Moment
@@ -97,7 +97,8 @@ class SplatsDrawing(Drawing):
         rows = self.attributes.rows
         plan.dispatch(begin, 1, overwrites=("draw",), draw=self.size)
         plan.dispatch(rank, rows, overwrites=("keys",), keys=self._keys, draw=self.size, rows=rows, **arrays)
-        record_sort(plan, self._keys, sorted_values=self.order)
+        with plan.recording():
+            argsort(self._keys, out=self.order)
 
     @property
     def is_display_referred(self) -> bool:
