@@ -54,7 +54,7 @@ struct Params {
     v_strides: vec4i,
     out_strides: vec4i,
     mask_strides: vec4i,
-    lengths_strides: vec4i,
+    lengths_strides: i32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -137,7 +137,7 @@ fn main(
     var keys = i32(params.keys);
     var offset = params.offset;
     //% if LENGTHS
-    keys = clamp(lengths[params.lengths_offset + member * u32(params.lengths_strides.x)], 0, keys);
+    keys = clamp(lengths[params.lengths_offset + member * u32(params.lengths_strides)], 0, keys);
     if params.by_length != 0u {
         offset = keys - i32(params.queries);
     }

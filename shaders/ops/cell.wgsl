@@ -33,7 +33,7 @@ struct Params {
     out_offset: u32,
     from_x_strides: vec2i,
     out_strides: vec2i,
-    lengths_strides: vec4i,
+    lengths_strides: i32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -110,7 +110,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% else
     let out_at = u32(i32(params.out_offset) + i32(member) * params.out_strides.x + i32(unit) * params.out_strides.y);
     //% if LENGTHS
-    if i32(params.step) >= lengths[params.lengths_offset + member * u32(params.lengths_strides.x)] {
+    if i32(params.step) >= lengths[params.lengths_offset + member * u32(params.lengths_strides)] {
         out[out_at] = ${DTYPE}(0);
         return;
     }

@@ -64,6 +64,7 @@ class Dispatch:
     binding and a value for each field of the uniform struct, all by name. A field NAME_offset is filled in: how many
     elements after the bound range the tensor NAME begins; a kernel without it takes only tensors at the adapter's
     offset alignment. A kernel with a field NAME_strides walks strides itself; all others take contiguous tensors only.
+    None for NAME says that the kernel has no such binding: its NAME_offset and NAME_strides are 0.
     A field first_workgroup is filled in as well: 0, or where a part of a split dispatch begins. Other
     fields that are left out are `open`: they must be given when it is recorded. Tensors named in `overwrites` are
     written in full, so copy-on-write need not copy their old bytes, unless they are views of a part.
@@ -86,7 +87,8 @@ class Dispatch:
         self._arguments = threads, overwrites, arguments, indirect
         self.indirect = None if indirect is None else _indirect(kernel, indirect)
         self.workgroups = kernel.workgroups(threads)
-        values = dict(arguments)
+        values = {name: value for name, value in arguments.items() if value is not None}
+        absent = arguments.keys() - values.keys()
         tensors = {b.name: values.pop(b.name, None) for b in kernel.bindings}
         self._check_names(tensors, values)
         self.entries = tuple(self._entry(b, tensors[b.name], values) for b in kernel.bindings)
@@ -101,7 +103,8 @@ class Dispatch:
         if layout and FIRST in layout.fields:
             values.setdefault(FIRST, 0)
         self.image = bytearray(layout.size if layout else 0)
-        self.open = tuple(name for name in (layout.fields if layout else ()) if name not in values)
+        filled = {*values, *(f"{name}_{what}" for name in absent for what in ("offset", "strides"))}
+        self.open = tuple(name for name in (layout.fields if layout else ()) if name not in filled)
         if layout:
             for name, value in values.items():
                 layout.pack(self.image, 0, name, value)

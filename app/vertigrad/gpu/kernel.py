@@ -123,6 +123,11 @@ class Kernel:
             )
         return groups[0], groups[1], groups[2]
 
+    def bound(self, **tensors: Any) -> dict[str, Any]:
+        """Those of `tensors` that this entry point binds; None for the others."""
+        names = {binding.name for binding in self.bindings}
+        return {name: tensor if name in names else None for name, tensor in tensors.items()}
+
     def bind_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:
         """The bind group for blocks as they lie now; remembered."""
         key = tuple((entry.owner.block.id, entry.offset, entry.size) for entry in entries)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 from typing import Any
 
+from ..closing import Closing
 from ..errors import UseAfterFree
 from ..memory import Block, LifetimeTracker, Origin, Owner
 from .device import gpu
@@ -23,7 +23,7 @@ from .results import Mark, Results
 CACHED_LISTS = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
 
 
-class Plan:
+class Plan(Closing):
     """Dispatches recorded once, with their tensors held until `close`, and replayed by raw calls.
 
     Uniform fields not given to `dispatch` are open: `replay` takes their values by name and gives each to every
@@ -175,14 +175,6 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self._dispatches)
-
-    def __enter__(self) -> Plan:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _allocate_results(self) -> None:
         """Memory for what was recorded; dispatches use that of others where results share it."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any
 
 from .. import ops
+from ..closing import Closing
 from ..deprecation import renamed_arguments, renamed_attribute
 from ..errors import DtypeError, GradientError, ParameterError
 from ..gpu import Kernel, gpu
@@ -25,7 +25,7 @@ SHADER = "learn/optimize.wgsl"
 _with_old_names = renamed_arguments(rate="lr", decay="weight_decay")  # up to version 0.1
 
 
-class Optimizer(ABC):
+class Optimizer(ABC, Closing):
     """What all optimizers have: weights, a learning rate `lr` with a schedule, clipping, and the number of steps.
 
     `weights` are contiguous tensors of f32; their `requires_grad` is set. `clip` is the largest norm that
@@ -133,14 +133,6 @@ class Optimizer(ABC):
     def close(self) -> None:
         """Free the state tensors. Idempotent."""
         self._held.close()
-
-    def __enter__(self) -> Optimizer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _factor(self, gradients: Sequence[Tensor], scaling: LossScale | None, norm: Tensor | None) -> Tensor:
         """What gradients are multiplied by; below 0 if there is to be no step."""

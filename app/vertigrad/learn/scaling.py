@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 import numpy as np
 
+from ..closing import Closing
 from ..deprecation import renamed_arguments
 from ..errors import ParameterError
 from ..gpu import Kernel
@@ -14,7 +13,7 @@ from ..tensor import Tensor
 MOST = 2.0**24
 
 
-class LossScale:
+class LossScale(Closing):
     """A factor for a loss that keeps its gradients within f16 (Micikevicius et al. 2018, Mixed precision training).
 
     Call `backward` of `scaled(loss)`, then `Optimizer.step(scaling=...)`, which takes the factor out again. Where a
@@ -79,11 +78,3 @@ class LossScale:
         """Give back its memory. Idempotent."""
         self._value.close()
         self._state.close()
-
-    def __enter__(self) -> LossScale:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -78,8 +78,9 @@ def _backward(gradient: Tensor, parts: Tensor, x: Tensor, y: Tensor, fields: dic
 
 
 def _launch(entry: str, threads: int, outputs: tuple[str, ...], fields: dict[str, Any], **tensors: Tensor) -> None:
-    unused = {f"{name}_offset": 0 for name in ("x", "y", "gradient") if name not in tensors}
-    Kernel.load(SHADER, entry, {"WEIGHTS": window()})(threads, overwrites=outputs, **tensors, **fields, **unused)
+    kernel = Kernel.load(SHADER, entry, {"WEIGHTS": window()})
+    images = dict.fromkeys(("x", "y", "gradient"))
+    kernel(threads, overwrites=outputs, **(fields | images | tensors))
 
 
 @cache
@@ -90,12 +91,8 @@ def window() -> tuple[float, ...]:
 
 
 def _check(prediction: Tensor, target: Tensor, data_range: float) -> None:
-    if (
-        prediction.shape != target.shape
-        or prediction.ndim != 4
-        or min(prediction.shape[2:]) < WINDOW
-        or not prediction.size
-    ):
+    shape = prediction.shape
+    if shape != target.shape or len(shape) != 4 or min(shape[2:]) < WINDOW or not prediction.size:
         raise ShapeError(
             f"ssim: images of shape {prediction.shape} and {target.shape}; both must be (n, channels, rows, columns), "
             f"of {WINDOW} x {WINDOW} pixels at least"

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from .. import ops
+from ..closing import Closing
 from ..errors import GradientError
 from ..tensor import Tensor
 
 
-class Weights(Mapping[str, Tensor]):
+class Weights(Mapping[str, Tensor], Closing):
     """The weights of a network by name, f32, the frozen ones included.
 
     Those that are `trainable` are views of `row`, one after the other in the order of `initial`: one kernel of an
@@ -53,12 +54,6 @@ class Weights(Mapping[str, Tensor]):
         """Give the memory back. Idempotent."""
         for tensor in (*self._named.values(), self.row):
             tensor.close()
-
-    def __enter__(self) -> Weights:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class Leaves(Mapping[str, Tensor]):

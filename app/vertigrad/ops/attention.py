@@ -80,10 +80,7 @@ def attention(
     then lengths − queries unless it is given. A row that may attend nothing is 0. Raises `ShapeError`, `DtypeError`,
     and `LimitError` for heads wider than 256.
     """
-    given = [value for value in (mask, lengths) if value is not None]
-    with launch.tensors(q, k, v, *given) as (query, key, value, *more):
-        bias = more.pop(0) if mask is not None else None
-        counts = more.pop(0) if lengths is not None else None
+    with launch.tensors(q, k, v, mask, lengths) as (query, key, value, bias, counts):
         shape = _shape(query, key, value, bias, counts)
         dtype = promote(promote(query.dtype, key.dtype), value.dtype)
         if dtype.kind != "float":
@@ -100,8 +97,9 @@ def attention(
                 "scale": 1 / math.sqrt(max(query.shape[3], 1)) if scale is None else scale,
                 "cap": softcap,
             }
-            ready = [None if t is None else launch.copy_if_aliased(t, out) for t in (query, key, value, bias, counts)]
-            _launch(*ready, out, bounds)  # type: ignore[arg-type]  the first three are there
+            query, key, value = (launch.copy_if_aliased(tensor, out) for tensor in (query, key, value))
+            bias, counts = (launch.copy_if_aliased(tensor, out) for tensor in (bias, counts))
+            _launch(query, key, value, bias, counts, out, bounds)
     return out
 
 
@@ -130,13 +128,7 @@ def _launch(
     width_out = v.shape[3]
     filled = _filled(width), _filled(max(width_out, width if width > 64 else 0))  # few rows: a wide q takes the room
     tiling = Tiling.of(*filled, gpu().limits["max-compute-workgroup-storage-size"])
-    arguments: dict[str, Any] = {"mask_offset": 0, "mask_strides": (0,) * 4}
-    arguments |= {"lengths_offset": 0, "lengths_strides": (0,) * 4}
-    if mask is not None:
-        wide = mask.expand(members, heads, queries, k.shape[2])
-        arguments |= {"mask": wide, "mask_strides": launch.element_strides(wide)}
-    if lengths is not None:
-        arguments |= {"lengths": lengths, "lengths_strides": (*launch.element_strides(lengths), 0, 0, 0)}
+    wide = None if mask is None else mask.expand(members, heads, queries, k.shape[2])
     kernel = Kernel.load(
         "ops/attention.wgsl",
         defines={
@@ -150,10 +142,6 @@ def _launch(
     kernel(
         -(-queries // (ROWS * tiling.groups)) * heads * members * tiling.lanes * tiling.groups,
         overwrites=("out",),
-        q=q,
-        k=k,
-        v=v,
-        out=out,
         queries=queries,
         keys=k.shape[2],
         heads=heads,
@@ -161,12 +149,8 @@ def _launch(
         share=heads // k.shape[1],
         width=width,
         width_out=width_out,
-        q_strides=launch.element_strides(q),
-        k_strides=launch.element_strides(k),
-        v_strides=launch.element_strides(v),
-        out_strides=launch.element_strides(out),
+        **launch.strided(q=q, k=k, v=v, out=out, mask=wide, lengths=lengths),
         **bounds,
-        **arguments,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import reduce
 from typing import Any
 
 from ..errors import DtypeError, ShapeError
@@ -31,11 +30,9 @@ def compact(x: Operand, mask: Operand, *, out: tuple[Tensor, Tensor] | None = No
             raise DtypeError(f"compact: elements are {source.dtype}; they must have 32 bits: use .to() first")
         rest = source.shape[chosen.ndim :]
         values, count = _outputs("compact", "values", (chosen.size, *rest), source.dtype, out)
-        source, chosen = (_copy_if_aliased(tensor, values, count) for tensor in (source, chosen))
-        shape, (strides,) = launch.merge_axes(source.shape, [launch.element_strides(source)])
-        fields = {"shape": launch.padded(shape, 1), "source_strides": launch.padded(strides, 0)}
-        with words(source) as bits:
-            _move(chosen, values, count, len(shape), width=math.prod(rest), source=bits, **fields)
+        source, chosen = (launch.copy_if_aliased(tensor, values, count) for tensor in (source, chosen))
+        rank, fields = launch.merged(source.shape, source=launch.element_strides(source))
+        _move(chosen, values, count, rank, width=math.prod(rest), source=words(source), **fields)
     return values, count
 
 
@@ -59,7 +56,7 @@ def nonzero(x: Operand, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Te
     with launch.tensors(x) as (source,):
         indices, count = _outputs("nonzero", "indices", (source.size, source.ndim), i32, out)
         fields = {"shape": launch.padded(source.shape, 1), "axes": source.ndim}
-        _move(_copy_if_aliased(source, indices, count), indices, count, None, width=1, **fields)
+        _move(launch.copy_if_aliased(source, indices, count), indices, count, None, width=1, **fields)
     return indices, count
 
 
@@ -70,10 +67,6 @@ def _outputs(
     chosen, count = out or (None, None)
     chosen = launch.prepare_output(f"{name}: {what}", shape, dtype, chosen)
     return chosen, launch.prepare_output(f"{name}: count", (1,), u32, count)
-
-
-def _copy_if_aliased(tensor: Tensor, *outputs: Tensor) -> Tensor:
-    return reduce(launch.copy_if_aliased, outputs, tensor)
 
 
 def _move(mask: Tensor, out: Tensor, count: Tensor, rank: int | None, width: int, **arguments: Any) -> None:

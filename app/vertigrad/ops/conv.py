@@ -41,7 +41,7 @@ def conv(
     `activation` see `activation.py`. The kernel is fastest with weights from `pack_conv_weights`. Raises `ShapeError`
     and `DtypeError`.
     """
-    with launch.tensors(x, weights, *([] if bias is None else [bias])) as (source, kernel, *added):
+    with launch.tensors(x, weights, bias) as (source, kernel, shift):
         spatial = source.shape[2:]
         if kernel.ndim != source.ndim or source.ndim < 3:
             raise ShapeError(
@@ -51,7 +51,7 @@ def conv(
         window = Window.of("conv", spatial, kernel.shape[2:], stride, padding, dilation)
         shape = (source.shape[0], kernel.shape[0], *window.output_shape(spatial))
         out = launch.prepare_output("conv", shape, _result("conv", source, kernel), out)
-        operands = _operands("conv", source, kernel, added, residual, out, groups, activation)
+        operands = _operands("conv", source, kernel, shift, residual, out, groups, activation)
         if out.size:
             run(operands, window.size, window.stride, window.dilation, tuple(-begin for begin in window.begin))
     return out
@@ -81,7 +81,7 @@ def conv_transpose(
     of size · stride. Results are made by stride residue, each an ordinary convolution: zeros are never multiplied.
     Raises `ShapeError` and `DtypeError`.
     """
-    with launch.tensors(x, weights, *([] if bias is None else [bias])) as (source, kernel, *added):
+    with launch.tensors(x, weights, bias) as (source, kernel, shift):
         rank, spatial = source.ndim - 2, source.shape[2:]
         if kernel.ndim != source.ndim or rank < 1:
             raise ShapeError(f"conv_transpose: x {source.shape} and weights {kernel.shape} must have the same axes")
@@ -95,7 +95,7 @@ def conv_transpose(
             raise ShapeError(f"conv_transpose: padding {padding} leaves nothing of x {source.shape}")
         shape = (source.shape[0], channels, *sizes)
         out = launch.prepare_output("conv_transpose", shape, _result("conv_transpose", source, kernel), out)
-        operands = _operands("conv_transpose", source, kernel, added, residual, out, groups, activation)
+        operands = _operands("conv_transpose", source, kernel, shift, residual, out, groups, activation)
         for residues in product(*(range(min(s, n)) for s, n in zip(window.stride, sizes, strict=True))):
             if out.size:
                 _run_residue(operands, window, residues)
@@ -139,13 +139,12 @@ def _operands(
     name: str,
     x: Tensor,
     weights: Tensor,
-    added: Sequence[Tensor],
+    bias: Tensor | None,
     residual: Tensor | None,
     out: Tensor,
     groups: int,
     activation: Activation,
 ) -> Operands:
-    bias = added[0] if added else None
     if bias is not None and bias.shape != (out.shape[1],):
         raise ShapeError(f"{name}: bias of shape {bias.shape} for {out.shape[1]} output channels")
     if residual is not None and residual.shape != out.shape:
@@ -155,8 +154,8 @@ def _operands(
             raise DtypeError(f"{name}: {what} is {tensor.dtype}, the result {out.dtype}")
     if activation is not None and out.dtype.kind != "float":
         raise DtypeError(f"{name}: activation {activation!r} of a result of {out.dtype}")
-    ready = [None if t is None else launch.copy_if_aliased(t, out) for t in (x, weights, bias, residual)]
-    x, weights, bias, residual = ready  # type: ignore[assignment]  None stays None
+    x, weights = (launch.copy_if_aliased(t, out) for t in (x, weights))
+    bias, residual = (launch.copy_if_aliased(t, out) for t in (bias, residual))
     transposed = name == "conv_transpose"
     kernel = launch.split_axis(weights, 0, groups)
     if transposed:

@@ -95,8 +95,7 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     with Tensor.empty((slices, *out.shape), f32, temporary=True) as partial:
         bare = operands._replace(out=partial[0], bias=None, residual=None, activation=None)
         kernel = Kernel.load("ops/conv.wgsl", defines=_defines(bare) | defines)
-        sums = {name: value for name, value in arguments.items() if name not in ("bias", "residual")}
-        sums |= _ends(bare) | {"out": partial}
+        sums = arguments | _ends(bare) | {"out": partial, "activation": parameters(None)}
         kernel(threads, overwrites=("out",), slice_stride=out.size, **sums)
         _finish(list(partial), operands)
 
@@ -108,7 +107,9 @@ def _arguments(
     positions = math.prod(out.shape[3:])
     return {
         "x": x,
+        "x_strides": _strides(x),
         "w": weights,
+        "w_strides": _strides(weights),
         "channels": weights.shape[2],
         "results": weights.shape[1],
         "positions": positions,
@@ -120,8 +121,7 @@ def _arguments(
         "step": launch.three(stride, 1),
         "spread": launch.three(spread, 1),
         "origin": launch.three(origin, 0),
-        "x_strides": _eight(x),
-        "w_strides": _eight(weights),
+        "activation": parameters(operands.activation),
         **_ends(operands),
     }
 
@@ -138,15 +138,15 @@ def _defines(operands: Operands) -> dict[str, Any]:
 
 
 def _ends(operands: Operands) -> dict[str, Any]:
-    """The arguments for what a kernel writes and what it adds; a field of what is not there is 0."""
+    """The arguments for what a kernel writes and what it adds."""
     out, bias, residual = operands.out, operands.bias, operands.residual
-    arguments: dict[str, Any] = {"out": out, "out_strides": _eight(out), "bias_strides": (0, 0), "bias_offset": 0}
-    arguments |= {"residual_strides": [0] * 8, "residual_offset": 0, "activation": parameters(operands.activation)}
-    if bias is not None:
-        arguments |= {"bias": bias, "bias_strides": launch.element_strides(bias)}
-    if residual is not None:
-        arguments |= {"residual": residual, "residual_strides": _eight(residual)}
-    return arguments
+    arguments = {
+        "out": out,
+        "out_strides": _strides(out),
+        "residual": residual,
+        **launch.strided(bias=bias),
+    }
+    return arguments | ({} if residual is None else {"residual_strides": _strides(residual)})
 
 
 def _is_software() -> bool:
@@ -192,7 +192,5 @@ def _finish(parts: Sequence[Tensor], operands: Operands) -> None:
     evaluate(total, operands.out)  # type: ignore[arg-type]
 
 
-def _eight(tensor: Tensor) -> list[int]:
-    """Strides in elements: three, a gap, and three for the spatial axes."""
-    strides = launch.element_strides(tensor)
-    return [*strides[:3], 0, *launch.three(strides[3:], 0), 0]
+def _strides(tensor: Tensor) -> list[int]:
+    return launch.spatial_strides(tensor, first=(0, 1, 2))

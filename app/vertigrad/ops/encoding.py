@@ -21,6 +21,9 @@ MOST_LEVELS = 32  # as the uniform of the shaders holds
 MOST_DIMENSIONS = 4
 
 
+NO_TABLES: Mapping[str, Any] = {"tables": None, "resolutions": [0] * MOST_LEVELS}
+
+
 @dataclass(frozen=True)
 class PositionalEncoding:
     """Sines and cosines of rising frequency (Mildenhall et al. 2020, "NeRF", equation 4).
@@ -44,9 +47,9 @@ class PositionalEncoding:
         """Values for the shaders."""
         return {"ENCODING": "frequency", "COUNT": self.frequencies, "INCLUDE": bool(self.include), "TABLES": ""}
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Mapping[str, Any]:
         """Tensors and uniform fields for the shaders."""
-        return {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS}
+        return NO_TABLES
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +166,7 @@ def _launch(x: Tensor, encoding: Encoding, out: Tensor) -> None:
     kernel(
         count * (dimensions if isinstance(encoding, PositionalEncoding) else encoding.tables.shape[0]),
         overwrites=("out",),
-        x=x,
-        out=out,
         count=count,
-        x_strides=launch.element_strides(x),
-        out_strides=launch.element_strides(out),
+        **launch.strided(x=x, out=out),
         **encoding.arguments(),
     )

@@ -92,12 +92,10 @@ def _launch(
         return
     if not source.shape[at]:
         raise ShapeError(f"elements wanted of a tensor of shape {source.shape}, which has none along axis {at}")
-    rows = [launch.element_strides(out), source_strides, index_strides]
-    shape, (out_strides, source_strides, index_strides) = launch.merge_axes(out.shape, rows)
-    kernel = Kernel.load(
-        "ops/gather.wgsl",
-        defines={"DTYPE": source.dtype.name, "INDEX": index.dtype.name, "RANK": len(shape)},
-    )
+    strides = {"out": launch.element_strides(out), "source": source_strides, "indices": index_strides}
+    rank, fields = launch.merged(out.shape, **strides)
+    defines = {"DTYPE": source.dtype.name, "INDEX": index.dtype.name, "RANK": rank}
+    kernel = Kernel.load("ops/gather.wgsl", defines=defines)
     kernel(
         out.size,
         overwrites=("out",),
@@ -108,8 +106,5 @@ def _launch(
         axis_size=source.shape[at],
         axis_stride=launch.element_strides(source)[at],
         missing=_NAN_BITS,
-        shape=launch.padded(shape, 1),
-        out_strides=launch.padded(out_strides, 0),
-        source_strides=launch.padded(source_strides, 0),
-        indices_strides=launch.padded(index_strides, 0),
+        **fields,
     )

@@ -28,12 +28,9 @@ def grid_normals(positions: Tensor, out: Tensor | None = None) -> Tensor:
         Kernel.load("ops/grid_normals.wgsl")(
             rows * columns,
             overwrites=("normals",),
-            positions=positions,
-            normals=out,
             rows=rows,
             columns=columns,
-            positions_strides=launch.element_strides(positions),
-            normals_strides=launch.element_strides(out),
+            **launch.strided(positions=positions, normals=out),
         )
     return out
 

@@ -51,9 +51,9 @@ def _count(name: str, source: Tensor, bins: int, out: Tensor | None, **numbers: 
         raise ShapeError(f"{name} needs one bin at least, not {bins}")
     out = launch.prepare_output(name, (bins,), u32, out)
     source = launch.copy_if_aliased(source, out)
-    shape, (strides,) = launch.merge_axes(source.shape, [launch.element_strides(source)])
+    rank, fields = launch.merged(source.shape, source=launch.element_strides(source))
     shared = next((room for room in SHARED if bins <= room), 0)
-    defines = {"DTYPE": source.dtype.name, "RANK": len(shape), "VALUES": name == "histogram", "SHARED": shared}
+    defines = {"DTYPE": source.dtype.name, "RANK": rank, "VALUES": name == "histogram", "SHARED": shared}
     with launch.packed(out) as counts:
         assign(counts, 0)
         if source.size:
@@ -63,8 +63,7 @@ def _count(name: str, source: Tensor, bins: int, out: Tensor | None, **numbers: 
                 counts=counts,
                 count=source.size,
                 bins=bins,
-                shape=launch.padded(shape, 1),
-                source_strides=launch.padded(strides, 0),
+                **fields,
                 **numbers,
             )
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,15 +14,16 @@ from ..tensor.operators import Arithmetic, call
 from .differentiable import require_no_gradient, requires_gradient
 
 MAX_RANK = 8
+OptionalTensor = TypeVar("OptionalTensor", Tensor, Tensor | None)
 
 
 @contextmanager
 def operands(*values: Any) -> Iterator[list[Any]]:
-    """`values`, with arrays uploaded for as long as the block runs; tensors, expressions and numbers stay."""
+    """`values`, with arrays uploaded for as long as the block runs; tensors, expressions, numbers and None stay."""
     uploaded: list[Tensor] = []
 
     def ready(value: Any) -> Any:
-        if isinstance(value, Arithmetic) or is_number(value):
+        if value is None or isinstance(value, Arithmetic) or is_number(value):
             return value
         uploaded.append(Tensor.from_numpy(value))
         return uploaded[-1]
@@ -35,21 +36,16 @@ def operands(*values: Any) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def tensors(*values: Any) -> Iterator[list[Tensor]]:
-    """As `operands`, for operations on tensors alone. Raises `DtypeError` for a number or an expression."""
+def tensors(*values: Any) -> Iterator[list[Any]]:
+    """As `operands`, for operations on tensors, or None, alone. Raises `DtypeError` for a number or an expression."""
     with operands(*values) as ready:
         for value in ready:
-            if not isinstance(value, Tensor):
+            if value is not None and not isinstance(value, Tensor):
                 raise DtypeError(
                     f"a tensor or an array is needed here, not {'the number ' * is_number(value)}{value!r}"
                 )
         require_no_gradient("this operation", ready)
         yield ready
-
-
-def present(*values: Any) -> list[Any]:
-    """Those of optional operands that are there."""
-    return [value for value in values if value is not None]
 
 
 def prepare_output(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | None) -> Tensor:
@@ -89,9 +85,11 @@ def deliver(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     return result if out is None else call("assign", prepare_output(name, result.shape, result.dtype, out), result)
 
 
-def copy_if_aliased(value: Tensor, out: Tensor) -> Tensor:
-    """`value`, or a copy of it if writing `out` could change it: one dispatch cannot read and write one block."""
-    return call("copy", value) if value.owner is out.owner else value
+def copy_if_aliased(value: OptionalTensor, *outputs: Tensor) -> OptionalTensor:
+    """`value`, or a copy of it if writing `outputs` could change it: one dispatch cannot read and write one block."""
+    if value is None or all(value.owner is not out.owner for out in outputs):
+        return value
+    return call("copy", value)
 
 
 @contextmanager
@@ -121,6 +119,12 @@ def element_strides(tensor: Tensor) -> tuple[int, ...]:
     return tuple(s // tensor.itemsize if n > 1 else 0 for n, s in zip(tensor.shape, tensor.strides, strict=True))
 
 
+def strided(**tensors: Tensor | None) -> dict[str, Any]:
+    """Arguments of a kernel for tensors with the fields NAME_strides; None where there is no such tensor."""
+    found: dict[str, Any] = dict(tensors)
+    return found | {f"{name}_strides": element_strides(t) for name, t in tensors.items() if t is not None}
+
+
 def padded(values: Sequence[int], fill: int) -> list[int]:
     """`values` filled up to the eight that a uniform holds. Raises `ShapeError` beyond."""
     if len(values) > MAX_RANK:
@@ -131,6 +135,13 @@ def padded(values: Sequence[int], fill: int) -> list[int]:
 def three(values: Sequence[int], fill: int) -> list[int]:
     """What there is for one to three spatial axes as z, y, x, with `fill` for axes that are not there."""
     return [*[fill] * (3 - len(values)), *values]
+
+
+def spatial_strides(tensor: Tensor, first: Sequence[int] = (0, 1)) -> list[int]:
+    """Strides in elements: of the axes in `first`, a gap up to four, and those of three spatial axes."""
+    strides = element_strides(tensor)
+    spatial = [stride for axis, stride in enumerate(strides) if axis not in first]
+    return [*(strides[axis] for axis in first), *[0] * (4 - len(first)), *three(spatial, 0), 0]
 
 
 def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
@@ -152,6 +163,13 @@ def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[
             for row, full in zip(rows, strides, strict=True):
                 row.append(full[axis])
     return merged, rows
+
+
+def merged(shape: Sequence[int], **strides: Sequence[int]) -> tuple[int, dict[str, Any]]:
+    """How many axes `merge_axes` leaves of `shape`, and the uniform fields shape and NAME_strides."""
+    sizes, rows = merge_axes(shape, list(strides.values()))
+    fields = {f"{name}_strides": padded(row, 0) for name, row in zip(strides, rows, strict=True)}
+    return len(sizes), {"shape": padded(sizes, 1), **fields}
 
 
 def normal_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:

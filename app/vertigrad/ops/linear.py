@@ -28,14 +28,12 @@ def linear(
     `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None. Raises `ShapeError`, `DtypeError`,
     `LayoutError`, `InputError` for an unknown activation.
     """
-    with launch.tensors(x, weight, *launch.present(bias, residual)) as (left, right, *rest):
-        shift = rest.pop(0) if bias is not None else None
+    with launch.tensors(x, weight, bias, residual) as (left, right, shift, added):
         if right.ndim != 2 or not left.ndim or left.shape[-1] != right.shape[1]:
             raise ShapeError(f"linear: x {left.shape} and weight {right.shape}; they must be (..., n) and (m, n)")
         if shift is not None and shift.shape != right.shape[:1]:
             raise ShapeError(f"linear: expected a bias of shape {right.shape[:1]}, got {shift.shape}")
         row = slice(None) if left.ndim > 1 else None
-        added = rest[0] if rest else None
         shape = (*left.shape[:-1], right.shape[0])
         if added is not None and row is None and added.ndim == 1:
             added = added[None]
@@ -68,13 +66,12 @@ def gemm(
 
     c broadcasts to the result. f32 or f16, summed in f32; the result has their common type. Raises as `linear`.
     """
-    with launch.tensors(a, b, *launch.present(c)) as (left, right, *rest):
+    with launch.tensors(a, b, c) as (left, right, added):
         if left.ndim != 2 or right.ndim != 2:
             raise ShapeError(f"gemm: operands of shapes {left.shape} and {right.shape}; both must be matrices")
         left, right = (left.T if trans_a else left), (right.T if trans_b else right)
         if left.shape[1] != right.shape[0]:
             raise ShapeError(f"gemm: inner sizes of {left.shape} and {right.shape} differ")
-        added = rest[0] if rest else None
         out = _prepare_output("gemm", (left.shape[0], right.shape[1]), (left, right), (added,), out)
         scale = float(beta) if added is not None else 1.0
         epilogue = _epilogue(out, alpha=float(alpha), beta=scale, activation=activation, bias=added)
@@ -111,5 +108,5 @@ def _epilogue(
     beta: float = 1.0,
 ) -> Epilogue:
     """What follows the product; what is read where the result is written is copied first."""
-    bias, residual = (None if t is None else launch.copy_if_aliased(t, out) for t in (bias, residual))
+    bias, residual = (launch.copy_if_aliased(t, out) for t in (bias, residual))
     return Epilogue(bias, residual, activation, alpha, beta)

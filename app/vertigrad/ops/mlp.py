@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from types import TracebackType
 
 import numpy as np
 
+from ..closing import Closing
 from ..deprecation import renamed_arguments
 from ..errors import DtypeError, GradientError, ShapeError
 from ..tensor import Tensor, f16, f32, graph, operators, promote
@@ -32,7 +32,7 @@ WIDEST = 128
 MOST_INPUTS = 256
 
 
-class Mlp:
+class Mlp(Closing):
     """A multilayer perceptron, its weights packed for the kernel.
 
     `weights` are (outputs, inputs) for each layer, `biases` (outputs,) or None; all weights are f32 or all f16 (read as
@@ -152,14 +152,6 @@ class Mlp:
         if self._packed is not None:
             self._packed.close()
         self._held.close()
-
-    def __enter__(self) -> Mlp:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 

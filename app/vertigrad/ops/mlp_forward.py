@@ -6,7 +6,7 @@ from ..gpu import Kernel
 from ..tensor import Tensor
 from . import launch
 from .activation import Activation, expression, parameters
-from .encoding import MOST_LEVELS, NO_ENCODING, Encoding
+from .encoding import NO_ENCODING, NO_TABLES, Encoding
 from .mlp_packing import Packed
 from .mlp_variants import NETWORKS, Form, Network
 
@@ -33,19 +33,15 @@ def forward(
     }
     front = NO_ENCODING if encoding is None else {**NO_ENCODING, **encoding.defines()}
     kernel = Kernel.load("ops/mlp.wgsl", defines={**front, **types, **own, **form.defines(), **variant.defines()})
-    arguments = {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS} if encoding is None else encoding.arguments()
     kernel(
         -(-x.shape[0] // variant.points) * variant.threads(form.width),
         overwrites=("out",),
-        x=x,
         weights=packed.weights,
         biases=packed.rest,
-        out=out,
         count=x.shape[0],
         outputs=form.real_outputs,
         activation=parameters(activations[0]),
         last=parameters(activations[1]),
-        x_strides=launch.element_strides(x),
-        out_strides=launch.element_strides(out),
-        **arguments,
+        **launch.strided(x=x, out=out),
+        **(NO_TABLES if encoding is None else encoding.arguments()),
     )

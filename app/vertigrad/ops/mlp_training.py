@@ -193,16 +193,13 @@ def _backward(
     Kernel.load("ops/mlp_backward.wgsl", defines=defines)(
         partial.shape[0] * variant.threads(form.width),
         overwrites=("partial", *given),
-        x=x,
         weights=packed.weights,
         rest=packed.rest,
-        gradient=gradient,
         partial=partial,
         count=x.shape[0],
         outputs=form.real_outputs,
         activation=parameters(activation),
-        x_strides=launch.element_strides(x),
-        gradient_strides=launch.element_strides(gradient),
+        **launch.strided(x=x, gradient=gradient),
         **given,
     )
 

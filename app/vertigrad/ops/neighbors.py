@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
+from ..closing import Closing
 from ..deprecation import recorded
 from ..errors import DtypeError, LimitError, ShapeError
 from ..gpu import Kernel, Plan
@@ -27,7 +27,7 @@ from .sorting import sort_pairs
 MOST_CELLS = 1 << 24
 
 
-class NeighborGrid:
+class NeighborGrid(Closing):
     """A grid for `count` points in 2 or 3 dimensions with cells of edge `cell`, in a box from `low` to `high` if any.
 
     `order` (count,) u32 lists the points cell by cell; those of cell c are order[starts[c] : starts[c + 1]], `starts`
@@ -88,10 +88,9 @@ class NeighborGrid:
                 Kernel.load("ops/grid_keys.wgsl", defines=self.defines | {"AXES": self.axes})(
                     self.count,
                     overwrites=("keys",),
-                    positions=positions,
                     keys=keys,
                     count=self.count,
-                    positions_strides=launch.element_strides(positions),
+                    **launch.strided(positions=positions),
                     **({"grid_size": self.size} if live else self.fields),
                 )
             sort_pairs(keys, key_bits=max((self.cells - 1).bit_length(), 1), out=(self.keys, self.order))
@@ -105,14 +104,6 @@ class NeighborGrid:
         """Give up the memory. Idempotent."""
         for tensor in (self.starts, self.order, self.keys):
             tensor.close()
-
-    def __enter__(self) -> NeighborGrid:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def neighbor_grid(

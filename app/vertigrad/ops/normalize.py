@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
@@ -72,8 +71,7 @@ def layer_norm_with_statistics(
     _store: bool = True,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """`layer_norm`, the means, and 1 / √(variance + epsilon), both f32 with axes of 1 where x was normalized."""
-    with launch.tensors(x, *launch.present(scale, bias)) as (source, *parts):
-        scale, bias = _optional(scale, bias, parts)
+    with launch.tensors(x, scale, bias) as (source, factor, shift):
         block = _block("layer_norm", source, axes)
         statistics: list[Tensor | None] = [None, None]
         if _store:
@@ -84,8 +82,8 @@ def layer_norm_with_statistics(
             "layer_norm",
             source,
             rows,
-            _broadcast("scale", scale, block),
-            _broadcast("bias", bias, block),
+            _broadcast(factor, block),
+            _broadcast(shift, block),
             epsilon,
             out,
             statistics=statistics,
@@ -98,11 +96,10 @@ def rms_norm(
     x: Operand, scale: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-5, out: Tensor | None = None
 ) -> Tensor:
     """x / √(mean of x² + epsilon) · scale over each block along the last `axes` axes."""
-    with launch.tensors(x, *launch.present(scale)) as (source, *parts):
-        scale, _ = _optional(scale, None, parts)
+    with launch.tensors(x, scale) as (source, factor):
         block = _block("rms_norm", source, axes)
         rows = source.size // max(math.prod(block), 1)
-        return _rows("rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centered=False)
+        return _rows("rms_norm", source, rows, _broadcast(factor, block), None, epsilon, out, centered=False)
 
 
 @differentiable
@@ -119,21 +116,20 @@ def group_norm(
 
     With scale and bias of shape (groups,) there is one for each group.
     """
-    with launch.tensors(x, *launch.present(scale, bias)) as (source, *parts):
-        scale, bias = _optional(scale, bias, parts)
+    with launch.tensors(x, scale, bias) as (source, factor, shift):
         if source.ndim < 2 or groups < 1 or source.shape[1] % groups:
             raise ShapeError(f"group_norm: x {source.shape} has no {groups} groups of channels")
         channels = source.shape[1]
-        for name, tensor in (("scale", scale), ("bias", bias)):
+        for name, tensor in (("scale", factor), ("bias", shift)):
             if tensor is not None and tensor.shape not in ((channels,), (groups,)):
                 raise ShapeError(
                     f"group_norm: {name} of shape {tensor.shape} for {channels} channels in {groups} groups"
                 )
-        each = next((t.shape[0] for t in (scale, bias) if t is not None), channels) // groups
+        each = next((t.shape[0] for t in (factor, shift) if t is not None), channels) // groups
         run = source.size // max(source.shape[0] * groups * each, 1)
         rows = source.shape[0] * groups
         return _rows(
-            "group_norm", source, rows, scale, bias, epsilon, out, period=groups, row_step=each, run=max(run, 1)
+            "group_norm", source, rows, factor, shift, epsilon, out, period=groups, row_step=each, run=max(run, 1)
         )
 
 
@@ -204,12 +200,6 @@ def local_response_norm(
 # inside -------------------------------------------------------------------------------------------------------------
 
 
-def _optional(scale: Any, bias: Any, parts: list[Tensor]) -> tuple[Tensor | None, Tensor | None]:
-    """Scale and bias as tensors, None where they were None."""
-    left = list(parts)
-    return (left.pop(0) if scale is not None else None), (left.pop(0) if bias is not None else None)
-
-
 def _prepare_output(name: str, x: Tensor, out: Tensor | None) -> Tensor:
     if x.dtype.kind != "float":
         raise DtypeError(f"{name} of {x.dtype}; cast it first with .to('f32')")
@@ -222,7 +212,7 @@ def _block(name: str, x: Tensor, axes: int) -> tuple[int, ...]:
     return x.shape[x.ndim - axes :]
 
 
-def _broadcast(name: str, tensor: Tensor | None, block: tuple[int, ...]) -> Tensor | None:
+def _broadcast(tensor: Tensor | None, block: tuple[int, ...]) -> Tensor | None:
     if tensor is None or tensor.shape == block:
         return tensor
     return tensor.expand(*block)  # raises if it does not broadcast
@@ -249,11 +239,8 @@ def _rows(
         return out
     packed = out if out.is_contiguous else Tensor.empty(out.shape, out.dtype, temporary=True)
     mean, inverse = statistics or (None, None)
-    tensors: dict[str, Any] = {"mean": mean, "inverse": inverse}
-    tensors |= {"scale": scale, "shift": shift, "x": x}
-    tensors = {key: None if t is None else launch.copy_if_aliased(t, packed).contiguous() for key, t in tensors.items()}
-    arguments: dict[str, Any] = {f"{key}_offset": 0 for key, t in tensors.items() if t is None}
-    arguments |= {key: t for key, t in tensors.items() if t is not None}
+    tensors = {"mean": mean, "inverse": inverse, "scale": scale, "shift": shift, "x": x}
+    ready = {key: None if t is None else launch.copy_if_aliased(t, packed).contiguous() for key, t in tensors.items()}
     count = x.size // rows
     lanes = _lanes(count)
     kernel = Kernel.load(
@@ -278,7 +265,7 @@ def _rows(
         row_step=row_step,
         run=run,
         epsilon=epsilon,
-        **arguments,
+        **ready,
     )
     return out if packed is out else assign(out, packed)
 

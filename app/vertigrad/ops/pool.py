@@ -220,9 +220,7 @@ def _launch(
         raise ShapeError(f"pooling of {x.size} elements; indices are i32")
     value = "f32" if kind != "max" or x.dtype.kind == "float" else "i32" if x.dtype is i32 else "u32"
     source = launch.copy_if_aliased(x, out)
-    arguments: dict[str, Any] = {"indices_offset": 0, "indices_strides": [0] * 8}
-    if indices is not None:
-        arguments = {"indices": indices, "indices_strides": _eight(indices)}
+    of_indices = {} if indices is None else {"indices_strides": launch.spatial_strides(indices)}
     kernel = Kernel.load(
         "ops/pool.wgsl",
         defines={
@@ -238,6 +236,7 @@ def _launch(
         overwrites=("out", "indices"),
         x=source,
         out=out,
+        indices=indices,
         count=out.size,
         channels=x.shape[1],
         count_include_pad=count_include_pad,
@@ -251,13 +250,7 @@ def _launch(
         spread=launch.three(window.dilation, 1),
         begin=launch.three(window.begin, 0),
         end=launch.three(window.end, 0),
-        x_strides=_eight(source),
-        out_strides=_eight(out),
-        **arguments,
+        x_strides=launch.spatial_strides(source),
+        out_strides=launch.spatial_strides(out),
+        **of_indices,
     )
-
-
-def _eight(tensor: Tensor) -> list[int]:
-    """Strides in elements: of batch and channel, a gap, and those of three spatial axes."""
-    strides = launch.element_strides(tensor)
-    return [*strides[:2], 0, 0, *launch.three(strides[2:], 0), 0]

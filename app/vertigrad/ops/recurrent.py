@@ -127,9 +127,8 @@ def _run(
         raise ShapeError(f"{how.kind}: direction {how.direction!r}; it is one of {', '.join(DIRECTIONS)}")
     arguments = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
     arguments |= {"initial_cell": initial_cell, "peepholes": peepholes, "lengths": lengths}
-    present = {name: value for name, value in arguments.items() if value is not None}
-    with launch.tensors(*present.values()) as ready:
-        operands = dict(zip(present, ready, strict=True))
+    with launch.tensors(*arguments.values()) as ready:
+        operands = {name: tensor for name, tensor in zip(arguments, ready, strict=True) if tensor is not None}
         steps, members, size = check(how, operands)
         directions, dtype = DIRECTIONS[how.direction], operands["x"].dtype
         out = launch.prepare_output(how.kind, (steps, len(directions), members, size), dtype, out)
@@ -206,7 +205,6 @@ def _step(
     if kind == "lstm":
         tensors["cell"] = state.cell
     tensors |= {"reset": state.reset} if kind == "gru_reset" else {"out": out}
-    offsets = {f"{name}_offset": 0 for name in (*names, "cell", "reset", "out") if name not in tensors}
     kernel = Kernel.load(
         "ops/cell.wgsl",
         defines={
@@ -216,17 +214,14 @@ def _step(
         },
     )
     members, size = out.shape
-    lengths = operands.get("lengths")
+    strided = {"from_x": from_x, "out": out if "out" in tensors else None, "lengths": tensors.get("lengths")}
+    arguments: dict[str, Any] = dict.fromkeys((*names, "cell", "reset")) | tensors | launch.strided(**strided)
     kernel(
         members * size,
         members=members,
         size=size,
         step=step,
         bound=how.clip or 0.0,
-        from_x_strides=launch.element_strides(from_x),
-        out_strides=launch.element_strides(out),
-        lengths_strides=(0 if lengths is None else launch.element_strides(lengths)[0], 0, 0, 0),
         **how.parameters(number),
-        **offsets,
-        **tensors,
+        **arguments,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -61,58 +61,20 @@ _VALUES = {"float": "f32", "int": "i32"}  # all other kinds are worked on as u32
 _INTEGERS = {"i32": np.int32, "u32": np.uint32}
 
 
-@differentiable
-def sum(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Sum over `axis`; 0 of no elements."""
-    return _reduce("sum", a, axis, keepdims, out)
+class Reduction(Protocol):
+    """A function that makes one value of many."""
+
+    def __call__(self, a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The result, in `out` or a new tensor."""
+        ...
 
 
-@differentiable
-def prod(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Product over `axis`; 1 of no elements."""
-    return _reduce("prod", a, axis, keepdims, out)
+def _reduction(name: str, doc: str) -> Reduction:
+    def function(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+        return _reduce(name, a, axis, keepdims, out)
 
-
-@differentiable
-def mean(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Arithmetic mean over `axis`; NaN of no elements."""
-    return _reduce("mean", a, axis, keepdims, out)
-
-
-@differentiable
-def min(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Smallest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements."""
-    return _reduce("min", a, axis, keepdims, out)
-
-
-@differentiable
-def max(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Largest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements."""
-    return _reduce("max", a, axis, keepdims, out)
-
-
-@differentiable
-def any(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether any value along `axis` is not 0."""
-    return _reduce("any", a, axis, keepdims, out)
-
-
-@differentiable
-def all(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether no value along `axis` is 0."""
-    return _reduce("all", a, axis, keepdims, out)
-
-
-@differentiable
-def argmin(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Index of the first smallest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
-    return _reduce("argmin", a, axis, keepdims, out)
-
-
-@differentiable
-def argmax(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Index of the first largest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
-    return _reduce("argmax", a, axis, keepdims, out)
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return differentiable(function)
 
 
 def _shape(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
@@ -277,3 +239,20 @@ def _identity(fold: Fold, value: str) -> float:
         limits = np.iinfo(_INTEGERS[value])
         return limits.max if fold.identity > 0 else limits.min
     return fold.identity
+
+
+sum = _reduction("sum", "Sum over `axis`; 0 of no elements.")
+prod = _reduction("prod", "Product over `axis`; 1 of no elements.")
+mean = _reduction("mean", "Arithmetic mean over `axis`; NaN of no elements.")
+min = _reduction("min", "Smallest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements.")
+max = _reduction("max", "Largest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements.")
+any = _reduction("any", "Whether any value along `axis` is not 0.")
+all = _reduction("all", "Whether no value along `axis` is 0.")
+argmin = _reduction(
+    "argmin",
+    "Index of the first smallest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`.",
+)
+argmax = _reduction(
+    "argmax",
+    "Index of the first largest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`.",
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -271,7 +271,6 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
         },
     )
     with launch.tensors(indices, weights) as (where, how_much):
-        more: dict[str, Any] = {"weights": how_much} if weighted else {"weights_offset": 0}
         kernel(
             out.size,
             overwrites=("out",),
@@ -284,5 +283,5 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
             starts=launch.padded(starts, 0),
             x_strides=launch.padded(launch.element_strides(x), 0),
             out_strides=launch.padded(launch.element_strides(out), 0),
-            **more,
+            weights=how_much if weighted else None,
         )

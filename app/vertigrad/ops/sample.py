@@ -36,15 +36,8 @@ def grid_sample(
     """
     with launch.tensors(x, grid) as (source, locations):
         rank = source.ndim - 2
-        if (
-            not 1 <= rank <= 3
-            or locations.ndim != source.ndim
-            or (locations.shape[0], locations.shape[-1])
-            != (
-                source.shape[0],
-                rank,
-            )
-        ):
+        ends = locations.shape[:1] + locations.shape[-1:]
+        if not 1 <= rank <= 3 or locations.ndim != source.ndim or ends != (source.shape[0], rank):
             raise ShapeError(f"grid_sample: a grid {locations.shape} does not fit x {source.shape}")
         if mode not in MODES or padding not in PADDING:
             raise ShapeError(f"grid_sample: mode {mode!r} of {MODES}, padding {padding!r} of {PADDING}")
@@ -57,14 +50,8 @@ def grid_sample(
         if out.size and not source.size:
             raise ShapeError(f"grid_sample: x {source.shape} has no elements")
         if out.size:
-            _launch(
-                launch.copy_if_aliased(source, out),
-                launch.copy_if_aliased(locations, out),
-                out,
-                mode,
-                padding,
-                align_corners,
-            )
+            source, locations = (launch.copy_if_aliased(tensor, out) for tensor in (source, locations))
+            _launch(source, locations, out, mode, padding, align_corners)
     return out
 
 
@@ -81,10 +68,8 @@ def affine_grid(
         out = launch.prepare_output("affine_grid", (maps.shape[0], *size, rank), f32, out)
         if out.size:
             flat = centers(size, align_corners)
-            flat_out = out.reshape(maps.shape[0], len(flat), rank) if out.is_contiguous else None
-            flat_grid = matmul(flat, maps.permute(0, 2, 1), out=flat_out)
-            if flat_out is None:
-                out[...] = flat_grid.reshape(*out.shape)
+            with launch.packed(out) as target:
+                matmul(flat, maps.permute(0, 2, 1), out=target.reshape(maps.shape[0], len(flat), rank))
     return out
 
 
@@ -128,21 +113,9 @@ def _launch(x: Tensor, grid: Tensor, out: Tensor, mode: str, padding: str, align
         out=out,
         count=out.size,
         channels=x.shape[1],
-        size=three(x.shape[2:]),
-        outs=three(out.shape[2:]),
-        x_strides=strides_of(x, (0, 1)),
-        grid_strides=strides_of(grid, (0, grid.ndim - 1)),
-        out_strides=strides_of(out, (0, 1)),
+        size=launch.three(x.shape[2:], 1),
+        outs=launch.three(out.shape[2:], 1),
+        x_strides=launch.spatial_strides(x),
+        grid_strides=launch.spatial_strides(grid, (0, grid.ndim - 1)),
+        out_strides=launch.spatial_strides(out),
     )
-
-
-def three(sizes: Sequence[int]) -> list[int]:
-    """Sizes of three spatial axes, the first ones 1 where there are fewer."""
-    return [*[1] * (3 - len(sizes)), *sizes]
-
-
-def strides_of(tensor: Tensor, first: tuple[int, int]) -> list[int]:
-    """Strides in elements: of the two axes named, a gap, and of three spatial axes."""
-    strides = launch.element_strides(tensor)
-    spatial = [stride for axis, stride in enumerate(strides) if axis not in first]
-    return [*(strides[axis] for axis in first), 0, 0, *[0] * (3 - len(spatial)), *spatial, 0]

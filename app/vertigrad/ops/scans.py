@@ -7,7 +7,7 @@ path (see `paths`). Rounding errors grow as those of some 20 additions, and one 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..errors import DtypeError
 from ..gpu import Kernel
@@ -50,34 +50,6 @@ RUNNING = {
 _OF_VALUE = {"f32": f32, "i32": i32, "u32": u32}
 
 
-def cumsum(
-    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Running sum along `axis`; see `scan`."""
-    return scan("sum", x, axis, exclusive=exclusive, reverse=reverse, out=out)
-
-
-def cumprod(
-    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Running product along `axis`; see `scan`."""
-    return scan("prod", x, axis, exclusive=exclusive, reverse=reverse, out=out)
-
-
-def cummax(
-    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Largest value so far along `axis`, NaN from the first NaN on; see `scan`."""
-    return scan("max", x, axis, exclusive=exclusive, reverse=reverse, out=out)
-
-
-def cummin(
-    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
-) -> Tensor:
-    """Smallest value so far along `axis`, NaN from the first NaN on; see `scan`."""
-    return scan("min", x, axis, exclusive=exclusive, reverse=reverse, out=out)
-
-
 @differentiable
 def scan(
     how: str,
@@ -97,6 +69,32 @@ def scan(
         out = launch.prepare_output(f"scan {how}", source.shape, result_type(how, source.dtype), out)
         _scan(how, launch.copy_if_aliased(source, out), axis, out, exclusive, reverse)
     return out
+
+
+class RunningTotal(Protocol):
+    """`scan` of one kind."""
+
+    def __call__(
+        self, x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
+    ) -> Tensor:
+        """The result, in `out` or a new tensor."""
+        ...
+
+
+def _running_total(name: str, how: str, doc: str) -> RunningTotal:
+    def function(
+        x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
+    ) -> Tensor:
+        return scan(how, x, axis, exclusive=exclusive, reverse=reverse, out=out)
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return function
+
+
+cumsum = _running_total("cumsum", "sum", "Running sum along `axis`; see `scan`.")
+cumprod = _running_total("cumprod", "prod", "Running product along `axis`; see `scan`.")
+cummax = _running_total("cummax", "max", "Largest value so far along `axis`, NaN from the first NaN on; see `scan`.")
+cummin = _running_total("cummin", "min", "Smallest value so far along `axis`, NaN from the first NaN on; see `scan`.")
 
 
 def result_type(how: str, dtype: DType) -> DType:

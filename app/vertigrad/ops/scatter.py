@@ -26,7 +26,6 @@ from .gather import index_tensor, take
 from .pad import require_integers
 
 REDUCTIONS = ("none", "add", "mul", "min", "max")  # ONNX's names
-_NONE = ("x_offset", "batch_step", "axis_step", "at_offset", "out_of_range")
 _with_old_names = renamed_arguments({"put": "none", "multiply": "mul"}, join="reduction")  # up to version 0.1
 _WIDER = {f16: f32, u8: u32}  # atomic operations are on whole words
 
@@ -54,7 +53,8 @@ def gather_nd(x: Operand, indices: Operand, *, batch_axes: int = 0, out: Tensor 
             axes = source.shape[batch_axes:]
             addresses = _vectors(launch.copy_if_aliased(index, out), axes, depth)
             addresses.fields.update(group=math.prod(index.shape[batch_axes:-1]), batch_step=math.prod(axes))
-            _launch("gather", launch.copy_if_aliased(source, out), addresses, out, out.size)
+            with launch.packed(out) as target:
+                _launch("gather", launch.copy_if_aliased(source, out), addresses, target, out.size)
     return out
 
 
@@ -243,11 +243,6 @@ def _last(addresses: _Addresses) -> Tensor:
 def _launch(
     kind: str, x: Tensor | None, addresses: _Addresses, out: Tensor, count: int, last: Tensor | None = None
 ) -> None:
-    if not out.is_contiguous:
-        with Tensor.empty(out.shape, out.dtype, temporary=True) as packed:
-            _launch(kind, x, addresses, packed, count, last)
-            assign(out, packed)
-        return
     dtype = out.dtype if x is None else x.dtype
     kernel = Kernel.load(
         "ops/scatter.wgsl",
@@ -257,15 +252,16 @@ def _launch(
         },
     )
     words = kind == "mul" or (kind in REDUCTIONS and kind != "none" and dtype is f32)
-    unused: dict[str, Any] = {"run": 1, "group": 1, "axis_size": 1, **dict.fromkeys(_NONE, 0)}
-    unused |= dict.fromkeys(("sizes", "steps", "shape", "at_strides"), [0] * launch.MAX_RANK)
+    unused: dict[str, Any] = dict.fromkeys(("sizes", "steps", "shape", "at_strides"), [0] * launch.MAX_RANK)
+    unused |= {"run": 1, "group": 1, "axis_size": 1, "batch_step": 0, "axis_step": 0, "at_offset": 0, "out_of_range": 0}
+    target = out.bitcast(u32) if words else out
     kernel(
         count,
         overwrites=("out",) if kind in ("gather", "linear") else (),
-        **({} if x is None else {"x": x.contiguous()}),
-        **({"last_offset": 0} if last is None else {"last": last}),
+        x=None if x is None else x.contiguous(),
+        last=last,
         indices=addresses.indices.contiguous(),
-        out=out.bitcast(u32) if words else out,
+        out=target,
         count=count,
         **(unused | addresses.fields),
     )

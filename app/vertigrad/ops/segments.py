@@ -21,11 +21,10 @@ from .scans import RUNNING, result_type, scan
 WORKGROUP = 256
 FOLDS = ("sum", "mean", "min", "max")
 _VALUES = {"f32": f32, "i32": i32, "u32": u32}
-_OFFSETS = ("offsets_offset", "source_offset", "out_offset", "keys_offset", "found_offset")
-_UNUSED: dict[str, Any] = {  # fields of the shader that not every entry needs; offsets of tensors are filled in
-    **dict.fromkeys((*_OFFSETS, "rows", "segments", "columns", "pieces", "source_step", "line_axes"), 0),
+_UNUSED: dict[str, Any] = {  # what not every entry of the shader needs
+    **dict.fromkeys(("offsets", "source", "out", "keys", "found")),
+    **dict.fromkeys(("rows", "segments", "columns", "pieces", "source_step", "line_axes"), 0),
     "shape": [1] * 8,
-    "source_strides": [0] * 8,
 }
 
 
@@ -70,7 +69,7 @@ def segment_starts(keys: Operand, segments: int, *, out: Tensor | None = None) -
         fields = _UNUSED | {"rows": of_rows.size, "segments": segments}
         kernel = Kernel.load("ops/segments.wgsl", "starts", defines)
         with launch.copy_if_aliased(of_rows, out).contiguous() as packed, launch.packed(out) as found:
-            kernel(out.size, overwrites=("found",), keys=packed, found=found, **fields)
+            kernel(out.size, overwrites=("found",), **fields | {"keys": packed, "found": found})
     return out
 
 
@@ -87,7 +86,8 @@ def spread_segments(values: Tensor, offsets: Tensor, rows: int, mean: bool = Fal
         fields = {"rows": rows, "segments": len(offsets) - 1, "columns": out.size // rows}
         fields = _UNUSED | Lines.along(0, (values,)).fields("source") | fields
         with offsets.contiguous() as begins:
-            kernel(out.size, overwrites=("out",), **fields, offsets=words(begins), source=values, out=out)
+            tensors = {"offsets": words(begins), "source": values, "out": out}
+            kernel(out.size, overwrites=("out",), **fields | tensors)
     return out
 
 
@@ -142,18 +142,18 @@ def _reduce(how: str, source: Tensor, offsets: Tensor, out: Tensor) -> None:
         Kernel.load("ops/segments.wgsl", entry, defines) for entry in ("pieces", "fold", "combine_pieces")
     )
     with (
-        words(offsets) as begins,
         Tensor.empty(segments, u32, temporary=True) as counted,
         Tensor.empty(segments, u32, temporary=True) as ends,
         Tensor.empty(work.pieces * columns, _VALUES[defines["VALUE"]], temporary=True) as partial,
     ):
-        arguments = {"offsets": begins, **fields}
-        pieces(segments, overwrites=("counted",), counted=counted, **arguments)
+        fields |= {"offsets": words(offsets)}
+        pieces(segments, overwrites=("counted",), counted=counted, **fields)
         scan("sum", counted, out=ends)
+        fields |= {"ends": ends}
         threads = work.threads(work.pieces * columns)
-        fold(threads, overwrites=("partial",), source=source, ends=ends, partial=partial, **arguments)
+        fold(threads, overwrites=("partial",), partial=partial, **fields | {"source": source})
         threads = work.threads(segments * columns)
-        combine(threads, overwrites=("out",), ends=ends, combined=partial, out=out, **arguments)
+        combine(threads, overwrites=("out",), combined=partial, **fields | {"out": out})
 
 
 def _defines(how: str, dtype: DType, result: DType, work: _Work) -> dict[str, Any]:

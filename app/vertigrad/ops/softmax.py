@@ -8,6 +8,7 @@ from ..tensor import Tensor
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
+from .lines import Lines
 
 WORKGROUP = 256
 COLUMNS = 16  # vectors that a workgroup makes together when they are closer to each other than their elements
@@ -45,34 +46,24 @@ def _softmax(kind: str, x: Operand, axis: int, out: Tensor | None) -> Tensor:
 
 
 def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
-    strides = [launch.element_strides(t) for t in (x, out)]
-    count = x.shape[at]
-    others = [axis for axis in range(x.ndim) if axis != at]
-    shape, rows = launch.merge_axes([x.shape[a] for a in others], [[row[a] for a in others] for row in strides])
-    vectors = out.size // count
-    column_major = bool(shape) and abs(rows[0][-1]) < abs(strides[0][at])
-    columns, lines = _divided(count, column_major)
-    each = -(-count // lines)
+    lines = Lines.along(at, (x, out))
+    columns, rows = _divided(lines.count, lines.column_major)
+    each = -(-lines.count // rows)
     kernel = Kernel.load(
         "ops/softmax.wgsl",
         defines={
-            **{"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": lines, "KIND": kind},
-            **{"ALONG": not column_major, "EACH": 1 << (each - 1).bit_length() if each <= CACHED else 0},
+            **{"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": rows, "KIND": kind},
+            **{"ALONG": not lines.column_major, "EACH": 1 << (each - 1).bit_length() if each <= CACHED else 0},
         },
     )
     kernel(
-        -(-vectors // columns) * WORKGROUP,
+        -(-lines.number // columns) * WORKGROUP,
         overwrites=("out",),
         x=x,
         out=out,
-        vectors=vectors,
-        count=count,
-        axes=len(shape),
-        x_step=strides[0][at],
-        out_step=strides[1][at],
-        shape=launch.padded(shape, 1),
-        x_strides=launch.padded(rows[0], 0),
-        out_strides=launch.padded(rows[1], 0),
+        vectors=lines.number,
+        count=lines.count,
+        **lines.fields("x", "out"),
     )
 
 

@@ -8,7 +8,6 @@ equals 0 and NaN comes last. It comes last in a falling order too.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import reduce
 from typing import Any, NamedTuple
 
 from ..errors import DtypeError, ShapeError
@@ -64,13 +63,13 @@ def sort_pairs(
     Without `values`, the indices of the keys. Otherwise as `argsort`. Raises `ShapeError`, `DtypeError`.
     """
     sorted_keys, sorted_values = out or (None, None)
-    with launch.tensors(keys, *launch.present(values)) as (array, *others):
+    with launch.tensors(*([keys] if values is None else [keys, values])) as (array, *others):
         dtype = others[0].dtype if others else _index_type(sorted_values)
         targets = (
             _target("sort_pairs", array, array.dtype, axis, sorted_keys),
             _target("sort_pairs", array, dtype, axis, sorted_values),
         )
-        moved = [reduce(launch.copy_if_aliased, targets, _last(tensor, axis)) for tensor in (array, *others)]
+        moved = [launch.copy_if_aliased(_last(tensor, axis), *targets) for tensor in (array, *others)]
         _sort(moved[0], moved[1] if others else None, *targets, descending, key_bits)
     return _result(targets[0], axis, sorted_keys), _result(targets[1], axis, sorted_values)
 
@@ -237,10 +236,7 @@ def _passes(
 def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **others: Any) -> None:
     """Record one kernel; `array` are the caller's keys, whose type is compared."""
     values_kind = "none" if step.sorted_values is None else "indices" if step.values is None else "given"
-    unused = dict.fromkeys(
-        ("keys_offset", "values_offset", "sorted_keys_offset", "sorted_values_offset", "shift", "end"), 0
-    )
-    arguments: dict[str, Any] = {**unused, **work.fields, **others}
+    arguments: dict[str, Any] = {"shift": 0, "end": 0, **work.fields, **others}
     if first:
         tensors = {"keys": step.keys} | ({} if step.values is None else {"values": step.values})
         arguments |= Lines.along(step.keys.ndim - 1, list(tensors.values())).fields(*tensors)
@@ -265,8 +261,5 @@ def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **
             "SUBGROUP": work.subgroup,
         },
     )
-    with ExitStack() as stack:
-        for name, tensor in buffers.items():
-            if tensor is not None:
-                arguments[name] = stack.enter_context(words(tensor))
-        kernel(work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)
+    arguments |= {name: None if tensor is None else words(tensor) for name, tensor in buffers.items()}
+    kernel(work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)

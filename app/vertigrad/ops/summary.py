@@ -144,14 +144,9 @@ def spread(a: Tensor, record: Tensor) -> Tensor:
 
 def _kernel(reads: str, a: Tensor) -> tuple[Kernel, dict[str, Any]]:
     """The kernel for a tensor with the strides of `a`, and its arguments for them."""
-    shape, (strides,) = launch.merge_axes(a.shape, [launch.element_strides(a)])
-    arguments = {
-        "source": a,
-        "count": a.size,
-        "shape": launch.padded(shape, 1),
-        "source_strides": launch.padded(strides, 0),
-    }
-    return Kernel.load("ops/summary.wgsl", defines=_defines(reads, a.dtype, len(shape))), arguments
+    rank, fields = launch.merged(a.shape, source=launch.element_strides(a))
+    arguments = {"source": a, "count": a.size, **fields}
+    return Kernel.load("ops/summary.wgsl", defines=_defines(reads, a.dtype, rank)), arguments
 
 
 def _defines(reads: str, dtype: DType, rank: int) -> dict[str, Any]:

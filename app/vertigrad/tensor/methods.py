@@ -5,13 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ShapeError
-from .operators import call
+from .operators import call, named
 from .shape import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .tensor import Tensor
+
+
+def _elementwise(method_name: str, name: str, doc: str) -> Callable[[ArrayMethods], Tensor]:
+    def method(self: ArrayMethods) -> Tensor:
+        return call(name, self)
+
+    return named(method, f"ArrayMethods.{method_name}", doc)
+
+
+def _running(name: str, doc: str) -> Callable[..., Tensor]:
+    def method(self: ArrayMethods, axis: int | None = None) -> Tensor:
+        return call(name, self.flatten(), -1) if axis is None else call(name, self, axis)
+
+    return named(method, f"ArrayMethods.{name}", doc)
 
 
 class ArrayMethods:
@@ -21,45 +35,16 @@ class ArrayMethods:
 
     # elementwise ------------------------------------------------------------------------------------------------
 
-    def abs(self) -> Tensor:
-        """Absolute value."""
-        return call("absolute", self)
-
-    def exp(self) -> Tensor:
-        """e to the power of each element."""
-        return call("exp", self)
-
-    def log(self) -> Tensor:
-        """Natural logarithm."""
-        return call("log", self)
-
-    def sqrt(self) -> Tensor:
-        """Square root."""
-        return call("sqrt", self)
-
-    def square(self) -> Tensor:
-        """Each element times itself."""
-        return call("square", self)
-
-    def sin(self) -> Tensor:
-        """Sine."""
-        return call("sin", self)
-
-    def cos(self) -> Tensor:
-        """Cosine."""
-        return call("cos", self)
-
-    def tanh(self) -> Tensor:
-        """Hyperbolic tangent."""
-        return call("tanh", self)
-
-    def sigmoid(self) -> Tensor:
-        """1 / (1 + e⁻ˣ)."""
-        return call("sigmoid", self)
-
-    def relu(self) -> Tensor:
-        """Each element, or 0 if that is more."""
-        return call("relu", self)
+    abs = _elementwise("abs", "absolute", "Absolute value.")
+    exp = _elementwise("exp", "exp", "e to the power of each element.")
+    log = _elementwise("log", "log", "Natural logarithm.")
+    sqrt = _elementwise("sqrt", "sqrt", "Square root.")
+    square = _elementwise("square", "square", "Each element times itself.")
+    sin = _elementwise("sin", "sin", "Sine.")
+    cos = _elementwise("cos", "cos", "Cosine.")
+    tanh = _elementwise("tanh", "tanh", "Hyperbolic tangent.")
+    sigmoid = _elementwise("sigmoid", "sigmoid", "1 / (1 + e⁻ˣ).")
+    relu = _elementwise("relu", "relu", "Each element, or 0 if that is more.")
 
     def clip(self, min: float | Tensor | None = None, max: float | Tensor | None = None) -> Tensor:
         """Each element, limited to at least `min` and at most `max`; None for no limit."""
@@ -83,13 +68,8 @@ class ArrayMethods:
         """Standard deviation over `axis`."""
         return call("std", self, axis, keepdims, ddof=ddof)
 
-    def cumsum(self, axis: int | None = None) -> Tensor:
-        """Running sum along `axis`, or of the flattened tensor."""
-        return call("cumsum", self if axis is not None else self.flatten(), -1 if axis is None else axis)
-
-    def cumprod(self, axis: int | None = None) -> Tensor:
-        """Running product along `axis`, or of the flattened tensor."""
-        return call("cumprod", self if axis is not None else self.flatten(), -1 if axis is None else axis)
+    cumsum = _running("cumsum", "Running sum along `axis`, or of the flattened tensor.")
+    cumprod = _running("cumprod", "Running product along `axis`, or of the flattened tensor.")
 
     def argsort(self, axis: int = -1, *, descending: bool = False) -> Tensor:
         """Indices (i32) along `axis` of the elements in order."""

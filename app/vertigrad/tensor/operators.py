@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
     Operand: TypeAlias = Tensor | float | int | bool
+    Binary: TypeAlias = Callable[["Arithmetic", Operand], Tensor]
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 _provided: dict[str, Callable[..., Any]] = {}
 
 
@@ -21,6 +23,44 @@ def provide(functions: dict[str, Callable[..., Any]]) -> None:
 def call(name: str, *arguments: Any, **options: Any) -> Any:
     """Call what `ops` provided under `name`."""
     return _provided[name](*arguments, **options)
+
+
+def named(method: Method, name: str, doc: str) -> Method:
+    """`method` with the name "CLASS.METHOD" and a docstring."""
+    method.__name__, method.__qualname__, method.__doc__ = name.rpartition(".")[2], name, doc
+    return method
+
+
+def _binary(name: str) -> tuple[Binary, Binary]:
+    """The operator that calls `name`, and the one for operands in the other order."""
+
+    def method(self: Arithmetic, other: Operand) -> Tensor:
+        return call(name, self, other)
+
+    def reflected(self: Arithmetic, other: Operand) -> Tensor:
+        return call(name, other, self)
+
+    return method, reflected
+
+
+def _in_place(method_name: str, name: str, doc: str) -> Binary:
+    def method(self: Arithmetic, other: Operand) -> Tensor:
+        return call(name, self, other, out=self)
+
+    return named(method, f"Arithmetic.{method_name}", doc)
+
+
+def _reduction(name: str, doc: str) -> Callable[..., Tensor]:
+    def method(
+        self: Arithmetic,
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        return call(name, self, axis, keepdims, out=out)
+
+    return named(method, f"Arithmetic.{name}", doc)
 
 
 class Arithmetic:
@@ -38,68 +78,21 @@ class Arithmetic:
             "vertigrad.ops, or the array that tensor.numpy() gives"
         )
 
-    def __add__(self, other: Operand) -> Tensor:
-        return call("add", self, other)
-
-    def __radd__(self, other: Operand) -> Tensor:
-        return call("add", other, self)
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return call("subtract", self, other)
-
-    def __rsub__(self, other: Operand) -> Tensor:
-        return call("subtract", other, self)
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return call("multiply", self, other)
-
-    def __rmul__(self, other: Operand) -> Tensor:
-        return call("multiply", other, self)
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return call("divide", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Tensor:
-        return call("divide", other, self)
-
-    def __mod__(self, other: Operand) -> Tensor:
-        return call("remainder", self, other)
-
-    def __rmod__(self, other: Operand) -> Tensor:
-        return call("remainder", other, self)
-
-    def __floordiv__(self, other: Operand) -> Tensor:
-        return call("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Tensor:
-        return call("floor_divide", other, self)
-
-    def __and__(self, other: Operand) -> Tensor:
-        return call("bitwise_and", self, other)
-
-    def __rand__(self, other: Operand) -> Tensor:
-        return call("bitwise_and", other, self)
-
-    def __or__(self, other: Operand) -> Tensor:
-        return call("bitwise_or", self, other)
-
-    def __ror__(self, other: Operand) -> Tensor:
-        return call("bitwise_or", other, self)
-
-    def __xor__(self, other: Operand) -> Tensor:
-        return call("bitwise_xor", self, other)
-
-    def __rxor__(self, other: Operand) -> Tensor:
-        return call("bitwise_xor", other, self)
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __mul__, __rmul__ = _binary("multiply")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __mod__, __rmod__ = _binary("remainder")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __pow__, __rpow__ = _binary("power")
+    __and__, __rand__ = _binary("bitwise_and")
+    __or__, __ror__ = _binary("bitwise_or")
+    __xor__, __rxor__ = _binary("bitwise_xor")
+    __lt__, __gt__ = _binary("less")[0], _binary("greater")[0]
+    __le__, __ge__ = _binary("less_equal")[0], _binary("greater_equal")[0]
 
     def __invert__(self) -> Tensor:
         return call("invert", self)
-
-    def __pow__(self, other: Operand) -> Tensor:
-        return call("power", self, other)
-
-    def __rpow__(self, other: Operand) -> Tensor:
-        return call("power", other, self)
 
     def __neg__(self) -> Tensor:
         return call("negative", self)
@@ -123,47 +116,12 @@ class Arithmetic:
             return NotImplemented
         return call("not_equal", self, other)
 
-    def __lt__(self, other: Operand) -> Tensor:
-        return call("less", self, other)
-
-    def __le__(self, other: Operand) -> Tensor:
-        return call("less_equal", self, other)
-
-    def __gt__(self, other: Operand) -> Tensor:
-        return call("greater", self, other)
-
-    def __ge__(self, other: Operand) -> Tensor:
-        return call("greater_equal", self, other)
-
     __hash__ = object.__hash__
 
-    def add_(self, other: Operand) -> Tensor:
-        """Add `other` in place."""
-        return call("add", self, other, out=self)
-
-    def sub_(self, other: Operand) -> Tensor:
-        """Subtract `other` in place."""
-        return call("subtract", self, other, out=self)
-
-    def mul_(self, other: Operand) -> Tensor:
-        """Multiply by `other` in place."""
-        return call("multiply", self, other, out=self)
-
-    def div_(self, other: Operand) -> Tensor:
-        """Divide by `other` in place; the tensor must be of a float type."""
-        return call("divide", self, other, out=self)
-
-    def __iadd__(self, other: Operand) -> Tensor:
-        return self.add_(other)
-
-    def __isub__(self, other: Operand) -> Tensor:
-        return self.sub_(other)
-
-    def __imul__(self, other: Operand) -> Tensor:
-        return self.mul_(other)
-
-    def __itruediv__(self, other: Operand) -> Tensor:
-        return self.div_(other)
+    add_ = __iadd__ = _in_place("add_", "add", "Add `other` in place.")
+    sub_ = __isub__ = _in_place("sub_", "subtract", "Subtract `other` in place.")
+    mul_ = __imul__ = _in_place("mul_", "multiply", "Multiply by `other` in place.")
+    div_ = __itruediv__ = _in_place("div_", "divide", "Divide by `other` in place; the tensor must be of a float type.")
 
     def fill_(self, value: float) -> Tensor:
         """Set every element to `value`."""
@@ -173,11 +131,12 @@ class Arithmetic:
         """A copy of another element type; floats are truncated towards zero when cast to integers."""
         return call("cast", self, dtype)
 
-    def sum(
-        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """Sum over `axis`, or over everything."""
-        return call("sum", self, axis, keepdims, out=out)
+    sum = _reduction("sum", "Sum over `axis`, or over everything.")
+    prod = _reduction("prod", "Product over `axis`, or over everything.")
+    min = _reduction("min", "Smallest value along `axis`, or of everything.")
+    max = _reduction("max", "Largest value along `axis`, or of everything.")
+    any = _reduction("any", "Whether any element is not zero.")
+    all = _reduction("all", "Whether no element is zero.")
 
     def mean(
         self,
@@ -189,36 +148,6 @@ class Arithmetic:
     ) -> Tensor:
         """Arithmetic mean over `axis`, or over everything; of the elements cast to `dtype` if that is given."""
         return call("mean", self if dtype is None else self.to(dtype), axis, keepdims, out=out)
-
-    def min(
-        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """Smallest value along `axis`, or of everything."""
-        return call("min", self, axis, keepdims, out=out)
-
-    def max(
-        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """Largest value along `axis`, or of everything."""
-        return call("max", self, axis, keepdims, out=out)
-
-    def prod(
-        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """Product over `axis`, or over everything."""
-        return call("prod", self, axis, keepdims, out=out)
-
-    def any(
-        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """Whether any element is not zero."""
-        return call("any", self, axis, keepdims, out=out)
-
-    def all(
-        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
-    ) -> Tensor:
-        """Whether no element is zero."""
-        return call("all", self, axis, keepdims, out=out)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
         """Index of the smallest value along `axis`, or in the flattened tensor, i32."""

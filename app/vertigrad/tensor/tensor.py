@@ -6,12 +6,12 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 import wgpu
 
+from ..closing import Closing
 from ..errors import BorrowInUse, DtypeError, GradientError, LayoutError, ShapeError, UseAfterFree
 from ..gpu import Traffic, gpu
 from ..memory import Block, Borrow, LifetimeTracker, Origin, Owner
@@ -35,7 +35,7 @@ class Resource(NamedTuple):
     size: int
 
 
-class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable):
+class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
@@ -370,14 +370,6 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable):
                 "close() it, or use it on the GPU first"
             )
         block.release_borrow()
-
-    def __enter__(self) -> Tensor:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _is_index_array(key: Any) -> bool:

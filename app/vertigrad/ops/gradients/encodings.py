@@ -16,8 +16,7 @@ from ..reduce import max as max_
 from .precision import narrow, wide
 
 MOST_BITS = 30  # of a share, so that it is an i32
-_OFFSETS = ("x_offset", "tables_offset", "gradient_offset", "largest_offset")
-_UNUSED: dict[str, Any] = {**dict.fromkeys((*_OFFSETS, "elements", "bits", "low"), 0)}
+_UNUSED = {"elements": 0, "bits": 0, "low": 0}
 
 
 @rule("encode", "x", "tables")
@@ -74,18 +73,18 @@ def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, *
     found = Tensor.empty(shape, f32, f"{entry}.gradient", temporary=True)
     own = {"X": x.dtype.name, "DIMENSIONS": x.shape[1]}
     kernel = Kernel.load("ops/encoding_backward.wgsl", entry, {**NO_ENCODING, **encoding.defines(), **own})
-    tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, **inputs}
-    bound = {binding.name for binding in kernel.bindings}
-    fields = {name: value for name, value in inputs.items() if name not in ("largest", "words")}
-    arguments = _UNUSED | fields | {"count": x.shape[0], "resolutions": encoding.arguments()["resolutions"]}
-    arguments = {name: value for name, value in arguments.items() if name.removesuffix("_offset") not in bound}
+    inputs |= {"x": x, "gradient": gradient, "found": found, "tables": tables}
+    tensors = kernel.bound(**{name: value for name, value in inputs.items() if name not in _UNUSED})
+    fields = {name: value for name, value in inputs.items() if name in _UNUSED}
     if threads:
         kernel(
             threads,
-            overwrites=("found",) if "found" in bound else (),
+            overwrites=("found",),
+            count=x.shape[0],
+            resolutions=encoding.arguments()["resolutions"],
             x_strides=launch.element_strides(x),
             gradient_strides=launch.element_strides(gradient),
-            **{name: tensor for name, tensor in tensors.items() if name in bound},
-            **arguments,
+            **_UNUSED | fields,
+            **tensors,
         )
     return found

@@ -62,9 +62,8 @@ def _(
 
 def _layer(how: How, arguments: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
     """States at all steps, the last of each direction, and the last cells (of an LSTM)."""
-    present = {name: value for name, value in arguments.items() if value is not None}
-    with launch.operands(*present.values()) as ready:
-        operands = dict(zip(present, ready, strict=True))
+    with launch.operands(*arguments.values()) as ready:
+        operands = {name: tensor for name, tensor in zip(arguments, ready, strict=True) if tensor is not None}
         steps, *_ = check(how, operands)
         directions = range(len(DIRECTIONS[how.direction]))
         parts = [_direction(how, number, of_direction(operands, number)) for number in directions]
@@ -145,9 +144,6 @@ class _Direction(NamedTuple):
                 **how.derivatives(self.number),
             },
         )
-        bound = {binding.name for binding in kernel.bindings}
-        arguments: dict[str, Any] = {name: tensor for name, tensor in (optional | tensors).items() if name in bound}
-        arguments |= {f"{name}_offset": 0 for name in _TENSORS if name not in bound}
         steps, members, size = self.previous.shape
         if threads:
             kernel(
@@ -159,7 +155,7 @@ class _Direction(NamedTuple):
                 backwards=int(self.backwards),
                 bound=how.clip or 0.0,
                 **how.parameters(self.number),
-                **arguments,
+                **kernel.bound(**dict.fromkeys(_TENSORS), **optional, **tensors),
             )
 
 

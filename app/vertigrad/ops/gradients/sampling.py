@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ..grid import check_grid
 from ..matmul import matmul
 from ..pad import pad
 from ..reduce import sum as sum_
-from ..sample import centers, check_theta, strides_of, three
+from ..sample import centers, check_theta
 from ..segments import reduce_by_key
 from .joining import in_order, zeros
 
@@ -102,20 +101,16 @@ def _launch(entry: str, threads: int, gradient: Tensor, x: Tensor, grid: Tensor,
             **{"MODE": call["mode"], "PADDING": call["padding"], "CORNERS": call["align_corners"]},
         },
     )
-    bound = {binding.name for binding in kernel.bindings}
-    tensors = {"x": x, "grid": grid, "gradient": gradient, **outputs}
-    unused: dict[str, Any] = {f"{name}_offset": 0 for name in ("x", "grid", "gradient") if name not in bound}
     kernel(
         threads,
-        overwrites=tuple(bound & {"keys", "weights", "rows", "found"}),
+        overwrites=("keys", "weights", "rows", "found"),
         samples=math.prod(grid.shape[:-1]),
         channels=x.shape[1],
         outside=x.size // max(x.shape[1], 1),
-        size=three(x.shape[2:]),
-        outs=three(grid.shape[1:-1]),
-        x_strides=strides_of(x, (0, 1)),
-        grid_strides=strides_of(grid, (0, grid.ndim - 1)),
-        gradient_strides=strides_of(gradient, (0, 1)),
-        **{name: tensor for name, tensor in tensors.items() if name in bound},
-        **unused,
+        size=launch.three(x.shape[2:], 1),
+        outs=launch.three(grid.shape[1:-1], 1),
+        x_strides=launch.spatial_strides(x),
+        grid_strides=launch.spatial_strides(grid, (0, grid.ndim - 1)),
+        gradient_strides=launch.spatial_strides(gradient),
+        **kernel.bound(x=x, grid=grid, gradient=gradient, **outputs),
     )
