@@ -120,9 +120,13 @@ def element_strides(tensor: Tensor) -> tuple[int, ...]:
 
 
 def strided(**tensors: Tensor | None) -> dict[str, Any]:
-    """Arguments of a kernel for tensors with the fields NAME_strides; None where there is no such tensor."""
+    """Arguments of a kernel for tensors with the fields NAME_strides, a number for one axis; None for no tensor."""
     found: dict[str, Any] = dict(tensors)
-    return found | {f"{name}_strides": element_strides(t) for name, t in tensors.items() if t is not None}
+    for name, tensor in tensors.items():
+        if tensor is not None:
+            strides = element_strides(tensor)
+            found[f"{name}_strides"] = strides[0] if len(strides) == 1 else strides
+    return found
 
 
 def padded(values: Sequence[int], fill: int) -> list[int]:
