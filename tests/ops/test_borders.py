@@ -21,7 +21,7 @@ from .layouts import Lie
 from .test_gradient_table import SAMPLES, Sample
 
 RANDOM = np.random.default_rng(12)
-SENTINEL = -77
+SENTINEL = 77  # an integer that unsigned results hold too
 # Larger ones, for kernels that work on tiles: sizes that no tile divides, and rows that are read and written by fours.
 LARGER: dict[str, tuple[str, Sample]] = {
     "matmul of tiles": ("matmul", ({"a": (70, 37), "b": (37, 52)}, {})),

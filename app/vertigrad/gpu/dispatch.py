@@ -87,10 +87,9 @@ class Dispatch:
         self._arguments = threads, overwrites, arguments, indirect
         self.indirect = None if indirect is None else _indirect(kernel, indirect)
         self.workgroups = kernel.workgroups(threads)
-        values = {name: value for name, value in arguments.items() if value is not None}
-        absent = arguments.keys() - values.keys()
+        values = dict(arguments)
         tensors = {b.name: values.pop(b.name, None) for b in kernel.bindings}
-        self._check_names(tensors, values)
+        absent = self._drop_absent(tensors, values)
         self.entries = tuple(self._entry(b, tensors[b.name], values) for b in kernel.bindings)
         self.writes = tuple(
             (entry.owner, not (entry.binding.name in overwrites and _covers(tensors[entry.binding.name])))
@@ -103,8 +102,10 @@ class Dispatch:
         if layout and FIRST in layout.fields:
             values.setdefault(FIRST, 0)
         self.image = bytearray(layout.size if layout else 0)
-        filled = {*values, *(f"{name}_{what}" for name in absent for what in ("offset", "strides"))}
-        self.open = tuple(name for name in (layout.fields if layout else ()) if name not in filled)
+        self.open = tuple(name for name in (layout.fields if layout else ()) if name not in values)
+        if absent:
+            zero = {f"{name}_{what}" for name in absent for what in ("offset", "strides")}
+            self.open = tuple(name for name in self.open if name not in zero)
         if layout:
             for name, value in values.items():
                 layout.pack(self.image, 0, name, value)
@@ -227,16 +228,22 @@ class Dispatch:
                 "which the same dispatch writes; pass a clone() of it"
             )
 
-    def _check_names(self, tensors: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def _drop_absent(self, tensors: Mapping[str, Any], values: dict[str, Any]) -> list[str]:
+        """Remove the names of tensors that are None from `values`, and return them. Raises if others are unknown."""
         layout = self.kernel.interface.uniform
         missing = [name for name, tensor in tensors.items() if tensor is None]
         unknown = [name for name in values if layout is None or name not in layout.fields]
+        absent = [name for name in unknown if values[name] is None]
+        unknown = [name for name in unknown if name not in absent]
         if missing or unknown:
             known = [*tensors, *(layout.fields if layout else ())]
             raise ShaderError(
                 f"kernel {self.kernel.name}:{self.kernel.entry}: missing tensors {missing}, "
                 f"unknown arguments {unknown}; it takes {known}"
             )
+        for name in absent:
+            del values[name]
+        return absent
 
     def _entry(self, binding: Binding, tensor: Any, values: dict[str, Any]) -> Entry:
         kernel, layout = self.kernel, self.kernel.interface.uniform

@@ -73,9 +73,9 @@ def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, *
     found = Tensor.empty(shape, f32, f"{entry}.gradient", temporary=True)
     own = {"X": x.dtype.name, "DIMENSIONS": x.shape[1]}
     kernel = Kernel.load("ops/encoding_backward.wgsl", entry, {**NO_ENCODING, **encoding.defines(), **own})
-    inputs |= {"x": x, "gradient": gradient, "found": found, "tables": tables}
-    tensors = kernel.bound(**{name: value for name, value in inputs.items() if name not in _UNUSED})
-    fields = {name: value for name, value in inputs.items() if name in _UNUSED}
+    tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, "largest": None, "words": None}
+    tensors |= {name: value for name, value in inputs.items() if name not in _UNUSED}
+    fields = _UNUSED | {name: value for name, value in inputs.items() if name in _UNUSED}
     if threads:
         kernel(
             threads,
@@ -84,7 +84,7 @@ def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, *
             resolutions=encoding.arguments()["resolutions"],
             x_strides=launch.element_strides(x),
             gradient_strides=launch.element_strides(gradient),
-            **_UNUSED | fields,
-            **tensors,
+            **fields,
+            **kernel.bound(**tensors),
         )
     return found

@@ -155,7 +155,7 @@ class _Direction(NamedTuple):
                 backwards=int(self.backwards),
                 bound=how.clip or 0.0,
                 **how.parameters(self.number),
-                **kernel.bound(**dict.fromkeys(_TENSORS), **optional, **tensors),
+                **kernel.bound(**(dict.fromkeys(_TENSORS) | optional | tensors)),
             )
 
 
