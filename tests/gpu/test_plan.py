@@ -543,7 +543,7 @@ def test_the_largest_results_choose_their_memory_first(gpu: Gpu) -> None:
             total = late.sum()
             late.close()
         sizes = sorted(owner.block.nbytes for owner in plan.results.scratch)
-        assert sizes[-2:] == [4, 160_000]
+        assert sizes[-2:] == [12, 160_000]  # the smaller one is of partial sums
         for _ in range(2):
             plan.replay()
             assert float(end.numpy()) == pytest.approx(sum(range(40_000)) + 40_000 * 2.0 * sum(range(10_000)), rel=1e-5)
