@@ -8,9 +8,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from vertigrad import resources
+from vertigrad import atomic_file, resources
 from vertigrad.panels.unsaved import suggestion
-from vertigrad.scene import save
 from vertigrad.session.commands import SetParameter
 from vertigrad.session.parameters import Key
 from vertigrad.viewer import Viewer
@@ -216,7 +215,7 @@ def test_a_folder_that_cannot_be_written_is_reported(raw: Driver, tmp_path, monk
         raise PermissionError(errno.EACCES, "Permission denied")
 
     with monkeypatch.context() as context:  # in place of permissions, which do not hold for root
-        context.setattr(save, "open", refused, raising=False)
+        context.setattr(atomic_file, "open", refused, raising=False)
         raw.key("Return")
     assert raw.session.messages["save"] == f"{tmp_path / 'a.toml'}: cannot be written (Permission denied)"
     assert raw.session.scene.path == tmp_path / "a.npy" and [*tmp_path.glob("*.toml")] == []

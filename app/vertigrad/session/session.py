@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
 import wgpu
 
@@ -63,6 +63,9 @@ class OfScene(Generic[T]):
 
     def __get__(self, session: Session, owner: type) -> T:
         return self._get(session.running)
+
+    def __set__(self, session: Session, value: Never) -> None:
+        raise AttributeError("set it in the session's parts, or by a command")
 
 
 class Session:
