@@ -55,7 +55,7 @@ def test_a_seed_of_bench_reaches_the_models(vertigrad, tmp_path, monkeypatch) ->
 
     def noted(self: Session) -> None:
         if self.stage.instances:
-            seeds.append(self.seed)
+            seeds.append(self.source.seed)
         close(self)
 
     monkeypatch.setattr(Session, "close", noted)

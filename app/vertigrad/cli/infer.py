@@ -30,8 +30,8 @@ def command(
     compare: Annotated[
         Path | None, typer.Option(metavar="FILE.npz", help="compare with these; exit with 3 if they differ")
     ] = None,
-    rtol: Annotated[float, typer.Option(min=0.0, help="difference allowed, as a share of the value")] = 1e-3,
-    atol: Annotated[float, typer.Option(min=0.0, help="difference allowed besides")] = 1e-5,
+    rtol: Annotated[float, typer.Option(min=0.0, help="relative tolerance")] = 1e-3,
+    atol: Annotated[float, typer.Option(min=0.0, help="absolute tolerance")] = 1e-5,
     dim: Annotated[
         list[str], typer.Option("--dim", metavar="NAME=SIZE", help="size of a dimension that has a name, e.g. batch=1")
     ] = [],  # noqa: B006

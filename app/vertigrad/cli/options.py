@@ -26,7 +26,7 @@ SetOption = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="replace a value of the scene, e.g. galaxy.softening=0.1"),
 ]
-SeedOption = Annotated[int | None, typer.Option(metavar="N", help="start of the random numbers of every model")]
+SeedOption = Annotated[int | None, typer.Option(metavar="N", help="random seed of every model")]
 AdapterOption = Annotated[str, typer.Option(metavar="TEXT", help="part of the name, kind or backend of the GPU to use")]
 ZeroCopyOption = Annotated[
     bool, typer.Option("--require-zero-copy", help="exit with 3 if any bytes of geometry were copied")
@@ -44,9 +44,9 @@ TrustOption = Annotated[
     bool, typer.Option("--trust", help="run the Python that the scene names, for this once without being asked")
 ]
 QualityOption = Annotated[
-    str, typer.Option(metavar="LEVEL", help="how finely it is drawn: auto, low, medium, high or ultra")
+    str, typer.Option(metavar="LEVEL", help="rendering quality: auto, low, medium, high or ultra")
 ]
-SizeOption = Annotated[str, typer.Option(metavar="WxH", help="size of the picture in pixels")]
+SizeOption = Annotated[str, typer.Option(metavar="WxH", help="image size in pixels")]
 CameraOption = Annotated[
     str,
     typer.Option(

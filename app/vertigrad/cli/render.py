@@ -18,7 +18,7 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="file.png (the last picture), file_%04d.png (all) or file.mp4; may be repeated",
+        help="file.png (the last image), file_%04d.png (all) or file.mp4; may be repeated",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""`vertigrad train`: let the networks of a scene learn without drawing, and write what they have learned."""
+"""`vertigrad train`: train the networks of a scene without drawing, and write their weights."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def command(
         list[Path],
         typer.Option("--output", "-o", metavar="FILE", help="file.safetensors, .onnx or .ply; may be repeated"),
     ] = [],  # noqa: B006
-    steps: Annotated[int, typer.Option(min=1, metavar="N", help="how many steps the models take")] = 1000,
-    model: Annotated[str, typer.Option(metavar="NAME", help="whose weights are written, if several learn")] = "",
+    steps: Annotated[int, typer.Option(min=1, metavar="N", help="number of training steps")] = 1000,
+    model: Annotated[str, typer.Option(metavar="NAME", help="which model to write, if several are trained")] = "",
     best: Annotated[bool, typer.Option(help="write the best weights, not the newest")] = True,
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     adapter: AdapterOption = "",
     trust: TrustOption = False,
 ) -> None:
-    """Let the networks of SCENE learn without drawing, and write what they have learned."""
+    """Train the networks of SCENE without drawing, and write their weights."""
     from ..session.commands import ExportNetwork, SetParameter
     from ..session.commands.files import learner
     from .running import open_session
