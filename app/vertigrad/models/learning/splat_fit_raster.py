@@ -44,15 +44,16 @@ def drawn(splats: Splats, cameras: Tensor, lens: Lens, **open_fields: Any) -> Te
     the same bits, and the same gradients.
     """
     kept: list[Tensor] = []  # of the way forward: what backward needs and nobody else asks for
+    view = _View(cameras, lens, open_fields)
 
     def forward(*given: Tensor) -> Tensor:
-        kept[:] = flat, order = _projected(Splats(*given), cameras, lens, open_fields)
-        return _blended(flat, order, lens, open_fields)
+        kept[:] = flat, order = view.project(Splats(*given))
+        return view.blend(flat, order)
 
     def backward(gradient: Tensor, image: Tensor, *given: Tensor) -> list[Tensor]:
         flat, order = kept
-        words, largest = _summed(flat, order, image, gradient.contiguous(), lens)
-        gradients = _project_backward(Splats(*given), flat, words, largest, cameras, lens, open_fields)
+        sums = view.blend_backward(flat, order, image, gradient.contiguous())
+        gradients = view.project_backward(Splats(*given), ellipses=flat, **sums)
         by = {name: gradients[:, columns] for name, columns in COLUMNS.items()}
         return [by["position"], by["scale"], by["rotation"], gradients[:, 10], by["light"]]
 
@@ -73,91 +74,63 @@ def decoded(color: Tensor) -> Tensor:
     return ops.where(ops.less(color, bend), color * (1.0 / 12.92), high)
 
 
-def _view(lens: Lens, open_fields: dict[str, Any]) -> dict[str, Any]:
-    named = {key: value for key, value in open_fields.items() if key == "view"}
-    reach = REACH * 0.5 * lens.side / lens.focal
-    return {"focal": lens.focal, "middle": 0.5 * lens.side, "blur": BLUR, "near": lens.near, "reach": reach, **named}
+class _View:
+    """The kernels of one image, with the fields that they share."""
 
+    def __init__(self, cameras: Tensor, lens: Lens, open_fields: dict[str, Any]):
+        self._side, self._lanes = lens.side, (-(-lens.side // TILE)) ** 2 * TILE**2
+        reach = REACH * 0.5 * lens.side / lens.focal
+        self._projection: dict[str, Any] = {
+            **{"cameras": cameras, "focal": lens.focal, "middle": 0.5 * lens.side, "near": lens.near},
+            **{"blur": BLUR, "reach": reach},
+            **{key: value for key, value in open_fields.items() if key == "view"},
+        }
+        self._background = {key: value for key, value in open_fields.items() if key == "background"}
 
-def _projected(splats: Splats, cameras: Tensor, lens: Lens, open_fields: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    """Ellipses on the image, three of four numbers for each, and their order, the nearest first."""
-    count = len(splats.position)
-    flat, keys = Tensor.empty((3 * count, 4), temporary=True), Tensor.empty(count, u32, temporary=True)
-    Kernel.load(PROJECT, "project")(
-        count,
-        overwrites=("flat", "keys"),
-        **{name: tensor.contiguous() for name, tensor in splats._asdict().items()},
-        cameras=cameras,
-        flat=flat,
-        keys=keys,
-        count=count,
-        **_view(lens, open_fields),
-    )
-    return flat, ops.argsort(keys)
+    def project(self, splats: Splats) -> tuple[Tensor, Tensor]:
+        """Ellipses on the image, three of four numbers for each, and their order, the nearest first."""
+        count = len(splats.position)
+        flat, keys = Tensor.empty((3 * count, 4), temporary=True), Tensor.empty(count, u32, temporary=True)
+        Kernel.load(PROJECT, "project")(
+            count,
+            overwrites=("flat", "keys"),
+            **{name: tensor.contiguous() for name, tensor in splats._asdict().items()},
+            flat=flat,
+            keys=keys,
+            count=count,
+            **self._projection,
+        )
+        return flat, ops.argsort(keys)
 
+    def blend(self, flat: Tensor, order: Tensor) -> Tensor:
+        """The image."""
+        image = Tensor.empty((self._side, self._side, 3), temporary=True)
+        tensors = {"flat": flat, "order": order, "image": image}
+        fields = {"count": len(order), "side": self._side, **self._background}
+        Kernel.load(TILES, "draw")(self._lanes, overwrites=("image",), **tensors, **fields)
+        return image
 
-def _blended(flat: Tensor, order: Tensor, lens: Lens, open_fields: dict[str, Any]) -> Tensor:
-    image = Tensor.empty((lens.side, lens.side, 3), temporary=True)
-    Kernel.load(TILES, "draw")(
-        _lanes(lens),
-        overwrites=("image",),
-        flat=flat,
-        order=order,
-        image=image,
-        count=len(order),
-        side=lens.side,
-        **{key: value for key, value in open_fields.items() if key == "background"},
-    )
-    return image
+    def blend_backward(self, flat: Tensor, order: Tensor, image: Tensor, gradient: Tensor) -> dict[str, Tensor]:
+        """Sums over the pixels of each ellipse, in integers, and the largest element of the gradient, their scale."""
+        words = ops.assign(Tensor.empty((len(order), SUMS, 2), u32, temporary=True), 0)
+        sums = {"words": words, "largest": ops.max(ops.absolute(gradient))}
+        tensors = {"flat": flat, "order": order, "finished": image, "gradient": gradient, **sums}
+        background = (0.0, 0.0, 0.0)  # that of the image is in it
+        fields: dict[str, Any] = {"count": len(order), "side": self._side, "background": background}
+        Kernel.load(TILES, "draw_backward")(self._lanes, **tensors, **fields)
+        return sums
 
-
-def _summed(flat: Tensor, order: Tensor, image: Tensor, gradient: Tensor, lens: Lens) -> tuple[Tensor, Tensor]:
-    """Sums over the pixels of each ellipse, in integers, and the largest element of the gradient, their scale."""
-    words = ops.assign(Tensor.empty((len(order), SUMS, 2), u32, temporary=True), 0)
-    largest = ops.max(ops.absolute(gradient))
-    Kernel.load(TILES, "draw_backward")(
-        _lanes(lens),
-        flat=flat,
-        order=order,
-        finished=image,
-        gradient=gradient,
-        largest=largest,
-        words=words,
-        count=len(order),
-        side=lens.side,
-        background=(0.0, 0.0, 0.0),  # that of the image is in it
-    )
-    return words, largest
-
-
-def _project_backward(
-    splats: Splats,
-    flat: Tensor,
-    words: Tensor,
-    largest: Tensor,
-    cameras: Tensor,
-    lens: Lens,
-    open_fields: dict[str, Any],
-) -> Tensor:
-    """Gradients (n, 14) by position, scale, rotation, opacity and light."""
-    count = len(splats.position)
-    gradients = Tensor.empty((count, 14), temporary=True)
-    Kernel.load(PROJECT, "project_backward")(
-        count,
-        overwrites=("gradients",),
-        cameras=cameras,
-        position=splats.position.contiguous(),
-        scale=splats.scale.contiguous(),
-        rotation=splats.rotation.contiguous(),
-        ellipses=flat,
-        words=words,
-        largest=largest,
-        gradients=gradients,
-        count=count,
-        **_view(lens, open_fields),
-    )
-    return gradients
-
-
-def _lanes(lens: Lens) -> int:
-    return (-(-lens.side // TILE)) ** 2 * TILE**2
+    def project_backward(self, splats: Splats, **results: Tensor) -> Tensor:
+        """Gradients (n, 14) by position, scale, rotation, opacity and light."""
+        count = len(splats.position)
+        gradients = Tensor.empty((count, 14), temporary=True)
+        Kernel.load(PROJECT, "project_backward")(
+            count,
+            overwrites=("gradients",),
+            **{name: getattr(splats, name).contiguous() for name in ("position", "scale", "rotation")},
+            gradients=gradients,
+            count=count,
+            **results,
+            **self._projection,
+        )
+        return gradients
