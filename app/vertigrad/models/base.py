@@ -90,6 +90,16 @@ class Fault(NamedTuple):
     in_value: bool = True
 
 
+def table_in(table: Mapping[str, Any], name: str, faults: list[Fault] | None = None) -> Mapping[str, Any]:
+    """The table of this name within another; empty if there is none, or if it is no table, which is a fault."""
+    found = table.get(name, {})
+    if isinstance(found, Mapping):
+        return found
+    if faults is not None:
+        faults.append(Fault((name,), f"expected a table, got {declared.described(found)}"))
+    return {}
+
+
 class Limit(NamedTuple):
     """The bound of a diagnostic above which results are unreliable, and advice to the user."""
 

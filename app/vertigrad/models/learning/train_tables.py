@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ... import params
 from ...errors import ParameterError
 from ...params import choice, described, file, integer, number, switch, unknown
-from ..base import Fault
+from ..base import Fault, table_in
 from ..data.footage import STILLS
 from ..data.mesh_file import FORMATS
 from ..data.placement import up_axis
@@ -142,7 +142,7 @@ def read_tables(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> Ta
     before = len(faults)
     data = _data(table, find, faults)
     kinds = {"network": Network, "loss": Loss, "optimizer": Optimizer, "schedule": Schedule, "draw": Draw}
-    given = {name: dict(_table(table, name, faults)) for name in kinds}
+    given = {name: dict(table_in(table, name, faults)) for name in kinds}
     if isinstance(data, Classes):
         given["loss"].setdefault("kind", "cross_entropy")
     if isinstance(data, Solid):
@@ -159,7 +159,7 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
     if "data" not in table:
         faults.append(Fault((), f"needs a table `data` with its kind: {', '.join(DATA)}", False))
         return None
-    given = dict(_table(table, "data", faults))
+    given = dict(table_in(table, "data", faults))
     if not isinstance(table["data"], Mapping):
         return None
     kind = given.pop("kind", None)
@@ -173,14 +173,6 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
         faults.append(Fault(("data", "kind"), message))
         return None
     return _read(DATA[kind], given, ("data",), find, faults)
-
-
-def _table(table: Mapping[str, Any], name: str, faults: list[Fault]) -> Mapping[str, Any]:
-    given = table.get(name, {})
-    if isinstance(given, Mapping):
-        return given
-    faults.append(Fault((name,), f"expected a table, got {described(given)}"))
-    return {}
 
 
 def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: Find, faults: list[Fault]) -> P | None:

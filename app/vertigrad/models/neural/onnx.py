@@ -13,11 +13,11 @@ from ... import ops, params
 from ...errors import InputError, ParameterError
 from ...params import file
 from ...tensor import Tensor
-from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare, table_in
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
-from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, inputs_of, parameter, size_parameter
+from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
@@ -207,7 +207,9 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
     fields |= {name: (int, size_parameter(name, size)) for name, size in dims.items()}
     taken = [name for name in fields if name in (*_KEYS, "seed", "substeps", "type", "ui")]
     faults += [Fault(("inputs",), f"{name} means something else in a scene file; rename the input") for name in taken]
-    linked = {name: "a tensor for this input" for name, given in inputs_of(table).items() if isinstance(given, str)}
+    linked = {
+        name: "a tensor for this input" for name, given in table_in(table, "inputs").items() if isinstance(given, str)
+    }
     own = {
         "Params": create_model("Params", __base__=Params, **fields) if not taken else Params,  # type: ignore[call-overload]
         "feeds": feeds,
@@ -215,7 +217,7 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
         "sizes": tuple(dims),
         "inputs": linked,
         "required_inputs": frozenset(linked),
-        "own_inputs": frozenset(inputs_of(table)) - frozenset(linked),
+        "own_inputs": frozenset(table_in(table, "inputs")) - frozenset(linked),
         "__doc__": Onnx.__doc__,
     }
     return type("Onnx", (Onnx,), own), faults
@@ -223,7 +225,7 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
 
 def _undeclared(table: Mapping[str, Any]) -> type[Model]:
     """For a network that cannot be read: of what the table says nothing can be judged."""
-    return type("Onnx", (Onnx,), {"tables": frozenset(table), "own_inputs": frozenset(inputs_of(table))})
+    return type("Onnx", (Onnx,), {"tables": frozenset(table), "own_inputs": frozenset(table_in(table, "inputs"))})
 
 
 def _network(path: Path, dims: Mapping[str, int] | None = None) -> Network:

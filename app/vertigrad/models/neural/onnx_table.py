@@ -10,25 +10,18 @@ import numpy as np
 from ... import params
 from ...errors import InputError
 from ...params import integer, number, vector
-from ..base import Fault
+from ..base import Fault, table_in
 from .feeds import Feed, Slider, read_feed
 
 if TYPE_CHECKING:
     from ...onnx_import import Network
 
 
-def inputs_of(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entries of `inputs`; none if that is no table, which is told elsewhere."""
-    found = table.get("inputs", {})
-    return found if isinstance(found, Mapping) else {}
-
-
 def declared_dims(table: Mapping[str, Any], network: Network, faults: list[Fault]) -> dict[str, int]:
     """The sizes that `dims` gives to named dimensions; each becomes a parameter."""
     named = {size for _, sizes in network.inputs.values() for size in sizes or () if isinstance(size, str)}
     found = {}
-    given = table.get("dims", {})
-    for name, size in (given if isinstance(given, Mapping) else {}).items():
+    for name, size in table_in(table, "dims").items():
         if name not in named:
             faults.append(Fault(("dims", name), params.unknown("dimension", name, sorted(named)), False))
         elif isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -40,7 +33,7 @@ def declared_dims(table: Mapping[str, Any], network: Network, faults: list[Fault
 
 def declared_feeds(table: Mapping[str, Any], network: Network, faults: list[Fault]) -> dict[str, Feed]:
     """What each input is fed from, but for those that take another model's output."""
-    known, given = network.inputs, inputs_of(table)
+    known, given = network.inputs, table_in(table, "inputs")
     feeds: dict[str, Feed] = {}
     for name, entry in given.items():
         if name not in known:

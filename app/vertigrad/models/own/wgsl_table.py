@@ -13,7 +13,7 @@ from ... import params
 from ...errors import ParameterError, ShaderError
 from ...params import described, shown, unknown
 from ...params.declare import spec_of
-from ..base import Fault, OutputSpec
+from ..base import Fault, OutputSpec, table_in
 from ..custom_model import name_objection
 
 KEYS = ("tensors", "passes", "start", "params")  # of a model's table, beside its parameters and what all models have
@@ -53,9 +53,9 @@ class Pass(NamedTuple):
 
 def declared_params(table: Mapping[str, Any], faults: list[Fault]) -> Fields:
     """A field for each parameter; its kind is that of its default. A change of a size rebuilds the model."""
-    sizes = {size for _, shape in _shapes(table) for size in shape if isinstance(size, str)}
+    sizes = {size for shape in _shapes(table) for size in shape if isinstance(size, str)}
     found: Fields = {}
-    for name, given in _table(table, "params", faults).items():
+    for name, given in table_in(table, "params", faults).items():
         entry = given if isinstance(given, Mapping) else {"default": given}
         path = ("params", name)
         if name in TAKEN or name in GIVEN or not name.isidentifier():
@@ -78,7 +78,7 @@ def declared_tensors(
     first: dict[str, First] = {}
     if "tensors" not in table:
         faults.append(Fault((), 'needs tensors, such as tensors.position = { shape = ["count", 3] }', False))
-    for name, given in _table(table, "tensors", faults).items():
+    for name, given in table_in(table, "tensors", faults).items():
         path = ("tensors", name)
         if objection := name_objection(name):
             faults.append(Fault(path, objection, False))
@@ -103,8 +103,7 @@ def declared_tensors(
 
 def declared_inputs(table: Mapping[str, Any]) -> dict[str, str]:
     """The inputs are those that the scene links; the shader's bindings have their names."""
-    found = table.get("inputs")
-    return dict.fromkeys(found, "a tensor for the binding of this name") if isinstance(found, Mapping) else {}
+    return dict.fromkeys(table_in(table, "inputs"), "a tensor for the binding of this name")
 
 
 def declared_passes(
@@ -135,7 +134,8 @@ def _check_entry(entry: str, path: tuple[str, ...], table: Mapping[str, Any], te
     """Whether there is such an entry point, and all that it binds has a tensor or a value."""
     from ...gpu.wgsl import interface
 
-    tensors, fields = [*_names(table, "tensors"), *_names(table, "inputs")], [*_names(table, "params"), *GIVEN]
+    # entries that are invalid are named as well, so that errors which only follow are not reported
+    tensors, fields = [*table_in(table, "tensors"), *table_in(table, "inputs")], [*table_in(table, "params"), *GIVEN]
     try:
         used = interface(text, entry, "the shader")
     except ShaderError as error:
@@ -153,7 +153,7 @@ def _check_sizes(
     sizes: list[Any], path: tuple[str, ...], table: Mapping[str, Any], fields: Fields, faults: list[Fault]
 ) -> None:
     others = [name for name, (kind, _) in fields.items() if kind is not int]
-    whole = [name for name in _names(table, "params") if name not in others]
+    whole = [name for name in table_in(table, "params") if name not in others]
     for size in sizes:
         if isinstance(size, str) and size not in whole:
             faults.append(Fault(path, unknown("whole-number parameter", size, whole)))
@@ -206,23 +206,6 @@ def _field(entry: Mapping[str, Any], is_size: bool) -> tuple[Any, Any]:
     return kind, made
 
 
-def _shapes(table: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    tensors = table.get("tensors")
-    entries = tensors.items() if isinstance(tensors, Mapping) else ()
-    return [
-        (name, one["shape"]) for name, one in entries if isinstance(one, Mapping) and isinstance(one.get("shape"), list)
-    ]
-
-
-def _names(table: Mapping[str, Any], key: str) -> list[str]:
-    """Names of all entries, also of invalid ones, so that errors which only follow are not reported."""
-    found = table.get(key)
-    return list(found) if isinstance(found, Mapping) else []
-
-
-def _table(table: Mapping[str, Any], key: str, faults: list[Fault]) -> Mapping[str, Any]:
-    found = table.get(key, {})
-    if isinstance(found, Mapping):
-        return found
-    faults.append(Fault((key,), f"expected a table, got {described(found)}"))
-    return {}
+def _shapes(table: Mapping[str, Any]) -> list[list[Any]]:
+    found = [one.get("shape") for one in table_in(table, "tensors").values() if isinstance(one, Mapping)]
+    return [shape for shape in found if isinstance(shape, list)]
