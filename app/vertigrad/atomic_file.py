@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,7 +43,7 @@ def write_state(path: Path, text: str, consequence: str) -> None:
 
 
 def _replace(path: Path, content: bytes, check: Callable[[Path], object]) -> None:
-    made = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}.tmp")
+    made = path.with_name(f".{path.name[:60]}.{os.urandom(6).hex()}.tmp")
     try:
         with open(made, "xb") as file:
             with suppress(FileNotFoundError):
