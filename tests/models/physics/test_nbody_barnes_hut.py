@@ -108,8 +108,8 @@ def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
 
 def test_the_root_knows_mass_center_and_moments_of_all(make: Make) -> None:
     start = random_bodies(1000)
-    tree = make(start)._tree
-    node, box = tree._nodes.numpy()[0], tree._boxes.numpy()[0]
+    tensors = make(start)._tensors
+    node, box = tensors["nodes"].numpy()[0], tensors["boxes"].numpy()[0]
     masses, places = start.masses.astype(float), start.positions.astype(float)
     center = masses @ places / masses.sum()
     away = places - center

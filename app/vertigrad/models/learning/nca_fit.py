@@ -17,7 +17,7 @@ from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..parts import Parts
 from ..reference import nca_fit as reference
 from .nca_fit_images import IMAGES, image
-from .training_model import TrainingModel
+from .training_model import PlayingModel
 from .training_params import learning_rate, steps_per_second, train_switch
 
 SHADER = "models/nca_fit.wgsl"
@@ -46,7 +46,7 @@ class Params(params.Params):
     train: bool = train_switch()
 
 
-class NcaFit(TrainingModel):
+class NcaFit(PlayingModel):
     """A neural cellular automaton trained to grow an image (Mordvintsev et al. 2020, Growing neural cellular automata).
 
     In a step each cell takes its channels and their gradients as input of one small network, shared by all cells, which

@@ -1,4 +1,4 @@
-"""`TrainingModel`: trains a number of steps per second, and plays a simulation with the current weights."""
+"""`TrainingModel` trains a number of steps per second; `PlayingModel` also plays a simulation with the weights."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ class TrainingModel(NamedTensorsModel):
     """A model whose `Params` have `train`, and `steps_per_second` of training [1/s].
 
     Its `_optimizers` take steps together. If there is one, `_step` is the plan of a step: forward, backward and the
-    optimizer, whose fields are left open. What is shown may go on in time by `_playing`; its step has the number
-    `_shown`.
+    optimizer, whose fields are left open.
     """
 
-    scalars = ("shown",)
     _optimizers: Sequence[learn.Optimizer]
     _step: Plan
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
-        self._learning, self._playing, self._shown = FixedStep(max_steps=4), FixedStep(max_steps=64), 0
-        self.clocks = self._learning, self._playing
+        self._learning = FixedStep(max_steps=4)
+        self.clocks: tuple[FixedStep, ...] = (self._learning,)
         super().__init__(name, params, inputs, seed)
 
     def diagnostics(self) -> dict[str, Tensor]:
@@ -40,14 +38,13 @@ class TrainingModel(NamedTensorsModel):
         return super().state() | self._statistics | memory
 
     def numbers(self) -> dict[str, float]:
-        rests = {"learning": self._learning.remainder, "playing": self._playing.remainder}
-        return super().numbers() | {"taken": self._steps_taken, **rests}
+        return super().numbers() | {"taken": self._steps_taken, "learning": self._learning.remainder}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         super().resume(numbers)
         for optimizer in self._optimizers:
             optimizer.step_count = int(numbers["taken"])
-        self._learning.remainder, self._playing.remainder = numbers["learning"], numbers["playing"]
+        self._learning.remainder = numbers["learning"]
 
     # for subclasses ---------------------------------------------------------------------------------------------
 
@@ -86,4 +83,23 @@ class TrainingModel(NamedTensorsModel):
         with no_grad():
             for tensor in self._statistics.values():
                 tensor.fill_(0.0)
-        self._learning.remainder = self._playing.remainder = 0.0
+        for clock in self.clocks:
+            clock.remainder = 0.0
+
+
+class PlayingModel(TrainingModel):
+    """A model that also shows a simulation: it goes on in time by `_playing`, and shows the step number `_shown`."""
+
+    scalars = ("shown",)
+
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
+        self._playing, self._shown = FixedStep(max_steps=64), 0
+        super().__init__(name, params, inputs, seed)
+        self.clocks = self._playing, self._learning
+
+    def numbers(self) -> dict[str, float]:
+        return super().numbers() | {"playing": self._playing.remainder}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        super().resume(numbers)
+        self._playing.remainder = numbers["playing"]

@@ -15,7 +15,7 @@ from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..parts import Parts
 from ..reference import wave_source as reference
-from .training_model import TrainingModel
+from .training_model import PlayingModel
 from .training_params import steps_per_second, train_switch
 from .wave_source_drawing import GAP, LIFT, LOUD, claims, drawn
 from .wave_source_scene import bay, beginning, plane, shares
@@ -48,7 +48,7 @@ class Params(params.Params):
     train: bool = train_switch()
 
 
-class WaveSource(TrainingModel):
+class WaveSource(PlayingModel):
     """The initial state of water waves, reconstructed by gradient descent from signals at a few receivers.
 
     The unknown initial state is a smoothed grid of weights; its gradient is backpropagated through every wave step,
