@@ -105,8 +105,8 @@ def test_shortcuts_open_from_the_menu_and_by_f1(driver: Driver, items: Items) ->
 
 def test_about_tells_what_a_report_needs_and_copies_it(driver: Driver, items: Items, monkeypatch) -> None:
     told: list[str] = []
-    drawn = imgui.text_unformatted
-    monkeypatch.setattr(imgui, "text_unformatted", lambda text: (told.append(text), drawn(text)))
+    drawn = imgui.text_colored
+    monkeypatch.setattr(imgui, "text_colored", lambda tint, text: (told.append(text), drawn(tint, text)))
     choose(driver, items, "About Vertigrad")
     adapter = driver.session.gpu.adapter
     for part in (vertigrad.__version__, str(adapter), adapter.driver, wgpu.__version__, str(resources.log_file())):

@@ -119,14 +119,14 @@ def test_a_timeline_of_one_frame():
 
 
 def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytest.MonkeyPatch):
-    from vertigrad.panels import pacing, run
+    from vertigrad.panels import controls, run
 
     galaxy: Driver = opened("nbody", "galaxy.count=200", size=(1200, 860))
     section, places = run.section, {}
     monkeypatch.setattr(
         run, "section", lambda label, *given, **more: label == "frame pacing" or section(label, *given, **more)
     )
-    edit = pacing.edit
+    edit = controls.edit
 
     def edited(spec, hint, value):
         result = edit(spec, hint, value)
@@ -134,7 +134,7 @@ def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytes
         places[spec.name] = (low.x + 0.97 * (high.x - low.x), (low.y + high.y) / 2)
         return result
 
-    monkeypatch.setattr(pacing, "edit", edited)
+    monkeypatch.setattr(controls, "edit", edited)
     monkeypatch.setattr(run, "draw_timeline", lambda session: None)  # to make room
     monkeypatch.setattr(run, "_draw_cost", lambda session, statistics: None)
     session = galaxy.session
