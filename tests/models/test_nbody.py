@@ -52,6 +52,13 @@ def test_a_step_equals_the_reference_for_any_count(make, count: int) -> None:
     np.testing.assert_allclose(model.outputs()["speed"].numpy(), speeds, rtol=0, atol=2e-5)
 
 
+def test_the_reference_notices_a_wrong_force_at_the_start_of_a_step(make) -> None:
+    model = make(random_bodies(300), softening=0.05)
+    assert all(comparison.holds for comparison in model.compare_with_reference())
+    model._accelerations.fill_(0.0)
+    assert not all(comparison.holds for comparison in model.compare_with_reference())
+
+
 @pytest.mark.parametrize("each", [1, 2, 16])
 @pytest.mark.parametrize("count", [1023, 1024, 1025, 1153])
 def test_invocations_that_work_on_several_bodies_equal_the_reference(make, monkeypatch, each: int, count: int) -> None:

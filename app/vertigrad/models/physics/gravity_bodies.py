@@ -74,6 +74,7 @@ class GravityModel(NamedTensorsModel):
     saved = ("bodies", "velocities", "accelerations", "reference")
     scalars = ("conserved",)
     force_parameters: ClassVar[tuple[str, ...]] = ("softening",)  # those that kernels take
+    is_exact: ClassVar[bool] = True  # forces are sums over all pairs
     _step: Plan
     _force: Plan  # the first accelerations
     _energy: Plan
@@ -168,8 +169,15 @@ class GravityModel(NamedTensorsModel):
         first = self._accelerations.numpy().astype(float)[pick, :3]
         self._step.replay(**self._fields(dt, tool))
         after = self._bodies.numpy().astype(float)
-        force = accelerations(after[:, :3], after[:, 3], softening, at=after[pick, :3])
-        force += accelerations(np.array([tool.point]), np.array([tool.strength]), tool.radius, at=after[pick, :3])
+
+        def acceleration_of(bodies: np.ndarray) -> np.ndarray:
+            at = bodies[pick, :3]
+            force = accelerations(bodies[:, :3], bodies[:, 3], softening, at=at)
+            return force + accelerations(np.array([tool.point]), np.array([tool.strength]), tool.radius, at=at)
+
+        if self.is_exact:
+            first = acceleration_of(before)
+        force = acceleration_of(after)
         position = before[pick, :3] + dt * (speed + 0.5 * dt * first)
         speed, bound = speed + 0.5 * dt * (first + force), self._force_bound()
         return [

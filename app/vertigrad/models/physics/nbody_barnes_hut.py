@@ -36,6 +36,7 @@ class NBodyBarnesHut(GravityModel):
 
     Params = Params
     force_parameters = ("softening", "theta")
+    is_exact = False
 
     @staticmethod
     def stars(params: Params) -> int:
