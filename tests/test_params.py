@@ -276,7 +276,8 @@ def test_suggestions():
     assert closest("x" * 100_000, ["softening"]) is None
     assert hint("zzz", []) == ""
     assert hint("zzz", [f"parameter_{i}" for i in range(50)]) == ""
-    assert hint("zzz", [f"p{i:02}" for i in range(20)]).startswith("known: p00, p01, ")
+    assert hint("zzz", [f"p{i:02}" for i in range(24)]).startswith("known: p00, p01, ")
+    assert hint("zzz", [f"p{i:02}" for i in range(25)]) == "", "so many are no help"
 
 
 def test_values_are_shown_as_the_file_writes_them_and_cut_short():

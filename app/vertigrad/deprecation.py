@@ -29,11 +29,16 @@ def renamed_arguments(values: Mapping[Any, Any] | None = None, /, **names: str) 
     return decorate
 
 
-def recorded(old: str, new: str, function: Callable[..., Any]) -> Callable[..., None]:
-    """The function `old`, which took the plan to add to first: `function`, called inside of a recording."""
+def recorded(old: str, new: str, function: Callable[..., Any], callers: int = 1) -> Callable[..., None]:
+    """The function `old`, which took the plan to add to first: `function`, called inside of a recording.
+
+    The warning points at the caller's line, `callers` functions up.
+    """
 
     def wrapper(plan: Any, *arguments: Any, **named: Any) -> None:
-        warnings.warn(f"{old}(plan, ...) is now {new}(...) inside of plan.recording()", FutureWarning, stacklevel=2)
+        warnings.warn(
+            f"{old}(plan, ...) is now {new}(...) inside of plan.recording()", FutureWarning, stacklevel=1 + callers
+        )
         with plan.recording():
             function(*arguments, **named)
 

@@ -32,10 +32,11 @@ A message says what was wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from .deprecation import renamed_attribute
 
 
 class VertigradError(Exception):
@@ -71,11 +72,7 @@ class SceneError(InputError):
         self.problems = tuple(problems)
         super().__init__("\n".join(self._line(problem) for problem in self.problems))
 
-    @property
-    def mistakes(self) -> tuple[SceneProblem, ...]:
-        """An old name of `problems`."""
-        warnings.warn("SceneError.mistakes is now called SceneError.problems", FutureWarning, stacklevel=2)
-        return self.problems
+    mistakes = renamed_attribute("mistakes", "problems")
 
     def _line(self, problem: SceneProblem) -> str:
         where = f"{self.path}:{problem.line}:{problem.column}"

@@ -34,11 +34,19 @@ class Source:
 
 @dataclass(eq=False)
 class Owned:
-    """What a tensor has together with its views: the values they must have, and those at the last submission."""
+    """What a tensor has together with its views: the values they must have, and those at the last submission.
+
+    They were in `block` then. A recording may move them: if it is dropped, nothing was copied to where they moved.
+    """
 
     values: np.ndarray
     submitted: np.ndarray
     source: Source | None = None
+    block: Block | None = None
+
+    def is_submitted(self, block: Block) -> bool:
+        """Whether `block` has the values whatever becomes of the recording."""
+        return self.values is self.submitted and self.block is block
 
     def write(self, part: slice, values: Any) -> None:
         self.values = self.values.copy()

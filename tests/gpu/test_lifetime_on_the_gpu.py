@@ -91,7 +91,7 @@ class GpuLifetimes(RuleBasedStateMachine):
                 self.hold(tensor, Owned(held.values, held.values))
             else:
                 assert tensor.block is held.tensor.block
-                owned = Owned(held.owned.values, held.owned.submitted, held.owned.source)
+                owned = Owned(held.owned.values, held.owned.submitted, held.owned.source, held.owned.block)
                 self.held.append(Held(tensor, owned, held.part))
 
     @precondition(lambda self: self.held)
@@ -346,7 +346,8 @@ class GpuLifetimes(RuleBasedStateMachine):
             while self.shown:
                 self.draw(0)
                 self.withdraw(0)
-            for held in self.held:
+            while self.held:
+                held = self.held.pop(0)
                 assert np.array_equal(held.tensor.numpy(), held.values)
                 held.tensor.close()
             for reading in self.readings:
@@ -358,6 +359,7 @@ class GpuLifetimes(RuleBasedStateMachine):
             for things in (self.held, self.readings, self.shown, self.lent, self.closed):
                 things.clear()
         self.check_nothing_held()
+        gc.collect()  # errors that were raised above refer to frames, and these to what was lent
         for source in sources:
             source.check(lent=False)
 
@@ -375,6 +377,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     # the model's part -------------------------------------------------------------------------------------------
 
     def hold(self, tensor: Tensor, owned: Owned) -> None:
+        owned.block = tensor.block
         self.held.append(Held(tensor, owned, slice(0, tensor.size)))
 
     def pick(self, i: int) -> Held:
@@ -417,7 +420,7 @@ class GpuLifetimes(RuleBasedStateMachine):
             self.gpu.make_resident(held.tensor.owner)
         shown.publication.publish([held.tensor for held in tensors])
         shown.drawn = [
-            Drawn(held.tensor.block, held.owned.values, held.owned.values is held.owned.submitted) for held in tensors
+            Drawn(held.tensor.block, held.owned.values, held.owned.is_submitted(held.tensor.block)) for held in tensors
         ]
 
     def draw_one(self, drawn: Drawn) -> None:
@@ -439,7 +442,7 @@ class GpuLifetimes(RuleBasedStateMachine):
 
     def commit(self) -> None:
         for held in self.held:
-            held.owned.submitted = held.owned.values
+            held.owned.submitted, held.owned.block = held.owned.values, held.tensor.block
         for drawn in (drawn for shown in self.shown for drawn in shown.drawn):
             drawn.submitted = True
         for reading in self.readings:

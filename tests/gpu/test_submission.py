@@ -557,7 +557,8 @@ def test_submissions_of_writes_alone_leave_nothing_behind(gpu: Gpu) -> None:
     for _ in range(100):
         queue.submit_writes(gpu.device)
     before = resident()
-    for _ in range(10_000):
-        queue.submit_writes(gpu.device)
-    gpu.wait_idle()
+    for _ in range(100):
+        for _ in range(100):
+            queue.submit_writes(gpu.device)
+        gpu.wait_idle()  # a GPU that others use too falls behind, and each submission that is running has its memory
     assert resident() - before < 4 << 20

@@ -1,5 +1,6 @@
 """`render`: frames of a session, without a window."""
 
+import time
 from pathlib import Path
 
 import av
@@ -135,6 +136,15 @@ def test_times_on_the_gpu_are_taken_once_a_frame_and_only_on_request(session, st
     assert not steady.timer.enabled
     untimed = render(session, 6, SIZE)
     assert untimed.finish(session)["ms_per_frame"]["draw"] is None
+
+
+def test_the_time_of_frames_is_in_milliseconds(session, steady: Gpu):
+    begun, worked = time.perf_counter(), time.thread_time()
+    record = render(session, 12, SIZE)
+    took, worked = 1e3 * (time.perf_counter() - begun), 1e3 * (time.thread_time() - worked)
+    times = record.finish(session)["ms_per_frame"]
+    assert 0.05 * took < 12 * times["frame"]["mean"] < took
+    assert 0.05 * worked < 12 * times["cpu"]["mean"] < worked
 
 
 @pytest.mark.skipif("not __import__('vertigrad').gpu().timer.available")

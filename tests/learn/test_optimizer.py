@@ -12,6 +12,8 @@ from vertigrad.errors import DtypeError, GradientError, ParameterError, ShapeErr
 from vertigrad.gpu import Gpu, Plan
 from vertigrad.learn import Adam, Optimizer, Sgd, adam_w
 
+from ..old_names import warned
+
 RANDOM = np.random.default_rng(5)
 START = RANDOM.normal(size=(3, 4)).astype(np.float32)
 GRADIENTS = RANDOM.normal(size=(6, 3, 4)).astype(np.float32)
@@ -254,13 +256,13 @@ def test_a_network_learns_a_function(steady: Gpu) -> None:
 
 def test_old_names_of_arguments_and_attributes_work_with_a_warning(gpu: Gpu) -> None:
     with Tensor.zeros(2, name="w") as weights:
-        with pytest.warns(FutureWarning, match="Sgd: rate is now called lr"):
+        with warned("Sgd: rate is now called lr"):
             optimizer = Sgd([weights], rate=0.5, weight_decay=0.1)  # type: ignore[call-arg]
         with optimizer:
-            with pytest.warns(FutureWarning, match="Sgd.decay is now called weight_decay"):
+            with warned("Sgd.decay is now called weight_decay"):
                 assert optimizer.decay == 0.1
-            with pytest.warns(FutureWarning, match="Sgd.rate is now called lr"):
+            with warned("Sgd.rate is now called lr"):
                 optimizer.rate = 0.25
             assert optimizer.lr == 0.25
-        with pytest.warns(FutureWarning, match="l1_loss: wanted is now called target"):
+        with warned("l1_loss: wanted is now called target"):
             assert learn.l1_loss(weights, wanted=weights).item() == 0.0  # type: ignore[call-arg]

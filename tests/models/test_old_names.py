@@ -10,9 +10,11 @@ import pytest
 from vertigrad.models import Model
 from vertigrad.params import Params, angle, integer, number, vector
 
+from ..old_names import warned
+
 
 def test_a_model_may_define_compare_with_twin() -> None:
-    with pytest.warns(FutureWarning, match="Own.compare_with_twin is now called compare_with_reference"):
+    with warned("Own.compare_with_twin is now called compare_with_reference"):
 
         class Own(Model):  # type: ignore[abstract]
             def compare_with_twin(self) -> list:
@@ -23,7 +25,7 @@ def test_a_model_may_define_compare_with_twin() -> None:
 
 
 def test_a_model_may_define_touch() -> None:
-    with pytest.warns(FutureWarning, match="Own.touch is now called interact"):
+    with warned("Own.touch is now called interact"):
 
         class Own(Model):  # type: ignore[abstract]
             def touch(self, interaction: object) -> None:
@@ -34,7 +36,7 @@ def test_a_model_may_define_touch() -> None:
 
 @pytest.mark.parametrize(("declare", "default"), [(number, 1.0), (integer, 1), (angle, 1.0), (vector, (1.0, 1.0, 1.0))])
 def test_ends_of_a_slider_may_be_soft(declare: Callable[..., Any], default: Any) -> None:
-    with pytest.warns(FutureWarning, match=f"{declare.__name__}: soft_m.. is now called slider_m.."):
+    with warned(f"{declare.__name__}: soft_m.. is now called slider_m.."):
         field = declare(default, soft_min=0.0, soft_max=3.0)
     kind = type(default) if not isinstance(default, tuple) else tuple[float, ...]
     made = type("Made", (Params,), {"__annotations__": {"x": kind}, "x": field})

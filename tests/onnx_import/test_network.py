@@ -215,6 +215,10 @@ def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
         network.run({"x": reals(3)})
     told = "\n".join(caught.value.reasons)
     assert len(caught.value.reasons) == 3
+    assert str(caught.value).split("\n") == [
+        f"{caught.value.source}: 3 unsupported",
+        *(f"  {r}" for r in caught.value.reasons),
+    ]
     for part in ("NonZero", "opset 21", "float", "Cast", "double", "somewhere.Magic", "'spell'", "opset 2"):
         assert part in told
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +14,13 @@ from hypothesis import strategies as st
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, LimitError, ShapeError
-from vertigrad.gpu import Gpu
+from vertigrad.gpu import Gpu, Kernel, shader
+from vertigrad.ops.attention import Tiling
 
 from .layouts import compiled_examples, lies, seeds, values
+
+module = import_module("vertigrad.ops.attention")  # `ops.attention` is the function
+NBYTES = Tiling.nbytes
 
 
 def reference(
@@ -155,3 +164,32 @@ def test_mistakes() -> None:
         ops.attention(q, k, v, left=-1)
     with pytest.raises(LimitError, match="256 at most"):
         ops.attention(*three(1, 1, 2, 2, 300, 300))
+
+
+@pytest.mark.parametrize("storage", [16 << 10, 32 << 10, 48 << 10])
+@pytest.mark.parametrize(("width", "width_out"), [(64, 64), (32, 128), (128, 16), (20, 12)])
+def test_the_shader_declares_the_workgroup_memory_that_was_counted(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, width: int, width_out: int, storage: int
+) -> None:
+    texts: list[str] = []
+
+    def load(name: str, defines: dict[str, Any]) -> Kernel:
+        texts.append(shader.render(name, defines))
+        return Kernel.load(name, defines=defines)
+
+    limits = SimpleNamespace(limits={"max-compute-workgroup-storage-size": storage})
+    monkeypatch.setattr(module, "gpu", lambda: limits)
+    monkeypatch.setattr(module, "Kernel", SimpleNamespace(load=load))
+    try:
+        ops.attention(*(np.ones((1, 1, 3, n), np.float32) for n in (width, width, width_out)))
+    except LimitError:
+        assert storage == 16 << 10, "32 KiB hold every tile that is needed"
+        return
+    (text,) = texts
+    declared = re.findall(r"var<workgroup> \w+: array<(vec4f|f32), (\d+)>", text)
+    assert len(declared) == text.count("var<workgroup>") == 6
+    nbytes = sum((16 if kind == "vec4f" else 4) * int(count) for kind, count in declared)
+    counted: list[int] = []
+    monkeypatch.setattr(Tiling, "nbytes", lambda *arguments: counted.append(NBYTES(*arguments)) or counted[-1])
+    ops.attention(*(np.ones((1, 1, 3, n), np.float32) for n in (width, width, width_out)))
+    assert nbytes == counted[-1] <= storage

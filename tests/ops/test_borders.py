@@ -49,6 +49,7 @@ LARGER: dict[str, tuple[str, Sample]] = {
     "long cumsum": ("cumsum", ({"x": (3, 2501)}, {"axis": 1})),
     "long sort": ("sort", ({"keys": (2, 1501)}, {})),
     "cumsum of tiles": ("cumsum", ({"x": (3, 20_001)}, {"axis": 1})),
+    "cumsum of many columns": ("cumsum", ({"x": (70, 4099)}, {"axis": 0})),
     "sort of tiles": ("sort", ({"keys": (3, 5001)}, {})),
     "histogram of many": ("histogram", ({"x": (5003,)}, {"bins": 9, "limits": (0.0, 1.0)})),
     "max_pool of a wide window": ("max_pool", ({"x": (2, 3, 9, 11)}, {"size": (3, 4), "stride": 2, "padding": 1})),

@@ -10,6 +10,8 @@ import pytest
 from vertigrad import Tensor, ops
 from vertigrad.gpu import Gpu, Kernel, Plan
 
+from ..old_names import warned
+
 X = np.array([3.0, 1.0, 0.0, 2.0], np.float32)
 WHOLE = np.array([0, 1, 1, 3], np.uint32)
 STARTS = np.array([0, 1, 4], np.uint32)
@@ -31,7 +33,7 @@ CASES: dict[str, tuple[list[Any], list[Tensor], list[Any], list[Any]]] = {
 
 def recorded(name: str, *arguments: Any, **options: Any) -> None:
     with Plan(name) as plan:
-        with pytest.warns(FutureWarning, match=rf"record_{name}\(plan, \.\.\.\) is now {name}\(\.\.\.\) inside of"):
+        with warned(rf"record_{name}\(plan, \.\.\.\) is now {name}\(\.\.\.\) inside of"):
             getattr(ops, f"record_{name}")(plan, *arguments, **options)
         assert len(plan)
         plan.replay()
@@ -69,7 +71,7 @@ def test_old_forms_of_a_network_a_grid_and_a_size(gpu: Gpu) -> None:
     recorded("dispatch_size", Tensor.from_numpy(WHOLE[3:]), Kernel.load("ops/reorder.wgsl"), size, each=100)
     assert size.numpy().tolist() == [2, 1, 1]
     with ops.NeighborGrid(3, 2, 1.0) as grid, Plan() as plan:
-        with pytest.warns(FutureWarning, match="NeighborGrid.record"):
+        with warned("NeighborGrid.record"):
             grid.record(plan, x)
         plan.replay()
         assert sorted(grid.order.numpy().tolist()) == [0, 1, 2]

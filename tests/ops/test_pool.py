@@ -11,6 +11,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu
 
+from ..old_names import warned
 from . import references
 from .layouts import examples, lies, seeds, values
 
@@ -117,12 +118,12 @@ def test_mistakes() -> None:
 
 def test_old_names_work_with_a_warning(gpu: Gpu) -> None:
     x = Tensor.from_numpy(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
-    with pytest.warns(FutureWarning, match=r"max_pool\(\.\.\., return_indices=True\)"):
+    with warned(r"max_pool\(\.\.\., return_indices=True\)"):
         _, places = ops.max_pool_with_places(x, 2, stride=2)  # type: ignore[attr-defined]
     assert places.numpy().ravel().tolist() == [5, 7, 13, 15]
-    with pytest.warns(FutureWarning, match="average_pool: count_padding is now called count_include_pad"):
+    with warned("average_pool: count_padding is now called count_include_pad"):
         padded = ops.average_pool(x, 2, padding=1, count_padding=True)  # type: ignore[call-arg]
     assert padded.numpy()[0, 0, 0, 0] == 0.0
-    with pytest.warns(FutureWarning, match="scatter_nd: join is now called reduction"):
+    with warned("scatter_nd: join is now called reduction"):
         summed = ops.scatter_nd(np.ones(3, np.float32), [[1]], np.ones(1, np.float32), join="put")  # type: ignore[call-arg]
     assert summed.numpy().tolist() == [1, 1, 1]

@@ -291,6 +291,19 @@ def test_ticks_of_axes_are_short_lines_outward(picture, front):
         assert line[5].max() <= 10, "no longer than that"
 
 
+def test_lines_of_the_grid_cross_the_whole_face_at_each_tick(picture, front):
+    """Of the face behind: those at ticks of x are vertical, those at ticks of y horizontal."""
+    front.target = (0.5 / 30, 0.5 / 30, 0.0)
+    shown = picture([], front, view(axes=True, axes_low=(-3, -2, -1), axes_high=(3, 2, 1)), SIZE)[..., 1].astype(int)
+    x, y = SIZE[0] // 2 - 1, SIZE[1] // 2
+    face = shown[y - 58 : y + 59, x - 88 : x + 89]  # without the edges
+    lit = face > 8
+    across = [88 + 30 * int(tick.value) for tick in reference.ticks(-3, 3, 5) if abs(tick.value) < 2.9]
+    up = [58 - 30 * int(tick.value) for tick in reference.ticks(-2, 2, 4) if abs(tick.value) < 1.9]
+    assert np.flatnonzero(lit.mean(axis=0) > 0.9).tolist() == sorted(across)
+    assert np.flatnonzero(lit.mean(axis=1) > 0.9).tolist() == sorted(up)
+
+
 def test_an_axis_without_space_omits_labels(layer, picture, front):
     shown = picture([cube(layer)], front, view(axes=True), SIZE)
     x, y = SIZE[0] // 2, SIZE[1] // 2

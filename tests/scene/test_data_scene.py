@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from vertigrad import resources
-from vertigrad.errors import FileProtected, InputError
+from vertigrad.errors import FileProtected, InputError, SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import splat_file
 from vertigrad.models.data.footage import STILLS
@@ -80,6 +80,19 @@ def test_what_opens_as_what(
     stage.close()
     with pytest.raises(FileProtected, match="is no scene, but what one is made of"):
         refuse_protected(path)
+
+
+def test_a_ply_without_vertices_is_no_cloud(tmp_path: Path) -> None:
+    header = [
+        "ply",
+        "format ascii 1.0",
+        "element vertex 0",
+        *(f"property float {axis}" for axis in "xyz"),
+        "end_header",
+    ]
+    (tmp_path / "empty.ply").write_text("\n".join(header) + "\n", encoding="utf-8")
+    with pytest.raises(SceneError, match="has no triangles"):  # what its model says, not the format of points
+        load(tmp_path / "empty.ply")
 
 
 def test_a_mesh_is_still_a_mesh() -> None:

@@ -16,6 +16,8 @@ from vertigrad.scene.save import save
 from vertigrad.scene.settings import path_in
 from vertigrad.scene.source import text_of
 
+from ..old_names import warned
+
 OLD = """version = 1
 title = "pericentre"  # pericentre
 [models.pericentre]
@@ -208,7 +210,7 @@ def test_a_file_with_an_old_name_loads_and_is_saved_with_the_new_one(tmp_path: P
 
 def test_mistakes_of_a_scene_error_are_its_problems():
     error = SceneError("x.toml", [SceneProblem(1, 2, "models", "must be given")])
-    with pytest.warns(FutureWarning, match="SceneError.problems"):
+    with warned("SceneError.mistakes is now called problems"):
         assert error.mistakes == error.problems
 
 

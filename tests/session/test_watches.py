@@ -177,6 +177,18 @@ def test_the_guard_finds_what_is_not_finite_in_any_output(opened, value: float):
     assert alarm is not None and (alarm.tensor, alarm.element) == ("row.position", (250, 2))
 
 
+def test_the_guard_looks_at_every_twentieth_step(opened):
+    session = opened(FAR)
+    steps = []
+    for step in range(1, 3 * GUARD_EVERY):
+        frame(session, lambda: spoil(session, (250, 2), math.nan))
+        if session.watches.pending:
+            steps.append(step)
+            arrive(session)
+            session.watches.alarm = None
+    assert steps == [GUARD_EVERY, 2 * GUARD_EVERY]
+
+
 def test_the_guard_can_be_sent_home(opened):
     session = opened(FAR)
     session.post(Guard(False))

@@ -142,7 +142,7 @@ class Model(ABC):
         super().__init_subclass__(**options)
         for old, new in OLD_NAMES.items():
             if old in cls.__dict__:
-                warnings.warn(f"{cls.__name__}.{old} is now called {new}", FutureWarning, 2)
+                warnings.warn(f"{cls.__name__}.{old} is now called {new}", FutureWarning, stacklevel=3)
                 setattr(cls, new, cls.__dict__[old])
 
     @abstractmethod

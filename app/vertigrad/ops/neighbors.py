@@ -98,7 +98,7 @@ class NeighborGrid(Closing):
 
     def record(self, plan: Plan, positions: Tensor, *, live: bool = False) -> None:
         """Old form of `build` inside of `plan.recording()`."""
-        recorded("NeighborGrid.record", "build", self.build)(plan, positions, live=live)
+        recorded("NeighborGrid.record", "build", self.build, callers=2)(plan, positions, live=live)
 
     def close(self) -> None:
         """Give up the memory. Idempotent."""
