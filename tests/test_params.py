@@ -116,6 +116,7 @@ def test_accepted(name, given, kept):
         ("count", False, "expected an integer, got false (boolean)"),
         ("count", 1, "1 is below the minimum 2"),
         ("whole", 2**32, "4294967296 does not fit 32 bits"),
+        ("whole", -(2**31) - 1, "-2147483649 does not fit 32 bits"),
         ("frozen", 1, "expected true or false, got 1 (integer)"),
         ("frozen", "true", 'expected true or false, got "true" (string)'),
         ("start", "disk", '"disk" is not one of the choices; did you mean "disc"?'),

@@ -229,6 +229,28 @@ def test_a_checkpoint_gives_the_same_gradients_and_keeps_less(gpu: Gpu) -> None:
     assert held[1] < 0.6 * held[0]
 
 
+@pytest.mark.parametrize(("count", "length"), [(1, 1), (4, 2), (5, 3), (9, 3), (10, 4)])
+def test_steps_have_as_many_checkpoints_as_steps_between_them(gpu: Gpu, count: int, length: int) -> None:
+    """Each step is done once in the forward pass, and again, from its checkpoint on, in the backward pass."""
+    done: list[int] = []
+
+    def step(number: int, x: Tensor, w: Tensor) -> Tensor:
+        done.append(number)
+        return x * w
+
+    x, w = Tensor.full(3, 2.0).detach(), Tensor.full(3, 1.5).detach()
+    x.requires_grad = w.requires_grad = True
+    result = learn.checkpointed_steps(step, count, x, w)
+    assert done == list(range(count))
+    done.clear()
+    result.sum().backward()
+    stretches = [list(range(first, min(first + length, count))) for first in range(0, count, length)]
+    assert done == [number for stretch in reversed(stretches) for number in stretch]
+    assert x.grad is not None and w.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), 1.5**count, rtol=1e-6)
+    np.testing.assert_allclose(w.grad.numpy(), 2.0 * count * 1.5 ** (count - 1), rtol=1e-6)
+
+
 def test_a_network_learns_a_function(steady: Gpu) -> None:
     """A sine, by 1 → 32 → 1 with tanh, from a recorded step: the loss falls a hundredfold."""
     x = np.linspace(-3.0, 3.0, 128, dtype=np.float32)[:, None]

@@ -102,5 +102,9 @@ def test_invalid_point_sets_are_refused(gpu: Gpu) -> None:
             learn.chamfer(*pair)
     with pytest.raises(DtypeError, match="must be f32"):
         learn.nearest(x, whole)
+    with Tensor.zeros((2, 8)) as most, Tensor.zeros((2, 9)) as more:
+        assert learn.nearest(most, most).numpy().tolist() == [0, 0]
+        with pytest.raises(ShapeError, match="8 axes"):
+            learn.nearest(more, more)
     for tensor in (x, y, whole):
         tensor.close()

@@ -1,6 +1,7 @@
 """`LifetimeTracker` and `Owner`: who holds what, misuse, the garbage collector's net, reports."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -171,10 +172,26 @@ def test_only_what_has_finished_is_freed(fake: FakeGpu) -> None:
 def test_handles_change_in_the_thread_of_the_gpu_alone(fake: FakeGpu) -> None:
     owner = fake.make(100)
     owner.hold()
+    block, tracker = owner.block, fake.tracker
+    tracker.pin(block)
+    tracker.publish([block])
+    before = block.owners, block.pins, block.published
+    changes: list[Callable[[], object]] = [
+        owner.hold,
+        owner.drop,
+        lambda: tracker.own(block),
+        lambda: tracker.disown(block),
+        lambda: tracker.pin(block),
+        lambda: tracker.pin_once([block], {}),
+        lambda: tracker.unpin(block),
+        lambda: tracker.publish([block]),
+        lambda: tracker.withdraw([block]),
+        tracker.collect,
+    ]
     errors: list[BaseException] = []
 
     def call() -> None:
-        for change in (owner.hold, owner.drop):
+        for change in changes:
             try:
                 change()
             except WrongThread as error:
@@ -183,7 +200,10 @@ def test_handles_change_in_the_thread_of_the_gpu_alone(fake: FakeGpu) -> None:
     thread = threading.Thread(target=call)
     thread.start()
     thread.join()
-    assert len(errors) == 2 and owner.handles == 2
+    assert len(errors) == len(changes) and owner.handles == 2
+    assert (block.owners, block.pins, block.published) == before
+    tracker.withdraw([block])
+    tracker.unpin(block)
     owner.drop()
     owner.drop()
 

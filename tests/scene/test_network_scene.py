@@ -60,6 +60,7 @@ def test_what_is_drawn_follows_from_the_output(
     scene = load(path)
     (drawn,) = scene.layers.values()
     assert (drawn.type, str(drawn.attributes["position"])) == (layer, source)
+    assert scene.camera.fov == 40
     with Session(steady, path) as session:
         session.advance()
         assert all(tensor.size for tensor in session.stage.instances["net"].outputs.values())

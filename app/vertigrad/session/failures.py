@@ -74,10 +74,9 @@ class Failures:
 
 
 class Guarded:
-    """A `with` block whose errors are handed to `fail`; what follows it goes on. `failed` tells whether it raised."""
+    """A `with` block whose errors are passed to `fail`; what follows it goes on."""
 
     def __init__(self, stage: str, fail: Callable[[str, Exception], object]):
-        self.failed = False
         self._stage, self._fail = stage, fail
 
     def __enter__(self) -> Self:
@@ -88,7 +87,6 @@ class Guarded:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        self.failed = True
         self._fail(self._stage, error)
         return True
 
