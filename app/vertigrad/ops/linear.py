@@ -38,14 +38,8 @@ def linear(
         if added is not None and row is None and added.ndim == 1:
             added = added[None]
         out = _prepare_output("linear", shape, (left, right), (shift, added), out)
-        epilogue = _epilogue(out, activation=activation, bias=shift, residual=added)
         if out.size:
-            product(
-                launch.copy_if_aliased(left[..., row, :], out),
-                launch.copy_if_aliased(right.T, out),
-                out[..., row, :],
-                epilogue,
-            )
+            product(left[..., row, :], right.T, out[..., row, :], Epilogue(shift, added, activation))
     return out
 
 
@@ -74,9 +68,8 @@ def gemm(
             raise ShapeError(f"gemm: inner sizes of {left.shape} and {right.shape} differ")
         out = _prepare_output("gemm", (left.shape[0], right.shape[1]), (left, right), (added,), out)
         scale = float(beta) if added is not None else 1.0
-        epilogue = _epilogue(out, alpha=float(alpha), beta=scale, activation=activation, bias=added)
         if out.size:
-            product(launch.copy_if_aliased(left, out), launch.copy_if_aliased(right, out), out, epilogue)
+            product(left, right, out, Epilogue(added, None, activation, float(alpha), scale))
     return out
 
 
@@ -96,17 +89,3 @@ def _prepare_output(
         if broadcast_shapes(whole, tensor.shape) != whole:
             raise ShapeError(f"{name}: what is added has shape {tensor.shape}; it does not broadcast to {shape}")
     return launch.prepare_output(name, shape, promote(factors[0].dtype, factors[1].dtype), out)
-
-
-def _epilogue(
-    out: Tensor,
-    *,
-    activation: Activation,
-    bias: Tensor | None,
-    residual: Tensor | None = None,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-) -> Epilogue:
-    """What follows the product; what is read where the result is written is copied first."""
-    bias, residual = (launch.copy_if_aliased(t, out) for t in (bias, residual))
-    return Epilogue(bias, residual, activation, alpha, beta)

@@ -140,17 +140,23 @@ def mlp_backward(
     features = Tensor.empty(x.shape, f32, "features.gradient", temporary=True) if with_features else None
     flat = Tensor.empty(count(sizes), f32, "weights.gradient", temporary=True)
     groups = max(min(-(-x.shape[0] // variant.points), variant.groups, MOST_FLOATS // sums.size), 1)
-    with Tensor.empty((groups, sums.size), f32, "partial", temporary=True) as partial:
-        _backward(
-            gradient if gradient.dtype is f32 else gradient.to(f32),
-            x,
-            packed,
-            form,
-            activation,
-            partial,
-            features,
-            variant,
-            sums,
+    found = {} if features is None else {"features": features}
+    defines = _defines(form, variant, sums) | {
+        **{"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "WITH_FEATURES": with_features},
+        **{"ACTIVATION": expression(activation), "DERIVATIVE": derivative(activation)},
+    }
+    with Tensor.empty((groups, sums.size), f32, "partial", temporary=True) as partial:  # a row for each workgroup
+        Kernel.load("ops/mlp_backward.wgsl", defines=defines)(
+            groups * variant.threads(form.width),
+            overwrites=("partial", "features"),
+            weights=packed.weights,
+            rest=packed.rest,
+            partial=partial,
+            count=x.shape[0],
+            outputs=form.real_outputs,
+            activation=parameters(activation),
+            **launch.strided(x=x, gradient=gradient if gradient.dtype is f32 else gradient.to(f32)),
+            **found,
         )
         kernel = Kernel.load("ops/mlp_join.wgsl", defines=_sections(sums, sizes))
         elements = sum((layer.inputs + 1) * layer.outputs for layer in sums.layers)
@@ -166,42 +172,17 @@ def key(form: Form) -> str:
 # inside -------------------------------------------------------------------------------------------------------------
 
 
-def _backward(
-    gradient: Tensor,
-    x: Tensor,
-    packed: Packed,
-    form: Form,
-    activation: Activation,
-    partial: Tensor,
-    features: Tensor | None,
-    variant: Backward,
-    sums: Sums,
-) -> None:
-    """One row of `partial` for each workgroup, and the gradient of the features."""
-    given = {} if features is None else {"features": features}
+def _defines(form: Form, variant: Backward, sums: Sums) -> dict[str, Any]:
+    """Values for shaders/ops/mlp_backward.wgsl: how the work is divided."""
     names = ("POINTS", "EACH_POINTS", "EACH_NEURONS", "ROWS", "UNROLLED", "LANES")
     first, last = sums.layers[0], sums.layers[-1]
     wide = sums.layers[1] if form.hidden > 1 else last
-    defines = {
+    return {
         **{name: getattr(variant, name.lower()) for name in names},
         **{"INPUTS": form.inputs, "REAL_INPUTS": form.real_inputs, "HIDDEN": form.hidden, "WIDTH": form.width},
         **{"FINAL": final(form), "RIGHT": right(form), "SIZE": sums.size, "FIRST_ROWS": first.rows},
         **{"CHUNKS": [first.chunks, wide.chunks, last.chunks], "BIAS_CHUNKS": [first.bias_chunks, last.bias_chunks]},
-        **{"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "WITH_FEATURES": features is not None},
-        **{"ACTIVATION": expression(activation), "DERIVATIVE": derivative(activation)},
     }
-    Kernel.load("ops/mlp_backward.wgsl", defines=defines)(
-        partial.shape[0] * variant.threads(form.width),
-        overwrites=("partial", *given),
-        weights=packed.weights,
-        rest=packed.rest,
-        partial=partial,
-        count=x.shape[0],
-        outputs=form.real_outputs,
-        activation=parameters(activation),
-        **launch.strided(x=x, gradient=gradient),
-        **given,
-    )
 
 
 def _parts(tiles: int, threads: int, quads: int) -> int:

@@ -47,8 +47,8 @@ def product(
 ) -> None:
     """Record out = a b with what the epilogue adds; matrices are the last two axes.
 
-    `a`, `b`, bias and residual have the axes of `out` or broadcast to them. `variant` is for measuring; left out, it is
-    the one that tuning has for products of this size.
+    `a`, `b`, bias and residual have the axes of `out` or broadcast to them; what shares its memory is copied first.
+    `variant` is for measuring; left out, it is the one that tuning has for products of this size.
     """
     if a.shape[-1] == 0:
         a, b = _zeros()
@@ -127,10 +127,11 @@ class _Operands:
     @staticmethod
     def of(a: Tensor, b: Tensor, out: Tensor, epilogue: Epilogue) -> _Operands:
         batch, (rows, columns), inner = out.shape[:-2], out.shape[-2:], a.shape[-1]
+        a, b = launch.copy_if_aliased(a, out), launch.copy_if_aliased(b, out)
         tensors = {"a": a.expand(*batch, rows, inner), "b": b.expand(*batch, inner, columns), "out": out}
         for name, added in (("bias", epilogue.bias), ("residual", epilogue.residual)):
             if added is not None:
-                tensors[name] = added.expand(*out.shape)
+                tensors[name] = launch.copy_if_aliased(added, out).expand(*out.shape)
         strides = [launch.element_strides(tensor) for tensor in tensors.values()]
         axes, steps = launch.merge_axes(batch, [row[:-2] for row in strides])
         matrices = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DtypeError, ShapeError
-from ..tensor import DType, Tensor, dtype_of, f16
+from ..tensor import Tensor, dtype_of, f16
 from ..tensor.dtype import check_value
 from . import launch
 from .define import Operand
@@ -29,13 +29,16 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: A
     if not step or not all(map(math.isfinite, (first, last, step))):
         message = f"arange: from {first} to {last} in steps of {step}"
         raise ShapeError(f"{message}: finite numbers are needed, and a step that is not 0")
-    kind = _kind("arange", dtype, *(first, last, step))
+    are_integers = all(isinstance(value, int | np.integer) for value in (first, last, step))
+    kind = dtype_of(("i32" if are_integers else "f32") if dtype is None else dtype)
+    if kind.kind == "bool":
+        raise DtypeError("arange: expected a type of numbers, got bool")
     count = max(math.ceil((last - first) / step), 0)
     for end in (first, first + (count - 1) * step) if count else ():
         check_value(int(end) if kind.kind != "float" else end, kind)
     out = Tensor.empty((count,), kind, temporary=True)
-    are_integers = all(isinstance(value, int | np.integer) for value in (first, step))
-    steps = np.arange(count, dtype=np.int64 if are_integers else np.float64)
+    exact = all(isinstance(value, int | np.integer) for value in (first, step))
+    steps = np.arange(count, dtype=np.int64 if exact else np.float64)
     return assign(out, (first + steps * step).astype(kind.numpy)) if count else out
 
 
@@ -71,11 +74,3 @@ def spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tenso
     if kind.kind != "float":  # a rounding in the last place would be an integer's
         raise DtypeError(f"linspace: of tensors floats are made, not {kind}")
     return found if kind is found.dtype else found.to(kind)
-
-
-def _kind(name: str, dtype: Any, *values: Number) -> DType:
-    are_integers = all(isinstance(value, int | np.integer) for value in values)
-    kind = dtype_of(("i32" if are_integers else "f32") if dtype is None else dtype)
-    if kind.kind == "bool":
-        raise DtypeError(f"{name}: expected a type of numbers, got bool")
-    return kind

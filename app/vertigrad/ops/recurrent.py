@@ -44,9 +44,8 @@ def rnn(
     for all directions or one for each, by the names of `activation.py` or ("affine", a, b), ("scaled_tanh", a, b);
     `clip` holds what goes into them to ± that number. Raises `ShapeError`, `DtypeError`.
     """
-    how = How("rnn", direction, activations, clip)
-    y, last, _ = _run(how, x, weights, recurrence, bias, initial, None, None, lengths, out)
-    return y, last
+    operands = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
+    return _run(How("rnn", direction, activations, clip), operands | {"lengths": lengths}, out)[:2]
 
 
 @differentiable
@@ -68,9 +67,9 @@ def gru(
 
     With `linear_before_reset` r multiplies h Rhᵀ + its bias instead. Otherwise as `rnn`.
     """
+    operands = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
     how = How("gru", direction, activations, clip, linear_before_reset=linear_before_reset)
-    y, last, _ = _run(how, x, weights, recurrence, bias, initial, None, None, lengths, out)
-    return y, last
+    return _run(how, operands | {"lengths": lengths}, out)[:2]
 
 
 @differentiable
@@ -95,8 +94,9 @@ def lstm(
     `peepholes` (directions, 3 · size) let the cell into the gates i, o, f; `coupled` makes f = 1 − i (`input_forget` of
     ONNX). Otherwise as `rnn`.
     """
-    how = How("lstm", direction, activations, clip, coupled=coupled)
-    return _run(how, x, weights, recurrence, bias, initial, initial_cell, peepholes, lengths, out)
+    operands = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
+    operands |= {"initial_cell": initial_cell, "peepholes": peepholes, "lengths": lengths}
+    return _run(How("lstm", direction, activations, clip, coupled=coupled), operands, out)
 
 
 # inside -------------------------------------------------------------------------------------------------------------
@@ -111,22 +111,9 @@ class _State(NamedTuple):
     reset: Tensor | None
 
 
-def _run(
-    how: How,
-    x: Any,
-    weights: Any,
-    recurrence: Any,
-    bias: Any,
-    initial: Any,
-    initial_cell: Any,
-    peepholes: Any,
-    lengths: Any,
-    out: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:
+def _run(how: How, arguments: dict[str, Any], out: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     if how.direction not in DIRECTIONS:
         raise ShapeError(f"{how.kind}: direction {how.direction!r}; it is one of {', '.join(DIRECTIONS)}")
-    arguments = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
-    arguments |= {"initial_cell": initial_cell, "peepholes": peepholes, "lengths": lengths}
     with launch.tensors(*arguments.values()) as ready:
         operands = {name: tensor for name, tensor in zip(arguments, ready, strict=True) if tensor is not None}
         steps, members, size = check(how, operands)

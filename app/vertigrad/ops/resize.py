@@ -35,6 +35,7 @@ ROUNDING: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
+CROPPING = "tf_crop_and_resize"  # the coordinates that take a region
 MOST_TAPS = 64  # elements of a result that one kernel sums up; more, and it goes axis by axis
 
 
@@ -59,6 +60,19 @@ class Axis(NamedTuple):
         indices[element[order], column] = result[order]
         weights[element[order], column] = weight[order]
         return Axis(np.where(indices < 0, indices[:, :1], indices), weights)
+
+
+class Resampling(NamedTuple):
+    """The options of `resize`, which says what they are."""
+
+    mode: str
+    coordinates: str
+    rounding: str
+    cubic: float
+    antialias: bool
+    exclude_outside: bool
+    region: Sequence[tuple[float, float]] | None
+    keep: str
 
 
 @differentiable
@@ -89,9 +103,8 @@ def resize(
     or around `size`. Raises `ShapeError`, `DtypeError`.
     """
     with launch.tensors(x) as (source,):
-        how = {"mode": mode, "coordinates": coordinates, "rounding": rounding, "cubic": cubic}
-        how |= {"antialias": antialias, "exclude_outside": exclude_outside, "region": region, "keep": keep}
-        shape, tables = tables_of(source.shape, size, scale, axes, **how)
+        how = Resampling(mode, coordinates, rounding, cubic, antialias, exclude_outside, region, keep)
+        shape, tables = tables_of(source.shape, size, scale, axes, how)
         if mode != "nearest" and source.dtype.kind != "float":
             raise DtypeError(f"resize: {mode} of {source.dtype}; cast it first with .to('f32')")
         out = launch.prepare_output("resize", shape, source.dtype, out)
@@ -107,28 +120,19 @@ def tables_of(
     size: Sequence[int] | None,
     scale: Sequence[float] | None,
     axes: Sequence[int] | None,
-    *,
-    mode: str,
-    coordinates: str,
-    rounding: str,
-    cubic: float,
-    antialias: bool,
-    exclude_outside: bool,
-    region: Sequence[tuple[float, float]] | None,
-    keep: str,
+    how: Resampling,
 ) -> tuple[tuple[int, ...], dict[int, Axis]]:
     """For `resize` and its gradient: the shape of the result, and how each axis that changes is resampled."""
     named = [launch.normal_axis(a, len(x_shape)) for a in (range(len(x_shape)) if axes is None else axes)]
-    _check(named, size, scale, mode, coordinates, rounding, region, antialias)
-    sizes, scales = _sizes([x_shape[a] for a in named], size, scale, keep)
+    _check(named, size, scale, how)
+    sizes, scales = _sizes([x_shape[a] for a in named], size, scale, how.keep)
     tables: dict[int, Axis] = {}
     for i, axis in enumerate(named):
-        part = region[i] if region is not None and coordinates == "tf_crop_and_resize" else None
+        part = how.region[i] if how.region is not None and how.coordinates == CROPPING else None
         n, m, s = x_shape[axis], sizes[i], scales[i]
         if n == m and math.isclose(s, 1) and part in (None, (0, 1)):
             continue
-        where = _where(coordinates, n, m, s, part)
-        tables[axis] = _table(where, n, s, mode, rounding, cubic, antialias, exclude_outside, part is not None)
+        tables[axis] = _table(_where(how.coordinates, n, m, s, part), n, s, how, part is not None)
     shape = list(x_shape)
     for axis, m in zip(named, sizes, strict=True):
         shape[axis] = m
@@ -155,16 +159,7 @@ def resample(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) ->
 # inside -------------------------------------------------------------------------------------------------------------
 
 
-def _check(
-    axes: Sequence[int],
-    size: Sequence[int] | None,
-    scale: Sequence[float] | None,
-    mode: str,
-    coordinates: str,
-    rounding: str,
-    region: Sequence[tuple[float, float]] | None,
-    antialias: bool,
-) -> None:
+def _check(axes: Sequence[int], size: Sequence[int] | None, scale: Sequence[float] | None, how: Resampling) -> None:
     requested = size if size is not None else scale
     if (size is None) == (scale is None) or requested is None or len(requested) != len(axes):
         raise ShapeError(
@@ -172,15 +167,15 @@ def _check(
         )
     if min(requested, default=1) < 0 or (scale is not None and min(scale, default=1) <= 0):
         raise ShapeError(f"resize: sizes {size} and scales {scale} must be positive")
-    known = [*COORDINATES, "tf_crop_and_resize"]
-    if mode not in MODES or coordinates not in known or rounding not in ROUNDING:
+    known = [*COORDINATES, CROPPING]
+    if how.mode not in MODES or how.coordinates not in known or how.rounding not in ROUNDING:
         raise ShapeError(
-            f"resize: mode {mode!r} ({', '.join(MODES)}), coordinates {coordinates!r} ({', '.join(known)}), rounding "
-            f"{rounding!r} ({', '.join(ROUNDING)})"
+            f"resize: mode {how.mode!r} ({', '.join(MODES)}), coordinates {how.coordinates!r} ({', '.join(known)}), "
+            f"rounding {how.rounding!r} ({', '.join(ROUNDING)})"
         )
-    if (region is None or len(region) != len(axes)) and coordinates == "tf_crop_and_resize":
+    if (how.region is None or len(how.region) != len(axes)) and how.coordinates == CROPPING:
         raise ShapeError("resize: tf_crop_and_resize needs the part of each axis, (start, end), as `region`")
-    if mode == "nearest" and antialias:
+    if how.mode == "nearest" and how.antialias:
         raise ShapeError("resize: the nearest element cannot be smoothed; use linear or cubic with antialias")
 
 
@@ -211,33 +206,23 @@ def _where(coordinates: str, n: int, m: int, s: float, part: tuple[float, float]
     return inner + start * (n - 1)
 
 
-def _table(
-    position: np.ndarray,
-    n: int,
-    s: float,
-    mode: str,
-    rounding: str,
-    cubic: float,
-    antialias: bool,
-    exclude_outside: bool,
-    cropped: bool,
-) -> Axis:
-    if mode == "nearest":
+def _table(position: np.ndarray, n: int, s: float, how: Resampling, cropped: bool) -> Axis:
+    if how.mode == "nearest":
         is_integer = position == np.floor(position)
-        found = np.where(is_integer, position, ROUNDING[rounding](position))[:, None]
+        found = np.where(is_integer, position, ROUNDING[how.rounding](position))[:, None]
         indices, weights = found, np.ones_like(found)
     else:
-        reach = 1 if mode == "linear" else 2
-        shrink = min(s, 1.0) if antialias else 1.0
+        reach = 1 if how.mode == "linear" else 2
+        shrink = min(s, 1.0) if how.antialias else 1.0
         first = math.floor(-reach / shrink) + 1
         before = np.ceil(position) - 1  # the element on the left, also where the position is one itself
         taps = np.arange(first, 2 - first)
         distance = (taps - (position - before)[:, None]) * shrink
-        weights = _filter(mode, np.abs(distance), cubic)
+        weights = _filter(how.mode, np.abs(distance), how.cubic)
         indices = before[:, None] + taps
-        if exclude_outside:
+        if how.exclude_outside:
             weights = np.where((indices < 0) | (indices >= n), 0.0, weights)
-        if exclude_outside or antialias:
+        if how.exclude_outside or how.antialias:
             total = weights.sum(1, keepdims=True)
             weights = weights / np.where(total == 0, 1, total)
     indices = np.clip(indices, 0, max(n - 1, 0))

@@ -7,6 +7,8 @@ equals 0 and NaN comes last. It comes last in a falling order too.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -30,7 +32,7 @@ def sort(keys: Operand, axis: int = -1, *, descending: bool = False, out: Tensor
     """`keys` (u32, i32 or f32) in order along `axis`. Raises `DtypeError` for other types."""
     with launch.tensors(keys) as (array,):
         target = _target("sort", array, array.dtype, axis, out)
-        _sort(launch.copy_if_aliased(_last(array, axis), target), None, target, None, descending)
+        _sort(_Pass(launch.copy_if_aliased(_last(array, axis), target), None, target, None), descending)
     return _result(target, axis, out)
 
 
@@ -44,7 +46,7 @@ def argsort(
     """
     with launch.tensors(keys) as (array,):
         target = _target("argsort", array, _index_type(out), axis, out)
-        _sort(launch.copy_if_aliased(_last(array, axis), target), None, None, target, descending, key_bits)
+        _sort(_Pass(launch.copy_if_aliased(_last(array, axis), target), None, None, target), descending, key_bits)
     return _result(target, axis, out)
 
 
@@ -70,7 +72,7 @@ def sort_pairs(
             _target("sort_pairs", array, dtype, axis, sorted_values),
         )
         moved = [launch.copy_if_aliased(_last(tensor, axis), *targets) for tensor in (array, *others)]
-        _sort(moved[0], moved[1] if others else None, *targets, descending, key_bits)
+        _sort(_Pass(moved[0], moved[1] if others else None, *targets), descending, key_bits)
     return _result(targets[0], axis, sorted_keys), _result(targets[1], axis, sorted_values)
 
 
@@ -145,13 +147,11 @@ class _Work(NamedTuple):
     @staticmethod
     def of(shape: tuple[int, ...], key_bits: int) -> _Work:
         subgroup = paths.path().subgroup
-        count, lines = shape[-1], 1
-        for n in shape[:-1]:
-            lines *= n
+        *others, count = shape
         items = _items(subgroup)
         if count <= WORKGROUP * items // 4:
             items //= 4
-        return _Work(lines, count, items, -(-count // (WORKGROUP * items)), -(-key_bits // DIGIT), subgroup)
+        return _Work(math.prod(others), count, items, -(-count // (WORKGROUP * items)), -(-key_bits // DIGIT), subgroup)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _items(subgroup: int) -> int:
 
 
 class _Pass(NamedTuple):
-    """One pass: what is read and written; None where there is nothing."""
+    """One pass, or a whole sort: what is read and written; None where there is nothing."""
 
     keys: Tensor
     values: Tensor | None
@@ -176,16 +176,10 @@ class _Pass(NamedTuple):
     sorted_values: Tensor | None
 
 
-def _sort(
-    keys: Tensor,
-    values: Tensor | None,
-    sorted_keys: Tensor | None,
-    sorted_values: Tensor | None,
-    descending: bool,
-    key_bits: int = 32,
-) -> None:
-    """Record the sort of `keys` along their last axis."""
-    _check(keys, values)
+def _sort(whole: _Pass, descending: bool, key_bits: int = 32) -> None:
+    """Record the sort of the keys along their last axis."""
+    keys = whole.keys
+    _check(keys, whole.values)
     if not 0 < key_bits <= 32 or (key_bits < 32 and (keys.dtype is not u32 or descending)):
         raise ShapeError(f"sort: key_bits is {key_bits}; 1 to 32, less than 32 for rising u32 keys alone")
     if not keys.size:
@@ -193,8 +187,7 @@ def _sort(
     work = _Work.of(keys.shape, key_bits)
     flip = 0xFFFFFFFF if descending else 0
     if work.tiles == 1:
-        step = _Pass(keys, values, sorted_keys, sorted_values)
-        _launch("whole", work, keys, step, first=True, end=work.digits * DIGIT, flip=flip)
+        _launch("whole", work, keys, whole, first=True, end=work.digits * DIGIT, flip=flip)
         return
     with ExitStack() as stack:
 
@@ -202,7 +195,7 @@ def _sort(
             return stack.enter_context(Tensor.empty(count, u32, temporary=True))
 
         counts, starts = (scratch(work.lines * (1 << DIGIT) * work.tiles) for _ in range(2))
-        for number, step in enumerate(_passes(work, keys, values, sorted_keys, sorted_values, scratch)):
+        for number, step in enumerate(_passes(work, whole, scratch)):
             first, shift = number == 0, number * DIGIT
             reading = _Pass(step.keys, None, None, None)
             _launch("digits", work, keys, reading, first, counts=counts, shift=shift, flip=flip)
@@ -210,26 +203,18 @@ def _sort(
             _launch("scatter", work, keys, step, first, starts=starts, shift=shift, flip=flip)
 
 
-def _passes(
-    work: _Work,
-    keys: Tensor,
-    values: Tensor | None,
-    sorted_keys: Tensor | None,
-    sorted_values: Tensor | None,
-    scratch: Any,
-) -> list[_Pass]:
+def _passes(work: _Work, whole: _Pass, scratch: Callable[[int], Tensor]) -> list[_Pass]:
     """Keys alternate between two buffers, so that the last pass writes the results."""
-    indices = [
-        (sorted_keys if sorted_keys is not None and work.digits > 1 else scratch(keys.size)),
-        scratch(keys.size),
-    ]
+    keys, values, sorted_keys, sorted_values = whole
+    first = sorted_keys if sorted_keys is not None and work.digits > 1 else scratch(keys.size)
+    key_buffers = [first, scratch(keys.size)]
     value_buffers = [sorted_values, scratch(keys.size) if sorted_values is not None else None]
     passes = []
     for number in range(work.digits):
         to = (work.digits - 1 - number) % 2
         last = number == work.digits - 1
-        passes.append(_Pass(keys, values, sorted_keys if last else indices[to], value_buffers[to]))
-        keys, values = indices[to], value_buffers[to]
+        passes.append(_Pass(keys, values, sorted_keys if last else key_buffers[to], value_buffers[to]))
+        keys, values = key_buffers[to], value_buffers[to]
     return passes
 
 
@@ -240,15 +225,6 @@ def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **
     if first:
         tensors = {"keys": step.keys} | ({} if step.values is None else {"values": step.values})
         arguments |= Lines.along(step.keys.ndim - 1, list(tensors.values())).fields(*tensors)
-    buffers = {
-        "keys": step.keys,
-        "values": step.values,
-        "sorted_keys": step.sorted_keys,
-        "sorted_values": step.sorted_values,
-    }
-    written = [
-        name for name in ("sorted_keys", "sorted_values", "counts") if buffers.get(name, others.get(name)) is not None
-    ]
     kernel = Kernel.load(
         "ops/radix_sort.wgsl",
         entry,
@@ -261,5 +237,6 @@ def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **
             "SUBGROUP": work.subgroup,
         },
     )
-    arguments |= {name: None if tensor is None else words(tensor) for name, tensor in buffers.items()}
+    arguments |= {name: None if tensor is None else words(tensor) for name, tensor in step._asdict().items()}
+    written = ("sorted_keys", "sorted_values", "counts")
     kernel(work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
+from ..closing import Closing
 from ..tensor import Tensor, f32
 from .mlp import Mlp
 from .mlp_packing import pack
@@ -19,9 +20,20 @@ from .tuning import Tuned
 
 CHECKED = 16  # rows of a result that are compared
 SEED = 1
+WIDTHS = (16, 32, 64, 128)  # of networks
 
 
-class ProductProblem:
+class _Problem(Closing):
+    """What has `_operands`, closed at the end."""
+
+    _operands: tuple[Closing, ...]
+
+    def close(self) -> None:
+        for operand in self._operands:
+            operand.close()
+
+
+class ProductProblem(_Problem):
     """a b of one size, a (rows, inner), b (inner, columns), read transposed if `column_major`."""
 
     def __init__(self, rows: int, inner: int, columns: int, column_major: bool):
@@ -33,6 +45,7 @@ class ProductProblem:
         self._expected, self._magnitude = left @ right, np.abs(left) @ np.abs(right)
         self._a, self._stored, self._out = Tensor.from_numpy(a), Tensor.from_numpy(b), Tensor.empty((rows, columns))
         self._b = self._stored.T if column_major else self._stored
+        self._operands = self._a, self._stored, self._out
         self._allowed = inner * 2.0**-23
 
     def reset(self) -> None:
@@ -45,13 +58,8 @@ class ProductProblem:
         got = np.stack([self._out[int(row)].numpy() for row in self._pick])
         return _worst(np.abs(got - self._expected), self._allowed * self._magnitude)
 
-    def close(self) -> None:
-        """Free the operands."""
-        for tensor in (self._a, self._stored, self._out):
-            tensor.close()
 
-
-class NetworkProblem:
+class NetworkProblem(_Problem):
     """A network from 3 coordinates over three layers of one width to 4 outputs, on `points` points."""
 
     def __init__(self, points: int, width: int):
@@ -65,6 +73,7 @@ class NetworkProblem:
         self._expected = signal
         self._x, self._out = Tensor.from_numpy(x), Tensor.empty((points, 4))
         self._network = Mlp(weights, name="tuning")
+        self._operands = self._network, self._x, self._out
 
     def reset(self) -> None:
         self._out.fill_(np.nan)
@@ -78,13 +87,8 @@ class NetworkProblem:
             return float("inf")
         return _worst(np.abs(got[:CHECKED] - self._expected), 1e-5 * np.abs(self._expected).max())
 
-    def close(self) -> None:
-        """Free the operands."""
-        for held in (self._network, self._x, self._out):
-            held.close()
 
-
-class BackwardProblem:
+class BackwardProblem(_Problem):
     """The gradients of all weights of a network as above, tanh between its layers."""
 
     def __init__(self, points: int, width: int):
@@ -96,6 +100,7 @@ class BackwardProblem:
         self._x, self._gradient = (Tensor.from_numpy(array.astype(np.float32)) for array in (x, gradient))
         self._network = Mlp([weight.astype(np.float32) for weight in weights], name="tuning", requires_grad=True)
         self._packed = pack(self._network.parameters, self._sizes, self._network.form, f32)
+        self._operands = self._network, *self._packed, self._x, self._gradient
         self._out: Tensor | None = None
 
     def reset(self) -> None:
@@ -108,11 +113,6 @@ class BackwardProblem:
     def error(self) -> float:
         assert self._out is not None
         return _worst(np.abs(self._out.numpy() - self._expected), 1e-5 * np.abs(self._expected).max())
-
-    def close(self) -> None:
-        """Free the operands."""
-        for held in (self._network, self._packed, self._x, self._gradient):
-            held.close()
 
 
 def _expected_gradients(weights: list[np.ndarray], x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -135,44 +135,30 @@ def _worst(error: np.ndarray, allowed: np.ndarray | float) -> float:
 
 def tuned(small: bool) -> list[Tuned]:
     """All families with their problems; `small` ones for adapters that would take minutes over those of a large GPU."""
+    points, training_points = (1 << 12, 1 << 10) if small else (1 << 20, 1 << 17)
+    networks = {f"{width} {width}": partial(NetworkProblem, points, width) for width in WIDTHS}
+    trainings = {
+        key(Form.of([3, width, width, width, 4])): partial(BackwardProblem, training_points, width) for width in WIDTHS
+    }
     return [
         Tuned(TILES, dict(_of_tiles(32 if small else 1))),
         Tuned(LINES, dict(_of_lines(8 if small else 1))),
-        Tuned(
-            NETWORKS, {f"{width} {width}": _network(1 << (12 if small else 20), width) for width in (16, 32, 64, 128)}
-        ),
-        Tuned(
-            BACKWARDS,
-            {
-                key(Form.of([3, width, width, width, 4])): _backward(1 << (10 if small else 17), width)
-                for width in (16, 32, 64, 128)
-            },
-        ),
+        Tuned(NETWORKS, networks),
+        Tuned(BACKWARDS, trainings),
     ]
 
 
-def _of_tiles(less: int) -> Iterator[tuple[str, Callable[[], closing[ProductProblem]]]]:
+def _of_tiles(less: int) -> Iterator[tuple[str, Callable[[], ProductProblem]]]:
     many = (1 << 20) // less
     for rows, inner, columns in (
         *((4096 if less == 1 else 2048, 4096 // less, 4096 if less == 1 else 2048), (1664, 2048 // less, 1664)),
         *((1024, 1024 // less, 1024), (many, 64, 64), (64, 64, many), (many, 32, 32), (32, 32, many)),
     ):
-        yield tiles_class(rows, columns, 1), _product(rows, inner, columns, False)
+        yield tiles_class(rows, columns, 1), partial(ProductProblem, rows, inner, columns, False)
 
 
-def _of_lines(less: int) -> Iterator[tuple[str, Callable[[], closing[ProductProblem]]]]:
+def _of_lines(less: int) -> Iterator[tuple[str, Callable[[], ProductProblem]]]:
     for rows in (1, 8):
         for column_major in (False, True):
-            yield lines_class(rows, column_major), _product(rows, 4096 // less, 4096 // less, column_major)
-
-
-def _product(rows: int, inner: int, columns: int, column_major: bool) -> Callable[[], closing[ProductProblem]]:
-    return lambda: closing(ProductProblem(rows, inner, columns, column_major))
-
-
-def _network(points: int, width: int) -> Callable[[], closing[NetworkProblem]]:
-    return lambda: closing(NetworkProblem(points, width))
-
-
-def _backward(points: int, width: int) -> Callable[[], closing[BackwardProblem]]:
-    return lambda: closing(BackwardProblem(points, width))
+            size = 4096 // less
+            yield lines_class(rows, column_major), partial(ProductProblem, rows, size, size, column_major)

@@ -1,24 +1,7 @@
 """The rules by which gradients flow back through operations; importing this gives them to `ops.differentiable`."""
 
-from . import (
-    arrangements,
-    elementwise,
-    encodings,
-    moves,
-    networks,
-    normalizing,
-    pools,
-    products,
-    recurrence,
-    reductions,
-    resampling,
-    runs,
-    sampling,
-)
+import pkgutil
+from importlib import import_module
 
-# fmt: off
-__all__ = [
-    "arrangements", "elementwise", "encodings", "moves", "networks", "normalizing", "pools", "products", "recurrence",
-    "reductions", "resampling", "runs", "sampling",
-]
-# fmt: on
+for _module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

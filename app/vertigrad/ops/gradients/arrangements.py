@@ -64,19 +64,9 @@ def _(x: Tensor, repeats: int | Sequence[int]) -> Tensor:
     return wide.expand(*shape).contiguous().reshape(*whole)
 
 
-@through("roll")
-def _(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None) -> Tensor:
-    return rolled(x, shift, axis)
-
-
-@through("linspace")
-def _(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tensor:
-    return spaced(start, stop, num, endpoint, dtype)
-
-
-@through("norm")
-def _(x: Tensor, ord: float | str | None, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
-    return norm_of(x, ord, axis, keepdims)
+through("roll")(rolled)
+through("linspace")(spaced)
+through("norm")(norm_of)
 
 
 @through("tril")

@@ -35,27 +35,10 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     padding = list(zip(window.begin, window.end, strict=True))
     found: dict[str, Tensor] = {}
     if "x" in call.requested:
-        reached = [
-            (n - 1) * s + e - b - a
-            for n, s, e, (b, a) in zip(gradient.shape[2:], window.stride, window.extent, padding, strict=True)
-        ]
-        more = [size - end for size, end in zip(spatial, reached, strict=True)]
-        found["x"] = conv_transpose(
-            gradient,
-            weights,
-            stride=window.stride,
-            padding=padding,
-            output_padding=more,
-            dilation=window.dilation,
-            groups=groups,
-        )
+        found["x"] = stretched(gradient, weights, window, spatial, groups)
     if "weights" in call.requested:
         found["weights"] = _by_weights(x, gradient, window, padding, weights.shape, groups)
-    if "bias" in call.requested:
-        found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
-    if "residual" in call.requested:
-        found["residual"] = gradient
-    return found
+    return found | _of_epilogue(gradient, call)
 
 
 @rule("conv_transpose", "x", "weights")
@@ -73,11 +56,29 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         found["x"] = whole[(..., *(slice(0, size) for size in x.shape[2:]))]
     if "weights" in call.requested:
         found["weights"] = _by_weights(inner, x, window, padding, weights.shape, groups)
-    if "bias" in call.requested:
-        found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
-    if "residual" in call.requested:
-        found["residual"] = gradient
-    return found
+    return found | _of_epilogue(gradient, call)
+
+
+def _of_epilogue(gradient: Tensor, call: Call) -> dict[str, Tensor]:
+    found = {"residual": gradient} if "residual" in call.requested else {}
+    return found | ({"bias": sum_(gradient, (0, *range(2, gradient.ndim)))} if "bias" in call.requested else {})
+
+
+def stretched(gradient: Tensor, weights: Tensor, window: Window, spatial: Sequence[int], groups: int) -> Tensor:
+    """Each window spread over its elements, of axes of the sizes `spatial`; a last one may reach beyond the padding."""
+    sizes = zip(gradient.shape[2:], window.stride, window.extent, window.begin, window.end, strict=True)
+    reached = [(n - 1) * s + e - b - a for n, s, e, b, a in sizes]
+    more = [n - end for n, end in zip(spatial, reached, strict=True)]
+    ends = [end + max(-left, 0) for end, left in zip(window.end, more, strict=True)]
+    return conv_transpose(
+        gradient,
+        weights,
+        stride=window.stride,
+        padding=list(zip(window.begin, ends, strict=True)),
+        output_padding=[max(left, 0) for left in more],
+        dilation=window.dilation,
+        groups=groups,
+    )
 
 
 def _by_weights(

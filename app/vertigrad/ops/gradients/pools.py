@@ -9,11 +9,11 @@ import numpy as np
 
 from ...tensor import Tensor
 from .. import functions as f
-from ..conv import conv_transpose
 from ..differentiable import Call, rule, through
 from ..pool import average_pool, max_pool, max_pool_gradient
 from ..window import Sizes, Window, per_axis
 from .arrangements import root
+from .networks import stretched
 
 
 def _by_indices(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
@@ -36,7 +36,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     if not whole:
         gradient = f.divide(gradient, counts)
     with Tensor.full((shape[1], 1, *window.size), 1.0 / (whole or 1.0)) as weights:
-        return {"x": _stretched(gradient, weights, window, shape)}
+        return {"x": stretched(gradient, weights, window, shape[2:], groups=shape[1])}
 
 
 @through("lp_pool")
@@ -66,23 +66,6 @@ def _counts(window: Window, spatial: Sequence[int], outputs: Sequence[int], padd
         low, high = (-window.begin[axis], n + window.end[axis]) if padded else (0, n)
         counts = counts[..., None] * ((taps >= low) & (taps < high)).sum(1).astype(np.float32)
     return np.maximum(counts, 1)
-
-
-def _stretched(gradient: Tensor, weights: Tensor, window: Window, shape: tuple[int, ...]) -> Tensor:
-    """Each window spread over its elements; a last one may reach beyond the padding."""
-    sizes = zip(gradient.shape[2:], window.stride, window.extent, window.begin, window.end, strict=True)
-    reached = [(n - 1) * s + e - b - a for n, s, e, b, a in sizes]
-    more = [n - end for n, end in zip(shape[2:], reached, strict=True)]
-    ends = [end + max(-left, 0) for end, left in zip(window.end, more, strict=True)]
-    return conv_transpose(
-        gradient,
-        weights,
-        stride=window.stride,
-        padding=list(zip(window.begin, ends, strict=True)),
-        output_padding=[max(left, 0) for left in more],
-        dilation=window.dilation,
-        groups=shape[1],
-    )
 
 
 def _options(call: Call) -> dict[str, Any]:

@@ -8,18 +8,16 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..differentiable import Call, rule
-from ..resize import Axis, resample, tables_of
+from ..resize import Axis, Resampling, resample, tables_of
 from ..window import pairs
-
-_HOW = ("mode", "coordinates", "rounding", "cubic", "antialias", "exclude_outside", "region", "keep")
 
 
 @rule("resize")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """The transposed filters. What lay outside of x was a number, and takes nothing back."""
     shape = call.shapes["x"]
-    how = {name: call[name] for name in _HOW}
-    _, tables = tables_of(shape, call["size"], call["scale"], call["axes"], **how)
+    how = Resampling(*(call[name] for name in Resampling._fields))
+    _, tables = tables_of(shape, call["size"], call["scale"], call["axes"], how)
     return {"x": _returned(gradient, tables, shape)}
 
 
