@@ -64,7 +64,8 @@ class Dispatch:
     binding and a value for each field of the uniform struct, all by name. A field NAME_offset is filled in: how many
     elements after the bound range the tensor NAME begins; a kernel without it takes only tensors at the adapter's
     offset alignment. A kernel with a field NAME_strides walks strides itself; all others take contiguous tensors only.
-    None for NAME says that the kernel has no such binding: its NAME_offset and NAME_strides are 0.
+    Where the kernel has no binding NAME, its NAME_offset and NAME_strides are 0: None says so for one that its source
+    does not declare.
     A field first_workgroup is filled in as well: 0, or where a part of a split dispatch begins. Other
     fields that are left out are `open`: they must be given when it is recorded. Tensors named in `overwrites` are
     written in full, so copy-on-write need not copy their old bytes, unless they are views of a part.
@@ -102,7 +103,7 @@ class Dispatch:
         if layout and FIRST in layout.fields:
             values.setdefault(FIRST, 0)
         self.image = bytearray(layout.size if layout else 0)
-        self.open = tuple(name for name in (layout.fields if layout else ()) if name not in values)
+        self.open = tuple(name for name in kernel.interface.fields if name not in values)
         if absent:
             zero = {f"{name}_{what}" for name in absent for what in ("offset", "strides")}
             self.open = tuple(name for name in self.open if name not in zero)

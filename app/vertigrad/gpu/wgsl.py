@@ -89,6 +89,7 @@ class Interface:
 
     bindings: tuple[Binding, ...]
     uniform: UniformLayout | None
+    fields: tuple[str, ...]  # of the uniform, but for offsets and strides of buffers that only other entry points use
     workgroup: tuple[int, int, int]
     folds: bool  # uses num_workgroups, so that a long row of workgroups may be folded into two dimensions
     splits: bool  # adds the uniform field first_workgroup to its workgroup's x, so that it may be split along that
@@ -114,7 +115,11 @@ def interface(source: str, entry: str, name: str) -> Interface:
     x, y, z = (int(n) if n else 1 for n in size.groups())
     body = functions[entry][1]
     splits = layout is not None and FIRST in layout.fields and re.search(rf"\.\s*{FIRST}\b", body) is not None
-    return Interface(bindings, layout, (x, y, z), "num_workgroups" in body, splits and "num_workgroups" not in body)
+    folds = "num_workgroups" in body
+    unused = {match[4] for match in _BINDING.finditer(text)} - {binding.name for binding in bindings}
+    zero = {f"{name}_{what}" for name in unused for what in ("offset", "strides")}
+    fields = tuple(name for name in layout.fields if name not in zero) if layout else ()
+    return Interface(bindings, layout, fields, (x, y, z), folds, splits and not folds)
 
 
 def _functions(text: str) -> Iterator[tuple[str, tuple[str, str]]]:

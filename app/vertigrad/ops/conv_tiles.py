@@ -106,10 +106,7 @@ def _arguments(
     x, weights, out = operands.x, operands.weights, operands.out
     positions = math.prod(out.shape[3:])
     return {
-        "x": x,
-        "x_strides": _strides(x),
-        "w": weights,
-        "w_strides": _strides(weights),
+        **launch.strided(_strides, x=x, w=weights),
         "channels": weights.shape[2],
         "results": weights.shape[1],
         "positions": positions,
@@ -130,7 +127,7 @@ def _defines(operands: Operands) -> dict[str, Any]:
     x, weights, bias, residual, out, activation = operands
     return {
         **{"X": x.dtype.name, "W": weights.dtype.name, "OUT": out.dtype.name},
-        "VALUE": "f32" if out.dtype.kind == "float" else out.dtype.name,
+        "VALUE": launch.word_type(out.dtype),
         "BIAS": "" if bias is None else bias.dtype.name,
         "RESIDUAL": "" if residual is None else residual.dtype.name,
         "ACTIVATION": expression(activation),
@@ -139,14 +136,8 @@ def _defines(operands: Operands) -> dict[str, Any]:
 
 def _ends(operands: Operands) -> dict[str, Any]:
     """The arguments for what a kernel writes and what it adds."""
-    out, bias, residual = operands.out, operands.bias, operands.residual
-    arguments = {
-        "out": out,
-        "out_strides": _strides(out),
-        "residual": residual,
-        **launch.strided(bias=bias),
-    }
-    return arguments | ({} if residual is None else {"residual_strides": _strides(residual)})
+    spatial = launch.strided(_strides, out=operands.out, residual=operands.residual)
+    return spatial | launch.strided(bias=operands.bias)
 
 
 def _is_software() -> bool:

@@ -14,27 +14,21 @@ Operand: TypeAlias = Tensor | Expression | npt.ArrayLike
 
 
 class Unary(Protocol):
-    """A function of one operand."""
+    """A function of one operand; the result is in `out` or a new tensor."""
 
-    def __call__(self, a: Operand, /, *, out: Tensor | None = None) -> Tensor:
-        """The result, in `out` or a new tensor."""
-        ...
+    def __call__(self, a: Operand, /, *, out: Tensor | None = None) -> Tensor: ...
 
 
 class Binary(Protocol):
-    """A function of two operands, which are broadcast."""
+    """A function of two operands, which are broadcast, as `Unary`."""
 
-    def __call__(self, a: Operand, b: Operand, /, *, out: Tensor | None = None) -> Tensor:
-        """The result, in `out` or a new tensor."""
-        ...
+    def __call__(self, a: Operand, b: Operand, /, *, out: Tensor | None = None) -> Tensor: ...
 
 
 class Ternary(Protocol):
-    """A function of three operands, which are broadcast."""
+    """A function of three operands, which are broadcast, as `Unary`."""
 
-    def __call__(self, a: Operand, b: Operand, c: Operand, /, *, out: Tensor | None = None) -> Tensor:
-        """The result, in `out` or a new tensor."""
-        ...
+    def __call__(self, a: Operand, b: Operand, c: Operand, /, *, out: Tensor | None = None) -> Tensor: ...
 
 
 def unary(name: str, operation: Operation, doc: str) -> Unary:

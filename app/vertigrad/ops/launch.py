@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -119,14 +119,22 @@ def element_strides(tensor: Tensor) -> tuple[int, ...]:
     return tuple(s // tensor.itemsize if n > 1 else 0 for n, s in zip(tensor.shape, tensor.strides, strict=True))
 
 
-def strided(**tensors: Tensor | None) -> dict[str, Any]:
-    """Arguments of a kernel for tensors with the fields NAME_strides, a number for one axis; None for no tensor."""
+def strided(of: Callable[[Tensor], Any] = element_strides, /, **tensors: Tensor | None) -> dict[str, Any]:
+    """Arguments of a kernel for tensors with the fields NAME_strides, a number for one axis; None for no tensor.
+
+    `of` gives the strides in the form that the kernel takes.
+    """
     found: dict[str, Any] = dict(tensors)
     for name, tensor in tensors.items():
         if tensor is not None:
-            strides = element_strides(tensor)
+            strides = of(tensor)
             found[f"{name}_strides"] = strides[0] if len(strides) == 1 else strides
     return found
+
+
+def word_type(dtype: DType) -> str:
+    """The WGSL type of 32 bits that values of `dtype` are worked on in."""
+    return {"float": "f32", "int": "i32"}.get(dtype.kind, "u32")
 
 
 def padded(values: Sequence[int], fill: int) -> list[int]:
@@ -134,6 +142,11 @@ def padded(values: Sequence[int], fill: int) -> list[int]:
     if len(values) > MAX_RANK:
         raise ShapeError(f"{len(values)} axes that cannot be merged; kernels take {MAX_RANK}")
     return [*values, *[fill] * (MAX_RANK - len(values))]
+
+
+def padded_strides(tensor: Tensor) -> list[int]:
+    """Strides in elements, filled up with 0."""
+    return padded(element_strides(tensor), 0)
 
 
 def three(values: Sequence[int], fill: int) -> list[int]:

@@ -162,15 +162,12 @@ def _launch_pad(x: Tensor, begin: Sequence[int], mode: str, value: float, out: T
     kernel(
         out.size,
         overwrites=("out",),
-        x=x,
-        out=out,
         count=out.size,
         value=float(value) if x.dtype.kind == "float" else int(value),
         shape=launch.padded(out.shape, 1),
         size=launch.padded(x.shape, 1),
         begin=launch.padded(begin, 0),
-        x_strides=launch.padded(launch.element_strides(x), 0),
-        out_strides=launch.padded(launch.element_strides(out), 0),
+        **launch.strided(launch.padded_strides, x=x, out=out),
     )
 
 

@@ -218,9 +218,8 @@ def _launch(
         return
     if math.prod(x.shape) >= 1 << 31:
         raise ShapeError(f"pooling of {x.size} elements; indices are i32")
-    value = "f32" if kind != "max" or x.dtype.kind == "float" else "i32" if x.dtype is i32 else "u32"
+    value = "f32" if kind != "max" else launch.word_type(x.dtype)
     source = launch.copy_if_aliased(x, out)
-    of_indices = {} if indices is None else {"indices_strides": launch.spatial_strides(indices)}
     kernel = Kernel.load(
         "ops/pool.wgsl",
         defines={
@@ -234,9 +233,6 @@ def _launch(
     kernel(
         out.size,
         overwrites=("out", "indices"),
-        x=source,
-        out=out,
-        indices=indices,
         count=out.size,
         channels=x.shape[1],
         count_include_pad=count_include_pad,
@@ -250,7 +246,5 @@ def _launch(
         spread=launch.three(window.dilation, 1),
         begin=launch.three(window.begin, 0),
         end=launch.three(window.end, 0),
-        x_strides=launch.spatial_strides(source),
-        out_strides=launch.spatial_strides(out),
-        **of_indices,
+        **launch.strided(launch.spatial_strides, x=source, out=out, indices=indices),
     )

@@ -232,7 +232,7 @@ class _Operands:
             "OUT": out.name,
             "BIAS": dtypes["bias"].name if bias else "",
             "RESIDUAL": dtypes["residual"].name if "residual" in dtypes else "",
-            "VALUE": "f32" if out.kind == "float" else out.name,
+            "VALUE": launch.word_type(out),
             "A_COLUMN_MAJOR": self.column_major("a"),
             "B_COLUMN_MAJOR": self.column_major("b"),
             "A_WIDE": self.wide("a"),

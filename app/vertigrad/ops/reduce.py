@@ -62,11 +62,11 @@ _INTEGERS = {"i32": np.int32, "u32": np.uint32}
 
 
 class Reduction(Protocol):
-    """A function that makes one value of many."""
+    """A function that makes one value of many, in `out` or a new tensor."""
 
-    def __call__(self, a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """The result, in `out` or a new tensor."""
-        ...
+    def __call__(
+        self, a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor: ...
 
 
 def _reduction(name: str, doc: str) -> Reduction:

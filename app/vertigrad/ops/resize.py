@@ -259,14 +259,11 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
         kernel(
             out.size,
             overwrites=("out",),
-            x=x,
-            out=out,
             indices=where,
             count=out.size,
             outside=float(outside) if value == "f32" else int(outside),
             shape=launch.padded(out.shape, 1),
             starts=launch.padded(starts, 0),
-            x_strides=launch.padded(launch.element_strides(x), 0),
-            out_strides=launch.padded(launch.element_strides(out), 0),
             weights=how_much if weighted else None,
+            **launch.strided(launch.padded_strides, x=x, out=out),
         )

@@ -108,14 +108,11 @@ def _launch(x: Tensor, grid: Tensor, out: Tensor, mode: str, padding: str, align
     kernel(
         out.size,
         overwrites=("out",),
-        x=x,
         grid=grid,
-        out=out,
         count=out.size,
         channels=x.shape[1],
         size=launch.three(x.shape[2:], 1),
         outs=launch.three(out.shape[2:], 1),
-        x_strides=launch.spatial_strides(x),
         grid_strides=launch.spatial_strides(grid, (0, grid.ndim - 1)),
-        out_strides=launch.spatial_strides(out),
+        **launch.strided(launch.spatial_strides, x=x, out=out),
     )

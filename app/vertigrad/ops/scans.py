@@ -35,6 +35,14 @@ class Running(NamedTuple):
     identity: dict[str, str]
     widens: bool
 
+    def defines(self, value: str) -> dict[str, str]:
+        """Values for a shader that computes in the type `value`."""
+        return {
+            "VALUE": value,
+            "COMBINE": self.combine.get(value) or self.combine[""],
+            "IDENTITY": self.identity.get(value) or self.identity[""],
+        }
+
 
 _LEAST = {"f32": "bitcast<f32>(0xff800000u)", "i32": "(-2147483647i - 1i)", "u32": "0u"}
 _MOST = {"f32": "bitcast<f32>(0x7f800000u)", "i32": "2147483647i", "u32": "4294967295u"}
@@ -47,7 +55,7 @@ RUNNING = {
     "max": Running({"f32": "maximum_f(a, b)", "": "max(a, b)"}, _LEAST, False),
     "count": Running({"": "a + b"}, {"": "0"}, True),  # of what is not 0; see running_count
 }
-_OF_VALUE = {"f32": f32, "i32": i32, "u32": u32}
+WORDS = {"f32": f32, "i32": i32, "u32": u32}
 
 
 @differentiable
@@ -72,13 +80,11 @@ def scan(
 
 
 class RunningTotal(Protocol):
-    """`scan` of one kind."""
+    """`scan` of one kind, into `out` or a new tensor."""
 
     def __call__(
         self, x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
-    ) -> Tensor:
-        """The result, in `out` or a new tensor."""
-        ...
+    ) -> Tensor: ...
 
 
 def _running_total(name: str, how: str, doc: str) -> RunningTotal:
@@ -149,17 +155,13 @@ def _launch(how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool
 
 def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str, Any]:
     """Defines of the shader for the types and the operation."""
-    running = RUNNING[how]
-    value = "u32" if how == "count" else {"float": "f32", "int": "i32"}.get(source.dtype.kind, "u32")
-    identity = running.identity.get(value) or running.identity[""]
-    return {
+    value = "u32" if how == "count" else launch.word_type(source.dtype)
+    running = RUNNING[how].defines(value)
+    return running | {
         "FROM": source.dtype.name,
         "TO": out.dtype.name,
-        "VALUE": value,
         "LIFT": "u32(bool(x))" if how == "count" else f"{value}(x)",
-        "COMBINE": running.combine.get(value) or running.combine[""],
-        "IDENTITY": identity,
-        "START": "0" if how == "sum" and exclusive else identity,
+        "START": "0" if how == "sum" and exclusive else running["IDENTITY"],
         "FINISH": "f16(total)" if out.dtype is f16 else "total",
         "EXCLUSIVE": exclusive,
         "SPIN_LIMIT": SPIN_LIMIT,
@@ -171,7 +173,7 @@ def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str
 def _in_vectors(lines: Lines, source: Tensor, out: Tensor) -> bool:
     """Whether both can be read and written four elements at a time."""
     even = all(n % 4 == 0 for n in (lines.count, *lines.strides[0], *lines.strides[1]))
-    plain = all(t.dtype in _OF_VALUE.values() and t.offset % 16 == 0 and t.is_contiguous for t in (source, out))
+    plain = all(t.dtype in WORDS.values() and t.offset % 16 == 0 and t.is_contiguous for t in (source, out))
     return even and plain and lines.steps == (1, 1)
 
 
@@ -186,8 +188,8 @@ def _chained(defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, f
 def _in_three_passes(defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]) -> None:
     """Totals of the tiles, what comes before each, and the tiles again."""
     totals, spine, spread = (Kernel.load("ops/scan.wgsl", entry, defines) for entry in ("totals", "spine", "spread"))
-    with Tensor.empty(tiles, _OF_VALUE[defines["VALUE"]], temporary=True) as partial:
+    with Tensor.empty(tiles, WORDS[defines["VALUE"]], temporary=True) as partial:
         threads, arguments = tiles * WORKGROUP, {"source": source, **fields}
-        totals(threads, overwrites=("partial",), partial=partial, out_offset=0, **arguments)
-        spine(fields["lines"] * WORKGROUP, partial=partial, source_offset=0, out_offset=0, **fields)
+        totals(threads, overwrites=("partial",), partial=partial, **arguments)
+        spine(fields["lines"] * WORKGROUP, partial=partial, **fields)
         spread(threads, overwrites=("out",), out=out, prefixes=partial, **arguments)

@@ -16,13 +16,11 @@ from . import launch
 from .differentiable import differentiable
 from .functions import Operand
 from .lines import Lines, words
-from .scans import RUNNING, result_type, scan
+from .scans import RUNNING, WORDS, result_type, scan
 
 WORKGROUP = 256
 FOLDS = ("sum", "mean", "min", "max")
-_VALUES = {"f32": f32, "i32": i32, "u32": u32}
 _UNUSED: dict[str, Any] = {  # what not every entry of the shader needs
-    **dict.fromkeys(("offsets", "source", "out", "keys", "found")),
     **dict.fromkeys(("rows", "segments", "columns", "pieces", "source_step", "line_axes"), 0),
     "shape": [1] * 8,
 }
@@ -144,7 +142,7 @@ def _reduce(how: str, source: Tensor, offsets: Tensor, out: Tensor) -> None:
     with (
         Tensor.empty(segments, u32, temporary=True) as counted,
         Tensor.empty(segments, u32, temporary=True) as ends,
-        Tensor.empty(work.pieces * columns, _VALUES[defines["VALUE"]], temporary=True) as partial,
+        Tensor.empty(work.pieces * columns, WORDS[defines["VALUE"]], temporary=True) as partial,
     ):
         fields |= {"offsets": words(offsets)}
         pieces(segments, overwrites=("counted",), counted=counted, **fields)
@@ -157,17 +155,14 @@ def _reduce(how: str, source: Tensor, offsets: Tensor, out: Tensor) -> None:
 
 
 def _defines(how: str, dtype: DType, result: DType, work: _Work) -> dict[str, Any]:
-    value = "f32" if how == "mean" else {"float": "f32", "int": "i32"}.get(dtype.kind, "u32")
-    running = RUNNING["sum" if how == "mean" else how]
+    value = "f32" if how == "mean" else launch.word_type(dtype)
+    running = RUNNING["sum" if how == "mean" else how].defines(value)
     total = "total / f32(rows)" if how == "mean" else "total"
-    identity = "0" if how in ("sum", "mean") else running.identity.get(value) or running.identity[""]
-    return {
+    return running | {
         "FROM": dtype.name,
         "TO": result.name,
-        "VALUE": value,
         "LIFT": f"{value}(x)",
-        "COMBINE": running.combine.get(value) or running.combine[""],
-        "IDENTITY": identity,
+        "IDENTITY": "0" if how in ("sum", "mean") else running["IDENTITY"],
         "FINISH": f"f16({total})" if result is f16 else total,
         "LANES": work.lanes,
         "PIECE": work.piece,

@@ -14,14 +14,13 @@ import numpy as np
 
 from ..errors import LimitError
 from ..gpu import Kernel
-from ..tensor import DType, Tensor, u32
+from ..tensor import DType, Tensor, dtype_of, u32
 from . import launch
 
 WORDS = 13  # of a record; as in shaders/ops/summary.wgsl
 BINS = 64  # of a histogram
 CHUNK = 16384  # elements that a workgroup reads: 64 an invocation
 WORKGROUP = 256
-_VALUES = {"f32": "f32", "f16": "f32", "i32": "i32"}  # all other dtypes are compared as u32
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ class Summary(NamedTuple):
         """The figures in a record: `WORDS` u32, as `summarize` makes them of a tensor of `dtype`."""
         words = np.ascontiguousarray(words, np.uint32)
         finite, nan, above, below = words[:4].tolist()
-        kind = {"f32": np.float32, "i32": np.int32}.get(_VALUES.get(dtype.name, ""), np.uint32)
-        least, most = words[4:6].view(kind).tolist()
+        least, most = words[4:6].view(dtype_of(launch.word_type(dtype)).numpy).tolist()
         mean, squares = words[6:8].view(np.float32).tolist()
         first, met, least_at, most_at = words[8:12].tolist()
         mean += float(words[12:13].view(np.float32)[0])
@@ -151,4 +149,4 @@ def _kernel(reads: str, a: Tensor) -> tuple[Kernel, dict[str, Any]]:
 
 def _defines(reads: str, dtype: DType, rank: int) -> dict[str, Any]:
     name = "" if reads == "records" else dtype.name
-    return {"PASS": reads, "FROM": name, "VALUE": _VALUES.get(dtype.name, "u32"), "RANK": rank, "BINS": BINS}
+    return {"PASS": reads, "FROM": name, "VALUE": launch.word_type(dtype), "RANK": rank, "BINS": BINS}

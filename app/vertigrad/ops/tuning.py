@@ -67,11 +67,9 @@ class Problem(Protocol[T]):
 
     def reset(self) -> None:
         """Overwrite the result with something wrong."""
-        ...
 
     def run(self, variant: T, /) -> None:
         """Record it once, by this variant."""
-        ...
 
     def error(self) -> float:
         """How wrong the result is, as a multiple of what is allowed: right up to 1. Waits for the GPU."""

@@ -26,20 +26,6 @@ from ..recurrent import of_direction, one_direction
 from ..reduce import sum as sum_
 from .precision import narrow, wide
 
-_TENSORS = (
-    "gates",
-    "inner",
-    "previous",
-    "peepholes",
-    "lengths",
-    "cells",
-    "known",
-    "output_gradient",
-    "carried",
-    "carried_cell",
-)
-_TENSORS += ("found", "of_state", "back")
-
 
 @through("rnn")
 def _(direction: str, activations: Any, clip: float | None, **arguments: Any) -> tuple[Tensor, Tensor]:
@@ -155,7 +141,7 @@ class _Direction(NamedTuple):
                 backwards=int(self.backwards),
                 bound=how.clip or 0.0,
                 **how.parameters(self.number),
-                **kernel.bound(**(dict.fromkeys(_TENSORS) | optional | tensors)),
+                **kernel.bound(**optional, **tensors),
             )
 
 
@@ -215,14 +201,8 @@ def _step(
     of_state: Tensor,
 ) -> Tensor:
     """One step back; returns the gradient of the state before it, and `cell` becomes that of the cell."""
-    tensors = {
-        "gates": pass_.gates[step],
-        "output_gradient": gradient,
-        "carried": carried,
-        "found": found,
-        "of_state": of_state,
-    }
-    tensors["previous"] = pass_.previous[step]
+    tensors = {"gates": pass_.gates[step], "output_gradient": gradient, "previous": pass_.previous[step]}
+    tensors |= {"carried": carried, "found": found, "of_state": of_state}
     if pass_.inner is not None:
         tensors["inner"] = pass_.inner[step]
     if pass_.cells is not None and cell is not None:
