@@ -19,11 +19,9 @@ from pydantic.fields import FieldInfo
 
 from ..deprecation import renamed_arguments
 from .checks import accept
-from .spec import Gizmo, ParamSpec, Scale
+from .spec import Gizmo, Kind, ParamSpec, Scale
 
-_IN_FIELD = ("name", "default", "required", "doc")  # kept by pydantic's own field
-
-
+_IN_FIELD = ("name", "default", "required", "doc")  # stored in pydantic's own field
 _with_old_names = renamed_arguments(soft_min="slider_min", soft_max="slider_max")  # up to version 0.1
 
 
@@ -41,17 +39,7 @@ def number(
     doc: str = "",
 ) -> Any:
     """A float32 number. Annotate as `float`."""
-    spec = ParamSpec(
-        kind="number",
-        min=min,
-        max=max,
-        slider_min=slider_min,
-        slider_max=slider_max,
-        unit=unit,
-        scale=scale,
-        rebuild=rebuild,
-    )
-    return _field(default, spec, doc)
+    return _field("number", **locals())
 
 
 @_with_old_names
@@ -72,18 +60,7 @@ def integer(
 
     With `auto` a scene may say "auto": the count that the GPU steps within its frame budget; see `session.sizing`.
     """
-    spec = ParamSpec(
-        kind="integer",
-        min=min,
-        max=max,
-        slider_min=slider_min,
-        slider_max=slider_max,
-        unit=unit,
-        scale=scale,
-        rebuild=rebuild,
-        auto=auto,
-    )
-    return _field(default, spec, doc)
+    return _field("integer", **locals())
 
 
 @_with_old_names
@@ -98,30 +75,28 @@ def angle(
     doc: str = "",
 ) -> Any:
     """An angle in degrees. Annotate as `float`."""
-    spec = ParamSpec(
-        kind="angle", min=min, max=max, slider_min=slider_min, slider_max=slider_max, unit="degrees", rebuild=rebuild
-    )
-    return _field(default, spec, doc)
+    return _field("angle", unit="degrees", **locals())
 
 
 def switch(default: Any, *, rebuild: bool = False, doc: str = "") -> Any:
     """On or off. Annotate as `bool`."""
-    return _field(default, ParamSpec(kind="switch", rebuild=rebuild), doc)
+    return _field("switch", **locals())
 
 
 def choice(default: Any, choices: Sequence[str], *, rebuild: bool = False, doc: str = "") -> Any:
     """One of several names. Annotate as `str` or a `Literal` of the same names."""
-    return _field(default, ParamSpec(kind="choice", choices=tuple(choices), rebuild=rebuild), doc)
+    choices = tuple(choices)
+    return _field("choice", **locals())
 
 
 def text(default: Any, *, doc: str = "") -> Any:
     """Any text. Annotate as `str`."""
-    return _field(default, ParamSpec(kind="text"), doc)
+    return _field("text", **locals())
 
 
 def color(default: Any, *, doc: str = "") -> Any:
     """Red, green, blue from 0 to 1 as a screen shows them (sRGB), or "#rrggbb". Annotate as three floats."""
-    return _field(default, ParamSpec(kind="color", min=0.0, max=1.0, length=3), doc)
+    return _field("color", min=0.0, max=1.0, length=3, **locals())
 
 
 @_with_old_names
@@ -145,19 +120,8 @@ def vector(
     """
     if gizmo and length != 3:
         raise TypeError(f"a position in the scene has 3 components, not {length}")
-    spec = ParamSpec(
-        kind="vector",
-        length=length,
-        min=min,
-        max=max,
-        slider_min=slider_min,
-        slider_max=slider_max,
-        unit=unit,
-        rebuild=rebuild,
-        words=tuple(words),
-        gizmo=gizmo,
-    )
-    return _field(default, spec, doc)
+    words = tuple(words)
+    return _field("vector", **locals())
 
 
 def interval(
@@ -173,19 +137,19 @@ def interval(
 
     Annotate as `tuple[float, float] | Literal["auto"]`.
     """
-    spec = ParamSpec(kind="interval", length=2, min=min, max=max, unit=unit, words=tuple(words))
-    return _field(default, spec, doc)
+    words = tuple(words)
+    return _field("interval", length=2, **locals())
 
 
 def ends(default: Any, *, doc: str = "") -> Any:
     """The range of an animation: `[low, high]`, or two vectors or colors. Annotate as `tuple[Any, Any]`."""
-    return _field(default, ParamSpec(kind="ends"), doc)
+    return _field("ends", **locals())
 
 
 def file(default: Any, *, suffixes: Sequence[str] = (), rebuild: bool = True, doc: str = "") -> Any:
     """A file: `assets/...` is packaged, all others are relative to the scene's folder. Annotate as `pathlib.Path`."""
-    spec = ParamSpec(kind="file", suffixes=tuple(suffix.lower() for suffix in suffixes), rebuild=rebuild)
-    return _field(default, spec, doc)
+    suffixes = tuple(suffix.lower() for suffix in suffixes)
+    return _field("file", **locals())
 
 
 def spec_of(name: str, field: FieldInfo) -> ParamSpec:
@@ -193,18 +157,19 @@ def spec_of(name: str, field: FieldInfo) -> ParamSpec:
     extra = field.json_schema_extra
     if not isinstance(extra, dict) or "kind" not in extra:
         raise TypeError(f"{name} is not declared with a function of vertigrad.params such as number(...)")
-    kept: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in extra.items()}
-    spec = ParamSpec(name=name, required=field.is_required(), doc=field.description or "", **kept)
+    hints: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in extra.items()}
+    spec = ParamSpec(name=name, required=field.is_required(), doc=field.description or "", **hints)
     default = None if spec.required else field.get_default()
     if default is None:
         return spec
     return replace(spec, default=default if spec.kind == "file" else accept(spec, default))
 
 
-def _field(default: Any, spec: ParamSpec, doc: str) -> Any:
-    kept = {
+def _field(kind: Kind, *, default: Any, doc: str, **hints: Any) -> Any:
+    """The field of a parameter: `hints` are the fields of its spec that are not the defaults of these."""
+    extra = {
         key: list(value) if isinstance(value, tuple) else value
-        for key, value in asdict(spec).items()
+        for key, value in asdict(ParamSpec(kind=kind, **hints)).items()
         if key not in _IN_FIELD
     }
-    return Field(default, description=doc or None, validate_default=True, json_schema_extra=kept)
+    return Field(default, description=doc or None, validate_default=True, json_schema_extra=extra)
