@@ -190,7 +190,6 @@ class Plan(Closing):
         return len(self._dispatches), len(self._owners), self._results.mark()
 
     def _restore(self, dispatches: int, owners: int, mark: Mark) -> None:
-        """Restore the state before a recording that failed."""
         if self._closed:
             return
         self._results.restore(mark)

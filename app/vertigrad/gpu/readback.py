@@ -147,7 +147,6 @@ class ReadbackRing:
         return reading.data
 
     def _take_first(self) -> None:
-        """Wait for the oldest reading that was submitted, and hand it out."""
         first = self._pending.pop(0)
         try:
             self._require_device()

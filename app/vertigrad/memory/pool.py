@@ -159,8 +159,6 @@ class BufferPool:
             )
 
     def _allocate(self, capacity: int, nbytes: int, name: str) -> Block:
-        """A new block."""
-
         def allocate() -> Block:
             if self.budget is not None and self.held_bytes + capacity > self.budget:
                 raise MemoryError

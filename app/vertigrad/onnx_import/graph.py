@@ -106,7 +106,6 @@ def _without(model: onnx.ModelProto, key: tuple[str, str]) -> onnx.ModelProto:
 
 
 def _is_function(key: tuple[str, str], model: onnx.ModelProto) -> bool:
-    """Whether ONNX defines the operator by other operators."""
     domain, op = key
     try:
         schema = onnx.defs.get_schema(op, opset_versions(model).get(domain, 1), domain)

@@ -64,7 +64,6 @@ def _call(activation: str | tuple[str | float, ...], field: str, functions: Mapp
 
 
 def _split(activation: str | tuple[str | float, ...]) -> tuple[str, tuple[float, ...]]:
-    """Name and parameters of an activation."""
     name, *values = (activation,) if isinstance(activation, str) else activation
     if name not in PARAMETERS:
         raise InputError(f"no activation {name!r}; there are {', '.join(sorted(PARAMETERS))}, and None")

@@ -104,7 +104,6 @@ def attention(
 
 
 def _shape(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, lengths: Tensor | None) -> tuple[int, ...]:
-    """The shape of the result. Raises `ShapeError` or `DtypeError`."""
     shapes = f"q {q.shape}, k {k.shape} and v {v.shape}"
     if not q.ndim == k.ndim == v.ndim == 4:
         raise ShapeError(f"attention: {shapes} must be (n, heads, length, width)")

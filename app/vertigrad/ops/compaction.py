@@ -63,7 +63,6 @@ def nonzero(x: Operand, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Te
 def _outputs(
     name: str, what: str, shape: tuple[int, ...], dtype: DType, out: tuple[Tensor, Tensor] | None
 ) -> tuple[Tensor, Tensor]:
-    """What is written: what was chosen, and how many these are."""
     chosen, count = out or (None, None)
     chosen = launch.prepare_output(f"{name}: {what}", shape, dtype, chosen)
     return chosen, launch.prepare_output(f"{name}: count", (1,), u32, count)

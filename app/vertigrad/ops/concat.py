@@ -95,7 +95,6 @@ def _shifts(shift: int | Sequence[int], axis: int | Sequence[int], rank: int) ->
 
 
 def _shape(shapes: Sequence[tuple[int, ...]], at: int) -> tuple[int, ...]:
-    """The shape of `shapes` put together along axis `at`. Raises `ShapeError`."""
     if not shapes:
         raise ShapeError("concatenate and stack need at least one tensor")
     first = shapes[0]

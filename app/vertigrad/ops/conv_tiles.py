@@ -169,7 +169,6 @@ def choose(results: int, positions: int, groups: int, is_software: bool) -> Tile
 
 
 def _finish(parts: Sequence[Tensor], operands: Operands) -> None:
-    """Add the partial results, then what follows."""
     total = Expression.of(parts[0])
     for part in parts[1:]:
         total = total + part

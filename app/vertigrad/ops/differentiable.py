@@ -155,7 +155,6 @@ def _into(out: Tensor | Sequence[Tensor] | None, result: Any) -> Any:
 
 
 def _several(out: Tensor | Sequence[Tensor] | None) -> Sequence[Tensor]:
-    """The tensors to write: one, one for each result, or none."""
     return () if out is None else (out,) if isinstance(out, Tensor) else out
 
 

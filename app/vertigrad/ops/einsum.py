@@ -20,8 +20,6 @@ from .reduce import sum as total
 
 
 class _Term(NamedTuple):
-    """A tensor and the label of each of its axes."""
-
     tensor: Tensor
     labels: str
 
@@ -128,7 +126,6 @@ def _squeezed(term: _Term, sizes: dict[str, int]) -> _Term:
 
 
 def _summed(term: _Term, remaining: set[str]) -> _Term:
-    """Summed over labels that nothing else has."""
     axes = tuple(i for i, label in enumerate(term.labels) if label not in remaining)
     if not axes:
         return term

@@ -159,7 +159,6 @@ def _append(program: Program, node: Expression, known: dict[int, str]) -> str:
 
 
 def _operand(program: Program, value: Any, computed: DType, known: dict[int, str]) -> str:
-    """The name of an operand's value, brought to the type it is computed in."""
     if isinstance(value, Tensor):
         return _brought(_tensor(program, value), value.dtype, computed)
     if isinstance(value, Expression):
@@ -210,7 +209,6 @@ def _types(name: str, operation: Operation, values: Sequence[Any]) -> tuple[DTyp
 
 
 def _with_number(common: DType | None, value: Any) -> DType:
-    """The common type of tensors of `common` and a number."""
     if isinstance(value, bool | np.bool_):
         return common or bool_
     if isinstance(value, int | np.integer):

@@ -37,7 +37,6 @@ def _result(left: Tensor, right: Tensor) -> DType:
 
 
 def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
-    """The shape of the result. Raises `ShapeError`."""
     if not left.ndim or not right.ndim:
         raise ShapeError("matmul needs at least one axis on either side; use multiply")
     if left.shape[-1] != right.shape[-2:][0]:

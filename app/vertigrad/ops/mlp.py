@@ -172,7 +172,6 @@ class Mlp(Closing):
 
     @contextmanager
     def _ready(self) -> Iterator[Packed]:
-        """The packed weights as they are now."""
         if self._packed is not None:
             yield self._packed
             return

@@ -173,7 +173,6 @@ def key(form: Form) -> str:
 
 
 def _defines(form: Form, variant: Backward, sums: Sums) -> dict[str, Any]:
-    """Values for shaders/ops/mlp_backward.wgsl: how the work is divided."""
     names = ("POINTS", "EACH_POINTS", "EACH_NEURONS", "ROWS", "UNROLLED", "LANES")
     first, last = sums.layers[0], sums.layers[-1]
     wide = sums.layers[1] if form.hidden > 1 else last

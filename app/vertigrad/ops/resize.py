@@ -182,7 +182,6 @@ def _check(axes: Sequence[int], size: Sequence[int] | None, scale: Sequence[floa
 def _sizes(
     lengths: Sequence[int], size: Sequence[int] | None, scale: Sequence[float] | None, keep: str
 ) -> tuple[list[int], list[float]]:
-    """(sizes, scales) of the axes."""
     if size is None:
         scales = [float(s) for s in scale or ()]
         return [int(s * n) for n, s in zip(lengths, scales, strict=True)], scales

@@ -91,7 +91,6 @@ def centers(size: Sequence[int], align_corners: bool) -> np.ndarray:
 
 
 def _centers(n: int, align_corners: bool) -> np.ndarray:
-    """Coordinates of n elements between −1 and 1."""
     if align_corners:
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
     return (2 * np.arange(n) + 1) / n - 1

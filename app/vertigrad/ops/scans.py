@@ -135,7 +135,6 @@ def _scan(how: str, source: Tensor, axis: int, out: Tensor, exclusive: bool, rev
 
 
 def _launch(how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool) -> None:
-    """Record the kernels for the lines of `source` and `out`."""
     alone = lines.count <= SHORT or (lines.column_major and lines.number >= MANY_LINES)
     rows = 1 if lines.count <= ROW else ROWS
     tiles = -(-lines.count // (ROW * rows))
@@ -154,7 +153,6 @@ def _launch(how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool
 
 
 def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str, Any]:
-    """Defines of the shader for the types and the operation."""
     value = "u32" if how == "count" else launch.word_type(source.dtype)
     running = RUNNING[how].defines(value)
     return running | {

@@ -157,7 +157,6 @@ def is_last_write(indices: Tensor, sizes: Sequence[int], axis: int | None = None
 
 
 def _depth(name: str, axes: Sequence[int], index: Tensor) -> int:
-    """How many axes a vector of indices names."""
     if not index.ndim or not 1 <= index.shape[-1] <= min(len(axes), launch.MAX_RANK):
         raise ShapeError(f"{name}: vectors along the last axis of {index.shape} do not name axes of {tuple(axes)}")
     return index.shape[-1]

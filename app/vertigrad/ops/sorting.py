@@ -105,7 +105,6 @@ def _target(name: str, keys: Tensor, dtype: DType, axis: int, out: Tensor | None
 
 
 def _result(target: Tensor, axis: int, out: Tensor | None) -> Tensor:
-    """What was written, in `out` if there is one."""
     if out is None or target.owner is out.owner:
         return _back(target, axis) if out is None else out
     return assign(out, _back(target, axis))
@@ -177,7 +176,6 @@ class _Pass(NamedTuple):
 
 
 def _sort(whole: _Pass, descending: bool, key_bits: int = 32) -> None:
-    """Record the sort of the keys along their last axis."""
     keys = whole.keys
     _check(keys, whole.values)
     if not 0 < key_bits <= 32 or (key_bits < 32 and (keys.dtype is not u32 or descending)):

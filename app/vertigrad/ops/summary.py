@@ -141,7 +141,6 @@ def spread(a: Tensor, record: Tensor) -> Tensor:
 
 
 def _kernel(reads: str, a: Tensor) -> tuple[Kernel, dict[str, Any]]:
-    """The kernel for a tensor with the strides of `a`, and its arguments for them."""
     rank, fields = launch.merged(a.shape, source=launch.element_strides(a))
     arguments = {"source": a, "count": a.size, **fields}
     return Kernel.load("ops/summary.wgsl", defines=_defines(reads, a.dtype, rank)), arguments

@@ -24,8 +24,6 @@ WIDTHS = (16, 32, 64, 128)  # of networks
 
 
 class _Problem(Closing):
-    """What has `_operands`, closed at the end."""
-
     _operands: tuple[Closing, ...]
 
     def close(self) -> None:

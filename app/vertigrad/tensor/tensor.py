@@ -378,7 +378,6 @@ def _is_index_array(key: Any) -> bool:
 
 
 def _is_mask(key: Any) -> bool:
-    """Whether such an index is of booleans."""
     return (key if isinstance(key, Tensor) else np.asarray(key)).dtype.name == "bool"
 
 

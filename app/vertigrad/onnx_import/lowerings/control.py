@@ -110,7 +110,6 @@ def _row(node: Node, value: Value | None, axis: int, index: int) -> Value:
 
 
 def _stacked(node: Node, gathered_values: list[Value], axis: int = 0) -> Value:
-    """Results of all turns as one tensor, with a new axis for the turns."""
     if not gathered_values:
         raise Refused("nothing is gathered, so that its shape is not known")
     elem = gathered_values[0].elem

@@ -77,7 +77,6 @@ def activate(x: Tensor, arguments: Mapping[str, Any]) -> Tensor:
 def _part(
     gradient: Tensor, derivative: Derivative, shape: tuple[int, ...], dtype: DType, kept: Mapping[str, Any]
 ) -> Tensor:
-    """The gradient of one operand, of this shape and type."""
     values = [kept[letter] for letter in derivative.reads]
     values = [value.value() if isinstance(value, graph.Saved) else value for value in values]
     part = fused(derivative.of, gradient, *values) if values else derivative.of(gradient)

@@ -116,7 +116,6 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 
 def _used(indices: Tensor, sizes: Sequence[int], axis: int | None, adds: bool) -> Tensor:
-    """Whether each value is part of the result."""
     return (
         f.less(linear_indices(indices, sizes, axis), math.prod(sizes)) if adds else is_last_write(indices, sizes, axis)
     )

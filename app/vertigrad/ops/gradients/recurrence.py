@@ -146,7 +146,6 @@ class _Direction(NamedTuple):
 
 
 def _previous(how: How, number: int, operands: dict[str, Tensor], states: Tensor) -> Tensor:
-    """The states before each step."""
     steps, members, size = states.shape
     first = (
         operands["initial"] if "initial" in operands else assign(Tensor.empty((members, size), f32, temporary=True), 0)
@@ -169,7 +168,6 @@ def _cells(pass_: _Direction) -> Tensor:
 
 
 def _backward(how: How, number: int, gradient: Tensor, saved: dict[str, Tensor], names: Sequence[str]) -> list[Tensor]:
-    """Gradients of the operands named."""
     operands = {name: tensor.contiguous() if name == "lengths" else wide(tensor) for name, tensor in saved.items()}
     result, gradient = operands.pop("result"), wide(gradient).contiguous()
     if "peepholes" in operands:
