@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx.helper import tensor_dtype_to_np_dtype
 
+from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
 from ..gpu import Plan
 from ..tensor import Tensor
@@ -31,7 +32,7 @@ class OutputShape(NamedTuple):
     dtype: str
 
 
-class Network:
+class Network(Closing):
     """An ONNX model that can be run; programs for shapes that were used lately are cached.
 
     `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
@@ -127,12 +128,6 @@ class Network:
             program.close()
         self._programs.clear()
         self._in_use.clear()
-
-    def __enter__(self) -> Network:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 

@@ -76,15 +76,20 @@ def lowers(
     return register
 
 
-def lowers_to(op: str, function: Callable[..., Tensor], *, elementwise: bool = False, **attributes: str) -> None:
+def lowers_to(
+    op: str, function: Callable[..., Tensor], *, elementwise: bool = False, selects: bool = False, **attributes: str
+) -> None:
     """Lower an operator to a function of all its inputs, and of `attributes`: their names in ONNX by the function's.
 
-    Attributes that are left out have the default that ONNX gives them.
+    Attributes that are left out have the default that ONNX gives them, or else the function's. With `selects` the
+    results are elements of the first input.
     """
 
-    def lowering(node: Node) -> Tensor:
+    def lowering(node: Node) -> Result:
         inputs = node.operands() if elementwise else node.tensors()
-        return function(*inputs, **{ours: node.attribute_or_default(theirs) for ours, theirs in attributes.items()})
+        values = {ours: node.attribute_or_default(theirs) for ours, theirs in attributes.items()}
+        result = function(*inputs, **{name: value for name, value in values.items() if value is not None})
+        return node.result(result, bound=node.value(0).bound) if selects else result
 
     lowers(op, elementwise=elementwise)(lowering)
 

@@ -14,32 +14,14 @@ from ...tensor import Tensor, f32
 from ..node import Node, Refused, lowers, lowers_to
 from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
+_SAME_NAME = (  # as in `ops`
+    *("Sqrt", "Exp", "Log", "Erf", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Tanh", "Floor", "Ceil", "Round"),
+    *("Sigmoid", "Softplus", "Softsign", "Mish", "Reciprocal"),
+)
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    "Sqrt": ops.sqrt,
-    "Exp": ops.exp,
-    "Log": ops.log,
-    "Sin": ops.sin,
-    "Cos": ops.cos,
-    "Tan": ops.tan,
-    "Asin": ops.arcsin,
-    "Acos": ops.arccos,
-    "Atan": ops.arctan,
-    "Sinh": ops.sinh,
-    "Cosh": ops.cosh,
-    "Tanh": ops.tanh,
-    "Asinh": ops.arcsinh,
-    "Acosh": ops.arccosh,
-    "Atanh": ops.arctanh,
-    "Erf": ops.erf,
-    "Sigmoid": ops.sigmoid,
-    "Softplus": ops.softplus,
-    "Softsign": ops.softsign,
-    "Mish": ops.mish,
+    **{op: getattr(ops, op.lower()) for op in _SAME_NAME},
+    **{f"A{name}": getattr(ops, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "HardSwish": ops.hard_swish,
-    "Reciprocal": ops.reciprocal,
-    "Floor": ops.floor,
-    "Ceil": ops.ceil,
-    "Round": ops.round,
 }
 
 
@@ -260,17 +242,16 @@ def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
 
 
 @lowers("Dropout")
-def dropout(node: Node) -> list[Tensor | Value | None]:
+def dropout(node: Node) -> list[Value]:
     """As in use after training: nothing is dropped."""
     node.ignore("ratio", "seed", 1, 2)
     if node.has(2) and bool(node.host(2).reshape(-1)[0]) and node.scalar(1, 0.5) > 0.0:
         raise Refused("training: numbers would be dropped at random")
     if node.is_used(1) and node.version < 10:
         raise Refused("a mask of floats, as before opset 10")
-    mask = Tensor.empty(node.shape(), "bool", temporary=True) if node.is_used(1) else None
-    if mask is not None:
-        ops.assign(mask, 1)
-    return [node.value(0), None if mask is None else Value(TensorProto.BOOL, tensor=mask, sources=node.sources)]
+    if not node.is_used(1):
+        return [node.value(0)]
+    return [node.value(0), node.result(ops.ones(node.shape(), "bool"), TensorProto.BOOL)]
 
 
 @lowers("Identity")

@@ -11,7 +11,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers, storage_of
+from ..node import Node, Refused, lowers, lowers_to, storage_of
 from ..values import Value, constant
 from .shaping import reshaped
 
@@ -35,15 +35,8 @@ def constant_of_shape(node: Node) -> Value:
     fill = node.attribute("value")
     value = numpy_helper.to_array(fill).reshape(-1)[0] if fill is not None else np.float32(0)
     elem = fill.data_type if fill is not None else TensorProto.FLOAT
-    return _filled(node, node.ints(0), value, elem)
-
-
-def _filled(node: Node, shape: list[int], value: np.generic, elem: int) -> Value:
-    tensor = Tensor.empty(shape, storage_of(elem), temporary=True)
-    ops.assign(tensor, value.item())
-    return Value(
-        elem, tensor=tensor, sources=node.sources, bound=abs(int(value)) if np.isfinite(value) else Value.bound
-    )
+    tensor = ops.full(node.ints(0), value.item(), storage_of(elem))
+    return node.result(tensor, elem, abs(int(value)) if np.isfinite(value) else None)
 
 
 @lowers("Range")
@@ -58,10 +51,8 @@ def arange(node: Node) -> Value:
     return node.result(result, bound=node.require_word(reach))
 
 
-@lowers("Gather")
-def gather(node: Node) -> Value:
-    result = ops.take(node.tensor(0), node.tensor(1), axis=node.axis(0))
-    return node.result(result, bound=node.value(0).bound)
+lowers_to("Gather", ops.take, selects=True, axis="axis")
+lowers_to("GatherND", ops.gather_nd, selects=True, batch_axes="batch_dims")
 
 
 @lowers("GatherElements")
@@ -70,12 +61,6 @@ def gather_elements(node: Node) -> Value:
     axis, sizes = node.axis(0), node.shape(1)
     data = node.tensor(0)[tuple(slice(n if a != axis else None) for a, n in enumerate(sizes))]
     result = ops.take_along_axis(data, node.tensor(1), axis)
-    return node.result(result, bound=node.value(0).bound)
-
-
-@lowers("GatherND")
-def gather_nd(node: Node) -> Value:
-    result = ops.gather_nd(node.tensor(0), node.tensor(1), batch_axes=node.attribute("batch_dims", 0))
     return node.result(result, bound=node.value(0).bound)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,10 @@ import onnx
 from onnx import TensorProto
 
 from ... import ops
-from ...errors import DtypeError, ShapeError
 from ...tensor import Tensor, f32, i32
 from ..node import Node, Refused, lowers, lowers_to
 from ..values import Value
+from .products import with_tail
 from .shaping import reshaped
 
 
@@ -36,8 +36,8 @@ def window(node: Node, spatial: int) -> dict[str, Any]:
 def conv(node: Node) -> Tensor:
     x, groups = node.tensor(0), node.attribute("group", 1)
     node.require_size("kernel_shape", list(node.shape(1)[2:]))
-    options = {"groups": groups, **window(node, x.ndim - 2)}
-    return _with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), options)
+    options = window(node, x.ndim - 2)
+    return with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), groups=groups, **options)
 
 
 def _packed_weights(node: Node) -> Tensor:
@@ -49,28 +49,6 @@ def _packed_weights(node: Node) -> Tensor:
     return packed.permute(packed.ndim - 1, *range(packed.ndim - 1))
 
 
-def _with_tail(
-    node: Node,
-    function: Callable[..., Tensor],
-    x: Tensor,
-    weights: Tensor,
-    bias: Tensor | None,
-    options: dict[str, Any],
-) -> Tensor:
-    """A convolution, and what follows it as far as its kernel can do that."""
-    tail = node.tail
-    if tail.added is not None:
-        try:
-            residual = node.trace.on_gpu(tail.added)
-            result = function(x, weights, bias, residual=residual, activation=tail.activation, **options)
-        except (ShapeError, DtypeError, Refused):  # what is added is not of the result's own shape and type
-            return function(x, weights, bias, **options)
-        node.take_tail(tail)
-        return result
-    node.take_tail(tail)
-    return function(x, weights, bias, activation=tail.activation, **options)
-
-
 @lowers("ConvTranspose")
 def conv_transpose(node: Node) -> Tensor:
     x = node.tensor(0)
@@ -79,16 +57,14 @@ def conv_transpose(node: Node) -> Tensor:
     options = window(node, spatial) | {"output_padding": node.attribute("output_padding", [0] * spatial)}
     if node.attribute("output_shape"):
         options |= _for_shape(node, spatial, options)
-    options["groups"] = node.attribute("group", 1)
-    return _with_tail(node, ops.conv_transpose, x, node.tensor(1), node.optional(2), options)
+    groups = node.attribute("group", 1)
+    return with_tail(node, ops.conv_transpose, x, node.tensor(1), node.optional(2), groups=groups, **options)
 
 
 def _for_shape(node: Node, spatial: int, options: dict[str, Any]) -> dict[str, Any]:
     """Padding for the output shape that is asked for; what is missing is added at the end, as zeros."""
-    output_shape, upper = (
-        node.attribute("output_shape")[-spatial:],
-        node.attribute("auto_pad", "NOTSET") == "SAME_UPPER",
-    )
+    output_shape = node.attribute("output_shape")[-spatial:]
+    upper = node.attribute("auto_pad", "NOTSET") == "SAME_UPPER"
     paddings, added = [], []
     axes = zip(output_shape, node.shape()[2:], node.shape(1)[2:], options["stride"], options["dilation"], strict=True)
     for axis, (size, n, k, stride, dilation) in enumerate(axes):
@@ -249,8 +225,7 @@ def max_unpool(node: Node) -> Tensor:
     if node.has(2) and list(node.ints(2)[2:]) != inner:
         raise Refused("an output shape other than the one that the pool came from")
     shape = (*x.shape[:2], *inner)
-    empty = Tensor.empty((math.prod(shape),), x.dtype, temporary=True)
-    ops.assign(empty, 0)
+    empty = ops.zeros(math.prod(shape), x.dtype)
     unpooled = ops.scatter_elements(empty, reshaped(indices, (indices.size,)), reshaped(x, (x.size,)), 0)
     return unpooled.reshape(*shape)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from onnx import TensorProto
 
@@ -26,21 +28,33 @@ def matmul(node: Node) -> Value:
     return node.result(wrapped(ops.matmul(x, weight), node.elem()))
 
 
-def _linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x weightᵀ + bias, and what follows it as far as its kernel can do that."""
+def with_tail(
+    node: Node, function: Callable[..., Tensor], x: Tensor, weights: Tensor, bias: Tensor | None, **options: Any
+) -> Tensor:
+    """A product or a convolution, and what follows it as far as its kernel can do that."""
     tail = node.tail
-    if tail.added is None:
-        node.take_tail(tail)
-        return linear(x, weight, bias, activation=tail.activation)
-    try:
-        added = node.trace.on_gpu(tail.added)
-        as_bias = bias is None and added.shape == weight.shape[:1] and added.dtype.kind == "float"
-        options = {"bias": added} if as_bias else {"bias": bias, "residual": added}
-        result = linear(x, weight, activation=tail.activation, **options)  # type: ignore[arg-type]
-    except (ShapeError, DtypeError, Refused):  # what is added makes the result larger, or another type
-        return linear(x, weight, bias)
+    if tail.added is not None:
+        try:
+            options["residual"] = node.trace.on_gpu(tail.added)
+            result = function(x, weights, bias, activation=tail.activation, **options)
+        except (ShapeError, DtypeError, Refused):  # what is added makes the result larger, or another type
+            options.pop("residual", None)
+            return function(x, weights, bias, **options)
+    else:
+        result = function(x, weights, bias, activation=tail.activation, **options)
     node.take_tail(tail)
     return result
+
+
+def _linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x weightᵀ + bias, and its tail: a vector that is added is the bias, if there is none."""
+
+    def function(x: Tensor, weight: Tensor, bias: Tensor | None, residual: Tensor | None = None, **options: Any):
+        vector = residual is not None and residual.shape == weight.shape[:1] and residual.dtype.kind == "float"
+        bias, residual = (residual, None) if bias is None and vector else (bias, residual)
+        return linear(x, weight, bias, residual=residual, **options)
+
+    return with_tail(node, function, x, weight, bias)
 
 
 @lowers("Gemm")
@@ -83,7 +97,7 @@ def matmul_integer(node: Node) -> Value:
     if node.has(3):
         zero = ops.cast(node.tensor(3), i32)
         b = ops.subtract(b, zero if zero.size > 1 else zero.reshape())
-    return Value(TensorProto.INT32, tensor=ops.matmul(a, b), sources=node.sources)
+    return node.result(ops.matmul(a, b), TensorProto.INT32)
 
 
 # quantized --------------------------------------------------------------------------------------------------------
@@ -124,10 +138,8 @@ def _spread(node: Node, index: int) -> Tensor | None:
         return None
     tensor, sizes = node.tensor(index), node.shape()
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
-    if tensor.size == 1:
-        return tensor.reshape()
     axis %= len(sizes)
-    if not block:
+    if not block or tensor.size == 1:
         return along(tensor, len(sizes), axis)
     shape = list(tensor.shape)
     wide = tensor.reshape(*shape[: axis + 1], 1, *shape[axis + 1 :])

@@ -96,9 +96,9 @@ def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
     if node.elem() in INTEGERS:
         raise Refused("the extreme of no integers")
     largest = node.op == "ReduceMin"
-    filled = Tensor.empty(shape, node.tensor(0).dtype, temporary=True)
-    value = largest if filled.dtype is bool_ else (float("inf") if largest else -float("inf"))
-    return ops.assign(filled, value)
+    dtype = node.tensor(0).dtype
+    value = largest if dtype is bool_ else (float("inf") if largest else -float("inf"))
+    return ops.full(shape, value, dtype)
 
 
 @lowers(*_NORMS)

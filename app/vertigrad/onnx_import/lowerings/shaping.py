@@ -10,7 +10,7 @@ import numpy as np
 from ... import ops
 from ...errors import InputError, ShapeError
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused, lowers, lowers_to
 from ..values import Value, constant
 
 
@@ -76,11 +76,7 @@ def unsqueeze(node: Node) -> Value:
     return node.result(reshaped(node.tensor(0), shape), bound=node.value(0).bound)
 
 
-@lowers("Transpose")
-def transpose(node: Node) -> Value:
-    tensor = node.tensor(0)
-    order = node.attribute("perm") or list(reversed(range(tensor.ndim)))
-    return node.result(tensor.permute(*order), bound=node.value(0).bound)
+lowers_to("Transpose", lambda x, order=(): x.transpose(*order), selects=True, order="perm")
 
 
 @lowers("Expand")
