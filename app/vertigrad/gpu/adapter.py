@@ -16,13 +16,6 @@ from . import native
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "software"}
 _KIND_ORDER = ("discrete", "integrated", "virtual", "other", "software")
 _BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "OpenGL", "OpenGLES")
-OPTIONAL_FEATURES = (
-    "timestamp-query",
-    "shader-f16",
-    "subgroup",
-    "float32-filterable",
-    "indirect-first-instance",
-)
 FALLBACKS = {
     "timestamp-query": "GPU times are not measured",
     "shader-f16": "f16 tensors raise DtypeError",
@@ -30,6 +23,7 @@ FALLBACKS = {
     "float32-filterable": "float textures are sampled without filtering",
     "indirect-first-instance": "indirect draws start at instance 0",
 }
+OPTIONAL_FEATURES = tuple(FALLBACKS)
 
 
 @dataclass(frozen=True)

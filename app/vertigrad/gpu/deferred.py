@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..memory import Block, Owner
 from .dispatch import Dispatch
@@ -191,80 +192,74 @@ class _Work(Protocol):
         ...
 
 
-class _Call:
-    def __init__(self, record: Callable[[], object], drop: Callable[[], object]):
-        self._record, self.drop = record, drop
+class _Call(NamedTuple):
+    record: Callable[[], object]
+    drop: Callable[[], object]
 
     def encode(self, grant: Grant) -> bool:
-        self._record()
+        self.record()
         return True
 
 
+@dataclass(slots=True, eq=False)
 class _Dispatches:
-    """Dispatches of one plan; `_number` is the next one, `_first` the next workgroup of it."""
+    """Dispatches of one plan; `number` is the next one, `first` the next workgroup of it."""
 
-    def __init__(
-        self,
-        gpu: Gpu,
-        group: str,
-        dispatches: tuple[Dispatch, ...],
-        ready: DispatchList,
-        starts: tuple[int, ...],
-        image: bytes,
-        blocks: dict[Block, None],
-    ):
-        self._gpu = gpu
-        self._group = group
-        self._dispatches, self._ready = dispatches, ready
-        self._starts, self._image = starts, image
-        self._blocks = blocks
-        self._number = self._first = 0
+    gpu: Gpu
+    group: str
+    dispatches: tuple[Dispatch, ...]
+    ready: DispatchList
+    starts: tuple[int, ...]
+    image: bytes
+    blocks: dict[Block, None]
+    number: int = 0
+    first: int = 0
 
     def left(self) -> Iterator[tuple[str, Kernel, int]]:
-        first = self._first
-        for dispatch in self._dispatches[self._number :]:
+        first = self.first
+        for dispatch in self.dispatches[self.number :]:
             x, y, z = dispatch.workgroups
-            yield self._group, dispatch.kernel, (x - first) * y * z
+            yield self.group, dispatch.kernel, (x - first) * y * z
             first = 0
 
     def encode(self, grant: Grant) -> bool:
-        gpu = self._gpu
-        if not gpu.uniforms.fits(len(self._image) + PARTS):
+        gpu = self.gpu
+        if not gpu.uniforms.fits(len(self.image) + PARTS):
             gpu.submit()
-        gpu.recorder.use(self._blocks)
+        gpu.recorder.use(self.blocks)
         base: int | None = None
-        with gpu.recorder.group(self._group) if gpu.timer.enabled else nullcontext():
-            while self._number < len(self._dispatches):
-                dispatch = self._dispatches[self._number]
+        with gpu.recorder.group(self.group) if gpu.timer.enabled else nullcontext():
+            while self.number < len(self.dispatches):
+                dispatch = self.dispatches[self.number]
                 x, y, z = dispatch.workgroups
                 splits = dispatch.kernel.interface.splits and y == z == 1 and dispatch.indirect is None
-                left = (x - self._first) * y * z
-                count = grant(self._group, dispatch.kernel, left, splits) if left else 0
+                left = (x - self.first) * y * z
+                count = grant(self.group, dispatch.kernel, left, splits) if left else 0
                 if left and not count:
                     return False
                 if base is None:
-                    base = gpu.uniforms.push(self._image) if self._image else 0
-                self._encode_one(dispatch, base, min(count, x - self._first) if splits else x)
+                    base = gpu.uniforms.push(self.image) if self.image else 0
+                self._encode_one(dispatch, base, min(count, x - self.first) if splits else x)
         return True
 
     def _encode_one(self, dispatch: Dispatch, base: int, count: int) -> None:
-        gpu, x = self._gpu, dispatch.workgroups[0]
+        gpu, x = self.gpu, dispatch.workgroups[0]
         with gpu.recorder.kernel(dispatch.kernel.label) if gpu.timer.times_kernels else nullcontext():
             compute = gpu.recorder.compute_pass()
             if count == x:
-                self._ready.encode_one(compute, self._number, base)
+                self.ready.encode_one(compute, self.number, base)
             else:
-                self._ready.encode_part(compute, self._number, gpu.uniforms.push(self._part(dispatch)), count)
+                self.ready.encode_part(compute, self.number, gpu.uniforms.push(self._part(dispatch)), count)
         gpu.recorder.dispatches += 1
-        self._first += count
-        if self._first >= x:
-            self._number, self._first = self._number + 1, 0
+        self.first += count
+        if self.first >= x:
+            self.number, self.first = self.number + 1, 0
 
     def _part(self, dispatch: Dispatch) -> bytearray:
         """The uniforms of a dispatch that begins at another workgroup."""
         layout = dispatch.kernel.interface.uniform
         assert layout is not None
-        start = self._starts[self._number]
-        image = bytearray(self._image[start : start + layout.size])
-        layout.pack(image, 0, "first_workgroup", self._first)
+        start = self.starts[self.number]
+        image = bytearray(self.image[start : start + layout.size])
+        layout.pack(image, 0, "first_workgroup", self.first)
         return image

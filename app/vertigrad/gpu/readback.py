@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import wgpu
@@ -18,19 +19,17 @@ USAGE = wgpu.BufferUsage.COPY_DST | wgpu.BufferUsage.MAP_READ
 ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to a buffer
 
 
+@dataclass(slots=True, eq=False)
 class Reading:
     """One copy under way. `then` receives the bytes once, from `ReadbackRing.collect`."""
 
-    __slots__ = ("data", "dropped", "nbytes", "promise", "serial", "staging", "then")
-
-    def __init__(self, staging: wgpu.GPUBuffer, nbytes: int, then: Callable[[memoryview], Any] | None):
-        self.staging = staging
-        self.nbytes = nbytes
-        self.then = then
-        self.promise: Any = None
-        self.serial = 0
-        self.data: memoryview | None = None
-        self.dropped = False
+    staging: wgpu.GPUBuffer
+    nbytes: int
+    then: Callable[[memoryview], Any] | None
+    promise: Any = None
+    serial: int = 0
+    data: memoryview | None = None
+    dropped: bool = False
 
     def drop(self) -> None:
         """It will never be submitted."""
@@ -46,7 +45,7 @@ class Reading:
 class ReadbackRing:
     """Staging buffers, reused as their readings are collected.
 
-    A copy is recorded by `copy_buffer` or `copy_texture`, mapped after its submission (`submitted`), and handed out by
+    A copy is recorded by `record` or `copy_texture`, mapped after its submission (`submitted`), and handed out by
     `collect` when it has arrived, in the order of recording.
     """
 
@@ -63,19 +62,6 @@ class ReadbackRing:
     def in_flight(self) -> int:
         """Readings recorded or submitted whose bytes were not collected yet."""
         return len(self._recorded) + len(self._pending)
-
-    def copy_buffer(
-        self,
-        encoder: wgpu.GPUCommandEncoder,
-        source: wgpu.GPUBuffer,
-        offset: int,
-        nbytes: int,
-        then: Callable[[memoryview], Any] | None = None,
-    ) -> Reading:
-        """Record a copy of `nbytes` from `source` at `offset`, both multiples of 4."""
-        reading = self.reading(nbytes, then)
-        self.record(encoder, reading, source, offset)
-        return reading
 
     def reading(self, nbytes: int, then: Callable[[memoryview], Any] | None = None) -> Reading:
         """A reading of so many bytes, a multiple of 4, for `record`."""

@@ -101,9 +101,8 @@ class Timer:
         count = 2 * len(names)
         encoder.resolve_query_set(self._queries, 0, count, self._resolved, 0)
         recorded = time.perf_counter()
-        self._readback.copy_buffer(
-            encoder, self._resolved, 0, count * 8, lambda data: self._store(names, data, frame, recorded)
-        )
+        reading = self._readback.reading(count * 8, lambda data: self._store(names, data, frame, recorded))
+        self._readback.record(encoder, reading, self._resolved, 0)
         self._meter.count(Direction.DEVICE_TO_HOST, count * 8, Traffic.DIAGNOSTICS)
 
     def abandon(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ class Origin(NamedTuple):
 UNKNOWN = Origin("unknown", 0)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Block:
     """One allocation on the GPU, or host memory waiting to become one.
 
@@ -56,39 +58,21 @@ class Block:
     The block is reused for another allocation under the same `id` with a higher `generation`.
     """
 
-    __slots__ = (
-        "borrow",
-        "capacity",
-        "freed_frame",
-        "generation",
-        "id",
-        "last_frame",
-        "last_serial",
-        "name",
-        "nbytes",
-        "origin",
-        "owners",
-        "pins",
-        "published",
-        "state",
-        "storage",
-    )
-
-    _ids = itertools.count(1)
-
-    def __init__(self, capacity: int, storage: Any):
-        self.id = next(Block._ids)
-        self.generation = 0
-        self.capacity = capacity
-        self.storage = storage
-        self.borrow: Borrow | None = None
-        self.state = State.FREE
-        self.owners = self.pins = self.published = 0
-        self.last_serial = self.last_frame = 0
-        self.nbytes = 0
-        self.name = ""
-        self.origin = UNKNOWN
-        self.freed_frame = 0
+    capacity: int
+    storage: Any
+    id: int = field(default_factory=itertools.count(1).__next__)
+    generation: int = 0
+    borrow: Borrow | None = None
+    state: State = State.FREE
+    owners: int = 0
+    pins: int = 0
+    published: int = 0
+    last_serial: int = 0
+    last_frame: int = 0
+    nbytes: int = 0
+    name: str = ""
+    origin: Origin = UNKNOWN
+    freed_frame: int = 0
 
     @property
     def buffer(self) -> Any:

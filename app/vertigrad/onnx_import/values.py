@@ -63,11 +63,6 @@ class Value:
         assert self.sizes is not None, "a sequence has no shape"
         return self.sizes
 
-    @property
-    def type_name(self) -> str:
-        """The element type in ONNX's own words."""
-        return type_name(self.elem)
-
 
 class Guard(NamedTuple):
     """What a node reads must be from `low` to `high` for its result to fit 32 bits; `ends`: its least and greatest."""

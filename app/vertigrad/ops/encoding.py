@@ -139,10 +139,8 @@ def encode(x: Operand, encoding: Encoding, *, out: Tensor | None = None) -> Tens
     with launch.tensors(x) as (points,):
         count, dimensions = check_points("encoding", points)
         features = encoding.features(dimensions)
-        if out is None or out.dtype not in (f32, f16):
-            out = launch.prepare_output("encoding", (count, features), points.dtype, out)
-        else:
-            out = launch.prepare_output("encoding", (count, features), out.dtype, out)
+        dtype = points.dtype if out is None or out.dtype not in (f32, f16) else out.dtype
+        out = launch.prepare_output("encoding", (count, features), dtype, out)
         if count:
             _launch(launch.copy_if_aliased(points, out), encoding, out)
     return out

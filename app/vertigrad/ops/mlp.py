@@ -120,9 +120,8 @@ class Mlp(Closing):
             return self.with_parameters(x, self._flat, out)
         with launch.tensors(x) as (points,), self._ready() as packed:
             number = self._check(points)
-            dtype = out.dtype if out is not None and out.dtype is f16 else promote(points.dtype, self.dtype)
-            if out is not None and out.dtype is f32:
-                dtype = f32
+            common = promote(points.dtype, self.dtype)
+            dtype = common if out is None or out.dtype not in (f32, f16) else out.dtype
             out = launch.prepare_output(self.name, (number, self.sizes[-1]), dtype, out)
             if number:
                 forward(launch.copy_if_aliased(points, out), out, packed, self.form, self._activations, self.encoding)

@@ -17,7 +17,7 @@ from .activation import Activation, derivative, expression, parameters
 from .mlp_forward import forward
 from .mlp_packing import Packed, count, final, pack, right
 from .mlp_variants import Form
-from .tuning import Family
+from .tuning import WORKGROUP_INVOCATIONS, WORKGROUP_STORAGE, Family
 
 MOST_FLOATS = 1 << 24  # of all that workgroups leave to be added up
 MOST_PRIVATE = 8192  # bytes of an invocation's variables, as WGSL has it
@@ -41,8 +41,7 @@ class Backward(NamedTuple):
     def fits(self, key: str, gpu: Gpu) -> bool:
         """Whether networks of a class can be divided so, and an adapter has the room."""
         inputs, hidden, width, outputs = (int(part) for part in key.split())
-        room = gpu.limits["max-compute-workgroup-storage-size"]
-        most = gpu.limits["max-compute-invocations-per-workgroup"]
+        room, most = gpu.limits[WORKGROUP_STORAGE], gpu.limits[WORKGROUP_INVOCATIONS]
         lines = max(inputs, width) + max(outputs, width)
         small = lines * (self.points // 4 + 1) * 16 <= room and self.threads(width) <= most
         return small and Sums.of(self, inputs, hidden, width, outputs).private <= MOST_PRIVATE
@@ -210,27 +209,18 @@ def _sections(sums: Sums, sizes: list[int]) -> dict[str, Any]:
 
 _UNROLLED = Backward(64, 4, 4, 4, 264, True)
 _LOOPED = Backward(64, 8, 4, 8, 264, False)
-_SMALLEST = (
-    *(Backward(points, 4, 4, 4, 264, False) for points in (32, 16, 8)),
-    Backward(4, 4, 4, 4, 264, False),
-)
+_SMALLEST = tuple(Backward(points, 4, 4, 4, 264, False) for points in (32, 16, 8, 4))
 _SOFTWARE = tuple(variant._replace(groups=16) for variant in _SMALLEST)
 _OTHERS = (
-    *(
-        Backward(64, 8, 4, 8, 264, True),
-        Backward(32, 4, 4, 4, 528, True),
-        Backward(64, 8, 4, 4, 264, True),
-    ),
-    *(
-        Backward(64, 8, 8, 8, 396, True),
-        Backward(64, 4, 8, 8, 264, True),
-        Backward(32, 8, 4, 8, 528, True),
-    ),
-    *(
-        Backward(64, 8, 4, 8, 132, True),
-        Backward(64, 8, 4, 8, 396, True),
-        Backward(32, 4, 4, 4, 528, False),
-    ),
+    Backward(64, 8, 4, 8, 264, True),
+    Backward(32, 4, 4, 4, 528, True),
+    Backward(64, 8, 4, 4, 264, True),
+    Backward(64, 8, 8, 8, 396, True),
+    Backward(64, 4, 8, 8, 264, True),
+    Backward(32, 8, 4, 8, 528, True),
+    Backward(64, 8, 4, 8, 132, True),
+    Backward(64, 8, 4, 8, 396, True),
+    Backward(32, 4, 4, 4, 528, False),
 )
 MOST_REGISTERS = 800  # bytes of an invocation's variables up to which layers are written out
 
@@ -250,6 +240,4 @@ def _default(key: str, gpu: Gpu) -> Backward:
 
 _ALL = (_UNROLLED, _LOOPED, *_SMALLEST, *_SOFTWARE, *_OTHERS)
 VARIANTS = {"x".join(map(str, map(int, variant))): variant for variant in _ALL}
-BACKWARDS: Family[Backward] = Family(
-    "mlp_backward", 1, VARIANTS, _default, lambda variant, key, gpu: variant.fits(key, gpu)
-)
+BACKWARDS: Family[Backward] = Family("mlp_backward", 1, VARIANTS, _default, Backward.fits)

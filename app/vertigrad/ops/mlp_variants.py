@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..errors import LimitError
 from ..gpu import Gpu
-from .tuning import Family
+from .tuning import WORKGROUP_INVOCATIONS, WORKGROUP_STORAGE, Family
 
 NARROW = 16  # outputs up to which the last layer is computed from the sums of the layer before it
 
@@ -73,10 +73,7 @@ class Network(NamedTuple):
         """Whether networks of a class can be divided so, and an adapter has the room."""
         width, lines = (int(part) for part in key.split())
         even = self.stage == 0 or width % (2 * self.stage) == 0
-        room, most = (
-            gpu.limits["max-compute-workgroup-storage-size"],
-            gpu.limits["max-compute-invocations-per-workgroup"],
-        )
+        room, most = gpu.limits[WORKGROUP_STORAGE], gpu.limits[WORKGROUP_INVOCATIONS]
         whole = even and width % self.each_neurons == 0
         return whole and self.nbytes(width, lines) <= room and self.threads(width) <= most
 
@@ -104,11 +101,11 @@ def _default(key: str, gpu: Gpu) -> Network:
         if variant.fits(key, gpu):
             return variant
     width, lines = key.split()
-    room = gpu.limits["max-compute-workgroup-storage-size"]
+    room = gpu.limits[WORKGROUP_STORAGE]
     raise LimitError(
         f"a network {width} neurons wide on {lines} features does not fit into the {room} bytes of workgroup "
         "memory of this adapter; use ops.linear for each layer"
     )
 
 
-NETWORKS: Family[Network] = Family("mlp", 1, VARIANTS, _default, lambda variant, key, gpu: variant.fits(key, gpu))
+NETWORKS: Family[Network] = Family("mlp", 1, VARIANTS, _default, Network.fits)

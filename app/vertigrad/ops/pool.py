@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -28,31 +28,22 @@ from .window import Padding, Sizes, Window, per_axis
 _with_old_names = renamed_arguments(size="kernel_size", ceil="ceil_mode")  # up to version 0.1
 
 
+class _Options(TypedDict, total=False):
+    stride: Sizes | None
+    padding: Padding
+    dilation: Sizes
+    ceil_mode: bool
+    column_major: bool
+    out: Tensor | None
+
+
 @overload
 def max_pool(
-    x: Operand,
-    kernel_size: Sizes,
-    *,
-    stride: Sizes | None = None,
-    padding: Padding = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: Literal[False] = False,
-    column_major: bool = False,
-    out: Tensor | None = None,
+    x: Operand, kernel_size: Sizes, *, return_indices: Literal[False] = False, **options: Unpack[_Options]
 ) -> Tensor: ...
 @overload
 def max_pool(
-    x: Operand,
-    kernel_size: Sizes,
-    *,
-    stride: Sizes | None = None,
-    padding: Padding = 0,
-    dilation: Sizes = 1,
-    ceil_mode: bool = False,
-    return_indices: Literal[True],
-    column_major: bool = False,
-    out: Tensor | None = None,
+    x: Operand, kernel_size: Sizes, *, return_indices: Literal[True], **options: Unpack[_Options]
 ) -> tuple[Tensor, Tensor]: ...
 @_with_old_names
 @differentiable

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from ..gpu import Gpu
-from .tuning import Family
+from .tuning import WORKGROUP_INVOCATIONS, WORKGROUP_STORAGE, Family
 
 FEW = 8  # rows or columns up to which a product is one of a few rows with a matrix
 SMALL = 16  # rows and columns up to which an invocation makes 4 x 4 elements by itself
@@ -98,16 +98,8 @@ _LINES = {
 _SMALLEST_LINES = Lines(128, 4, 4)
 _ON_A_CPU = Lines(128, 4, 1, looped=True)  # a CPU waits for no reads, and compiles the shortest kernel soonest
 _OTHER_LINES = (
-    *(
-        _SMALLEST_LINES,
-        _ON_A_CPU,
-        Lines(256, 4, 8),
-        Lines(256, 4, 16),
-        Lines(256, 2, 2),
-        Lines(256, 8, 4),
-        Lines(512, 1, 1),
-    ),
-    *(Lines(512, 4, 4), Lines(1024, 8, 8)),
+    *(_SMALLEST_LINES, _ON_A_CPU, Lines(256, 4, 8), Lines(256, 4, 16), Lines(256, 2, 2), Lines(256, 8, 4)),
+    *(Lines(512, 1, 1), Lines(512, 4, 4), Lines(1024, 8, 8)),
 )
 
 
@@ -124,8 +116,7 @@ def _default_lines(key: str, gpu: Gpu) -> Variant:
 
 
 def _fits(variant: Variant, key: str, gpu: Gpu) -> bool:
-    room, most = gpu.limits["max-compute-workgroup-storage-size"], gpu.limits["max-compute-invocations-per-workgroup"]
-    return variant.nbytes <= room and variant.threads <= most
+    return variant.nbytes <= gpu.limits[WORKGROUP_STORAGE] and variant.threads <= gpu.limits[WORKGROUP_INVOCATIONS]
 
 
 TILES = Family("matmul", 1, _named(*_TILES.values(), *_OTHER_TILES), _default_tile, _fits)

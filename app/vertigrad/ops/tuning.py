@@ -27,6 +27,8 @@ from ..atomic_file import write_file
 from ..errors import GpuError, InputError, TensorError
 from ..gpu import Gpu, Plan, gpu
 
+WORKGROUP_STORAGE = "max-compute-workgroup-storage-size"  # limits of an adapter
+WORKGROUP_INVOCATIONS = "max-compute-invocations-per-workgroup"
 VERSION = 1  # of the file; what was written by another is not read
 FOLDER = "VERTIGRAD_CACHE"  # environment variable: the folder to keep files in, instead of the user's cache
 LEAST_SECONDS = 0.01  # how long one measurement takes at least
