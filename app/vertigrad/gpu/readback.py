@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import wgpu
@@ -26,10 +26,10 @@ class Reading:
     staging: wgpu.GPUBuffer
     nbytes: int
     then: Callable[[memoryview], Any] | None
-    promise: Any = None
-    serial: int = 0
-    data: memoryview | None = None
-    dropped: bool = False
+    promise: Any = field(default=None, init=False)
+    serial: int = field(default=0, init=False)
+    data: memoryview | None = field(default=None, init=False)
+    dropped: bool = field(default=False, init=False)
 
     def drop(self) -> None:
         """It will never be submitted."""
