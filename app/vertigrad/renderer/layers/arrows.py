@@ -6,25 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from ...params import Params, choice, number, switch
+from ...params import choice, number, switch
 from ...tensor import Tensor
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .meshes import RECIPE, MeshesDrawing
-from .styles import Range
 
 ARROWS = replace(RECIPE, defines={"ARROW": True})
 ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
 
 
-class ArrowsStyle(Params):
+class ArrowsStyle(styles.LitStyle):
     """How arrows look."""
 
-    colormap: str = styles.colormap("batlow")
-    colormap_flip: bool = styles.colormap_flip()
-    range: Range = styles.color_range()
-    metallic: float = styles.metallic()
-    roughness: float = styles.roughness(0.5)
     scale: float = number(
         0.1,
         min=0.0,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 from ...gpu import Kernel, Plan
+from ...params import Params, choice, vector
 from ...tensor import Tensor
 
 SHADER = "draw/box.wgsl"
@@ -12,14 +13,23 @@ CORNERS = 8
 LONGEST = 2.0  # world units of the longest edge of a box that finds its own size
 
 Vector = tuple[float, float, float]
+Corner = tuple[float, ...] | Literal["auto"]
 
 
-class Boxed(Protocol):
-    """What of a layer's style says where its grid is."""
+def box_samples(default: str) -> Any:
+    """Where the samples of a grid are in its box."""
+    doc = "cells: samples are at cell centers; nodes: the outer samples are on the faces of the box"
+    return choice(default, ("cells", "nodes"), doc=doc)
 
-    low: tuple[float, ...] | Literal["auto"]
-    high: tuple[float, ...] | Literal["auto"]
-    samples: str
+
+class BoxStyle(Params):
+    """The box of a grid of samples."""
+
+    low: Corner = vector(
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cubic cells around the origin"
+    )
+    high: Corner = vector("auto", words=("auto",), doc="high corner of the box")
+    samples: str = box_samples("cells")
 
 
 class Corners:
@@ -52,7 +62,7 @@ class Box(Corners):
         self._style: tuple[object, ...] = ()
         self._placed: tuple[Vector, Vector] = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
-    def place(self, style: Boxed) -> tuple[Vector, Vector]:
+    def place(self, style: BoxStyle) -> tuple[Vector, Vector]:
         """The low and the high corner that the style asks for, in world space; records them if they are others."""
         values = (style.low, style.high, style.samples)
         if values != self._style:
@@ -61,7 +71,7 @@ class Box(Corners):
             self._style, self._placed = values, (low, high)
         return self._placed
 
-    def _ends(self, style: Boxed) -> tuple[Vector, Vector]:
+    def _ends(self, style: BoxStyle) -> tuple[Vector, Vector]:
         fill = [n if style.samples == "cells" else n - 1 for n in self._size]
         half = tuple(0.5 * LONGEST * n / max(fill) for n in fill)
         low = tuple(-h for h in half) if style.low == "auto" else style.low
@@ -70,6 +80,6 @@ class Box(Corners):
         return (x[0], y[0], z[0]), (x[1], y[1], z[1])
 
 
-def inset(style: Boxed) -> float:
+def inset(style: BoxStyle) -> float:
     """Samples between the box and the first sample."""
     return 0.5 if style.samples == "cells" else 0.0

@@ -57,7 +57,7 @@ class ImageStyle(Params):
     )
     smooth: bool = switch(True, doc="linear interpolation between pixels")
     colormap: str = styles.colormap("viridis", "colors of a single channel")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     opacity: float = number(1.0, min=0.0, max=1.0, doc="0: transparent, 1: opaque")
     brightness: float = styles.brightness()

@@ -20,9 +20,9 @@ class InstancesStyle(Params):
 
     shape: str = choice("cube", tuple(SHAPES), doc="mesh of each instance if none is bound, of radius 1")
     colormap: str = styles.colormap("batlow")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
-    metallic: float = styles.metallic()
+    metallic: float = styles.METALLIC
     roughness: float = styles.roughness(0.5)
 
 

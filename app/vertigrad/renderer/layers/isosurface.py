@@ -16,11 +16,12 @@ from ..moment import Moment
 from ..target import LEAST_ALPHA
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .box import inset
+from .box import BoxStyle, box_samples, inset
 from .field import FIELD, FieldDrawing
 from .marching import MOST, packed
 from .recipe import Recipe, Stage
-from .styles import HEIGHT, Corner, Range, ends
+from .styles import ends
+from .surface import HEIGHT, SurfaceStyle
 
 CELLS_SHADER = "draw/isosurface_cells.wgsl"
 STYLE = struct.Struct("<3ff3ff4f2f2f4f3f4x")  # `Style` in the shader, after its two fields
@@ -34,22 +35,17 @@ RECIPE = Recipe(
 )
 
 
-class IsosurfaceStyle(Params):
-    """How a surface of one value looks, and where its grid is."""
+class LevelStyle(Params):
+    """The value of an isosurface."""
 
     level: float = number(0.0, slider_min=-1.0, slider_max=1.0, doc="value on the surface")
-    low: Corner = styles.box_low()
-    high: Corner = styles.box_high()
-    samples: str = styles.box_samples("nodes")
-    colormap: str = styles.colormap("batlow")
-    colormap_flip: bool = styles.colormap_flip()
-    range: Range = styles.color_range()
-    metallic: float = styles.metallic()
+
+
+class IsosurfaceStyle(SurfaceStyle, BoxStyle, LevelStyle):
+    """How a surface of one value looks, and where its grid is."""
+
+    samples: str = box_samples("nodes")
     roughness: float = styles.roughness(0.5)
-    contours: float = styles.contours()
-    contour_axis: str = styles.contour_axis()
-    contour_strength: float = styles.contour_strength()
-    contour_width: float = styles.contour_width()
 
 
 class IsosurfaceDrawing(FieldDrawing):

@@ -38,10 +38,10 @@ class LinesStyle(Params):
     """How lines look."""
 
     colormap: str = styles.colormap("viridis")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness(doc="factor of the color; not of tubes")
-    tone_mapped: bool = styles.tone_mapped()
+    tone_mapped: bool = styles.TONE_MAPPED
     tube: bool = switch(False, doc="draw lit tubes that cast shadows, with widths in world units")
     roughness: float = styles.roughness(0.4, "of tubes; 0.05: polished, 1: matte")
 

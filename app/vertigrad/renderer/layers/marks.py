@@ -38,10 +38,10 @@ class MarksStyle(Params):
     )
     pixels: bool = switch(False, doc="sizes are in pixels instead of world units")
     colormap: str = styles.colormap("viridis")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness()
-    tone_mapped: bool = styles.tone_mapped()
+    tone_mapped: bool = styles.TONE_MAPPED
     glow: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: alpha blending, 1: additive blending")
     hardness: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: fades from the center, 1: only near the edge")
 

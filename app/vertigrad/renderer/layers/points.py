@@ -9,13 +9,13 @@ from typing import ClassVar
 import wgpu
 
 from ...memory import Block
-from ...params import Params, number
+from ...params import number
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
 from .point_splatting import PointSplatting, adds_up
 from .recipe import Recipe, Stage
-from .styles import Range, ends
+from .styles import ends
 
 STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
 RECIPE = Recipe(
@@ -28,15 +28,12 @@ RECIPE = Recipe(
 )
 
 
-class PointsStyle(Params):
+class PointsStyle(styles.LitStyle):
     """How points look. A sphere of radius `size` stands around each position."""
 
     colormap: str = styles.colormap("inferno")
-    colormap_flip: bool = styles.colormap_flip()
-    range: Range = styles.color_range()
-    metallic: float = styles.metallic()
     roughness: float = styles.roughness(0.45)
-    emissive: float = styles.emissive()
+    emissive: float = styles.EMISSIVE
     brightness: float = styles.brightness(4.0, "factor of the emitted light")
     min_pixels: float = number(
         1.0, min=0.5, max=16.0, doc="radius in pixels below which spheres become soft spots of the same light"

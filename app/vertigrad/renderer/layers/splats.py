@@ -45,7 +45,7 @@ class SplatsStyle(Params):
     )
     opacity_scale: float = number(1.0, min=0.0, max=1.0, doc="factor of all opacities")
     colormap: str = styles.colormap("viridis")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness()
     blur: float = number(

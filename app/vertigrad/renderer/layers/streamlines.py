@@ -11,12 +11,11 @@ from ...gpu import Kernel, Plan
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor
 from ..moment import Moment
-from . import styles
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Layer
+from .box import BoxStyle, Corner
 from .field import Field
 from .lines import LinesDrawing, LinesStyle
-from .styles import Corner
 from .vector_field import PLANES, VectorField, longest
 
 SHADER = "draw/streamlines.wgsl"
@@ -25,13 +24,10 @@ FINE = 0.5  # cells that a step of the method may be long
 MOST_SUBSTEPS = 64
 
 
-class StreamlinesStyle(LinesStyle):
+class StreamlinesStyle(BoxStyle, LinesStyle):
     """How lines through a field look, where it is, and where they begin."""
 
     tube: bool = switch(True, doc="draw lit tubes that cast shadows, with widths in world units")
-    low: Corner = styles.box_low()
-    high: Corner = styles.box_high()
-    samples: str = styles.box_samples("cells")
     plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="plane of a two-dimensional field")
     count: int = integer(
         256, min=1, max=1 << 20, slider_max=4096, scale="log", doc="number of lines if no seeds are bound"

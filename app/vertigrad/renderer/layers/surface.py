@@ -9,7 +9,7 @@ from typing import ClassVar
 import wgpu
 
 from ...errors import LayoutError
-from ...params import Params
+from ...params import choice, number
 from ...tensor import Tensor
 from ..target import LEAST_ALPHA
 from . import styles
@@ -18,8 +18,9 @@ from .cells import draw_cells
 from .grid import grid_triangles
 from .meshes import IndexedDrawing, checked_index
 from .recipe import Recipe, Stage
-from .styles import HEIGHT, Range, ends
+from .styles import ends
 
+HEIGHT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}  # by the axis of contour lines
 STYLE = struct.Struct("<16f")  # `Style` in shaders/draw/surface.wgsl
 RECIPE = Recipe(
     shader="draw/surface.wgsl",
@@ -29,18 +30,19 @@ RECIPE = Recipe(
 )
 
 
-class SurfaceStyle(Params):
+class SurfaceStyle(styles.LitStyle):
     """How a surface looks."""
 
-    colormap: str = styles.colormap("batlow")
-    colormap_flip: bool = styles.colormap_flip()
-    range: Range = styles.color_range()
-    metallic: float = styles.metallic()
     roughness: float = styles.roughness(0.7)
-    contours: float = styles.contours()
-    contour_axis: str = styles.contour_axis()
-    contour_strength: float = styles.contour_strength()
-    contour_width: float = styles.contour_width()
+    contours: float = number(
+        0.0,
+        min=0.0,
+        slider_max=1.0,
+        doc="interval between contour lines of a scalar color, else of the height; 0: none",
+    )
+    contour_axis: str = choice("y", tuple(HEIGHT), doc="axis along which height is measured for contour lines")
+    contour_strength: float = number(0.45, min=0.0, max=1.0, doc="opacity of contour lines")
+    contour_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of contour lines")
 
 
 class SurfaceDrawing(IndexedDrawing):

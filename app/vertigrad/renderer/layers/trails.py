@@ -32,10 +32,10 @@ class TrailsStyle(Params):
         0.0, min=0.0, max=1e3, slider_max=0.5, unit="s", doc="simulated time between these positions; 0: every frame"
     )
     colormap: str = styles.colormap("viridis")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness()
-    tone_mapped: bool = styles.tone_mapped()
+    tone_mapped: bool = styles.TONE_MAPPED
     fade: float = number(1.0, min=0.0, max=1.0, doc="transparency at the end of a trail")
     taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner trails are at their end")
 

@@ -10,7 +10,7 @@ from ...gpu import Gpu
 from ...tensor import Tensor
 from .attributes import describe
 from .base import Attribute
-from .box import Box, Boxed, Vector, inset
+from .box import Box, BoxStyle, Vector, inset
 from .storage import storage_range
 
 PLANES = {"xz": 2, "xy": 1}  # of a flat field: the axis along which its rows follow each other
@@ -47,7 +47,7 @@ class VectorField:
         }
         self.box = Box(layer, self.size)
 
-    def place(self, style: Boxed) -> dict[str, Any]:
+    def place(self, style: BoxStyle) -> dict[str, Any]:
         """The fields of a kernel that say where it is; a flat field has no thickness. Records changed corners."""
         low, high = self.box.place(style)
         if style.low == "auto":

@@ -9,24 +9,19 @@ from ...gpu import Kernel, Plan
 from ...params import choice, integer
 from ...tensor import Tensor
 from ..moment import Moment
-from . import styles
 from .arrows import ArrowsDrawing, ArrowsStyle
 from .base import Attribute, AttributeSpec, Layer
-from .box import Vector
-from .styles import Corner
+from .box import BoxStyle, Vector
 from .vector_field import PLANES, VectorField, longest
 
 SHADER = "draw/vectors.wgsl"
 LENGTH = "length"
 
 
-class VectorsStyle(ArrowsStyle):
+class VectorsStyle(BoxStyle, ArrowsStyle):
     """How the arrows of a field look, where it is, and how many there are."""
 
     anchor: str = choice("middle", ("tail", "middle", "tip"), doc="the part of the arrow that is at its position")
-    low: Corner = styles.box_low()
-    high: Corner = styles.box_high()
-    samples: str = styles.box_samples("cells")
     plane: str = choice("xz", tuple(PLANES), doc="plane of a two-dimensional field")
     count: int = integer(
         16, min=1, max=256, slider_max=64, scale="log", doc="number of arrows along the longest edge of the box"

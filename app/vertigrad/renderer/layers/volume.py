@@ -10,17 +10,17 @@ import wgpu
 
 from ...errors import LimitError
 from ...gpu import Kernel, Plan
-from ...params import Params, number
+from ...params import number
 from ...tensor import Tensor
 from ..extent import Extent
 from ..moment import Moment
 from ..target import handles_samples
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .box import inset
+from .box import BoxStyle, inset
 from .field import FIELD, FieldDrawing
 from .recipe import Recipe, Stage
-from .styles import Corner, Range, ends
+from .styles import Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
 STYLE = struct.Struct("<4f4f4f4f6f2f3I4x")  # `Style` in the shader, after its two fields
@@ -34,12 +34,9 @@ RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
 )
 
 
-class VolumeStyle(Params):
+class VolumeStyle(BoxStyle):
     """How a volume looks, and where it is."""
 
-    low: Corner = styles.box_low()
-    high: Corner = styles.box_high()
-    samples: str = styles.box_samples("cells")
     density_range: Range = styles.color_range("density that is transparent, and density with full extinction")
     extinction: float = number(
         8.0,
@@ -51,9 +48,9 @@ class VolumeStyle(Params):
         doc="extinction coefficient of full density, per world unit",
     )
     colormap: str = styles.colormap("inferno")
-    colormap_flip: bool = styles.colormap_flip()
+    colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
-    emissive: float = styles.emissive()
+    emissive: float = styles.EMISSIVE
     brightness: float = styles.brightness(doc="factor of the emitted light")
     shadow: float = number(0.85, min=0.0, max=1.0, doc="strength of self-shadowing")
     anisotropy: float = number(0.3, min=-0.9, max=0.9, doc="scattering anisotropy: above 0 forward, below 0 backward")
