@@ -3,7 +3,7 @@
 // their types, empty if they are constants. Include common/view.wgsl, common/color.wgsl and common/lighting.wgsl before.
 //% import "common/attributes.wgsl" as attributes
 
-struct Style {              // mirrored by renderer/layers/points.py
+struct Style {              // packed by name in renderer/layers/points.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     size: f32,              // radius in world units; a factor where sizes are bound

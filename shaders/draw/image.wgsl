@@ -9,7 +9,7 @@
 //% include "common/seen.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/image.py
+struct Style {              // packed by name in renderer/layers/image.py
     origin: vec3f,          // the upper left corner, in the world
     first: u32,             // element of the upper left pixel in what is bound
     right: vec3f,           // along the upper edge

@@ -14,7 +14,7 @@
 //% include "common/triangles.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/meshes.py
+struct Style {              // packed by name in renderer/layers/meshes.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     metallic: f32,

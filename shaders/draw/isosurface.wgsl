@@ -16,7 +16,7 @@
 //% include "common/triangles.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/isosurface.py
+struct Style {              // packed by name in renderer/layers/isosurface.py
     values: Field,
     colors: Field,
     low: vec3f,             // the box in world space

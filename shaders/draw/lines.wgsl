@@ -21,7 +21,7 @@
 //% include "common/shadows.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/lines.py
+struct Style {              // packed by name in renderer/layers/lines.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`

@@ -13,7 +13,7 @@
 //% include "common/unlit.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/marks.py
+struct Style {              // packed by name in renderer/layers/marks.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`

@@ -13,7 +13,7 @@
 //% include "common/output.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/splats.py
+struct Style {              // packed by name in renderer/layers/splats.py
     color: vec4f,           // linear; where no color is bound
     scale: vec3f,           // standard deviations along a splat's own axes; a factor where scales are bound
     opacity: f32,           // a factor where opacities are bound

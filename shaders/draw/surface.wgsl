@@ -7,7 +7,7 @@
 //% include "common/contours.wgsl"
 //% include "common/triangles.wgsl"
 
-struct Style {              // mirrored by renderer/layers/surface.py
+struct Style {              // packed by name in renderer/layers/surface.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     metallic: f32,

@@ -12,7 +12,7 @@
 //% include "common/output.wgsl"
 //% include "common/field.wgsl"
 
-struct Style {              // mirrored by renderer/layers/volume.py
+struct Style {              // packed by name in renderer/layers/volume.py
     density: Field,
     colors: Field,
     low: vec3f,             // the box in world space

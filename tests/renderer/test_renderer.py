@@ -10,9 +10,9 @@ import wgpu
 
 from vertigrad import resources
 from vertigrad.gpu import shader
+from vertigrad.gpu.wgsl import struct_layout
 from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, Renderer, View
-from vertigrad.renderer.layers import points, surface
 from vertigrad.renderer.view import POST_PROCESS_SIZE, VIEW_SIZE, post_process_uniform, view_uniform
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
@@ -160,8 +160,10 @@ def test_uniforms_have_the_size_that_the_shaders_give_them():
     }
     for name, (source, size, packed) in sources.items():
         assert wgsl_fields(source, name)[1] == size == packed, name
-    for module, path in ((points, "common/points.wgsl"), (surface, "draw/surface.wgsl")):
-        assert wgsl_fields(resources.shader(path), "Style")[1] == module.STYLE.size == module.RECIPE.style_size
+    for path in ("common/points.wgsl", "draw/surface.wgsl"):
+        layout = struct_layout(resources.shader(path), "Style", path)
+        offsets = {name: field.offset for name, field in layout.fields.items()}
+        assert wgsl_fields(resources.shader(path), "Style") == (offsets, layout.size)
 
 
 def test_each_value_of_the_view_is_where_the_shader_reads_it():

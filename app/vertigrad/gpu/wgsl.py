@@ -122,6 +122,12 @@ def interface(source: str, entry: str, name: str) -> Interface:
     return Interface(bindings, layout, fields, (x, y, z), folds, splits and not folds)
 
 
+def struct_layout(source: str, struct_name: str, name: str) -> UniformLayout:
+    """How a uniform struct of `source` is laid out. Raises `ShaderError`, naming `name`."""
+    structs = {m[1]: m[2] for m in _STRUCT.finditer(_COMMENT.sub(" ", source))}
+    return _layout(struct_name, structs, name)
+
+
 def _functions(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
     """(name, (attributes, signature and body)) of each function."""
     for match in _FUNCTION.finditer(text):
@@ -222,7 +228,12 @@ def _layout(struct_name: str, structs: dict[str, str], name: str) -> UniformLayo
         if not match:
             continue
         attributes, field, where = match[1], match[2], f"{name}: {struct_name}.{match[2]}"
-        size, align, code, count = _size_and_format(match[3].strip(), where)
+        type_ = match[3].strip()
+        if type_ in structs:  # packed elsewhere: its bytes are the value
+            inner = _layout(type_, structs, name)
+            size, align, code, count = inner.size, 16, f"<{inner.size}s", 1
+        else:
+            size, align, code, count = _size_and_format(type_, where)
         given = dict(_NUMBER.findall(attributes))
         if len(given) != attributes.count("@"):
             raise ShaderError(f"{where}: {attributes.strip()} needs a literal number")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...params import choice, number, switch
 from ...tensor import Tensor
@@ -48,10 +48,9 @@ class ArrowsDrawing(MeshesDrawing):
         self.bind_rows(values, ArrowsLayer.ATTRIBUTES)
         self.create_meshes(ARROWS, self.attributes, {}, "arrow", *others)
 
-    def uniform(self) -> bytes:
+    def uniform(self) -> dict[str, Any]:
         style = self.style
-        form = (style.scale, style.head, style.thickness)
-        return self.pack(form, (style.max_length, style.normalize, ANCHORS[style.anchor]))
+        return {"size": (style.scale, style.head, style.thickness), "anchor": ANCHORS[style.anchor]}
 
 
 class ArrowsLayer(Layer):

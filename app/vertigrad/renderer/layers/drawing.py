@@ -23,8 +23,9 @@ from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame
 from .places import Places
-from .recipe import Recipe, Stage, stage_pipeline
+from .recipe import Recipe, Stage, stage_pipeline, style_layout
 from .storage import storage_range
+from .styles import ends
 
 
 class Closable(Protocol):
@@ -44,6 +45,7 @@ class Drawing(ABC):
     """
 
     attributes: Attributes
+    color: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)  # where it is constant, as linear light and alpha
     plan: Plan  # what `record` has recorded
     reads_depth = False
     plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
@@ -77,8 +79,8 @@ class Drawing(ABC):
         """Create everything for these attributes. Raises as `Layer.bind` does."""
 
     @abstractmethod
-    def uniform(self) -> bytes:
-        """The style as the shader reads it; called when it has changed."""
+    def uniform(self) -> dict[str, Any]:
+        """The values of the shader's `Style` that are not in the style by the same name; called when it has changed."""
 
     @abstractmethod
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
@@ -153,7 +155,18 @@ class Drawing(ABC):
     ) -> None:
         """Draw by `recipe`: `vertices` are read as vertex buffers, `storage` as such; `others` are kept resident."""
         self._recipe, self.vertices, self._storage = recipe, vertices, storage
-        self._defines = defines or {}
+        types = {name: next(filter(None, (one.wgsl(name) for one in vertices)), "") for name in recipe.locations}
+        self._defines = {
+            **{name.upper(): type_ for name, type_ in types.items()},
+            "COLOR_COMPONENTS": vertices[0].components("color") if vertices else 0,
+            "COLORMAPPED": self.extent is not None,
+            "SAMPLE_MASK": handles_samples(self.gpu),
+            "PICKING": False,
+            "DISPLAY_REFERRED": False,
+            **recipe.defines,
+            **(defines or {}),
+        }
+        self.layout = style_layout(self.gpu, recipe.shader, self._defines)
         self.solid = [stage for stage in recipe.stages if not stage.over]
         self.over = [stage for stage in recipe.stages if stage.over]
         self.rows = [stage for stage in recipe.stages if stage.rows]
@@ -164,7 +177,7 @@ class Drawing(ABC):
         kinds = ["depth samples"] if recipe.depth else []
         kinds += ["storage"] * (len(storage) + len(self._stored_extent))
         kinds += ["texture", "sampler"] if self.extent else []
-        self._bindings = Bindings(self.gpu, (VIEW_SIZE, recipe.style_size), kinds)
+        self._bindings = Bindings(self.gpu, (VIEW_SIZE, self.layout.size), kinds)
 
     def is_outdated(self) -> bool:
         """Whether the attributes have to be bound again, for a style that has changed."""
@@ -172,7 +185,7 @@ class Drawing(ABC):
 
     def restyle(self) -> None:
         """Follow a style that has changed."""
-        self.packed = self.uniform()
+        self.packed = self._packed()
         self.display_referred = self.is_display_referred
         self._group = None
         key = self.plan_key
@@ -238,6 +251,16 @@ class Drawing(ABC):
         self._close_plan()
         self._held.close()
         self.extent = None
+
+    def _packed(self) -> bytearray:
+        """The uniform `Style` of the shader. A trailing underscore makes a keyword of WGSL a name."""
+        packed, style = bytearray(self.layout.size), self.style
+        color_values = {"color": self.color, "range": ends(style.range), "auto_range": style.range == "auto"}
+        values = vars(style) | color_values | self.uniform()
+        for name in self.layout.fields:
+            if not name.startswith("pad"):
+                self.layout.pack(packed, 0, name, values[name.removesuffix("_")])
+        return packed
 
     def _rebuild_values(self) -> list[object]:
         return [getattr(self.style, name) for name in self.rebuilds]
@@ -308,14 +331,7 @@ class Drawing(ABC):
         return self._pipelines[key]
 
     def _create_pipeline(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
-        defines = {
-            "COLOR_COMPONENTS": self.vertices[0].components("color") if self.vertices else 0,
-            "COLORMAPPED": self.extent is not None,
-            "SAMPLE_MASK": handles_samples(self.gpu),
-            "PICKING": drawn == "rows",
-            "DISPLAY_REFERRED": display,
-            **self._defines,
-        }
+        defines = {**self._defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display}
         states = pass_states(self.gpu, drawn, stage.over, split, display)
         return stage_pipeline(
             self.gpu, self._recipe, stage, drawn, states, self._bindings.layout, self.vertices, defines

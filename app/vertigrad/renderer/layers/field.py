@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from ..extent import Extent
 from .attributes import describe
 from .base import Attribute, AttributeSpec
-from .box import Box
+from .box import Box, inset
 from .drawing import Drawing
 from .recipe import Recipe
 from .storage import storage_range
@@ -69,8 +69,12 @@ class FieldDrawing(Drawing):
         self.bind_grid(values, specs, (main, *self.fields), self.box.positions)
         self.color = self.attributes.color()
         self.reported |= {name: field.report for name, field in self.fields.items()}
-        packed = [self.fields[name].packed if name in self.fields else bytes(FIELD.size) for name in (main, "color")]
-        self.packed_fields = b"".join(packed)
+        colors = self.fields["color"].packed if "color" in self.fields else bytes(FIELD.size)
+        self._packed_fields = {main: self.fields[main].packed, "colors": colors}
+
+    def uniform(self) -> dict[str, Any]:
+        low, high = self.box.place(self.style)
+        return {**self._packed_fields, "low": low, "high": high, "inset": inset(self.style)}
 
     def add_color_extent(self) -> None:
         """Find the extent of the colors, if they are scalars."""

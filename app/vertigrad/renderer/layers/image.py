@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -21,11 +20,10 @@ from .box import Corners
 from .drawing import Drawing
 from .recipe import Recipe, Stage
 from .storage import storage_range
-from .styles import Range, ends
+from .styles import Range
 
-STYLE = struct.Struct("<3fI3fi3ff2I2i2f2f2f2f2f8x")  # `Style` in the shader
 SOLID, OVER = Stage("image", "image"), Stage("image", "image", over=True)
-RECIPE = Recipe(shader="draw/image.wgsl", stages=[SOLID, OVER], style_size=STYLE.size, topology="triangle-strip")
+RECIPE = Recipe(shader="draw/image.wgsl", stages=[SOLID, OVER], topology="triangle-strip")
 FORMATS = {"f32": 4, "f16": 2, "u8": 1}  # bytes of an element
 PLANES = {"xy": ((1, 0, 0), (0, -1, 0)), "xz": ((1, 0, 0), (0, 0, 1)), "zy": ((0, 0, -1), (0, -1, 0))}  # right, down
 PLACES = {"world": 0, "front": 1, "behind": 2}
@@ -98,7 +96,7 @@ class ImageDrawing(Drawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(4)
 
-    def uniform(self) -> bytes:
+    def uniform(self) -> dict[str, Any]:
         style = self.style
         rows, columns = self._pixels.shape[:2]
         origin, right, down = _rectangle(style, rows / columns)
@@ -106,11 +104,11 @@ class ImageDrawing(Drawing):
         on_screen = style.placement != "world"
         low, high = ((math.nan,) * 3 if on_screen else tuple(pick(pair) for pair in corners) for pick in (min, max))
         self._corners.set(low, high)
-        return STYLE.pack(
-            *(*origin, self._first, *right, self._component, *down, style.opacity),
-            *(columns, rows, *self._strides, *ends(style.range), style.range == "auto", style.brightness),
-            *(style.screen_fraction, style.margin, *ANCHORS[style.anchor], style.smooth, PLACES[style.placement]),
-        )
+        return {
+            **{"origin": origin, "right": right, "down": down},
+            **{"first": self._first, "strides": self._strides, "component": self._component, "size": (columns, rows)},
+            **{"share": style.screen_fraction, "anchor": ANCHORS[style.anchor], "place": PLACES[style.placement]},
+        }
 
 
 class ImageLayer(Layer):

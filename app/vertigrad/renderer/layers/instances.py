@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...params import Params, choice
 from . import styles
@@ -39,8 +39,8 @@ class InstancesDrawing(MeshesDrawing):
             format = "uint32" if key == "index" else "float32x3"
             self.reported[key] = partial(describe, tensor, tensor.strides[0], format)
 
-    def uniform(self) -> bytes:
-        return self.pack(self._size, (0.0, 0.0, 0.0))
+    def uniform(self) -> dict[str, Any]:
+        return {"size": self._size, "max_length": 0.0, "normalize": False, "anchor": 0.0}
 
 
 class InstancesLayer(Layer):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -16,21 +15,18 @@ from ..moment import Moment
 from ..target import LEAST_ALPHA
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .box import BoxStyle, box_samples, inset
-from .field import FIELD, FieldDrawing
+from .box import BoxStyle, box_samples
+from .field import FieldDrawing
 from .marching import MOST, packed
 from .recipe import Recipe, Stage
-from .styles import ends
 from .surface import HEIGHT, SurfaceStyle
 
 CELLS_SHADER = "draw/isosurface_cells.wgsl"
-STYLE = struct.Struct("<3ff3ff4f2f2f4f3f4x")  # `Style` in the shader, after its two fields
 VERTICES = 3 * MOST  # of a cell; those that it does not need are outside of the clip volume
 MOST_CELLS = 1 << 24  # their numbers have 24 bits
 RECIPE = Recipe(
     shader="draw/isosurface.wgsl",
     stages=[Stage("isosurface", "isosurface")],
-    style_size=2 * FIELD.size + STYLE.size,
     defines={"VERTICES": VERTICES},
 )
 
@@ -94,14 +90,8 @@ class IsosurfaceDrawing(FieldDrawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw_indirect(self.size.block.buffer, self.size.offset)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        low, high = self.box.place(style)
-        return self.packed_fields + STYLE.pack(
-            *(*low, style.level, *high, inset(style), *self.color, *ends(style.range)),
-            *(style.metallic, style.roughness, style.contours, style.contour_strength, style.contour_width),
-            *(style.range == "auto", *HEIGHT[style.contour_axis]),
-        )
+    def uniform(self) -> dict[str, Any]:
+        return super().uniform() | {"height": HEIGHT[self.style.contour_axis]}
 
 
 class IsosurfaceLayer(Layer):

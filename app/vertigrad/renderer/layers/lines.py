@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -18,9 +17,8 @@ from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
 from .recipe import Recipe, Stage
-from .styles import Range, ends
+from .styles import Range
 
-STYLE = struct.Struct("<4f2f5f4I4x")  # `Style` in shaders/draw/lines.wgsl
 LINE, THIN = Stage("line", "line"), Stage("thin", "thin", over=True, rows=False)
 RECIPE = Recipe(
     shader="draw/lines.wgsl",
@@ -29,7 +27,6 @@ RECIPE = Recipe(
         **{"position": 0, "color": 1, "width": 2, "extent": 3},
         **{"position_end": 4, "color_end": 5, "width_end": 6},
     },
-    style_size=STYLE.size,
     defines={"TRAILS": False},
 )
 
@@ -86,12 +83,8 @@ class LinesDrawing(Drawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(6, self._piece_count)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        return STYLE.pack(
-            *(*self.color, *ends(style.range), style.range == "auto", style.brightness, self._width),
-            *(style.tube, style.roughness, self._row_count, 0, 1, 0),
-        )
+    def uniform(self) -> dict[str, Any]:
+        return {"width": self._width, "rows": self._row_count, "head": 0, "slots": 1, "filled": 0}
 
     def _pieces(self, attributes: Attributes) -> Attributes:
         """Each attribute twice: of the row where a piece starts, and of the next one, where it ends."""

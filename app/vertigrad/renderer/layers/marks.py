@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -13,16 +12,14 @@ from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .drawing import Drawing
 from .recipe import Recipe, Stage
-from .styles import Range, ends
+from .styles import Range
 
-STYLE = struct.Struct("<4f2f6f")  # `Style` in shaders/draw/marks.wgsl
 SHAPES = {"disc": "triangle-strip", "sprite": "triangle-strip", "pixel": "point-list"}
 RECIPES = {
     shape: Recipe(
         shader="draw/marks.wgsl",
         stages=[Stage("mark", "mark", over=shape == "sprite")],
         locations={"position": 0, "color": 1, "size": 2, "extent": 3},
-        style_size=STYLE.size,
         topology=topology,
         defines={"SHAPE": shape},
     )
@@ -64,12 +61,8 @@ class MarksDrawing(Drawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(1 if self._recipe is RECIPES["pixel"] else 4, self.attributes.rows)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        return STYLE.pack(
-            *(*self.color, *ends(style.range), style.range == "auto", self._size, style.pixels, style.brightness),
-            *(style.glow, style.hardness),
-        )
+    def uniform(self) -> dict[str, Any]:
+        return {"size": self._size, "in_pixels": self.style.pixels}
 
 
 class MarksLayer(Layer):

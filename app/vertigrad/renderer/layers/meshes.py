@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,14 +14,11 @@ from .base import Attribute, AttributeSpec
 from .drawing import Drawing
 from .recipe import Recipe, Stage
 from .shapes import shape
-from .styles import ends
 
-STYLE = struct.Struct("<4f2f2f3f4f4x")  # `Style` in shaders/draw/instances.wgsl
 RECIPE = Recipe(
     shader="draw/instances.wgsl",
     stages=[Stage("instance", "instance")],
     locations={"position": 0, "color": 1, "size": 2, "extent": 3, "direction": 4, "mesh": 5, "mesh_normal": 6},
-    style_size=STYLE.size,
     defines={"ARROW": False},
 )
 MESH: Mapping[str, AttributeSpec] = {
@@ -65,13 +61,6 @@ class MeshesDrawing(IndexedDrawing):
         mesh = Attributes(self.gpu, self.name, MESH, vertices, "vertex", excluded=("index",))
         self.index, self.count = checked_index(self.name, tensors["index"]), rows.rows
         self.create(recipe, [rows, mesh], others=[self.index, *others])
-
-    def pack(self, form: tuple[float, ...], more: tuple[float, ...]) -> bytes:
-        """`Style` in shaders/draw/instances.wgsl: three numbers of the size or the form, and three of arrows."""
-        style = self.style
-        return STYLE.pack(
-            *(*self.color, *ends(style.range), style.metallic, style.roughness, *form, style.range == "auto", *more)
-        )
 
     def _shape(self, name: str) -> dict[str, Tensor]:
         made = shape(name)

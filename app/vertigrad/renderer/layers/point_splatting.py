@@ -57,8 +57,8 @@ class PointSplatting:
     pass that blends.
     """
 
-    def __init__(self, drawing: Drawing, style_size: int):
-        self._gpu, self._name, self._drawing, self._style_size = drawing.gpu, drawing.name, drawing, style_size
+    def __init__(self, drawing: Drawing):
+        self._gpu, self._name, self._drawing = drawing.gpu, drawing.name, drawing
         tensors, rows, name = drawing.attributes.tensors, drawing.attributes.rows, drawing.name
         self._read = {name: tensors[name] for name in READ if name in tensors}
         self._sums: Tensor | None = None
@@ -181,7 +181,7 @@ class PointSplatting:
     def _sources(self, depth: wgpu.GPUTextureView | None) -> dict[int, Any]:
         """What may be bound, by its binding in the shaders."""
         gpu, own = self._gpu, {5: self._sums, 6: self._seen, 12: self._spheres}
-        sizes = {0: VIEW_SIZE, 1: self._style_size, 4: LAYOUT.size}
+        sizes = {0: VIEW_SIZE, 1: self._drawing.layout.size, 4: LAYOUT.size}
         return {
             **{n: uniform_range(gpu, size) for n, size in sizes.items()},
             **dict(enumerate(self._drawing.colormap(), 2)),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -15,14 +14,11 @@ from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
 from .point_splatting import PointSplatting, adds_up
 from .recipe import Recipe, Stage
-from .styles import ends
 
-STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
 RECIPE = Recipe(
     shader="draw/points.wgsl",
     stages=[Stage("solid", "solid"), Stage("distant", "distant", over=True)],
     locations={"position": 0, "color": 1, "size": 2, "extent": 3},
-    style_size=STYLE.size,
     topology="triangle-strip",
     defines={"PULLED": False},
 )
@@ -49,7 +45,7 @@ class PointsDrawing(Drawing):
         self.create(RECIPE, [self.attributes])
         self.splatting: PointSplatting | None = None
         if adds_up(self.gpu, self.attributes):
-            self.splatting = self.hold(PointSplatting(self, STYLE.size))
+            self.splatting = self.hold(PointSplatting(self))
         self.reads_depth = self.surveys = self.splatting is not None
 
     def survey(self, frame: Frame) -> None:
@@ -85,12 +81,8 @@ class PointsDrawing(Drawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(4, self.attributes.rows)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        return STYLE.pack(
-            *(*self.color, *ends(style.range), self._size, style.min_pixels, style.metallic, style.roughness),
-            *(style.emissive, style.brightness, style.range == "auto"),
-        )
+    def uniform(self) -> dict[str, Any]:
+        return {"size": self._size}
 
 
 class PointsLayer(Layer):

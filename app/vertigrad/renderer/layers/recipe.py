@@ -8,9 +8,9 @@ from typing import Any
 
 import wgpu
 
-from ...gpu import Gpu
+from ...gpu import Gpu, shader, wgsl
 from ..bindings import lighting_layout
-from ..pipelines import render_pipeline
+from ..pipelines import draw_cache, render_pipeline
 from ..target import NO_DEPTH_TEST, Drawn, PassStates
 from .attributes import Attributes
 
@@ -33,19 +33,24 @@ class Stage:
 class Recipe:
     """What all drawings of one kind of layer share.
 
-    `locations` are those of the attributes in the shader, `style_size` is the size of its uniform `Style` in bytes,
-    `defines` are values for the shader in addition to those that every drawing gives. With `depth` the shader reads
-    the depth of solid things as its first resource, and does the depth test itself.
+    `locations` are those of the attributes in the shader, `defines` are values for the shader in addition to those
+    that every drawing has. With `depth` the shader reads the depth of solid things as its first resource, and does the
+    depth test itself.
     """
 
     shader: str
     stages: Sequence[Stage]
-    style_size: int
     locations: Mapping[str, int] = field(default_factory=dict)
     topology: str = "triangle-list"
     cull: str = "none"
     depth: bool = False
     defines: Mapping[str, Any] = field(default_factory=dict)
+
+
+def style_layout(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgsl.UniformLayout:
+    """How the uniform `Style` of a shader file is laid out, found once for each device. Raises `ShaderError`."""
+    key = ("style layout", path, tuple(sorted(defines.items())))
+    return draw_cache(gpu).get(key, lambda: wgsl.struct_layout(shader.render(path, defines), "Style", path))
 
 
 def stage_pipeline(
@@ -59,7 +64,6 @@ def stage_pipeline(
     defines: Mapping[str, Any],
 ) -> wgpu.GPURenderPipeline:
     """The pipeline of a stage in a pass, for attributes that are read as vertex buffers."""
-    types = {name: next(filter(None, (one.wgsl(name) for one in vertices)), "") for name in recipe.locations}
     part = drawn if drawn in ("depth", "clear") else "fragment"
     return render_pipeline(
         gpu,
@@ -67,7 +71,7 @@ def stage_pipeline(
         (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
         [layout] if drawn in ("depth", "rows") else [layout, lighting_layout(gpu)],
         states.targets,
-        defines={**{name.upper(): type_ for name, type_ in types.items()}, **recipe.defines, **defines},
+        defines=defines,
         buffers=[shared.descriptor(recipe.locations) for one in vertices for shared in one.buffers],
         topology=recipe.topology,
         cull=recipe.cull,

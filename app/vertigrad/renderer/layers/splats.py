@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -18,10 +17,9 @@ from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .drawing import Drawing
 from .recipe import Recipe, Stage
-from .styles import Range, ends
+from .styles import Range
 
 ORDER_SHADER = "draw/splat_order.wgsl"
-STYLE = struct.Struct("<4f3ff2f2f12I2f8x")  # `Style` in the shader
 ARRAYS = {  # by attribute, what the kernel calls them
     "position": "positions",
     "scale": "scales",
@@ -32,7 +30,6 @@ ARRAYS = {  # by attribute, what the kernel calls them
 RECIPE = Recipe(
     shader="draw/splats.wgsl",
     stages=[Stage("splat", "splat", over=True)],
-    style_size=STYLE.size,
     topology="triangle-strip",
 )
 
@@ -67,11 +64,11 @@ class SplatsDrawing(Drawing):
         self._scale, self._opacity = self.attributes.factors("scale"), self.attributes.number("opacity")
         self._read = {name: self.attributes.tensors[name] for name in ARRAYS if name in self.attributes.tensors}
         self._check()
-        self._layout: list[int] = []  # of each array, its first element and the elements from one row to the next
+        self._places: list[int] = []  # of each array, its first element and the elements from one row to the next
         for name in ARRAYS:
             bound = self._read.get(name)
             first = bound.resource(self.gpu, f"layer {self.name!r}: {name}")[1] if bound else 0
-            self._layout += [first, bound.stride if bound else 0]
+            self._places += [first, bound.stride if bound else 0]
         rows = self.attributes.rows
         self._keys = self.hold(Tensor.empty(rows, "u32", name=f"{self.name}.keys"))
         self.order = self.hold(Tensor.empty(rows, "i32", name=f"{self.name}.order"))
@@ -107,13 +104,13 @@ class SplatsDrawing(Drawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw_indirect(self.size.block.buffer, self.size.offset)
 
-    def uniform(self) -> bytes:
+    def uniform(self) -> dict[str, Any]:
         style = self.style
-        return STYLE.pack(
-            *(*self.color, *(style.size * s for s in self._scale), style.opacity_scale * self._opacity),
-            *(*ends(style.range), style.range == "auto", style.brightness),
-            *(*self._layout, 0, 0, style.blur, style.antialiased),
-        )
+        return {
+            "scale": tuple(style.size * s for s in self._scale),
+            "opacity": style.opacity_scale * self._opacity,
+            "places": [*self._places, 0, 0],
+        }
 
     def _check(self) -> None:
         """Raise `LayoutError` for what shaders do not read as storage."""

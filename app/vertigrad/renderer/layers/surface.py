@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -18,15 +17,12 @@ from .cells import draw_cells
 from .grid import grid_triangles
 from .meshes import IndexedDrawing, checked_index
 from .recipe import Recipe, Stage
-from .styles import ends
 
 HEIGHT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}  # by the axis of contour lines
-STYLE = struct.Struct("<16f")  # `Style` in shaders/draw/surface.wgsl
 RECIPE = Recipe(
     shader="draw/surface.wgsl",
     stages=[Stage("surface", "surface")],
     locations={"position": 0, "color": 1, "normal": 2, "extent": 3},
-    style_size=STYLE.size,
 )
 
 
@@ -64,12 +60,8 @@ class SurfaceDrawing(IndexedDrawing):
         if self.color[3] >= LEAST_ALPHA:
             draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        return STYLE.pack(
-            *(*self.color, *ends(style.range), style.metallic, style.roughness, style.contours),
-            *(style.contour_strength, style.contour_width, style.range == "auto", *HEIGHT[style.contour_axis], 0.0),
-        )
+    def uniform(self) -> dict[str, Any]:
+        return {"height": HEIGHT[self.style.contour_axis]}
 
     def _grid_size(self, position: Tensor) -> tuple[int, ...]:
         size = position.shape[:-1]

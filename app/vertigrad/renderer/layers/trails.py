@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import wgpu
 
@@ -16,9 +16,9 @@ from ..moment import Moment
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .drawing import Drawing
-from .lines import RECIPE, STYLE
+from .lines import RECIPE
 from .recipe import Stage
-from .styles import Range, ends
+from .styles import Range
 
 SHADER = "draw/trail.wgsl"
 TRAILS = replace(RECIPE, stages=[Stage("line", "line", over=True)], defines={"TRAILS": True})
@@ -91,18 +91,16 @@ class TrailsDrawing(Drawing):
             self.filled = min(self.filled + 1, self.slots)
             self._time = moment.time
             self.plan.replay(slot=self.head)
-            self.packed = self.uniform()
+            self.layout.pack(self.packed, 0, "head", self.head)
+            self.layout.pack(self.packed, 0, "filled", self.filled)
         self.over = self.rows = self._recipe.stages if self.filled > 1 else ()
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(6 * (self.filled - 1), self.attributes.rows)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        return STYLE.pack(
-            *(*self.color, *ends(style.range), style.range == "auto", style.brightness, self._width),
-            *(style.fade, style.taper, self.attributes.rows, self.head, self.slots, self.filled),
-        )
+    def uniform(self) -> dict[str, Any]:
+        ring = {"head": self.head, "slots": self.slots, "filled": self.filled}
+        return {"width": self._width, "rows": self.attributes.rows, **ring}
 
     def _is_due(self, time: float) -> bool:
         if time < self._time:

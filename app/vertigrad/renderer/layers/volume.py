@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -18,17 +17,15 @@ from ..target import handles_samples
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .box import BoxStyle, inset
-from .field import FIELD, FieldDrawing
+from .field import FieldDrawing
 from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
-STYLE = struct.Struct("<4f4f4f4f6f2f3I4x")  # `Style` in the shader, after its two fields
 MOST_LIGHT = 48  # cells of light along each axis: it is soft
 RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
     shader="draw/volume.wgsl",
     stages=[Stage("volume", fragment, over=True, rows=False) for fragment in ("whole", "edge")],
-    style_size=2 * FIELD.size + STYLE.size,
     cull="front",
     depth=True,
 )
@@ -129,15 +126,14 @@ class VolumeDrawing(FieldDrawing):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(36)
 
-    def uniform(self) -> bytes:
-        style = self.style
-        low, high = self.box.place(style)
-        return self.packed_fields + STYLE.pack(
-            *(*low, style.extinction, *high, style.shadow),
-            *(*self.color[:3], style.emissive, *ends(style.density_range), *ends(style.range)),
-            *(inset(style), style.brightness, style.anisotropy, style.steps_per_cell),
-            *(style.density_range == "auto", style.range == "auto", 0.0, 0.0, *self._light_size),
-        )
+    def uniform(self) -> dict[str, Any]:
+        density_range = self.style.density_range
+        return super().uniform() | {
+            "color": self.color[:3],
+            "density_range": ends(density_range),
+            "auto_density": density_range == "auto",
+            "light_size": self._light_size,
+        }
 
 
 class VolumeLayer(Layer):
