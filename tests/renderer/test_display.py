@@ -185,10 +185,10 @@ def test_which_layers_are_display_referred(layer: Make) -> None:
     flat = np.float32([[[x, y, 0] for x in (-1, 1)] for y in (-1, 1)])
     lit = [ball(layer), layer("surface", position=flat), layer("instances", position=flat.reshape(-1, 3))]
     lit.append(layer("lines", {"tube": True}, position=ENDS, width=0.1))
-    assert [one.display_referred for one in lit] == [False] * 4
+    assert [one.drawing.display_referred for one in lit] == [False] * 4
     shown = [
         square(layer, (9, 9, 9)),
         layer("lines", position=ENDS, width=2.0),
         layer("marks", position=ENDS, size=0.1),
     ]
-    assert [one.display_referred for one in shown] == [True] * 3
+    assert [one.drawing.display_referred for one in shown] == [True] * 3

@@ -78,8 +78,8 @@ def test_the_packed_table_says_the_same():
 def listed(gpu, layer):
     """{cell: corners below} as the GPU found them, and the four numbers of the draw."""
     layer.prepare()
-    size = layer._drawing.size.numpy().tolist()
-    cells = layer._drawing._cells.numpy()[: size[0] // 15]
+    size = layer.drawing.size.numpy().tolist()
+    cells = layer.drawing._cells.numpy()[: size[0] // 15]
     return {int(c) & 0xFFFFFF: int(c) >> 24 for c in cells}, size
 
 

@@ -45,7 +45,7 @@ def both(layer: Callable[..., Layer], picture: Callable[..., np.ndarray], monkey
         for many in (1 << 30, 1):
             monkeypatch.setattr(point_splatting, "MANY", many)
             points = layer("points", style, **given)
-            assert points.reads_depth is (many == 1)
+            assert points.drawing.reads_depth is (many == 1)
             found.append(picture([*others, points], CAMERA).astype(float))
         return found
 
@@ -72,7 +72,7 @@ def test_attributes_are_read_where_they_lie(picture, layer, monkeypatch):
     with Tensor.from_numpy(table) as whole:
         inside = layer("points", {}, **{name: whole[rows, column] for name, column in columns.items()})
         alone = layer("points", {}, **{name: table[rows, column].copy() for name, column in columns.items()})
-        assert inside.reads_depth
+        assert inside.drawing.reads_depth
         assert np.array_equal(picture([inside], CAMERA), picture([alone], CAMERA))
 
 
@@ -138,10 +138,10 @@ def test_what_compute_shaders_do_not_read_is_drawn(gpu: Gpu, layer, monkeypatch)
     place = np.zeros((4, 3), "f4")
     with Tensor.from_numpy(place) as position, Tensor.from_numpy(np.zeros((4, 4), np.float16)) as color:
         assert color.dtype is f16
-        assert not layer("points", {}, position=position, color=color).reads_depth
-        assert layer("points", {}, position=position).reads_depth
+        assert not layer("points", {}, position=position, color=color).drawing.reads_depth
+        assert layer("points", {}, position=position).drawing.reads_depth
     monkeypatch.undo()
-    assert not layer("points", {}, position=place).reads_depth
+    assert not layer("points", {}, position=place).drawing.reads_depth
 
 
 def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
@@ -176,7 +176,7 @@ def test_spheres_out_of_sight_are_not_drawn(layer, picture, monkeypatch, orthogr
         points = layer("points", {}, position=place, size=0.12)
         shown.append(picture([points], camera).astype(int))
     np.testing.assert_allclose(*shown, atol=1)
-    assert 0.2 * COUNT < int(points._drawing.splatting._many.numpy()[1]) < 0.6 * COUNT
+    assert 0.2 * COUNT < int(points.drawing.splatting._many.numpy()[1]) < 0.6 * COUNT
 
 
 def test_ten_million_points(picture, layer):
@@ -186,7 +186,7 @@ def test_ten_million_points(picture, layer):
     place[:, 0] += np.tile(np.linspace(-0.2, 0.2, 1000, dtype=np.float32), count // 1000)
     place[-1000:, 0] += 1.2
     points = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=place, size=0.004)
-    assert points.reads_depth
+    assert points.drawing.reads_depth
     shown = picture([points], OrbitCamera(distance=4.0)).astype(int).max(axis=-1)
     assert shown[58:62, 40:55].max() > 250
     assert 100 < shown[58:62, 105:120].max() < 250
@@ -202,7 +202,7 @@ def test_all_that_is_added_up_in_stays_until_it_is_submitted(gpu: Gpu, layer, mo
     gpu.wait_idle()
     with gpu.frames.frame():
         Renderer(gpu, "rgba8unorm").draw([points], CAMERA, View(), target, (32, 24))
-        summed = points._drawing.splatting
+        summed = points.drawing.splatting
         blocks = [tensor.block for tensor in (summed._seen, summed._spheres, summed._many, summed._sums)]
         points.close()
         gpu.tracker.collect()

@@ -124,9 +124,9 @@ def test_the_order_is_that_of_numpy(layer, count):
     splats = layer("splats", position=position)
     forward = np.float32([0.6, -0.48, 0.64])
     splats.prepare(Moment((0, 1, 0), (0, 1, 0), 0.0, tuple(float(f) for f in forward)))
-    depth = (position.astype(float) @ forward)[splats._drawing.order.numpy()]
+    depth = (position.astype(float) @ forward)[splats.drawing.order.numpy()]
     assert np.all(np.diff(depth) <= 1e-6)
-    assert sorted(splats._drawing.order.numpy()) == list(range(count))
+    assert sorted(splats.drawing.order.numpy()) == list(range(count))
 
 
 def test_rows_that_are_not_finite_are_dropped_and_counted(layer, picture):
@@ -136,14 +136,14 @@ def test_rows_that_are_not_finite_are_dropped_and_counted(layer, picture):
     given["opacity"][3] = np.nan
     splats = layer("splats", **given)
     assert np.array_equal(picture([splats], CAMERA, VIEW), picture([layer("splats", **kept)], CAMERA, VIEW))
-    assert list(splats._drawing.size.numpy()) == [4, 8, 0, 0]
-    assert set(splats._drawing.order.numpy()[8:]) == {0, 1, 2, 3}
+    assert list(splats.drawing.size.numpy()) == [4, 8, 0, 0]
+    assert set(splats.drawing.order.numpy()[8:]) == {0, 1, 2, 3}
 
 
 def test_nothing_finite_draws_nothing(layer, picture):
     splats = layer("splats", position=np.full((5, 3), np.nan, np.float32))
     assert picture([splats], CAMERA, VIEW).max() <= 1
-    assert splats._drawing.size.numpy()[1] == 0
+    assert splats.drawing.size.numpy()[1] == 0
 
 
 def test_constants_scalars_and_columns_of_a_state(gpu, layer, picture):

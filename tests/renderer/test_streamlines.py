@@ -20,7 +20,7 @@ SADDLE = np.stack([X, 0 * X, -Z], axis=-1).astype(np.float32)
 def lines_of(layer):
     """Places (lines, rows, 3), values and widths, as they would be drawn."""
     layer.prepare(Moment((0, 1, 0), (0, 1, 0)))
-    rows = layer._drawing._places.numpy().astype(float)
+    rows = layer.drawing._places.numpy().astype(float)
     return rows[..., :3], rows[..., 3], rows[..., 4]
 
 
@@ -129,9 +129,9 @@ def test_another_number_of_lines_and_strokes_that_move(layer):
     first = lines_of(lines)[2]
     assert first.shape == (9, 20) and first.min() < 0.1 < 0.4 < first.max()
     lines.prepare(Moment((0, 1, 0), (0, 1, 0), lines.style.dash_spacing / lines.style.dash_speed))
-    assert np.allclose(lines._drawing._places.numpy()[..., 4], first, atol=1e-4)  # one stroke farther
+    assert np.allclose(lines.drawing._places.numpy()[..., 4], first, atol=1e-4)  # one stroke farther
     lines.prepare(Moment((0, 1, 0), (0, 1, 0), 0.5 * lines.style.dash_spacing / lines.style.dash_speed))
-    assert np.abs(lines._drawing._places.numpy()[..., 4] - first).max() > 0.1
+    assert np.abs(lines.drawing._places.numpy()[..., 4] - first).max() > 0.1
 
 
 def test_a_tube_is_lit_like_a_cylinder(layer, picture):
@@ -163,7 +163,7 @@ def test_arrows_on_a_lattice(gpu, layer, picture):
     before = gpu.meter.read()["geometry"]
     picture([arrows], CAMERA, VIEW)
     assert gpu.meter.read()["geometry"] == before
-    drawn = arrows._drawing.vertices[0].tensors
+    drawn = arrows.drawing.vertices[0].tensors
     place, way, length = (drawn[name].tensor.numpy() for name in ("position", "direction", "color"))
     x, z = np.array([-0.75, -0.25, 0.25, 0.75]), np.array([-0.75, -0.25])
     assert np.allclose(place.reshape(2, 4, 4, 3)[1, 2], np.stack([x, 0 * x + 0.25, 0 * x + z[1]], axis=-1), atol=1e-6)
@@ -172,7 +172,7 @@ def test_arrows_on_a_lattice(gpu, layer, picture):
     assert np.allclose(length, np.linalg.norm(way, axis=-1), atol=1e-6)
     arrows.style.change("count", 2)
     picture([arrows], CAMERA, VIEW)
-    assert arrows._drawing.vertices[0].rows == 4
+    assert arrows.drawing.vertices[0].rows == 4
 
 
 def test_arrows_look_like_those_of_the_arrows_layer(layer, picture):

@@ -23,4 +23,4 @@ class Depths:
         frame = Frame(view_offset, drawn="depth")
         with self._gpu.recorder.render_pass(group, self._pass) as pass_:
             for layer in layers:
-                layer.draw(pass_, frame)
+                layer.drawing.draw(pass_, frame)

@@ -84,7 +84,7 @@ class Picker:
         with gpu.recorder.render_pass("picking", self._pass) as pass_:
             for number, layer in enumerate(layers, start=1):
                 struct.pack_into("<I", packed, LAYER_AT, number)
-                layer.draw_rows(pass_, Frame(gpu.uniforms.push(packed), drawn="rows"))
+                layer.drawing.draw_rows(pass_, Frame(gpu.uniforms.push(packed), drawn="rows"))
         return self._read(then)
 
     def _read(self, then: Callable[[Seen | None], None]) -> Reading:

@@ -75,7 +75,7 @@ class Renderer:
             split, moment = False, self._uniforms.moment
             for layer in layers:
                 layer.prepare(moment)
-                split = split or layer.display_referred
+                split = split or layer.drawing.display_referred
             notes = self._annotate(layers, camera, view, size) if has_annotations(view, layers) else None
             if not gpu.uniforms.fits(UNIFORM_BYTES):
                 gpu.submit()
@@ -125,32 +125,32 @@ class Renderer:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
-        if keep_depth or any([layer.reads_depth or layer.transparency != "none" for layer in layers]):
+        if keep_depth or any([layer.drawing.reads_depth or layer.transparency != "none" for layer in layers]):
             self._draw_apart(layers, frame, resolve, notes)
             return
         with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
             pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
-                layer.draw(pass_, frame)
+                layer.drawing.draw(pass_, frame)
             if notes is not None:
                 notes.draw_lines(pass_, frame)
             for layer in layers:
-                layer.draw_over(pass_, frame)
+                layer.drawing.draw_over(pass_, frame)
 
     def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
         """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
         recorder, target = self._gpu.recorder, self._target
         over = replace(frame, depth=target.depth)
-        surveying = [layer for layer in layers if layer.surveys]
+        surveying = [layer for layer in layers if layer.drawing.surveys]
         for layer in surveying:
-            layer.survey(over)
+            layer.drawing.survey(over)
         with recorder.render_pass("layers", target.solid_pass) as pass_:
             pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
                 if layer.transparency != "all":
-                    layer.draw(pass_, frame)
+                    layer.drawing.draw(pass_, frame)
         for layer in surveying:
-            layer.gather(over)
+            layer.drawing.gather(over)
         clear = [layer for layer in layers if layer.transparency != "none"]
         if clear:
             self._transparency = self._transparency or Transparency(self._gpu, target)
@@ -162,4 +162,4 @@ class Renderer:
             if notes is not None:
                 notes.draw_lines(pass_, over)
             for layer in layers:
-                layer.draw_over(pass_, over)
+                layer.drawing.draw_over(pass_, over)

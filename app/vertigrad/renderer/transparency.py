@@ -69,7 +69,7 @@ class Transparency:
         with self._gpu.recorder.render_pass("transparency", self._pass) as pass_:
             pass_.set_bind_group(1, lighting)
             for layer in layers:
-                layer.draw(pass_, frame)
+                layer.drawing.draw(pass_, frame)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Draw the sums over what is solid."""

@@ -71,7 +71,7 @@ class Hiding(PointsLayer):
 
     def prepare(self, moment: Any = None) -> None:
         super().prepare(moment)
-        gpu, drawing = self._gpu, self._drawing
+        gpu, drawing = self._gpu, self.drawing
         (source, offset, size), *others = drawing._buffers.parts
         self._hidden = gpu.device.create_buffer(
             size=source.size, usage=wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_DST
@@ -85,7 +85,7 @@ class Uploading(Hiding):
 
     def prepare(self, moment: Any = None) -> None:
         PointsLayer.prepare(self, moment)
-        drawing, position = self._drawing, self.attributes.tensors["position"].tensor
+        drawing, position = self.drawing, self.attributes.tensors["position"].tensor
         (source, offset, size), *others = drawing._buffers.parts
         usage = wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_DST
         self._hidden = self._gpu.device.create_buffer(size=source.size, usage=usage)

@@ -266,4 +266,4 @@ def test_the_indirect_count_is_that_of_the_cells_numpy_finds(layer: Any, how: Ly
         ends = [inside[z : z + 6, y : y + 5, x : x + 7] for z, y, x in np.ndindex(2, 2, 2)]
         crossed = int((np.any(ends, axis=0) & ~np.all(ends, axis=0)).sum())
         assert crossed > 0
-        assert made._drawing.size.numpy().tolist() == [VERTICES * crossed, 1, 0, 0]
+        assert made.drawing.size.numpy().tolist() == [VERTICES * crossed, 1, 0, 0]

@@ -58,25 +58,24 @@ class Layer:
     A layer is long-lived. `bind` is called when a tensor is another or has another layout; what changes with each
     frame is read when it is drawn: the style's values, and the block and offset of each tensor, so that a
     copy-on-write move of a block is followed. A kind of layer is the table of its attributes, its style, and a
-    `Drawing`, which has everything on the device that is needed to draw one set of attributes.
+    `Drawing`, which has everything on the device that is needed to draw one set of attributes: `drawing` draws those
+    that were bound last.
     """
 
     Style: ClassVar[type[Params]]
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
     DRAWING: ClassVar[type[Drawing]]
-    casts: ClassVar[bool] = False  # whether `draw` can also draw "depth" frames
+    casts: ClassVar[bool] = False  # whether `Drawing.draw` can also draw "depth" frames
     blends: ClassVar[bool] = False  # and "clear" ones
 
     colorbar: ColorBar | None = None  # its legend, if the scene asks for one
-    reads_depth: bool = False  # whether what is drawn over needs the depth of solid things
-    surveys: bool = False  # whether `survey` and `gather` are to be called
-    transparency: Transparency = "none"  # how much of what `draw` draws lets light through
+    transparency: Transparency = "none"  # how much of what `Drawing.draw` draws lets light through
 
     def __init__(self, gpu: Gpu, name: str, style: Any):
         self.name = name
         self.style = style
         self._gpu = gpu
-        self._drawing: Drawing = _Unbound(name)  # pyright: ignore[reportAttributeAccessIssue]
+        self.drawing: Drawing = _Unbound(name)  # pyright: ignore[reportAttributeAccessIssue]
         self._values: Mapping[str, Attribute] = {}
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
@@ -87,8 +86,7 @@ class Layer:
         """
         drawing = self.DRAWING(self._gpu, self.name, self.style, attributes)
         self.close()
-        self._drawing, self._values = drawing, attributes
-        self.reads_depth, self.surveys = drawing.reads_depth, drawing.surveys
+        self.drawing, self._values = drawing, attributes
         self.transparency = drawing.attributes.transparency if self.blends else "none"
 
     def prepare(self, moment: Moment | None = None) -> None:
@@ -96,38 +94,14 @@ class Layer:
 
         `moment` is None where only positions are needed, not colors.
         """
-        drawing = self._drawing
+        drawing = self.drawing
         if drawing.style_values != tuple(vars(self.style).values()):
             if drawing.is_outdated():
                 self.bind(self._values)
-                drawing = self._drawing
+                drawing = self.drawing
             else:
                 drawing.restyle()
         drawing.prepare(moment)
-
-    def survey(self, frame: Frame) -> None:
-        """Record what must precede `draw`; called where it `surveys`, outside of any pass."""
-        self._drawing.survey(frame)
-
-    def gather(self, frame: Frame) -> None:
-        """Record what is computed from the depth of solid things, before `draw_over`; called where it `surveys`."""
-        self._drawing.gather(frame)
-
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the draw calls of what is solid."""
-        self._drawing.draw(pass_, frame)
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the draw calls of what blends over the solid parts of all layers; follows `draw`."""
-        self._drawing.draw_over(pass_, frame)
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the draw calls of a frame of "rows": each pixel gets the number of a row instead of a color.
-
-        The pass has one sample; fragments return `seen_row` or `seen_cell` of shaders/common/seen.wgsl. Called for a
-        click, not in each frame. Raises `LimitError` if the layer is too large for that.
-        """
-        self._drawing.draw_rows(pass_, frame)
 
     @property
     def attributes(self) -> Attributes:
@@ -135,25 +109,20 @@ class Layer:
 
         Layers of a grid have the corners of its box as "position".
         """
-        return self._drawing.attributes
-
-    @property
-    def display_referred(self) -> bool:
-        """Whether its colors are those that a screen shows, which exposure, tone map and glow leave as they are."""
-        return self._drawing.display_referred
+        return self.drawing.attributes
 
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""
-        return self._drawing.blocks()
+        return self.drawing.blocks()
 
     def report(self) -> dict[str, Any]:
         """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self._drawing.report()
+        return self.drawing.report()
 
     def close(self) -> None:
         """Release the memory of the layer's own; the tensors bound are not its own. Idempotent."""
-        self._drawing.close()
-        self._drawing = _Unbound(self.name)  # pyright: ignore[reportAttributeAccessIssue]
+        self.drawing.close()
+        self.drawing = _Unbound(self.name)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Unbound:

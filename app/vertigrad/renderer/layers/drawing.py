@@ -17,13 +17,13 @@ from ..colormap import colormap_texture
 from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import smooth_sampler
-from ..target import Drawn, handles_samples, pass_states
+from ..target import Drawn
 from ..vertex_layout import StepMode
 from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame
 from .places import Places
-from .recipe import Recipe, Stage, stage_pipeline, style_layout
+from .recipe import Recipe, Stage, StagePipelines
 from .storage import storage_range
 from .styles import ends
 
@@ -47,7 +47,7 @@ class Drawing(ABC):
     attributes: Attributes
     color: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)  # where it is constant, as linear light and alpha
     plan: Plan  # what `record` has recorded
-    reads_depth = False
+    reads_depth = False  # whether what is drawn over needs the depth of solid things
     plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
     rebuilds: tuple[str, ...] = ()  # values of the style on which `build` depends
     surveys = False  # whether `survey` and `gather` do anything
@@ -58,7 +58,6 @@ class Drawing(ABC):
         self.reported: dict[str, dict[str, Any] | Any] = {}
         self._held = ExitStack()
         self._plan_key: tuple[object, ...] | None = None
-        self._pipelines: dict[tuple[Stage, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
         self._resident: list[Block] | None = None  # the blocks when the vertex buffers were looked up
         self._buffers = VertexBuffers(())
         self._group: wgpu.GPUBindGroup | None = None
@@ -69,7 +68,7 @@ class Drawing(ABC):
             self.build(values)
             self.restyle()
             for stage in self._recipe.stages:
-                self._pipeline(stage, "color", self.display_referred, self.display_referred)
+                self._pipeline(stage, "color", self.display_referred)
         except BaseException:
             self.close()
             raise
@@ -101,7 +100,7 @@ class Drawing(ABC):
 
     @property
     def is_display_referred(self) -> bool:
-        """Whether the screen shows the colors as they are, with this style."""
+        """Whether the screen shows the colors as they are, without exposure, tone map and glow, with this style."""
         return False
 
     def hold(self, owned: T) -> T:
@@ -155,18 +154,10 @@ class Drawing(ABC):
     ) -> None:
         """Draw by `recipe`: `vertices` are read as vertex buffers, `storage` as such; `others` are kept resident."""
         self._recipe, self.vertices, self._storage = recipe, vertices, storage
-        types = {name: next(filter(None, (one.wgsl(name) for one in vertices)), "") for name in recipe.locations}
-        self._defines = {
-            **{name.upper(): type_ for name, type_ in types.items()},
-            "COLOR_COMPONENTS": vertices[0].components("color") if vertices else 0,
-            "COLORMAPPED": self.extent is not None,
-            "SAMPLE_MASK": handles_samples(self.gpu),
-            "PICKING": False,
-            "DISPLAY_REFERRED": False,
-            **recipe.defines,
-            **(defines or {}),
-        }
-        self.layout = style_layout(self.gpu, recipe.shader, self._defines)
+        self._pipelines = StagePipelines(
+            self.gpu, recipe, vertices, {"COLORMAPPED": self.extent is not None, **(defines or {})}
+        )
+        self.layout = self._pipelines.style
         self.solid = [stage for stage in recipe.stages if not stage.over]
         self.over = [stage for stage in recipe.stages if stage.over]
         self.rows = [stage for stage in recipe.stages if stage.rows]
@@ -205,10 +196,10 @@ class Drawing(ABC):
             self.extent.record()
 
     def survey(self, frame: Frame) -> None:  # noqa: B027
-        """See `Layer.survey`."""
+        """Record what must precede `draw`; called where it `surveys`, outside of any pass."""
 
     def gather(self, frame: Frame) -> None:  # noqa: B027
-        """See `Layer.gather`."""
+        """Record what is computed from the depth of solid things, before `draw_over`; called where it `surveys`."""
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the stages that do not blend."""
@@ -216,14 +207,18 @@ class Drawing(ABC):
             self._draw(pass_, frame, self.solid)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the stages that blend; after `draw` in the same frame nothing can have moved."""
+        """Record the stages that blend over the solid parts of all layers; since `draw` nothing can have moved."""
         if self.over and self.solid and self._group is not None:
             self._draw_stages(pass_, frame, self.over, self._group)
         elif self.over:
             self._draw(pass_, frame, self.over)
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the stages with a pixel for each row."""
+        """Record the stages of a frame of "rows": each pixel gets the number of a row instead of a color.
+
+        The pass has one sample; fragments return `seen_row` or `seen_cell` of shaders/common/seen.wgsl. Called for a
+        click, not in each frame. Raises `LimitError` if the layer is too large for that.
+        """
         if self.rows:
             self._draw(pass_, frame, self.rows)
 
@@ -305,7 +300,7 @@ class Drawing(ABC):
         if self.vertices:
             self._buffers.set(pass_)
         for stage in stages:
-            pass_.set_pipeline(self._pipeline(stage, frame.drawn, frame.split, self.display_referred))
+            pass_.set_pipeline(self._pipeline(stage, frame.drawn, frame.split))
             self.draw_call(pass_)
 
     def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:
@@ -322,17 +317,5 @@ class Drawing(ABC):
             )
         return found + self.colormap()
 
-    def _pipeline(self, stage: Stage, drawn: Drawn, split: bool, display_referred: bool) -> wgpu.GPURenderPipeline:
-        if drawn != "color":
-            split = display_referred = False
-        key = stage, drawn, split, display_referred
-        if key not in self._pipelines:
-            self._pipelines[key] = self._create_pipeline(*key)
-        return self._pipelines[key]
-
-    def _create_pipeline(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
-        defines = {**self._defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display}
-        states = pass_states(self.gpu, drawn, stage.over, split, display)
-        return stage_pipeline(
-            self.gpu, self._recipe, stage, drawn, states, self._bindings.layout, self.vertices, defines
-        )
+    def _pipeline(self, stage: Stage, drawn: Drawn, split: bool) -> wgpu.GPURenderPipeline:
+        return self._pipelines.get(stage, drawn, split, self.display_referred, self._bindings.layout)

@@ -11,7 +11,7 @@ import wgpu
 from ...gpu import Gpu, shader, wgsl
 from ..bindings import lighting_layout
 from ..pipelines import draw_cache, render_pipeline
-from ..target import NO_DEPTH_TEST, Drawn, PassStates
+from ..target import NO_DEPTH_TEST, Drawn, handles_samples, pass_states
 from .attributes import Attributes
 
 
@@ -47,34 +47,58 @@ class Recipe:
     defines: Mapping[str, Any] = field(default_factory=dict)
 
 
-def style_layout(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgsl.UniformLayout:
-    """How the uniform `Style` of a shader file is laid out, found once for each device. Raises `ShaderError`."""
-    key = ("style layout", path, tuple(sorted(defines.items())))
-    return draw_cache(gpu).get(key, lambda: wgsl.struct_layout(shader.render(path, defines), "Style", path))
+class StagePipelines:
+    """The pipelines of the stages of `recipe`, for `vertices` that are read as vertex buffers.
 
+    `style` is the layout of the shader's uniform `Style`. Raises `ShaderError`.
+    """
 
-def stage_pipeline(
-    gpu: Gpu,
-    recipe: Recipe,
-    stage: Stage,
-    drawn: Drawn,
-    states: PassStates,
-    layout: wgpu.GPUBindGroupLayout,
-    vertices: Sequence[Attributes],
-    defines: Mapping[str, Any],
-) -> wgpu.GPURenderPipeline:
-    """The pipeline of a stage in a pass, for attributes that are read as vertex buffers."""
-    part = drawn if drawn in ("depth", "clear") else "fragment"
-    return render_pipeline(
-        gpu,
-        recipe.shader,
-        (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
-        [layout] if drawn in ("depth", "rows") else [layout, lighting_layout(gpu)],
-        states.targets,
-        defines=defines,
-        buffers=[shared.descriptor(recipe.locations) for one in vertices for shared in one.buffers],
-        topology=recipe.topology,
-        cull=recipe.cull,
-        depth=NO_DEPTH_TEST if recipe.depth else states.depth,
-        multisample=states.multisample,
-    )
+    def __init__(self, gpu: Gpu, recipe: Recipe, vertices: Sequence[Attributes], defines: Mapping[str, Any]):
+        self._gpu, self._recipe, self._vertices = gpu, recipe, vertices
+        types = {name: next(filter(None, (one.wgsl(name) for one in vertices)), "") for name in recipe.locations}
+        self._defines = {
+            **{name.upper(): type_ for name, type_ in types.items()},
+            "COLOR_COMPONENTS": vertices[0].components("color") if vertices else 0,
+            "SAMPLE_MASK": handles_samples(gpu),
+            "PICKING": False,
+            "DISPLAY_REFERRED": False,
+            **recipe.defines,
+            **defines,
+        }
+        self.style = self._style_layout()
+        self._pipelines: dict[tuple[Stage, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
+
+    def get(
+        self, stage: Stage, drawn: Drawn, split: bool, display_referred: bool, layout: wgpu.GPUBindGroupLayout
+    ) -> wgpu.GPURenderPipeline:
+        """The pipeline of a stage in a pass; the flags are those of `target.color_targets`."""
+        if drawn != "color":
+            split = display_referred = False
+        key = stage, drawn, split, display_referred
+        if key not in self._pipelines:
+            self._pipelines[key] = self._create(*key, layout)
+        return self._pipelines[key]
+
+    def _create(
+        self, stage: Stage, drawn: Drawn, split: bool, display: bool, layout: wgpu.GPUBindGroupLayout
+    ) -> wgpu.GPURenderPipeline:
+        recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, split, display)
+        part = drawn if drawn in ("depth", "clear") else "fragment"
+        return render_pipeline(
+            self._gpu,
+            recipe.shader,
+            (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
+            [layout] if drawn in ("depth", "rows") else [layout, lighting_layout(self._gpu)],
+            states.targets,
+            defines={**self._defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display},
+            buffers=[shared.descriptor(recipe.locations) for one in self._vertices for shared in one.buffers],
+            topology=recipe.topology,
+            cull=recipe.cull,
+            depth=NO_DEPTH_TEST if recipe.depth else states.depth,
+            multisample=states.multisample,
+        )
+
+    def _style_layout(self) -> wgsl.UniformLayout:
+        path, defines = self._recipe.shader, self._defines
+        key = ("style layout", path, tuple(sorted(defines.items())))
+        return draw_cache(self._gpu).get(key, lambda: wgsl.struct_layout(shader.render(path, defines), "Style", path))

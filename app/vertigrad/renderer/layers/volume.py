@@ -144,7 +144,6 @@ class VolumeLayer(Layer):
 
     Style = VolumeStyle
     DRAWING = VolumeDrawing
-    reads_depth = True
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "density": AttributeSpec(True, (1,), None, "samples on a grid (nz, ny, nx)"),
         "color": styles.field_color((0.86, 0.87, 0.89)),
