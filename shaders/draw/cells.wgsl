@@ -3,7 +3,7 @@
 //% include "common/view.wgsl"
 //% include "common/seen.wgsl"
 
-struct Place {              // mirrored by renderer/layers/cells.py
+struct Place {              // mirrored by renderer/layers/surface.py
     position: u32,          // first element of the positions in what is bound
     stride: u32,            // elements from one row to the next
     index: u32,             // first index in what is bound

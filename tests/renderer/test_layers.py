@@ -9,7 +9,7 @@ from vertigrad.errors import LayoutError, ParameterError, UseAfterFree
 from vertigrad.renderer import COLORMAPS, OrbitCamera
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.layers import Layer, types
-from vertigrad.renderer.layers.grid import grid_triangles
+from vertigrad.renderer.layers.shapes import grid_triangles
 from vertigrad.tensor import Tensor
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vertigrad.errors import LimitError
 from vertigrad.renderer import OrbitCamera, View
-from vertigrad.renderer.layers.grid import grid_triangles
+from vertigrad.renderer.layers.shapes import grid_triangles
 from vertigrad.renderer.picking import Picker, Seen
 from vertigrad.tensor import Tensor
 

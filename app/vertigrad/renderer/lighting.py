@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import wgpu
 
-from ..gpu import Gpu
+from ..gpu import Gpu, RenderPass
 from .bindings import bind_group, lighting_layout
-from .depths import Depths
 from .layers.base import Frame, Layer
 from .occlusion import Occlusion
 from .quality import HIGH, Level
-from .target import create_view
+from .target import DEPTH, create_view
 from .view import View, darkened
+
+
+class Depths:
+    """A texture of depth, `width` by `height` pixels; square without `height`. Depth is reversed."""
+
+    def __init__(self, gpu: Gpu, width: int, height: int = 0):
+        self._gpu = gpu
+        self.view = create_view(gpu, (width, height or width), DEPTH)
+        clear = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
+        self._pass = RenderPass([], {"view": self.view, **clear})
+
+    def record(self, group: str, layers: Iterable[Layer], view_offset: int) -> None:
+        """Record a pass that draws what `layers` have that is solid, timed under `group`."""
+        frame = Frame(view_offset, drawn="depth")
+        with self._gpu.recorder.render_pass(group, self._pass) as pass_:
+            for layer in layers:
+                layer.drawing.draw(pass_, frame)
 
 
 class Lighting:
@@ -57,32 +73,19 @@ class Lighting:
         """
         if size != self._size or level is not self._level:
             self._take(level, size)
-        needed = view.shadows > 0.0, darkened(view, level)
-        if any(needed) or view.edges > 0.0:
-            self._find(needed, layers, frame, view, size, sun, level)
-        self.group = self._group(needed)
-
-    def _find(
-        self,
-        needed: tuple[bool, bool],
-        layers: Sequence[Layer],
-        frame: Frame,
-        view: View,
-        size: tuple[int, int],
-        sun: bytes | bytearray,
-        level: Level,
-    ) -> None:
-        solid = [layer for layer in layers if layer.casts]
-        if needed[0]:
+        shaded, occluded = view.shadows > 0.0, darkened(view, level)
+        if shaded:
             self._sun = self._sun or Depths(self._gpu, level.sun_texels)
-            self._sun.record("shadows", solid, self._gpu.uniforms.push(sun))
-        if needed[1] or view.edges > 0.0:
+            self._sun.record("shadows", [layer for layer in layers if layer.casts], self._gpu.uniforms.push(sun))
+        if occluded or view.edges > 0.0:
             self._eye = self._eye or Depths(self._gpu, *size)
             self.depths = self._eye.view
-            self._eye.record("depths", [layer for layer in solid if layer.transparency != "all"], frame.view_offset)
-        if needed[1] and self._eye is not None:
-            self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
-            self._occlusion.record(frame.view_offset)
+            solid = [layer for layer in layers if layer.casts and layer.transparency != "all"]
+            self._eye.record("depths", solid, frame.view_offset)
+            if occluded:
+                self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
+                self._occlusion.record(frame.view_offset)
+        self.group = self._group((shaded, occluded))
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
         """Drop what was made for another level or size: it is created again when it is needed."""

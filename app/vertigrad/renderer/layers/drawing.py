@@ -12,19 +12,15 @@ import wgpu
 from ...gpu import Gpu, Plan, VertexBuffers
 from ...memory import Block
 from ...tensor import Tensor
-from ..bindings import Bindings
 from ..colormap import colormap_texture
 from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import smooth_sampler
-from ..target import Drawn
 from ..vertex_layout import StepMode
-from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame
-from .places import Places
 from .recipe import Recipe, Stage, StagePipelines
-from .storage import storage_range
+from .storage import Blocks, storage_range
 from .styles import ends
 
 
@@ -68,7 +64,7 @@ class Drawing(ABC):
             self.build(values)
             self.restyle()
             for stage in self._recipe.stages:
-                self._pipeline(stage, "color", self.display_referred)
+                self._pipelines.get(stage, "color", self.display_referred, self.display_referred)
         except BaseException:
             self.close()
             raise
@@ -154,21 +150,19 @@ class Drawing(ABC):
     ) -> None:
         """Draw by `recipe`: `vertices` are read as vertex buffers, `storage` as such; `others` are kept resident."""
         self._recipe, self.vertices, self._storage = recipe, vertices, storage
-        self._pipelines = StagePipelines(
-            self.gpu, recipe, vertices, {"COLORMAPPED": self.extent is not None, **(defines or {})}
-        )
-        self.layout = self._pipelines.style
         self.solid = [stage for stage in recipe.stages if not stage.over]
         self.over = [stage for stage in recipe.stages if stage.over]
         self.rows = [stage for stage in recipe.stages if stage.rows]
         self._stored_extent = [self.extent.pair] if self.extent and "extent" not in recipe.locations else []
         tensors = [bound.tensor for one in vertices for bound in one]
         tensors += [one.tensor if isinstance(one, Bound) else one for one in storage]
-        self.places = Places(self.gpu, [*tensors, *self._stored_extent, *others])
+        self._blocks = Blocks(self.gpu, [*tensors, *self._stored_extent, *others])
         kinds = ["depth samples"] if recipe.depth else []
         kinds += ["storage"] * (len(storage) + len(self._stored_extent))
         kinds += ["texture", "sampler"] if self.extent else []
-        self._bindings = Bindings(self.gpu, (VIEW_SIZE, self.layout.size), kinds)
+        variant = {"COLORMAPPED": self.extent is not None, **(defines or {})}
+        self._pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
+        self.layout = self._pipelines.style
 
     def is_outdated(self) -> bool:
         """Whether the attributes have to be bound again, for a style that has changed."""
@@ -186,7 +180,7 @@ class Drawing(ABC):
 
     def prepare(self, moment: Moment | None) -> None:
         """Upload what is borrowed, and compute what is drawn."""
-        if self.places.blocks is not self._resident:
+        if self._blocks.current is not self._resident:
             self._look_up()
         self.compute(moment)
 
@@ -228,7 +222,7 @@ class Drawing(ABC):
 
     def blocks(self) -> list[Block]:
         """Every block that is read."""
-        return self.places.blocks
+        return self._blocks.current
 
     def report(self) -> dict[str, Any]:
         """See `Layer.report`; `reported` are tensors that are not among the attributes, or constants."""
@@ -279,15 +273,15 @@ class Drawing(ABC):
 
     def _look_up(self) -> None:
         """Find the vertex buffers: tensors were borrowed, or copy-on-write moved them."""
-        for tensor in self.places.tensors:
+        for tensor in self._blocks.tensors:
             self.gpu.make_resident(tensor.owner)
-        self._resident, self._group = self.places.blocks, None
+        self._resident, self._group = self._blocks.current, None
         shared = [one for attributes in self.vertices for one in attributes.buffers]
         self._buffers = VertexBuffers([(one.first.tensor.block.buffer, *one.range) for one in shared])
 
     def _draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stages: Sequence[Stage]) -> None:
         self._offset = self.push()
-        if self.places.blocks is not self._resident:
+        if self._blocks.current is not self._resident:
             self._look_up()
         if self._group is None or (frame.depth is not self._depth and self._recipe.depth):
             self._group, self._depth = self._find_group(frame), frame.depth
@@ -300,14 +294,14 @@ class Drawing(ABC):
         if self.vertices:
             self._buffers.set(pass_)
         for stage in stages:
-            pass_.set_pipeline(self._pipeline(stage, frame.drawn, frame.split))
+            pass_.set_pipeline(self._pipelines.get(stage, frame.drawn, frame.split, self.display_referred))
             self.draw_call(pass_)
 
     def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:
         key = (self.style.colormap, self.style.colormap_flip, frame.depth if self._recipe.depth else None)
         if self._storage:
-            key += tuple(self.places.blocks)
-        return self._bindings.group(key, lambda: self._resources(frame))
+            key += tuple(self._blocks.current)
+        return self._pipelines.bindings.group(key, lambda: self._resources(frame))
 
     def _resources(self, frame: Frame) -> list[Any]:
         found: list[Any] = [frame.depth] if self._recipe.depth else []
@@ -316,6 +310,3 @@ class Drawing(ABC):
                 (one.resource(self.gpu) if isinstance(one, Bound) else storage_range(self.gpu, one, "a layer"))[0]
             )
         return found + self.colormap()
-
-    def _pipeline(self, stage: Stage, drawn: Drawn, split: bool) -> wgpu.GPURenderPipeline:
-        return self._pipelines.get(stage, drawn, split, self.display_referred, self._bindings.layout)

@@ -9,9 +9,10 @@ from typing import Any
 import wgpu
 
 from ...gpu import Gpu, shader, wgsl
-from ..bindings import lighting_layout
+from ..bindings import Bindings, lighting_layout
 from ..pipelines import draw_cache, render_pipeline
 from ..target import NO_DEPTH_TEST, Drawn, handles_samples, pass_states
+from ..view import VIEW_SIZE
 from .attributes import Attributes
 
 
@@ -50,10 +51,18 @@ class Recipe:
 class StagePipelines:
     """The pipelines of the stages of `recipe`, for `vertices` that are read as vertex buffers.
 
-    `style` is the layout of the shader's uniform `Style`. Raises `ShaderError`.
+    `bindings` has the uniforms `View` and `Style`, laid out as `style` says, and a resource of each of `kinds`. Raises
+    `ShaderError`.
     """
 
-    def __init__(self, gpu: Gpu, recipe: Recipe, vertices: Sequence[Attributes], defines: Mapping[str, Any]):
+    def __init__(
+        self,
+        gpu: Gpu,
+        recipe: Recipe,
+        vertices: Sequence[Attributes],
+        kinds: Sequence[str],
+        defines: Mapping[str, Any],
+    ):
         self._gpu, self._recipe, self._vertices = gpu, recipe, vertices
         types = {name: next(filter(None, (one.wgsl(name) for one in vertices)), "") for name in recipe.locations}
         self._defines = {
@@ -66,23 +75,21 @@ class StagePipelines:
             **defines,
         }
         self.style = self._style_layout()
+        self.bindings = Bindings(gpu, (VIEW_SIZE, self.style.size), kinds)
         self._pipelines: dict[tuple[Stage, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
 
-    def get(
-        self, stage: Stage, drawn: Drawn, split: bool, display_referred: bool, layout: wgpu.GPUBindGroupLayout
-    ) -> wgpu.GPURenderPipeline:
+    def get(self, stage: Stage, drawn: Drawn, split: bool, display_referred: bool) -> wgpu.GPURenderPipeline:
         """The pipeline of a stage in a pass; the flags are those of `target.color_targets`."""
         if drawn != "color":
             split = display_referred = False
         key = stage, drawn, split, display_referred
         if key not in self._pipelines:
-            self._pipelines[key] = self._create(*key, layout)
+            self._pipelines[key] = self._create(*key)
         return self._pipelines[key]
 
-    def _create(
-        self, stage: Stage, drawn: Drawn, split: bool, display: bool, layout: wgpu.GPUBindGroupLayout
-    ) -> wgpu.GPURenderPipeline:
+    def _create(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
         recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, split, display)
+        layout = self.bindings.layout
         part = drawn if drawn in ("depth", "clear") else "fragment"
         return render_pipeline(
             self._gpu,

@@ -1,4 +1,4 @@
-"""Small meshes that layers draw for each row: vertices, unit normals and triangles that face outwards."""
+"""Small meshes that layers draw for each row: vertices, unit normals and triangles that face outwards; and grids."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 ROUND = 24  # vertices around what is round
 RINGS = 12  # of a sphere, from pole to pole
 ARROW_ROUND = 14
+TILE = 16  # columns drawn together: few enough that the row before is still in the vertex cache
 
 
 class Shape(NamedTuple):
@@ -88,6 +89,23 @@ SHAPES: dict[str, Callable[[], Shape]] = {
 def shape(name: str) -> Shape:
     """One of `SHAPES`, or "arrow"."""
     return (SHAPES | {"arrow": arrow})[name]()
+
+
+def grid_triangles(rows: int, columns: int) -> np.ndarray:
+    """Vertex indices of the triangles, uint32 [2 * (rows - 1) * (columns - 1), 3], for vertices in row-major order.
+
+    The diagonals of neighboring cells run across each other, so that shading shows no grain.
+    """
+    y, x = np.mgrid[0 : rows - 1, 0 : columns - 1]
+    order = np.lexsort((x.ravel(), y.ravel(), x.ravel() // TILE))
+    y, x = y.ravel()[order], x.ravel()[order]
+    corner = y * columns + x
+    right, below = corner + 1, corner + columns
+    across = below + 1
+    even = np.stack([corner, below, across, corner, across, right], axis=1)
+    odd = np.stack([corner, below, right, right, below, across], axis=1)
+    cells = np.where(((x + y) % 2 == 0)[:, None], even, odd)
+    return cells.reshape(-1, 3).astype(np.uint32)
 
 
 def _turned(profile: list, normals: list, caps: tuple = (), round: int = ROUND) -> Shape:

@@ -1,11 +1,13 @@
-"""How shaders read tensors as storage: the range of a block that is bound."""
+"""Where tensors are stored: the range of a block to bind, and the blocks of tensors that may move."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import LimitError
 from ...gpu import Gpu
+from ...memory import Block
 from ...tensor import Tensor
 
 
@@ -25,3 +27,24 @@ def storage_range(gpu: Gpu, tensor: Tensor, where: str, nbytes: int | None = Non
     if size > limit:
         raise LimitError(f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most")
     return {"buffer": tensor.block.buffer, "offset": start, "size": size}, tensor.offset - start
+
+
+class Blocks:
+    """The blocks of tensors; looked up, which takes longer than drawing, only when one has been moved or closed."""
+
+    def __init__(self, gpu: Gpu, tensors: Iterable[Tensor]):
+        self._tracker = gpu.tracker
+        self.tensors = tuple(tensors)
+        self._moves = self._drops = -1
+        self._found: list[Block] = []
+
+    @property
+    def current(self) -> list[Block]:
+        """Each once: the same list as the last time if they are the same. Raises `UseAfterFree`."""
+        tracker = self._tracker
+        if self._moves != tracker.moves or self._drops != tracker.drops:
+            found = list(dict.fromkeys([tensor.block for tensor in self.tensors]))
+            if found != self._found:
+                self._found = found
+            self._moves, self._drops = tracker.moves, tracker.drops
+        return self._found

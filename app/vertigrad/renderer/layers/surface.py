@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import wgpu
 
 from ...errors import LayoutError
+from ...gpu import Gpu
 from ...params import choice, number
 from ...tensor import Tensor
-from ..target import LEAST_ALPHA
+from ..bindings import Bindings
+from ..pipelines import render_pipeline
+from ..target import LEAST_ALPHA, pass_states
+from ..view import VIEW_SIZE
 from . import styles
+from .attributes import Bound
 from .base import Attribute, AttributeSpec, Frame, Layer
-from .cells import draw_cells
-from .grid import grid_triangles
 from .meshes import IndexedDrawing, checked_index
 from .recipe import Recipe, Stage
+from .shapes import grid_triangles
+from .storage import storage_range
 
 HEIGHT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}  # by the axis of contour lines
+CELLS_SHADER = "draw/cells.wgsl"
+CELLS = struct.Struct("<3I4x")  # `Place` in that shader
 RECIPE = Recipe(
     shader="draw/surface.wgsl",
     stages=[Stage("surface", "surface")],
@@ -58,7 +66,7 @@ class SurfaceDrawing(IndexedDrawing):
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the triangles as the numbers of their nearest corners. Nothing if they are all but transparent."""
         if self.color[3] >= LEAST_ALPHA:
-            draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
+            _draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
     def uniform(self) -> dict[str, Any]:
         return {"height": HEIGHT[self.style.contour_axis]}
@@ -88,3 +96,28 @@ class SurfaceLayer(Layer):
         ),
         "index": AttributeSpec(False, (1, 3), None, "three rows of position for each triangle"),
     }
+
+
+def _draw_cells(gpu: Gpu, pass_: wgpu.GPURenderPassEncoder, frame: Frame, position: Bound, index: Tensor) -> None:
+    """Draw the triangles that `index`, contiguous, makes of the rows of `position`, read from their own blocks.
+
+    Vertex buffers do not distinguish corners of a triangle, so both are bound as storage. Raises `LimitError` if one
+    of them is larger than this adapter binds.
+    """
+    where = "a surface cannot be picked"
+    positions, first_position = position.resource(gpu, where)
+    indices, first_index = storage_range(gpu, index, where)
+    uniform = CELLS.pack(first_position, position.stride, first_index // index.itemsize)
+    bindings = Bindings(gpu, (VIEW_SIZE, CELLS.size), ("storage", "storage"))
+    states = pass_states(gpu, "rows", over=False, split=False, display_referred=False)
+    pipeline = render_pipeline(
+        gpu,
+        CELLS_SHADER,
+        ("cell_vertex", "cell_fragment"),
+        [bindings.layout],
+        defines={"TYPE": position.tensor.scalar},
+        **states._asdict(),
+    )
+    pass_.set_pipeline(pipeline)
+    pass_.set_bind_group(0, bindings.create((positions, indices)), (frame.view_offset, gpu.uniforms.push(uniform)))
+    pass_.draw(index.size)

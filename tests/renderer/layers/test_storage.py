@@ -1,4 +1,4 @@
-"""Where tensors lie, looked up again when it must be."""
+"""The blocks of tensors, looked up again when it must be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from vertigrad.errors import UseAfterFree
 from vertigrad.gpu import Gpu
-from vertigrad.renderer.layers.places import Places
+from vertigrad.renderer.layers.storage import Blocks
 from vertigrad.tensor import Tensor
 
 from .kinds import KINDS, drawn
@@ -17,26 +17,26 @@ from .kinds import KINDS, drawn
 
 def test_the_list_is_the_same_until_a_tensor_moves(steady: Gpu) -> None:
     with Tensor.zeros((4, 3), name="a") as a, Tensor.zeros(5, name="b") as b, Tensor.zeros(6, name="c") as other:
-        places = Places(steady, [a, b])
-        first = places.blocks
+        blocks = Blocks(steady, [a, b])
+        first = blocks.current
         assert first == [a.block, b.block]
         with other.clone():
             steady.make_writable(other.owner)  # another one moves, and handles are closed
-        assert places.blocks is first
+        assert blocks.current is first
         with a.clone() as kept:
             steady.make_writable(a.owner)
-            assert places.blocks == [a.block, b.block] != first
+            assert blocks.current == [a.block, b.block] != first
             assert kept.block is first[0]
 
 
 def test_a_view_that_is_closed_is_noticed_while_its_tensor_lives(steady: Gpu) -> None:
     with Tensor.zeros((4, 3), name="state") as state:
         part = state[1:]
-        places = Places(steady, [part])
-        assert places.blocks == [state.block]
+        blocks = Blocks(steady, [part])
+        assert blocks.current == [state.block]
         part.close()
         with pytest.raises(UseAfterFree, match="state"):
-            places.blocks  # noqa: B018
+            blocks.current  # noqa: B018
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "lines"])  # which hold views of their own
