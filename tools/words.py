@@ -67,6 +67,8 @@ EXCEPTIONS = {  # files, or folders, with the reason
     "app/vertigrad/scene/renamed.py": _OLD_NAME,
     "tests/scene/test_renamed.py": _OLD_NAME,
     "tests/scene/corpus": "files as they were written once",
+    "tests/scene/old_scenes": "files as they were written once",
+    "tests/scene/test_old_scenes.py": _OLD_NAME,
     "tests/scene/broken": "mistakes that users make",
     "app/vertigrad/cli/check.py": _OLD_NAME,
     "tests/cli/test_verbs.py": _OLD_NAME,
