@@ -11,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 from vertigrad import Tensor
 from vertigrad.errors import InputError, UnsupportedOp
 from vertigrad.gpu import Gpu
-from vertigrad.onnx_import import Network
+from vertigrad.onnx_import import Network, backend
 from vertigrad.onnx_import.fold import can_fold
 
 from .networks import model, node, reals
@@ -313,3 +313,8 @@ def test_an_operator_without_a_lowering_is_run_as_the_others_that_onnx_defines_i
     expected = [low * np.cos(turn) - high * np.sin(turn), low * np.sin(turn) + high * np.cos(turn)]
     with Network(made) as network:
         np.testing.assert_allclose(network.run({"x": x})["y"], np.concatenate(expected, -1), rtol=1e-5, atol=1e-6)
+
+
+def test_the_backend_of_onnx_has_the_name_of_its_first_device() -> None:
+    assert backend.supports_device("CPU") and backend.supports_device("CPU:1")
+    assert not backend.supports_device("CUDA")
