@@ -8,7 +8,8 @@ import pytest
 from vertigrad.errors import ParameterError
 from vertigrad.models.physics.galaxy import DT, SOFTENING, Bodies, colliding_discs, disc, luminous_count
 from vertigrad.models.physics.galaxy_field import Galaxy, Spheroid, mean_field
-from vertigrad.models.reference import gravity as reference
+
+from . import gravity as reference
 
 SHAPE = Galaxy()
 

@@ -18,7 +18,7 @@ from vertigrad import resources
 from vertigrad.errors import InputError, SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data.mesh import Mesh, Params, distances, sample
-from vertigrad.models.data.mesh_file import FORMATS, MeshFile, read, with_normals
+from vertigrad.models.data.mesh_file import FORMATS, MeshFile, read, split_at_creases
 from vertigrad.models.data.sdf_grid import lattice
 from vertigrad.scene import load
 from vertigrad.scene.save import refuse_protected
@@ -74,10 +74,10 @@ def test_normals_around_a_vertex_of_very_many_triangles() -> None:
     turn = np.linspace(0, 2 * np.pi, 201)[:-1]
     places = np.concatenate([[(0, 0.5, 0)], np.stack([np.cos(turn), 0 * turn, -np.sin(turn)], axis=-1)])
     index = np.stack([np.zeros(200, int), 1 + np.arange(200), 1 + (np.arange(200) + 1) % 200], axis=-1)
-    positions, normals, triangles = with_normals(places, index, 5.0)
+    vertex, normals, triangles = split_at_creases(places, index, 5.0)
     tip = np.unique(triangles[:, 0])
     assert len(tip) == 1 and np.allclose(normals[tip[0]], (0, 1, 0), atol=1e-6)
-    assert len(positions) == 201 and (normals[:, 1] > 0).all()
+    assert len(vertex) == 201 and (normals[:, 1] > 0).all()
 
 
 def test_what_cannot_be_drawn_is_dropped_and_counted(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_triangles_without_area_are_dropped_wherever_they_lie(tmp_path: Path) ->
 @pytest.mark.parametrize("scale", [1e-100, 1e-20, 1.0, 1e30])
 def test_normals_of_a_mesh_of_any_size_are_those_of_its_shape(tmp_path: Path, scale: float) -> None:
     ball = trimesh.creation.icosphere(2, 1.0)
-    positions, normals, _ = with_normals(ball.vertices * scale, np.asarray(ball.faces), 40.0)
-    assert np.abs(normals - ball.vertices).max() < 0.02 and len(positions) == len(normals) == len(ball.vertices)
+    vertex, normals, _ = split_at_creases(ball.vertices * scale, np.asarray(ball.faces), 40.0)
+    assert np.abs(normals - ball.vertices).max() < 0.02 and len(vertex) == len(normals) == len(ball.vertices)
 
 
 @pytest.mark.parametrize("crease", [0.0, 40.0, 180.0])

@@ -15,10 +15,10 @@ from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics import gravity_bodies, nbody
 from vertigrad.models.physics.galaxy import Bodies
 from vertigrad.models.physics.nbody import NBody, Params
-from vertigrad.models.reference import gravity as gravity_reference
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 
+from . import gravity as gravity_reference
 from .bodies import bodies, random_bodies
 
 STEP = 1.0 / 60.0

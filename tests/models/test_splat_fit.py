@@ -16,6 +16,8 @@ from vertigrad.models.learning.splat_fit import Params, SplatFit
 from vertigrad.models.learning.splat_fit_views import FIELD, SAMPLES, cameras_around
 from vertigrad.models.reference import splat_fit as reference
 
+SUN = np.array([0.43, 0.77, 0.47])
+
 Make = Callable[..., SplatFit]
 SMALL: dict[str, Any] = {
     "resolution": 24,
@@ -68,6 +70,33 @@ def states(model: SplatFit) -> dict[str, np.ndarray]:
     return {name: tensor.numpy() for name, tensor in model.state().items()}
 
 
+def traced(
+    corners: np.ndarray, eye: reference.Eye, samples: int, bands: float, colors: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """What an eye sees of flat triangles (n, 3, 3), (side, side, 4): linear colors times alpha, and alpha.
+
+    `colors` are the linear colors of a band, and of what is between bands. A pixel is the mean of `samples`² rays.
+    """
+    x, y = np.meshgrid(*2 * [((np.arange(eye.side * samples) + 0.5) / samples - 0.5 * eye.side) / eye.focal])
+    rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3)
+    a, b, c = np.moveaxis(corners @ eye.rows[:, :3].T + eye.rows[:, 3], 1, 0)
+    shares = np.stack([rays @ np.cross(*pair).T for pair in ((b, c), (c, a), (a, b))], axis=-1)
+    inside = (shares >= 0.0).all(-1) | (shares <= 0.0).all(-1)
+    shares /= shares.sum(-1, keepdims=True)
+    depth = np.where(inside, np.einsum("rnk,nk->rn", shares, np.stack([a, b, c], axis=-1)[:, 2]), np.inf)
+    front = depth.argmin(axis=1)
+    position = np.einsum("rk,rkd->rd", shares[np.arange(len(rays)), front], corners[front])
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal = (across / np.linalg.norm(across, axis=1, keepdims=True))[front]
+    wave = np.sin(bands * np.arctan2(position[:, 2], position[:, 0]) + 2.0 * position[:, 1])
+    share = np.clip((wave + 0.25) / 0.5, 0.0, 1.0)
+    share = (share * share * (3.0 - 2.0 * share))[:, None]
+    own = colors[1] * (1.0 - share) + colors[0] * share
+    lit = own * (0.28 + 0.22 * normal[:, 1] + 0.75 * np.maximum(normal @ SUN, 0.0))[:, None]
+    found = np.where(np.any(inside, axis=1, keepdims=True), np.concatenate([lit, np.ones((len(lit), 1))], axis=1), 0.0)
+    return found.reshape(eye.side, samples, eye.side, samples, 4).mean((1, 3))
+
+
 def test_cameras_look_at_the_origin_from_everywhere() -> None:
     rows = cameras_around(40, 3.0)
     axes, eyes = rows[..., :3], -np.einsum("nij,ni->nj", rows[..., :3], rows[..., 3])
@@ -89,7 +118,7 @@ def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
     assert views.lens.focal == pytest.approx(0.5 * views.lens.side / np.tan(0.5 * FIELD))
     for view in (0, 3):
         eye = reference.Eye(views.rows[view], *views.lens, np.zeros(3))
-        sums = reference.traced(corners, eye, SAMPLES, 3.0, (np.array(light), np.array(dark)))
+        sums = traced(corners, eye, SAMPLES, 3.0, (np.array(light), np.array(dark)))
         coverage = sums[..., 3]
         assert 0.1 < coverage.mean() < 0.8 and not coverage[0].any() and not coverage[:, -1].any()
         wrong = np.abs(images[view] - sums).max(-1)

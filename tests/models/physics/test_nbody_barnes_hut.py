@@ -14,10 +14,10 @@ from vertigrad.models.physics import barnes_hut_tree, nbody, nbody_barnes_hut
 from vertigrad.models.physics.galaxy import Bodies, colliding_discs
 from vertigrad.models.physics.nbody import NBody
 from vertigrad.models.physics.nbody_barnes_hut import NBodyBarnesHut, Params
-from vertigrad.models.physics.plummer import CROSSING, SCALE, enclosed, plummer
-from vertigrad.models.reference import gravity as gravity_reference
+from vertigrad.models.physics.plummer import CROSSING, SCALE, plummer
 from vertigrad.tensor import Tensor
 
+from .. import gravity as gravity_reference
 from ..bodies import bodies, random_bodies
 
 Make = Callable[..., NBodyBarnesHut]
@@ -188,6 +188,11 @@ def test_bodies_without_mass_follow_kepler(make: Make) -> None:
     assert np.linalg.norm(position[1:] - places, axis=1).max() < 2e-3
     energy = 0.5 * (velocity[1:] ** 2).sum(axis=1) - 1.0 / np.linalg.norm(position[1:], axis=1)
     np.testing.assert_allclose(energy, -0.5, atol=2e-4)
+
+
+def enclosed(radius: float) -> float:
+    """The share of the mass within a radius."""
+    return float((1.0 + (SCALE / radius) ** 2) ** -1.5)
 
 
 def test_a_plummer_sphere_is_sampled_as_plummer_says() -> None:

@@ -49,7 +49,7 @@ def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
     positions, _ = placed(positions[used], size, up)
     if (reach := np.abs(positions).max()) > np.finfo(np.float32).max:
         raise InputError(f"{path}: coordinates reach {reach:.3g}, beyond float32; set size to scale the mesh")
-    vertex, normals, triangles = _split(positions, kept.reshape(-1, 3), crease)
+    vertex, normals, triangles = split_at_creases(positions, kept.reshape(-1, 3), crease)
     colors = None if colors is None else colors[used][vertex]
     return MeshFile(positions[vertex].astype(np.float32), normals, triangles, int((~sound).sum()), colors)
 
@@ -100,13 +100,9 @@ def _sound(positions: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.isfinite(area) & (area > 0)
 
 
-def with_normals(positions: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertices, unit normals and triangles. A vertex gets as many copies as it has normals: see `_split`."""
-    vertex, normals, triangles = _split(positions, index, crease)
-    return positions[vertex].astype(np.float32), normals, triangles
-
-
-def _split(positions: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def split_at_creases(
+    positions: np.ndarray, index: np.ndarray, crease: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of which vertex each is a copy, unit normals f32 and triangles u32.
 
     The normal at a triangle's corner is the mean of those of the triangles around it that are within `crease` degrees

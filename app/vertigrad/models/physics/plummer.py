@@ -40,11 +40,6 @@ def plummer(count: int, *, seed: int) -> Bodies:
     )
 
 
-def enclosed(radius: float) -> float:
-    """The share of the mass within a radius."""
-    return float((1.0 + (SCALE / radius) ** 2) ** -1.5)
-
-
 def _speeds(count: int, random: np.random.Generator) -> Doubles:
     """Shares q of the escape speed, as often as q² (1 − q²)^(7/2) says, by rejection: it stays below 0.1."""
     speeds = np.empty(0)

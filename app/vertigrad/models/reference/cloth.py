@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..physics.cloth_sheet import Color, Sheet, around
+from ..physics.cloth_sheet import Color, Sheet
 from . import grids
 
 Doubles = NDArray[np.float64]
@@ -199,33 +199,6 @@ def normals(state: State, sheet: Sheet) -> Doubles:
         np.add.at(sums, sheet.triangles[:, corner], crosses)
     sizes = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.where(sizes > 0, sums / np.where(sizes > 0, sizes, 1.0), state.normals)
-
-
-def strains(state: State, sheet: Sheet) -> Doubles:
-    """The largest strain of the edges of each vertex, with its sign."""
-    span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
-    strain = np.where(state.springs[:, 0] > 0, span / np.abs(state.springs[:, 0]) - 1.0, 0.0)
-    starts, found = around(sheet.count, sheet.edges)
-    parts = np.split(strain[found], starts[1:-1])
-    return np.array([part[np.argmax(np.abs(part))] for part in parts])
-
-
-def energies(state: State, sheet: Sheet, values: Values) -> dict[str, float]:
-    """Kinetic energy, that of height, that of edges and hinges [J], and the length of the momentum [kg m/s]."""
-    free = state.inverse > 0
-    masses = np.where(free, values["density"] / np.where(free, state.inverse, 1.0), 0.0)
-    span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
-    stiff = np.where(np.arange(len(span)) < sheet.stretching, values["stretch"], values["shear"]) * state.springs[:, 1]
-    edges = np.where(state.springs[:, 0] > 0, 0.5 * stiff * (span - state.springs[:, 0]) ** 2, 0.0)
-    a, b, c, one, two = sheet.hinges.T
-    bow = np.sum((state.positions[a] - 2.0 * state.positions[b] + state.positions[c]) ** 2, axis=1)
-    whole = (state.springs[one, 0] > 0) & (state.springs[two, 0] > 0)
-    return {
-        "kinetic": float(0.5 * masses @ np.sum(state.velocities**2, axis=1)),
-        "height": float(values["gravity"] * masses @ state.positions[:, 1]),
-        "elastic": float(edges.sum() + 0.5 * values["bend"] * np.where(whole, sheet.bend_stiffnesses * bow, 0.0).sum()),
-        "momentum": float(np.linalg.norm(masses @ state.velocities)),
-    }
 
 
 def _taken(rate: Any, h: float) -> Any:

@@ -48,11 +48,6 @@ def step(
     return (*_settled(here + fields["dt"] * faster, faster, fields, periodic), seen)
 
 
-def polarization(velocities: np.ndarray) -> float:
-    """The order: 1 if all fly the same way, about 1 / sqrt(birds) if each flies its own."""
-    return float(np.linalg.norm(_with_length(velocities, 1.0).mean(0)))
-
-
 # inside ---------------------------------------------------------------------------------------------------------
 
 

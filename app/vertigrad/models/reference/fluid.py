@@ -204,24 +204,6 @@ def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Double
     return held, np.where((position - held) * velocity > 0.0, 0.0, velocity)
 
 
-def step(
-    constants: Constants, positions: Doubles, velocities: Doubles, pressures: Doubles, iterations: int
-) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """All of a step for all particles: positions, velocities, pressures and relative densities, in the order given."""
-    pairs = Pairs.of(constants, positions, np.arange(len(positions)))
-    dense, steep, diagonal = meet(constants, pairs, positions)
-    pushed = push(constants, pairs, positions, velocities, velocities)
-    excess = overfull(constants, dense) + constants.dt * gathering(pairs, steep, pushed, pushed)
-    pressure = before = constants.warm * pressures
-    for weight in chebyshev_weights(iterations):
-        acceleration = pressed(pairs, steep, pressure, pressure)
-        left = excess + constants.dt**2 * gathering(pairs, steep, acceleration, acceleration)
-        aim = pressure + RELAXED * left / (constants.dt**2 * diagonal)
-        pressure, before = np.maximum(before + weight * (aim - before), 0.0), pressure
-    after = pushed + constants.dt * pressed(pairs, steep, pressure, pressure)
-    return *finish(constants, positions, after), pressure, dense
-
-
 def compared(constants: Constants, kept: Mapping[str, Any]) -> list[Comparison]:
     """What a step left on the GPU, for some rows, against each stage from what that stage was given."""
     of = np.unique(np.linspace(0, constants.count - 1, min(constants.count, COMPARED)).astype(np.int64))

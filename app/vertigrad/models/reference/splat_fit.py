@@ -8,7 +8,6 @@ import numpy as np
 
 LEAST, MOST, OPAQUE = 1.0 / 255.0, 0.99, 1e-4  # alpha that is not seen, alpha at most, and what is too little to go on
 BLUR, REACH = 1.0 / 12.0, 1.3
-SUN = np.array([0.43, 0.77, 0.47])
 
 
 class Eye(NamedTuple):
@@ -153,30 +152,3 @@ def _by_rotation(rotation: np.ndarray, by_axes: np.ndarray) -> np.ndarray:
     ]
     by_unit = np.stack([*by_v, by_w], axis=1)
     return (by_unit - unit * (unit * by_unit).sum(1, keepdims=True)) / length
-
-
-def traced(
-    corners: np.ndarray, eye: Eye, samples: int, bands: float, colors: tuple[np.ndarray, np.ndarray]
-) -> np.ndarray:
-    """What an eye sees of flat triangles (n, 3, 3), (side, side, 4): linear colors times alpha, and alpha.
-
-    `colors` are the linear colors of a band, and of what is between bands. A pixel is the mean of `samples`² rays.
-    """
-    x, y = np.meshgrid(*2 * [((np.arange(eye.side * samples) + 0.5) / samples - 0.5 * eye.side) / eye.focal])
-    rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3)
-    a, b, c = np.moveaxis(corners @ eye.rows[:, :3].T + eye.rows[:, 3], 1, 0)
-    shares = np.stack([rays @ np.cross(*pair).T for pair in ((b, c), (c, a), (a, b))], axis=-1)
-    inside = (shares >= 0.0).all(-1) | (shares <= 0.0).all(-1)
-    shares /= shares.sum(-1, keepdims=True)
-    depth = np.where(inside, np.einsum("rnk,nk->rn", shares, np.stack([a, b, c], axis=-1)[:, 2]), np.inf)
-    front = depth.argmin(axis=1)
-    position = np.einsum("rk,rkd->rd", shares[np.arange(len(rays)), front], corners[front])
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normal = (across / np.linalg.norm(across, axis=1, keepdims=True))[front]
-    wave = np.sin(bands * np.arctan2(position[:, 2], position[:, 0]) + 2.0 * position[:, 1])
-    share = np.clip((wave + 0.25) / 0.5, 0.0, 1.0)
-    share = (share * share * (3.0 - 2.0 * share))[:, None]
-    own = colors[1] * (1.0 - share) + colors[0] * share
-    lit = own * (0.28 + 0.22 * normal[:, 1] + 0.75 * np.maximum(normal @ SUN, 0.0))[:, None]
-    found = np.where(np.any(inside, axis=1, keepdims=True), np.concatenate([lit, np.ones((len(lit), 1))], axis=1), 0.0)
-    return found.reshape(eye.side, samples, eye.side, samples, 4).mean((1, 3))
