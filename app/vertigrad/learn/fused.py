@@ -80,7 +80,6 @@ def _run_from(layers: Sequence[Layer], first: int) -> Run | None:
 
 
 def _linear(layers: Sequence[Layer], at: int) -> Linear | None:
-    """Layer `at`, if there is one and it is linear and trainable."""
     layer = layers[at] if at < len(layers) else None
     return layer if isinstance(layer, Linear) and not layer.frozen else None
 

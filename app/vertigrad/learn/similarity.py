@@ -68,7 +68,6 @@ def _evaluated(x: Tensor, y: Tensor, fields: dict[str, Any]) -> tuple[Tensor, li
 
 
 def _backward(gradient: Tensor, parts: Tensor, x: Tensor, y: Tensor, fields: dict[str, Any]) -> list[Tensor]:
-    """The gradients with respect to both images."""
     spread = Tensor.empty((*x.shape[:-1], parts.shape[2], SUMS), temporary=True)
     by_x, by_y = (Tensor.empty(x.shape, temporary=True) for _ in range(2))
     _launch("down", spread.size // SUMS, ("spread",), fields, known=parts, spread=spread)

@@ -178,8 +178,6 @@ class CustomModel(NoReloadModel):
 
             assign(held, value)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _advance_alike(self) -> None:
         """`advance`, with operations forbidden that a replay could not repeat."""
         self._advancing = True

@@ -61,7 +61,6 @@ def _files() -> dict[str, str]:
 
 @cache
 def _model(name: str) -> type[Model] | None:
-    """The model that the file of this name defines, if it does."""
     file = _files().get(name)
     return None if file is None else _model_in(import_module(file))
 

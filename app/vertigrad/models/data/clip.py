@@ -60,8 +60,6 @@ class Clip(Footage):
         """As `Footage` says. A picture that the decoder leaves out is the one before it, as in a player."""
         return self._pictures(first, seek=first > 0)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _pictures(self, first: int, seek: bool) -> Generator[np.ndarray, None, None]:
         times, number, before = self._index.times, first, None
         with closing(self._decoded(times[first] if seek else None)) as frames:

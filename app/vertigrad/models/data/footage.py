@@ -108,7 +108,6 @@ def _natural(file: Path) -> list[tuple[int, str]]:
 
 
 def _size(file: Path) -> tuple[int, int]:
-    """(rows, columns) as shown, from the file's head."""
     try:
         with Image.open(file) as picture:
             turned = picture.getexif().get(0x0112, 1) >= 5  # EXIF's orientation: lying on a side

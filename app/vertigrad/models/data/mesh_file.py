@@ -93,7 +93,6 @@ def _colors(path: Path, visual: Any) -> np.ndarray | None:
 
 
 def _sound(positions: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Which triangles are finite and have an area."""
     corners = positions[index]
     with np.errstate(invalid="ignore", over="ignore"):
         area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=-1)

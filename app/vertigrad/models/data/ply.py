@@ -49,13 +49,11 @@ def header(path: Path) -> Header:
 
 
 def _faces(lines: list[list[str]]) -> int:
-    """How many triangles, polygons or strips there are."""
     elements = [line[1:] for line in lines if line[:1] == ["element"] and len(line) == 3 and line[2].isdigit()]
     return sum(int(count) for name, count in elements if name in ("face", "tristrips", "polygon"))
 
 
 def _vertices(path: Path, lines: list[list[str]]) -> tuple[int, dict[str, str]]:
-    """How many there are, and the type of each of their properties by name."""
     elements = [line for line in lines if line[:1] == ["element"]]
     if not elements or elements[0][1:2] != ["vertex"] or len(elements[0]) != 3 or not elements[0][2].isdigit():
         raise InputError(f"{path}: its first element is not its vertices")

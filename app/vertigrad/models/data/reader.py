@@ -67,8 +67,6 @@ class Reader:
         self.stop()
         self._thread.join()
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _take_ready(self, number: int, taken: list[tuple[int, np.ndarray]]) -> bool:
         """Take what is there up to `number`; whether that was among it."""
         while self._ready:

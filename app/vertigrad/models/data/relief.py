@@ -120,7 +120,6 @@ class Relief(NamedTensorsModel):
             ops.grid_normals(self._positions, out=normals)
 
     def _plane_arguments(self) -> dict[str, Any]:
-        """Uniforms about `height`."""
         heights = self._heights
         if heights is None:
             return {}

@@ -85,8 +85,6 @@ class ScreenModel(NamedTensorsModel):
         super().resume(numbers)
         self._sure = SURE
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         footage = self._footage = self.footage(self._params)
         self._shown = 0  # the number of the picture that is seen

@@ -107,8 +107,6 @@ class SplatMesh(NamedTensorsModel):
         self._turn = 0.0
         self.step(0.0)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         inputs = self._inputs
         _check(inputs)

@@ -113,8 +113,6 @@ class NcaFit(PlayingModel):
         self._begin()
         self._show.replay()
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params, random = self._params, np.random.default_rng(self._seed)
         side, channels, copied = params.resolution, params.channels, parts.copied
@@ -156,7 +154,6 @@ class NcaFit(PlayingModel):
         ops.assign(self._now, self._cell)
 
     def _grown(self, one: Tensor, two: Tensor) -> Tensor:
-        """The cells (side · side, channels) after all steps."""
         return learn.checkpointed_steps(self._stepped, self._params.steps, self._cell, one, two)
 
     def _stepped(self, number: int, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
@@ -186,7 +183,6 @@ class NcaFit(PlayingModel):
 
 
 def _positions(side: int) -> np.ndarray:
-    """Where cells are drawn, (side · side, 3): rows along z."""
     line = (np.arange(side) - (side - 1) / 2.0) * (2.0 / side)
     z, x = np.meshgrid(line, line, indexing="ij")
     return np.stack([x, 0.0 * x, z], axis=-1).reshape(-1, 3)

@@ -17,7 +17,6 @@ def image(name: str, side: int) -> np.ndarray:
 
 
 def _painted(layers: list[tuple[np.ndarray, tuple[float, float, float]]], shape: tuple[int, ...]) -> np.ndarray:
-    """One color over the other, each where its mask is true."""
     made = np.zeros((*shape, 4))
     for mask, color in layers:
         made[mask] = (*color, 1.0)

@@ -171,8 +171,6 @@ class SplatFit(TrainingModel):
         rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
         return splat_file.packed(splat_file.Splats(position, scale, rotation, opacity, color))
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params = self._params
         mesh = read(params.file, SIZE, params.up, CREASE)
@@ -238,7 +236,6 @@ class SplatFit(TrainingModel):
         )
 
     def _splats(self) -> Splats:
-        """What is learned, as the rasterizer takes it."""
         learned = self._learned
         light = decoded(ops.sigmoid(learned["color"]))
         return Splats(

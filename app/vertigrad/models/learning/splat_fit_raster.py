@@ -75,8 +75,6 @@ def decoded(color: Tensor) -> Tensor:
 
 
 class _View:
-    """The kernels of one image, with the fields that they share."""
-
     def __init__(self, cameras: Tensor, lens: Lens, open_fields: dict[str, Any]):
         self._side, self._lanes = lens.side, (-(-lens.side // TILE)) ** 2 * TILE**2
         reach = REACH * 0.5 * lens.side / lens.focal

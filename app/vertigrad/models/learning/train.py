@@ -171,8 +171,6 @@ class Train(NoReloadModel):
         metadata = {"steps": self._optimizer.step_count, "mean": self._given.mean, "deviation": self._given.deviation}
         return to_safetensors(weights, {name: str(value) for name, value in metadata.items()})
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _build(self, parts: Parts, kind: Kind) -> None:
         name, held = self.name, parts.enter_context
         learned = self._network.trainable(self._start)
@@ -278,7 +276,6 @@ def declare(table: Mapping[str, Any], find: Find) -> tuple[type[Model], list[Fau
 
 
 def _params(tables: Tables) -> type[params.Params]:
-    """The parameters, and those that only some optimizers have."""
     if tables.optimizer.kind != "sgd":
         return Params
     momentum = number(0.9, min=0.0, max=0.999, rebuild=True, doc="momentum of sgd")

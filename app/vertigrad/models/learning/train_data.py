@@ -87,9 +87,6 @@ def plane(data: Plane) -> np.ndarray:
     return _plane(data.file, data.resolution, data.square)
 
 
-# inside ---------------------------------------------------------------------------------------------------------
-
-
 def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
     inputs, labels = _classes(data.file)
     order = random.permutation(len(inputs))
@@ -179,6 +176,5 @@ def _picture(path: Path, resolution: int, square: bool) -> np.ndarray:
 
 
 def _sizes(shape: tuple[int, ...], resolution: int, square: bool) -> list[tuple[int, int]]:
-    """Each side as it is, and as it is target."""
     longest = max(shape)
     return [(size, resolution if square else max(round(resolution * size / longest), 2)) for size in shape]

@@ -82,7 +82,6 @@ def schedule_of(table: Schedule) -> Callable[[int], float]:
 
 
 def _encoding_layers(table: Table, dimensions: int, random: np.random.Generator) -> tuple[list[Layer], int]:
-    """Layers that encode positions, and the number of features they return."""
     if table.encoding == "none":
         return [], dimensions
     if table.encoding == "waves":
@@ -94,7 +93,6 @@ def _encoding_layers(table: Table, dimensions: int, random: np.random.Generator)
 
 
 def _front_layers(table: Table, given: tuple[int, ...]) -> tuple[list[Layer], int]:
-    """Layers before the dense ones, and the number of features they return."""
     if table.kind == "mlp":
         return ([Flatten()] if len(given) > 1 else []), int(np.prod(given))
     shape = given if len(given) == 3 else (1, *given)

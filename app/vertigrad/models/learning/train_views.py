@@ -112,7 +112,6 @@ class _Land(View):
         ops.grid_normals(self.outputs["ground"], self.outputs["ground_normal"])
 
     def _probabilities(self, network: Network, points: Tensor, weights: Weights) -> Tensor:
-        """Class probabilities at each point, (n, classes)."""
         return ops.softmax(network.apply(points, weights, self._cut))
 
     def _assign_points(self, name: str, coordinates: Tensor, probabilities: Tensor, lift: float) -> None:
@@ -125,8 +124,6 @@ class _Land(View):
 
 
 class _Flat(View):
-    """A plane of numbers, or a picture."""
-
     def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
         super().__init__(name, specs)
         self._coordinates = self._parts.copied("coordinates", shown.shown)
@@ -140,8 +137,6 @@ class _Flat(View):
 
 
 class _Box(View):
-    """Distances in a cube."""
-
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
         super().__init__(name, specs)
         coordinates = grid_positions(self.outputs["distance"].shape)[:, ::-1]

@@ -46,8 +46,6 @@ class TrainingModel(NamedTensorsModel):
             optimizer.step_count = int(numbers["taken"])
         self._learning.remainder = numbers["learning"]
 
-    # for subclasses ---------------------------------------------------------------------------------------------
-
     @property
     def _steps_taken(self) -> int:
         return self._optimizers[0].step_count
@@ -70,7 +68,6 @@ class TrainingModel(NamedTensorsModel):
         return self._learning.due(dt, 1.0 / self._params.steps_per_second) if self._params.train else 0
 
     def _train(self, dt: float, lr: float) -> None:
-        """Take the training steps that are due in `dt` seconds."""
         (optimizer,) = self._optimizers
         optimizer.lr = lr
         for _ in range(self._steps_due(dt)):

@@ -147,8 +147,6 @@ class WaveSource(PlayingModel):
         self._evaluate.replay()
         self._draw()
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params, random = self._params, np.random.default_rng(self._seed)
         side, receivers = params.resolution, params.receivers

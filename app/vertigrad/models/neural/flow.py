@@ -105,8 +105,6 @@ class Flow(NamedTensorsModel):
         self._layers = layers
         return True
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         count = self._params.count
         noise = np.random.default_rng(self._seed).standard_normal((count, 3)).astype(np.float32)
@@ -141,7 +139,6 @@ class Flow(NamedTensorsModel):
         self._now += step
 
     def _lap(self) -> float:
-        """Seconds from noise to noise."""
         way = 1.0 / self._params.morph_speed if self._params.morph_speed else math.inf
         return 2.0 * way + self._params.hold_time
 

@@ -166,7 +166,6 @@ def _read(weights: Path) -> Field:
 
 
 def _kernel_defines(field: Field) -> dict[str, Any]:
-    """What shapes the kernel and its weights."""
     width = padded_width(field.width)
     return {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands, "ACTIVATION": field.activation}
 

@@ -128,8 +128,6 @@ class Onnx(NoReloadModel):
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._time = numbers["time"]
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _own_inputs(self, parts: Parts) -> dict[str, Tensor]:
         """A tensor for each input that is fed from here and may change."""
         made = {}
@@ -151,7 +149,6 @@ class Onnx(NoReloadModel):
         return self._network.bind({**self._tensors, **linked}, constants)
 
     def _record_carry(self) -> None:
-        """What is fed back is copied to the inputs before the next run."""
         with self._carry.recording():
             for name, feed in self.feeds.items():
                 if isinstance(feed, Recurrent):
@@ -167,7 +164,6 @@ class Onnx(NoReloadModel):
         return tensor.reshape(*_without_batch(tensor.shape))  # type: ignore[arg-type]
 
     def _run(self) -> None:
-        """Feed what may have changed, and replay the network."""
         for name, feed in self.feeds.items():
             tensor = self._tensors.get(name)
             if isinstance(feed, Slider):

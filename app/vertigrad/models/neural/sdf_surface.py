@@ -141,8 +141,6 @@ class SdfSurface(NamedTensorsModel):
             self._lattice.forget()
         return True
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         n, side = self._params.resolution, sdf_grid.samples_of(self._params.sdf_resolution)
         self._count = count = n**2

@@ -246,8 +246,6 @@ class Cloth(FixedStepModel):
         super().resume(numbers)
         self._phases = [numbers[f"phase{k}"] for k in range(3)]
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params, self._phases = self._params, [0.0, 0.0, 0.0]
         self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
@@ -272,7 +270,6 @@ class Cloth(FixedStepModel):
         return {"material_strain": material * hangs, "solver_strain": solver * hangs}
 
     def _values(self) -> dict[str, Any]:
-        """Every field that a sweep takes, but for the phases."""
         p, tool = self._params, self._tool(Gesture.DRAG)
         return {
             **self._surface_fields(),

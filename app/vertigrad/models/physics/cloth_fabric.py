@@ -79,8 +79,6 @@ class Fabric:
         self.velocities.fill_(0.0)
         self.normals.fill_(0.0)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, first: Doubles) -> None:
         sheet, parts = self._sheet, self._parts
         shape = (sheet.rows, sheet.columns, 4)
@@ -138,7 +136,6 @@ class Fabric:
         return contact
 
     def _record_surface(self, plan: Plan, surface: Kernels) -> None:
-        """What tore, the triangles that are left, normals and strains."""
         edges, triangles = len(self._sheet.edges), len(self._sheet.triangles)
         surface.add(plan, "put_ball", 1, "ball", count=1)
         surface.add(plan, "tear", edges, count=edges)

@@ -122,7 +122,6 @@ def _widths(count: int, apart: float) -> Doubles:
 
 
 def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doubles, list[Color]]:
-    """Edges, lower vertex first, with their rest lengths, stiffnesses and colors."""
     rows, columns = number.shape
     row_widths, column_widths = _widths(rows, down), _widths(columns, along)
     across = np.broadcast_to(row_widths[:, None] / along, (rows, columns - 1))
@@ -149,7 +148,6 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
 
 
 def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Color]]:
-    """Three vertices in a row (h, 3), with their stiffnesses and colors."""
     rows, columns = number.shape
     across = np.broadcast_to(_widths(rows, down)[:, None] / along**3, (rows, max(columns - 2, 0)))
     upright = np.broadcast_to(_widths(columns, along) / down**3, (max(rows - 2, 0), columns))

@@ -177,8 +177,6 @@ class Flock(FixedStepModel):
         ops.assign(self._headings[:, 0:3], self._first_headings)
         ops.assign(self._predator, self._first_predator)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params = self._params
         self._count = n = params.count

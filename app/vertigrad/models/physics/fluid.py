@@ -158,8 +158,6 @@ class Fluid(FixedStepModel):
         super().resume(numbers)
         self._nozzle.poured, self._nozzle.layers = numbers["poured"], int(numbers["layers"])
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     @property
     def _fall(self) -> float:
         """Speed of what has fallen from the column's top [m/s]."""
@@ -231,12 +229,10 @@ class Fluid(FixedStepModel):
         self._body.replay(**{name: fields[name] for name in ("shape", "body_center", "body_half")})
 
     def _static(self) -> dict[str, Any]:
-        """Values of uniforms that stay."""
         start = self._start
         return {"count": start.count, "spacing": start.spacing, "tank_low": start.low, "tank_high": start.high}
 
     def _fields(self) -> dict[str, Any]:
-        """Values of uniforms as the parameters are now, all but the time step."""
         params = self._params
         values = uniforms(params, self._tool(Gesture.DRAG)) | {"viscosity": self._viscosity}
         if self._obstacle is None:

@@ -192,8 +192,6 @@ class GravityModel(NamedTensorsModel):
         self._force.replay(**self._fields())
         self._conserve()
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         start = self.first(self._params, self._seed) if self._start is None else self._start
         self._scale = Scale.of(start)
@@ -218,7 +216,6 @@ class GravityModel(NamedTensorsModel):
         return {"dt": dt, **parameters(self._params, *self.force_parameters), **body}
 
     def _measured(self) -> Tensor:
-        """Kinetic and potential energy (2,), now."""
         self._energy.replay(**self._fields())
         return ops.sum(self._energies, axis=0)
 

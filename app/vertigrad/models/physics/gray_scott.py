@@ -212,8 +212,6 @@ class GrayScott(FixedStepModel):
         ops.assign(self._field, np.ascontiguousarray(first, np.float32))
         self._show.replay(height=self._params.height)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         n, mesh = len(self._points), self._mesh
         beside = np.zeros((n, 1))
@@ -249,7 +247,6 @@ class GrayScott(FixedStepModel):
         return {"feed": feed, "kill": kill}
 
     def _diffusion(self) -> tuple[float, float]:
-        """As fast as on the surface as it is drawn."""
         scale = self._area / self._params.size**2
         return self._params.diffusion_u * scale, self._params.diffusion_v * scale
 

@@ -144,8 +144,6 @@ class LatticeBoltzmann(FixedStepModel):
         self._begin.replay(**values)
         self._show.replay(**values)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params, grid = self._params, (self._params.rows, self._params.columns)
         cells = math.prod(grid)

@@ -163,8 +163,6 @@ class Mpm(FixedStepModel):
         ops.assign(self._nodes, 0.0)
         self._paint.replay(**self._fields(self.time_step))
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params, n = self._params, self._params.count
         self._grid = grid = Grid.of(params)
@@ -239,7 +237,6 @@ class Mpm(FixedStepModel):
         kernels.add(plan, "to_particles", by_block)
 
     def _fields(self, time_step: float) -> dict[str, Any]:
-        """What a step is step_constants, with the parameters as they are."""
         self._constants = material_constants(self._params, self._volume)
         return {**self._constants.named(), **step_constants(self._params, time_step, self._tool())}
 

@@ -113,7 +113,6 @@ def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
 
 
 def _by_block(positions: np.ndarray, cell: float) -> np.ndarray:
-    """The order by blocks of four cells."""
     block = np.floor(positions / (4.0 * cell)).astype(int)
     return np.lexsort(block.T)
 

@@ -173,8 +173,6 @@ class ShallowWater(FixedStepModel):
         self._begin.replay(**values)
         self._show.replay(**values)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         given = grid_input(parts, self._inputs, "bed", "rows", "columns")
         self._bed = parts.copied("bed", _own_bed(self._params)) if given is None else given

@@ -117,8 +117,6 @@ class Smoke(FixedStepModel):
         self._drift.replay(**self._fields())
         self._turn = 1
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         self._size, self._edge, self._turn = cells_of(self._params), edge_of(self._params), 0
         self._obstacle = _checked(self.name, self._inputs.get("obstacle"))
@@ -196,7 +194,6 @@ class Smoke(FixedStepModel):
 
 
 def _checked(name: str, obstacle: Tensor | None) -> Tensor | None:
-    """The grid of distances. Raises `ShapeError` if it is none."""
     if obstacle is not None and (obstacle.ndim != 3 or obstacle.dtype is not f32):
         shape, dtype = obstacle.shape, obstacle.dtype
         raise ShapeError(f"{name}.obstacle: {dtype} of shape {shape}; signed distances are f32 (nz, ny, nx)")

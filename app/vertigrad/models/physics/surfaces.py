@@ -122,7 +122,6 @@ def _normals(across: Doubles, triangles: Integers, count: int) -> Doubles:
 
 
 def _corner_areas(corners: Doubles, doubled: Doubles) -> Doubles:
-    """How much of each triangle belongs to each of its corners (t, 3)."""
     opposite = np.stack([corners[:, (k + 2) % 3] - corners[:, (k + 1) % 3] for k in range(3)], axis=1)
     squares = np.einsum("tkx,tkx->tk", opposite, opposite)
     twice_cosines = squares.sum(axis=1, keepdims=True) - 2.0 * squares  # times both sides at each corner

@@ -103,8 +103,6 @@ class Wind(NamedTensorsModel):
         super().resume(numbers)
         self._drift = [numbers[f"drift_{axis}"] for axis in "xyz"]
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _create(self, parts: Parts) -> None:
         params, self._size = self._params, _cells(self._params)
         self._cell = max(params.size) / params.resolution
@@ -129,7 +127,6 @@ class Wind(NamedTensorsModel):
         add(self._check, "diverge", x * y * z, "divergences")
 
     def _values(self) -> dict[str, Any]:
-        """The fields that change."""
         p = self._params
         return {
             **{"octaves": p.octaves, "drift": tuple(self._drift), "eddy": p.eddy, "mean": p.mean, "turn": self._turn},

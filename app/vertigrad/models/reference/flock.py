@@ -48,9 +48,6 @@ def step(
     return (*_settled(here + fields["dt"] * faster, faster, fields, periodic), seen)
 
 
-# inside ---------------------------------------------------------------------------------------------------------
-
-
 def _social(
     positions: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

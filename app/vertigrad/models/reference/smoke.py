@@ -83,12 +83,7 @@ def sampled(values: np.ndarray, position: np.ndarray, first: np.ndarray) -> tupl
     return np.stack(found, -1), np.stack(weights, -1)
 
 
-# inside ---------------------------------------------------------------------------------------------------------
-
-
 class _Box:
-    """The grid, its walls, and where its cells are."""
-
     def __init__(self, fields: Fields, solid: np.ndarray):
         self.fields, self.solid = fields, solid
         self.open_low = tuple(bool(side) for side in fields["open_low"])

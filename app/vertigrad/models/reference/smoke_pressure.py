@@ -83,9 +83,6 @@ def summed(field: np.ndarray) -> np.ndarray:
     return sum((field[i::2, j::2, k::2] for i in (0, 1) for j in (0, 1) for k in (0, 1)), np.zeros(()))
 
 
-# inside ---------------------------------------------------------------------------------------------------------
-
-
 def _level(lower: tuple[np.ndarray, np.ndarray, np.ndarray], free: np.ndarray) -> Level:
     return Level(lower, free + _around(lower))
 
