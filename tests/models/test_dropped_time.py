@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from vertigrad.gpu import Gpu
@@ -20,8 +22,8 @@ def test_dropped_time_is_reported_by_the_clocks_of_a_model(
     made: list[FixedStep] = []
     begin = FixedStep.__init__
 
-    def noted(clock: FixedStep, max_steps: int = 64) -> None:
-        begin(clock, max_steps)
+    def noted(clock: FixedStep, *options: Any, **named: Any) -> None:
+        begin(clock, *options, **named)
         made.append(clock)
 
     monkeypatch.setattr(FixedStep, "__init__", noted)

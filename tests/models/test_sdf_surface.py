@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.neural.sdf_lattice import Lattice
 from vertigrad.models.neural.sdf_surface import Params, SdfSurface, directions, distance
+from vertigrad.models.parts import Parts
 from vertigrad.ops.mlp import Mlp
 
 Make = Callable[..., SdfSurface]
@@ -230,7 +230,8 @@ def test_files_of_other_networks_are_refused(
 def test_a_lattice_has_the_network_at_each_of_its_places(steady: Gpu, side: int) -> None:
     """A network of one layer, which is linear: of x, y, z and the latent code."""
     weights = np.float32([[1.0, 20.0, 400.0, 3.0, -5.0, 7.0]])
-    with Mlp([weights], [np.float32([0.25])]) as net, closing(Lattice("solid", net, side, 0.8)) as lattice:
+    with Mlp([weights], [np.float32([0.25])]) as net, Parts("solid") as parts:
+        lattice = Lattice(parts, net, side, 0.8)
         for latent in ((0.1, -0.2, 0.3), (0.4, 0.0, -0.1)):
             lattice.sample(latent)
             line = np.linspace(-0.8, 0.8, side)

@@ -14,6 +14,7 @@ from vertigrad.models.learning.wave_source import HOLD, Params, WaveSource
 from vertigrad.models.learning.wave_source_drawing import GAP, LIFT, LOUD
 from vertigrad.models.learning.wave_source_scene import beginning
 from vertigrad.models.learning.wave_source_waves import Waves
+from vertigrad.models.parts import Parts
 from vertigrad.models.reference import wave_source as reference
 
 Make = Callable[..., WaveSource]
@@ -56,14 +57,15 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
     def heard(array: np.ndarray) -> float:
         return float(np.sum(weights * reference.heard(array, medium, given.receiver_cells, steps)))
 
-    waves = Waves(given.medium, given.receiver_cells, "waves")
+    parts = Parts("waves")
+    waves = Waves(given.medium, given.receiver_cells, parts)
     with Tensor.from_numpy(start.astype(np.float32)) as x, Tensor.from_numpy(weights.astype(np.float32)) as factors:
         x.requires_grad = True
         waves.heard(x, steps).backward(factors)
         assert x.grad is not None
         found = x.grad.numpy()
         x.grad = None
-    waves.close()
+    parts.close()
     receiver_cells = [divmod(int(given.receiver_cells[0]), 32), (0, 9), (31, 31), (16, 16), (4, 20)]
     for at in receiver_cells:
         sides = []
@@ -76,7 +78,8 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
 
 def test_what_is_kept_grows_with_the_root_of_the_steps(steady: Gpu) -> None:
     given = beginning(np.random.default_rng(2), 48, 4, 1, 0.0)
-    waves, held = Waves(given.medium, given.receiver_cells, "waves"), []
+    parts = Parts("waves")
+    waves, held = Waves(given.medium, given.receiver_cells, parts), []
     with Tensor.zeros((48, 48)) as start:
         start.requires_grad = True
         for steps in (64, 256):
@@ -86,7 +89,7 @@ def test_what_is_kept_grows_with_the_root_of_the_steps(steady: Gpu) -> None:
             steady.wait_idle()
             held.append(steady.tracker.live_bytes - before)
             del heard
-    waves.close()
+    parts.close()
     state = 4 * (2 * 48**2 + 256 * 4)  # bytes of one of the longer run
     assert 14 * state < held[1] < 24 * state and held[1] < 2.6 * held[0]
 

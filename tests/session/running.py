@@ -14,7 +14,7 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu, Kernel
 from vertigrad.models import OutputSpec, registry
 from vertigrad.models.base import Comparison, compare
-from vertigrad.models.model_bases import TensorStateModel
+from vertigrad.models.model_bases import PartsModel
 from vertigrad.params import Params, integer, number
 from vertigrad.session import Session
 
@@ -93,6 +93,16 @@ def kernel(name: str) -> Kernel:
 
 class Fault(Exception):
     """What nobody expects a model to raise."""
+
+
+class TensorStateModel(PartsModel):
+    """A model without scalar state outside of its tensors."""
+
+    def numbers(self):
+        return {}
+
+    def resume(self, numbers):
+        pass
 
 
 class Rising(TensorStateModel):

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError, ShaderError
 from ..params import unknown
 from .base import Comparison, OutputSpec
-from .model_bases import NoReloadModel
+from .model_bases import PartsModel
 
 if TYPE_CHECKING:
     from ..gpu import Kernel, Plan
@@ -26,7 +26,7 @@ SETS = "a replayed step sets it only when recorded; make it a tensor, or omit re
 Shape = tuple[int | str, ...]
 
 
-class CustomModel(NoReloadModel):
+class CustomModel(PartsModel):
     """A model with `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
 
     A size may be the name of an integer parameter; a dtype other than f32 comes last. All tensors are outputs and

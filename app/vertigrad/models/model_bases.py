@@ -16,7 +16,10 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
 
 
 class PartsModel(Model):
-    """A model that creates its tensors and plans in `__init__`, within `_building`, and closes all of them together."""
+    """A model that creates its tensors and plans in `__init__`, within `_building`, and closes all of them together.
+
+    When a file changes it is rebuilt.
+    """
 
     name: str
     _parts: Parts
@@ -30,48 +33,22 @@ class PartsModel(Model):
             yield parts
             self._parts = parts.pop_all()
 
+    def reread(self, name: str) -> bool:
+        return False
+
     def close(self) -> None:
         self._parts.close()
 
 
-class NoReloadModel(PartsModel):
-    """A model that is rebuilt when a file changes."""
-
-    def reread(self, name: str) -> bool:
-        return False
-
-
-class TensorStateModel(NoReloadModel):
-    """A model without scalar state outside of its tensors."""
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-
-class StaticModel(TensorStateModel):
-    """A model that does not change in time."""
-
-    def step(self, dt: float) -> None:
-        pass
-
-    def reset(self) -> None:
-        pass
-
-    def state(self) -> dict[str, Tensor]:
-        return {}
-
-
-class NamedTensorsModel(NoReloadModel):
+class NamedTensorsModel(PartsModel):
     """A model that declares outputs and state by the names under which it creates its tensors.
 
     An output is the view that its `OutputSpec` describes. `saved` are the tensors of `state`, and `scalars` the content
-    of `numbers`: attributes of these names with an underscore before them.
+    of `numbers`, with the remainders of the clocks: attributes of these names with an underscore before them, each a
+    number or a list of them.
     """
 
-    saved: ClassVar[tuple[str, ...]]
+    saved: ClassVar[tuple[str, ...]] = ()
     scalars: ClassVar[tuple[str, ...]] = ()
     _params: Any
 
@@ -97,12 +74,20 @@ class NamedTensorsModel(NoReloadModel):
         return {name: self._tensors[name] for name in self.saved}
 
     def numbers(self) -> dict[str, float]:
-        return {name: getattr(self, f"_{name}") for name in self.scalars}
+        found: dict[str, float] = {clock.name: clock.remainder for clock in self.clocks}
+        for name in self.scalars:
+            value = getattr(self, f"_{name}")
+            found |= dict(_numbered(name, value)) if isinstance(value, list) else {name: value}
+        return found
 
     def resume(self, numbers: Mapping[str, float]) -> None:
+        for clock in self.clocks:
+            clock.remainder = numbers[clock.name]
         for name in self.scalars:
-            kind = type(getattr(self, f"_{name}"))
-            setattr(self, f"_{name}", kind(numbers[name]))
+            value = getattr(self, f"_{name}")
+            is_list = isinstance(value, list)
+            found = [numbers[key] for key, _ in _numbered(name, value)] if is_list else type(value)(numbers[name])
+            setattr(self, f"_{name}", found)
 
 
 class FixedStepModel(NamedTensorsModel):
@@ -115,12 +100,9 @@ class FixedStepModel(NamedTensorsModel):
         self.clocks = (self._clock,)
         super().__init__(name, params, inputs, seed)
 
-    def numbers(self) -> dict[str, float]:
-        return super().numbers() | {"remainder": self._clock.remainder}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
-        self._clock.remainder = numbers["remainder"]
+def _numbered(name: str, values: list[float]) -> list[tuple[str, float]]:
+    return [(f"{name}{index}", value) for index, value in enumerate(values)]
 
 
 def _view(tensor: Tensor, spec: OutputSpec) -> Tensor:

@@ -11,6 +11,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import ShapeError
 from vertigrad.gpu import Plan
 from vertigrad.models.interaction import Gesture, Interaction
+from vertigrad.models.parts import Parts
 from vertigrad.models.physics.smoke import Smoke
 from vertigrad.models.physics.smoke_params import MOST_COURANT, Params, cells_of
 from vertigrad.models.physics.smoke_pressure import Multigrid
@@ -104,7 +105,8 @@ def test_each_cycle_leaves_a_quarter_of_the_residual_at_most(size, sides) -> Non
     rhs = np.where(solid, 0.0, random.normal(size=solid.shape))
     rhs -= np.where(solid, 0.0, rhs.sum() / (~solid).sum())  # what closed walls need
     level = pressure_reference.finest(solid, *sides)
-    with Multigrid(size, "test") as solver, Plan("walls") as walls, Plan("cycle") as cycle:
+    with Parts("test") as parts, Plan("walls") as walls, Plan("cycle") as cycle:
+        solver = Multigrid(size, parts)
         for tensor, values in ((solver.solid, solid.astype(np.uint32)), (solver.rhs, rhs.astype(np.float32))):
             with Tensor.from_numpy(values) as given:
                 ops.assign(tensor, given)
@@ -126,7 +128,8 @@ def test_the_pressure_is_that_of_the_equation() -> None:
     z, y, x = (np.indices(size[::-1]) + 0.5) / np.array(size[::-1]).reshape(3, 1, 1, 1)
     waves = np.cos(np.pi * x) * np.cos(2 * np.pi * y) * np.cos(np.pi * z)
     eigenvalue = sum(2.0 * np.cos(turns * np.pi / n) - 2.0 for turns, n in zip((1, 2, 1), size, strict=True))
-    with Multigrid(size, "test") as solver, Plan("walls") as walls, Plan("cycle") as cycle:
+    with Parts("test") as parts, Plan("walls") as walls, Plan("cycle") as cycle:
+        solver = Multigrid(size, parts)
         with Tensor.from_numpy((eigenvalue * waves).astype(np.float32)) as given:
             ops.assign(solver.rhs, given)
         solver.record_walls(walls)

@@ -40,5 +40,5 @@ class Array(FileModel):
         return FileContent({"values": array}, {"not_finite": array.size - int(np.isfinite(array).sum())})
 
     def diagnostics(self) -> dict[str, Tensor]:
-        values = self._outputs["values"]
+        values = self._views["values"]
         return {"lowest": ops.min(values), "highest": ops.max(values), **super().diagnostics()}

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..base import Comparison, OutputSpec, compare
-from ..model_bases import StaticModel
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 
 
 class FileContent(NamedTuple):
@@ -20,8 +21,8 @@ class FileContent(NamedTuple):
     counts: Mapping[str, int] = {}
 
 
-class FileModel(StaticModel):
-    """A model whose outputs are arrays of a file; `output_docs` says by name what they are."""
+class FileModel(NamedTensorsModel):
+    """A model whose outputs are arrays of a file, and do not change; `output_docs` says by name what they are."""
 
     output_docs: ClassVar[Mapping[str, str]]
 
@@ -37,14 +38,11 @@ class FileModel(StaticModel):
             for name, array in cls.read(params).arrays.items()
         }
 
-    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        arrays, self._counts = self.read(params)
-        with self._building() as parts:
-            self._outputs = {key: parts.copied(key, array) for key, array in arrays.items()}
+    def step(self, dt: float) -> None:
+        pass
 
-    def outputs(self) -> dict[str, Tensor]:
-        return self._outputs
+    def reset(self) -> None:
+        pass
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {name: Tensor.full((), count) for name, count in self._counts.items()}
@@ -52,9 +50,14 @@ class FileModel(StaticModel):
     def compare_with_reference(self) -> list[Comparison]:
         """The arrays as they were read, numbers that are not finite as 0."""
         return [
-            compare(name, _finite(self._outputs[name].numpy()), _finite(array).astype(float), 1e-7)
+            compare(name, _finite(self._views[name].numpy()), _finite(array).astype(float), 1e-7)
             for name, array in self.read(self._params).arrays.items()
         ]
+
+    def _create(self, parts: Parts) -> None:
+        arrays, self._counts = self.read(self._params)
+        for key, array in arrays.items():
+            parts.copied(key, array)
 
 
 def _finite(array: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from ...gpu import Kernel
 from ...params import angle, file
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..parts import Parts
 from . import sdf_grid
 from .file_model import FileContent, FileModel
 from .mesh_file import FORMATS, MeshFile, read
@@ -64,28 +65,25 @@ class Mesh(FileModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         return {**super().output_specs(params), **sdf_grid.distance_specs(sdf_grid.samples_of(params.sdf_resolution))}
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        super().__init__(name, params, inputs, seed)
-        side = sdf_grid.samples_of(params.sdf_resolution)
-        if side:
-            with self._building() as parts:
-                parts.callback(self._parts.close)
-                self._outputs["distance"] = distance = parts.empty("distance", side, side, side)
-                sample(_mesh(params), params.sdf_extent, distance)
-
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"highest": ops.max(self._outputs["position"][:, 1])}
+        return {"highest": ops.max(self._views["position"][:, 1])}
 
     def compare_with_reference(self) -> list[Comparison]:
         """The mesh as it was read; some of the distances, in float64."""
         found = super().compare_with_reference()
-        if "distance" in self._outputs:
-            distance = self._outputs["distance"].numpy().ravel()
+        if "distance" in self._views:
+            distance = self._views["distance"].numpy().ravel()
             pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
             side = sdf_grid.samples_of(self._params.sdf_resolution)
             positions = sdf_grid.lattice(side, self._params.sdf_extent)[pick]
             found.append(compare("distance", distance[pick], distances(_mesh(self._params), positions), 1e-4))
         return found
+
+    def _create(self, parts: Parts) -> None:
+        super()._create(parts)
+        side = sdf_grid.samples_of(self._params.sdf_resolution)
+        if side:
+            sample(_mesh(self._params), self._params.sdf_extent, parts.empty("distance", side, side, side))
 
 
 def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:

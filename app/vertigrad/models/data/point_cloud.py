@@ -47,4 +47,4 @@ class PointCloud(FileModel):
         return FileContent({"position": points.positions, **colors}, {"dropped": points.dropped})
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"highest": ops.max(self._outputs["position"][:, 1]), **super().diagnostics()}
+        return {"highest": ops.max(self._views["position"][:, 1]), **super().diagnostics()}

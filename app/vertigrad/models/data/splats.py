@@ -43,4 +43,4 @@ class Splats(FileModel):
         return FileContent(arrays, {"dropped": arrays.pop("dropped")})
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"opacity": ops.mean(self._outputs["opacity"]), **super().diagnostics()}
+        return {"opacity": ops.mean(self._views["opacity"]), **super().diagnostics()}

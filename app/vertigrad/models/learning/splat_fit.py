@@ -176,8 +176,7 @@ class SplatFit(TrainingModel):
         mesh = read(params.file, SIZE, params.up, CREASE)
         random = np.random.default_rng(self._seed)
         self._first = beginning(params.start, params.count, mesh.positions, mesh.index, random)
-        self._mesh_views = Views(mesh, params.views, params.resolution, self.name)
-        parts.callback(self._mesh_views.close)
+        self._mesh_views = Views(mesh, params.views, params.resolution, parts)
         self._create_tensors(parts)
         self._record(parts)
 

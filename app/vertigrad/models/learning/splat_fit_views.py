@@ -21,26 +21,24 @@ STEEPEST = 0.9  # how far above and below cameras are, over their distance
 
 
 class Views:
-    """Pictures of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin. Close it.
+    """Pictures of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin.
 
     `rows` (count, 3, 4) and their tensor `cameras` (3 · count, 4) are right, down and forward of each, with minus the
     camera's position along it; `images` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
     makes.
     """
 
-    def __init__(self, mesh: MeshFile, count: int, side: int, name: str):
+    def __init__(self, mesh: MeshFile, count: int, side: int, parts: Parts):
         radius = float(np.linalg.norm(mesh.positions, axis=1).max())
         distance = ROOM * radius / math.sin(0.5 * FIELD)
         self.lens = Lens(side, 0.5 * side / math.tan(0.5 * FIELD), 0.25 * (distance - radius))
         self.depths = distance - radius, distance + radius
         self.rows = cameras_around(count, distance)
-        with Parts(name) as parts:
-            self.cameras = parts.copied("cameras", self.rows.reshape(-1, 4))
-            index = parts.copied("triangles", mesh.index)
-            self._mesh = {"positions": parts.copied("vertices", mesh.positions), "index": index}
-            self._normals, self._faces = parts.copied("normals", mesh.normals), len(mesh.index)
-            self.images = parts.zeros("images", count, side, side, 4)
-            self._parts = parts.pop_all()
+        self.cameras = parts.copied("cameras", self.rows.reshape(-1, 4))
+        index = parts.copied("triangles", mesh.index)
+        self._mesh = {"positions": parts.copied("vertices", mesh.positions), "index": index}
+        self._normals, self._faces = parts.copied("normals", mesh.normals), len(mesh.index)
+        self.images = parts.zeros("images", count, side, side, 4)
 
     def record(self, bands: float, light: tuple[float, ...], dark: tuple[float, ...]) -> None:
         """Record the images anew, the mesh having so many bands of color, and these linear colors."""
@@ -71,10 +69,6 @@ class Views:
             **unused,
             **nothing,
         )
-
-    def close(self) -> None:
-        """Give back its memory. Idempotent."""
-        self._parts.close()
 
 
 def cameras_around(count: int, distance: float) -> np.ndarray:

@@ -20,7 +20,7 @@ from ...params import choice, file, integer, number
 from ...tensor import Tensor, f32, i32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
-from ..model_bases import NoReloadModel
+from ..model_bases import PartsModel
 from ..parts import Parts
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
@@ -58,7 +58,7 @@ class Params(params.Params):
     )
 
 
-class Train(NoReloadModel):
+class Train(PartsModel):
     """A network trained with some optimizer steps per simulation step.
 
     A training step is one plan: choice of the batch, forward, backward, gradient clipping and optimizer. After each
@@ -180,8 +180,7 @@ class Train(NoReloadModel):
         momentum, tables = getattr(self._params, "momentum", 0.0), self._tables
         self._optimizer = held(optimizer_of(tables.optimizer, tables.schedule, [self._weights.row], momentum))
         shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
-        self._view = view_of(name, self._tables, kind, shown, self._cut)
-        parts.callback(self._view.close)
+        self._view = view_of(parts, self._tables, kind, shown, self._cut)
         self._inputs = parts.copied("inputs", prepared(self._tables, self._given.inputs))
         self._targets = parts.copied("targets", self._given.targets)
         size, count = self._params.batch_size, len(self._given.inputs)

@@ -27,19 +27,15 @@ Weights = Mapping[str, Tensor]
 
 
 class View(ABC):
-    """Tensors that are drawn, and how a network and its weights give them. Close it."""
+    """Tensors that are drawn, and how a network and its weights give them; closed with `parts`."""
 
-    def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
-        self._parts = Parts(name)
-        self.outputs = {key: self._parts.zeros(key, *(size or 0 for size in spec.shape)) for key, spec in specs.items()}
+    def __init__(self, parts: Parts, specs: Mapping[str, OutputSpec]):
+        self._parts = parts
+        self.outputs = {key: parts.zeros(key, *(size or 0 for size in spec.shape)) for key, spec in specs.items()}
 
     @abstractmethod
     def record(self, network: Network, weights: Weights) -> None:
         """Record into the open plan how the tensors follow from the weights."""
-
-    def close(self) -> None:
-        """Give the tensors back. Idempotent."""
-        self._parts.close()
 
 
 def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:
@@ -68,22 +64,22 @@ def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:
     return {"distance": OutputSpec((side,) * 3, "f32", "signed distances on the cube from -1 to 1, z first")}
 
 
-def view_of(name: str, tables: Tables, kind: Kind, shown: Examples, cut: int) -> View:
+def view_of(parts: Parts, tables: Tables, kind: Kind, shown: Examples, cut: int) -> View:
     """The view for these tables; `cut` layers lead to the plane of a classifier."""
     specs = specs_of(tables, kind)
     match tables.data:
         case Classes():
-            return _Land(name, specs, shown, cut, tables.draw)
+            return _Land(parts, specs, shown, cut, tables.draw)
         case Plane():
-            return _Flat(name, specs, shown)
-    return _Box(name, specs)
+            return _Flat(parts, specs, shown)
+    return _Box(parts, specs)
 
 
 class _Land(View):
     """Examples as points of a plane; the plane is as high as the network is sure of the class that it sees there."""
 
-    def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples, cut: int, draw: Draw):
-        super().__init__(name, specs)
+    def __init__(self, parts: Parts, specs: Mapping[str, OutputSpec], shown: Examples, cut: int, draw: Draw):
+        super().__init__(parts, specs)
         self._cut, self._draw = cut, draw
         side, labels = draw.resolution, shown.shown_targets
         self._classes = int(labels.max()) + 1
@@ -124,8 +120,8 @@ class _Land(View):
 
 
 class _Flat(View):
-    def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
-        super().__init__(name, specs)
+    def __init__(self, parts: Parts, specs: Mapping[str, OutputSpec], shown: Examples):
+        super().__init__(parts, specs)
         self._coordinates = self._parts.copied("coordinates", shown.shown)
         self.outputs["target"][...] = shown.shown_targets.reshape(self.outputs["target"].shape)
 
@@ -137,8 +133,8 @@ class _Flat(View):
 
 
 class _Box(View):
-    def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
-        super().__init__(name, specs)
+    def __init__(self, parts: Parts, specs: Mapping[str, OutputSpec]):
+        super().__init__(parts, specs)
         coordinates = grid_positions(self.outputs["distance"].shape)[:, ::-1]
         self._coordinates = self._parts.copied("coordinates", np.ascontiguousarray(coordinates))
 

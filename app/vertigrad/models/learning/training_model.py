@@ -25,7 +25,7 @@ class TrainingModel(NamedTensorsModel):
     _step: Plan
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
-        self._learning = FixedStep(max_steps=4)
+        self._learning = FixedStep(max_steps=4, name="learning")
         self.clocks: tuple[FixedStep, ...] = (self._learning,)
         super().__init__(name, params, inputs, seed)
 
@@ -38,13 +38,12 @@ class TrainingModel(NamedTensorsModel):
         return super().state() | self._statistics | memory
 
     def numbers(self) -> dict[str, float]:
-        return super().numbers() | {"taken": self._steps_taken, "learning": self._learning.remainder}
+        return super().numbers() | {"taken": self._steps_taken}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         super().resume(numbers)
         for optimizer in self._optimizers:
             optimizer.step_count = int(numbers["taken"])
-        self._learning.remainder = numbers["learning"]
 
     @property
     def _steps_taken(self) -> int:
@@ -90,13 +89,6 @@ class PlayingModel(TrainingModel):
     scalars = ("shown",)
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
-        self._playing, self._shown = FixedStep(max_steps=64), 0
+        self._playing, self._shown = FixedStep(max_steps=64, name="playing"), 0
         super().__init__(name, params, inputs, seed)
         self.clocks = self._playing, self._learning
-
-    def numbers(self) -> dict[str, float]:
-        return super().numbers() | {"playing": self._playing.remainder}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
-        self._playing.remainder = numbers["playing"]

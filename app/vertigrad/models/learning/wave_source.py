@@ -151,8 +151,7 @@ class WaveSource(PlayingModel):
         params, random = self._params, np.random.default_rng(self._seed)
         side, receivers = params.resolution, params.receivers
         self._given = given = beginning(random, side, receivers, params.drops, params.shoals)
-        self._waves = Waves(given.medium, given.receiver_cells, self.name)
-        parts.callback(self._waves.close)
+        self._waves = Waves(given.medium, given.receiver_cells, parts)
         self._create_tensors(parts)
         self._listen(random)
         self._steepest = self._curvature(random)

@@ -13,7 +13,7 @@ SHADER = "models/wave_source.wgsl"
 
 
 class Waves:
-    """Water in `side` x `side` cells, and receivers at some of them. Close it.
+    """Water in `side` x `side` cells, and receivers at some of them; closed with `parts`.
 
     `medium` (side, side, 2) says of each cell the square of how many cells waves cross in a step, below ½, and how much
     is lost there; `receiver_cells` (receivers,) are the numbers of the cells that are heard, no two the same.
@@ -21,14 +21,12 @@ class Waves:
     A state is one row of numbers: heights a step ago, heights now, and what was heard at each step so far.
     """
 
-    def __init__(self, medium: np.ndarray, receiver_cells: np.ndarray, name: str):
+    def __init__(self, medium: np.ndarray, receiver_cells: np.ndarray, parts: Parts):
         self.side, self.receivers = len(medium), len(receiver_cells)
         receiver_of = np.full(self.side**2, -1, np.int32)
         receiver_of[receiver_cells] = np.arange(len(receiver_cells))
-        with Parts(name) as parts:
-            self._medium = parts.copied("medium", medium)
-            self.receiver_of = parts.copied("receiver_of", receiver_of)
-            self._parts = parts.pop_all()
+        self._medium = parts.copied("medium", medium)
+        self.receiver_of = parts.copied("receiver_of", receiver_of)
 
     @property
     def cells(self) -> int:
@@ -59,10 +57,6 @@ class Waves:
         """
         state = learn.checkpointed_steps(self.stepped, steps, self.started(start, steps))
         return state[2 * self.cells :].reshape(steps, self.receivers)
-
-    def close(self) -> None:
-        """Give back its memory. Idempotent."""
-        self._parts.close()
 
     def _launched(self, entry: str, before: Tensor, slot: int) -> Tensor:
         after = Tensor.empty(before.shape, f32, temporary=True)

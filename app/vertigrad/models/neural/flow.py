@@ -73,9 +73,7 @@ class Flow(NamedTensorsModel):
         self._carry(self._time_at(self._phase))
 
     def diagnostics(self) -> dict[str, Tensor]:
-        position = self._points[:, 0:3]
-        with ops.square(position) as squares, ops.sum(squares) as total:
-            distance = ops.sqrt(total * (1.0 / self._params.count))
+        distance = ops.sqrt(ops.sum_square(self._points[:, 0:3]) * (1.0 / self._params.count))
         return {"speed": ops.mean(self._points[:, 7]), "distance": distance}
 
     def compare_with_reference(self) -> list[Comparison]:

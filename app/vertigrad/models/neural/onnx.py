@@ -14,7 +14,7 @@ from ...errors import InputError, ParameterError
 from ...params import file
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare, table_in
-from ..model_bases import NoReloadModel
+from ..model_bases import PartsModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
@@ -32,7 +32,7 @@ class Params(params.Params):
     file: Path = file(..., suffixes=[".onnx"], doc="ONNX file")
 
 
-class Onnx(NoReloadModel):
+class Onnx(PartsModel):
     """An ONNX network as a model: each step runs it once. Inputs can be fed back from outputs of the previous step.
 
     The class of a scene's model is created by `declare`, since inputs, sliders and outputs depend on the file.

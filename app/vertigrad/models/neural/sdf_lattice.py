@@ -12,22 +12,18 @@ SHADER = "models/sdf_lattice.wgsl"
 class Lattice:
     """`distances` (side, side, side), f32, z first: the network at points from -`reach` to `reach` along each axis.
 
-    Close it.
+    Closed with `parts`, in which `distances` are the tensor `distance`.
     """
 
-    def __init__(self, name: str, net: Mlp, side: int, reach: float):
+    def __init__(self, parts: Parts, net: Mlp, side: int, reach: float):
         self._latent: tuple[float, ...] | None = None
         count = side**3
-        with Parts(name) as parts:
-            points = parts.empty("lattice", count, 6)
-            self.distances = parts.empty("distance", side, side, side)
-            self._plan = parts.plan("lattice")
-            self._plan.dispatch(
-                Kernel.load(SHADER), count, overwrites=("points",), points=points, side=side, reach=reach
-            )
-            with self._plan.recording(), self.distances.reshape(count, 1) as out:
-                net(points, out=out)
-            self._parts = parts.pop_all()
+        points = parts.empty("lattice", count, 6)
+        self.distances = parts.empty("distance", side, side, side)
+        self._plan = parts.plan("lattice")
+        self._plan.dispatch(Kernel.load(SHADER), count, overwrites=("points",), points=points, side=side, reach=reach)
+        with self._plan.recording(), self.distances.reshape(count, 1) as out:
+            net(points, out=out)
 
     def sample(self, latent: tuple[float, ...]) -> None:
         """Record the sampling of this solid, unless it is the one that was sampled last."""
@@ -38,7 +34,3 @@ class Lattice:
     def forget(self) -> None:
         """Sample anew the next time: the network has changed, or the distances were exchanged for others."""
         self._latent = None
-
-    def close(self) -> None:
-        """Give up the memory. Idempotent."""
-        self._parts.close()

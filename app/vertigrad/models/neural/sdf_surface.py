@@ -102,8 +102,7 @@ class SdfSurface(NamedTensorsModel):
             self._lattice.sample(self._latent())
 
     def diagnostics(self) -> dict[str, Tensor]:
-        with ops.absolute(self._distances) as away:
-            return {"radius": ops.mean(self._rays[:, 0]), "residual": ops.max(away)}
+        return {"radius": ops.mean(self._rays[:, 0]), "residual": ops.max(ops.absolute(self._distances))}
 
     def compare_with_reference(self) -> list[Comparison]:
         """Some of the vertices as they are at this time, in float64."""
@@ -163,10 +162,7 @@ class SdfSurface(NamedTensorsModel):
         self._evaluate(around, slopes)
         outputs: dict[str, Any] = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
         add(self._plan, "finish", count, *outputs, distances=slopes, traced=0, **outputs)
-        self._lattice = Lattice(self.name, self._net, side, self._params.sdf_extent) if side else None
-        if self._lattice is not None:
-            parts.callback(self._lattice.close)
-            self._tensors["distance"] = self._lattice.distances
+        self._lattice = Lattice(parts, self._net, side, self._params.sdf_extent) if side else None
 
     def _compared_lattice(self) -> list[Comparison]:
         if self._lattice is None:

@@ -120,6 +120,7 @@ class Cloth(FixedStepModel):
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
     saved = ("vertices", "velocities", "normals", "springs", "index", "ball")
+    scalars = ("phases",)
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a substep: raise solver_substeps"),
         "solver_strain": Limit(
@@ -188,19 +189,16 @@ class Cloth(FixedStepModel):
     def diagnostics(self) -> dict[str, Tensor]:
         fabric = self._fabric
         fabric.measure.replay(**self._surface_fields())
-        with ops.sum(fabric.tallies, axis=0) as sums, ops.max(fabric.tallies[:, 3]) as fastest:
-            kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
-            with ops.sum(fabric.bending) as bent:
-                elastic = sums[2] + bent
-            cfl = fastest * (2.0 * self._substeps.h / fabric.thickness)
-        with ops.sum(fabric.impulses[:, 0:3], axis=0) as total, ops.sum(total * total) as square:
-            momentum = ops.sqrt(square)
-        with (fabric.springs[:, 0] < 0.0).to("u32") as torn:
-            parted = ops.sum(torn)
-        energy = kinetic + potential + elastic
+        sums, fastest = ops.sum(fabric.tallies, axis=0), ops.max(fabric.tallies[:, 3])
+        kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
+        elastic = sums[2] + ops.sum(fabric.bending)
         return {
-            **{"energy": energy, "kinetic": kinetic, "potential": potential, "elastic": elastic},
-            **{"momentum": momentum, "max_strain": ops.max(self._views["strain"]), "torn": parted, "cfl": cfl},
+            "energy": kinetic + potential + elastic,
+            **{"kinetic": kinetic, "potential": potential, "elastic": elastic},
+            "momentum": ops.l2(ops.sum(fabric.impulses[:, 0:3], axis=0)),
+            "max_strain": ops.max(self._views["strain"]),
+            "torn": ops.sum((fabric.springs[:, 0] < 0.0).to("u32")),
+            "cfl": fastest * (2.0 * self._substeps.h / fabric.thickness),
             **{name: Tensor.full(1, strain) for name, strain in self._hanging_strains().items()},
         }
 
@@ -238,13 +236,6 @@ class Cloth(FixedStepModel):
         self._clock.remainder, self._phases = 0.0, [0.0, 0.0, 0.0]
         self._fabric.start()
         self._fabric.dress.replay(**self._surface_fields() | {"limit": UNTORN})
-
-    def numbers(self) -> dict[str, float]:
-        return super().numbers() | {f"phase{k}": phase for k, phase in enumerate(self._phases)}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
-        self._phases = [numbers[f"phase{k}"] for k in range(3)]
 
     def _create(self, parts: Parts) -> None:
         params, self._phases = self._params, [0.0, 0.0, 0.0]

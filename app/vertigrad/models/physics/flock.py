@@ -147,13 +147,13 @@ class Flock(FixedStepModel):
             self._advance()
 
     def diagnostics(self) -> dict[str, Tensor]:
-        with ops.mean(self._headings[:, 0:3], axis=0) as mean, ops.max(self._velocities[:, 3]) as fastest:
-            return {
-                "polarization": ops.l2(mean),
-                "speed": ops.mean(self._velocities[:, 3]),
-                "neighbors": ops.mean(self._positions[:, 3]),
-                "cfl": fastest * (self._params.time_step / self._params.separation_radius),
-            }
+        speeds = self._velocities[:, 3]
+        return {
+            "polarization": ops.l2(ops.mean(self._headings[:, 0:3], axis=0)),
+            "speed": ops.mean(speeds),
+            "neighbors": ops.mean(self._positions[:, 3]),
+            "cfl": ops.max(speeds) * (self._params.time_step / self._params.separation_radius),
+        }
 
     def compare_with_reference(self) -> list[Comparison]:
         """A step of `COMPARED` birds spread over all, in float64."""

@@ -110,28 +110,19 @@ class Fluid(FixedStepModel):
             self._step.replay(dt=time_step, **self._fields())
 
     def diagnostics(self) -> dict[str, Tensor]:
-        mass = self._start.mass(self._params.density)
-        low, high = (np.array(corner, np.float32) for corner in (self._start.low, self._start.high))
-        positions, velocities, rest = self._positions, self._velocities, 1.0 / self._params.density
-        with ops.square(velocities[:, 3]) as squares, ops.sum(squares) as total:
-            kinetic = total * (0.5 * mass)
-        with ops.sum(positions[:, 1] - self._start.low[1]) as heights:
-            potential = heights * (mass * self._params.gravity)
-        middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        with ops.absolute(positions[:, 0:3] - middle) as off, ops.all(off <= half, axis=1) as inside:
-            held = ops.sum(inside.to(f32)) * mass
-        with ops.sum(velocities[:, 0:3], axis=0) as sum_, ops.square(sum_) as squares, ops.sum(squares) as square:
-            momentum = ops.sqrt(square) * mass
-        with ops.maximum(positions[:, 3] * rest - 1.0, 0.0) as beyond, ops.max(velocities[:, 3]) as fastest:
-            compression, cfl = ops.mean(beyond), fastest * (self.time_step / self.spacing)
+        start, params, positions, velocities = self._start, self._params, self._positions, self._velocities
+        mass, low, high = start.mass(params.density), np.array(start.low, np.float32), np.array(start.high, np.float32)
+        kinetic = ops.sum_square(velocities[:, 3]) * (0.5 * mass)
+        potential = ops.sum(positions[:, 1] - start.low[1]) * (mass * params.gravity)
+        inside = ops.all(ops.absolute(positions[:, 0:3] - 0.5 * (low + high)) <= 0.5 * (high - low), axis=1)
         return {
             "kinetic": kinetic,
             "potential": potential,
             "energy": kinetic + potential,
-            "mass": held,
-            "momentum": momentum,
-            "compression": compression,
-            "cfl": cfl,
+            "mass": ops.sum(inside.to(f32)) * mass,
+            "momentum": ops.l2(ops.sum(velocities[:, 0:3], axis=0)) * mass,
+            "compression": ops.mean(ops.maximum(positions[:, 3] * (1.0 / params.density) - 1.0, 0.0)),
+            "cfl": ops.max(velocities[:, 3]) * (self.time_step / self.spacing),
             "neighbors": ops.max(self._found.to(f32)),
         }
 
@@ -185,8 +176,7 @@ class Fluid(FixedStepModel):
         parts.copied("floor", start.floor())
         self._record_step(parts)
         state = {name: self._tensors[name] for name in ("positions", "velocities", "pressures")}
-        self._nozzle = Nozzle(self.name, start, state)
-        parts.callback(self._nozzle.close)
+        self._nozzle = Nozzle(parts, start, state)
         self._body = parts.plan("body")
         surface = Kernels(BODY, {"positions": body, "normals": body_normal}, {"rows": FACETS[0], "columns": FACETS[1]})
         surface.add(self._body, "main", math.prod(FACETS), "positions", "normals")

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ..interaction import Interaction
+from ..parts import Parts
 from .fluid_start import Start
 
 SHADER = "models/fluid_pour.wgsl"
@@ -23,11 +24,11 @@ class Nozzle:
     model's `numbers` say.
     """
 
-    def __init__(self, name: str, start: Start, state: Mapping[str, Any]):
+    def __init__(self, parts: Parts, start: Start, state: Mapping[str, Any]):
         self.poured, self.layers = 0.0, 0
         self._start, self._most = start, max(1, int(MOST * start.count))
         fixed: dict[str, Any] = {"count": start.count, "spacing": start.spacing}
-        self._plan = Plan(f"{name}.pour")
+        self._plan = parts.plan("pour")
         self._plan.dispatch(Kernel.load(SHADER), self._most, tank_low=start.low, tank_high=start.high, **fixed, **state)
 
     def pour(self, interaction: Interaction, time_step: float) -> None:
@@ -43,7 +44,3 @@ class Nozzle:
         velocity = tuple(speed * along for along in interaction.direction)
         first = self.layers * SCATTER % stride
         self._plan.replay(layer=layer, first=first, stride=stride, nozzle=interaction.point, velocity=velocity)
-
-    def close(self) -> None:
-        """Let go of the tensors. Idempotent."""
-        self._plan.close()

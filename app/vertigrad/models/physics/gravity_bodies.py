@@ -146,16 +146,14 @@ class GravityModel(NamedTensorsModel):
         return min(self._params.time_step, CROSSED * reach / self._scale.speed)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        with self._measured() as sums:
-            kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
+        sums = self._measured()
+        kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
         energy = kinetic + potential
-        with ops.absolute(energy / self._reference - 1.0) as drift:
-            drifted = drift * float(self._conserved > 0.0)
         return {
             "kinetic": kinetic,
             "potential": potential,
             "energy": energy,
-            "energy_drift": drifted,
+            "energy_drift": ops.absolute(energy / self._reference - 1.0) * float(self._conserved > 0.0),
             "time_step": Tensor.full(1, self.max_time_step),
             "momentum": _mass_weighted_length(self._velocities, self._bodies),
             "drift_of_center": _mass_weighted_length(self._bodies, self._bodies),
@@ -221,8 +219,7 @@ class GravityModel(NamedTensorsModel):
 
     def _conserve(self) -> None:
         """The energy that there is now is what further steps should keep."""
-        with self._measured() as sums, ops.sum(sums) as energy:
-            ops.assign(self._reference, energy)
+        ops.assign(self._reference, ops.sum(self._measured()))
         self._conserved = self._params.softening
 
 
@@ -257,5 +254,4 @@ def galaxies(params: Any, seed: int) -> Bodies:
 
 
 def _mass_weighted_length(vectors: Tensor, bodies: Tensor) -> Tensor:
-    with ops.sum(vectors[:, 0:3] * bodies[:, 3:4], axis=0) as total, ops.sum(total * total) as square:
-        return ops.sqrt(square)
+    return ops.l2(ops.sum(vectors[:, 0:3] * bodies[:, 3:4], axis=0))

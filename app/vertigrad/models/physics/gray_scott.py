@@ -179,10 +179,9 @@ class GrayScott(FixedStepModel):
         self._show.replay(height=self._params.height)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        with ops.sum(self._field * self._shares, axis=0) as means:
-            u, v = means[0:1].contiguous(), means[1:2].contiguous()
-        most = ops.max(self._field[:, 1])
-        return {"u": u, "v": v, "largest_v": most, "cfl": (most * most + self._spreading()) * (0.5 * self._length())}
+        means, most = ops.sum(self._field * self._shares, axis=0), ops.max(self._field[:, 1])
+        cfl = (most * most + self._spreading()) * (0.5 * self._length())
+        return {"u": means[0:1].contiguous(), "v": means[1:2].contiguous(), "largest_v": most, "cfl": cfl}
 
     def compare_with_reference(self) -> list[Comparison]:
         """Two steps of the whole field, and the surface that is drawn, in float64."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ... import ops
 from ...ops.launch import element_strides
 from ...tensor import Tensor
@@ -102,16 +100,13 @@ class LatticeBoltzmann(FixedStepModel):
 
     def diagnostics(self) -> dict[str, Tensor]:
         values = self._values()
-        inflow = values["inflow"]
-        real = inflow * values["length"] / values["viscosity"]
-        coarseness = self._params.reynolds / real
-        fastest = ops.max(self._moments[:, 2])
+        reynolds = values["inflow"] * values["length"] / values["viscosity"]
         return {
             "mass": ops.mean(self._moments[:, 3]),
-            "mach": fastest * (inflow * math.sqrt(3.0)),
-            "inflow": Tensor.full(1, inflow),
-            "reynolds": Tensor.from_numpy(np.array([real], np.float32), f"{self.name}.reynolds"),
-            "coarseness": Tensor.from_numpy(np.array([coarseness], np.float32), f"{self.name}.coarseness"),
+            "mach": ops.max(self._moments[:, 2]) * (values["inflow"] * math.sqrt(3.0)),
+            "inflow": Tensor.full(1, values["inflow"]),
+            "reynolds": Tensor.full(1, reynolds),
+            "coarseness": Tensor.full(1, self._params.reynolds / reynolds),
         }
 
     def compare_with_reference(self) -> list[Comparison]:

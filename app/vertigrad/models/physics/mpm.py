@@ -111,29 +111,23 @@ class Mpm(FixedStepModel):
         self._paint.replay(**fields)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        time_step = self.time_step
+        time_step, cell = self.time_step, self._grid.cell
         self._measure.replay(**self._fields(time_step))
-        with ops.sum(self._energies, axis=0) as energies, ops.sum(self._momenta[:, 0:3], axis=0) as total:
-            kinetic, elastic, potential, mass = (energies[i].contiguous() for i in range(4))
-            with total * total as squares, ops.sum(squares) as square:
-                momentum = ops.sqrt(square)
-        with ops.max(self._momenta[:, 3]) as fastest, ops.max(self._nodes[:, 3]) as fullest:
-            cfl = fastest * (time_step / self._grid.cell)
-            crowding = fullest * (1.0 / (self._grid.capacity(self._volume) * self._constants.unit))
-        with kinetic + elastic as internal:
-            energy = internal + potential
+        energies = ops.sum(self._energies, axis=0)
+        kinetic, elastic, potential, mass = (energies[i].contiguous() for i in range(4))
+        capacity = self._grid.capacity(self._volume) * self._constants.unit
         return {
             "kinetic": kinetic,
             "elastic": elastic,
             "potential": potential,
-            "energy": energy,
-            "momentum": momentum,
+            "energy": kinetic + elastic + potential,
+            "momentum": ops.l2(ops.sum(self._momenta[:, 0:3], axis=0)),
             "mass": mass,
             "grid_mass": ops.sum(self._nodes[:, 3]),
-            "cfl": cfl,
-            "elastic_cfl": Tensor.full(1, time_step / slowest_wave_step(self._params, self._grid.cell)),
-            "crowding": crowding,
-            "sparsity": Tensor.full(1, self._volume / self._grid.cell**3),
+            "cfl": ops.max(self._momenta[:, 3]) * (time_step / cell),
+            "elastic_cfl": Tensor.full(1, time_step / slowest_wave_step(self._params, cell)),
+            "crowding": ops.max(self._nodes[:, 3]) * (1.0 / capacity),
+            "sparsity": Tensor.full(1, self._volume / cell**3),
             "time_step": Tensor.full(1, time_step),
         }
 

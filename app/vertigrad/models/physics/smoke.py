@@ -78,22 +78,13 @@ class Smoke(FixedStepModel):
     def diagnostics(self) -> dict[str, Tensor]:
         volume, courant = self._edge**3, self.time_step / self._edge
         self._outflow.replay(**self._fields())
-        with (
-            ops.absolute(self._faces) as speeds,
-            ops.absolute(self._pressure.rhs) as flows,
-            ops.max(speeds) as speed,
-            ops.max(flows) as flow,
-            ops.sum(self._views["density"]) as density,
-            ops.sum(self._views["temperature"]) as warmth,
-            ops.sum_square(self._velocity) as squares,
-        ):
-            return {
-                "cfl": speed * courant,
-                "divergence": flow * courant,
-                "mass": density * volume,
-                "warmth": warmth * volume,
-                "energy": squares * (0.5 * AIR * volume),
-            }
+        return {
+            "cfl": ops.max(ops.absolute(self._faces)) * courant,
+            "divergence": ops.max(ops.absolute(self._pressure.rhs)) * courant,
+            "mass": ops.sum(self._views["density"]) * volume,
+            "warmth": ops.sum(self._views["temperature"]) * volume,
+            "energy": ops.sum_square(self._velocity) * (0.5 * AIR * volume),
+        }
 
     def compare_with_reference(self) -> list[Comparison]:
         """A step of all of the air, in float64."""
@@ -132,8 +123,8 @@ class Smoke(FixedStepModel):
         self._tracers, self._color = zeros("tracers", tracers, 4), zeros("color", tracers)
         self._totals = zeros("totals", 4)
         zeros("ball", 1, 4)
-        self._pressure = parts.enter_context(Multigrid(self._size, f"{self.name}.pressure"))
-        self._tensors |= {"pressure": self._pressure.pressure, "solid": self._pressure.solid}
+        self._pressure = Multigrid(self._size, parts)
+        self._tensors["pressure"] = self._pressure.pressure  # the finest level's
         plans = parts.plans("walls", "advect", "spread", "push", "cycle", "drift", "look")
         self._walls, self._advect, self._spread, self._push, self._cycle, self._drift, self._outflow = plans
         self._record()

@@ -18,24 +18,22 @@ Cells = tuple[int, int, int]  # along x, y, z
 
 
 class Multigrid:
-    """Levels of a grid of `size` cells along x, y and z, each half as fine as the one before.
+    """Levels of a grid of `size` cells along x, y and z, each half as fine as the one before; closed with `parts`.
 
     `solid` (nz, ny, nx) u32 is 1 where there is no air; `rhs` and `pressure` (nz, ny, nx) f32 as in the shader.
     """
 
-    def __init__(self, size: Cells, name: str):
+    def __init__(self, size: Cells, parts: Parts):
         self.sizes = [size]
         while all(n % 2 == 0 for n in self.sizes[-1]):
             x, y, z = self.sizes[-1]
             self.sizes.append((x // 2, y // 2, z // 2))
-        with Parts(name) as parts:
-            shapes = [(z, y, x) for x, y, z in self.sizes]
-            self.solid = parts.zeros("solid", *shapes[0], dtype=u32)
-            self._walls = [parts.empty("walls", *shape, 4) for shape in shapes]
-            self._rhs = [parts.zeros("rhs", *shape) for shape in shapes]
-            self._pressures = [parts.zeros("pressure", *shape) for shape in shapes]
-            self._kernels = Kernels(SHADER, {"solid": self.solid}, defines={"LAST_SWEEPS": LAST_SWEEPS})
-            self._parts = parts.pop_all()
+        shapes = [(z, y, x) for x, y, z in self.sizes]
+        self.solid = parts.zeros("solid", *shapes[0], dtype=u32)
+        self._walls = [parts.empty("walls", *shape, 4) for shape in shapes]
+        self._rhs = [parts.zeros("rhs", *shape) for shape in shapes]
+        self._pressures = [parts.zeros("pressure", *shape) for shape in shapes]
+        self._kernels = Kernels(SHADER, {"solid": self.solid}, defines={"LAST_SWEEPS": LAST_SWEEPS})
 
     @property
     def rhs(self) -> Tensor:
@@ -68,16 +66,6 @@ class Multigrid:
         correcting: dict[str, Any] = {"walls": self._walls[level], "pressure": self._pressures[level], **coarse}
         self._add(plan, "prolong", below, threads=self.sizes[level], **correcting)
         self._smooth(plan, level, (1, 0), own)
-
-    def close(self) -> None:
-        """Give up the memory. Idempotent."""
-        self._parts.close()
-
-    def __enter__(self) -> Multigrid:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _smooth(self, plan: Plan, level: int, colors: tuple[int, int], own: Mapping[str, Any]) -> None:
         x, y, z = self.sizes[level]

@@ -50,7 +50,7 @@ class Wind(NamedTensorsModel):
 
     Params = Params
     saved = ("velocity", "speed")
-    scalars = ("turn",)
+    scalars = ("turn", "drift")
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "mean_speed": DiagnosticSpec("mean speed", "m/s"),
         "max_speed": DiagnosticSpec("largest speed", "m/s"),
@@ -95,13 +95,6 @@ class Wind(NamedTensorsModel):
     def reset(self) -> None:
         self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
         self.step(0.0)
-
-    def numbers(self) -> dict[str, float]:
-        return super().numbers() | {f"drift_{axis}": d for axis, d in zip("xyz", self._drift, strict=True)}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
-        self._drift = [numbers[f"drift_{axis}"] for axis in "xyz"]
 
     def _create(self, parts: Parts) -> None:
         params, self._size = self._params, _cells(self._params)
