@@ -12,8 +12,7 @@ from safetensors.numpy import load_file, save_file
 from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models.neural.sdf_lattice import Lattice
-from vertigrad.models.neural.sdf_surface import Params, SdfSurface, directions, distance
+from vertigrad.models.neural.sdf_surface import Lattice, Params, SdfSurface, directions, distance
 from vertigrad.models.parts import Parts
 from vertigrad.ops.mlp import Mlp
 

@@ -11,8 +11,7 @@ import pytest
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
 from vertigrad.models.learning.wave_source import HOLD, Params, WaveSource
-from vertigrad.models.learning.wave_source_drawing import GAP, LIFT, LOUD
-from vertigrad.models.learning.wave_source_scene import beginning
+from vertigrad.models.learning.wave_source_scene import GAP, LIFT, LOUD, beginning
 from vertigrad.models.learning.wave_source_waves import Waves
 from vertigrad.models.parts import Parts
 from vertigrad.models.reference import wave_source as reference

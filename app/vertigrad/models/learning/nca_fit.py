@@ -17,8 +17,7 @@ from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..parts import Parts
 from ..reference import nca_fit as reference
 from .nca_fit_images import IMAGES, image
-from .training_model import PlayingModel
-from .training_params import learning_rate, steps_per_second, train_switch
+from .training_model import PlayingModel, learning_rate, steps_per_second, train_switch
 
 SHADER = "models/nca_fit.wgsl"
 COLORS = 4  # red, green, blue, alpha: the first numbers of a cell

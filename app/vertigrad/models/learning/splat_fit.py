@@ -20,12 +20,10 @@ from ..data.mesh_file import FORMATS, read
 from ..data.placement import up_axis
 from ..parts import Parts
 from ..reference import splat_fit as reference
-from .splat_fit_densify import record_densification
+from .splat_fit_densify import STARTS, beginning, record_densification
 from .splat_fit_raster import Splats, decoded, drawn, encoded
-from .splat_fit_start import STARTS, beginning
 from .splat_fit_views import Views
-from .training_model import TrainingModel
-from .training_params import learning_rate, steps_per_second, train_switch
+from .training_model import TrainingModel, learning_rate, steps_per_second, train_switch
 
 ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
 DENSIFIED = 2  # times `learning_rate_half_life`: until then splats are divided

@@ -1,4 +1,4 @@
-"""Splats that are not seen are put to where others are large and dense, which are divided."""
+"""The first splats of `SplatFit`, and its densification: those that are not seen become parts of large, dense ones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,39 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ... import ops
 from ...gpu import Kernel
 from ...ops.philox import key_of
 from ...tensor import Tensor, i32, u32
+from .solid_samples import on_surface
 
 SHADER = "models/splat_fit_densify.wgsl"
 SEEN = 0.02  # opacity of a splat that is seen
+STARTS = ("box", "surface")
+ROOM = 1.15  # of the box that splats begin in, over the mesh's
+CLOSE = 0.28  # standard deviation that they begin with, over their distance in that box
+FAINT = 0.15  # opacity that they begin with
+
+
+def beginning(
+    start: str, count: int, positions: np.ndarray, index: np.ndarray, random: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Initial values, f32: positions anywhere around the mesh, or on it; and log scales, quaternions, and logits of
+    opacities and of colors, at random except for the opacities.
+    """
+    half = 0.5 * ROOM * (positions.max(axis=0) - positions.min(axis=0)).astype(float)
+    anywhere = random.uniform(-half, half, (count, 3))
+    size = CLOSE * (8.0 * np.prod(np.maximum(half, 1e-3)) / count) ** (1.0 / 3.0)
+    made = {
+        "position": anywhere if start == "box" else on_surface(positions, index, count, random),
+        "scale": np.log(size) + 0.2 * random.normal(size=(count, 3)),
+        "rotation": random.normal(size=(count, 4)),
+        "opacity": np.full(count, math.log(FAINT / (1.0 - FAINT))),
+        "color": random.normal(size=(count, 3)),
+    }
+    return {name: array.astype(np.float32) for name, array in made.items()}
 
 
 def record_densification(learned: Mapping[str, Tensor], memory: Iterable[Tensor], seed: int) -> None:

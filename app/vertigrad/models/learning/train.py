@@ -27,7 +27,7 @@ from .train_files import CHECKPOINT, checkpoint, read_start, restore
 from .train_network import loss_gradient, loss_of, network_of, optimizer_of, prepared
 from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
-from .training_params import learning_rate, train_switch
+from .training_model import learning_rate, train_switch
 
 NOT_YET = 3e38  # the best loss before any was seen
 COMPARED = 256  # examples that the reference works out

@@ -15,10 +15,8 @@ from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..parts import Parts
 from ..reference import wave_source as reference
-from .training_model import PlayingModel
-from .training_params import steps_per_second, train_switch
-from .wave_source_drawing import GAP, LIFT, LOUD, claims, drawn
-from .wave_source_scene import bay, beginning, plane, shares
+from .training_model import PlayingModel, steps_per_second, train_switch
+from .wave_source_scene import GAP, LIFT, LOUD, bay, beginning, claims, drawn, plane, shares
 from .wave_source_waves import SHADER, Waves
 
 MOMENTUM = 0.9

@@ -1,4 +1,7 @@
-"""What `WaveSource` begins with: the water, what fell into it, and where it is listened to."""
+"""What `WaveSource` begins with: the water, what fell into it, and where the receivers are.
+
+It is drawn as two ponds side by side, pins where drops fell, and the signals as lines.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,13 @@ RING = 0.72  # of receivers, over half a side
 BAY = 0.5  # drops fall within this
 APART = 0.45  # two drops at least
 SMOOTH = 1.0 / 36.0  # standard deviation of what a start is smoothed by, over a side
+GAP = 1.06  # from the middle to the middles of the two ponds
+LIFT = 0.05  # of receivers over the water
+PIN = 0.5  # of what marks a drop
+NEAR = 0.2  # around a drop what is found counts to it, in half sides
+FRONT = 1.22  # z at which the first line is drawn
+LINES_APART = 0.06
+LOUD = 0.4  # height of a line where a wave of height 1 is heard
 
 
 class Beginning(NamedTuple):
@@ -66,6 +76,38 @@ def bay(side: int) -> np.ndarray:
     return (np.hypot(x, z) < 0.5 * (BAY + RING)).astype(float)
 
 
+def claims(given: Beginning) -> np.ndarray:
+    """What of a start counts to each drop, (drops, cells): its sign where it is near, else 0."""
+    x, z = (axis.reshape(-1) for axis in plane(len(given.start)))
+    away = np.hypot(x - given.drops[:, :1], z - given.drops[:, 1:])
+    return np.where(away < NEAR, given.signs[:, None], 0.0)
+
+
+def drawn(given: Beginning, steps: int) -> dict[str, np.ndarray]:
+    """What is drawn, with x and z where they stay."""
+    side = len(given.start)
+    x, z = plane(side)
+    level = np.zeros_like(x)
+    right, left = (np.stack([x + shift, level, z], axis=-1) for shift in (GAP, -GAP))
+    rows = [pond.reshape(-1, 3) for pond in (left, right)]
+    feet = np.stack([given.drops[:, 0], np.zeros(len(given.drops)), given.drops[:, 1]], axis=-1)
+    pins = np.stack([feet, feet + np.array([0.0, PIN, 0.0])], axis=1)
+    return {
+        "position": right,
+        "normal": np.zeros((side, side, 3)),
+        "wave": level,
+        "true_position": left,
+        "true_normal": np.zeros((side, side, 3)),
+        "true_wave": level,
+        "receiver": np.concatenate([pond[given.receiver_cells] for pond in rows]),
+        "mismatch": np.zeros(2 * len(given.receiver_cells)),
+        "drop_pin": np.concatenate([pins + np.array([shift, 0.0, 0.0]) for shift in (-GAP, GAP)]),
+        "found_pin": np.tile([[GAP, 0.0, 0.0], [GAP, PIN, 0.0]], (len(pins), 1, 1)),
+        "trace": _notes(len(given.receiver_cells), steps),
+        "trace_wave": np.zeros((2 * len(given.receiver_cells), steps)),
+    }
+
+
 def _islands(random: np.random.Generator, x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """How shallow the water is, 0 to 1: a few banks under it."""
     shallow = np.zeros_like(x)
@@ -91,3 +133,10 @@ def _ring(side: int, count: int) -> np.ndarray:
     angle = 2.0 * np.pi * (np.arange(count) + 0.5) / count
     rows, columns = (np.rint((side - 1) * 0.5 * (1.0 + RING * f(angle))).astype(int) for f in (np.sin, np.cos))
     return rows * side + columns
+
+
+def _notes(receivers: int, steps: int) -> np.ndarray:
+    """Lines of silence before both ponds, (2 receivers, steps, 3): time along x, one receiver behind the other."""
+    time = np.broadcast_to(np.linspace(-0.95, 0.95, steps), (receivers, steps))
+    depth = np.broadcast_to(FRONT + LINES_APART * np.arange(receivers)[:, None], time.shape)
+    return np.concatenate([np.stack([time + shift, 0.0 * time, depth], axis=-1) for shift in (-GAP, GAP)])

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
+from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
@@ -19,9 +20,8 @@ from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .mlp_file import Layers, evaluate, read_layers, same_shapes
-from .sdf_lattice import Lattice
 
-SHADER = "models/sdf_surface.wgsl"
+SHADER, LATTICE = "models/sdf_surface.wgsl", "models/sdf_lattice.wgsl"
 COMPARED = 1024  # directions that the reference follows
 START = 1.6  # radius at which rays begin; within the ball that the network was trained in
 TRACED, SECANTS = 1, 5  # steps along each ray: first by the distance itself, then by secants
@@ -188,6 +188,33 @@ class SdfSurface(NamedTensorsModel):
         share = gone * gone * (3.0 - 2.0 * gone)
         here, there = known[way % len(known)], known[(way + 1) % len(known)]
         return tuple(float(x) for x in here + share * (there - here))
+
+
+class Lattice:
+    """`distances` (side, side, side), f32, z first: the network at points from -`reach` to `reach` along each axis.
+
+    Closed with `parts`, in which `distances` are the tensor `distance`.
+    """
+
+    def __init__(self, parts: Parts, net: Mlp, side: int, reach: float):
+        self._latent: tuple[float, ...] | None = None
+        count = side**3
+        points = parts.empty("lattice", count, 6)
+        self.distances = parts.empty("distance", side, side, side)
+        self._plan = parts.plan("lattice")
+        self._plan.dispatch(Kernel.load(LATTICE), count, overwrites=("points",), points=points, side=side, reach=reach)
+        with self._plan.recording(), self.distances.reshape(count, 1) as out:
+            net(points, out=out)
+
+    def sample(self, latent: tuple[float, ...]) -> None:
+        """Record the sampling of this solid, unless it is the one that was sampled last."""
+        if latent != self._latent:
+            self._plan.replay(latent=latent)
+            self._latent = latent
+
+    def forget(self) -> None:
+        """Sample anew the next time: the network has changed, or the distances were exchanged for others."""
+        self._latent = None
 
 
 def directions(n: int) -> np.ndarray:
