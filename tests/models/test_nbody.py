@@ -194,7 +194,7 @@ def test_energy_is_to_stay_as_it_is_once_nothing_acts_from_outside(make) -> None
     model.resume(model.numbers() | {"conserved": 0.0})
     assert energy_drift(model) == 0.0
     model.resume(numbers)
-    assert model.numbers() == {"conserved": 0.4}
+    assert model.numbers() == {"conserved": 0.4, "remainder": 0.0}
 
 
 def test_reset_returns_to_the_first_bits_and_reruns_them(make) -> None:
