@@ -89,6 +89,13 @@ class Block:
         """Whether anything still holds it, the GPU's own use aside."""
         return self.owners > 0 or self.pins > 0
 
+    @property
+    def fate(self) -> str:
+        """What became of a block that is gone, and what to do."""
+        if self.state is State.LOST:
+            return "was lost with the GPU's device; create it again"
+        return f"was freed in frame {self.freed_frame}; keep a clone() if it is needed longer"
+
     def release_borrow(self) -> None:
         """Release borrowed host memory, if any: its bytes are on the GPU, or nobody needs them."""
         if self.borrow is not None:

@@ -231,12 +231,4 @@ class LifetimeTracker:
 
 
 def _gone(block: Block) -> str:
-    if block.state is State.LOST:
-        return (
-            f"tensor {block.name or 'unnamed'!r} (block {block.id}, created at {block.origin}) was lost with the GPU's "
-            "device; create it again"
-        )
-    return (
-        f"tensor {block.name or 'unnamed'!r} (block {block.id}, created at {block.origin}) was freed in frame "
-        f"{block.freed_frame}; keep a clone() if it is needed longer"
-    )
+    return f"tensor {block.name or 'unnamed'!r} (block {block.id}, created at {block.origin}) {block.fate}"

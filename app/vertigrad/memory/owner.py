@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import StillInUse, UseAfterFree
-from .block import Block, Origin, State
+from .block import Block, Origin
 from .lifetime import LifetimeTracker
 
 
@@ -41,11 +41,7 @@ class Owner:
         block = self._block
         if self.handles and block.generation == self._generation:
             return block
-        if block.state is State.LOST:
-            fate = "lost with the GPU's device; create it again"
-        else:
-            fate = f"freed in frame {block.freed_frame}; keep a clone() if it is needed longer"
-        raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, was {fate}")
+        raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, {block.fate}")
 
     def hold(self) -> Owner:
         """One more handle (a view, a plan) on this owner; returns it."""

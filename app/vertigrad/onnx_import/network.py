@@ -212,7 +212,7 @@ class Network(Closing):
             raise
         for tensor in trace.constants:
             tensor.close()  # the plan holds what it uses
-        return Program(self.source, plan, created, outputs_by_name, trace, self._elems)
+        return Program(trace, created, outputs_by_name, self._elems)
 
     def _input(
         self,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..gpu import Plan, gpu
+from ..gpu import gpu
 from ..tensor import Tensor
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
@@ -30,20 +30,12 @@ class Program:
     """
 
     def __init__(
-        self,
-        source: str,
-        plan: Plan,
-        inputs: Mapping[str, Tensor],
-        values: Mapping[str, Value],
-        trace: Trace,
-        elems: Mapping[str, int],
+        self, trace: Trace, inputs: Mapping[str, Tensor], values: Mapping[str, Value], elems: Mapping[str, int]
     ):
-        self.source = source
-        self.plan = plan
+        self.source, self.plan = trace.source, trace.plan
         self.inputs = dict(inputs)
-        self._values = dict(values)
-        self._held, self._nodes, self._elems = trace.range_checked, trace.nodes, elems
-        self._guards = trace.guards
+        self._values, self._elems = dict(values), elems
+        self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
         self.closed = False
 
     def tensor(self, name: str) -> Tensor:
@@ -66,7 +58,7 @@ class Program:
             if name not in arrays:
                 continue
             what, array = f"{self.source}: input {name!r}", arrays[name]
-            if name in self._held and array.size and np.abs(array).max() > INPUT_BOUND:
+            if name in self._range_checked and array.size and np.abs(array).max() > INPUT_BOUND:
                 raise InputError(f"{what} holds {np.abs(array).max()}; the network calculates with it in 32 bits, for "
                                  f"which it may be ±{INPUT_BOUND:,}")  # fmt: skip
             tensor[...] = to_storage(array, self._elems[name], what)

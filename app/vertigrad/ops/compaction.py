@@ -11,7 +11,6 @@ from ..tensor import DType, Tensor, i32, u32
 from . import launch
 from .differentiable import differentiable
 from .functions import Operand
-from .lines import words
 from .scans import running_count
 
 
@@ -32,7 +31,7 @@ def compact(x: Operand, mask: Operand, *, out: tuple[Tensor, Tensor] | None = No
         values, count = _outputs("compact", "values", (chosen.size, *rest), source.dtype, out)
         source, chosen = (launch.copy_if_aliased(tensor, values, count) for tensor in (source, chosen))
         rank, fields = launch.merged(source.shape, source=launch.element_strides(source))
-        _move(chosen, values, count, rank, width=math.prod(rest), source=words(source), **fields)
+        _move(chosen, values, count, rank, width=math.prod(rest), source=source.bitcast(u32), **fields)
     return values, count
 
 
@@ -75,5 +74,5 @@ def _move(mask: Tensor, out: Tensor, count: Tensor, rank: int | None, width: int
     with Tensor.empty(mask.shape, u32, temporary=True) as ordinals, launch.packed(out) as target:
         if mask.size:
             running_count(mask, ordinals)
-        bound = {"compacted": words(target), "ordinals": ordinals, "count": count}
+        bound = {"compacted": target.bitcast(u32), "ordinals": ordinals, "count": count}
         kernel(threads, overwrites=("count",), rows=mask.size, width=width, **bound, **arguments)

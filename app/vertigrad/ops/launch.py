@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import DtypeError, GradientError, LayoutError, ShapeError
 from ..tensor import DType, Tensor
 from ..tensor.operators import Arithmetic, call
+from ..tensor.shape import merge_axes
 from .differentiable import require_no_gradient, requires_gradient
 
 MAX_RANK = 8
@@ -36,15 +37,19 @@ def operands(*values: Any) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def tensors(*values: Any) -> Iterator[list[Any]]:
-    """As `operands`, for operations on tensors, or None, alone. Raises `DtypeError` for a number or an expression."""
+def tensors(*values: Any, composed: bool = False) -> Iterator[list[Any]]:
+    """As `operands`, for operations on tensors, or None, alone. Raises `DtypeError` for a number or an expression.
+
+    Raises `GradientError` if gradients flow to one, unless the operation is `composed` of others that pass them on.
+    """
     with operands(*values) as ready:
         for value in ready:
             if value is not None and not isinstance(value, Tensor):
                 raise DtypeError(
                     f"a tensor or an array is needed here, not {'the number ' * is_number(value)}{value!r}"
                 )
-        require_no_gradient("this operation", ready)
+        if not composed:
+            require_no_gradient("this operation", ready)
         yield ready
 
 
@@ -159,27 +164,6 @@ def spatial_strides(tensor: Tensor, first: Sequence[int] = (0, 1)) -> list[int]:
     strides = element_strides(tensor)
     spatial = [stride for axis, stride in enumerate(strides) if axis not in first]
     return [*(strides[axis] for axis in first), *[0] * (4 - len(first)), *three(spatial, 0), 0]
-
-
-def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Merge neighboring axes where the strides of every operand allow it, and drop axes of 1.
-
-    `strides` has one row per operand, in elements. Returns the shorter shape and rows.
-    """
-    merged: list[int] = []
-    rows: list[list[int]] = [[] for _ in strides]
-    for axis, n in enumerate(shape):
-        if n == 1:
-            continue
-        if merged and all(row[-1] == n * full[axis] for row, full in zip(rows, strides, strict=True)):
-            merged[-1] *= n
-            for row, full in zip(rows, strides, strict=True):
-                row[-1] = full[axis]
-        else:
-            merged.append(n)
-            for row, full in zip(rows, strides, strict=True):
-                row.append(full[axis])
-    return merged, rows
 
 
 def merged(shape: Sequence[int], **strides: Sequence[int]) -> tuple[int, dict[str, Any]]:

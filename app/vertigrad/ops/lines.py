@@ -1,4 +1,4 @@
-"""A tensor as lines along one axis, and its elements as bare words: what scans, sorts and their like have in common."""
+"""A tensor as lines along one axis: what scans, sorts and their like have in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..tensor import Tensor, u32
+from ..tensor import Tensor
 from . import launch
 
 
@@ -49,8 +49,3 @@ class Lines(NamedTuple):
     def column_major(self) -> bool:
         """Whether lines of the first tensor are closer to each other than the elements of one."""
         return bool(self.shape) and abs(self.strides[0][-1]) < abs(self.steps[0])
-
-
-def words(tensor: Tensor) -> Tensor:
-    """A view of the same 32-bit elements as u32, whatever they are."""
-    return tensor.bitcast(u32)

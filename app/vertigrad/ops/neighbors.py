@@ -20,7 +20,6 @@ from ..gpu import Kernel, Plan
 from ..tensor import Tensor, f32, u32
 from . import launch
 from .differentiable import require_no_gradient
-from .lines import words
 from .segments import segment_starts
 from .sorting import sort_pairs
 
@@ -134,7 +133,7 @@ def reorder(rows: Tensor, order: Tensor, out: Tensor) -> None:
         raise DtypeError(f"reorder: order is {order.dtype}, rows {rows.dtype}, out {out.dtype}; u32, and 32 bits alike")
     if not out.size:
         return
-    with words(rows) as source, words(out) as target:
+    with rows.bitcast(u32) as source, out.bitcast(u32) as target:
         Kernel.load("ops/reorder.wgsl")(
             out.size,
             order=order,

@@ -42,7 +42,6 @@ def batch_norm(
         return fused(lambda v, s, b, m, n: (v - m) * (s / sqrt(n + epsilon)) + b, source, *wide, out=out)
 
 
-@differentiable
 def layer_norm(
     x: Operand,
     scale: Operand | None = None,
@@ -77,11 +76,10 @@ def layer_norm_with_statistics(
         if _store:
             shape = (*source.shape[: source.ndim - axes], *[1] * axes)
             statistics = [Tensor.empty(shape, f32, temporary=True) for _ in range(2)]
-        rows = source.size // max(math.prod(block), 1)
         out = _rows(
             "layer_norm",
             source,
-            rows,
+            math.prod(block),
             _broadcast(factor, block),
             _broadcast(shift, block),
             epsilon,
@@ -98,8 +96,9 @@ def rms_norm(
     """x / √(mean of x² + epsilon) · scale over each block along the last `axes` axes."""
     with launch.tensors(x, scale) as (source, factor):
         block = _block("rms_norm", source, axes)
-        rows = source.size // max(math.prod(block), 1)
-        return _rows("rms_norm", source, rows, _broadcast(factor, block), None, epsilon, out, centered=False)
+        return _rows(
+            "rms_norm", source, math.prod(block), _broadcast(factor, block), None, epsilon, out, centered=False
+        )
 
 
 @differentiable
@@ -126,14 +125,11 @@ def group_norm(
                     f"group_norm: {name} of shape {tensor.shape} for {channels} channels in {groups} groups"
                 )
         each = next((t.shape[0] for t in (factor, shift) if t is not None), channels) // groups
-        run = source.size // max(source.shape[0] * groups * each, 1)
-        rows = source.shape[0] * groups
-        return _rows(
-            "group_norm", source, rows, factor, shift, epsilon, out, period=groups, row_step=each, run=max(run, 1)
-        )
+        count = source.size // max(source.shape[0] * groups, 1)
+        run = max(count // max(each, 1), 1)
+        return _rows("group_norm", source, count, factor, shift, epsilon, out, period=groups, row_step=each, run=run)
 
 
-@differentiable
 def instance_norm(
     x: Operand,
     scale: Operand | None = None,
@@ -143,7 +139,7 @@ def instance_norm(
     out: Tensor | None = None,
 ) -> Tensor:
     """Each channel of each member brought to mean 0 and variance 1; then · scale + bias, both (C,)."""
-    with launch.tensors(x) as (source,):
+    with launch.tensors(x, composed=True) as (source,):
         if source.ndim < 2:
             raise ShapeError(f"instance_norm: x {source.shape} has no channels")
         return group_norm(source, max(source.shape[1], 1), scale, bias, epsilon=epsilon, out=out)
@@ -221,7 +217,7 @@ def _broadcast(tensor: Tensor | None, block: tuple[int, ...]) -> Tensor | None:
 def _rows(
     name: str,
     x: Tensor,
-    rows: int,
+    count: int,
     scale: Tensor | None,
     shift: Tensor | None,
     epsilon: float,
@@ -233,7 +229,9 @@ def _rows(
     run: int = 1,
     statistics: list[Tensor | None] | None = None,
 ) -> Tensor:
-    """Normalize x as `rows` rows; scale and shift of element i of row r lie at r % period · row_step + i // run."""
+    """Normalize rows of `count` elements; for element i of row r, scale and shift have the index r % period · row_step +
+    i // run.
+    """
     out = _prepare_output(name, x, out)
     if not x.size:
         return out
@@ -241,8 +239,7 @@ def _rows(
     mean, inverse = statistics or (None, None)
     tensors = {"mean": mean, "inverse": inverse, "scale": scale, "shift": shift, "x": x}
     ready = {key: None if t is None else launch.copy_if_aliased(t, packed).contiguous() for key, t in tensors.items()}
-    count = x.size // rows
-    lanes = _lanes(count)
+    rows, lanes = x.size // count, _lanes(count)
     kernel = Kernel.load(
         "ops/normalize.wgsl",
         defines={

@@ -18,7 +18,6 @@ from ..gpu import Kernel
 from ..tensor import DType, Tensor, dtype_of, f32, i32, u32
 from ..tensor.shape import checked
 from . import launch
-from .lines import words
 from .philox import key_of, stream_words
 
 Shape = int | Sequence[int]
@@ -96,7 +95,7 @@ def _fill(
             kernel(
                 (out.size + offset % 4 + 3) // 4,
                 overwrites=("out",),
-                out=words(target) if kind == "integers" else target,
+                out=target.bitcast(u32) if kind == "integers" else target,
                 count=out.size,
                 key=key_of(seed),
                 stream=stream_words(stream),

@@ -13,17 +13,16 @@ from . import launch
 from .define import Operand
 from .differentiable import differentiable
 from .elementwise import fused
-from .functions import absolute, exp, isinf, log, not_equal, power, sqrt, subtract, where
+from .functions import absolute, exp, isinf, log, not_equal, power, sqrt, square, subtract, where
 from .reduce import Axes, argmax, argmin
 from .reduce import max as largest
 from .reduce import min as smallest
 from .reduce import sum as total
 
 
-@differentiable
 def l1(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Σ |x| over `axis`."""
-    with launch.tensors(x) as (source,), absolute(source) as sizes:
+    with launch.tensors(x, composed=True) as (source,), absolute(source) as sizes:
         return total(sizes, axis, keepdims, out=out)
 
 
@@ -34,10 +33,9 @@ def l2(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | N
         return sqrt(sums, out=out)
 
 
-@differentiable
 def sum_square(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Σ x² over `axis`."""
-    with launch.tensors(x) as (source,), fused(lambda v: v * v, source) as squares:
+    with launch.tensors(x, composed=True) as (source,), square(source) as squares:
         return total(squares, axis, keepdims, out=out)
 
 
@@ -106,13 +104,12 @@ def log_sum(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tenso
         return log(sums, out=out)
 
 
-@differentiable
 def log_sum_exp(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """log Σ eˣ over `axis`, f32 or f16, whatever the size of x; −∞ of no elements."""
-    with launch.tensors(x) as (source,):
+    with launch.tensors(x, composed=True) as (source,):
         if not source.size:
             return log_sum(source.to(f32) if source.dtype.kind != "float" else source, axis, keepdims, out=out)
-        with largest(source, axis, True) as top:
+        with largest(source.detach(), axis, True) as top:
             finite = fused(lambda t: where(isinf(t), 0, t), top)
             with fused(lambda v, t: exp(v - t), source, finite) as shares, total(shares, axis, True) as sums:
                 axes = launch.normal_axes(axis, source.ndim)

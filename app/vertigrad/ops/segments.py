@@ -15,7 +15,7 @@ from ..tensor import DType, Tensor, f16, f32, i32, u32
 from . import launch
 from .differentiable import differentiable
 from .functions import Operand
-from .lines import Lines, words
+from .lines import Lines
 from .scans import RUNNING, WORDS, result_type, scan
 
 WORKGROUP = 256
@@ -44,10 +44,9 @@ def segmented_reduce(how: str, x: Operand, offsets: Operand, *, out: Tensor | No
     return out
 
 
-@differentiable
 def reduce_by_key(how: str, x: Operand, keys: Operand, segments: int, *, out: Tensor | None = None) -> Tensor:
     """As `segmented_reduce`, row i belonging to segment keys[i]: i32 or u32 in rising order, below `segments`."""
-    with launch.tensors(x, keys) as (source, of_rows):
+    with launch.tensors(x, keys, composed=True) as (source, of_rows):
         if of_rows.shape != source.shape[:1]:
             raise ShapeError(f"reduce_by_key: keys of shape {of_rows.shape} for rows of shape {source.shape}")
         with segment_starts(of_rows, segments) as offsets:
@@ -84,7 +83,7 @@ def spread_segments(values: Tensor, offsets: Tensor, rows: int, mean: bool = Fal
         fields = {"rows": rows, "segments": len(offsets) - 1, "columns": out.size // rows}
         fields = _UNUSED | Lines.along(0, (values,)).fields("source") | fields
         with offsets.contiguous() as begins:
-            tensors = {"offsets": words(begins), "source": values, "out": out}
+            tensors = {"offsets": begins.bitcast(u32), "source": values, "out": out}
             kernel(out.size, overwrites=("out",), **fields | tensors)
     return out
 
@@ -144,7 +143,7 @@ def _reduce(how: str, source: Tensor, offsets: Tensor, out: Tensor) -> None:
         Tensor.empty(segments, u32, temporary=True) as ends,
         Tensor.empty(work.pieces * columns, WORDS[defines["VALUE"]], temporary=True) as partial,
     ):
-        fields |= {"offsets": words(offsets)}
+        fields |= {"offsets": offsets.bitcast(u32)}
         pieces(segments, overwrites=("counted",), counted=counted, **fields)
         scan("sum", counted, out=ends)
         fields |= {"ends": ends}

@@ -19,7 +19,7 @@ from . import launch, paths
 from .differentiable import differentiable
 from .elementwise import assign
 from .functions import Operand
-from .lines import Lines, words
+from .lines import Lines
 from .scans import scan
 
 WORKGROUP = 256
@@ -235,6 +235,6 @@ def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **
             "SUBGROUP": work.subgroup,
         },
     )
-    arguments |= {name: None if tensor is None else words(tensor) for name, tensor in step._asdict().items()}
+    arguments |= {name: None if tensor is None else tensor.bitcast(u32) for name, tensor in step._asdict().items()}
     written = ("sorted_keys", "sorted_values", "counts")
     kernel(work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)

@@ -137,7 +137,8 @@ def reshape(layout: Layout, shape: Shape, itemsize: int) -> Layout:
     target = resolve(shape, size)
     if is_contiguous(layout.shape, layout.strides, itemsize):
         return Layout(target, contiguous_strides(target, itemsize), layout.offset)
-    strides = _split(_merged(layout), target)
+    sizes, (steps,) = merge_axes(layout.shape, [layout.strides])
+    strides = _split(list(zip(sizes, steps, strict=True)), target)
     if strides is None:
         raise ShapeError(
             f"shape {layout.shape} with strides {layout.strides} has no view of shape {target}; "
@@ -181,17 +182,25 @@ def _checked(k: Any, n: int, axis: int) -> int:
     return i % n
 
 
-def _merged(layout: Layout) -> list[tuple[int, int]]:
-    """(size, stride) of the axes, neighbors that lie evenly joined into one, axes of 1 left out."""
-    merged: list[tuple[int, int]] = []
-    for n, stride in zip(layout.shape, layout.strides, strict=True):
+def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Merge neighboring axes where the strides of every operand allow it, and drop axes of 1.
+
+    `strides` has one row per operand. Returns the shorter shape and rows.
+    """
+    merged: list[int] = []
+    rows: list[list[int]] = [[] for _ in strides]
+    for axis, n in enumerate(shape):
         if n == 1:
             continue
-        if merged and merged[-1][1] == n * stride:
-            merged[-1] = (merged[-1][0] * n, stride)
+        if merged and all(row[-1] == n * full[axis] for row, full in zip(rows, strides, strict=True)):
+            merged[-1] *= n
+            for row, full in zip(rows, strides, strict=True):
+                row[-1] = full[axis]
         else:
-            merged.append((n, stride))
-    return merged
+            merged.append(n)
+            for row, full in zip(rows, strides, strict=True):
+                row.append(full[axis])
+    return merged, rows
 
 
 def _split(axes: list[tuple[int, int]], shape: Shape) -> Shape | None:

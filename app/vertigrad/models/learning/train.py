@@ -14,10 +14,9 @@ from ...errors import InputError, ShapeError
 from ...gpu import Kernel, Plan
 from ...learn.export import to_onnx, to_safetensors
 from ...learn.weights import Weights
-from ...ops.lines import words
 from ...ops.philox import key_of, stream_words
 from ...params import choice, file, integer, number
-from ...tensor import Tensor, f32, i32
+from ...tensor import Tensor, f32, i32, u32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
 from ..model_bases import PartsModel
@@ -226,7 +225,7 @@ class Train(PartsModel):
             Kernel.load("ops/random.wgsl", defines={"KIND": "integers"}),
             (batch.size + 3) // 4 + 1,
             overwrites=("out",),
-            out=words(batch),
+            out=batch.bitcast(u32),
             count=batch.size,
             key=key_of(self._seed),
             stream=stream_words(f"{self.name}.batch"),

@@ -97,24 +97,6 @@ def _(x: Tensor, block: int) -> Tensor:
     return parts.permute(0, 3, 5, 1, 2, 4).contiguous().reshape(n, channels * block**2, height // block, width // block)
 
 
-@through("l1")
-def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-    return sum_(f.absolute(x), axis, keepdims)
-
-
-@through("sum_square")
-def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-    return sum_(f.square(x), axis, keepdims)
-
-
-@through("log_sum_exp")
-def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-    top = max_(x.detach(), axis, True)
-    top = f.where(f.isinf(top), 0.0, top)
-    sums = f.log(sum_(f.exp(x - top), axis, True)) + top
-    return sums if keepdims else sum_(sums, axis)
-
-
 @through("l2")
 def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
     length = _length(x, axis, 2.0)

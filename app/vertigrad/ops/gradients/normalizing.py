@@ -19,17 +19,13 @@ from .precision import narrow, wide
 from .products import swapped
 
 
-@through("layer_norm")
-def _(x: Tensor, scale: Any, bias: Any, axes: int, epsilon: float) -> Tensor:
-    return narrow(_scaled(_normal(wide(x), tuple(range(-axes, 0)), epsilon), scale, bias), x)
-
-
 @through("layer_norm_with_statistics")
 def _(x: Tensor, scale: Any, bias: Any, axes: int, epsilon: float, _store: bool) -> tuple[Tensor, Tensor, Tensor]:
     whole, block = wide(x), tuple(range(-axes, 0))
     middle = mean(whole, block, True)
-    inverse = f.rsqrt(mean(f.square(whole - middle), block, True) + epsilon)
-    return narrow(_scaled((whole - middle) * inverse, scale, bias), x), middle, inverse
+    away = whole - middle
+    inverse = f.rsqrt(mean(f.square(away), block, True) + epsilon)
+    return narrow(_scaled(away * inverse, scale, bias), x), middle, inverse
 
 
 @through("rms_norm")
@@ -45,11 +41,6 @@ def _(x: Tensor, groups: int, scale: Any, bias: Any, epsilon: float) -> Tensor:
     if next((value.shape for value in (scale, bias) if value is not None), ()) == (groups,):
         return narrow(_by_channel(parts, scale, bias).reshape(*x.shape), x)
     return narrow(_by_channel(parts.reshape(*x.shape), scale, bias), x)
-
-
-@through("instance_norm")
-def _(x: Tensor, scale: Any, bias: Any, epsilon: float) -> Tensor:
-    return narrow(_by_channel(_normal(wide(x), tuple(range(2, x.ndim)), epsilon), scale, bias), x)
 
 
 @through("batch_norm")

@@ -9,11 +9,10 @@ import numpy as np
 from ...tensor import Tensor
 from .. import functions as f
 from .. import launch
-from ..differentiable import Call, constant, rule, through
+from ..differentiable import Call, constant, rule
 from ..elementwise import fused
-from ..functions import Operand
 from ..scans import scan
-from ..segments import segment_starts, segmented_reduce, spread_segments
+from ..segments import segmented_reduce, spread_segments
 from .joining import sum_at, zeros
 
 
@@ -42,11 +41,6 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
             ties = spread_segments(segmented_reduce("sum", chosen, offsets), offsets, len(x))
             back = fused(lambda g, c, s: g * c / f.maximum(s, 1.0), back, chosen, ties)
     return {"x": back}
-
-
-@through("reduce_by_key")
-def _(how: str, x: Tensor, keys: Operand, segments: int) -> Tensor:
-    return segmented_reduce(how, x, segment_starts(keys, segments))
 
 
 constant("it is offsets, integers", "segment_starts")
