@@ -46,7 +46,6 @@ def stack(parts: Sequence[Operand], axis: int = 0, *, out: Tensor | None = None)
         return concatenate([part[(*[slice(None)] * at, None)] for part in tensors], at, out=out)
 
 
-@differentiable
 def roll(
     x: Operand,
     shift: int | Sequence[int],
@@ -59,15 +58,13 @@ def roll(
     Several axes have a shift each, or one for all; without `axis` x counts as one row of elements, and keeps its shape.
     Raises `ShapeError` if shifts and axes are not as many.
     """
-    with launch.tensors(x) as (source,):
-        found = rolled(source, shift, axis)
-        return launch.deliver("roll", found, out)
+    with launch.tensors(x, composed=True) as (source,):
+        return launch.deliver("roll", _rolled(source, shift, axis), out)
 
 
-def rolled(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None) -> Tensor:
-    """`roll`, by operations that have gradients."""
+def _rolled(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None) -> Tensor:
     if axis is None:
-        return rolled(x.contiguous().reshape(-1), _total(shift), 0).reshape(*x.shape)
+        return _rolled(x.contiguous().reshape(-1), shift, 0).reshape(*x.shape)
     found = x
     for at, n in _shifts(shift, axis, x.ndim).items():
         n = n % x.shape[at] if x.shape[at] else 0
@@ -75,10 +72,6 @@ def rolled(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | No
             whole, cut = (slice(None),) * at, x.shape[at] - n
             found = concatenate([found[(*whole, slice(cut, None))], found[(*whole, slice(0, cut))]], at)
     return copy(x) if found is x else found
-
-
-def _total(shift: int | Sequence[int]) -> int:
-    return index(shift) if isinstance(shift, int | np.integer) else sum(map(index, shift))
 
 
 def _shifts(shift: int | Sequence[int], axis: int | Sequence[int], rank: int) -> dict[int, int]:

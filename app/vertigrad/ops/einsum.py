@@ -12,8 +12,7 @@ from ..errors import ShapeError
 from ..tensor import Tensor
 from . import launch
 from .define import Operand
-from .differentiable import differentiable
-from .elementwise import assign
+from .elementwise import copy
 from .functions import multiply, where
 from .matmul import matmul
 from .reduce import sum as total
@@ -24,7 +23,6 @@ class _Term(NamedTuple):
     labels: str
 
 
-@differentiable
 def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tensor:
     """Sum of products over all labels of `equation` that are not in its result, as `numpy.einsum` has it.
 
@@ -32,12 +30,14 @@ def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tens
     without "->" the result has the labels that occur once, in alphabetical order. Operands are taken two at a time from
     the left, each pair as one matrix product. Raises `ShapeError`.
     """
-    with launch.tensors(*operands) as tensors:
-        return contracted(equation, tensors, out)
+    with launch.tensors(*operands, composed=True) as tensors:
+        result = _of_tensors(equation, tensors)
+        if out is None and any(result.owner is tensor.owner for tensor in tensors):
+            return copy(result)
+        return launch.deliver("einsum", result, out)
 
 
-def contracted(equation: str, tensors: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-    """As `einsum`, of tensors alone; gradients flow through each step."""
+def _of_tensors(equation: str, tensors: Sequence[Tensor]) -> Tensor:
     inputs, result = _parsed(equation, [tensor.ndim for tensor in tensors])
     sizes = _sizes(equation, tensors, inputs)
     shape = tuple(sizes[label] for label in result)
@@ -50,10 +50,7 @@ def contracted(equation: str, tensors: Sequence[Tensor], out: Tensor | None = No
     present = [label for label in result if label in term.labels]
     tensor = term.tensor.permute(*(term.labels.index(label) for label in present))
     spread = tensor[tuple(slice(None) if label in present else None for label in result)]
-    if out is None and spread.shape == shape and all(tensor.owner is not t.owner for t in tensors):
-        return spread
-    out = launch.prepare_output("einsum", shape, tensor.dtype, out)
-    return assign(out, spread) if out.size else out
+    return spread if spread.shape == shape else copy(spread.expand(*shape))
 
 
 # inside -------------------------------------------------------------------------------------------------------------

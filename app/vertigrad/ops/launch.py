@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import DtypeError, GradientError, LayoutError, ShapeError
-from ..tensor import DType, Tensor
+from ..tensor import DType, Tensor, graph
 from ..tensor.operators import Arithmetic, call
 from ..tensor.shape import merge_axes
 from .differentiable import require_no_gradient, requires_gradient
@@ -85,9 +85,17 @@ def require_distinct(name: str, out: Tensor) -> None:
         )
 
 
+def require_fits(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | None) -> None:
+    """Raise as `prepare_output`, for an operation composed of others: gradients may flow to `out`."""
+    if out is not None:
+        with graph.no_grad():
+            prepare_output(name, shape, dtype, out)
+
+
 def deliver(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     """What was composed of other operations, or `out` with its values; raises as `prepare_output`."""
-    return result if out is None else call("assign", prepare_output(name, result.shape, result.dtype, out), result)
+    require_fits(name, result.shape, result.dtype, out)
+    return result if out is None else call("assign", out, result)
 
 
 def copy_if_aliased(value: OptionalTensor, *outputs: Tensor) -> OptionalTensor:

@@ -229,9 +229,7 @@ def _rows(
     run: int = 1,
     statistics: list[Tensor | None] | None = None,
 ) -> Tensor:
-    """Normalize rows of `count` elements; for element i of row r, scale and shift have the index r % period · row_step +
-    i // run.
-    """
+    """Normalize rows of `count` elements; element i of row r takes scale and shift r % period · row_step + i // run."""
     out = _prepare_output(name, x, out)
     if not x.size:
         return out

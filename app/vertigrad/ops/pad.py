@@ -110,13 +110,11 @@ def space_to_depth(x: Operand, block: int, *, out: Tensor | None = None) -> Tens
     return out
 
 
-@differentiable
 def tril(x: Operand, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The last two axes with 0 above diagonal number `k`, which counts upwards from the main one."""
     return _triangle("tril", x, lambda row, column: column - row <= k, out)
 
 
-@differentiable
 def triu(x: Operand, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The last two axes with 0 below diagonal number `k`."""
     return _triangle("triu", x, lambda row, column: column - row >= k, out)
@@ -187,16 +185,14 @@ def _repeat(x: Tensor, times: Sequence[int], out: Tensor) -> None:
 
 
 def _triangle(name: str, x: Operand, keeps: Any, out: Tensor | None) -> Tensor:
-    with launch.tensors(x) as (source,):
+    with launch.tensors(x, composed=True) as (source,):
         if source.ndim < 2:
             raise ShapeError(f"{name}: {source.shape} has no matrix along its last two axes")
-        out = launch.prepare_output(name, source.shape, source.dtype, out)
+        launch.require_fits(name, source.shape, source.dtype, out)
         rows = np.arange(source.shape[-2], dtype=np.int32)[:, None]
         columns = np.arange(source.shape[-1], dtype=np.int32)
         zero = False if source.dtype.kind == "bool" else 0
-        if out.size:
-            fused(lambda v, r, c: where(keeps(r, c), v, zero), source, rows, columns, out=out)
-    return out
+        return fused(lambda v, r, c: where(keeps(r, c), v, zero), source, rows, columns, out=out)
 
 
 def require_integers(name: str, indices: Tensor) -> None:

@@ -15,7 +15,7 @@ from ..gpu import Kernel
 from ..tensor import Tensor, f32
 from . import launch
 from .activation import Activation, expression, parameters
-from .elementwise import assign
+from .creation import ones, zeros
 from .product_variants import FEW, LINES, SMALL, TILES, Lines, Tile, Variant, lines_class, tiles_class
 
 BUSY = 132  # workgroups from which on a large GPU has work everywhere
@@ -51,7 +51,7 @@ def product(
     `variant` is for measuring; left out, it is the one that tuning has for products of this size.
     """
     if a.shape[-1] == 0:
-        a, b = _zeros()
+        a = b = zeros((1, 1))
     parts = _parts(out, a.shape[-1]) if variant is None else 1
     if parts > 1:
         _in_parts(a, b, out, epilogue, parts)
@@ -80,17 +80,10 @@ def _in_parts(a: Tensor, b: Tensor, out: Tensor, epilogue: Epilogue, parts: int)
     bias, residual = (
         None if added is None else added.expand(rows, columns)[:, None] for added in (epilogue.bias, epilogue.residual)
     )
-    with Tensor.empty((parts, rows, columns), f32) as sums, Tensor.empty((1, 1), f32) as one:
+    with Tensor.empty((parts, rows, columns), f32) as sums, ones((1, 1)) as one:
         product(left, right, sums)
-        assign(one, 1)
         finish = replace(epilogue, bias=bias, residual=residual)
         product(one.expand(1, parts), sums.permute(1, 0, 2), out[:, None], finish)
-
-
-def _zeros() -> tuple[Tensor, Tensor]:
-    """Operands whose product is 0, in place of those with an inner size of 0."""
-    zero = assign(Tensor.empty((1, 1), temporary=True), 0)
-    return zero, zero
 
 
 class _Matrix(NamedTuple):

@@ -12,7 +12,6 @@ from ..tensor import Tensor, dtype_of, f16
 from ..tensor.dtype import check_value
 from . import launch
 from .define import Operand
-from .differentiable import differentiable
 from .elementwise import assign, fused
 
 Number = int | float
@@ -42,7 +41,6 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: A
     return assign(out, (first + steps * step).astype(kind.numpy)) if count else out
 
 
-@differentiable
 def linspace(start: Operand, stop: Operand, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
     """`num` numbers in equal steps from `start` to `stop`, which is the last one if `endpoint`, along a new first axis.
 
@@ -60,11 +58,10 @@ def linspace(start: Operand, stop: Operand, num: int = 50, endpoint: bool = True
             check_value(end.item() if kind.kind == "float" else int(end), kind)
         return assign(out, values.astype(kind.numpy)) if num else out
     with launch.operands(start, stop) as (begin, end):
-        return spaced(begin, end, num, endpoint, dtype)
+        return _spaced(begin, end, num, endpoint, dtype)
 
 
-def spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tensor:
-    """`linspace` of numbers and tensors, by operations that have gradients."""
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tensor:
     fraction = np.linspace(0.0, 1.0, num, endpoint, dtype=np.float32)
     fraction = fraction.reshape(-1, *[1] * max(getattr(start, "ndim", 0), getattr(stop, "ndim", 0)))
     halves = all(value.dtype is f16 for value in (start, stop) if isinstance(value, Tensor))

@@ -39,7 +39,6 @@ def sum_square(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Te
         return total(squares, axis, keepdims, out=out)
 
 
-@differentiable
 def norm(
     x: Operand,
     ord: float | str | None = None,
@@ -54,13 +53,11 @@ def norm(
     -inf, or 0 for how many are not 0; of matrices "fro", 1, -1, inf or -inf. An `ord` without `axis` takes x as it is,
     a vector or a matrix. Raises `ShapeError` for others: those of singular values, and of more axes.
     """
-    with launch.tensors(x) as (source,):
-        found = norm_of(source, ord, axis, keepdims)
-        return launch.deliver("norm", found, out)
+    with launch.tensors(x, composed=True) as (source,):
+        return launch.deliver("norm", _norm(source, ord, axis, keepdims), out)
 
 
-def norm_of(x: Tensor, ord: float | str | None, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
-    """`norm`, by operations that have gradients."""
+def _norm(x: Tensor, ord: float | str | None, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
     launch.normal_axes(axis, x.ndim)  # raises if one is named twice
     given = range(x.ndim) if axis is None else [axis] if isinstance(axis, int | np.integer) else axis
     axes = tuple(launch.normal_axis(at, x.ndim) for at in given)

@@ -12,15 +12,12 @@ from ...tensor import Tensor
 from .. import functions as f
 from .. import launch
 from ..activation import Activation
-from ..concat import rolled
 from ..differentiable import Call, rule, through
 from ..gather import take, take_along_axis
 from ..matmul import matmul
-from ..ranges import spaced
 from ..reduce import Axes
 from ..reduce import max as max_
 from ..reduce import sum as sum_
-from ..reductions import norm_of
 from ..scans import scan
 from ..sorting import argsort, topk
 
@@ -62,21 +59,6 @@ def _(x: Tensor, repeats: int | Sequence[int]) -> Tensor:
     shape = [n for pair in zip(times, x.shape, strict=True) for n in pair]
     whole = [n * t for n, t in zip(x.shape, times, strict=True)]
     return wide.expand(*shape).contiguous().reshape(*whole)
-
-
-through("roll")(rolled)
-through("linspace")(spaced)
-through("norm")(norm_of)
-
-
-@through("tril")
-def _(x: Tensor, k: int) -> Tensor:
-    return f.where(np.tril(np.ones(x.shape[-2:], bool), k), x, 0.0)
-
-
-@through("triu")
-def _(x: Tensor, k: int) -> Tensor:
-    return f.where(np.triu(np.ones(x.shape[-2:], bool), k), x, 0.0)
 
 
 @through("depth_to_space")

@@ -13,22 +13,17 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor, u32
-from ..elementwise import assign
+from ..creation import zeros
 from ..gather import take
 from ..scatter import linear_indices
 from ..segments import reduce_by_key
 from ..sorting import sort_pairs
 
 
-def zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """A tensor of zeros of the type of `like`, made by a kernel, so that it can be recorded."""
-    return assign(Tensor.empty(shape, like.dtype, "gradient", temporary=True), 0)
-
-
 def sum_rows(rows: Tensor, indices: Tensor, count: int) -> Tensor:
     """Row s of the result: the sum of `rows` (n, ...) whose index (n,) u32 is s < `count`; others do not count."""
     if not rows.size or not count:
-        return zeros((count, *rows.shape[1:]), rows)
+        return zeros((count, *rows.shape[1:]), rows.dtype)
     order, sorted_indices = in_order(indices, count)
     return reduce_by_key("sum", take(rows, order, 0), sorted_indices, count)
 

@@ -13,10 +13,11 @@ from .. import functions as f
 from .. import launch
 from ..broadcast import sum_to
 from ..concat import concatenate
+from ..creation import zeros
 from ..differentiable import Call, constant, rule
 from ..gather import index_tensor, take_along_axis
 from ..scatter import gather_nd, is_last_write, linear_indices, scatter_elements, scatter_nd
-from .joining import are_distinct, sum_at, zeros
+from .joining import are_distinct, sum_at
 
 
 @rule("concatenate")
@@ -48,7 +49,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         front = range(at, at + index.ndim)
         moved = gradient.permute(*front, *(i for i in range(gradient.ndim) if i not in front)).contiguous()
         if are_distinct(indices, whole[at]):
-            buffer = zeros(lines, gradient)
+            buffer = zeros(lines, gradient.dtype)
             summed = scatter_nd(buffer, index[..., None], moved, unique_indices=True, out=buffer)
         else:
             summed = sum_at(moved, index[..., None], lines)
@@ -65,7 +66,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     with index_tensor(call["indices"], shape[at]) as index:
         spread = index.expand(*gradient.shape).contiguous()
         if gradient.shape[at] == 1:
-            buffer = zeros(whole, gradient)
+            buffer = zeros(whole, gradient.dtype)
             summed = scatter_elements(buffer, spread, gradient.contiguous(), at, unique_indices=True, out=buffer)
         else:
             summed = sum_at(gradient, spread, whole, at)
@@ -93,7 +94,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         shape = (*indices.shape[:-1], *gradient.shape[indices.shape[-1] :])
         sizes = gradient.shape[: indices.shape[-1]]
         if "x" in call.requested:
-            found["x"] = gradient if adds else scatter_nd(gradient, indices, zeros(shape, gradient))
+            found["x"] = gradient if adds else scatter_nd(gradient, indices, zeros(shape, gradient.dtype))
         if "updates" in call.requested:
             used = _used(indices, sizes, None, adds)
             wide = used.reshape(*used.shape, *[1] * (len(shape) - used.ndim))
@@ -107,7 +108,9 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     axis = launch.normal_axis(call["axis"], gradient.ndim)
     with launch.tensors(call["indices"]) as (indices,):
         if "x" in call.requested:
-            found["x"] = gradient if adds else scatter_elements(gradient, indices, zeros(indices.shape, gradient), axis)
+            found["x"] = (
+                gradient if adds else scatter_elements(gradient, indices, zeros(indices.shape, gradient.dtype), axis)
+            )
         if "updates" in call.requested:
             used = _used(indices, gradient.shape, axis, adds)
             lines = gradient[tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from ...tensor import Tensor
-from .. import launch
 from ..broadcast import sum_to
-from ..differentiable import Call, rule, through
-from ..einsum import contracted
+from ..differentiable import Call, rule
 from ..matmul import matmul
 from ..reduce import sum as sum_
 
@@ -44,12 +41,6 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     if "residual" in call.requested:
         found["residual"] = sum_to(gradient, call.shapes["residual"])
     return found
-
-
-@through("einsum")
-def _(equation: str, operands: Sequence[Any]) -> Tensor:
-    with launch.operands(*operands) as tensors:
-        return contracted(equation, tensors)
 
 
 def swapped(matrices: Tensor) -> Tensor:

@@ -9,11 +9,12 @@ import numpy as np
 from ...tensor import Tensor
 from .. import functions as f
 from .. import launch
+from ..creation import zeros
 from ..differentiable import Call, constant, rule
 from ..elementwise import fused
 from ..scans import scan
 from ..segments import segmented_reduce, spread_segments
-from .joining import sum_at, zeros
+from .joining import sum_at
 
 
 @rule("scan", "x")
@@ -48,7 +49,7 @@ constant("it is offsets, integers", "segment_starts")
 
 def _earlier(gradient: Tensor, at: int) -> Tensor:
     """One element towards the beginning of `axis`; 0 at the end."""
-    moved = zeros(gradient.shape, gradient)
+    moved = zeros(gradient.shape, gradient.dtype)
     if gradient.shape[at] > 1:
         before = (*[slice(None)] * at, slice(-1))
         after = (*[slice(None)] * at, slice(1, None))

@@ -17,6 +17,7 @@ from ...tensor import Tensor, f32, u32
 from .. import functions as f
 from .. import launch
 from ..concat import stack
+from ..creation import zeros
 from ..differentiable import Call, rule, through
 from ..grid import check_grid
 from ..matmul import matmul
@@ -24,7 +25,7 @@ from ..pad import pad
 from ..reduce import sum as sum_
 from ..sample import centers, check_theta
 from ..segments import reduce_by_key
-from .joining import in_order, zeros
+from .joining import in_order
 
 TAPS = {"nearest": 1, "linear": 2, "cubic": 4}  # elements that a sample reads along an axis
 
@@ -69,7 +70,7 @@ def _input_gradient(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Te
     samples, taps = math.prod(grid.shape[:-1]), TAPS[call["mode"]] ** len(spatial)
     count = members * math.prod(spatial)
     if not samples or not x.size:
-        return zeros(x.shape, x)
+        return zeros(x.shape, x.dtype)
     keys = Tensor.empty(samples * taps, u32, temporary=True)
     weights = Tensor.empty(samples * taps, f32, temporary=True)
     _launch("taps", samples, gradient, x, grid, call, keys=keys, weights=weights)
