@@ -185,13 +185,9 @@ def _vector(type_: str) -> tuple[str, int, int] | None:
     type_ = type_.replace(" ", "")
     if type_ in _SCALARS:
         return type_, 1, 1
-    short = re.fullmatch(r"(?:vec([234])|mat([234])x([234]))([fiuh])", type_)
-    long = re.fullmatch(r"(?:vec([234])|mat([234])x([234]))<(\w+)>", type_)
-    match = short or long
-    if not match:
-        return None
-    scalar = _SUFFIX[match[4]] if short else match[4]
-    if scalar not in _SCALARS:
+    match = re.fullmatch(r"(?:vec([234])|mat([234])x([234]))(?:([fiuh])|<(\w+)>)", type_)
+    scalar = match and (_SUFFIX.get(match[4]) or match[5])
+    if not match or scalar not in _SCALARS:
         return None
     if match[1]:
         return scalar, int(match[1]), 1

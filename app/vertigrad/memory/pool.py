@@ -68,17 +68,14 @@ class BufferPool:
     def borrow(self, borrow: Borrow, name: str = "", origin: Origin = UNKNOWN) -> Block:
         """A live block over borrowed host memory; it takes no GPU memory until `move_storage` is called."""
         self._tracker.collect()
-        block = Block(0, None)
+        block = self._activate(Block(0, None), borrow.nbytes, name, origin)
         block.borrow = borrow
-        self._tracker.blocks[block.id] = block
-        return self._activate(block, borrow.nbytes, name, origin)
+        return block
 
     def reserve(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
         """A live block of `nbytes` that has no memory until `commit` is called. Raises `LimitError`."""
         self._require_possible(nbytes, name)
-        block = Block(0, None)
-        self._tracker.blocks[block.id] = block
-        return self._activate(block, nbytes, name, origin)
+        return self._activate(Block(0, None), nbytes, name, origin)
 
     def commit(self, block: Block) -> None:
         """Allocate the memory of a reserved block. Raises `OutOfMemory`."""
@@ -134,6 +131,7 @@ class BufferPool:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _activate(self, block: Block, nbytes: int, name: str, origin: Origin) -> Block:
+        self._tracker.blocks[block.id] = block
         block.state = State.LIVE
         block.nbytes, block.name, block.origin = nbytes, name, origin
         block.last_frame = self._tracker.frame

@@ -13,23 +13,16 @@ import onnx
 from .. import ops
 from ..errors import GpuError, InputError, TensorError
 from ..gpu import Plan
-from ..tensor import Tensor, bool_, f16, f32, i32, u32
+from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
 from .node import ELEMENTWISE, LOWERINGS, Node, Refused, Result, is_lowered, storage_of
 from .reader import array_of
 from .tail import HEADS, Tail, tail_of
-from .values import STORAGE, Guard, Value, constant, to_storage, type_name
+from .values import EXACT, STORAGE, Guard, Value, constant, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
 MOST_STEPS = 100_000  # nodes walked in all, those of unrolled loops counted each time
-_ELEM_OF = {
-    f32: onnx.TensorProto.FLOAT,
-    f16: onnx.TensorProto.FLOAT16,
-    i32: onnx.TensorProto.INT32,
-    u32: onnx.TensorProto.UINT32,
-    bool_: onnx.TensorProto.BOOL,
-}
 
 
 class Trace:
@@ -186,7 +179,7 @@ class Trace:
             return None
         declared = node.output_elem(index)
         first = next((v.elem for v in node.inputs if v is not None and STORAGE.get(v.elem) is result.dtype), None)
-        elem = declared if declared else first or _ELEM_OF[result.dtype]
+        elem = declared if declared else first or EXACT[result.dtype]
         if STORAGE.get(elem) is not result.dtype:
             raise Refused(f"output {index} is to be {type_name(elem)}, and would be {result.dtype}")
         bounds = [v.bound for v in node.inputs if v is not None and v.elem == elem]

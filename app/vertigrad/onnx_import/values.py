@@ -7,25 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import TensorProto
-from onnx.helper import tensor_dtype_to_np_dtype
+from onnx.helper import np_dtype_to_tensor_dtype, tensor_dtype_to_np_dtype
 
 from ..errors import InputError
 from ..ops import Expression
 from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
 
 # 64-bit integers lie in 32 bits: `Value.bound` is what makes that right. 8 and 16 bits lie in 32 and are wrapped.
+EXACT: dict[DType, int] = {  # ONNX's types that are the same on the GPU
+    f32: TensorProto.FLOAT,
+    f16: TensorProto.FLOAT16,
+    bool_: TensorProto.BOOL,
+    i32: TensorProto.INT32,
+    u32: TensorProto.UINT32,
+}
 STORAGE: dict[int, DType] = {
-    TensorProto.FLOAT: f32,
-    TensorProto.FLOAT16: f16,
-    TensorProto.BOOL: bool_,
-    TensorProto.INT8: i32,
-    TensorProto.INT16: i32,
-    TensorProto.INT32: i32,
-    TensorProto.INT64: i32,
-    TensorProto.UINT8: u32,
-    TensorProto.UINT16: u32,
-    TensorProto.UINT32: u32,
-    TensorProto.UINT64: u32,
+    **{elem: dtype for dtype, elem in EXACT.items()},
+    **dict.fromkeys((TensorProto.INT8, TensorProto.INT16, TensorProto.INT64), i32),
+    **dict.fromkeys((TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT64), u32),
 }
 WIDE = (TensorProto.INT64, TensorProto.UINT64)
 SIGNED: dict[int, int] = {TensorProto.INT8: 8, TensorProto.INT16: 16}
@@ -93,8 +92,6 @@ def constant(array: np.ndarray, elem: int | None = None) -> Value:
 
 def elem_of(dtype: Any) -> int:
     """ONNX's element type of a NumPy dtype."""
-    from onnx.helper import np_dtype_to_tensor_dtype
-
     return np_dtype_to_tensor_dtype(np.dtype(dtype))
 
 

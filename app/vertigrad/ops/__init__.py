@@ -72,9 +72,7 @@ __all__ += [
 ]
 __all__ += [
     "NeighborGrid", "argsort", "bincount", "compact", "cummax", "cummin", "cumprod", "cumsum", "dispatch_size",
-    "draw_size", "histogram", "neighbor_grid", "nonzero", "random", 
-    
-    "reduce_by_key", "reorder",
+    "draw_size", "histogram", "neighbor_grid", "nonzero", "random", "reduce_by_key", "reorder",
     "scan", "segment_starts", "segmented_reduce", "sort", "sort_pairs", "topk",
 ]
 __all__ += [
@@ -106,15 +104,8 @@ operators.provide({"relu": network_functions.relu, "sigmoid": network_functions.
 _OTHER_NAMES = {
     **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
     **{"abs": "absolute", "neg": "negative", "pow": "power", "mod": "remainder", "clamp": "clip", "cat": "concatenate"},
-    **{
-        "concat": "concatenate",
-        "sub": "subtract",
-        "mul": "multiply",
-        "div": "divide",
-        "eq": "equal",
-        "ne": "not_equal",
-    },
-    **{"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "gather": "take_along_axis"},
+    **{"concat": "concatenate", "sub": "subtract", "mul": "multiply", "div": "divide", "gather": "take_along_axis"},
+    **{"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"},
     **{"scatter": "scatter_elements", "mm": "matmul", "dot": "matmul", "fix": "trunc", "conv2d": "conv"},
 }
 

@@ -37,7 +37,7 @@ def _number(spec: ParamSpec, value: Any) -> float:
 def _integer(spec: ParamSpec, value: Any) -> int:
     if spec.auto and value == "auto":
         return Auto(spec.default or spec.min or 1)
-    if not _is_integer(value):
+    if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong("an integer", value, spec)
     if not _I32_MIN <= value <= _U32_MAX:
         raise ParameterError(f"{shown(value)} does not fit 32 bits")
@@ -183,10 +183,6 @@ def _within(spec: ParamSpec, value: Any) -> Any:
     if spec.max is not None and value > spec.max:
         raise ParameterError(f"{shown(value)} is above the maximum {shown(type(value)(spec.max))}{unit}")
     return value
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _wrong(expected: str, value: Any, spec: ParamSpec) -> ParameterError:

@@ -29,21 +29,19 @@ def loop(node: Node) -> list[Value | None]:
     trips = node.ints(0)[0] if node.has(0) else None
     condition = bool(node.host(1).reshape(-1)[0]) if node.has(1) else True
     carried: Sequence[Value | None] = node.values()[2:]
-    gathered: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
-    turn = 0
-    while condition and (trips is None or turn < trips):
-        if turn >= MOST_TURNS:
+    count = len(body.output) - 1 - len(carried)
+    turns: list[list[Value]] = []  # what each one adds to the values gathered
+    while condition and (trips is None or len(turns) < trips):
+        if len(turns) >= MOST_TURNS:
             raise Refused(f"a loop of more than {MOST_TURNS:,} turns")
-        inputs = [constant(np.array(turn, np.int64)), constant(np.array(condition)), *carried]
-        results = run_body(node, body, inputs)
-        condition = _known(results[0])
-        carried = results[1 : 1 + len(carried)]
-        for gathered_values, result in zip(gathered, results[1 + len(carried) :], strict=True):
-            gathered_values.append(result)
-        turn += 1
-    if not turn and gathered:
+        inputs = [constant(np.array(len(turns), np.int64)), constant(np.array(condition)), *carried]
+        first, *results = run_body(node, body, inputs)
+        condition = _known(first)
+        carried = results[: len(carried)]
+        turns.append(results[len(carried) :])
+    if not turns and count:
         raise Refused("a loop of no turns, which gathers nothing of a known shape")
-    return [*carried, *(_stacked(node, gathered_values) for gathered_values in gathered)]
+    return [*carried, *(_stacked(node, [turn[i] for turn in turns]) for i in range(count))]
 
 
 def run_body(node: Node, body: onnx.GraphProto, inputs: Sequence[Value | None]) -> list[Value]:
@@ -73,7 +71,7 @@ def scan(node: Node) -> list[Value | None]:
     axes = node.attribute("scan_input_axes", [0] * count)
     back = node.attribute("scan_input_directions", [0] * count)
     steps = _steps(node, scanned, axes)
-    gathered: list[list[Value]] = [[] for _ in range(outputs)]
+    turns: list[list[Value]] = []
     for step in range(steps):
         rows = [
             _row(node, value, axis, steps - 1 - step if reverse else step)
@@ -81,13 +79,12 @@ def scan(node: Node) -> list[Value | None]:
         ]
         results = run_body(node, body, [*states, *rows])
         states = results[: len(states)]
-        for gathered_values, result in zip(gathered, results[len(states) :], strict=True):
-            gathered_values.append(result)
+        turns.append(results[len(states) :])
     out_axes = node.attribute("scan_output_axes", [0] * outputs)
     out_back = node.attribute("scan_output_directions", [0] * outputs)
     found = [
-        _stacked(node, gathered_values[::-1] if reverse else gathered_values, axis)
-        for gathered_values, axis, reverse in zip(gathered, out_axes, out_back, strict=True)
+        _stacked(node, [turn[i] for turn in (turns[::-1] if reverse else turns)], axis)
+        for i, axis, reverse in zip(range(outputs), out_axes, out_back, strict=True)
     ]
     return [*states, *found]
 
