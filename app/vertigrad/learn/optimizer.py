@@ -22,6 +22,7 @@ from .scaling import LossScale
 from .schedules import Schedule, constant
 
 SHADER = "learn/optimize.wgsl"
+STATES = ("first", "second")  # the shader's names for an optimizer's states, in their order
 _with_old_names = renamed_arguments(rate="lr", decay="weight_decay")  # up to version 0.1
 
 
@@ -53,22 +54,20 @@ class Optimizer(ABC, Closing):
         self.lr, self.weight_decay, self.clip, self.schedule = lr, weight_decay, clip, schedule
         self.step_count = 0
         self._held = ExitStack()
+        self._states: dict[str, list[Tensor]] = {}  # a tensor for each of the weights
         self._one = self._held.enter_context(Tensor.full(1, 1.0, name="optimizer.one"))
         for tensor in self.weights:
             tensor.requires_grad = True
 
     @property
-    @abstractmethod
     def state(self) -> dict[str, Tensor]:
         """Its state tensors, by name."""
+        states = self._states.items()
+        return {f"{what}.{number}": tensor for what, tensors in states for number, tensor in enumerate(tensors)}
 
     @abstractmethod
     def _kernel(self) -> tuple[Kernel, Mapping[str, Any]]:
         """The kernel, and the fields that hold for every step."""
-
-    @abstractmethod
-    def _state_of(self, number: int) -> dict[str, Tensor]:
-        """The state tensors of weights `number`, by the kernel's names."""
 
     def fields(self) -> dict[str, float]:
         """What changes from step to step, for `Plan.replay` of a plan in which a step is recorded; counts the step."""
@@ -95,7 +94,7 @@ class Optimizer(ABC, Closing):
                     gradients=gradient,
                     scale=scale,
                     count=tensor.size,
-                    **self._state_of(number),
+                    **{name: tensors[number] for name, tensors in zip(STATES, self._states.values(), strict=False)},
                     **constants,
                     **fields,
                 )
@@ -144,8 +143,8 @@ class Optimizer(ABC, Closing):
         limit = float(self.clip or 0.0)
         return ops.fused(lambda norm: ops.minimum(limit / (norm + 1e-12), 1.0), norm).reshape(1)
 
-    def _zeros(self, what: str) -> list[Tensor]:
-        return [
+    def _create_state(self, what: str) -> None:
+        self._states[what] = [
             self._held.enter_context(Tensor.zeros(tensor.shape, name=f"{tensor.name or number}.{what}"))
             for number, tensor in enumerate(self.weights)
         ]
@@ -169,18 +168,12 @@ class Sgd(Optimizer):
         _require(0.0 <= momentum < 1.0, f"momentum is {momentum}; it must be at least 0, and below 1")
         super().__init__(weights, lr, weight_decay, clip, schedule or constant())
         self.momentum, self._nesterov = momentum, nesterov
-        self._velocities = self._zeros("velocity") if momentum else []
-
-    @property
-    def state(self) -> dict[str, Tensor]:
-        return {f"velocity.{number}": tensor for number, tensor in enumerate(self._velocities)}
+        if momentum:
+            self._create_state("velocity")
 
     def _kernel(self) -> tuple[Kernel, Mapping[str, Any]]:
-        defines = {"RULE": "sgd", "MOMENTUM": bool(self._velocities), "NESTEROV": self._nesterov, "DECOUPLED": False}
+        defines = {"RULE": "sgd", "MOMENTUM": bool(self._states), "NESTEROV": self._nesterov, "DECOUPLED": False}
         return Kernel.load(SHADER, defines=defines), {"momentum": self.momentum}
-
-    def _state_of(self, number: int) -> dict[str, Tensor]:
-        return {"first": self._velocities[number]} if self._velocities else {}
 
 
 class Adam(Optimizer):
@@ -203,12 +196,8 @@ class Adam(Optimizer):
         _require(epsilon > 0.0, f"epsilon is {epsilon}; it must be above 0")
         super().__init__(weights, lr, weight_decay, clip, schedule or constant())
         self.betas, self.epsilon, self._decoupled = betas, epsilon, decoupled
-        self._means, self._squares = self._zeros("mean"), self._zeros("square")
-
-    @property
-    def state(self) -> dict[str, Tensor]:
-        means = {f"mean.{number}": tensor for number, tensor in enumerate(self._means)}
-        return means | {f"square.{number}": tensor for number, tensor in enumerate(self._squares)}
+        self._create_state("mean")
+        self._create_state("square")
 
     def fields(self) -> dict[str, float]:
         fields: dict[str, Any] = super().fields()
@@ -221,9 +210,6 @@ class Adam(Optimizer):
         one, two = self.betas
         constants = {"beta1": one, "beta2": two, "rest1": 1.0 - one, "rest2": 1.0 - two, "epsilon": self.epsilon}
         return Kernel.load(SHADER, defines=defines), constants
-
-    def _state_of(self, number: int) -> dict[str, Tensor]:
-        return {"first": self._means[number], "second": self._squares[number]}
 
 
 @_with_old_names

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..gpu import Kernel, Plan
+from ..ops.launch import element_strides
 from ..tensor import Tensor
 
 
@@ -18,7 +19,8 @@ class Kernels:
     """The kernels of a shader, compiled with `defines`.
 
     A binding takes the tensor of its name in `tensors`, and a field the value of its name in `constants`; both may grow
-    after this. An offset of a tensor that a kernel does not bind is 0.
+    after this. Fields called NAME_shape and NAME_strides, in elements, follow from the tensor NAME. Offsets and strides
+    of a tensor that a kernel does not bind are 0.
     """
 
     def __init__(
@@ -48,10 +50,17 @@ class Kernels:
         kernel = Kernel.load(self._shader, entry, self._defines)
         bound = [binding.name for binding in kernel.bindings]
         fields = kernel.interface.uniform.fields if kernel.interface.uniform else {}
-        known = {name: self._tensors[name] for name in bound if name in self._tensors}
+        known: dict[str, Any] = {name: self._tensors[name] for name in bound if name in self._tensors}
         known |= {name: self._constants[name] for name in fields if name in self._constants}
-        known |= {name: 0 for name in fields if name.endswith("_offset") and name.removesuffix("_offset") not in bound}
+        zeros = {name: 0 if field.count == 1 else (0,) * field.count for name, field in fields.items()}
+        for name in fields.keys() - known.keys():
+            tensor, _, what = name.rpartition("_")
+            if what in ("offset", "strides") and tensor not in bound:
+                known[name] = zeros[name]
+            elif what == "strides" and tensor in known:
+                known[name] = element_strides(known[tensor])
+            elif what == "shape" and tensor in known:
+                known[name] = known[tensor].shape
         if replayed is not None:
-            unused = fields.keys() - known.keys() - set(replayed)
-            known |= {name: 0 if fields[name].count == 1 else (0,) * fields[name].count for name in unused}
+            known |= {name: zeros[name] for name in fields.keys() - known.keys() - set(replayed)}
         plan.dispatch(kernel, threads, overwrites=overwrites, **(known | arguments))

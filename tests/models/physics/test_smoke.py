@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vertigrad import Tensor, ops
-from vertigrad.errors import ShapeError
+from vertigrad.errors import InputError
 from vertigrad.gpu import Plan
 from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.parts import Parts
@@ -326,7 +326,7 @@ def test_a_coarser_grid_of_distances_is_stretched_over_the_box(make: Make) -> No
 
 
 def test_an_obstacle_of_another_kind_is_refused(make: Make) -> None:
-    with Tensor.zeros((8, 8)) as flat, pytest.raises(ShapeError, match=r"obstacle: f32 of shape \(8, 8\)"):
+    with Tensor.zeros((8, 8)) as flat, pytest.raises(InputError, match=r"obstacle is f32 of shape \(8, 8\)"):
         make(obstacle=flat)
 
 

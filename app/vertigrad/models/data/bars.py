@@ -9,16 +9,16 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel
-from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .planes import without_leading_ones
 
 CORNERS = 24  # of a box, each once for every face that it belongs to
+ATTRIBUTES = {"position": (3,), "normal": (3,), "level": ()}  # of a corner
 
 
 class Params(params.Params):
@@ -38,7 +38,7 @@ class Bars(NamedTensorsModel):
     """
 
     Params = Params
-    saved = ("position", "normal", "level")
+    saved = tuple(ATTRIBUTES)
     inputs: ClassVar[Mapping[str, str]] = {"values": "a row (columns,) or a plane (rows, columns); f32 or f16"}
     required_inputs = frozenset({"values"})
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
@@ -70,8 +70,8 @@ class Bars(NamedTensorsModel):
         spacing = self._spacing()
         expected = box_corners(values, spacing, spacing * self._params.width, self._params.height)
         return [
-            compare("position", self._positions.numpy(), expected, 1e-5),
-            compare("level", self._levels.numpy(), np.repeat(values.reshape(-1), CORNERS), 1e-6),
+            compare("position", self._views["position"].numpy(), expected, 1e-5),
+            compare("level", self._views["level"].numpy(), np.repeat(values.reshape(-1), CORNERS), 1e-6),
         ]
 
     def reset(self) -> None:
@@ -81,22 +81,12 @@ class Bars(NamedTensorsModel):
         self._values = parts.enter_context(_rows_of(self._inputs["values"]))
         rows, columns = self._values.shape
         count = rows * columns * CORNERS
-        self._positions, normals = parts.empty("position", count, 3), parts.empty("normal", count, 3)
-        self._levels = parts.empty("level", count)
+        outputs = {f"{name}s": parts.empty(name, count, *shape) for name, shape in ATTRIBUTES.items()}
         parts.copied("triangles", box_triangles(rows * columns))
         self._plan = parts.plan("step")
-        self._plan.dispatch(
-            Kernel.load("models/bars.wgsl", defines={"DTYPE": self._values.scalar}),
-            count,
-            overwrites=("positions", "normals", "levels"),
-            values=self._values,
-            positions=self._positions,
-            normals=normals,
-            levels=self._levels,
-            rows=rows,
-            columns=columns,
-            values_strides=element_strides(self._values),
-        )
+        constants, defines = {"rows": rows, "columns": columns}, {"DTYPE": self._values.scalar}
+        kernels = Kernels("models/bars.wgsl", outputs | {"values": self._values}, constants, defines)
+        kernels.add(self._plan, "main", count, *outputs)
 
     def _spacing(self) -> float:
         return self._params.size / max(self._values.shape)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel
-from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .planes import without_leading_ones
@@ -66,7 +65,7 @@ class Relief(NamedTensorsModel):
         self._plan.replay(step=self._spacing(), height=values.height, base=values.base)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        levels = self._levels
+        levels = self._views["level"]
         return {"lowest": ops.min(levels), "highest": ops.max(levels), "mean": ops.mean(levels)}
 
     def compare_with_reference(self) -> list[Comparison]:
@@ -84,9 +83,9 @@ class Relief(NamedTensorsModel):
         positions = np.stack([(along - (columns - 1) / 2) * step, height, (down - (rows - 1) / 2) * step], axis=-1)
         colors = np.clip(np.broadcast_to(values, (rows, columns, 3)), 0.0, 1.0)
         return [
-            compare("position", self._positions.numpy(), positions, 1e-5),
-            compare("color", self._colors.numpy(), colors, 1e-6),
-            compare("level", self._levels.numpy(), levels, 1e-5),
+            compare("position", self._views["position"].numpy(), positions, 1e-5),
+            compare("color", self._views["color"].numpy(), colors, 1e-6),
+            compare("level", self._views["level"].numpy(), levels, 1e-5),
         ]
 
     def reset(self) -> None:
@@ -97,33 +96,17 @@ class Relief(NamedTensorsModel):
         self._values = held(_by_channel(inputs["values"]))
         self._heights = held(_plane(inputs["height"])) if "height" in inputs else None
         rows, columns, channels = self._values.shape
-        surfaces = ("position", "normal", "color")
-        self._positions, normals, self._colors = (parts.empty(what, rows, columns, 3) for what in surfaces)
-        self._levels = parts.empty("level", rows, columns)
-        self._plan = parts.plan("step")
-        plane = "" if self._heights is None else self._heights.scalar
+        position, normal, color = (parts.empty(what, rows, columns, 3) for what in ("position", "normal", "color"))
+        outputs = {"positions": position, "colors": color, "levels": parts.empty("level", rows, columns)}
+        tensors, plane = outputs | {"values": self._values}, ""
+        if self._heights is not None:
+            tensors["heights"], plane = self._heights, self._heights.scalar
         defines = {"DTYPE": self._values.scalar, "CHANNELS": channels, "HEIGHT": plane}
-        self._plan.dispatch(
-            Kernel.load("models/relief.wgsl", defines=defines),
-            rows * columns,
-            overwrites=("positions", "colors", "levels"),
-            values=self._values,
-            positions=self._positions,
-            colors=self._colors,
-            levels=self._levels,
-            rows=rows,
-            columns=columns,
-            values_strides=element_strides(self._values),
-            **self._plane_arguments(),
-        )
+        self._plan = parts.plan("step")
+        kernels = Kernels("models/relief.wgsl", tensors, {"rows": rows, "columns": columns}, defines)
+        kernels.add(self._plan, "main", rows * columns, *outputs)
         with self._plan.recording():
-            ops.grid_normals(self._positions, out=normals)
-
-    def _plane_arguments(self) -> dict[str, Any]:
-        heights = self._heights
-        if heights is None:
-            return {}
-        return {"heights": heights, "heights_shape": heights.shape, "heights_strides": element_strides(heights)}
+            ops.grid_normals(position, out=normal)
 
     def _spacing(self) -> float:
         return self._params.size / max(max(self._values.shape[:2]) - 1, 1)

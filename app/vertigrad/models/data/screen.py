@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops
-from ...gpu import Kernel, Plan, Traffic, gpu
+from ...gpu import Plan, Traffic, gpu
 from ...tensor import Tensor, u8
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .footage import Footage
@@ -114,15 +115,9 @@ class ScreenModel(NamedTensorsModel):
             frame = stack.enter_context(Tensor.empty(pixels.shape, u8, f"{self.name}.picture"))
             gpu().upload(frame.block.buffer, memoryview(pixels.reshape(-1)), traffic=Traffic.IMAGE, unused=True)
             plan = stack.enter_context(Plan(f"{self.name}.step"))
-            plan.dispatch(
-                Kernel.load("models/picture.wgsl"),
-                self._footage.rows * self._footage.columns,
-                overwrites=("pixels", "planes"),
-                picture=frame,
-                pixels=self._tensors["pixels"],
-                planes=self._tensors["planes"],
-                count=self._footage.rows * self._footage.columns,
-            )
+            count = self._footage.rows * self._footage.columns
+            kernels = Kernels("models/picture.wgsl", self._tensors | {"picture": frame}, {"count": count})
+            kernels.add(plan, "main", count, "pixels", "planes")
             stack.pop_all()
         if not self._keeps:
             self._forget()

@@ -10,13 +10,14 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel
 from ...params import color, integer, number, vector
 from ...params.color_space import linear
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..reference.splat_fit import axes_of
 from . import splat_file
 
 SHADER = "models/splat_mesh.wgsl"
@@ -113,20 +114,11 @@ class SplatMesh(NamedTensorsModel):
         count = inputs["index"].shape[0] * self._params.subdivisions**2
         specs = splat_file.output_specs(count)
         outputs = {key: parts.empty(key, count, *spec.shape[1:]) for key, spec in specs.items()}  # type: ignore[misc]
+        tensors = outputs | {"vertices": inputs["position"], "normals": inputs["normal"], "index": inputs["index"]}
+        constants = {f"{name}_strides": tensors[name].strides[0] // 4 for name in ("vertices", "normals")}
+        constants |= {"count": count, "subdivisions": self._params.subdivisions}
         self._plan = parts.plan("step")
-        self._plan.dispatch(
-            Kernel.load(SHADER),
-            count,
-            overwrites=tuple(outputs),
-            vertices=inputs["position"],
-            normals=inputs["normal"],
-            index=inputs["index"],
-            vertices_strides=inputs["position"].strides[0] // 4,
-            normals_strides=inputs["normal"].strides[0] // 4,
-            count=count,
-            subdivisions=self._params.subdivisions,
-            **outputs,
-        )
+        Kernels(SHADER, tensors, constants).add(self._plan, "main", count, *outputs)
 
     def _values(self) -> dict[str, Any]:
         p = self._params
@@ -156,14 +148,8 @@ class SplatMesh(NamedTensorsModel):
 
 def covariances(scale: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """The matrices (n, 3, 3) of splats, given their standard deviations (n, 3) and quaternions x, y, z, w (n, 4)."""
-    x, y, z, w = rotation.T
-    columns = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)],
-        [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)],
-        [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    axes = np.moveaxis(np.array(columns), -1, 0) * scale[:, :, None]
-    return np.einsum("pij,pik->pjk", axes, axes)
+    axes = axes_of(rotation) * scale[:, None, :]
+    return axes @ axes.transpose(0, 2, 1)
 
 
 def _part(part: int, n: int) -> np.ndarray:

@@ -88,6 +88,8 @@ class SplatFit(TrainingModel):
 
     Params = Params
     saved = ("scale", "opacity", "color", "image", "target")
+    _rendered_with: tuple[object, ...] = ()  # values that the images were rendered with
+    _drawn_with: tuple[object, ...] = ()  # and the outputs
     exports = (splat_file.SUFFIX,)
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "loss": DiagnosticSpec("loss before the last training step"),
@@ -104,11 +106,6 @@ class SplatFit(TrainingModel):
             "target": OutputSpec((side, side, 3), "f32", "mesh rendered in the test view"),
             "camera": OutputSpec((params.views, 3), "f32", "camera positions"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self._rendered_with: tuple[object, ...] = ()  # that the images were made with
-        self._drawn_with: tuple[object, ...] = ()  # and the outputs
-        super().__init__(name, params, inputs, seed)
 
     def step(self, dt: float) -> None:
         params = self._params

@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from ... import learn, ops, params
-from ...gpu import Kernel, Plan
+from ...gpu import Plan
 from ...params import integer, number
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..kernels import Kernels
 from ..parts import Parts
 from ..reference import wave_source as reference
 from .training_model import PlayingModel, steps_per_second, train_switch
@@ -238,25 +239,14 @@ class WaveSource(PlayingModel):
         self._record_show()
 
     def _record_show(self) -> None:
-        shown = self._tensors
-        for state, side, at in ((self._now, "", self._params.receivers), (self._true, "true_", 0)):
-            self._show.dispatch(
-                Kernel.load(SHADER, "show"),
-                self._waves.cells,
-                before=state,
-                receiver_of=self._waves.receiver_of,
-                position=shown[f"{side}position"],
-                wave=shown[f"{side}wave"],
-                listener=shown["receiver"][at:],
-                side=self._params.resolution,
-                receivers=self._params.receivers,
-                slots=1,
-                slot=0,
-                after_offset=0,
-                lift=LIFT,
-            )
+        shown, receivers = self._tensors, self._params.receivers
+        constants = {"side": self._params.resolution, "receivers": receivers, "slots": 1, "slot": 0, "lift": LIFT}
+        for state, pond, first in ((self._now, "", receivers), (self._true, "true_", 0)):
+            position, wave = shown[f"{pond}position"], shown[f"{pond}wave"]
+            bound = {"before": state, "position": position, "wave": wave, "listener": shown["receiver"][first:]}
+            Kernels(SHADER, shown | bound, constants).add(self._show, "show", self._waves.cells)
             with self._show.recording():
-                ops.grid_normals(shown[f"{side}position"], out=shown[f"{side}normal"])
+                ops.grid_normals(position, out=shown[f"{pond}normal"])
 
     def _error(self, heard: Tensor) -> Tensor:
         """The mean squared residual, relative to the signal."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from ... import ops
 from ...gpu import Plan
-from ...ops.launch import element_strides
 from ...ops.neighbors import NeighborGrid
 from ...tensor import Tensor, u32
 from ..kernels import Kernels
@@ -57,9 +56,8 @@ class Fabric:
             **{"thickness": self.thickness, "reach": self.reach},
         }
         self._tensors = parts.tensors | {"tearing": self.springs, "triangles": self.index, "moving": self.velocities}
-        for name, grid, rank in (("wind", wind, 4), ("obstacle", obstacle, 3)):
+        for name, grid in (("wind", wind), ("obstacle", obstacle)):
             self._constants[f"{name}_size"] = (1, 1, 1) if grid is None else grid.shape[2::-1]
-            self._constants[f"{name}_strides"] = (0,) * rank if grid is None else element_strides(grid)
             if grid is not None:
                 self._tensors[name] = grid
         self.sweep, self.dress, self.measure = parts.plans("sweep", "dress", "measure")

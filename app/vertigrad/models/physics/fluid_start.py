@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
+
+from .fluid_params import Params
 
 Vector = tuple[float, float, float]
 UNEVEN = 0.01  # spacings by which particles are off the lattice, so that no symmetry holds by chance
 FINEST = 1e-3  # m
 ROOM = 1e-3  # spacings by which a column may miss the next layer
-
-
-class Described(Protocol):
-    """What of a fluid's parameters says how it begins."""
-
-    spacing: float
-    count: int
-    tank: tuple[float, ...]
-    corner: tuple[float, ...]
-    column: tuple[float, ...]
-    column_offset: tuple[float, ...]
 
 
 class Start(NamedTuple):
@@ -34,7 +25,7 @@ class Start(NamedTuple):
     layers: tuple[int, int, int]
 
     @staticmethod
-    def of(params: Described) -> Start:
+    def of(params: Params) -> Start:
         """As many layers as there is room for in the column, at least one, and two in the tank's shortest edge.
 
         The column is moved to where it is within the tank.

@@ -112,17 +112,10 @@ class Galaxy:
 
         Surface density stays; mass goes like the fourth power of the rotation speed (Tully & Fisher 1977).
         """
-        masses = {name: getattr(self, name) * mass_ratio for name in ("disc_mass", "bulge_mass", "halo_mass")}
-        lengths = {
-            f"{part}_{what}": getattr(self, f"{part}_{what}") * mass_ratio**0.5
-            for part, whats in (
-                ("disc", ("length", "height", "edge")),
-                ("bulge", ("length", "edge")),
-                ("halo", ("length", "edge")),
-            )
-            for what in whats
-        }
-        return replace(self, **masses, **lengths)
+        lengths = {f"_{what}": mass_ratio**0.5 for what in ("length", "height", "edge")}
+        factors = {"_mass": mass_ratio, "_q": 1.0, **lengths}
+        scaled = {name: value * factors[name[name.rindex("_") :]] for name, value in vars(self).items()}
+        return replace(self, **scaled)
 
     def disc_radii(self, quantiles: Doubles) -> Doubles:
         """Radii in the plane that hold the given fractions of the exponential disc inside its edge."""

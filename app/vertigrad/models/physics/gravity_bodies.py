@@ -20,7 +20,7 @@ from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..reference.gravity import accelerations
 from ..stepping import FixedStep
-from .galaxy import SOFTENING, Bodies, colliding_discs
+from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
 
 COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
 CROSSED = 0.62  # of the softening that a body of root mean square speed may cross in a step
@@ -63,8 +63,7 @@ class GravityModel(NamedTensorsModel):
     """Bodies (n, 4), positions with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
     A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
-    `CROSSED` of the softening: a higher rate or speed takes more of them. Left to say are how forces are worked out,
-    and which bodies there are at first.
+    `CROSSED` of the softening: a higher rate or speed takes more of them. Left to say is how forces are computed.
     """
 
     gestures = frozenset({Gesture.DRAG})
@@ -91,14 +90,21 @@ class GravityModel(NamedTensorsModel):
     }
 
     @staticmethod
-    @abstractmethod
     def stars(params: Any) -> int:
         """How many of the bodies shine: the first ones."""
+        return luminous_count(params.count, params.mass_ratio)
 
     @staticmethod
-    @abstractmethod
     def first(params: Any, seed: int) -> Bodies:
-        """The bodies at the start."""
+        """The bodies at the start: two galaxies, unless a subclass has others."""
+        return colliding_discs(
+            params.count,
+            seed=seed,
+            mass_ratio=params.mass_ratio,
+            pericenter=params.pericenter,
+            inclinations=(params.inclination, params.inclination_2),
+            softening=params.softening,
+        )
 
     @abstractmethod
     def _force_bound(self) -> float:
@@ -239,18 +245,6 @@ class Scale(NamedTuple):
         squared = max(moving, masses.sum() / (2.0 * max(radius, 1e-6)), 1e-12)
         typical = float(masses @ masses) / max(masses.sum(), 1e-12)
         return Scale(math.sqrt(squared), float(0.1 * typical / squared))
-
-
-def galaxies(params: Any, seed: int) -> Bodies:
-    """The two galaxies that the parameters of a model describe."""
-    return colliding_discs(
-        params.count,
-        seed=seed,
-        mass_ratio=params.mass_ratio,
-        pericenter=params.pericenter,
-        inclinations=(params.inclination, params.inclination_2),
-        softening=params.softening,
-    )
 
 
 def _mass_weighted_length(vectors: Tensor, bodies: Tensor) -> Tensor:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ... import ops
-from ...ops.launch import element_strides
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
@@ -152,17 +151,14 @@ class LatticeBoltzmann(FixedStepModel):
 
         self._pair, self._many = parts.plans("pair", "many")
         self._paint, self._obstruct, self._begin, self._show = parts.plans("paint", "obstruct", "begin", "show")
-        mask, constants = self._mask, {}
-        if mask is not None:
-            constants = {"mask_shape": mask.shape, "mask_strides": element_strides(mask)}
-        tensors = self._tensors | ({} if mask is None else {"mask": mask})
+        tensors = self._tensors | ({} if self._mask is None else {"mask": self._mask})
         defines = {
             "COLLISION": params.collision,
             "ENDS": params.ends,
             "SIDES": params.sides,
-            "SHAPE": params.obstacle if mask is None else "mask",
+            "SHAPE": params.obstacle if self._mask is None else "mask",
         }
-        add = Kernels(SHADER, tensors, constants, defines).add
+        add = Kernels(SHADER, tensors, defines=defines).add
         turns = [(self._now, self._next), (self._next, self._now)]
         for plan, pairs in ((self._pair, 1), (self._many, BUNDLE)):
             for before, after in turns * pairs:

@@ -6,8 +6,7 @@ from ...gpu import gpu
 from ...params import integer
 from ..kernels import Kernels
 from ..parts import Parts
-from .galaxy import Bodies, luminous_count
-from .gravity_bodies import GravityModel, GravityParams, galaxies
+from .gravity_bodies import GravityModel, GravityParams
 
 MANY = 1 << 15  # bodies from which on there are threads enough although each adds up the forces of two
 SOFTWARE_MANY, SOFTWARE_EACH = 1 << 8, 16  # on a software adapter, where reading a body takes longer than its force
@@ -30,14 +29,6 @@ class NBody(GravityModel):
     """
 
     Params = Params
-
-    @staticmethod
-    def stars(params: Params) -> int:
-        return luminous_count(params.count, params.mass_ratio)
-
-    @staticmethod
-    def first(params: Params, seed: int) -> Bodies:
-        return galaxies(params, seed)
 
     def _force_bound(self) -> float:
         return 1e-5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...params import choice, integer, number
 from ..parts import Parts
 from .barnes_hut_tree import BarnesHutTree
-from .galaxy import Bodies, luminous_count
-from .gravity_bodies import GravityModel, GravityParams, galaxies
+from .galaxy import Bodies
+from .gravity_bodies import GravityModel, GravityParams
 from .plummer import plummer
 
 
@@ -40,13 +40,11 @@ class NBodyBarnesHut(GravityModel):
 
     @staticmethod
     def stars(params: Params) -> int:
-        return params.count if params.start == "cluster" else luminous_count(params.count, params.mass_ratio)
+        return params.count if params.start == "cluster" else GravityModel.stars(params)
 
     @staticmethod
     def first(params: Params, seed: int) -> Bodies:
-        if params.start == "cluster":
-            return plummer(params.count, seed=seed)
-        return galaxies(params, seed)
+        return plummer(params.count, seed=seed) if params.start == "cluster" else GravityModel.first(params, seed)
 
     def _force_bound(self) -> float:
         """Twice the errors that were measured, and half of those of nodes without moments."""

@@ -12,7 +12,6 @@ import numpy as np
 from ... import ops, params
 from ...errors import InputError
 from ...gpu import Plan
-from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
@@ -188,11 +187,8 @@ class ShallowWater(FixedStepModel):
         self._water, self._timing, self._position = water, timing, position
 
         self._step, self._pace, self._begin, self._show = parts.plans("step", "pace", "begin", "show")
-        tensors, strides = self._tensors | {"bed": self._bed}, {"bed_strides": element_strides(self._bed)}
-        first, second = (
-            Kernels(SHADER, tensors, strides, {"EDGES": self._params.edges, "SECOND": stage}).add
-            for stage in (False, True)
-        )
+        tensors, edges = self._tensors | {"bed": self._bed}, self._params.edges
+        first, second = (Kernels(SHADER, tensors, {}, {"EDGES": edges, "SECOND": stage}).add for stage in (False, True))
 
         def pace(plan: Plan) -> None:
             first(plan, "pace", cells, "rate", before=water)

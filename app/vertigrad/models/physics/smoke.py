@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ... import ops
-from ...errors import ShapeError
-from ...tensor import Tensor, f32
+from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
 from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import smoke as smoke_reference
+from .grid_inputs import grid_input
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
 
@@ -110,7 +110,7 @@ class Smoke(FixedStepModel):
 
     def _create(self, parts: Parts) -> None:
         self._size, self._edge, self._turn = cells_of(self._params), edge_of(self._params), 0
-        self._obstacle = _checked(self.name, self._inputs.get("obstacle"))
+        self._obstacle = grid_input(parts, self._inputs, "obstacle", "nz", "ny", "nx")
         (x, y, z), zeros, tracers = self._size, parts.zeros, self._params.tracers
         self._faces, self._guess_faces, self._moved_faces = (
             zeros(what, z + 1, y + 1, x + 1, 4) for what in ("faces", "guess_faces", "moved_faces")
@@ -182,10 +182,3 @@ class Smoke(FixedStepModel):
     def _fields(self) -> dict[str, Any]:
         obstacle = (1, 1, 1) if self._obstacle is None else self._obstacle.shape[::-1]
         return {**uniforms(self._params, self._seed, self._turn, self._tool()), "field_size": obstacle}
-
-
-def _checked(name: str, obstacle: Tensor | None) -> Tensor | None:
-    if obstacle is not None and (obstacle.ndim != 3 or obstacle.dtype is not f32):
-        shape, dtype = obstacle.shape, obstacle.dtype
-        raise ShapeError(f"{name}.obstacle: {dtype} of shape {shape}; signed distances are f32 (nz, ny, nx)")
-    return obstacle
