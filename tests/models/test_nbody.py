@@ -134,7 +134,7 @@ def test_a_frame_is_divided_into_steps_that_the_softening_allows(make) -> None:
 
 
 def test_a_small_softening_takes_more_steps_and_keeps_the_energy(make) -> None:
-    start = nbody.galaxies(Params(count=256), 7)
+    start = NBody.first(Params(count=256), 7)
     lengths = []
     for softening in (0.3, 0.1, 0.04):
         model = make(start, softening=softening, time_scale=6.0)
@@ -148,7 +148,7 @@ def test_a_small_softening_takes_more_steps_and_keeps_the_energy(make) -> None:
 
 def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gravity_bodies, "CROSSED", 1e6)
-    model = make(nbody.galaxies(Params(count=256), 7), softening=0.01, time_step=0.5, time_scale=30.0)
+    model = make(NBody.first(Params(count=256), 7), softening=0.01, time_step=0.5, time_scale=30.0)
     for _ in range(30):
         model.step(STEP)
     assert energy_drift(model) > model.limits["energy_drift"].bound
@@ -157,7 +157,7 @@ def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(("softening", "rate", "seconds"), [(0.01, 3.0, 10), (1e-4, 3.0, 10), (0.2, 100.0, 1)])
 def test_the_energy_that_close_pairs_cost_is_reported(make, softening: float, rate: float, seconds: int) -> None:
     """Few bodies meet closely, and steps are as long as typical bodies need: whether energy was lost is to be said."""
-    start = nbody.galaxies(Params(count=64), 7)
+    start = NBody.first(Params(count=64), 7)
     model = make(start, softening=softening, time_scale=rate)
     before = gravity_reference.energy(start.positions, start.velocities, start.masses, softening).total
     for _ in range(60 * seconds):
@@ -170,7 +170,7 @@ def test_the_energy_that_close_pairs_cost_is_reported(make, softening: float, ra
 
 
 def test_a_softening_near_zero_takes_no_more_steps_than_deflections_need(make) -> None:
-    start = nbody.galaxies(Params(count=64), 7)
+    start = NBody.first(Params(count=64), 7)
     lengths = [make(start, softening=softening).max_time_step for softening in (0.1, 0.01, 1e-3, 1e-4)]
     assert lengths[0] > lengths[1] >= lengths[2] == lengths[3] > 0.002
 

@@ -40,8 +40,11 @@ def to_onnx(
 
     scale = {"input.mean": np.float32(mean), "input.std": np.float32(std)}
     scale = scale if (mean, std) != (0.0, 1.0) else {}
-    nodes: list[Any] = _scaling() if scale else []
-    last = "scaled" if scale else "x"
+    nodes, last = [], "x"
+    if scale:
+        nodes += [helper.make_node("Sub", ["x", "input.mean"], ["centered"])]
+        nodes += [helper.make_node("Div", ["centered", "input.std"], ["scaled"])]
+        last = "scaled"
     for number, layer in enumerate(network.layers):
         is_last = number == len(network.layers) - 1
         output = "y" if is_last else f"h{number}"
@@ -64,15 +67,6 @@ def to_onnx(
     )
     checker.check_model(model)
     return model.SerializeToString()
-
-
-def _scaling() -> list[Any]:
-    from onnx import helper
-
-    return [
-        helper.make_node("Sub", ["x", "input.mean"], ["centered"]),
-        helper.make_node("Div", ["centered", "input.std"], ["scaled"]),
-    ]
 
 
 def _nodes(layer: Layer, number: int, source: str, output: str) -> list[Any]:

@@ -19,7 +19,7 @@ class Kernels:
     """The kernels of a shader, compiled with `defines`.
 
     A binding takes the tensor of its name in `tensors`, and a field the value of its name in `constants`; both may grow
-    after this. Fields called NAME_shape and NAME_strides, in elements, follow from the tensor NAME. Offsets and strides
+    after this. Fields called NAME_shape and NAME_strides, in elements, follow from the tensor NAME. They and the offset
     of a tensor that a kernel does not bind are 0.
     """
 
@@ -55,12 +55,12 @@ class Kernels:
         zeros = {name: 0 if field.count == 1 else (0,) * field.count for name, field in fields.items()}
         for name in fields.keys() - known.keys():
             tensor, _, what = name.rpartition("_")
-            if what in ("offset", "strides") and tensor not in bound:
+            if tensor and tensor not in bound and what in ("offset", "shape", "strides"):
                 known[name] = zeros[name]
-            elif what == "strides" and tensor in known:
-                known[name] = element_strides(known[tensor])
-            elif what == "shape" and tensor in known:
+            elif tensor in known and what == "shape":
                 known[name] = known[tensor].shape
+            elif tensor in known and what == "strides":
+                known[name] = element_strides(known[tensor])
         if replayed is not None:
             known |= {name: zeros[name] for name in fields.keys() - known.keys() - set(replayed)}
         plan.dispatch(kernel, threads, overwrites=overwrites, **(known | arguments))

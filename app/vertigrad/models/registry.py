@@ -9,7 +9,6 @@ from functools import cache
 from importlib import import_module
 from inspect import isabstract
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from .base import Fault, Model
@@ -61,11 +60,9 @@ def _files() -> dict[str, str]:
 
 @cache
 def _model(name: str) -> type[Model] | None:
-    file = _files().get(name)
-    return None if file is None else _model_in(import_module(file))
-
-
-def _model_in(module: ModuleType) -> type[Model] | None:
+    if name not in _files():
+        return None
+    module = import_module(_files()[name])
     own = [kind for kind in vars(module).values() if _is_model(kind) and kind.__module__ == module.__name__]
     if len(own) > 1:
         raise TypeError(f"{module.__name__} defines {len(own)} models; a file is one type of model")

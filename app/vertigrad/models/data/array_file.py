@@ -21,45 +21,37 @@ def read(path: Path, name: str = "") -> np.ndarray:
 
     Raises `InputError` for a file that cannot be read, and for what is no array of real numbers, or is empty.
     """
-    try:
-        array = _loaded(path, name)
-    except (OSError, ValueError, EOFError, BadZipFile) as error:  # what NumPy raises
-        raise InputError(f"{path}: not a readable NumPy file ({error})") from error
+    found = arrays(path, name)
+    if name and "" in found:
+        raise InputError(f"{path}: contains one array without a name; omit name")
+    if not found and name:
+        raise InputError(f"{path}: has no array {name!r}; it has {', '.join(arrays(path)) or 'none'}")
+    if not found:
+        raise InputError(f"{path}: contains no array")
+    array = max(found.values(), key=lambda array: array.size)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{path}: contains {array.dtype}; expected an array of real numbers")
     if not array.size or not array.ndim:
         raise InputError(f"{path}: contains an array of the shape {array.shape}, which is empty")
     with np.errstate(over="ignore"):
-        found = np.ascontiguousarray(array, np.float32)
-    return found / np.iinfo(array.dtype).max if _are_colors(array) else found
+        values = np.ascontiguousarray(array, np.float32)
+    return values / np.iinfo(array.dtype).max if _are_colors(array) else values
 
 
-def arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a file by name, unchanged; the array of an .npy file has the name "". Raises `InputError`."""
+def arrays(path: Path, only: str = "") -> dict[str, np.ndarray]:
+    """All arrays of a file by name, unchanged, or the one called `only`; the array of an .npy file has the name "".
+
+    Raises `InputError`.
+    """
     try:
         found = np.load(path, allow_pickle=False)
         if isinstance(found, np.ndarray):
             return {"": found}
         with found:
-            return {name: found[name] for name in found.files}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
+            return {name: found[name] for name in found.files if only in ("", name)}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:  # what NumPy raises
         raise InputError(f"{path}: not a readable NumPy file ({error})") from error
 
 
 def _are_colors(array: np.ndarray) -> bool:
     return array.dtype in (np.uint8, np.uint16) and array.ndim >= 2 and array.shape[-1] in (3, 4)
-
-
-def _loaded(path: Path, name: str) -> np.ndarray:
-    found = np.load(path, allow_pickle=False)
-    if isinstance(found, np.ndarray):
-        if name:
-            raise InputError(f"{path}: contains one array without a name; omit name")
-        return found
-    with found:
-        if name and name not in found.files:
-            raise InputError(f"{path}: has no array {name!r}; it has {', '.join(found.files) or 'none'}")
-        arrays = [found[one] for one in ([name] if name else found.files)]
-    if not arrays:
-        raise InputError(f"{path}: contains no array")
-    return max(arrays, key=lambda array: array.size)

@@ -198,7 +198,7 @@ class SplatFit(TrainingModel):
         self._backpropagate, self._densify, self._show = parts.plans("gradients", "divide", "show")
         self._updates = {name: parts.plan(f"move {name}") for name in self._learned}
         with self._backpropagate.recording():
-            self._mesh_views.record_choice(self._target)
+            self._mesh_views.record_choice(self._backpropagate, self._target)
             loss = _loss(encoded(self._drawn(self._splats())), self._target)
             loss.backward()
             with no_grad():
@@ -222,7 +222,7 @@ class SplatFit(TrainingModel):
         ops.exp(learned["scale"], out=made["scale"])
         ops.sigmoid(learned["opacity"], out=made["opacity"])
         ops.sigmoid(learned["color"], out=made["color"])
-        self._mesh_views.record_choice(made["target"])
+        self._mesh_views.record_choice(self._show, made["target"])
         image = encoded(self._drawn(self._splats()))
         ops.assign(made["image"], image)
         ops.multiply(

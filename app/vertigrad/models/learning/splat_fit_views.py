@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu import Kernel
+from ...gpu import Kernel, Plan
 from ...tensor import Tensor, u32
 from ..data.mesh_file import MeshFile
+from ..kernels import Kernels
 from ..parts import Parts
 from .splat_fit_raster import Lens
 
@@ -56,19 +57,11 @@ class Views:
                 cover(self._faces, **given, view=view)
                 shade(side**2, normals=self._normals, images=self.images, **given, view=view)
 
-    def record_choice(self, composited: Tensor) -> None:
-        """Record one of the images over a background as sRGB; `view` and the linear `background` stay open."""
-        unused = dict.fromkeys(("faces", "number_bits", "focal", "near", "far", "bands"), 0)
-        nothing = dict.fromkeys(("light", "dark"), (0.0, 0.0, 0.0))
-        Kernel.load(SHADER, "choose", {"SAMPLES": SAMPLES})(
-            self.lens.side**2,
-            overwrites=("composited",),
-            shown=self.images,
-            composited=composited,
-            side=self.lens.side,
-            **unused,
-            **nothing,
-        )
+    def record_choice(self, plan: Plan, composited: Tensor) -> None:
+        """Add one of the images over a background as sRGB; `view` and the linear `background` are given at replay."""
+        tensors = {"shown": self.images, "composited": composited}
+        kernels = Kernels(SHADER, tensors, {"side": self.lens.side}, {"SAMPLES": SAMPLES})
+        kernels.add(plan, "choose", self.lens.side**2, "composited", replayed=("view", "background"))
 
 
 def cameras_around(count: int, distance: float) -> np.ndarray:

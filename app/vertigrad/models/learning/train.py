@@ -11,7 +11,7 @@ from pydantic import create_model
 
 from ... import ops, params
 from ...errors import InputError, ShapeError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...learn.export import to_onnx, to_safetensors
 from ...learn.weights import Weights
 from ...ops.philox import key_of, stream_words
@@ -19,7 +19,7 @@ from ...params import choice, file, integer, number
 from ...tensor import Tensor, f32, i32, u32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
-from ..model_bases import PartsModel
+from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
@@ -57,7 +57,7 @@ class Params(params.Params):
     )
 
 
-class Train(PartsModel):
+class Train(NamedTensorsModel):
     """A network trained with some optimizer steps per simulation step.
 
     A training step is one plan: choice of the batch, forward, backward, gradient clipping and optimizer. After each
@@ -87,22 +87,6 @@ class Train(PartsModel):
             raise InputError(f"the network does not fit its data: {error}") from error
         return specs_of(tables, kind)
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._seed, self._tables = name, params, seed, _tables_of(type(self))
-        kind, random = kind_of(self._tables.data), np.random.default_rng(seed)
-        self._given = examples(self._tables.data, seed)
-        self._network, self._cut = network_of(self._tables, kind, random)
-        self._network = self._network.fused(self._tables.network.fused, params.batch_size or len(self._given.inputs))
-        self._loss_of = loss_of(self._tables.loss)
-        self._start = self._network.init(random)
-        self._file = params.weights
-        self._goes_on = self._file is not None and self._file.suffix == CHECKPOINT
-        if self._file is not None and not self._goes_on:
-            self._start = read_start(self._file, self._start)
-        with self._building() as parts:
-            self._build(parts, kind)
-            self.reset()
-
     def step(self, dt: float) -> None:
         values = self._params
         if values.train and dt > 0.0:
@@ -112,13 +96,9 @@ class Train(PartsModel):
             self._evaluate.replay()
         self._draws[values.show].replay()
 
-    def outputs(self) -> dict[str, Tensor]:
-        return self._view.outputs
-
     def diagnostics(self) -> dict[str, Tensor]:
-        names = ["loss", "gradient_norm", "test_loss", "best_loss"]
-        names += ["accuracy"] if isinstance(self._tables.data, Classes) else []
-        return {name: ops.copy(self._statistics[name]) for name in names}
+        found = {name: ops.copy(tensor) for name, tensor in self._statistics.items()}
+        return found if isinstance(self._tables.data, Classes) else {n: found[n] for n in found if n != "accuracy"}
 
     def compare_with_reference(self) -> list[Comparison]:
         """What the network makes of some of the tests, and the gradients of all that is learned, in float64."""
@@ -152,7 +132,7 @@ class Train(PartsModel):
         self._draws[self._params.show].replay()
 
     def state(self) -> dict[str, Tensor]:
-        return self._memory() | self._view.outputs
+        return self._memory() | self._views
 
     def numbers(self) -> dict[str, float]:
         return {"taken": self._optimizer.step_count}
@@ -170,22 +150,39 @@ class Train(PartsModel):
         metadata = {"steps": self._optimizer.step_count, "mean": self._given.mean, "deviation": self._given.deviation}
         return to_safetensors(weights, {name: str(value) for name, value in metadata.items()})
 
-    def _build(self, parts: Parts, kind: Kind) -> None:
+    def _create(self, parts: Parts) -> None:
+        self._tables = _tables_of(type(self))
+        kind, random = kind_of(self._tables.data), np.random.default_rng(self._seed)
+        self._given = examples(self._tables.data, self._seed)
+        count = len(self._given.inputs)
+        self._network, self._cut = network_of(self._tables, kind, random)
+        self._network = self._network.fused(self._tables.network.fused, self._params.batch_size or count)
+        self._loss_of = loss_of(self._tables.loss)
+        self._start = self._network.init(random)
+        self._file = self._params.weights
+        self._goes_on = self._file is not None and self._file.suffix == CHECKPOINT
+        if self._file is not None and not self._goes_on:
+            self._start = read_start(self._file, self._start)
+        self._create_tensors(parts, kind)
+        self._record(parts)
+
+    def _create_tensors(self, parts: Parts, kind: Kind) -> None:
         name, held = self.name, parts.enter_context
         learned = self._network.trainable(self._start)
         self._weights, self._best = (held(Weights(self._start, learned, f"{name}.{what}")) for what in ("now", "best"))
-        statistics = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
-        self._statistics = {key: parts.zeros(key, 1) for key in statistics}
+        self._statistics = {key: parts.zeros(key, 1) for key in self.diagnostic_specs}
         momentum, tables = getattr(self._params, "momentum", 0.0), self._tables
         self._optimizer = held(optimizer_of(tables.optimizer, tables.schedule, [self._weights.row], momentum))
         shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
         self._view = view_of(parts, self._tables, kind, shown, self._cut)
-        self._inputs = parts.copied("inputs", prepared(self._tables, self._given.inputs))
+        self._examples = parts.copied("inputs", prepared(self._tables, self._given.inputs))
         self._targets = parts.copied("targets", self._given.targets)
         size, count = self._params.batch_size, len(self._given.inputs)
-        self._batch = held(Tensor.zeros(size, i32, f"{name}.batch")) if 0 < size < count else None
-        self._train_step, self._evaluate = parts.plan("train"), parts.plan("evaluate")
-        self._draws = {which: held(Plan(f"{name}.draw {which}")) for which in ("newest", "best")}
+        self._batch = parts.zeros("batch", size, dtype=i32) if 0 < size < count else None
+
+    def _record(self, parts: Parts) -> None:
+        self._train_step, self._evaluate = parts.plans("train", "evaluate")
+        self._draws = {which: parts.plan(f"draw {which}") for which in ("newest", "best")}
         self._record_training()
         tests = [parts.copied("tests", array) for array in self._tests(self._given)]
         with self._evaluate.recording(), no_grad():
@@ -205,7 +202,7 @@ class Train(PartsModel):
 
     def _record_training(self) -> None:
         with self._train_step.recording():
-            inputs, targets = self._inputs, self._targets
+            inputs, targets = self._examples, self._targets
             if self._batch is not None:
                 self._record_choice(self._batch, inputs.shape[0])
                 inputs, targets = ops.take(inputs, self._batch, 0), ops.take(targets, self._batch, 0)

@@ -62,20 +62,15 @@ class Noise:
 
     def start(self, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
         """The numbers."""
-        match self.kind:
-            case "zeros":
-                return np.zeros(shape, np.float32)
-            case "ones":
-                return np.ones(shape, np.float32)
-            case "normal":
-                return random.standard_normal(shape, np.float32)
-            case "uniform":
-                return random.random(shape, np.float32)
-            case "seed":  # one cell in the middle, of images (batch, channels, height, width)
-                array = np.zeros(shape, np.float32)
-                array[(..., *(n // 2 for n in shape[-2:]))] = 1.0
-                return array
-        return np.full(shape, self.kind, np.float32)
+        if self.kind == "normal":
+            return random.standard_normal(shape, np.float32)
+        if self.kind == "uniform":
+            return random.random(shape, np.float32)
+        value = {"zeros": 0.0, "ones": 1.0, "seed": 0.0}[self.kind] if isinstance(self.kind, str) else self.kind
+        array = np.full(shape, value, np.float32)
+        if self.kind == "seed":  # one cell in the middle, of images (batch, channels, height, width)
+            array[(..., *(n // 2 for n in shape[-2:]))] = 1.0
+        return array
 
 
 @dataclass(frozen=True)

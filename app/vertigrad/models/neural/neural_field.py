@@ -15,6 +15,7 @@ from ...gpu import Kernel
 from ...params import file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..kernels import Kernels, parameters
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..reference.neural_field import GOLDEN, Field, load, surface
@@ -83,9 +84,7 @@ class NeuralField(NamedTensorsModel):
         values = self._params
         self._cycle = (self._cycle + values.frequency * dt) % 1.0
         self._plan.replay(
-            extent=values.extent,
-            height=values.height,
-            amplitude=values.amplitude,
+            **parameters(values, "extent", "height", "amplitude"),
             cycle=2.0 * math.pi * self._cycle,
             blend=self._blend(),
             metres_per_unit=self._field.metres_per_unit,
@@ -93,7 +92,7 @@ class NeuralField(NamedTensorsModel):
         )
 
     def diagnostics(self) -> dict[str, Tensor]:
-        heights = self._elevations
+        heights = self._views["elevation"]
         return {"lowest": ops.min(heights), "highest": ops.max(heights), "mean": ops.mean(heights)}
 
     def compare_with_reference(self) -> list[Comparison]:
@@ -112,9 +111,9 @@ class NeuralField(NamedTensorsModel):
             dtype=np.float64,
         )
         return [
-            compare("position", self._positions.numpy(), positions, 1e-5),
-            compare("height", self._positions.numpy()[..., 1], positions[..., 1], 1e-5),
-            compare("normal", self._normals.numpy(), normals, 1e-4),
+            compare("position", self._views["position"].numpy(), positions, 1e-5),
+            compare("height", self._views["position"].numpy()[..., 1], positions[..., 1], 1e-5),
+            compare("normal", self._views["normal"].numpy(), normals, 1e-4),
         ]
 
     def reset(self) -> None:
@@ -139,23 +138,16 @@ class NeuralField(NamedTensorsModel):
         side = self._params.resolution
         self._field = _read(self._params.weights)
         self._weights = parts.copied("weights", pack(self._field))
-        self._positions, self._normals = (parts.empty(what, side, side, 3) for what in ("position", "normal"))
-        self._elevations = parts.empty("elevation", side, side)
-        self._plan = parts.plan("step")
-        kernel = Kernel.load(SHADER, defines=_kernel_defines(self._field))
+        position, normal = (parts.empty(what, side, side, 3) for what in ("position", "normal"))
+        outputs = {"positions": position, "elevations": parts.empty("elevation", side, side)}
+        defines, constants = _kernel_defines(self._field), {"resolution": side, "step": np.float32(2.0 / (side - 1))}
         groups = -(-side * side // (POINTS // padded_width(self._field.width)))
-        self._plan.dispatch(
-            kernel,
-            groups * kernel.interface.workgroup[0],
-            overwrites=("positions", "elevations"),
-            weights=self._weights,
-            positions=self._positions,
-            elevations=self._elevations,
-            resolution=side,
-            step=np.float32(2.0 / (side - 1)),
-        )
+        threads = groups * Kernel.load(SHADER, defines=defines).interface.workgroup[0]
+        self._plan = parts.plan("step")
+        kernels = Kernels(SHADER, outputs | {"weights": self._weights}, constants, defines)
+        kernels.add(self._plan, "main", threads, *outputs)
         with self._plan.recording():
-            ops.grid_normals(self._positions, out=self._normals)
+            ops.grid_normals(position, out=normal)
 
 
 def _read(weights: Path) -> Field:

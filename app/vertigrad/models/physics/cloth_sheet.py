@@ -12,7 +12,7 @@ strip, ½ B w κ² l with κ = |x₋ − 2x + x₊| / l², so k = B w / l³.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -129,22 +129,16 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
     diagonal = np.hypot(along, down)
     slanted = np.full((rows - 1, columns - 1), diagonal**2 / (2.0 * along * down))
     kinds = [
-        (0, number[:, :-1], number[:, 1:], along, across, (1, 2)),
-        (0, number[:-1], number[1:], down, upright, (2, 1)),
-        (1, number[:-1, :-1], number[1:, 1:], diagonal, slanted, (2, 1)),
-        (1, number[:-1, 1:], number[1:, :-1], diagonal, slanted, (2, 1)),
+        (0, (number[:, :-1], number[:, 1:]), along, across, (1, 2)),
+        (0, (number[:-1], number[1:]), down, upright, (2, 1)),
+        (1, (number[:-1, :-1], number[1:, 1:]), diagonal, slanted, (2, 1)),
+        (1, (number[:-1, 1:], number[1:, :-1]), diagonal, slanted, (2, 1)),
     ]
-    pairs, lengths, edge_stiffnesses, colors, first = [], [], [], [], 0
-    for kind, a, b, length, share, periods in kinds:
-        for part in _parts(periods):
-            ends = np.stack([a[part].ravel(), b[part].ravel()], axis=-1)
-            if len(ends):
-                pairs.append(ends)
-                lengths.append(np.full(len(ends), length))
-                edge_stiffnesses.append(share[part].ravel())
-                colors.append(Color(kind, first, len(ends)))
-                first += len(ends)
-    return np.concatenate(pairs), np.concatenate(lengths), np.concatenate(edge_stiffnesses), colors
+    pairs, values, colors = _colored(
+        (kind, ends, np.stack([np.full(share.shape, length), share]), periods)
+        for kind, ends, length, share, periods in kinds
+    )
+    return pairs, *values, colors
 
 
 def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Color]]:
@@ -152,19 +146,30 @@ def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, lis
     across = np.broadcast_to(_widths(rows, down)[:, None] / along**3, (rows, max(columns - 2, 0)))
     upright = np.broadcast_to(_widths(columns, along) / down**3, (max(rows - 2, 0), columns))
     kinds = [
-        (number[:, :-2], number[:, 1:-1], number[:, 2:], across, (1, 3)),
-        (number[:-2], number[1:-1], number[2:], upright, (3, 1)),
+        (2, (number[:, :-2], number[:, 1:-1], number[:, 2:]), across[None], (1, 3)),
+        (2, (number[:-2], number[1:-1], number[2:]), upright[None], (3, 1)),
     ]
-    found, bend_stiffnesses, colors, first = [np.zeros((0, 3), int)], [np.zeros(0)], [], 0
-    for a, b, c, share, periods in kinds:
+    threes, (bend_stiffnesses,), colors = _colored(kinds)
+    return threes, bend_stiffnesses, colors
+
+
+def _colored(
+    kinds: Iterable[tuple[int, tuple[Ints, ...], Doubles, tuple[int, int]]],
+) -> tuple[Ints, Doubles, list[Color]]:
+    """Vertices (n, k) and values (m, n) of constraints in the order of their colors.
+
+    Of each kind: its number, the arrays of its k vertices, values (m, rows, columns), and how many rows and columns
+    apart constraints share no vertex.
+    """
+    found, values, colors, first = [], [], [], 0
+    for kind, vertices, by_place, periods in kinds:
         for part in _parts(periods):
-            three = np.stack([line[part].ravel() for line in (a, b, c)], axis=-1)
-            if len(three):
-                colors.append(Color(2, first, len(three)))
-                found.append(three)
-                bend_stiffnesses.append(share[part].ravel())
-                first += len(three)
-    return np.concatenate(found), np.concatenate(bend_stiffnesses), colors
+            found.append(np.stack([one[part].ravel() for one in vertices], axis=-1))
+            values.append(by_place[:, *part].reshape(len(by_place), -1))
+            if count := len(found[-1]):
+                colors.append(Color(kind, first, count))
+                first += count
+    return np.concatenate(found), np.concatenate(values, axis=1), colors
 
 
 def _between(edges: Ints, ends: Ints) -> Ints:

@@ -26,7 +26,6 @@ from ...errors import ParameterError
 from .galaxy_field import Doubles, Galaxy, MeanField, Spheroid, mean_field
 
 SOFTENING = 0.12  # about the spacing of disc stars at 8192 bodies, and below the disc's height
-DT = 0.025  # a seventieth of the shortest orbit: energy keeps to 1e-4 through the encounter
 
 SPIRAL = Galaxy()  # the shape of galaxy 0 by default
 SHARES = (0.6, 0.08, 0.32)  # of a galaxy's bodies: disc, bulge, halo
