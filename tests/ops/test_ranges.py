@@ -1,9 +1,9 @@
-"""`arange`, `linspace`, `roll` and `norm` against NumPy."""
+"""`arange`, `linspace`, `meshgrid`, `roll` and `norm` against NumPy."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -166,3 +166,13 @@ def test_a_plan_makes_them_again(gpu: Gpu) -> None:
             plan.replay()
             expected = np.roll(factor * np.arange(6), 2) * np.arange(1, 7) + np.arange(6)
             assert np.allclose(found.numpy(), expected) and size.item() == pytest.approx(np.linalg.norm(expected))
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("sizes", [(3,), (3, 2), (3, 2, 4), (1, 1), (5, 0)])
+def test_meshgrid_of_any_number_of_vectors(gpu: Gpu, sizes: tuple[int, ...], indexing: Literal["xy", "ij"]) -> None:
+    vectors = [np.arange(size, dtype=np.float32) + 10.0 * number for number, size in enumerate(sizes)]
+    for ours, numpys in zip(
+        ops.meshgrid(*vectors, indexing=indexing), np.meshgrid(*vectors, indexing=indexing), strict=True
+    ):
+        np.testing.assert_array_equal(ours.numpy(), numpys)
