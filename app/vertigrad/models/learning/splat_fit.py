@@ -19,6 +19,7 @@ from ..data import splat_file
 from ..data.mesh_file import FORMATS, read
 from ..data.placement import up_axis
 from ..parts import Parts
+from ..quantities import array_size
 from ..reference import splat_fit as reference
 from .splat_fit_densify import STARTS, beginning, record_densification
 from .splat_fit_raster import Splats, decoded, drawn, encoded
@@ -38,10 +39,8 @@ class Params(params.Params):
     light: tuple[float, float, float] = color("#f6e7cb", doc="color of the bands")
     dark: tuple[float, float, float] = color("#c8424f", doc="color between the bands")
     bands: float = number(9.0, min=0.0, max=64.0, doc="number of bands around the mesh")
-    views: int = integer(24, min=2, max=512, scale="log", rebuild=True, doc="number of cameras around the mesh")
-    resolution: int = integer(
-        80, min=16, max=1024, scale="log", rebuild=True, doc="pixels along each side of a training view"
-    )
+    views: int = array_size(24, "number of cameras around the mesh", min=2, max=512)
+    resolution: int = array_size(80, "pixels along each side of a training view", min=16, max=1024)
     count: int = integer(
         2000, min=1, max=1 << 20, slider_max=200_000, scale="log", rebuild=True, doc="number of splats"
     )

@@ -12,12 +12,13 @@ import numpy as np
 from ... import ops, params
 from ...errors import InputError
 from ...gpu import Kernel
-from ...params import file, integer, number
+from ...params import file, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..kernels import Kernels, parameters
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..quantities import amount, array_size
 from ..reference.neural_field import GOLDEN, Field, load, surface
 
 SHADER = "models/neural_field.wgsl"
@@ -31,9 +32,7 @@ class Params(params.Params):
     weights: Path = file(
         "assets/weights/neural_field.safetensors", suffixes=[".safetensors"], doc="the trained network"
     )
-    resolution: int = integer(
-        224, min=2, max=4096, scale="log", rebuild=True, doc="vertices along each side of the grid"
-    )
+    resolution: int = array_size(224, "vertices along each side of the grid", min=2, max=4096)
     extent: float = number(1.0, min=1e-3, max=1e3, scale="log", doc="half the edge length of the surface")
     height: float = number(0.4, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height per unit of relief")
     coarse: float = number(
@@ -45,14 +44,10 @@ class Params(params.Params):
     fine: float = number(
         1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=4.0, doc="amplitude of the high-frequency band: gullies"
     )
-    amplitude: float = number(
-        0.1,
-        min=0.0,
-        max=10.0,
-        slider_max=0.4,
-        doc="relative amplitude by which each frequency band oscillates; 0: static relief",
+    amplitude: float = amount(
+        0.1, "relative amplitude by which each frequency band oscillates; 0: static relief", max=10.0, slider_max=0.4
     )
-    frequency: float = number(0.1, min=0.0, max=10.0, slider_max=1.0, unit="Hz", doc="frequency of the oscillation")
+    frequency: float = amount(0.1, "frequency of the oscillation", max=10.0, slider_max=1.0, unit="Hz")
 
 
 class NeuralField(NamedTensorsModel):

@@ -12,13 +12,14 @@ from ... import ops, params
 from ...errors import InputError
 from ...gpu import Kernel
 from ...ops.mlp import Mlp
-from ...params import file, integer, number, vector
+from ...params import file, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..data import sdf_grid
 from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..quantities import amount, array_size
 from .mlp_file import Layers, evaluate, read_layers, same_shapes
 
 SHADER, LATTICE = "models/sdf_surface.wgsl", "models/sdf_lattice.wgsl"
@@ -34,9 +35,7 @@ class Params(params.Params):
     """Selection, resolution and speed of change of the solid."""
 
     weights: Path = file("assets/weights/sdf.safetensors", suffixes=[".safetensors"], doc="the trained network")
-    resolution: int = integer(
-        97, min=3, max=2048, scale="log", rebuild=True, doc="vertices along each side of the unfolded surface"
-    )
+    resolution: int = array_size(97, "vertices along each side of the unfolded surface", min=3, max=2048)
     latent: tuple[float, ...] | Literal["in turn"] = vector(
         "in turn",
         slider_min=-1.2,
@@ -44,15 +43,10 @@ class Params(params.Params):
         words=("in turn",),
         doc="latent vector of three components, which selects the solid",
     )
-    morph_speed: float = number(
-        0.4,
-        min=0.0,
-        max=20.0,
-        slider_max=2.0,
-        unit="/s",
-        doc="speed from one solid to the next: transitions per second",
+    morph_speed: float = amount(
+        0.4, "speed from one solid to the next: transitions per second", max=20.0, slider_max=2.0, unit="/s"
     )
-    hold_time: float = number(1.0, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a solid is held")
+    hold_time: float = amount(1.0, "time for which a solid is held", max=1e3, slider_max=5.0, unit="s")
     sdf_resolution: int = sdf_grid.resolution(256, purpose=" for other models")
     sdf_extent: float = sdf_grid.extent(1.3, min=0.1, max=3.0)
 

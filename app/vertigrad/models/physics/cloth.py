@@ -11,13 +11,14 @@ import numpy as np
 from ... import ops, params
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor
+from .. import quantities
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
 from ..kernels import parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
+from ..quantities import amount, array_size
 from ..reference import cloth as reference
-from . import quantities
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_sheet import Pins, Sheet, hung, woven
@@ -35,9 +36,7 @@ WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 class Params(params.Params):
     """A sheet in meters, kilograms and seconds, y up."""
 
-    resolution: int = integer(
-        64, min=2, max=1024, scale="log", rebuild=True, auto=True, doc="vertices along the width; cells are square"
-    )
+    resolution: int = array_size(64, "vertices along the width; cells are square", min=2, max=1024, auto=True)
     width: float = number(1.6, min=0.05, max=50.0, rebuild=True, unit="m", doc="width of the sheet")
     length: float = number(1.6, min=0.02, max=50.0, rebuild=True, unit="m", doc="length of the sheet")
     pins: Pins = choice(
@@ -57,13 +56,11 @@ class Params(params.Params):
     stretch: float = number(
         5000.0, min=1.0, max=1e6, slider_min=50.0, scale="log", unit="N/m", doc="stretch stiffness along the threads"
     )
-    shear: float = number(
-        500.0, min=0.0, max=1e6, slider_max=5000.0, unit="N/m", doc="shear stiffness between the threads"
-    )
-    bend: float = number(2e-5, min=0.0, max=1.0, slider_max=1e-3, unit="N m", doc="bending stiffness per width")
-    damping: float = number(0.2, min=0.0, max=100.0, slider_max=5.0, unit="1/s", doc="velocity damping")
+    shear: float = amount(500.0, "shear stiffness between the threads", max=1e6, slider_max=5000.0, unit="N/m")
+    bend: float = amount(2e-5, "bending stiffness per width", max=1.0, slider_max=1e-3, unit="N m")
+    damping: float = amount(0.2, "velocity damping", max=100.0, slider_max=5.0, unit="1/s")
     gravity: float = quantities.gravity()
-    drag: float = number(1.4, min=0.0, max=10.0, slider_max=3.0, doc="drag coefficient of the air, across the sheet")
+    drag: float = amount(1.4, "drag coefficient of the air, across the sheet", max=10.0, slider_max=3.0)
     wind: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0),
         min=-60.0,
@@ -76,9 +73,7 @@ class Params(params.Params):
     gust: float = number(0.5, min=0.0, max=2.0, doc="gust strength, relative to the mean wind")
     wind_center: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="center of the grid of the input wind")
     wind_size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=1e-3, unit="m", doc="size of the grid of the input wind")
-    sphere_radius: float = number(
-        0.0, min=0.0, max=100.0, slider_max=2.0, unit="m", doc="radius of a sphere obstacle; 0: none"
-    )
+    sphere_radius: float = amount(0.0, "radius of a sphere obstacle; 0: none", max=100.0, slider_max=2.0, unit="m")
     sphere_center: tuple[float, ...] = vector(
         (0.0, -0.5, 0.0), unit="m", gizmo="position", doc="center of the sphere obstacle"
     )

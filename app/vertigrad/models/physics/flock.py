@@ -17,8 +17,8 @@ from ..interaction import Gesture
 from ..kernels import Kernels, parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
+from ..quantities import amount, sphere_radius
 from ..reference import flock as flock_reference
-from .quantities import sphere_radius
 
 SHADER = "models/flock.wgsl"
 COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
@@ -47,14 +47,12 @@ class Params(params.Params):
     time_step: float = number(
         1 / 60, min=1e-4, max=1 / 15, slider_min=1 / 240, unit="s", doc="time step of the simulation"
     )
-    time_scale: float = number(1.0, min=0.0, max=8.0, slider_max=2.0, doc="simulation speed: 2 is twice real time")
-    speed: float = number(10.0, min=0.0, max=100.0, slider_max=30.0, unit="m/s", doc="preferred speed")
+    time_scale: float = amount(1.0, "simulation speed: 2 is twice real time", max=8.0, slider_max=2.0)
+    speed: float = amount(10.0, "preferred speed", max=100.0, slider_max=30.0, unit="m/s")
     speed_variation: float = number(
         0.25, min=0.0, max=1.0, doc="allowed deviation from the preferred speed, relative to it"
     )
-    max_acceleration: float = number(
-        30.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="largest acceleration of a bird"
-    )
+    max_acceleration: float = amount(30.0, "largest acceleration of a bird", max=1e3, slider_max=100.0, unit="m/s²")
     perception_radius: float = number(
         2.5, min=0.1, max=100.0, slider_max=10.0, unit="m", doc="radius within which birds see each other"
     )
@@ -62,43 +60,22 @@ class Params(params.Params):
         1.2, min=0.01, max=100.0, slider_max=5.0, unit="m", doc="distance below which birds avoid each other"
     )
     field_of_view: float = angle(280.0, min=0.0, max=360.0, doc="field of view of a bird; 360: all around")
-    separation: float = number(
-        24.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="acceleration away from birds that are too near"
+    separation: float = amount(
+        24.0, "acceleration away from birds that are too near", max=1e3, slider_max=100.0, unit="m/s²"
     )
-    alignment: float = number(
-        3.0,
-        min=0.0,
-        max=1e3,
-        slider_max=10.0,
-        unit="1/s",
-        doc="rate at which a bird's velocity approaches that of its neighbors",
+    alignment: float = amount(
+        3.0, "rate at which a bird's velocity approaches that of its neighbors", max=1e3, slider_max=10.0, unit="1/s"
     )
-    cohesion: float = number(
-        4.0,
-        min=0.0,
-        max=1e3,
-        slider_max=20.0,
-        unit="1/s²",
-        doc="acceleration toward the center of the neighbors, per distance",
+    cohesion: float = amount(
+        4.0, "acceleration toward the center of the neighbors, per distance", max=1e3, slider_max=20.0, unit="1/s²"
     )
-    leveling: float = number(
-        0.6, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which vertical speed decays"
+    leveling: float = amount(0.6, "rate at which vertical speed decays", max=100.0, slider_max=4.0, unit="1/s")
+    noise: float = amount(0.15, "random change of the heading", max=100.0, slider_max=2.0, unit="1/√s")
+    flee_radius: float = amount(
+        14.0, "distance at which birds flee from the predator; 0: never", max=1e3, slider_max=40.0, unit="m"
     )
-    noise: float = number(0.15, min=0.0, max=100.0, slider_max=2.0, unit="1/√s", doc="random change of the heading")
-    flee_radius: float = number(
-        14.0,
-        min=0.0,
-        max=1e3,
-        slider_max=40.0,
-        unit="m",
-        doc="distance at which birds flee from the predator; 0: never",
-    )
-    predator_speed: float = number(
-        1.0,
-        min=0.0,
-        max=10.0,
-        slider_max=3.0,
-        doc="speed of the predator along its closed path, relative to the default",
+    predator_speed: float = amount(
+        1.0, "speed of the predator along its closed path, relative to the default", max=10.0, slider_max=3.0
     )
     obstacle_center: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"

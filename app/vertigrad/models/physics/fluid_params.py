@@ -6,8 +6,8 @@ from typing import Any
 
 from ... import params
 from ...params import choice, integer, number, vector
+from .. import quantities
 from ..interaction import PULL, Interaction
-from . import quantities
 
 BODIES = ("none", "box", "ball", "pillar")
 WARM = 0.9  # share of the last step's pressure that a step begins with

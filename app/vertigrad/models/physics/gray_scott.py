@@ -17,6 +17,7 @@ from ..interaction import Gesture, Interaction
 from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
+from ..quantities import amount, array_size
 from ..reference import gray_scott as reference
 from . import surfaces
 from .gray_scott_start import discs
@@ -55,29 +56,16 @@ class Params(params.Params):
         rebuild=True,
         doc="domain: a periodic square, a sphere, a torus, or the mesh of the inputs vertices and triangles",
     )
-    resolution: int = integer(
-        256,
-        min=8,
-        max=2048,
-        scale="log",
-        rebuild=True,
-        doc="points along each side of the plane; sphere and torus have as many in total",
+    resolution: int = array_size(
+        256, "points along each side of the plane; sphere and torus have as many in total", min=8, max=2048
     )
     pattern: str = choice(
         "own", ("own", *CLASSES), doc="preset of feed and kill: one of Pearson's pattern classes; own: as set below"
     )
-    feed: float = number(
-        0.037, min=0.0, max=0.2, slider_max=0.1, unit="1/time", doc="feed rate F, at which u is replenished"
-    )
-    kill: float = number(
-        0.06, min=0.0, max=0.2, slider_max=0.08, unit="1/time", doc="kill rate k, at which v is removed"
-    )
-    diffusion_u: float = number(
-        2e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="diffusion coefficient of u"
-    )
-    diffusion_v: float = number(
-        1e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="diffusion coefficient of v"
-    )
+    feed: float = amount(0.037, "feed rate F, at which u is replenished", max=0.2, slider_max=0.1, unit="1/time")
+    kill: float = amount(0.06, "kill rate k, at which v is removed", max=0.2, slider_max=0.08, unit="1/time")
+    diffusion_u: float = amount(2e-5, "diffusion coefficient of u", max=1e-3, slider_max=5e-5, unit="length²/time")
+    diffusion_v: float = amount(1e-5, "diffusion coefficient of v", max=1e-3, slider_max=5e-5, unit="length²/time")
     size: float = number(
         2.5,
         min=0.1,
@@ -90,9 +78,7 @@ class Params(params.Params):
     time_step: float = number(
         1.0, min=0.01, max=2.0, unit="time", doc="longest time step; shorter where it would be unstable"
     )
-    time_scale: float = number(
-        1200.0, min=0.0, max=1e5, slider_max=4000.0, unit="time/s", doc="model time that passes per second"
-    )
+    time_scale: float = amount(1200.0, "model time that passes per second", max=1e5, slider_max=4000.0, unit="time/s")
     initial_spots: int = integer(12, min=1, max=1000, slider_max=100, scale="log", doc="number of initial spots of v")
     height: float = number(
         0.15, min=-10.0, max=10.0, slider_min=-1.0, slider_max=1.0, doc="displacement of the surface where v = 1"

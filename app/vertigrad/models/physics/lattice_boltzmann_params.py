@@ -10,9 +10,10 @@ import numpy as np
 
 from ... import params
 from ...errors import InputError
-from ...params import angle, choice, integer, number, text
+from ...params import angle, choice, number, text
 from ..interaction import Gesture, Interaction
 from ..kernels import parameters
+from ..quantities import amount, array_size
 
 MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
 # [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
@@ -27,10 +28,8 @@ NO_TOOL = {"tool_from": (0.0, 0.0), "tool_to": (0.0, 0.0), "tool_radius": 0.0, "
 class Params(params.Params):
     """Lengths are cells and times steps, but for what is drawn; velocities are drawn over that of the inflow."""
 
-    columns: int = integer(400, min=4, max=8192, scale="log", rebuild=True, doc="cells along the flow")
-    rows: int = integer(
-        144, min=2, max=4096, scale="log", rebuild=True, doc="cells across the flow: the width of the channel"
-    )
+    columns: int = array_size(400, "cells along the flow", min=4, max=8192)
+    rows: int = array_size(144, "cells across the flow: the width of the channel", min=2, max=4096)
     reynolds: float = number(
         150.0,
         min=0.01,
@@ -48,9 +47,7 @@ class Params(params.Params):
         unit="cells/step",
         doc="inflow speed in lattice units; lower beside a large obstacle, to keep the Mach number small",
     )
-    steps_per_second: float = number(
-        900.0, min=0.0, max=1e5, slider_max=4000.0, unit="steps/s", doc="lattice steps per second"
-    )
+    steps_per_second: float = amount(900.0, "lattice steps per second", max=1e5, slider_max=4000.0, unit="steps/s")
     ends: str = choice(
         "open",
         ("open", "periodic"),
@@ -83,7 +80,7 @@ class Params(params.Params):
     height: float = number(
         0.01, min=-1.0, max=1.0, slider_min=-0.05, slider_max=0.05, doc="displacement of the surface by vorticity"
     )
-    pedestal: float = number(0.12, min=0.0, max=2.0, slider_max=0.5, doc="drawn height of the obstacle")
+    pedestal: float = amount(0.12, "drawn height of the obstacle", max=2.0, slider_max=0.5)
 
 
 def uniforms(params: Params, masked: bool) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from ... import params
 from ...params import angle, choice, color, integer, number, vector
+from .. import quantities
 from ..interaction import PULL, Interaction
-from . import quantities
+from ..quantities import amount, array_size
 from .mpm_bodies import SHAPES
 
 
@@ -23,9 +24,7 @@ def _body_size(default: tuple[float, float, float]) -> Any:
 class Params(params.Params):
     """The box, what falls into it, and what that is made of. Lengths in meters; the floor's middle is the origin."""
 
-    count: int = integer(
-        40_000, min=64, max=1 << 23, scale="log", rebuild=True, auto=True, doc="number of particles, of one size"
-    )
+    count: int = array_size(40_000, "number of particles, of one size", min=64, max=1 << 23, auto=True)
     resolution: int = integer(
         48,
         min=8,
@@ -43,18 +42,16 @@ class Params(params.Params):
         2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest time step; shorter where fast waves require it"
     )
     courant: float = number(0.5, min=0.05, max=0.6, doc="Courant number: cells the fastest wave crosses per step")
-    time_scale: float = number(1.0, min=0.0, max=10.0, slider_max=2.0, doc="simulation speed: 2 is twice real time")
-    friction: float = number(
-        0.5, min=0.0, max=10.0, slider_max=1.0, doc="Coulomb friction coefficient at walls, floor and obstacles"
+    time_scale: float = amount(1.0, "simulation speed: 2 is twice real time", max=10.0, slider_max=2.0)
+    friction: float = amount(
+        0.5, "Coulomb friction coefficient at walls, floor and obstacles", max=10.0, slider_max=1.0
     )
 
     water: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the water")
     water_center: tuple[float, ...] = _body_center((-0.44, 0.25, 0.0), "water")
     water_size: tuple[float, ...] = _body_size((0.28, 0.46, 0.7))
     bulk_modulus: float = number(5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water")
-    viscosity: float = number(
-        0.05, min=0.0, max=100.0, slider_max=10.0, unit="Pa s", doc="dynamic viscosity of the water; honey 10"
-    )
+    viscosity: float = amount(0.05, "dynamic viscosity of the water; honey 10", max=100.0, slider_max=10.0, unit="Pa s")
     jelly: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the jelly")
     jelly_center: tuple[float, ...] = _body_center((0.02, 0.62, 0.2), "jelly")
     jelly_size: tuple[float, ...] = _body_size((0.22, 0.22, 0.22))

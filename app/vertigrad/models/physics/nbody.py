@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...gpu import gpu
-from ...params import integer
 from ..kernels import Kernels
 from ..parts import Parts
+from ..quantities import array_size
 from .gravity_bodies import GravityModel, GravityParams
 
 MANY = 1 << 15  # bodies from which on there are threads enough although each adds up the forces of two
@@ -15,9 +15,7 @@ SOFTWARE_MANY, SOFTWARE_EACH = 1 << 8, 16  # on a software adapter, where readin
 class Params(GravityParams):
     """Every pair of bodies counts, so there are fewer."""
 
-    count: int = integer(
-        8192, min=2, max=1 << 20, scale="log", rebuild=True, auto=True, doc="number of bodies; a third are dark halo"
-    )
+    count: int = array_size(8192, "number of bodies; a third are dark halo", min=2, max=1 << 20, auto=True)
 
 
 class NBody(GravityModel):

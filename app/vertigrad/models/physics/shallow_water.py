@@ -19,6 +19,7 @@ from ..interaction import Gesture
 from ..kernels import Kernels, parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
+from ..quantities import amount, array_size
 from ..reference import shallow_water as reference
 from .grid_inputs import grid_input
 
@@ -32,30 +33,26 @@ GRIP = 4.0  # [1/s] how fast water takes on the velocity of the drag tool
 class Params(params.Params):
     """Lengths are meters and times seconds of the water's own, but for `time_scale`."""
 
-    rows: int = integer(128, min=2, max=4096, scale="log", rebuild=True, doc="cells along z; the input bed has its own")
-    columns: int = integer(
-        192, min=2, max=4096, scale="log", rebuild=True, doc="cells along x; the input bed has its own"
-    )
+    rows: int = array_size(128, "cells along z; the input bed has its own", min=2, max=4096)
+    columns: int = array_size(192, "cells along x; the input bed has its own", min=2, max=4096)
     cell: float = number(
         1.0, min=1e-3, max=1e4, slider_min=0.1, slider_max=200.0, scale="log", unit="m", doc="edge of a cell"
     )
     ground: str = choice(
         "flat", ("flat", "beach", "hills"), rebuild=True, doc="shape of the bed, without the input bed"
     )
-    relief: float = number(
-        4.0, min=0.0, max=1e4, slider_max=20.0, unit="m", rebuild=True, doc="height of the beach or hills"
-    )
+    relief: float = amount(4.0, "height of the beach or hills", max=1e4, slider_max=20.0, unit="m", rebuild=True)
     level: float = number(3.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="initial water level")
     level_2: float = number(
         1.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="initial water level behind the dam"
     )
     dam: float = number(0.35, min=0.0, max=1.0, doc="initial position of the dam, relative to the length; 1: no dam")
     edges: str = choice("walls", ("walls", "open"), rebuild=True, doc="boundary condition at the edges")
-    manning: float = number(
-        0.02, min=0.0, max=0.5, slider_max=0.1, unit="s/m^(1/3)", doc="Manning roughness coefficient n of the bed"
+    manning: float = amount(
+        0.02, "Manning roughness coefficient n of the bed", max=0.5, slider_max=0.1, unit="s/m^(1/3)"
     )
-    rain: float = number(0.0, min=0.0, max=1e6, slider_max=1e4, unit="mm/h", doc="rainfall rate")
-    spring: float = number(0.0, min=0.0, max=1e7, slider_max=1e4, unit="m³/s", doc="discharge of a spring")
+    rain: float = amount(0.0, "rainfall rate", max=1e6, slider_max=1e4, unit="mm/h")
+    spring: float = amount(0.0, "discharge of a spring", max=1e7, slider_max=1e4, unit="m³/s")
     spring_position: tuple[float, ...] = vector(
         (0.5, 0.5), length=2, min=0.0, max=1.0, doc="position of the spring, relative to both sides"
     )
@@ -76,7 +73,7 @@ class Params(params.Params):
     dry: float = number(1e-3, min=1e-6, max=1.0, scale="log", unit="m", doc="depth below which water hardly moves")
     datum: float = number(0.0, min=-1e4, max=1e4, unit="m", doc="elevation drawn at height 0")
     exaggeration: float = number(2.0, min=0.01, max=100.0, slider_max=10.0, doc="vertical exaggeration of the drawing")
-    film: float = number(0.02, min=0.0, max=100.0, slider_max=1.0, unit="m", doc="depth above which water is drawn")
+    film: float = amount(0.02, "depth above which water is drawn", max=100.0, slider_max=1.0, unit="m")
     deep: float = number(
         4.0, min=0.01, max=1e4, slider_max=100.0, scale="log", unit="m", doc="depth drawn in the darkest color"
     )

@@ -11,7 +11,7 @@ from ...ops.philox import key_of, stream, stream_words
 from ...params import choice, integer, number, vector
 from ..interaction import Gesture, Interaction
 from ..kernels import parameters
-from .quantities import sphere_radius
+from ..quantities import amount, array_size, sphere_radius
 from .smoke_pressure import Cells
 
 BLOCK = 16  # cells come in such blocks along each axis, so that the pressure has coarse grids that fit
@@ -55,40 +55,27 @@ class Params(params.Params):
     cycles: int = integer(
         2, min=1, max=16, slider_max=6, doc="multigrid V-cycles per step; each reduces the error to a seventh"
     )
-    buoyancy: float = number(
-        0.05,
-        min=0.0,
-        max=10.0,
-        slider_max=0.2,
-        unit="m/s²/K",
-        doc="buoyancy per temperature difference; 9.8 / 300 near 300 K",
+    buoyancy: float = amount(
+        0.05, "buoyancy per temperature difference; 9.8 / 300 near 300 K", max=10.0, slider_max=0.2, unit="m/s²/K"
     )
-    weight: float = number(
-        0.4, min=0.0, max=100.0, slider_max=4.0, unit="m/s²", doc="downward acceleration of smoke of density 1"
-    )
-    confinement: float = number(1.5, min=0.0, max=20.0, slider_max=6.0, unit="1/s", doc="vorticity confinement")
-    diffusivity: float = number(
-        0.0, min=0.0, max=0.01, slider_max=1e-3, unit="m²/s", doc="diffusivity of density and temperature"
-    )
-    cooling: float = number(0.4, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which temperature decays")
-    dissipation: float = number(0.0, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which density decays")
+    weight: float = amount(0.4, "downward acceleration of smoke of density 1", max=100.0, slider_max=4.0, unit="m/s²")
+    confinement: float = amount(1.5, "vorticity confinement", max=20.0, slider_max=6.0, unit="1/s")
+    diffusivity: float = amount(0.0, "diffusivity of density and temperature", max=0.01, slider_max=1e-3, unit="m²/s")
+    cooling: float = amount(0.4, "rate at which temperature decays", max=100.0, slider_max=4.0, unit="1/s")
+    dissipation: float = amount(0.0, "rate at which density decays", max=100.0, slider_max=4.0, unit="1/s")
     source: tuple[float, ...] = vector((0.0, 0.2, 0.0), unit="m", gizmo="position", doc="center of the smoke source")
-    source_radius: float = number(
-        0.16, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="radius of the source; 0: no source"
+    source_radius: float = amount(0.16, "radius of the source; 0: no source", max=100.0, slider_max=0.5, unit="m")
+    density: float = amount(1.0, "density of emitted smoke", max=100.0, slider_max=4.0)
+    temperature: float = amount(
+        60.0, "temperature of emitted smoke, above the surroundings", max=2e3, slider_max=300.0, unit="K"
     )
-    density: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="density of emitted smoke")
-    temperature: float = number(
-        60.0, min=0.0, max=2e3, slider_max=300.0, unit="K", doc="temperature of emitted smoke, above the surroundings"
-    )
-    jet: float = number(0.4, min=0.0, max=50.0, slider_max=4.0, unit="m/s", doc="minimum upward speed in the source")
-    jitter: float = number(
-        0.3, min=0.0, max=10.0, slider_max=1.0, doc="random motion of the source, relative to its radius"
-    )
+    jet: float = amount(0.4, "minimum upward speed in the source", max=50.0, slider_max=4.0, unit="m/s")
+    jitter: float = amount(0.3, "random motion of the source, relative to its radius", max=10.0, slider_max=1.0)
     ball_center: tuple[float, ...] = vector(
         (0.0, 0.85, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"
     )
     ball_radius: float = sphere_radius(0.22, max=100.0, slider_max=0.6)
-    tracers: int = integer(20_000, min=1, max=1 << 22, scale="log", rebuild=True, doc="number of tracer particles")
+    tracers: int = array_size(20_000, "number of tracer particles", min=1, max=1 << 22)
     lifetime: float = number(5.0, min=0.1, max=1e3, slider_max=20.0, unit="s", doc="lifetime of a tracer particle")
 
 

@@ -15,6 +15,7 @@ from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..quantities import amount, array_size
 from ..reference import wind as reference
 
 SHADER = "models/wind.wgsl"
@@ -24,20 +25,18 @@ RECURS = 8.0  # turns after which all gradients have turned an integer number of
 class Params(params.Params):
     """A box of air, y up; lengths in meters."""
 
-    resolution: int = integer(32, min=4, max=256, scale="log", rebuild=True, doc="cells along the longest side")
+    resolution: int = array_size(32, "cells along the longest side", min=4, max=256)
     size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=0.01, max=1e4, rebuild=True, unit="m", doc="size of the box")
     center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="center of the box")
     mean: tuple[float, ...] = vector(
         (3.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean wind velocity"
     )
-    turbulence: float = number(
-        1.5, min=0.0, max=60.0, slider_max=8.0, unit="m/s", doc="root mean square speed of the eddies"
-    )
+    turbulence: float = amount(1.5, "root mean square speed of the eddies", max=60.0, slider_max=8.0, unit="m/s")
     eddy: float = number(
         1.5, min=0.05, max=1e3, slider_max=10.0, scale="log", unit="m", doc="size of the largest eddies"
     )
     octaves: int = integer(3, min=1, max=6, doc="number of octaves: each has eddies of half the size")
-    turnover: float = number(0.5, min=0.0, max=20.0, slider_max=3.0, unit="1/s", doc="rate at which eddies change")
+    turnover: float = amount(0.5, "rate at which eddies change", max=20.0, slider_max=3.0, unit="1/s")
     floor: bool = switch(False, doc="no flow through the bottom of the box")
 
 

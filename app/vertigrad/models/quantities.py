@@ -1,17 +1,29 @@
-"""Parameters that several simulations declare alike."""
+"""Parameters that several models declare alike."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...params import number, vector
+from ..params import integer, number, vector
 
 REACH = 100.0  # m
 
 
+def amount(
+    default: float, doc: str, *, max: float, slider_max: float | None = None, unit: str = "", rebuild: bool = False
+) -> Any:
+    """A number that is 0 or more."""
+    return number(default, min=0.0, max=max, slider_max=slider_max, unit=unit, rebuild=rebuild, doc=doc)
+
+
+def array_size(default: int, doc: str, *, min: int, max: int, auto: bool = False) -> Any:
+    """An integer that sets sizes of tensors, on a logarithmic slider."""
+    return integer(default, min=min, max=max, scale="log", rebuild=True, auto=auto, doc=doc)
+
+
 def gravity() -> Any:
     """Gravitational acceleration."""
-    return number(9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravitational acceleration, along -y")
+    return amount(9.81, "gravitational acceleration, along -y", max=100.0, slider_max=20.0, unit="m/s²")
 
 
 def position(default: tuple[float, float, float], doc: str, **options: Any) -> Any:
@@ -27,7 +39,7 @@ def size(default: tuple[float, float, float], doc: str, **options: Any) -> Any:
 def sphere_radius(default: float, max: float, slider_max: float) -> Any:
     """The radius of the sphere that stands in the way."""
     doc = "radius of the sphere obstacle; 0: none"
-    return number(default, min=0.0, max=max, slider_max=slider_max, unit="m", doc=doc)
+    return amount(default, doc, max=max, slider_max=slider_max, unit="m")
 
 
 def obstacle_spacing() -> Any:
