@@ -16,6 +16,11 @@ def amount(
     return number(default, min=0.0, max=max, slider_max=slider_max, unit=unit, rebuild=rebuild, doc=doc)
 
 
+def log_number(default: float, doc: str, *, min: float, max: float, **options: Any) -> Any:
+    """A number on a logarithmic slider."""
+    return number(default, min=min, max=max, scale="log", doc=doc, **options)
+
+
 def array_size(default: int, doc: str, *, min: int, max: int, auto: bool = False) -> Any:
     """An integer that sets sizes of tensors, on a logarithmic slider."""
     return integer(default, min=min, max=max, scale="log", rebuild=True, auto=auto, doc=doc)

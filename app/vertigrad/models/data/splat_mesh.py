@@ -17,6 +17,7 @@ from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..quantities import log_number
 from ..reference.splat_fit import axes_of
 from . import splat_file
 
@@ -32,20 +33,11 @@ class Params(params.Params):
     """How many splats there are, how they lie, and how they are colored."""
 
     subdivisions: int = integer(1, min=1, max=64, slider_max=8, rebuild=True, doc="subdivisions of each triangle edge")
-    size_factor: float = number(
-        1.0,
-        min=0.01,
-        max=100.0,
-        slider_max=4.0,
-        scale="log",
-        doc="scale of the splats; 1: as large as their part of the triangle",
+    size_factor: float = log_number(
+        1.0, "scale of the splats; 1: as large as their part of the triangle", min=0.01, max=100.0, slider_max=4.0
     )
-    elongation: float = number(
-        1.0, min=0.1, max=100.0, slider_max=6.0, scale="log", doc="stretch along the longer axis"
-    )
-    thickness: float = number(
-        0.003, min=1e-6, max=1e3, slider_max=0.1, scale="log", doc="standard deviation along the normal"
-    )
+    elongation: float = log_number(1.0, "stretch along the longer axis", min=0.1, max=100.0, slider_max=6.0)
+    thickness: float = log_number(0.003, "standard deviation along the normal", min=1e-6, max=1e3, slider_max=0.1)
     opacity: float = number(0.9, min=0.0, max=1.0, doc="opacity at the center")
     light: tuple[float, float, float] = color("#ffd9a0", doc="color of splats that face the sun")
     dark: tuple[float, float, float] = color("#2b2a5c", doc="color of splats that face away from the sun")

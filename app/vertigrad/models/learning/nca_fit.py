@@ -10,11 +10,12 @@ import numpy as np
 
 from ... import learn, ops, params
 from ...gpu import Kernel
-from ...params import choice, integer, number
+from ...params import choice, integer
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..parts import Parts
+from ..quantities import array_size, log_number
 from ..reference import nca_fit as reference
 from .nca_fit_images import IMAGES, image
 from .training_model import PlayingModel, learning_rate, steps_per_second, train_switch
@@ -33,15 +34,13 @@ class Params(params.Params):
     image: str = choice("butterfly", IMAGES, rebuild=True, doc="image to grow")
     resolution: int = integer(28, min=12, max=128, rebuild=True, doc="cells along each side")
     channels: int = integer(12, min=5, max=64, rebuild=True, doc="channels of a cell: the first four are RGBA")
-    hidden: int = integer(48, min=8, max=512, scale="log", rebuild=True, doc="hidden units of the update rule")
+    hidden: int = array_size(48, "hidden units of the update rule", min=8, max=512)
     steps: int = integer(
         24, min=4, max=200, rebuild=True, doc="growth steps to the image; at least half the resolution"
     )
     learning_rate: float = learning_rate(5e-3, "Adam", slider_max=0.05)
     steps_per_second: float = steps_per_second(20.0)
-    playback_rate: float = number(
-        24.0, min=1.0, max=240.0, scale="log", unit="1/s", doc="growth steps shown per second"
-    )
+    playback_rate: float = log_number(24.0, "growth steps shown per second", min=1.0, max=240.0, unit="1/s")
     train: bool = train_switch()
 
 

@@ -8,6 +8,7 @@ from ... import params
 from ...params import choice, integer, number, vector
 from .. import quantities
 from ..interaction import PULL, Interaction
+from ..quantities import log_number
 
 BODIES = ("none", "box", "ball", "pillar")
 WARM = 0.9  # share of the last step's pressure that a step begins with
@@ -16,10 +17,9 @@ WARM = 0.9  # share of the last step's pressure that a step begins with
 class Params(params.Params):
     """The tank, what is in it, and how the fluid is to behave; lengths in meters."""
 
-    spacing: float = number(
-        0.06, min=0.002, max=1.0, slider_min=0.01, slider_max=0.2, unit="m", scale="log", rebuild=True,
-        doc="particle spacing at rest",
-    )  # fmt: skip
+    spacing: float = log_number(
+        0.06, "particle spacing at rest", min=0.002, max=1.0, slider_min=0.01, slider_max=0.2, unit="m", rebuild=True
+    )
     count: int = integer(
         0,
         min=0,
@@ -46,14 +46,8 @@ class Params(params.Params):
         doc="position of the column relative to the corner of the tank",
     )
     gravity: float = quantities.gravity()
-    viscosity: float = number(
-        1e-6,
-        min=0.0,
-        max=0.1,
-        slider_min=1e-6,
-        scale="log",
-        unit="m²/s",
-        doc="kinematic viscosity; water 1e-6, honey 0.01",
+    viscosity: float = log_number(
+        1e-6, "kinematic viscosity; water 1e-6, honey 0.01", min=0.0, max=0.1, slider_min=1e-6, unit="m²/s"
     )
     artificial_viscosity: float = number(
         0.01, min=0.0, max=0.2, doc="artificial viscosity for stability, relative to spacing times fall speed"

@@ -18,6 +18,7 @@ from ..interaction import NO_INTERACTION, Gesture, Interaction
 from ..kernels import parameters
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..quantities import log_number
 from ..reference.gravity import accelerations
 from ..stepping import FixedStep
 from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
@@ -30,20 +31,19 @@ class GravityParams(params.Params):
     """Units: G = 1; one unit of length is the larger disc's scale length, one of mass its mass (see `galaxy`)."""
 
     count: int
-    softening: float = number(
+    softening: float = log_number(
         SOFTENING,
+        "Plummer softening length: gravity is weaker at shorter distances",
         min=1e-4,
         max=10.0,
         slider_min=0.01,
         slider_max=1.0,
-        scale="log",
-        doc="Plummer softening length: gravity is weaker at shorter distances",
     )
     time_scale: float = number(
         3.0, min=0.0, max=100.0, slider_max=6.0, unit="1/s", doc="model time that passes per second of simulated time"
     )
-    time_step: float = number(
-        0.05, min=1e-4, max=1.0, scale="log", doc="longest time step, in model time; shorter for a small softening"
+    time_step: float = log_number(
+        0.05, "longest time step, in model time; shorter for a small softening", min=1e-4, max=1.0
     )
     mass_ratio: float = number(
         0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy, relative to the first"

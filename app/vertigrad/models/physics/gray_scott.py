@@ -17,7 +17,7 @@ from ..interaction import Gesture, Interaction
 from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
-from ..quantities import amount, array_size
+from ..quantities import amount, array_size, log_number
 from ..reference import gray_scott as reference
 from . import surfaces
 from .gray_scott_start import discs
@@ -66,14 +66,8 @@ class Params(params.Params):
     kill: float = amount(0.06, "kill rate k, at which v is removed", max=0.2, slider_max=0.08, unit="1/time")
     diffusion_u: float = amount(2e-5, "diffusion coefficient of u", max=1e-3, slider_max=5e-5, unit="length²/time")
     diffusion_v: float = amount(1e-5, "diffusion coefficient of v", max=1e-3, slider_max=5e-5, unit="length²/time")
-    size: float = number(
-        2.5,
-        min=0.1,
-        max=100.0,
-        slider_max=10.0,
-        scale="log",
-        unit="length",
-        doc="size of the domain: side of a square of the same area",
+    size: float = log_number(
+        2.5, "size of the domain: side of a square of the same area", min=0.1, max=100.0, slider_max=10.0, unit="length"
     )
     time_step: float = number(
         1.0, min=0.01, max=2.0, unit="time", doc="longest time step; shorter where it would be unstable"

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...params import angle, choice, number, text
 from ..interaction import Gesture, Interaction
 from ..kernels import parameters
-from ..quantities import amount, array_size
+from ..quantities import amount, array_size, log_number
 
 MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
 # [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
@@ -30,14 +30,13 @@ class Params(params.Params):
 
     columns: int = array_size(400, "cells along the flow", min=4, max=8192)
     rows: int = array_size(144, "cells across the flow: the width of the channel", min=2, max=4096)
-    reynolds: float = number(
+    reynolds: float = log_number(
         150.0,
+        "Reynolds number by the obstacle's size, or by the channel's width if there is none",
         min=0.01,
         max=1e5,
         slider_min=1.0,
         slider_max=1000.0,
-        scale="log",
-        doc="Reynolds number by the obstacle's size, or by the channel's width if there is none",
     )
     speed: float = number(
         0.08,

@@ -9,7 +9,7 @@ from ... import params
 from ...params import angle, choice, color, integer, number, vector
 from .. import quantities
 from ..interaction import PULL, Interaction
-from ..quantities import amount, array_size
+from ..quantities import amount, array_size, log_number
 from .mpm_bodies import SHAPES
 
 
@@ -38,8 +38,8 @@ class Params(params.Params):
         (1.2, 0.9, 0.8), min=0.1, max=100.0, slider_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
     )
     gravity: float = quantities.gravity()
-    time_step: float = number(
-        2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest time step; shorter where fast waves require it"
+    time_step: float = log_number(
+        2e-3, "longest time step; shorter where fast waves require it", min=1e-5, max=1e-2, unit="s"
     )
     courant: float = number(0.5, min=0.05, max=0.6, doc="Courant number: cells the fastest wave crosses per step")
     time_scale: float = amount(1.0, "simulation speed: 2 is twice real time", max=10.0, slider_max=2.0)
@@ -50,39 +50,26 @@ class Params(params.Params):
     water: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the water")
     water_center: tuple[float, ...] = _body_center((-0.44, 0.25, 0.0), "water")
     water_size: tuple[float, ...] = _body_size((0.28, 0.46, 0.7))
-    bulk_modulus: float = number(5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water")
+    bulk_modulus: float = log_number(5e4, "bulk modulus of the water", min=1e3, max=1e7, unit="Pa")
     viscosity: float = amount(0.05, "dynamic viscosity of the water; honey 10", max=100.0, slider_max=10.0, unit="Pa s")
     jelly: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the jelly")
     jelly_center: tuple[float, ...] = _body_center((0.02, 0.62, 0.2), "jelly")
     jelly_size: tuple[float, ...] = _body_size((0.22, 0.22, 0.22))
-    jelly_youngs_modulus: float = number(
-        1.5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the jelly"
-    )
+    jelly_youngs_modulus: float = log_number(1.5e4, "Young's modulus of the jelly", min=100.0, max=1e7, unit="Pa")
     snow: str = choice("ball", SHAPES, rebuild=True, doc="initial shape of the snow")
     snow_center: tuple[float, ...] = _body_center((0.02, 0.6, -0.2), "snow")
     snow_size: tuple[float, ...] = _body_size((0.28, 0.28, 0.28))
     # Stomakhin et al. 2013 have 140 kPa, whose waves would need steps a quarter as long for all that is in the box.
-    snow_youngs_modulus: float = number(
-        8e3,
-        min=100.0,
-        max=1e7,
-        unit="Pa",
-        scale="log",
-        doc="Young's modulus of fresh snow; that of real snow is 140 kPa",
+    snow_youngs_modulus: float = log_number(
+        8e3, "Young's modulus of fresh snow; that of real snow is 140 kPa", min=100.0, max=1e7, unit="Pa"
     )
     hardening: float = number(10.0, min=0.0, max=20.0, doc="hardening exponent of compacted snow")
-    compression: float = number(
-        0.025, min=1e-3, max=0.5, scale="log", doc="critical compression of snow: strain at which it yields"
-    )
-    stretch: float = number(
-        0.0075, min=1e-4, max=0.5, scale="log", doc="critical stretch of snow: strain at which it yields"
-    )
+    compression: float = log_number(0.025, "critical compression of snow: strain at which it yields", min=1e-3, max=0.5)
+    stretch: float = log_number(0.0075, "critical stretch of snow: strain at which it yields", min=1e-4, max=0.5)
     sand: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the sand")
     sand_center: tuple[float, ...] = _body_center((0.4, 0.35, 0.0), "sand")
     sand_size: tuple[float, ...] = _body_size((0.22, 0.5, 0.3))
-    sand_youngs_modulus: float = number(
-        5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the sand"
-    )
+    sand_youngs_modulus: float = log_number(5e4, "Young's modulus of the sand", min=100.0, max=1e7, unit="Pa")
     friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="friction angle of the sand")
     poissons_ratio: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
 

@@ -19,7 +19,7 @@ from ..interaction import Gesture
 from ..kernels import Kernels, parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
-from ..quantities import amount, array_size
+from ..quantities import amount, array_size, log_number
 from ..reference import shallow_water as reference
 from .grid_inputs import grid_input
 
@@ -35,9 +35,7 @@ class Params(params.Params):
 
     rows: int = array_size(128, "cells along z; the input bed has its own", min=2, max=4096)
     columns: int = array_size(192, "cells along x; the input bed has its own", min=2, max=4096)
-    cell: float = number(
-        1.0, min=1e-3, max=1e4, slider_min=0.1, slider_max=200.0, scale="log", unit="m", doc="edge of a cell"
-    )
+    cell: float = log_number(1.0, "edge of a cell", min=1e-3, max=1e4, slider_min=0.1, slider_max=200.0, unit="m")
     ground: str = choice(
         "flat", ("flat", "beach", "hills"), rebuild=True, doc="shape of the bed, without the input bed"
     )
@@ -57,27 +55,17 @@ class Params(params.Params):
         (0.5, 0.5), length=2, min=0.0, max=1.0, doc="position of the spring, relative to both sides"
     )
     spring_radius: float = number(3.0, min=1.0, max=200.0, slider_max=30.0, unit="cells", doc="radius of the spring")
-    time_scale: float = number(
-        4.0, min=0.0, max=1e5, slider_max=600.0, scale="log", doc="simulation speed: 2 is twice real time"
-    )
-    time_step: float = number(
-        0.1,
-        min=1e-5,
-        max=1e3,
-        slider_max=10.0,
-        scale="log",
-        unit="s",
-        doc="time step; divided on the GPU into substeps that are stable",
+    time_scale: float = log_number(4.0, "simulation speed: 2 is twice real time", min=0.0, max=1e5, slider_max=600.0)
+    time_step: float = log_number(
+        0.1, "time step; divided on the GPU into substeps that are stable", min=1e-5, max=1e3, slider_max=10.0, unit="s"
     )
     max_substeps: int = integer(4, min=1, max=64, rebuild=True, doc="largest number of substeps per time step")
-    dry: float = number(1e-3, min=1e-6, max=1.0, scale="log", unit="m", doc="depth below which water hardly moves")
+    dry: float = log_number(1e-3, "depth below which water hardly moves", min=1e-6, max=1.0, unit="m")
     datum: float = number(0.0, min=-1e4, max=1e4, unit="m", doc="elevation drawn at height 0")
     exaggeration: float = number(2.0, min=0.01, max=100.0, slider_max=10.0, doc="vertical exaggeration of the drawing")
     film: float = amount(0.02, "depth above which water is drawn", max=100.0, slider_max=1.0, unit="m")
-    deep: float = number(
-        4.0, min=0.01, max=1e4, slider_max=100.0, scale="log", unit="m", doc="depth drawn in the darkest color"
-    )
-    foam: float = number(8.0, min=0.01, max=1e3, slider_max=50.0, scale="log", unit="m/s", doc="speed drawn white")
+    deep: float = log_number(4.0, "depth drawn in the darkest color", min=0.01, max=1e4, slider_max=100.0, unit="m")
+    foam: float = log_number(8.0, "speed drawn white", min=0.01, max=1e3, slider_max=50.0, unit="m/s")
 
 
 class ShallowWater(FixedStepModel):

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops, params
-from ...params import integer, number, switch, vector
+from ...params import integer, switch, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
-from ..quantities import amount, array_size
+from ..quantities import amount, array_size, log_number
 from ..reference import wind as reference
 
 SHADER = "models/wind.wgsl"
@@ -32,9 +32,7 @@ class Params(params.Params):
         (3.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean wind velocity"
     )
     turbulence: float = amount(1.5, "root mean square speed of the eddies", max=60.0, slider_max=8.0, unit="m/s")
-    eddy: float = number(
-        1.5, min=0.05, max=1e3, slider_max=10.0, scale="log", unit="m", doc="size of the largest eddies"
-    )
+    eddy: float = log_number(1.5, "size of the largest eddies", min=0.05, max=1e3, slider_max=10.0, unit="m")
     octaves: int = integer(3, min=1, max=6, doc="number of octaves: each has eddies of half the size")
     turnover: float = amount(0.5, "rate at which eddies change", max=20.0, slider_max=3.0, unit="1/s")
     floor: bool = switch(False, doc="no flow through the bottom of the box")
