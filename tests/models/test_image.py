@@ -147,7 +147,7 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"text.jpg cannot be read: no picture of a known kind"):
         Stills(tmp_path / "text.jpg")
     with pytest.raises(InputError, match=r"cut.png cannot be read"):
-        next(Stills(tmp_path / "cut.png").pictures(0))
+        next(Stills(tmp_path / "cut.png").frames(0))
     with pytest.raises(InputError, match=r"missing.png cannot be read"):
         Stills(tmp_path / "missing.png")
 

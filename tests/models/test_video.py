@@ -160,10 +160,10 @@ def test_pictures_stay_as_long_as_the_file_says(tmp_path: Path) -> None:
 def test_the_same_bits_wherever_reading_begins(films: Path) -> None:
     for name in ("a.mp4", "a.webm", "a.gif"):
         clip = Clip(films / name)
-        whole = list(clip.pictures(0))
+        whole = list(clip.frames(0))
         assert len(whole) == COUNT
         for first in (1, 5, 6, 7, 12, 13, COUNT - 1):
-            for ours, theirs in zip(clip.pictures(first), whole[first:], strict=True):
+            for ours, theirs in zip(clip.frames(first), whole[first:], strict=True):
                 np.testing.assert_array_equal(ours, theirs, err_msg=f"{name} from {first}")
 
 
@@ -177,7 +177,7 @@ def test_the_pictures_of_an_animation_build_on_the_ones_before(tmp_path: Path) -
     clip = Clip(tmp_path / "x.gif")
     assert clip.duration == pytest.approx(0.8)
     for first in range(8):
-        np.testing.assert_array_equal(next(clip.pictures(first)), np.asarray(drawn[first]))
+        np.testing.assert_array_equal(next(clip.frames(first)), np.asarray(drawn[first]))
 
 
 def test_a_seek_does_not_read_from_the_start(films: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_seek_does_not_read_from_the_start(films: Path) -> None:
     decoded = []
     real = clip._decoded
     clip._decoded = lambda time: (decoded.append(frame) or frame for frame in real(time))  # type: ignore[method-assign]
-    next(clip.pictures(COUNT - 1))
+    next(clip.frames(COUNT - 1))
     assert 1 <= len(decoded) <= 14  # two groups of 6, and what the decoder is ahead
 
 

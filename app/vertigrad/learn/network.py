@@ -21,7 +21,7 @@ class Network:
     """Layers one after the other; `input_shape` is that of one example.
 
     A weight's name is its layer's number and its own, "2.weight": those of PyTorch's `Sequential` of the same layers.
-    `runs` are those layers, by the first of them, that are one kernel where weights lie in a row.
+    `runs` are those layers, by the first of them, that are one kernel where weights are stored in a row.
     Raises `ShapeError` if a layer cannot take what the one before it gives.
     """
 

@@ -16,7 +16,7 @@ class Gesture(StrEnum):
 
     DRAG = "drag"  # pull what is near the point along with it
     EMIT = "emit"  # let more of the matter come out at the point
-    CUT = "cut"  # part what is seen where the mouse goes along, however deep it lies
+    CUT = "cut"  # part what is seen where the mouse goes along, at any depth
     PAINT = "paint"  # add to a field near the point
 
 

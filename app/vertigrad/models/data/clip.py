@@ -16,12 +16,12 @@ from av.error import FFmpegError
 from ...errors import InputError
 from .footage import Footage, scaled
 
-FROM_THE_START = ("gif", "apng")  # their pictures build on the ones before, whatever the file says
+FROM_THE_START = ("gif", "apng")  # their frames build on the ones before, whatever the file says
 CUT_OFF = 0.5  # seconds that may be missing of the length that a file gives; more, and its end is gone
 
 
 class _Index(NamedTuple):
-    """The pictures' times as the file has them, rising, those of pictures that stand alone, and the time of a tick."""
+    """The frames' times as the file has them, rising, those of frames that stand alone, and the time of a tick."""
 
     times: list[int]
     keys: list[int]
@@ -30,10 +30,10 @@ class _Index(NamedTuple):
 
 
 class Clip(Footage):
-    """A video's pictures, at the times it gives them; sound is left out. One that is marked as turned is turned.
+    """A video's frames, at the times it gives them; sound is left out. One that is marked as turned is turned.
 
     `columns` is their width, 0 for their own. Raises `InputError` for a file that is no video, that is damaged, or that
-    ends early, where that is found: at once, or while its pictures are read.
+    ends early, where that is found: at once, or while its frames are read.
     """
 
     def __init__(self, file: Path, columns: int = 0):
@@ -47,20 +47,20 @@ class Clip(Footage):
 
     @cached_property
     def starts(self) -> list[float]:  # type: ignore[override]
-        """When each picture begins [s]. The first use reads the whole file, without decoding it."""
+        """When each frame begins [s]. The first use reads the whole file, without decoding it."""
         index = self._index
         return [(time - index.times[0]) * index.tick for time in index.times]
 
     @cached_property
     def duration(self) -> float:  # type: ignore[override]
-        """When the last picture ends [s]."""
+        """When the last frame ends [s]."""
         return (self._index.end - self._index.times[0]) * self._index.tick
 
-    def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
-        """As `Footage` says. A picture that the decoder leaves out is the one before it, as in a player."""
-        return self._pictures(first, seek=first > 0)
+    def frames(self, first: int) -> Generator[np.ndarray, None, None]:
+        """As `Footage` says. A frame that the decoder leaves out is the one before it, as in a player."""
+        return self._frames(first, seek=first > 0)
 
-    def _pictures(self, first: int, seek: bool) -> Generator[np.ndarray, None, None]:
+    def _frames(self, first: int, seek: bool) -> Generator[np.ndarray, None, None]:
         times, number, before = self._index.times, first, None
         with closing(self._decoded(times[first] if seek else None)) as frames:
             for frame in frames:
@@ -75,7 +75,7 @@ class Clip(Footage):
                     yield self._pixels(frame)
                 number, before = max(number, index + 1), frame
         if before is None and seek:
-            yield from self._pictures(first, seek=False)
+            yield from self._frames(first, seek=False)
         elif number < self.count:
             raise InputError(f"{self.file} ends early: {number} of its {self.count} frames can be read")
 
@@ -108,7 +108,7 @@ class Clip(Footage):
         if reached < promised - allowed:
             raise InputError(f"{self.file} ends early: {reached:.2f} s of {promised:.2f} s can be read")
         ordered = sorted(times)
-        if len(ordered) > 1:  # a last picture of no length stays as long as the others do
+        if len(ordered) > 1:  # a last frame of no length stays as long as the others do
             end = max(end, ordered[-1] + (ordered[-1] - ordered[0]) // (len(ordered) - 1))
         return _Index(ordered, [time for time in ordered if times[time]], end, float(stream.time_base))
 
@@ -125,7 +125,7 @@ class Clip(Footage):
             raise self._damaged(error) from error
 
     def _seek(self, container: Any, stream: Any, time: int) -> None:
-        """A picture may need the one that stands alone before the last: those shown between two can refer to both."""
+        """A frame may need the one that stands alone before the last: those shown between two can refer to both."""
         keys = self._index.keys
         at = bisect_right(keys, time) - 2
         if at > 0:

@@ -1,4 +1,4 @@
-"""`Footage`: pictures that follow each other, in files. Here the interface, and one whose pictures are a file each."""
+"""`Footage`: frames that follow each other, in files. Here the interface, and one whose frames are a file each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBo
 
 
 class Footage(ABC):
-    """Pictures of one size, in an order, each of which begins at a time and stays until the next does.
+    """Frames of one size, in an order, each of which begins at a time and stays until the next does.
 
     `rows` and `columns` are the size, `starts` [s] rise from 0, and `duration` [s] is when the first comes again.
     """
@@ -30,7 +30,7 @@ class Footage(ABC):
     duration: float
 
     @abstractmethod
-    def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+    def frames(self, first: int) -> Generator[np.ndarray, None, None]:
         """Those from number `first` to the end, (rows, columns, 3) u8, as stored. Raises `InputError`.
 
         Always the same bits for the same number, wherever it begins. Closing the iterator closes the files.
@@ -38,27 +38,27 @@ class Footage(ABC):
 
     @property
     def count(self) -> int:
-        """How many pictures there are."""
+        """How many frames there are."""
         return len(self.starts)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one picture."""
+        """Bytes of one frame."""
         return self.rows * self.columns * 3
 
     def number_at(self, time: float) -> int:
-        """Which picture is seen at `time` [s], which begins anew after `duration`.
+        """Which frame is seen at `time` [s], which begins anew after `duration`.
 
-        Times that are sums of steps fall a little short of a picture's start: they count as reaching it.
+        Times that are sums of steps fall a little short of a frame's start: they count as reaching it.
         """
         tolerance = 1e-6 * self.duration / self.count
         return bisect_right(self.starts, math.fmod(time + tolerance, self.duration)) - 1
 
 
 class Stills(Footage):
-    """One picture, or all pictures of its folder in the order of their names: 2.png comes before 10.png. One a second.
+    """One frame, or all frames of its folder in the order of their names: 2.png comes before 10.png. One a second.
 
-    `columns` is their width, 0 for their own. Raises `InputError` for a file that cannot be read, and for pictures of
+    `columns` is their width, 0 for their own. Raises `InputError` for a file that cannot be read, and for frames of
     different sizes.
     """
 
@@ -72,7 +72,7 @@ class Stills(Footage):
             if size != sizes[0]:
                 raise InputError(f"{other} has {_size_text(size)}, but {self.files[0].name} has {_size_text(sizes[0])}")
 
-    def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+    def frames(self, first: int) -> Generator[np.ndarray, None, None]:
         for file in self.files[first:]:
             yield self._read(file)
 
@@ -90,12 +90,12 @@ class Stills(Footage):
 
 
 def scaled(size: tuple[int, int], columns: int) -> tuple[int, int]:
-    """(rows, columns) of a picture made `columns` wide; as it is if that is 0."""
+    """(rows, columns) of a frame made `columns` wide; as it is if that is 0."""
     return (max(1, round(size[0] * columns / size[1])), columns) if columns else size
 
 
 def _beside(file: Path) -> list[Path]:
-    """The pictures in a file's folder. Links that lead out of it are passed over: a scene reads its own files."""
+    """The frames in a file's folder. Links that lead out of it are passed over: a scene reads its own files."""
     folder = file.resolve().parent
     found = [other for other in folder.iterdir() if other.suffix.lower() in STILLS and other.resolve().parent == folder]
     return sorted((other for other in found if other.is_file()), key=_natural)
@@ -117,7 +117,7 @@ def _size(file: Path) -> tuple[int, int]:
 
 
 def _in_color(picture: Image.Image) -> Image.Image:
-    """The picture in 8 bits of red, green and blue; what is transparent is laid over black."""
+    """The frame in 8 bits of red, green and blue; what is transparent is laid over black."""
     if picture.mode.startswith("I;16"):
         wide = np.asarray(picture).astype(np.float32)
         return Image.fromarray(np.uint8(np.round(wide / 257))).convert("RGB")

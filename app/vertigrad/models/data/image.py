@@ -36,7 +36,7 @@ class Image(ScreenModel):
         return Stills(params.file, params.sequence, params.width)
 
     def step(self, dt: float) -> None:
-        if self.moves:  # a single picture is there already
+        if self.moves:  # a single image is there already
             self.advance(dt * self._params.fps)
 
     def state(self) -> dict[str, Tensor]:

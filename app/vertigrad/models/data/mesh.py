@@ -21,7 +21,7 @@ from .placement import longest_edge, up_axis
 from .triangles import nearest_points
 
 SHADER = "models/mesh.wgsl"
-PART = 1024  # triangles that one dispatch looks at
+PART = 1024  # triangles that one dispatch reads
 COMPARED = 200  # samples that the reference works out
 
 

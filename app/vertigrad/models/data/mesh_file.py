@@ -13,7 +13,7 @@ from .file_cache import cached
 from .placement import placed
 
 FORMATS = (".glb", ".gltf", ".obj", ".off", ".ply", ".stl")
-MOST_AROUND = 64  # triangles around a vertex up to which creases are looked for
+MOST_AROUND = 64  # triangles around a vertex up to which creases are searched
 
 
 class MeshFile(NamedTuple):

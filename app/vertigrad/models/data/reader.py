@@ -11,15 +11,15 @@ import numpy as np
 from ...errors import InputError
 from .footage import Footage
 
-AHEAD = 64 << 20  # bytes of pictures that may wait to be taken, but two pictures at least
-MOST = 16  # pictures, however small they are
-WITHIN_REACH = 32  # pictures: farther ahead than this it is sooner there by seeking
+AHEAD = 64 << 20  # bytes of frames that may wait to be taken, but two frames at least
+MOST = 16  # frames, however small they are
+WITHIN_REACH = 32  # frames: farther ahead than this it is sooner there by seeking
 
 
 class Reader:
-    """Hands out pictures in their order, over and over; `close` it.
+    """Hands out frames in their order, over and over; `close` it.
 
-    The thread waits while enough pictures wait to be taken. What goes wrong in it is raised by the next `take`.
+    The thread waits while enough frames wait to be taken. What goes wrong in it is raised by the next `take`.
     """
 
     def __init__(self, footage: Footage):
@@ -27,7 +27,7 @@ class Reader:
         self._room = max(2, min(MOST, AHEAD // footage.nbytes))
         self._changed = threading.Condition()
         self._ready: deque[tuple[int, np.ndarray]] = deque()
-        self._due = 0  # the number of the picture that can be taken next
+        self._due = 0  # the number of the frame that can be taken next
         self._jump: int | None = 0  # where the thread is to go on
         self._arrived = True  # whether anything came since it was sent there
         self._error: Exception | None = None
@@ -36,7 +36,7 @@ class Reader:
         self._thread.start()
 
     def take(self, number: int, wait: bool) -> list[tuple[int, np.ndarray]]:
-        """Pictures with their numbers, those that come on the way to `number`, and last that one.
+        """Frames with their numbers, those that come on the way to `number`, and last that one.
 
         Without `wait` those that are there: perhaps none. Raises `InputError` for a file that cannot be read.
         """
@@ -96,20 +96,20 @@ class Reader:
                 self._changed.notify_all()
 
     def _read(self) -> None:
-        number, pictures = 0, _nothing()
+        number, frames = 0, _nothing()
         try:
             while (jump := self._wait_for_room()) is not None:
                 if jump >= 0:
-                    pictures.close()
-                    number, pictures = jump, self._footage.pictures(jump)
-                pixels = next(pictures, None)
+                    frames.close()
+                    number, frames = jump, self._footage.frames(jump)
+                pixels = next(frames, None)
                 if pixels is None:
-                    number, pictures = 0, self._footage.pictures(0)
+                    number, frames = 0, self._footage.frames(0)
                     continue
                 self._put(number, pixels)
                 number += 1
         finally:
-            pictures.close()
+            frames.close()
 
     def _wait_for_room(self) -> int | None:
         """Where to go on reading; -1 for where it is, None if it is over."""
@@ -122,7 +122,7 @@ class Reader:
 
     def _put(self, number: int, pixels: np.ndarray) -> None:
         with self._changed:
-            if self._jump is None and not self._closed:  # else it is not wanted any more
+            if self._jump is None and not self._closed:  # else it is not needed any more
                 self._ready.append((number, pixels))
                 self._arrived = True
                 self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""`ScreenModel`: footage on the GPU, one picture of it at a time, as networks and layers want it."""
+"""`ScreenModel`: footage on the GPU, one frame of it at a time, for networks and layers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ KEPT = 256 << 20  # bytes of footage that stay on the GPU; what is longer is upl
 
 
 class ScreenModel(NamedTensorsModel):
-    """A model that shows one picture of footage: left to say are which footage, and how fast it goes on.
+    """A model that shows one frame of footage: left to say are which footage, and how fast it goes on.
 
-    A picture goes to the GPU once, three bytes a pixel, when it is shown first; all stay there if they have room in
+    A frame goes to the GPU once, three bytes a pixel, when it is shown first; all stay there if they have room in
     `KEPT`.
     """
 
@@ -52,11 +52,11 @@ class ScreenModel(NamedTensorsModel):
 
     @property
     def moves(self) -> bool:
-        """Whether there is more than one picture."""
+        """Whether there is more than one frame."""
         return self._footage.count > 1
 
     def advance(self, seconds: float) -> None:
-        """Record that the picture is seen that comes so much later.
+        """Record that the frame is seen that comes so much later.
 
         If frames are live and it was not read yet, the one before stays: the window does not wait. After a jump in time
         it does, so that what is gone back to is what was seen.
@@ -69,10 +69,10 @@ class ScreenModel(NamedTensorsModel):
         return {"mean": ops.mean(self._tensors["pixels"])}
 
     def compare_with_reference(self) -> list[Comparison]:
-        """The picture beside the same, read from its file once more."""
+        """The frame beside the same, read from its file once more."""
         self._show(wait=True)
-        with closing(self._footage.pictures(self._shown)) as pictures:
-            reference = next(pictures).astype(float) / 255
+        with closing(self._footage.frames(self._shown)) as frames:
+            reference = next(frames).astype(float) / 255
         return [
             compare("pixels", self._tensors["pixels"].numpy(), reference, 1e-6),
             compare("planes", self._tensors["planes"].numpy(), np.moveaxis(reference, -1, 0)[None], 1e-6),
@@ -88,10 +88,10 @@ class ScreenModel(NamedTensorsModel):
 
     def _create(self, parts: Parts) -> None:
         footage = self._footage = self.footage(self._params)
-        self._shown = 0  # the number of the picture that is seen
+        self._shown = 0  # the number of the frame that is seen
         self._sure = 0  # steps for which even a window waits
         self._keeps = footage.count * footage.nbytes <= KEPT
-        self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the pictures on the GPU, and what shows each
+        self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the frames on the GPU, and what shows each
         parts.empty("pixels", footage.rows, footage.columns, 3)
         parts.empty("planes", 1, 3, footage.rows, footage.columns)
         parts.callback(self._forget)

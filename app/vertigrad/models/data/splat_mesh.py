@@ -1,4 +1,4 @@
-"""`SplatMesh`: Gaussian splats that lie on the triangles of a mesh."""
+"""`SplatMesh`: Gaussian splats on the triangles of a mesh."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAIN_FIELDS = (  # parameters that the shader takes as they are
 
 
 class Params(params.Params):
-    """How many splats there are, how they lie, and how they are colored."""
+    """How many splats there are, how large they are, and how they are colored."""
 
     subdivisions: int = integer(1, min=1, max=64, slider_max=8, rebuild=True, doc="subdivisions of each triangle edge")
     size_factor: float = log_number(

@@ -1,4 +1,4 @@
-"""`Video`: the pictures of a video, one after the other, for networks and layers."""
+"""`Video`: the frames of a video, one after the other, for networks and layers."""
 
 from __future__ import annotations
 

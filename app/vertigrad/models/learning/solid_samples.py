@@ -1,4 +1,4 @@
-"""Places around a mesh, and how far each is from it: below 0 inside."""
+"""Positions around a mesh, and how far each is from it: below 0 inside."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ PART = 2048  # positions per batch
 def sample_positions(
     positions: np.ndarray, index: np.ndarray, count: int, spread: float, random: np.random.Generator
 ) -> np.ndarray:
-    """Places (count, 3), float64: most a normally distributed way of deviation `spread` off the surface."""
+    """Positions (count, 3), float64: most a normally distributed way of deviation `spread` off the surface."""
     near = round(NEAR * count)
     around = on_surface(positions, index, near, random) + spread * random.normal(size=(near, 3))
     return np.clip(np.concatenate([around, random.uniform(-1.0, 1.0, (count - near, 3))]), -1.0, 1.0)
 
 
 def on_surface(positions: np.ndarray, index: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
-    """Places (count, 3) spread evenly over the triangles (Turk 1990, Generating random points in triangles)."""
+    """Positions (count, 3) spread evenly over the triangles (Turk 1990, Generating random points in triangles)."""
     corners = positions.astype(float)[index]
     a, b, c = np.moveaxis(corners, 1, 0)
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -34,7 +34,7 @@ def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np
     """Signed distances (n,) of positions (n, 3) from the triangles of a closed mesh, float64.
 
     A triangle can be the nearest only if its middle is no farther than the nearest middle by more than the largest
-    triangle reaches: few are left to be looked at. The sign is that of the triangle that is seen least from the side;
+    triangle reaches: few are left to be tested. The sign is that of the triangle that is seen least from the side;
     where several are equally near, that one decides whether a position is inside.
     """
     corners = positions.astype(float)[index]

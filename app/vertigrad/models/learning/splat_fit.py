@@ -1,4 +1,4 @@
-"""`SplatFit`: Gaussian splats that are fitted to images of a mesh while they are looked at."""
+"""`SplatFit`: Gaussian splats that are fitted to images of a mesh while they are drawn."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ STEEPEST = 0.9  # how far above and below cameras are, over their distance
 
 
 class Views:
-    """Pictures of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin.
+    """Images of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin.
 
     `rows` (count, 3, 4) and their tensor `cameras` (3 · count, 4) are right, down and forward of each, with minus the
     camera's position along it; `images` (count, side, side, 4) linear colors times alpha, and alpha, which `record`

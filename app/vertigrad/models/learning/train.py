@@ -1,4 +1,4 @@
-"""`Train`: a network of a scene's own that learns while it is being looked at."""
+"""`Train`: a network of a scene's own that is trained while it is drawn."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ class Train(NamedTensorsModel):
         chosen = self._best if self._params.show == "best" else self._weights
         weights = {name: tensor.numpy() for name, tensor in chosen.items()}
         if suffix == ".onnx":
-            return to_onnx(self._network, weights, self.name, self._given.mean, self._given.deviation)
-        metadata = {"steps": self._optimizer.step_count, "mean": self._given.mean, "deviation": self._given.deviation}
+            return to_onnx(self._network, weights, self.name, self._given.mean, self._given.std)
+        metadata = {"steps": self._optimizer.step_count, "mean": self._given.mean, "deviation": self._given.std}
         return to_safetensors(weights, {name: str(value) for name, value in metadata.items()})
 
     def _create(self, parts: Parts) -> None:

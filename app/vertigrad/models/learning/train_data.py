@@ -25,7 +25,7 @@ class Examples(NamedTuple):
 
     `shown` are all examples that are drawn, none of them moved; the last `tests` of them are kept back: `inputs` have
     none of these. Where there is nothing to keep back, as in a plane, all of `shown` are tests. Inputs are the file's
-    less `mean`, divided by `deviation`.
+    less `mean`, divided by `std`.
     """
 
     inputs: np.ndarray
@@ -34,7 +34,7 @@ class Examples(NamedTuple):
     shown_targets: np.ndarray
     tests: int
     mean: float = 0.0
-    deviation: float = 1.0
+    std: float = 1.0
 
 
 class Kind(NamedTuple):
@@ -83,7 +83,7 @@ def grid_positions(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def plane(data: Plane) -> np.ndarray:
-    """Values (rows, columns, channels) f32: of a picture from 0 to 1, of a plane with mean 0 and variance 1."""
+    """Values (rows, columns, channels) f32: of a image from 0 to 1, of a plane with mean 0 and variance 1."""
     return _plane(data.file, data.resolution, data.square)
 
 
@@ -96,13 +96,13 @@ def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
     if not len(learned):
         raise InputError(f"{data.file}: {len(inputs)} examples, all of which are held out for testing")
     moved = _moved(learned, data.shift, data.file)
-    mean, deviation = (float(learned.mean()), float(learned.std()) or 1.0) if data.normalize else (0.0, 1.0)
-    seen, shown = ((array - np.float32(mean)) / np.float32(deviation) for array in (moved, inputs))
-    return Examples(seen, np.tile(target, len(moved) // len(learned)), shown, labels, tests, mean, deviation)
+    mean, std = (float(learned.mean()), float(learned.std()) or 1.0) if data.normalize else (0.0, 1.0)
+    seen, shown = ((array - np.float32(mean)) / np.float32(std) for array in (moved, inputs))
+    return Examples(seen, np.tile(target, len(moved) // len(learned)), shown, labels, tests, mean, std)
 
 
 def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
-    """Pictures (n, rows, columns) and all that are moved by up to `shift` pixels; what comes in is empty."""
+    """Images (n, rows, columns) and all that are moved by up to `shift` pixels; what comes in is empty."""
     if not shift:
         return pictures
     if pictures.ndim != 3:

@@ -33,7 +33,7 @@ def network_of(tables: Tables, kind: Kind, random: np.random.Generator) -> tuple
 
 
 def prepared(tables: Tables, inputs: np.ndarray) -> np.ndarray:
-    """Examples as the network takes them: pictures of one channel get an axis for it."""
+    """Examples as the network takes them: images of one channel get an axis for it."""
     return inputs[:, None] if tables.network.kind == "conv" and inputs.ndim == 3 else inputs
 
 

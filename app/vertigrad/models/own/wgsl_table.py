@@ -109,7 +109,7 @@ def declared_inputs(table: Mapping[str, Any]) -> dict[str, str]:
 def declared_passes(
     key: str, table: Mapping[str, Any], fields: Fields, text: str, faults: list[Fault]
 ) -> tuple[Pass, ...]:
-    """The passes of `passes` or of `start`; with the shader's text, what they use is looked at as well."""
+    """The passes of `passes` or of `start`; with the shader's text, what they use is checked as well."""
     given = table.get(key, [])
     if not isinstance(given, list):
         faults.append(Fault((key,), f"expected an array of tables, got {described(given)}"))

@@ -2,13 +2,13 @@
 
 Bodies are sorted along Hilbert's curve (Skilling 2004, AIP Conf. Proc. 707, 381). `LEAF` of them in a row make a leaf,
 `FAN` leaves or nodes in a row make a node, whatever they are: so the form of the tree depends on the number of bodies
-alone, is worked out once, and each level is one dispatch. A node knows its mass, center of mass, second moments and the
+alone, is computed once, and each level is one dispatch. A node knows its mass, center of mass, second moments and the
 box around its bodies; from far enough away it pulls by those (Barnes & Hut 1986, Nature 324, 446; that its farthest
 corner counts is from Salmon & Warren 1994, J. Comp. Phys. 111, 136).
 
-Nodes lie depth first, each with the number of the node that follows all within it, so a walk needs no stack. `GROUP`
-bodies in a row walk together, and a node is far enough if it is for the box around them (Barnes 1990, J. Comp. Phys.
-87, 161): every invocation of a workgroup takes the same way.
+Nodes are stored depth first, each with the number of the node that follows all within it, so a walk needs no stack.
+`GROUP` bodies in a row walk together, and a node is far enough if it is for the box around them (Barnes 1990, J. Comp.
+Phys. 87, 161): every invocation of a workgroup takes the same branch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Knife`: what parts the threads of a cloth along a stroke that is drawn across its picture."""
+"""`Knife`: what parts the threads of a cloth along a stroke that is drawn across its image."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BINS = 256  # parts of a stroke in which it is looked for what is in front
 
 
 class Knife:
-    """Parts each thread that is seen to cross a stroke, however deep it lies, and those up to `radius` behind it.
+    """Parts each thread that is seen to cross a stroke, at any depth, and those up to `radius` behind it.
 
     The tensors of the cloth are found in `tensors`; `triangles` are those that are left. Closed with `parts`.
     """

@@ -224,7 +224,7 @@ class Flock(FixedStepModel):
 
 
 def start(count: int, extent: tuple[float, float, float], seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places in an ellipsoid in the middle of the box, and headings all around; each (count, 3), f32."""
+    """Positions in an ellipsoid in the middle of the box, and headings all around; each (count, 3), f32."""
     random = np.random.default_rng(seed)
     headings = random.standard_normal((count, 3))
     headings /= np.maximum(np.linalg.norm(headings, axis=1, keepdims=True), 1e-12)

@@ -6,7 +6,7 @@ Read as a galaxy like ours (3.5 kpc, 5.6e10 solar masses), one unit of time is 1
 Every mass is a body: disc, bulge and dark halo are all particles that attract each other, and there is no
 outside field, so energy, momentum and angular momentum of the whole are constants of the velocity. Bodies come
 in the order disc of galaxy 0, disc of galaxy 1, bulge 0, bulge 1, halo 0, halo 1: the first `luminous_count`
-of them are the stars, and a picture of those alone is a plain slice. All bodies of a kind have the same mass,
+of them are the stars, and a image of those alone is a plain slice. All bodies of a kind have the same mass,
 in both galaxies as nearly as integers allow.
 
 Sources: velocities of disc and spheroids as in `galaxy_field`; the encounter is the parabolic two-body orbit

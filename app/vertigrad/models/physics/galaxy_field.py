@@ -31,7 +31,7 @@ Doubles = NDArray[np.float64]
 
 _SHELLS = 192  # equal-mass shells that stand for each part in the spherical potential
 _RINGS, _SPOKES, _SHEETS = 144, 48, 7  # quadrature of the disc: radii, angles in half a turn, heights above 0
-_PROBES = 48  # radii at which the rotation curve is worked out
+_PROBES = 48  # radii at which the rotation curve is computed
 _TOGETHER = 8  # probes whose pulls are added up at a time: so few that the arrays stay in the cache
 _ENERGIES = 320  # nodes of the distribution function
 _RADII, _SPEEDS = 96, 129  # tables of speeds: radii, and quantiles or speeds
@@ -241,7 +241,7 @@ class MeanField:
         return _bilinear(self._speed_table(part), rows, np.arcsin(np.sqrt(quantiles)) * 2.0 / np.pi)
 
     def _speed_table(self, part: Spheroid) -> Doubles:
-        """Speeds at `_RADII` radii and `_SPEEDS` quantiles; worked out once for each part."""
+        """Speeds at `_RADII` radii and `_SPEEDS` quantiles; computed once for each part."""
         if part not in self._speed_tables:
             self._speed_tables[part] = self._tabulated(part)
         return self._speed_tables[part]
@@ -275,7 +275,7 @@ class MeanField:
 
 @lru_cache(maxsize=8)
 def mean_field(galaxy: Galaxy, softening: float) -> MeanField:
-    """The field of a shape, kept: starting again with another seed or count works none of it out anew."""
+    """The field of a shape, kept: starting again with another seed or count computes none of it again."""
     return MeanField(galaxy, softening)
 
 

@@ -54,7 +54,7 @@ class Body(NamedTuple):
 
 
 class Particles(NamedTuple):
-    """Places (n, 3) [m] and kinds (n,) of all particles, and the volume [m³] that each has at rest."""
+    """Positions (n, 3) [m] and kinds (n,) of all particles, and the volume [m³] that each has at rest."""
 
     positions: np.ndarray
     materials: np.ndarray
@@ -100,7 +100,7 @@ def filled(found: Sequence[Body], count: int, seed: int, cell: float) -> Particl
 
 
 def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
-    """Places of a sequence that fills a cube, those in the body."""
+    """Positions of a sequence that fills a cube, those in the body."""
     share = body.share
     if share <= 0.0:
         raise InputError("the mesh has no interior: none of its distances is negative, or it is thinner than its grid")

@@ -93,7 +93,7 @@ def torus(points: int) -> Surface:
 
 
 def surface(points: Doubles, triangles: Integers, normals: Doubles | None = None) -> Surface:
-    """The surface of `triangles` (t, 3) between `points` (n, 3); `normals` are worked out if they are not given.
+    """The surface of `triangles` (t, 3) between `points` (n, 3); `normals` are computed if they are not given.
 
     Raises `InputError` if a triangle names a point that is not there or has no area, or if a point has no triangle.
     """

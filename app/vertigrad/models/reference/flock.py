@@ -32,7 +32,7 @@ ROOM = 0.55  # share of the way to the sides in which birds fly as they like; as
 def step(
     positions: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places, velocities and how many others are seen, a step later, of the birds whose numbers are in `pick`."""
+    """Positions, velocities and how many others are seen, a step later, of the birds whose numbers are in `pick`."""
     here, velocity = positions[pick], velocities[pick]
     seen, social = _social(positions, velocities, fields, periodic, pick)
     urgent = _fled(here, fields) + _avoided(here, velocity, fields) + _attracted(here, velocity, fields)

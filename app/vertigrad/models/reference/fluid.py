@@ -191,7 +191,7 @@ def chebyshev_weights(iterations: int) -> list[float]:
 
 
 def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Doubles, Doubles]:
-    """Places and velocities after the step, held within the tank and outside of bodies."""
+    """Positions and velocities after the step, held within the tank and outside of bodies."""
     way = constants.dt * np.linalg.norm(velocity, axis=1, keepdims=True)
     velocity = velocity * np.minimum(1.0, FASTEST * constants.spacing / np.maximum(way, 1e-30))
     position, margin = at + constants.dt * velocity, MARGIN * constants.spacing

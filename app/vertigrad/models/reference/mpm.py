@@ -24,7 +24,7 @@ Known = Mapping[str, Any]
 
 
 class Particles(NamedTuple):
-    """Places [m], shades, velocities [m/s] and their gradients [1/s], elastic deformation, memory, and kinds of matter.
+    """Positions [m], shades, velocities [m/s] and their gradients [1/s], elastic deformation, memory and materials.
 
     `mass` [kg], of one element, is what lay on the grid in the step that made these.
     """

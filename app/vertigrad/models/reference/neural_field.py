@@ -7,7 +7,7 @@ The network. Every band is a small perceptron over (u, v) in [−1, 1]²; the re
     band = W_last · h_last + b_last
     H = Σ_k blend_k · band_k
 
-The perturbation shifts each neuron of the first layer to and fro, each at its own place in a common cycle:
+The perturbation shifts each neuron of the first layer to and fro, each at its own phase of a common cycle:
 
     p_j = amplitude · sway_k · sin(2π · frac(frequency · time) + φ_j),   φ_j = 2π · frac(j · 0.61803398875),
 
@@ -36,7 +36,7 @@ from ...errors import InputError
 FORMAT = "vertigrad.neural_field"
 VERSION = "1"
 GOLDEN = 0.61803398875
-CHUNK = 8192  # points worked out at a time, so that their hidden layers stay in the cache
+CHUNK = 8192  # points computed at a time, so that their hidden layers stay in the cache
 
 _ACTIVATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "sine": np.sin,

@@ -15,7 +15,7 @@ Sources:
     Grid        Harlow and Welch 1965; the pressure is in `reference/smoke_pressure.py`.
 
 Arrays are indexed [z, y, x]: faces (nz + 1, ny + 1, nx + 1, 3) [m/s], matter (nz, ny, nx, 2), velocity (nz, ny, nx, 3).
-Places (..., 3) are x, y, z, counted in cells. `fields` are the values of the uniform struct in
+Positions (..., 3) are x, y, z, counted in cells. `fields` are the values of the uniform struct in
 shaders/models/smoke.wgsl.
 """
 
