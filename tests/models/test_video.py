@@ -59,7 +59,7 @@ class Slow(Footage):
         self.gate = threading.Semaphore(0)
         self.begun: list[int] = []
 
-    def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+    def frames(self, first: int) -> Generator[np.ndarray, None, None]:
         self.begun.append(first)
         for number in range(first, self.count):
             self.gate.acquire()
@@ -411,7 +411,7 @@ def test_damage_in_the_middle_is_told_when_it_is_reached(make: Make, films: Path
 
 def test_an_error_of_the_thread_reaches_the_step(steady: Gpu) -> None:
     class Broken(Slow):
-        def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+        def frames(self, first: int) -> Generator[np.ndarray, None, None]:
             yield np.zeros((2, 3, 3), np.uint8)
             raise RuntimeError("the disk is gone")
 
