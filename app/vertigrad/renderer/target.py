@@ -56,17 +56,6 @@ def color_targets(over: bool, split: bool, display_referred: bool = False) -> li
     return [other, kept] if display_referred else [kept, other]
 
 
-def multisample_state(gpu: Gpu, solid: bool) -> dict[str, object]:
-    """The multisampling of a pipeline that draws into a `Target`; `solid` if it replaces what was there."""
-    by_alpha = solid and not handles_samples(gpu)
-    return {"count": SAMPLES, "mask": 0xFFFFFFFF, "alpha_to_coverage_enabled": by_alpha}
-
-
-def depth_state(write: bool) -> dict[str, object]:
-    """The depth test of a pipeline that draws into a `Target`; `write` keeps what it draws in front."""
-    return {"format": DEPTH, "depth_write_enabled": write, "depth_compare": "greater"}
-
-
 class PassStates(NamedTuple):
     """What of a pipeline depends on the pass that it draws in."""
 
@@ -78,10 +67,21 @@ class PassStates(NamedTuple):
 def pass_states(gpu: Gpu, drawn: Drawn, over: bool, split: bool, display_referred: bool) -> PassStates:
     """The states of a pipeline that draws what is `drawn`; the other arguments are those of `color_targets`."""
     if drawn in ("depth", "rows"):
-        return PassStates(ROW_TARGETS if drawn == "rows" else (), depth_state(write=True), {"count": 1})
+        return PassStates(ROW_TARGETS if drawn == "rows" else (), _depth_state(write=True), {"count": 1})
     over = over or drawn == "clear"
     targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, split, display_referred)
-    return PassStates(targets, depth_state(write=not over), multisample_state(gpu, solid=not over))
+    by_alpha = not (over or handles_samples(gpu))
+    samples = {"count": SAMPLES, "mask": 0xFFFFFFFF, "alpha_to_coverage_enabled": by_alpha}
+    return PassStates(targets, _depth_state(write=not over), samples)
+
+
+def cover_states(gpu: Gpu, split: bool) -> PassStates:
+    """The states of a pipeline that blends over all of a target, whatever its depth."""
+    return pass_states(gpu, "color", over=True, split=split, display_referred=False)._replace(depth=NO_DEPTH_TEST)
+
+
+def _depth_state(write: bool) -> dict[str, object]:
+    return {"format": DEPTH, "depth_write_enabled": write, "depth_compare": "greater"}
 
 
 def create_view(
@@ -120,17 +120,20 @@ class Target:
         if (size, split) == (self.size, self.split):
             return False
         self.size, self.split = size, split
-        drawn, read = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
-        sampled = drawn | read if self.by_sample else drawn
+        drawn, bound = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
+        sampled = drawn | bound if self.by_sample else drawn
         self._samples = create_view(self._gpu, size, COLOR, sampled, SAMPLES)
         self.depth = create_view(self._gpu, size, DEPTH, sampled, SAMPLES)
-        self.light = create_view(self._gpu, size, COLOR, drawn | read, 1)
+        self.light = create_view(self._gpu, size, COLOR, drawn | bound, 1)
         self.image = self._samples if self.by_sample else self.light
         self._make_display(sampled)
-        self.layers_pass = {resolve: self._layers_pass(resolve) for resolve in (False, True)}
+        depth = {"view": self.depth, "depth_clear_value": 0.0, "depth_load_op": "clear"}
+        unread, stored = {**depth, "depth_store_op": "discard"}, {**depth, "depth_store_op": "store"}
+        read = {"view": self.depth, "depth_read_only": True}
         kept = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]
-        self.solid_pass = RenderPass(kept, self._depth("store"))
-        self.over_pass = {resolve: self._over_pass(resolve) for resolve in (False, True)}
+        self.layers_pass = {resolve: RenderPass(self._colors("clear", resolve), unread) for resolve in (False, True)}
+        self.solid_pass = RenderPass(kept, stored)
+        self.over_pass = {resolve: RenderPass(self._colors("load", resolve), read) for resolve in (False, True)}
         return True
 
     def _make_display(self, sampled: int) -> None:
@@ -141,12 +144,6 @@ class Target:
         if not self.by_sample:
             self._display = create_view(self._gpu, self.size, COLOR, sampled | wgpu.TextureUsage.TEXTURE_BINDING, 1)
         self.display = self._display_samples if self.by_sample else self._display
-
-    def _layers_pass(self, resolve: bool) -> RenderPass:
-        return RenderPass(self._colors("clear", resolve), self._depth("discard"))
-
-    def _over_pass(self, resolve: bool) -> RenderPass:
-        return RenderPass(self._colors("load", resolve), {"view": self.depth, "depth_read_only": True})
 
     def _colors(self, load: str, resolve: bool) -> list[dict[str, Any]]:
         light = self._color(self._samples, self.light if resolve or not self.by_sample else None, load)
@@ -161,12 +158,4 @@ class Target:
             "clear_value": (0.0, 0.0, 0.0, 0.0),
             "load_op": load,
             "store_op": "store" if self.by_sample else "discard",
-        }
-
-    def _depth(self, store: str) -> dict[str, Any]:
-        return {
-            "view": self.depth,
-            "depth_clear_value": 0.0,
-            "depth_load_op": "clear",
-            "depth_store_op": store,
         }

@@ -14,16 +14,7 @@ from ..gpu import Gpu, RenderPass
 from .bindings import FRAGMENT, bind_group, bind_group_layout
 from .layers.base import Frame, Layer
 from .pipelines import fullscreen_pipeline
-from .target import (
-    NO_DEPTH_TEST,
-    SAMPLES,
-    THROUGH,
-    WEIGHED,
-    Target,
-    color_targets,
-    create_view,
-    multisample_state,
-)
+from .target import SAMPLES, THROUGH, WEIGHED, Target, cover_states, create_view
 
 SHADER = "draw/transparency.wgsl"
 
@@ -54,13 +45,7 @@ class Transparency:
     def compile(self) -> None:
         """Create the pipeline, again from a shader that has changed. Raises `ShaderError`."""
         self._pipeline = fullscreen_pipeline(
-            self._gpu,
-            SHADER,
-            "cover_fragment",
-            self._layout,
-            color_targets(over=True, split=self._split),
-            depth=NO_DEPTH_TEST,
-            multisample=multisample_state(self._gpu, solid=False),
+            self._gpu, SHADER, "cover_fragment", self._layout, **cover_states(self._gpu, self._split)._asdict()
         )
 
     def record(self, layers: Iterable[Layer], view_offset: int, lighting: wgpu.GPUBindGroup) -> None:

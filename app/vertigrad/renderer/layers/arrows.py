@@ -19,18 +19,8 @@ ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
 class ArrowsStyle(styles.LitStyle):
     """How arrows look."""
 
-    scale: float = number(
-        0.1,
-        min=0.0,
-        max=1e12,
-        slider_min=1e-3,
-        slider_max=10.0,
-        scale="log",
-        doc="length per unit of the direction",
-    )
-    max_length: float = number(
-        1e12, min=0.0, max=1e12, slider_min=1e-2, slider_max=10.0, scale="log", doc="maximum length, in world units"
-    )
+    scale: float = styles.length(0.1, 1e-3, 10.0, "length per unit of the direction", min=0.0)
+    max_length: float = styles.length(1e12, 1e-2, 10.0, "maximum length, in world units", min=0.0)
     normalize: bool = switch(False, doc="give all arrows the length of a unit vector")
     thickness: float = number(0.045, min=0.002, max=0.3, doc="radius of the shaft, as a fraction of the length")
     head: float = number(0.36, min=0.05, max=1.0, doc="length of the head, as a fraction of the length")

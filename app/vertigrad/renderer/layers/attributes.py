@@ -45,16 +45,6 @@ class Shared:
     parts: list[tuple[str, Bound]]
 
     @property
-    def names(self) -> list[str]:
-        """Those of the attributes."""
-        return [name for name, _ in self.parts]
-
-    @property
-    def offsets(self) -> list[int]:
-        """Bytes from where the buffer begins to each attribute."""
-        return [bound.tensor.offset - self.range[0] for _, bound in self.parts]
-
-    @property
     def range(self) -> tuple[int, int]:
         """The offset of the buffer in the block, and its bytes."""
         (low, high), layout = _first_rows([bound for _, bound in self.parts]), self.first.layout
@@ -73,11 +63,8 @@ class Shared:
 
     def descriptor(self, locations: Mapping[str, int]) -> dict[str, object]:
         """The buffer as a render pipeline takes it, given each attribute's location in the shader."""
-        attributes = [
-            bound.layout.attribute(locations[name], offset)
-            for (name, bound), offset in zip(self.parts, self.offsets, strict=True)
-        ]
-        layout = self.first.layout
+        layout, start = self.first.layout, self.range[0]
+        attributes = [one.layout.attribute(locations[name], one.tensor.offset - start) for name, one in self.parts]
         return {"array_stride": layout.stride, "step_mode": layout.step_mode, "attributes": attributes}
 
 
@@ -118,12 +105,6 @@ class Attributes:
             if name not in excluded:
                 self._add_value(name, spec, values.get(name, spec.default))
         self.transparency: Transparency = "some" if self.components("color") == 4 else self._constant_transparency()
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """What pipelines depend on."""
-        found = [(name, bound.layout.key) for name, bound in self.tensors.items()]
-        return *found, *[(*one.names, *one.offsets) for one in self.buffers if len(one.parts) > 1]
 
     def add(self, name: str, tensor: Tensor, components: tuple[int, ...]) -> None:
         """Bind one more tensor. Raises `LayoutError`."""

@@ -40,9 +40,7 @@ class ImageStyle(Params):
         "world", tuple(PLACES), doc="in the world, or on the screen in front of or behind everything"
     )
     center: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its center")
-    width: float = number(
-        2.0, min=1e-12, max=1e12, slider_min=0.1, slider_max=10.0, scale="log", doc="in the world: its width"
-    )
+    width: float = styles.length(2.0, 0.1, 10.0, "in the world: its width")
     plane: str = choice(
         "xy", tuple(PLANES), doc="in the world: xy is upright and faces z, zy is upright and faces x, xz is horizontal"
     )

@@ -72,7 +72,6 @@ class IsosurfaceDrawing(FieldDrawing):
         self.plan.replay(level=self.style.level)
 
     def record(self, plan: Plan) -> None:
-        """Find the cells."""
         begin, find = (Kernel.load(CELLS_SHADER, entry, RECIPE.defines) for entry in ("begin", "find"))
         values = self.fields["values"]
         plan.dispatch(begin, 1, overwrites=("draw",), draw=self.size)

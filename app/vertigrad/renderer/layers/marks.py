@@ -55,7 +55,6 @@ class MarksDrawing(Drawing):
 
     @property
     def is_display_referred(self) -> bool:
-        """Unless the style makes light of the colors."""
         return not self.style.tone_mapped
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:

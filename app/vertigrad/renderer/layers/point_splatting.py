@@ -17,7 +17,7 @@ from ...ops.sizes import draw_size
 from ...tensor import Tensor, i32, u32
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
-from ..target import NO_DEPTH_TEST, handles_samples, pass_states
+from ..target import cover_states, handles_samples, pass_states
 from ..view import VIEW_SIZE
 from .attributes import Attributes
 from .base import Frame
@@ -205,7 +205,6 @@ class PointSplatting:
         if split not in self._draws:
             gpu = self._gpu
             spheres = {"POSITION": "vec3f", "PICKING": False, "PULLED": True, "SAMPLE_MASK": True}
-            sums = pass_states(gpu, "color", over=True, split=split, display_referred=False)
             self._draws[split] = {
                 "spheres": render_pipeline(
                     gpu,
@@ -221,7 +220,7 @@ class PointSplatting:
                     COMPOSITE_SHADER,
                     "cover_fragment",
                     self._layouts["cover"],
-                    **sums._replace(depth=NO_DEPTH_TEST)._asdict(),
+                    **cover_states(gpu, split)._asdict(),
                 ),
             }
         return self._draws[split]

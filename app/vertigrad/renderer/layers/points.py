@@ -74,7 +74,6 @@ class PointsDrawing(Drawing):
             self.splatting.cover(pass_, frame)
 
     def blocks(self) -> list[Block]:
-        """Every block that is read."""
         blocks = super().blocks()
         return blocks if self.splatting is None else [*blocks, *self.splatting.blocks()]
 

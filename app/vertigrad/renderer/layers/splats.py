@@ -86,7 +86,6 @@ class SplatsDrawing(Drawing):
             self.plan.replay(forward=(0.0, 0.0, -1.0))
 
     def record(self, plan: Plan) -> None:
-        """Sort the rows."""
         arrays: dict[str, Any] = {}
         for name, bound in self._read.items():
             arrays |= {ARRAYS[name]: bound.tensor, f"{ARRAYS[name]}_strides": bound.stride}

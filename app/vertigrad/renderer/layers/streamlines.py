@@ -11,6 +11,7 @@ from ...gpu import Kernel, Plan
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor
 from ..moment import Moment
+from . import styles
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Layer
 from .box import BoxStyle, Corner
@@ -37,38 +38,14 @@ class StreamlinesStyle(BoxStyle, LinesStyle):
     )
     seed_high: Corner = vector("auto", words=("auto",), doc="high corner of the box in which seeds are spread")
     vertices: int = integer(96, min=2, max=4096, slider_max=512, scale="log", doc="number of vertices of each line")
-    length: float = number(
-        1.0,
-        min=1e-12,
-        max=1e12,
-        slider_min=0.05,
-        slider_max=10.0,
-        scale="log",
-        doc="length of the lines, in world units",
-    )
+    length: float = styles.length(1.0, 0.05, 10.0, "length of the lines, in world units")
     direction: str = choice("both", ("both", "forward", "backward"), doc="direction of integration from the seeds")
-    width: float = number(
-        0.01,
-        min=1e-12,
-        max=1e12,
-        slider_min=1e-3,
-        slider_max=0.1,
-        scale="log",
-        doc="width in world units for tubes, in pixels for lines",
-    )
+    width: float = styles.length(0.01, 1e-3, 0.1, "width in world units for tubes, in pixels for lines")
     taper: float = number(
         0.3, min=0.0, max=0.5, doc="fraction of a line over which it becomes thinner towards each end"
     )
     dashes: float = number(0.0, min=0.0, max=1.0, doc="0: solid lines, 1: dashes that move along the lines")
-    dash_spacing: float = number(
-        0.5,
-        min=1e-12,
-        max=1e12,
-        slider_min=0.05,
-        slider_max=5.0,
-        scale="log",
-        doc="distance between dashes, in world units",
-    )
+    dash_spacing: float = styles.length(0.5, 0.05, 5.0, "distance between dashes, in world units")
     dash_speed: float = number(
         0.4, min=-1e12, max=1e12, slider_min=-2.0, slider_max=2.0, doc="speed of the dashes, in world units per second"
     )
@@ -113,11 +90,9 @@ class StreamlinesDrawing(LinesDrawing):
 
     @property
     def plan_key(self) -> tuple[object, ...]:
-        """All of the style."""
         return tuple(vars(self.style).values())
 
     def record(self, plan: Plan) -> None:
-        """Follow the field with this style."""
         values: dict[str, Any] = {"seeds_offset": 0, "seeds_strides": 0}
         if self._seeds:
             seeds = self._seeds.tensors["seeds"]

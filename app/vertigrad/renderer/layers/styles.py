@@ -44,6 +44,11 @@ def brightness(default: float = 1.0, doc: str = "factor of the color") -> Any:
     return number(default, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc=doc)
 
 
+def length(default: float, slider_min: float, slider_max: float, doc: str, min: float = 1e-12) -> Any:
+    """A length of any order of magnitude."""
+    return number(default, min=min, max=1e12, slider_min=slider_min, slider_max=slider_max, scale="log", doc=doc)
+
+
 COLORMAP_FLIP: Any = switch(False, doc="reverse the colormap")
 METALLIC: Any = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
 EMISSIVE: Any = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: emits light")

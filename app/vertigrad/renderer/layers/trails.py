@@ -80,7 +80,6 @@ class TrailsDrawing(Drawing):
 
     @property
     def is_display_referred(self) -> bool:
-        """Unless the style makes light of the colors."""
         return not self.style.tone_mapped
 
     def compute(self, moment: Moment | None) -> None:

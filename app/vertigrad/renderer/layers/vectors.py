@@ -52,11 +52,9 @@ class VectorsDrawing(ArrowsDrawing):
         self.reported |= {"vectors": self._field.report, "color": color}
 
     def compute(self, moment: Moment | None) -> None:
-        """Take the field at the points of the lattice."""
         self.plan.replay()
 
     def record(self, plan: Plan) -> None:
-        """Take the field at the points of the lattice."""
         plan.dispatch(
             Kernel.load(SHADER),
             self._arrows.shape[0],
