@@ -201,14 +201,9 @@ class OrbitCamera:
 
 def _angles(direction: np.ndarray, up: Axis) -> tuple[float, float]:
     """Yaw and pitch of a camera that stands in this direction, of length 1, of its target."""
-    right, above, back = _upright(direction, up)
-    return math.atan2(right, back), math.asin(_clamp(float(above), -1.0, 1.0))
-
-
-def _upright(direction: np.ndarray, up: Axis) -> tuple[float, float, float]:
-    """A direction's parts to the right, upward and backward of a camera with yaw and pitch zero."""
     x, y, z = _vec3(direction)
-    return (x, y, z) if up == "y" else (x, z, -y)
+    right, above, back = (x, y, z) if up == "y" else (x, z, -y)
+    return math.atan2(right, back), math.asin(_clamp(above, -1.0, 1.0))
 
 
 def _clamp(value: float, low: float, high: float) -> float:

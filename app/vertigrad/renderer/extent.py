@@ -43,7 +43,9 @@ class Extent:
     def record(self) -> None:
         """Record the reduction into the open submission."""
         if self._plan is None:
-            self._plan = self._recorded()
+            plan = Plan(self.pair.name)
+            self.add_to(plan)
+            self._plan = plan
         self._plan.replay()
 
     def close(self) -> None:
@@ -52,11 +54,6 @@ class Extent:
             self._plan.close()
         for tensor in (self._pairs, self.pair):
             tensor.close()
-
-    def _recorded(self) -> Plan:
-        plan = Plan(self.pair.name)
-        self.add_to(plan)
-        return plan
 
     def add_to(self, plan: Plan) -> None:
         """Make it part of a plan, which sets `pair` when it is replayed, like `record`."""

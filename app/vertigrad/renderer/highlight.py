@@ -15,11 +15,10 @@ from .layers.attributes import Bound
 from .layers.base import Layer
 from .pipelines import draw_cache, render_pipeline
 from .target import BLEND_OVER
-from .view import VIEW_SIZE
+from .view import UNIT_HEIGHT, VIEW_SIZE
 
 SHADER = "draw/highlight.wgsl"
 MARK = struct.Struct("<4f")  # `Mark` in the shader
-UNIT_HEIGHT = 800.0  # pixels of an image in which lines are one unit wide; they grow with larger ones
 
 
 @dataclass(frozen=True)

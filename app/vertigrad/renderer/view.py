@@ -21,6 +21,7 @@ from .themes import CUSTOM, NAMES, THEMES
 
 VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
+UNIT_HEIGHT = 800.0  # pixels of an image in which lines are as wide as they are said to be; they grow with larger ones
 LAYER_AT = 204  # and the number of the layer
 POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
 
@@ -117,9 +118,6 @@ class View(Params):
     def _readable(cls, value: str) -> str:
         labels(value)
         return value
-
-
-UNIT_HEIGHT = 800.0  # pixels of an image in which edges are as wide as they are said to be; they grow with larger ones
 
 
 def themed_view(theme: str) -> View:

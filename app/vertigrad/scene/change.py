@@ -46,7 +46,7 @@ def between(
         else spec.params.model_copy()
         for name, spec in new.models.items()
     }
-    built = _built(specs, new_specs, new.order, params, new_params)
+    built, carried = _built(specs, new_specs, new.order, params, new_params)
     made = {name for name, spec in new.layers.items() if name not in old.layers or old.layers[name].type != spec.type}
     return Change(
         new_specs,
@@ -56,7 +56,7 @@ def between(
             for name, spec in new.layers.items()
         },
         built,
-        _carried(specs, new_specs, params, new_params, built),
+        carried,
         frozenset(made),
         frozenset(name for name in new.layers if name in made or _draws_other(name, old, new, built)),
     )
@@ -90,42 +90,22 @@ def _built(
     order: Sequence[str],
     params: Mapping[str, Params],
     new_params: Mapping[str, Params],
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """`built` and `carried` of `Change`."""
     built: list[str] = []
+    carried: set[str] = set()
     for name in order:
         before, after = specs.get(name), new_specs[name]
-        if (
-            before is None
-            or (before.kind, dict(before.inputs), before.seed) != (after.kind, dict(after.inputs), after.seed)
-            or reshapes(params[name], new_params[name])
-            or any(ref.model in built for ref in after.inputs.values())
-        ):
+        if before is None or reshapes(params[name], new_params[name]):
             built.append(name)
-    return tuple(built)
-
-
-def _carried(
-    specs: Mapping[str, ModelSpec],
-    new_specs: Mapping[str, ModelSpec],
-    params: Mapping[str, Params],
-    new_params: Mapping[str, Params],
-    built: tuple[str, ...],
-) -> frozenset[str]:
-    """Those that are built anew although they are to be what they were before."""
-    found: set[str] = set()
-    for name in built:
-        before, after = specs.get(name), new_specs[name]
-        if before is None or _origin(before) != _origin(after):
             continue
-        if reshapes(params[name], new_params[name]):
-            continue
-        if all(ref.model in found for ref in after.inputs.values() if ref.model in built):
-            found.add(name)
-    return frozenset(found)
-
-
-def _origin(spec: ModelSpec) -> tuple[Any, ...]:
-    return spec.type, dict(spec.inputs), spec.seed
+        rebuilt_inputs = {ref.model for ref in after.inputs.values()}.intersection(built)
+        same_arguments = (dict(before.inputs), before.seed) == (dict(after.inputs), after.seed)
+        if before.kind is not after.kind or not same_arguments or rebuilt_inputs:
+            built.append(name)
+            if before.type == after.type and same_arguments and rebuilt_inputs <= carried:
+                carried.add(name)
+    return tuple(built), frozenset(carried)
 
 
 def _spec(now: ModelSpec | None, old: ModelSpec | None, new: ModelSpec) -> ModelSpec:

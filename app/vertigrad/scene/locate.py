@@ -118,30 +118,29 @@ class _Walk:
     def _header(self) -> KeyPath:
         start, is_array = self.at, self.text.startswith("[[", self.at)
         self.at += 2 if is_array else 1
-        path: KeyPath = ()
-        parts = self._dotted_key(path)
-        for place, (part, offset) in enumerate(parts, start=1):
-            path = (*path, part)
-            self._key(path, offset, written_out=place == len(parts))
-            if is_array and place == len(parts):
-                self.lengths[path] = self.lengths.get(path, 0) + 1
-            if path in self.lengths:
-                path = (*path, self.lengths[path] - 1)
-                self._key(path, offset, written_out=False)
+        path = self._path((), is_array)
         self.at += 2 if is_array else 1
         self.places.statements.append(Statement(path, path, start, self.at, header=True))
         return path
 
     def _pair(self, table: KeyPath, *, inline: bool = False) -> None:
-        path, start = table, self.at
-        parts = self._dotted_key(path)
-        for place, (part, offset) in enumerate(parts, start=1):
-            path = (*path, part)
-            self._key(path, offset, written_out=place == len(parts))
+        start, path = self.at, self._path(table)
         self.at += 1  # the equals sign
         self._skip(_BLANK)
         self._value(path)
         self.places.statements.append(Statement(path, table, start, self.at, inline))
+
+    def _path(self, above: KeyPath, is_array: bool = False) -> KeyPath:
+        path, parts = above, self._dotted_key(above)
+        for number, (part, offset) in enumerate(parts, start=1):
+            path = (*path, part)
+            self._key(path, offset, written_out=number == len(parts))
+            if is_array and number == len(parts):
+                self.lengths[path] = self.lengths.get(path, 0) + 1
+            if path in self.lengths:
+                path = (*path, self.lengths[path] - 1)
+                self._key(path, offset, written_out=False)
+        return path
 
     def _key(self, path: KeyPath, offset: int, *, written_out: bool) -> None:
         if written_out:

@@ -25,14 +25,13 @@ MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
 
 @dataclass(frozen=True)
 class Draft:
-    """A model before its inputs are looked at. Not `sound`: something in it is a problem already."""
+    """A model before its inputs are read: `spec` is without them, and None if its parameters are a problem.
+
+    `outputs` is None if nothing is known of them. Not `sound`: something in it is a problem already.
+    """
 
     name: str
-    type: str
-    kind: type[Model]
-    params: Params | None
-    settings: ModelSettings
-    ui: Mapping[str, UiHint]
+    spec: ModelSpec | None
     outputs: Mapping[str, OutputSpec] | None
     inputs: Mapping[str, Any]
     sound: bool
@@ -86,19 +85,9 @@ def _kind(
 def finish(drafts: Sequence[Draft], links: Links, problems: SceneProblems) -> dict[str, ModelSpec]:
     """The models with their inputs; those without parameters, which are problems already, are left out."""
     return {
-        draft.name: ModelSpec(
-            name=draft.name,
-            type=draft.type,
-            kind=draft.kind,
-            params=draft.params,
-            seed=draft.settings.seed,
-            substeps=draft.settings.substeps,
-            inputs=_inputs(draft, links, problems),
-            ui=draft.ui,
-            outputs=draft.outputs or {},
-        )
+        draft.name: replace(draft.spec, inputs=_inputs(draft.spec, draft.inputs, links, problems))
         for draft in drafts
-        if draft.params is not None
+        if draft.spec is not None
     }
 
 
@@ -111,20 +100,15 @@ def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], 
     if taken := fields.keys() & set(MODEL_KEYS):
         raise TypeError(f"{kind.__name__}.Params: {', '.join(taken)} means something else in a scene file")
     reader.refuse_unknown(table, (*fields, *MODEL_KEYS, *kind.tables), path, "parameter")
-    settings = reader.params(ModelSettings, table, path)
-    params = reader.params(kind.Params, table, path)
-    params = replace(params, sound=params.sound and not faults)
-    return Draft(
-        name=name,
-        type=type_name,
-        kind=kind,
-        params=params.params,
-        settings=settings.params or ModelSettings(),
-        ui=read_hints(kind.Params, table, (*path, "ui"), reader),
-        outputs=_outputs(kind, params, path, reader.problems),
-        inputs=reader.table(table, (*path, "inputs")),
-        sound=params.sound,
-    )
+    settings = reader.params(ModelSettings, table, path).params or ModelSettings()
+    checked = reader.params(kind.Params, table, path)
+    checked = replace(checked, sound=checked.sound and not faults)
+    hints = read_hints(kind.Params, table, (*path, "ui"), reader)
+    outputs = _outputs(kind, checked, path, reader.problems)
+    spec = None
+    if checked.params is not None:
+        spec = ModelSpec(name, type_name, kind, checked.params, **dict(settings), ui=hints, outputs=outputs or {})
+    return Draft(name, spec, outputs, reader.table(table, (*path, "inputs")), checked.sound)
 
 
 def _outputs(
@@ -162,26 +146,26 @@ def _gib(nbytes: int) -> str:
     return f"{nbytes / (1 << 30):,.1f} GiB"
 
 
-def _inputs(draft: Draft, links: Links, problems: SceneProblems) -> dict[str, OutputRef]:
-    path = ("models", draft.name, "inputs")
+def _inputs(spec: ModelSpec, inputs: Mapping[str, Any], links: Links, problems: SceneProblems) -> dict[str, OutputRef]:
+    path = ("models", spec.name, "inputs")
     found = {}
-    for name, given in draft.inputs.items():
-        if name in draft.kind.own_inputs:
+    for name, given in inputs.items():
+        if name in spec.kind.own_inputs:
             continue
-        reference = _input(draft, (*path, name), given, links, problems)
+        reference = _input(spec, (*path, name), given, links, problems)
         if reference is not None:
             found[name] = reference
-    for name in sorted(draft.kind.required_inputs - draft.inputs.keys()):
-        doc = draft.kind.inputs.get(name, "")
+    for name in sorted(spec.kind.required_inputs - inputs.keys()):
+        doc = spec.kind.inputs.get(name, "")
         problems.at_key(path[:2], f"needs the input {name}" + (f" ({doc})" if doc else ""))
     return found
 
 
-def _input(draft: Draft, path: KeyPath, given: Any, links: Links, problems: SceneProblems) -> OutputRef | None:
-    if not draft.kind.inputs:
-        problems.at_key(path, f'a model of type "{draft.type}" takes no inputs')
-    elif path[-1] not in draft.kind.inputs:
-        problems.at_key(path, unknown("input", str(path[-1]), draft.kind.inputs))
+def _input(spec: ModelSpec, path: KeyPath, given: Any, links: Links, problems: SceneProblems) -> OutputRef | None:
+    if not spec.kind.inputs:
+        problems.at_key(path, f'a model of type "{spec.type}" takes no inputs')
+    elif path[-1] not in spec.kind.inputs:
+        problems.at_key(path, unknown("input", str(path[-1]), spec.kind.inputs))
     elif not isinstance(given, str):
         problems.at_value(path, f'expected "MODEL.OUTPUT", got {described(given)}')
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from ...params.color_space import linear
 from ..camera import OrbitCamera
 from ..labels import labels
 from ..layers.base import Layer
-from ..view import View
+from ..layers.styles import Range, ends
+from ..view import UNIT_HEIGHT, View
 from .font import Font
 
-UNIT_HEIGHT = 800.0  # height of the viewport, in pixels, at which lines are one pixel wide; they grow with it
 MOST_BARS = 4  # of `Overlay` in shaders/common/overlay.wgsl
 OVERLAY = struct.Struct("<4f4f4f4f4f4f4f4f")
 BAR = struct.Struct("<8f")
@@ -33,8 +33,6 @@ PLATE = 0.6  # how much of an image the plate behind a bar hides
 LIGHT, DARK = 0.8, 0.02  # of lines in the scene, as light before exposure
 AXIS_NAMES = ("x", "y", "z")
 AXIS, UNIT, POINT = 1.0, 2.0, 3.0  # kinds of text; mirrored by shaders/draw/axes.wgsl
-
-Range = tuple[float, float] | Literal["auto"]
 
 
 class ColorBar(Params):
@@ -178,13 +176,9 @@ def overlay_uniform(
         (DARK if light_background else LIGHT) / view.exposure,
     )
     packed = [
-        BAR.pack(*layout[:4], *_ends(range_), float(range_ == "auto"), layout.total_width) for layout, range_ in bars
+        BAR.pack(*layout[:4], *ends(range_), float(range_ == "auto"), layout.total_width) for layout, range_ in bars
     ]
     return (overlay + b"".join(packed)).ljust(OVERLAY_SIZE, b"\0")
-
-
-def _ends(range_: Range) -> tuple[float, float]:
-    return (0.0, 1.0) if range_ == "auto" else range_
 
 
 def _is_light(view: View) -> bool:
