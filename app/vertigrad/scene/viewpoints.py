@@ -10,7 +10,7 @@ from ..errors import InputError, ParameterError
 from ..params import hint, joined, shown
 from ..renderer.camera import OrbitCamera
 from .locate import KeyPath
-from .schema import Bookmark, Scene
+from .schema import Bookmark, Camera, Scene
 from .tables import Reader, name_objection
 
 BOOKMARKS = "bookmarks"
@@ -36,11 +36,10 @@ def read_bookmarks(values: Mapping[str, Any], reader: Reader) -> dict[str, Bookm
 
 def home(scene: Scene) -> OrbitCamera:
     """The camera as the scene has it."""
-    given = scene.camera
-    return OrbitCamera.from_position(given.position, given.target, given.fov, given.up, given.orthographic)
+    return marked(scene, scene.camera)
 
 
-def marked(scene: Scene, bookmark: Bookmark) -> OrbitCamera:
+def marked(scene: Scene, bookmark: Bookmark | Camera) -> OrbitCamera:
     """The camera at a bookmark; what that leaves out is as the scene's camera has it."""
     given = scene.camera
     fov = given.fov if bookmark.fov is None else bookmark.fov

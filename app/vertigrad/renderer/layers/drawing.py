@@ -97,7 +97,7 @@ class Drawing(ABC):
     @property
     def is_display_referred(self) -> bool:
         """Whether the screen shows the colors as they are, without exposure, tone map and glow, with this style."""
-        return False
+        return not getattr(self.style, "tone_mapped", True)
 
     def hold(self, owned: T) -> T:
         """Close it with the drawing."""

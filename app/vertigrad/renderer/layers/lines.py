@@ -66,8 +66,8 @@ class LinesDrawing(Drawing):
 
     @property
     def is_display_referred(self) -> bool:
-        """Unless they are tubes, on which light falls, or the style makes light of the colors."""
-        return not (self.style.tube or self.style.tone_mapped)
+        """Unless they are tubes, on which light falls."""
+        return not self.style.tube and super().is_display_referred
 
     def restyle(self) -> None:
         """Draw what is thinner than a pixel only where there may be such lines."""

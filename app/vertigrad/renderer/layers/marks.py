@@ -53,10 +53,6 @@ class MarksDrawing(Drawing):
         self._size = self.attributes.number("size")
         self.create(RECIPES[self.style.shape], [self.attributes])
 
-    @property
-    def is_display_referred(self) -> bool:
-        return not self.style.tone_mapped
-
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(1 if self._recipe is RECIPES["pixel"] else 4, self.attributes.rows)
 

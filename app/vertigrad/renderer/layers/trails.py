@@ -78,10 +78,6 @@ class TrailsDrawing(Drawing):
             positions_strides=position.stride,
         )
 
-    @property
-    def is_display_referred(self) -> bool:
-        return not self.style.tone_mapped
-
     def compute(self, moment: Moment | None) -> None:
         """Store the positions, if they are those of a later time."""
         super().compute(moment)
