@@ -71,7 +71,7 @@ class Lighting:
 
         `size` is in pixels that are drawn; `sun` is `View` in shaders/common/view.wgsl as the sun has it.
         """
-        if size != self._size or level is not self._level:
+        if (level, size) != (self._level, self._size):
             self._take(level, size)
         shaded, occluded = view.shadows > 0.0, darkened(view, level)
         if shaded:
@@ -93,10 +93,9 @@ class Lighting:
             self._sun = None
         if size != self._size:
             self._eye = None
-        if (level, size) != (self._level, self._size):
-            self._occlusion = None
-            self._level, self._size = level, size
-            self._groups.clear()
+        self._occlusion = None
+        self._level, self._size = level, size
+        self._groups.clear()
 
     def _group(self, needed: tuple[bool, bool]) -> wgpu.GPUBindGroup:
         if needed not in self._groups:

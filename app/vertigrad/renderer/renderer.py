@@ -81,7 +81,9 @@ class Renderer:
                 gpu.submit()
             drawn = drawn_size(size, level)
             if self._target.resize(drawn, split):
-                self._resized(level)
+                self._bloom.resize(self._target.light, drawn, level.scale)
+                self._transparency = None
+                self._post_process.resized()
             finish = Finish(
                 view.bloom > 0.0, view.edges > 0.0, drawn[0] < size[0] or drawn[1] < size[1], level.fine, split
             )
@@ -107,11 +109,6 @@ class Renderer:
         self._lighting.compile()
         if self._transparency is not None:
             self._transparency.compile()
-
-    def _resized(self, level: Level) -> None:
-        self._bloom.resize(self._target.light, self._target.size, level.scale)
-        self._transparency = None
-        self._post_process.resized()
 
     def _annotate(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
         if self._annotations is None:

@@ -77,7 +77,7 @@ class ModelInstance:
         ours, theirs = self.model.state(), other.model.state()
         numbers = other.model.numbers()
         fits = ours.keys() == theirs.keys() and self.model.numbers().keys() == numbers.keys()
-        if not fits or any(_form(ours[name]) != _form(theirs[name]) for name in ours):
+        if not fits or any((a.shape, a.dtype) != (theirs[name].shape, theirs[name].dtype) for name, a in ours.items()):
             _log.info("%s: its state is another one than before; it begins anew", self.spec.name)
             return False
         self.publication.withdraw()
@@ -109,7 +109,3 @@ def close_all(instances: Mapping[str, ModelInstance]) -> None:
     """Close model instances: those that read outputs before those that publish them."""
     for instance in reversed(list(instances.values())):
         instance.close()
-
-
-def _form(tensor: Tensor) -> tuple[object, ...]:
-    return tensor.shape, tensor.dtype

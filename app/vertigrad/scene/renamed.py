@@ -86,9 +86,7 @@ PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type; the view
         "look": "theme",
         "sun_width": "sun_angle",
         "occlusion_reach": "occlusion_radius",
-        "clip_place": "clip_origin",
-        "clip_place_2": "clip_origin_2",
-        "clip_place_3": "clip_origin_3",
+        **{f"clip_place{number}": f"clip_origin{number}" for number in ("", "_2", "_3")},
     },
 }
 CHOICES: Mapping[tuple[str, str, str], Names] = {  # by section, type and parameter, which has its new name

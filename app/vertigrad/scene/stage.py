@@ -87,12 +87,7 @@ class Stage:
 
     def begin_step(self, dt: float) -> InProgress:
         """Begin one frame's step of every model. Raises what a model raises; nothing has changed then."""
-
-        def record() -> None:
-            for instance in self.instances.values():
-                instance.take_steps(dt)
-
-        return self.begin(record)
+        return self.begin(lambda: [instance.take_steps(dt) for instance in self.instances.values()])
 
     def proceed(self, grant: Grant) -> bool:
         """Record as much of the work in progress as is granted; returns whether it has ended and is published."""

@@ -161,7 +161,7 @@ class Annotations:
         if not drawn:
             return
         key = self._font.size, id(self._bounds.buffer)
-        group = self._axes.group(key, lambda: [*self._glyphs(), whole_buffer(self._bounds.buffer)])
+        group = self._axes.group(key, lambda: [*_face(self._gpu, self._font), whole_buffer(self._bounds.buffer)])
         if self._texts.buffer is not None:
             pass_.set_vertex_buffer(0, self._texts.buffer)
         for fragment, (stage, count) in product(self._fragments("overlay"), drawn):
@@ -203,15 +203,12 @@ class Annotations:
         return bindings.group(
             key,
             lambda: [
-                *self._glyphs(),
+                *_face(self._gpu, self._font),
                 colormap_texture(self._gpu, style.colormap, style.colormap_flip),
                 smooth_sampler(self._gpu),
                 {"buffer": extent.block.buffer, "offset": extent.offset, "size": 8},
             ],
         )
-
-    def _glyphs(self) -> list[Any]:
-        return list(_face(self._gpu, self._font))
 
     def _line_pipeline(self, shader: str, stage: str, split: bool) -> wgpu.GPURenderPipeline:
         found = self._pipelines.get((stage, split))

@@ -30,11 +30,7 @@ class ArrowsStyle(styles.LitStyle):
 class ArrowsDrawing(MeshesDrawing):
     """An arrow for each row."""
 
-    def build(self, values: Mapping[str, Attribute]) -> None:
-        self.create_arrows(values)
-
-    def create_arrows(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
-        """Draw these, and set `attributes` to them."""
+    def build(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
         self.bind_rows(values, ArrowsLayer.ATTRIBUTES)
         self.create_meshes(ARROWS, self.attributes, {}, "arrow", *others)
 

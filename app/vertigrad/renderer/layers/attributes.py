@@ -104,7 +104,10 @@ class Attributes:
         for name, spec in specs.items():
             if name not in excluded:
                 self._add_value(name, spec, values.get(name, spec.default))
-        self.transparency: Transparency = "some" if self.components("color") == 4 else self._constant_transparency()
+        self.transparency: Transparency = "some" if self.components("color") == 4 else "none"
+        color = self.constants.get("color")
+        if isinstance(color, tuple | list) and len(color) == 4 and color[3] < 1.0:
+            self.transparency = "all"
 
     def add(self, name: str, tensor: Tensor, components: tuple[int, ...]) -> None:
         """Bind one more tensor. Raises `LayoutError`."""
@@ -178,10 +181,6 @@ class Attributes:
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.tensors.values())
-
-    def _constant_transparency(self) -> Transparency:
-        color = self.constants.get("color")
-        return "all" if isinstance(color, tuple | list) and len(color) == 4 and color[3] < 1.0 else "none"
 
     def _add_value(self, name: str, spec: AttributeSpec, value: Attribute | None) -> None:
         if isinstance(value, Tensor):

@@ -46,11 +46,7 @@ class LinesStyle(Params):
 class LinesDrawing(Drawing):
     """A piece of a line from each row to the next."""
 
-    def build(self, values: Mapping[str, Attribute]) -> None:
-        self.create_lines(values)
-
-    def create_lines(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
-        """Draw these, and set `attributes` to them."""
+    def build(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
         self.bind_rows(values, LinesLayer.ATTRIBUTES)
         self._width = self.attributes.number("width")
         position = self.attributes.tensors["position"].tensor

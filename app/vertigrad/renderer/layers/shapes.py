@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -76,13 +75,7 @@ def arrow() -> Shape:
     )
 
 
-SHAPES: dict[str, Callable[[], Shape]] = {
-    "cube": cube,
-    "sphere": sphere,
-    "octahedron": octahedron,
-    "cylinder": cylinder,
-    "cone": cone,
-}
+SHAPES = {make.__name__: make for make in (cube, sphere, octahedron, cylinder, cone)}
 
 
 @cache

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from ...errors import LayoutError, LimitError, ParameterError
+from ...errors import LayoutError, LimitError
 from ...gpu import Kernel, Plan
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor
@@ -74,7 +75,7 @@ class StreamlinesDrawing(LinesDrawing):
             drawn["color"] = color
         seeds = [bound.tensor for bound in self._seeds] if self._seeds else []
         scalars = [self._scalars.tensor] if self._scalars else []
-        self.create_lines(drawn, self._field.tensor, *scalars, *seeds)
+        super().build(drawn, self._field.tensor, *scalars, *seeds)
         self.bind_grid(values, specs, specs, self._field.box.positions)
         self.reported |= {"vectors": self._field.report, "color": self._scalars.report if self._scalars else color}
         if self._seeds:
@@ -122,7 +123,6 @@ class StreamlinesDrawing(LinesDrawing):
             )
 
     def _style_fields(self) -> dict[str, Any]:
-        """The fields of the kernel that depend on the style."""
         style = self.style
         box = self._field.place(style)
         low, high = box["low"], box["high"]
@@ -147,16 +147,14 @@ class StreamlinesDrawing(LinesDrawing):
         seeds = values.get("seeds")
         if seeds is None:
             return None
-        if not isinstance(seeds, Tensor):
-            raise ParameterError(
-                f"layer {self.name!r}: seeds must be a tensor, in each row x, y, z of a place on a line"
-            )
+        specs = {"seeds": replace(StreamlinesLayer.ATTRIBUTES["seeds"], required=True)}
+        attributes = Attributes(self.gpu, self.name, specs, {"seeds": seeds}, "instance")
+        seeds = attributes.tensors["seeds"].tensor
         if seeds.dtype.name != "f32":
             raise LayoutError(
                 f"layer {self.name!r}: seeds {seeds.name!r} are {seeds.dtype}; they must be f32: cast them"
             )
-        specs = {"seeds": StreamlinesLayer.ATTRIBUTES["seeds"]}
-        return Attributes(self.gpu, self.name, specs, {"seeds": seeds}, "instance")
+        return attributes
 
 
 class StreamlinesLayer(Layer):

@@ -47,7 +47,7 @@ class VectorsDrawing(ArrowsDrawing):
         color = values.get("color", LENGTH)
         if color != LENGTH:
             drawn["color"] = color
-        self.create_arrows(drawn, self._field.tensor)
+        super().build(drawn, self._field.tensor)
         self.bind_grid(values, specs, specs, self._field.box.positions)
         self.reported |= {"vectors": self._field.report, "color": color}
 
