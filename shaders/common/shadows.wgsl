@@ -53,17 +53,16 @@ fn penumbra(place: vec3f, slope: vec2f, turn: f32, count: u32) -> f32 {
     return min(view.sun_spread * sum.x / max(sum.y, 1.0), search);
 }
 
-// Place `i` of `count` that fill a disc of radius 1 evenly.
+// Point `i` of `count` that fill a disc of radius 1 evenly.
 fn spiral(i: u32, count: u32, turn: f32) -> vec2f {
     let angle = f32(i) * GOLDEN + turn;
     return sqrt((f32(i) + 0.5) / f32(count)) * vec2f(cos(angle), sin(angle));
 }
 
-// The share of the sky that is seen, between the four places nearest to a pixel at which it was worked out: of those that
-// lie as deep.
+// The visibility of the sky, interpolated between the four nearest pixels at which it was computed, of similar depth.
 fn sky_open(eye: vec3f, pixel: vec2f) -> f32 {
     var sum = vec2f(0.0);
-    let here = deepness(eye);
+    let here = relative_depth(eye);
     let size = vec2i(textureDimensions(occlusion));
     let place = pixel * 0.5 - 0.5;
     let low = floor(place);

@@ -57,8 +57,8 @@ fn sight_to(eye: vec3f) -> vec3f {
     return select(normalize(eye), vec3f(0.0, 0.0, -1.0), is_parallel());
 }
 
-// How deep `eye` lies: where that is compared, by its share, or by world units where sizes do not shrink with distance.
-fn deepness(eye: vec3f) -> f32 {
+// The depth of `eye`, for comparisons: logarithmic with perspective, else linear, relative to the distance of the target.
+fn relative_depth(eye: vec3f) -> f32 {
     return select(log2(max(-eye.z, 1e-30) / view.distance), -eye.z / view.distance, is_parallel());
 }
 

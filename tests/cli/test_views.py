@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from vertigrad.renderer import OrbitCamera
-from vertigrad.scene.viewpoints import told
+from vertigrad.scene.viewpoints import camera_text
 from vertigrad.session import Session
 from vertigrad.session.command_line import command_line
 from vertigrad.session.commands import Orbit, Parallel
@@ -87,7 +87,9 @@ def test_the_turntable_turns_by_the_videos_time(vertigrad, scene, tmp_path):
     assert (pictures[0] == np.asarray(Image.open(tmp_path / "still.png"))).all(), "it begins where it stands"
     camera = OrbitCamera.from_position((2, 2, 4), (0.4, 0, 0))
     camera.orbit(math.radians(45), 0.0)
-    there = vertigrad("render", scene, "-o", tmp_path / "there.png", *SIZE, "--camera", told(camera), "--frames", "31")
+    there = vertigrad(
+        "render", scene, "-o", tmp_path / "there.png", *SIZE, "--camera", camera_text(camera), "--frames", "31"
+    )
     assert there.code == 0
     assert np.abs(pictures[30] - np.asarray(Image.open(tmp_path / "there.png"))).max() <= 1, "half a second later"
     assert vertigrad("render", scene, "-o", tmp_path / "x.png", "--turntable", "nan").code == 2

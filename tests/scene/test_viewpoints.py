@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vertigrad.errors import InputError
 from vertigrad.renderer import OrbitCamera
 from vertigrad.renderer.camera import MAX_PITCH
-from vertigrad.scene.viewpoints import camera_from, entries, home, marked, told
+from vertigrad.scene.viewpoints import camera_from, camera_text, entries, home, marked
 
 SCENE = """
 version = 1
@@ -84,7 +84,7 @@ def test_bookmarks_by_name_what_they_leave_out_is_the_cameras(scene):
 @given(cameras())
 def test_a_camera_told_is_the_same_camera(camera):
     found = _scene_of_z()
-    again = camera_from(told(camera), found)
+    again = camera_from(camera_text(camera), found)
     assert again.orthographic == camera.orthographic
     assert same(camera, again, 1e-6)
 

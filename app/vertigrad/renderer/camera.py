@@ -19,7 +19,7 @@ import numpy as np
 Vec3 = tuple[float, float, float]
 Axis = Literal["y", "z"]
 
-MAX_PITCH = math.radians(89.99)  # at 90 degrees the horizon has no direction, and a place cannot tell the yaw
+MAX_PITCH = math.radians(89.99)  # at 90 degrees the horizon has no direction, and a position does not determine the yaw
 NEAR_SHARE = 1e-3  # of the distance to the target
 MIN_DISTANCE, MAX_DISTANCE = 1e-6, 1e12
 REACH = 512.0  # how far an orthographic camera sees, before and behind its target, in distances; wider is coarser
@@ -55,7 +55,7 @@ class OrbitCamera:
         up: Axis = "y",
         orthographic: bool = False,
     ) -> OrbitCamera:
-        """The camera at `position` that looks at `target`. Raises `ValueError` if they are the same place."""
+        """The camera at `position` that looks at `target`. Raises `ValueError` if they are the same point."""
         offset = np.asarray(position, float) - np.asarray(target, float)
         distance = float(np.linalg.norm(offset))
         if not distance > 0.0:
@@ -137,7 +137,7 @@ class OrbitCamera:
         self.target = _vec3(eye - self.distance * self.rotation()[:, 2])
 
     def fly(self, right: float, rise: float, forward: float) -> None:
-        """Move eye and target, in world units: to the right, along the upward axis, and the way it looks."""
+        """Move eye and target, in world units: to the right, along the upward axis, and in the direction of view."""
         across, _, back = self.rotation().T
         way = right * across + rise * self.up_direction - forward * back
         self.target = _vec3(np.asarray(self.target) + way)

@@ -59,7 +59,7 @@ class Extent:
         """Make it part of a plan, which sets `pair` when it is replayed, like `record`."""
         defines = {"TYPE": self._type, "WORKGROUP": WORKGROUP}
         missing = 3 - len(self._shape)
-        given: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "values": self._values,
             "count": self._count,
             "shape": (*[1] * missing, *self._shape),
@@ -67,10 +67,10 @@ class Extent:
         }
         if self._count <= FEW:
             settle = Kernel.load(SHADER, "settle", defines)
-            plan.dispatch(settle, WORKGROUP, overwrites=("extent",), extent=self.pair, **given)
+            plan.dispatch(settle, WORKGROUP, overwrites=("extent",), extent=self.pair, **fields)
             return
         gather = Kernel.load(SHADER, "gather", defines)
-        plan.dispatch(gather, self._groups * WORKGROUP, overwrites=("pairs",), pairs=self._pairs, **given)
+        plan.dispatch(gather, self._groups * WORKGROUP, overwrites=("pairs",), pairs=self._pairs, **fields)
         plan.dispatch(
             Kernel.load(SHADER, "finish", defines),
             WORKGROUP,

@@ -1,4 +1,4 @@
-"""Names at places of the world, as a text says them: "summit 0 1.2 0; lake 0.5 0 0.2"."""
+"""Names at points of the world, as a text says them: "summit 0 1.2 0; lake 0.5 0 0.2"."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Label(NamedTuple):
-    """What stands over a place, in world space."""
+    """A text and its position in world space."""
 
     words: str
-    place: tuple[float, float, float]
+    position: tuple[float, float, float]
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""`Lighting`: what stands in the way of sun and sky, found before an image is drawn and bound for its layers."""
+"""`Lighting`: shadow map and ambient occlusion, computed before an image is drawn and bound for its layers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Depths:
 
 
 class Lighting:
-    """Makes the map of what the sun sees and the share of the sky that each point sees, each only where it is needed.
+    """Draws the shadow map and computes the ambient occlusion, each only where it is needed.
 
     `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is the
     depth of solid things, one sample per pixel, or a texel of nothing.
@@ -100,6 +100,6 @@ class Lighting:
     def _group(self, needed: tuple[bool, bool]) -> wgpu.GPUBindGroup:
         if needed not in self._groups:
             sun = self._sun if needed[0] and self._sun is not None else self._nothing
-            sky = self._occlusion.open if needed[1] and self._occlusion is not None else self._no_occlusion
+            sky = self._occlusion.visibility if needed[1] and self._occlusion is not None else self._no_occlusion
             self._groups[needed] = bind_group(self._gpu, self._layout, (sun.view, self._sampler, sky))
         return self._groups[needed]

@@ -1,4 +1,4 @@
-"""`Occlusion`: the share of the sky that each point sees past what is near, from the depths on the screen."""
+"""`Occlusion`: ambient occlusion in screen space, from the depths of an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALLER = 2  # than the image
 
 
 class Occlusion:
-    """Works on images of `size` pixels, as finely as `level` says; `open` is the result, half as wide and high."""
+    """Works on images of `size` pixels, as finely as `level` says; `visibility`, half as large, is the result."""
 
     def __init__(self, gpu: Gpu, depths: wgpu.GPUTextureView, size: tuple[int, int], level: Level = HIGH):
         self._gpu = gpu
@@ -26,11 +26,11 @@ class Occlusion:
         self._layouts = [bind_group_layout(gpu, each, FRAGMENT) for each in kinds]
         self.compile()
         half = tuple(max(1, -(-n // SMALLER)) for n in size)
-        found, self.open = (create_view(gpu, half, FORMAT) for _ in range(2))
+        found, self.visibility = (create_view(gpu, half, FORMAT) for _ in range(2))
         resources = ({0: uniform_range(gpu, VIEW_SIZE), 1: depths}, {2: found})
         self._groups = [bind_group(gpu, *each) for each in zip(self._layouts, resources, strict=True)]
         self._passes = [
-            RenderPass([{"view": view, "load_op": "clear", "store_op": "store"}]) for view in (found, self.open)
+            RenderPass([{"view": view, "load_op": "clear", "store_op": "store"}]) for view in (found, self.visibility)
         ]
 
     def compile(self) -> None:
@@ -41,7 +41,7 @@ class Occlusion:
         ]
 
     def record(self, view_offset: int) -> None:
-        """Record the passes that make `open` of the depths."""
+        """Record the passes that compute `visibility` from the depths."""
         parts = zip(self._passes, self._pipelines, self._groups, ((view_offset,), ()), strict=True)
         for described, pipeline, group, offsets in parts:
             with self._gpu.recorder.render_pass("occlusion", described) as pass_:

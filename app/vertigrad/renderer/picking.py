@@ -15,18 +15,18 @@ from .layers.base import Frame, Layer
 from .target import CORNERS, CORNERS_BYTES, DEPTH, ROW, ROW_BYTES
 from .view import LAYER_AT, VIEW_SIZE, View, view_uniform
 
-REGION = 9  # pixels a side that are looked at, the cursor's in the middle
+REGION = 9  # pixels a side that are searched, the cursor's in the middle
 CLIP_AT, CLIP_SIZE = 64, 64  # bytes of `View` that hold `eye_to_clip`
-SMALL = 4096  # bytes of uniforms that a layer may push beside its view
+SMALL = 4096  # bytes of uniforms that a layer may push in addition to its view
 
 Corners = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What is seen at a place of the image.
+    """What is at a pixel of the image.
 
-    `layer` is its place among the layers that were drawn. `cell` is the triangle of a surface, of which `row` is the
+    `layer` is its index among the layers that were drawn. `cell` is the triangle of a surface, of which `row` is the
     nearest corner and `corners` are all; None of points. `depth` is how far it is before the eye, in world units
     along the middle of the view.
     """
@@ -110,7 +110,7 @@ class Picker:
 def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> np.ndarray:
     """Eye space to the clip space of the few pixels around the cursor's. They are just as the image's own do."""
     width, height = size
-    x, y = (int(place) + 0.5 for place in cursor)
+    x, y = (int(coordinate) + 0.5 for coordinate in cursor)
     scale = np.array([width, height]) / REGION
     middle = np.array([2.0 * x / width - 1.0, 1.0 - 2.0 * y / height])
     closer = np.eye(4)

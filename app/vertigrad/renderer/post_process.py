@@ -1,4 +1,4 @@
-"""`PostProcess`: light becomes an image: glow, exposure, film, edges, vignette and the encoding of the screen."""
+"""`PostProcess`: light becomes an image: bloom, exposure, tone mapping, edges, vignette, encoding."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Finish(NamedTuple):
     split: bool = False  # display-referred colors are in a texture of their own
 
 
-class Place(NamedTuple):
-    """Where an image is shown: `size` pixels of a target, the upper left at its pixel `corner`."""
+class Viewport(NamedTuple):
+    """The part of a target in which an image is shown: `size` pixels, the upper left at its pixel `corner`."""
 
     view: wgpu.GPUTextureView
     corner: tuple[int, int]
@@ -58,8 +58,8 @@ class PostProcess:
         """The target's textures are others."""
         self._groups.clear()
 
-    def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, place: Place) -> None:
-        """Record the image into its place.
+    def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, viewport: Viewport) -> None:
+        """Record the image into its viewport.
 
         `depths` is the depth of solid things, for edges; `offset` that of `PostProcess` in the uniform ring.
         """
@@ -70,8 +70,8 @@ class PostProcess:
             self._groups.clear()
         if finish not in self._groups:
             self._groups[finish] = self._group(finish, depths)
-        with self._gpu.recorder.render_pass("post-process", self._pass, place.view) as pass_:
-            pass_.set_viewport(*place.corner, *place.size, 0.0, 1.0)
+        with self._gpu.recorder.render_pass("post-process", self._pass, viewport.view) as pass_:
+            pass_.set_viewport(*viewport.corner, *viewport.size, 0.0, 1.0)
             pass_.set_pipeline(self._pipelines[finish])
             pass_.set_bind_group(0, self._groups[finish], (offset,))
             pass_.draw(3)

@@ -15,9 +15,9 @@ class Level(NamedTuple):
     name: str
     scale: float  # pixels drawn to each one shown, along each side
     sun_texels: int  # along each side of the sun's map
-    sun_taps: int  # places of it that are looked at for each fragment
-    sky_planes: int  # planes in which occlusion is looked for; 0: nowhere
-    sky_steps: int  # and places to either side in each
+    sun_taps: int  # samples of it for each fragment
+    sky_planes: int  # planes in which ambient occlusion is searched for; 0: none
+    sky_steps: int  # and samples to either side in each
     march: float  # steps through a volume, to those that its layer wants
 
     @property

@@ -16,7 +16,7 @@ from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
 from .lighting import Lighting
 from .pipelines import draw_cache
-from .post_process import Finish, Place, PostProcess
+from .post_process import Finish, PostProcess, Viewport
 from .quality import Level, drawn_size, level_of
 from .target import Target
 from .transparency import Transparency
@@ -91,8 +91,8 @@ class Renderer:
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
             self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
             self._draw_layers(layers, frame, finish.glow, notes, handles is not None)
-            place = Place(target_view, corner, size)
-            self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), place)
+            viewport = Viewport(target_view, corner, size)
+            self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), viewport)
             if notes is not None:
                 notes.draw_text(over, corner, target_view)
             if mark is not None:

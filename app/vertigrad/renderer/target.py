@@ -49,11 +49,11 @@ def color_targets(over: bool, split: bool, display_referred: bool = False) -> li
 
     Each fragment goes to both targets of a split one: it is drawn into one and takes away from the other.
     """
-    kept = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
+    own = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
     if not split:
-        return [kept]
+        return [own]
     other = {"format": COLOR, "blend": TAKE_AWAY}
-    return [other, kept] if display_referred else [kept, other]
+    return [other, own] if display_referred else [own, other]
 
 
 class PassStates(NamedTuple):
@@ -130,9 +130,9 @@ class Target:
         depth = {"view": self.depth, "depth_clear_value": 0.0, "depth_load_op": "clear"}
         unread, stored = {**depth, "depth_store_op": "discard"}, {**depth, "depth_store_op": "store"}
         read = {"view": self.depth, "depth_read_only": True}
-        kept = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]
+        own = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]
         self.layers_pass = {resolve: RenderPass(self._colors("clear", resolve), unread) for resolve in (False, True)}
-        self.solid_pass = RenderPass(kept, stored)
+        self.solid_pass = RenderPass(own, stored)
         self.over_pass = {resolve: RenderPass(self._colors("load", resolve), read) for resolve in (False, True)}
         return True
 

@@ -1,4 +1,4 @@
-"""`Transition`: the way from one view to another, which starts and ends gently."""
+"""`Transition`: interpolates between two views, and starts and ends gently."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def eased(share: float) -> float:
 
 
 def between(start: OrbitCamera, goal: OrbitCamera, share: float) -> OrbitCamera:
-    """The view `share` of the way from one to the other, the shorter way round. What is seen grows evenly."""
+    """The view at the fraction `share` between the two, around the smaller angle. What is seen grows evenly."""
     lens = _even(_lens(start), _lens(goal), share)
     half_height = _even(start.half_height, goal.half_height, share)
     turn = math.remainder(goal.yaw - start.yaw, math.tau)

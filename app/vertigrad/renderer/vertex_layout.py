@@ -76,9 +76,9 @@ def vertex_layout(
     """
     row_axes, count = _split(tensor, tuple(components), rows)
     element, itemsize = tensor.dtype.name, tensor.dtype.itemsize
-    apart = tensor.strides[row_axes] if count > 1 else itemsize
-    if apart != itemsize:
-        raise _error(tensor, f"its components lie {apart} bytes apart, not {itemsize}", "call .contiguous() first")
+    spacing = tensor.strides[row_axes] if count > 1 else itemsize
+    if spacing != itemsize:
+        raise _error(tensor, f"its components lie {spacing} bytes apart, not {itemsize}", "call .contiguous() first")
     if (element, count) not in _FORMATS:
         raise _error(tensor, f"{count} component(s) of {element} are no vertex format", _other_format(element))
     stride = _row_stride(tensor, row_axes, count * itemsize, max_stride)
@@ -141,12 +141,12 @@ def _stride_problem(stride: int, row_bytes: int, max_stride: int) -> str | None:
 
 
 def _other_count(shape: tuple[int, ...], components: tuple[int, ...]) -> str:
-    wanted = " or ".join(str(n) for n in components)
+    expected = " or ".join(str(n) for n in components)
     if not shape or shape[-1] < min(components):
-        return f"{wanted} are needed"
+        return f"{expected} are needed"
     fitting = max((n for n in components if n < shape[-1]), default=components[0])
     padded = ", which drops the padding of a vec3f array" if (shape[-1], fitting) == (4, 3) else ""
-    return f"{wanted} are needed: give [..., :{fitting}]{padded}"
+    return f"{expected} are needed: give [..., :{fitting}]{padded}"
 
 
 def _other_format(element: str) -> str:

@@ -203,21 +203,21 @@ NO_CLIPS = np.tile(NOTHING_CUT, (3, 1)).astype("<f4").tobytes()
 
 
 def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
-    """Three planes in eye space, (3, 4) f32: what has `dot(plane, (place, 1)) > 0` is cut off."""
-    given = (
+    """Three planes in eye space, (3, 4) f32: what has `dot(plane, (position, 1)) > 0` is cut off."""
+    clips = (
         (view.clip_normal, view.clip_origin),
         (view.clip_normal_2, view.clip_origin_2),
         (view.clip_normal_3, view.clip_origin_3),
     )
-    if all(isinstance(normal, str) for normal, _ in given):
+    if all(isinstance(normal, str) for normal, _ in clips):
         return NO_CLIPS
     planes = np.tile(NOTHING_CUT, (3, 1))
     to_world = np.linalg.inv(camera.view())
-    for plane, (normal, place) in zip(planes, given, strict=True):
+    for plane, (normal, origin) in zip(planes, clips, strict=True):
         length = 0.0 if isinstance(normal, str) else math.hypot(*normal)
         if length > 0.0:
             plane[:3] = np.array(normal) / length
-            plane[3] = -plane[:3] @ place
+            plane[3] = -plane[:3] @ origin
             plane[:] = plane @ to_world
     return planes.astype("<f4").tobytes()
 

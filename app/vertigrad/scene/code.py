@@ -1,4 +1,4 @@
-"""Models written in Python, in a file beside the scene: `type = "rings.py:Rings"`.
+"""Models written in Python, in a file next to the scene: `type = "rings.py:Rings"`.
 
 A file is run once for each version of it. Whatever it raises, then or later, becomes a `CodeError` that says where.
 """
@@ -38,7 +38,7 @@ def named_files(values: Mapping[str, Any], folder: Path) -> list[Path]:
         try:
             found += [find(given[1], folder)] if given else []
         except ParameterError:
-            continue  # told when the model is read
+            continue  # reported when the model is read
     return found
 
 
@@ -102,23 +102,23 @@ def _run(file: Path, text: bytes) -> ModuleType:
             del sys.modules[name]
         else:
             sys.modules[name] = before
-        raise told(error, file) from error
+        raise code_error(error, file) from error
     for value in list(vars(module).values()):
         if _is_model(value) and value.__module__ == name:
             _guard(value, file)
     return module
 
 
-def told(error: BaseException, file: Path) -> CodeError:
+def code_error(error: BaseException, file: Path) -> CodeError:
     """What the Python of `file` raised, with the line in it."""
     if isinstance(error, CodeError):
         return error
     if isinstance(error, SyntaxError) and error.filename == str(file):
         return CodeError(f"{file.name}:{error.lineno or 1}: {error.msg}", file)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    said = str(error) or "no message"
+    message = str(error) or "no message"
     kind = "" if type(error).__module__.startswith("vertigrad.") else f"{type(error).__name__}: "
-    return CodeError(f"{file.name}:{lines[-1] if lines else 1}: {kind}{said}", file)
+    return CodeError(f"{file.name}:{lines[-1] if lines else 1}: {kind}{message}", file)
 
 
 def _guard(kind: type[Model], file: Path) -> None:
@@ -137,7 +137,7 @@ def _guarded(function: Callable[..., Any], file: Path) -> Callable[..., Any]:
         except (DeviceLost, OutOfMemory):
             raise
         except (Exception, SystemExit) as error:
-            raise told(error, file) from error
+            raise code_error(error, file) from error
 
     return call
 

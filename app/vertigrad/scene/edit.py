@@ -71,7 +71,7 @@ def literal(value: Any, instead: str = "") -> str:
         case int() | float():
             return repr(value)
         case str():
-            import tomlkit  # here: the viewer's first picture does not wait for it
+            import tomlkit  # here: the viewer's first frame does not wait for it
 
             return tomlkit.item(value).as_string()
     return f"[{', '.join(literal(element) for element in value)}]"
@@ -274,7 +274,7 @@ def _read(text: str) -> Any:
 
 
 def _comparable(value: Any) -> Any:
-    """Without empty tables, and with the kinds of values told apart."""
+    """Without empty tables, and with the kinds of values distinguished."""
     if isinstance(value, dict):
         inner = {key: _comparable(entry) for key, entry in value.items()}
         return {key: entry for key, entry in inner.items() if entry != {}}

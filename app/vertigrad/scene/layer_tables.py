@@ -53,10 +53,10 @@ def _colorbar(
     """The legend, if the layer is to have one and something to show in it."""
     if COLORBAR not in table:
         return None
-    place = (*path, COLORBAR)
+    bar_path = (*path, COLORBAR)
     if not any(isinstance(attributes.get(name), OutputRef) for name in ("color", "pixels")):
-        reader.problems.at_key(place, "color is one for all rows; a color bar needs a color that is a scalar")
-    return reader.section(ColorBar, table, place).params
+        reader.problems.at_key(bar_path, "color is one for all rows; a color bar needs a color that is a scalar")
+    return reader.section(ColorBar, table, bar_path).params
 
 
 def _refuse_unknown(layer: type[Layer], table: Mapping[str, Any], path: KeyPath, reader: Reader) -> None:
@@ -82,25 +82,25 @@ def _attributes(
     return found
 
 
-def _drawn(given: Any, rule: AttributeSpec, path: KeyPath, links: Links, problems: SceneProblems) -> Drawn | None:
-    if isinstance(given, str) and not given.startswith("#"):
-        return links.reference(given, path)
+def _drawn(value: Any, rule: AttributeSpec, path: KeyPath, links: Links, problems: SceneProblems) -> Drawn | None:
+    if isinstance(value, str) and not value.startswith("#"):
+        return links.reference(value, path)
     try:
-        return _constant(given, rule)
+        return _constant(value, rule)
     except ParameterError as error:
         problems.at_value(path, str(error))
         return None
 
 
-def _constant(given: Any, rule: AttributeSpec) -> Constant:
+def _constant(value: Any, rule: AttributeSpec) -> Constant:
     if rule.default is None:
-        raise ParameterError(f'expected "MODEL.OUTPUT", such as "galaxy.position", got {described(given)}')
-    if isinstance(given, str):
-        numbers: tuple[float, ...] = parse_color(given)
-    elif isinstance(given, list):
-        numbers = accept(ParamSpec(kind="vector", length=len(given)), given)
+        raise ParameterError(f'expected "MODEL.OUTPUT", such as "galaxy.position", got {described(value)}')
+    if isinstance(value, str):
+        numbers: tuple[float, ...] = parse_color(value)
+    elif isinstance(value, list):
+        numbers = accept(ParamSpec(kind="vector", length=len(value)), value)
     else:
-        numbers = (accept(ParamSpec(kind="number"), given),)
+        numbers = (accept(ParamSpec(kind="number"), value),)
     count = len(numbers)
     if count not in rule.components:
         raise ParameterError(f"expected {' or '.join(map(str, rule.components))} numbers, got {count}")
@@ -145,9 +145,9 @@ def rows_drawn(
     for found in _readings(output.shape, components):
         if found is None or rows in (None, found):
             return found
-    wanted = f"rows of {' or '.join(map(str, components))} number" + "s" * (max(components) > 1)
-    told = f"{reference} has shape {_told(output.shape)}; {attribute} takes"
-    raise LayoutError(f"{told} {wanted}" if rows is None else f"{told} {rows} {wanted}, as many as {POSITION}")
+    expected = f"rows of {' or '.join(map(str, components))} number" + "s" * (max(components) > 1)
+    found = f"{reference} has shape {_shape_text(output.shape)}; {attribute} takes"
+    raise LayoutError(f"{found} {expected}" if rows is None else f"{found} {rows} {expected}, as many as {POSITION}")
 
 
 def _readings(shape: Shape, components: Sequence[int]) -> list[int | None]:
@@ -164,6 +164,6 @@ def _product(sizes: Shape) -> int | None:
     return None if None in sizes else math.prod(size or 0 for size in sizes)
 
 
-def _told(shape: Shape) -> str:
+def _shape_text(shape: Shape) -> str:
     sizes = ", ".join("n" if size is None else str(size) for size in shape)
     return f"({sizes},)" if len(shape) == 1 else f"({sizes})"

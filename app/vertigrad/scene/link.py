@@ -52,19 +52,19 @@ def order(inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems
         try:
             return tuple(TopologicalSorter(before).static_order())
         except CycleError as error:
-            circle = _from_first(error.args[1][:0:-1], list(inputs))
-            _tell_circle(circle, inputs, problems)
-            del before[circle[0]][circle[1]]
+            cycle = _from_first(error.args[1][:0:-1], list(inputs))
+            _report_cycle(cycle, inputs, problems)
+            del before[cycle[0]][cycle[1]]
 
 
-def _from_first(circle: list[str], names: list[str]) -> list[str]:
+def _from_first(cycle: list[str], names: list[str]) -> list[str]:
     """The circle turned so that it starts, and ends, with the model that comes first in the file."""
-    start = circle.index(min(circle, key=names.index))
-    turned = circle[start:] + circle[:start]
+    start = cycle.index(min(cycle, key=names.index))
+    turned = cycle[start:] + cycle[:start]
     return [*turned, turned[0]]
 
 
-def _tell_circle(circle: list[str], inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems) -> None:
-    told = ", ".join(f"{taker} takes from {giver}" for taker, giver in pairwise(circle))
-    name = next(name for name, ref in inputs[circle[0]].items() if ref.model == circle[1])
-    problems.at_value(("models", circle[0], "inputs", name), f"the inputs go in a circle: {told}")
+def _report_cycle(cycle: list[str], inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems) -> None:
+    steps = ", ".join(f"{taker} takes from {giver}" for taker, giver in pairwise(cycle))
+    name = next(name for name, ref in inputs[cycle[0]].items() if ref.model == cycle[1])
+    problems.at_value(("models", cycle[0], "inputs", name), f"the inputs go in a circle: {steps}")

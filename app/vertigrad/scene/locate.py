@@ -1,4 +1,4 @@
-"""Where each key and value of a TOML document stands: `("models", "galaxy", "seed")` is on line 12.
+"""The position of each key and value of a TOML document: `("models", "galaxy", "seed")` is on line 12.
 
 The parser of the standard library keeps no positions. This walks a text which that parser has already found
 sound, so it looks for the bounds of keys and values only and never asks whether they are right.
@@ -86,7 +86,7 @@ class Places:
 
 
 def locate(text: str) -> Places:
-    """The places of every key and value of `text`, which is sound TOML. Raises `TooDeep`."""
+    """The positions of every key and value of `text`, which is sound TOML. Raises `TooDeep`."""
     walk = _Walk(text)
     walk.document()
     return walk.places

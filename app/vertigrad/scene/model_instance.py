@@ -88,7 +88,7 @@ class ModelInstance:
         return True
 
     def publish(self) -> None:
-        """Publish the outputs as they lie now."""
+        """Publish the outputs as they are stored now."""
         self.publication.publish(self.outputs.values())
 
     def close(self) -> None:

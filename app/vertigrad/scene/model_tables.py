@@ -135,11 +135,11 @@ def _refuse_too_large(drafts: Sequence[Draft], problems: SceneProblems) -> None:
         total += sum(sizes.values())
         largest = max(sizes, key=lambda name: sizes[name], default="")
         if largest and sizes[largest] > MAX_OUTPUT_BYTES:
-            told = f"its output {largest} would take {_gib(sizes[largest])}"
-            problems.at_key(("models", draft.name), f"{told}; one tensor has at most {_gib(MAX_OUTPUT_BYTES)}")
+            message = f"its output {largest} would take {_gib(sizes[largest])}"
+            problems.at_key(("models", draft.name), f"{message}; one tensor has at most {_gib(MAX_OUTPUT_BYTES)}")
     if total > MAX_TOTAL_BYTES:
-        told = f"all outputs together would take {_gib(total)}"
-        problems.at_key(("models",), f"{told}; at most {_gib(MAX_TOTAL_BYTES)} are allowed")
+        message = f"all outputs together would take {_gib(total)}"
+        problems.at_key(("models",), f"{message}; at most {_gib(MAX_TOTAL_BYTES)} are allowed")
 
 
 def _gib(nbytes: int) -> str:

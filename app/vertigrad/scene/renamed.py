@@ -1,6 +1,6 @@
 """Old names in scene files: what is called otherwise now is read as if the file had the new names.
 
-The text is changed before anything else looks at it, so that saving, reloading and messages know only new names.
+The text is changed before anything else reads it, so that saving, reloading and messages know only new names.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def save(
     if own and text == scene.places.text and path.exists() and not overwrite:
         return
     refuse_protected(path)
-    write_file(path, _mark(scene) + text.encode("utf-8"), check=lambda made: _checked(check, made, path))
+    write_file(path, _mark(scene) + text.encode("utf-8"), check=lambda written: _checked(check, written, path))
 
 
 def named(file: Path, folder: Path) -> str:
@@ -108,9 +108,9 @@ def _mark(scene: Scene) -> bytes:
     return b""
 
 
-def _checked(check: Callable[[Path], object], made: Path, path: Path) -> None:
-    """What is wrong with the new file is told under the name that it would have had."""
+def _checked(check: Callable[[Path], object], written: Path, path: Path) -> None:
+    """What is wrong with the new file is reported under the name that it would have had."""
     try:
-        check(made)
+        check(written)
     except SceneError as error:
         raise SceneError(str(path), error.problems) from error

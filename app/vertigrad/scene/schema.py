@@ -48,7 +48,7 @@ class Viewpoint(Params):
 
 
 class Camera(Viewpoint):
-    """Where the picture is taken from when the scene opens. The world is right-handed."""
+    """The camera when the scene opens. The world is right-handed."""
 
     position: Vector = vector((0.0, 2.0, 8.0), doc="where the eye is")
     target: Vector = vector((0.0, 0.0, 0.0), doc="what it looks at and circles")
@@ -147,8 +147,8 @@ class Scene:
     """A scene file that was found sound. `order` has every model after those whose outputs it takes.
 
     `presets` are sets of parameters by name, `animations` are by parameter: the path of its entry, such as
-    ("models", "galaxy", "softening"). `places` is where each of its entries stands, for what is found wrong only when
-    the scene is built.
+    ("models", "galaxy", "softening"). `places` has the position of each entry in the file, for errors
+    that are found only when the scene is built.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Reads a scene file: from its bytes to plain values and the places where they stand."""
+"""Reads a scene file: from its bytes to plain values and their positions."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Stage:
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:
-        """For what gives the models another state: their outputs are published as they lie afterwards."""
+        """For what gives the models another state: their outputs are published as they are stored afterwards."""
         self.cancel()
         try:
             for instance in self.instances.values():
@@ -225,7 +225,7 @@ class Stage:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _rebuild(self, params: Mapping[str, Params]) -> None:
-        """Build models anew, and what depends on them, beside the old ones, which go only when all has succeeded."""
+        """Build models anew, and what depends on them, next to the old ones, which go only when all has succeeded."""
         self.cancel()
         old = {name: self.instances[name] for name in with_dependents(self.scene, params)}
         fresh = self._built({name: params.get(name, instance.params) for name, instance in old.items()})
@@ -266,7 +266,7 @@ class Stage:
     def _drop(self) -> None:
         self._gpu.abandon()
         for instance in self.instances.values():
-            instance.publish()  # what lies where it lay before
+            instance.publish()  # what is stored where it was before
 
 
 def _close_all(layers: Mapping[str, Layer], instances: Mapping[str, ModelInstance]) -> None:

@@ -84,14 +84,14 @@ class Reader:
     def params(self, kind: type[P], values: Mapping[str, Any], path: KeyPath) -> Checked[P]:
         """Parameters of `kind` from those of its names that `values` has; other names are not looked at."""
         given = {name: value for name, value in values.items() if name in kind.model_fields}
-        kept = self._with_files(kind, given, path)
+        usable = self._with_files(kind, given, path)
         try:
-            return Checked(kind.model_validate(kept), sound=len(kept) == len(given))
+            return Checked(kind.model_validate(usable), sound=len(usable) == len(given))
         except ValidationError as error:
             problems = kind.problems(error)
         for problem in problems:
-            self._tell(path, problem, given=given, kept=kept)
-        return Checked(_rest(kind, kept, {problem.name for problem in problems}), sound=False)
+            self._report(path, problem, given=given, usable=usable)
+        return Checked(_rest(kind, usable, {problem.name for problem in problems}), sound=False)
 
     def value(self, spec: ParamSpec, given: Any, path: KeyPath) -> tuple[Any, ...]:
         """The value of one parameter, alone in a tuple; an empty one, and a problem, if it cannot be."""
@@ -102,26 +102,26 @@ class Reader:
             self.problems.at_value(path, str(error))
             return ()
 
-    def _tell(self, path: KeyPath, problem: Problem, *, given: Mapping, kept: Mapping) -> None:
+    def _report(self, path: KeyPath, problem: Problem, *, given: Mapping, usable: Mapping) -> None:
         if not problem.name:
             self.problems.at_key(path, problem.message)
-        elif problem.name in kept:
+        elif problem.name in usable:
             self.problems.at_value((*path, problem.name), problem.message)
         elif problem.name not in given:  # a file that was given but not found has been told already
             self.problems.at_key(path, f"{problem.name} {problem.message}")
 
     def _with_files(self, kind: type[Params], values: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
         """The values with files looked up; those not found are left out."""
-        kept = dict(values)
+        usable = dict(values)
         for spec in kind.specs():
-            if spec.kind != "file" or not isinstance(kept.get(spec.name), str):
+            if spec.kind != "file" or not isinstance(usable.get(spec.name), str):
                 continue
             try:
-                kept[spec.name] = files.find(kept[spec.name], self.folder)
+                usable[spec.name] = files.find(usable[spec.name], self.folder)
             except ParameterError as error:
                 self.problems.at_value((*path, spec.name), str(error))
-                del kept[spec.name]
-        return kept
+                del usable[spec.name]
+        return usable
 
 
 def name_objection(what: str, name: str) -> str:

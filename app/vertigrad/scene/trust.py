@@ -32,8 +32,8 @@ def require(scene: Path, files: Iterable[Path]) -> None:
         names, folder = ", ".join(file.name for file in missing), next(iter(missing)).parent
         known = {file for file, _ in _allowed} | {Path(name) for name in _remembered()}
         changed = ", which changed since it was allowed" if known & missing.keys() else ""
-        told = f"{scene.name} runs the Python of {names} in {folder}{changed}: it can do whatever you can"
-        raise UntrustedCode(told, missing)
+        message = f"{scene.name} runs the Python of {names} in {folder}{changed}: it can do whatever you can"
+        raise UntrustedCode(message, missing)
 
 
 def require_text(file: Path, content: bytes) -> None:
@@ -71,7 +71,7 @@ def allow_texts(texts: dict[Path, str], remember: bool = False, edits: bool = Fa
 
 
 def digest(file: Path) -> str:
-    """Of the file's bytes; empty if it cannot be read, which is told when it is to be run."""
+    """Of the file's bytes; empty if it cannot be read, which is reported when it is to be run."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -105,5 +105,5 @@ def _remembered() -> dict[str, list[str]]:
 
 
 def _write(known: dict[str, list[str]]) -> None:
-    kept = {"version": VERSION, "files": dict(list(known.items())[-MOST:])}
-    write_state(resources.state_folder() / FILE, json.dumps(kept, indent=1) + "\n", "it will be asked again")
+    content = {"version": VERSION, "files": dict(list(known.items())[-MOST:])}
+    write_state(resources.state_folder() / FILE, json.dumps(content, indent=1) + "\n", "it will be asked again")

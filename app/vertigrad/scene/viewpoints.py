@@ -41,10 +41,10 @@ def home(scene: Scene) -> OrbitCamera:
 
 def marked(scene: Scene, bookmark: Bookmark | Camera) -> OrbitCamera:
     """The camera at a bookmark; what that leaves out is as the scene's camera has it."""
-    given = scene.camera
-    fov = given.fov if bookmark.fov is None else bookmark.fov
-    parallel = given.orthographic if bookmark.orthographic is None else bookmark.orthographic
-    return OrbitCamera.from_position(bookmark.position, bookmark.target, fov, given.up, parallel)
+    own = scene.camera
+    fov = own.fov if bookmark.fov is None else bookmark.fov
+    parallel = own.orthographic if bookmark.orthographic is None else bookmark.orthographic
+    return OrbitCamera.from_position(bookmark.position, bookmark.target, fov, own.up, parallel)
 
 
 def entries(camera: OrbitCamera) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def entries(camera: OrbitCamera) -> dict[str, Any]:
     digits = STEEP_DIGITS if abs(camera.pitch) > STEEP else DIGITS
     decimals = digits - math.floor(math.log10(camera.distance))
     position, target = (
-        tuple(round(value, decimals) + 0.0 for value in place) for place in (camera.position, camera.target)
+        tuple(round(value, decimals) + 0.0 for value in point) for point in (camera.position, camera.target)
     )
     return {
         "position": position,
@@ -62,14 +62,14 @@ def entries(camera: OrbitCamera) -> dict[str, Any]:
     }
 
 
-def told(camera: OrbitCamera) -> str:
+def camera_text(camera: OrbitCamera) -> str:
     """The camera as `--camera` takes it, exactly."""
-    places = ";".join(",".join(f"{value + 0.0!r}" for value in place) for place in (camera.position, camera.target))
-    return f"{places};fov={camera.fov!r}" + (";orthographic" if camera.orthographic else "")
+    points = ";".join(",".join(f"{value + 0.0!r}" for value in point) for point in (camera.position, camera.target))
+    return f"{points};fov={camera.fov!r}" + (";orthographic" if camera.orthographic else "")
 
 
 def camera_from(text: str, scene: Scene) -> OrbitCamera:
-    """The camera that a `--camera` means: the name of one of the scene's bookmarks, or what `told` writes.
+    """The camera that a `--camera` means: the name of one of the scene's bookmarks, or what `camera_text` writes.
 
     Raises `InputError`.
     """

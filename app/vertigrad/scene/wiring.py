@@ -20,14 +20,14 @@ def built(
 
     Raises `SceneError`, and what a model raises; nothing stays allocated then.
     """
-    made: dict[str, ModelInstance] = {}
+    fresh: dict[str, ModelInstance] = {}
     try:
         for name, values in params.items():
-            made[name] = _instance(scene, specs[name], values, {**others, **made})
+            fresh[name] = _instance(scene, specs[name], values, {**others, **fresh})
     except BaseException:
-        close_all(made)
+        close_all(fresh)
         raise
-    return made
+    return fresh
 
 
 def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelInstance]) -> None:

@@ -13,7 +13,7 @@ from ..params import Auto
 from ..scene.edit import literal
 from ..scene.locate import KeyPath
 from ..scene.settings import parse, shortest
-from ..scene.viewpoints import home, told
+from ..scene.viewpoints import camera_text, home
 from .clock import STEP
 from .naming import plain
 from .parameters import Key, as_read, spec_of
@@ -45,7 +45,7 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
     if session.source.seed is not None:
         words += ["--seed", str(session.source.seed)]
     if session.camera != home(session.scene):
-        words += ["--camera", told(session.camera)]
+        words += ["--camera", camera_text(session.camera)]
     words += ["--frames", str(max(1, round(session.time / STEP))), "--size", f"{size[0]}x{size[1]}", "-o", output]
     interactions = ["without interactions"] if session.clock.interactions.gestures else []
     missing = interactions + [f"without {shortest(path)}" for path, value in changes.items() if value is None]

@@ -74,10 +74,10 @@ def font(size: int) -> Font:
 def _drawn(size: int, entries: list, index: dict[str, int]) -> Font:
     rim = max(RIM, round(RIM * size / 13))
     drawn = [_letter(face, letter, lift, rim) for face, letter, lift in entries]
-    places, height = _packed([image.shape for image, *_ in drawn])
+    corners, height = _packed([image.shape for image, *_ in drawn])
     atlas = np.zeros((height, WIDTH, 2), np.uint8)
     table = np.zeros((len(drawn), 8), np.float32)
-    for row, ((image, bearing, advance), (x, y)) in enumerate(zip(drawn, places, strict=True)):
+    for row, ((image, bearing, advance), (x, y)) in enumerate(zip(drawn, corners, strict=True)):
         h, w = image.shape
         atlas[y : y + h, x : x + w, 0] = image
         table[row] = x, y, w, h, *bearing, advance, 0.0
@@ -96,13 +96,13 @@ def _letter(face, letter: str, lift: int, rim: int) -> tuple[np.ndarray, tuple[f
 
 def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
     """Where each is, (x, y), in lines as high as their highest; and the height of all."""
-    places, x, y, line = [], 0, 0, 0
+    corners, x, y, line = [], 0, 0, 0
     for height, width in sizes:
         if x + width > WIDTH:
             x, y, line = 0, y + line, 0
-        places.append((x, y))
+        corners.append((x, y))
         x, line = x + width, max(line, height)
-    return places, y + line
+    return corners, y + line
 
 
 def _rim(cover: np.ndarray, reach: int) -> np.ndarray:

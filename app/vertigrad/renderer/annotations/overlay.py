@@ -137,8 +137,8 @@ def texts(view: View, size: tuple[int, int], titles: Sequence[str], font: Font) 
 
 def axis_names(view: View) -> list[str]:
     """What the three axes are called; a unit follows each name that has none of its own."""
-    given = [name.strip() for name in view.axis_names.split(",")] if view.axis_names else []
-    names = [*given, *AXIS_NAMES[len(given) :]][:3]
+    own_names = [name.strip() for name in view.axis_names.split(",")] if view.axis_names else []
+    names = [*own_names, *AXIS_NAMES[len(own_names) :]][:3]
     return [f"{name} [{view.unit}]" if view.unit and name and "[" not in name else name for name in names]
 
 

@@ -1,4 +1,4 @@
-"""`Layer`: draws tensors; and what it is given when it does."""
+"""`Layer`: draws tensors; its attributes, and the frame that it draws in."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Layer:
 
 
 class _Unbound:
-    """In the place of a drawing before the first `bind`: using it raises."""
+    """Stands for a drawing before the first `bind`: using it raises."""
 
     def __init__(self, layer: str):
         self._layer = layer

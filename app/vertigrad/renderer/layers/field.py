@@ -48,10 +48,10 @@ class Field:
         tensor = self.tensor
         if tensor.dtype.name != "f32":
             raise LayoutError(f"{where} is {tensor.dtype}; samples of a grid must be f32: cast it")
-        wanted = "(nz, ny, nx)" if self.components == 1 else f"(nz, ny, nx, {self.components})"
+        expected = "(nz, ny, nx)" if self.components == 1 else f"(nz, ny, nx, {self.components})"
         fits = tensor.ndim == 3 if self.components == 1 else tensor.shape[3:] == (self.components,)
         if not fits or min(tensor.shape[:3]) < 2:
-            raise LayoutError(f"{where} has the shape {tensor.shape}; a grid has {wanted}, 2 samples along each axis")
+            raise LayoutError(f"{where} has the shape {tensor.shape}; a grid has {expected}, 2 samples along each axis")
 
 
 class FieldDrawing(Drawing):

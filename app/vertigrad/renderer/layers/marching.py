@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 MOST = 5  # triangles of a cell
-NONE = 15  # in the place of an edge
+NONE = 15  # instead of an edge
 
 
 def edge(first: int, second: int) -> int:
@@ -49,8 +49,8 @@ def packed() -> np.ndarray:
     for inside in range(256):
         corners = [number for triangle in triangles(inside) for number in triangle]
         corners += [NONE] * (16 - len(corners))
-        for place, number in enumerate(corners):
-            table[inside, place // 8] |= np.uint32(number << 4 * (place % 8))
+        for position, number in enumerate(corners):
+            table[inside, position // 8] |= np.uint32(number << 4 * (position % 8))
     return table.reshape(-1)
 
 

@@ -63,8 +63,8 @@ class MeshesDrawing(IndexedDrawing):
         self.create(recipe, [rows, mesh], others=[self.index, *others])
 
     def _shape(self, name: str) -> dict[str, Tensor]:
-        made = shape(name)
-        arrays = {"mesh": made.positions, "mesh_normal": made.normals, "index": made.index}
+        mesh_shape = shape(name)
+        arrays = {"mesh": mesh_shape.positions, "mesh_normal": mesh_shape.normals, "index": mesh_shape.index}
         return {key: self.hold(Tensor.from_numpy(array, name=f"{self.name}.{key}")) for key, array in arrays.items()}
 
 

@@ -124,7 +124,7 @@ class PointSplatting:
         self._groups.clear()
 
     def _recorded(self, stack: ExitStack) -> Plan:
-        """What lists the rows of spheres, in their order, so that those as deep as each other do not take turns."""
+        """What lists the rows of spheres, in their order, so that those of equal depth do not flicker."""
         count, plan = stack.enter_context(Tensor.empty(1, u32, name=f"{self._name}.count")), Plan(self._spheres.name)
         with plan.recording():
             nonzero(self._seen, out=(self._spheres, count))

@@ -24,33 +24,33 @@ class Shape(NamedTuple):
 def sphere() -> Shape:
     """Of radius 1."""
     polar, around = np.meshgrid(np.linspace(0, np.pi, RINGS + 1), np.linspace(0, 2 * np.pi, ROUND + 1), indexing="ij")
-    places = np.stack([np.sin(polar) * np.cos(around), np.cos(polar), np.sin(polar) * np.sin(around)], axis=-1)
-    return _checked(places.reshape(-1, 3), places.reshape(-1, 3), _strips(RINGS + 1, ROUND + 1))
+    positions = np.stack([np.sin(polar) * np.cos(around), np.cos(polar), np.sin(polar) * np.sin(around)], axis=-1)
+    return _checked(positions.reshape(-1, 3), positions.reshape(-1, 3), _strips(RINGS + 1, ROUND + 1))
 
 
 def cube() -> Shape:
     """From -1 to 1 along each axis."""
-    places, normals, index = [], [], []
+    positions, normals, index = [], [], []
     for axis in range(3):
         for side in (-1.0, 1.0):
             normal = np.eye(3)[axis] * side
             one, two = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3] * side
-            first = len(places)
-            places += [normal - one - two, normal + one - two, normal - one + two, normal + one + two]
+            first = len(positions)
+            positions += [normal - one - two, normal + one - two, normal - one + two, normal + one + two]
             normals += [normal] * 4
             index += [(first, first + 1, first + 2), (first + 2, first + 1, first + 3)]
-    return _checked(np.array(places), np.array(normals), np.array(index))
+    return _checked(np.array(positions), np.array(normals), np.array(index))
 
 
 def octahedron() -> Shape:
     """With its corners 1 from the middle along each axis; its faces are flat."""
-    places, normals = [], []
+    positions, normals = [], []
     for signs in np.ndindex(2, 2, 2):
         x, y, z = 1.0 - 2.0 * np.array(signs)
         corners = np.diag([x, y, z])
-        places += list(corners if x * y * z > 0 else corners[::-1])
+        positions += list(corners if x * y * z > 0 else corners[::-1])
         normals += [np.array([x, y, z]) / 3**0.5] * 3
-    return _checked(np.array(places), np.array(normals), np.arange(24).reshape(-1, 3))
+    return _checked(np.array(positions), np.array(normals), np.arange(24).reshape(-1, 3))
 
 
 def cylinder() -> Shape:
@@ -106,18 +106,18 @@ def _turned(profile: list, normals: list, caps: tuple = (), round: int = ROUND) 
     around = np.linspace(0, 2 * np.pi, round + 1)
     circle = np.stack([np.cos(around), np.zeros_like(around), -np.sin(around)], axis=-1)
     up = np.array([0.0, 1.0, 0.0])
-    places = [np.concatenate([r * circle + y * up for r, y in profile])]
+    positions = [np.concatenate([r * circle + y * up for r, y in profile])]
     sides = [np.concatenate([r * circle + y * up for r, y in normals])]
     index = [_strips(len(profile), round + 1)]
     first = len(profile) * (round + 1)
     for y, side in caps:
-        places.append(np.concatenate([circle + y * up, [y * up]]))
+        positions.append(np.concatenate([circle + y * up, [y * up]]))
         sides.append(np.tile(side * up, (round + 2, 1)))
         rim = first + np.arange(round)
         fan = np.stack([np.full(round, first + round + 1), rim, rim + 1], axis=-1)
         index.append(fan if side > 0 else fan[:, ::-1])
         first += round + 2
-    return _checked(np.concatenate(places), np.concatenate(sides), np.concatenate(index))
+    return _checked(np.concatenate(positions), np.concatenate(sides), np.concatenate(index))
 
 
 def _strips(rows: int, columns: int) -> np.ndarray:
@@ -131,5 +131,5 @@ def _checked(positions: np.ndarray, normals: np.ndarray, index: np.ndarray) -> S
     """As arrays for the GPU, without triangles that have no area."""
     corners = positions[index]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=-1)
-    kept = index[area > 1e-9]
-    return Shape(positions.astype(np.float32), normals.astype(np.float32), np.ascontiguousarray(kept, np.uint32))
+    with_area = index[area > 1e-9]
+    return Shape(positions.astype(np.float32), normals.astype(np.float32), np.ascontiguousarray(with_area, np.uint32))
