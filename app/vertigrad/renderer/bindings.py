@@ -62,9 +62,9 @@ def whole_buffer(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
 class Bindings:
     """Binds uniforms of these sizes from the uniform ring, then a resource of each of `kinds`."""
 
-    def __init__(self, gpu: Gpu, uniforms: Sequence[int], kinds: Sequence[str] = (), visibility: int = BOTH):
+    def __init__(self, gpu: Gpu, uniforms: Sequence[int], kinds: Sequence[str] = ()):
         self._gpu, self._uniforms = gpu, uniforms
-        self.layout = bind_group_layout(gpu, (*["uniform"] * len(uniforms), *kinds), visibility)
+        self.layout = bind_group_layout(gpu, (*["uniform"] * len(uniforms), *kinds))
         self._groups: OrderedDict[Hashable, wgpu.GPUBindGroup] = OrderedDict()
 
     def group(self, key: Hashable, resources: Callable[[], Sequence[Any]]) -> wgpu.GPUBindGroup:

@@ -106,14 +106,16 @@ class OrbitCamera:
     def projection(self, aspect: float) -> np.ndarray:
         """Eye space to clip space, for an image `aspect` times as wide as it is high."""
         if self.orthographic:
-            return self._parallel_projection(aspect)
-        scale = 1.0 / self._half_height()
+            scale, reach = 1.0 / self.half_height, REACH * self.distance
+            depth, w = (0.5 / reach, 0.5 * (self.distance + reach) / reach), (0.0, 1.0)
+        else:
+            scale, depth, w = 1.0 / self._half_height(), (0.0, self.near), (-1.0, 0.0)
         return np.array(
             [
                 [scale / aspect, 0.0, 0.0, 0.0],
                 [0.0, scale, 0.0, 0.0],
-                [0.0, 0.0, 0.0, self.near],
-                [0.0, 0.0, -1.0, 0.0],
+                [0.0, 0.0, *depth],
+                [0.0, 0.0, *w],
             ]
         )
 
@@ -178,17 +180,6 @@ class OrbitCamera:
     def take(self, other: OrbitCamera) -> None:
         """Become the same as `other`."""
         vars(self).update(vars(other))
-
-    def _parallel_projection(self, aspect: float) -> np.ndarray:
-        scale, reach = 1.0 / self.half_height, REACH * self.distance
-        return np.array(
-            [
-                [scale / aspect, 0.0, 0.0, 0.0],
-                [0.0, scale, 0.0, 0.0],
-                [0.0, 0.0, 0.5 / reach, 0.5 * (self.distance + reach) / reach],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
 
     def _half_height(self) -> float:
         """Half the image's height at distance 1."""

@@ -17,7 +17,7 @@ from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import smooth_sampler
 from ..vertex_layout import StepMode
-from .attributes import Attributes, Bound
+from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .recipe import Recipe, Stage, StagePipelines
 from .storage import Blocks, storage_range
@@ -64,7 +64,7 @@ class Drawing(ABC):
             self.build(values)
             self.restyle()
             for stage in self._recipe.stages:
-                self._pipelines.get(stage, "color", self.display_referred, self.display_referred)
+                self.pipelines.get(stage, "color", self.display_referred, self.display_referred)
         except BaseException:
             self.close()
             raise
@@ -144,7 +144,7 @@ class Drawing(ABC):
         self,
         recipe: Recipe,
         vertices: Sequence[Attributes] = (),
-        storage: Sequence[Tensor | Bound] = (),
+        storage: Sequence[Tensor] = (),
         others: Iterable[Tensor] = (),
         defines: Mapping[str, Any] | None = None,
     ) -> None:
@@ -155,14 +155,12 @@ class Drawing(ABC):
         self.rows = [stage for stage in recipe.stages if stage.rows]
         self._stored_extent = [self.extent.pair] if self.extent and "extent" not in recipe.locations else []
         tensors = [bound.tensor for one in vertices for bound in one]
-        tensors += [one.tensor if isinstance(one, Bound) else one for one in storage]
-        self._blocks = Blocks(self.gpu, [*tensors, *self._stored_extent, *others])
+        self._blocks = Blocks(self.gpu, [*tensors, *storage, *self._stored_extent, *others])
         kinds = ["depth samples"] if recipe.depth else []
         kinds += ["storage"] * (len(storage) + len(self._stored_extent))
         kinds += ["texture", "sampler"] if self.extent else []
         variant = {"COLORMAPPED": self.extent is not None, **(defines or {})}
-        self._pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
-        self.layout = self._pipelines.style
+        self.pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
 
     def is_outdated(self) -> bool:
         """Whether the attributes have to be bound again, for a style that has changed."""
@@ -170,13 +168,15 @@ class Drawing(ABC):
 
     def restyle(self) -> None:
         """Follow a style that has changed."""
-        self.packed = self._packed()
+        style = self.style
+        color_values = {"color": self.color, "range": ends(style.range), "auto_range": style.range == "auto"}
+        self.packed = self.pipelines.pack_style(vars(style) | color_values | self.uniform())
         self.display_referred = self.is_display_referred
         self._group = None
         key = self.plan_key
         if key is not None and key != self._plan_key:
             self._record_plan(key)
-        self.style_values = tuple(vars(self.style).values())
+        self.style_values = tuple(vars(style).values())
 
     def prepare(self, moment: Moment | None) -> None:
         """Upload what is borrowed, and compute what is drawn."""
@@ -241,16 +241,6 @@ class Drawing(ABC):
         self._held.close()
         self.extent = None
 
-    def _packed(self) -> bytearray:
-        """The uniform `Style` of the shader. A trailing underscore makes a keyword of WGSL a name."""
-        packed, style = bytearray(self.layout.size), self.style
-        color_values = {"color": self.color, "range": ends(style.range), "auto_range": style.range == "auto"}
-        values = vars(style) | color_values | self.uniform()
-        for name in self.layout.fields:
-            if not name.startswith("pad"):
-                self.layout.pack(packed, 0, name, values[name.removesuffix("_")])
-        return packed
-
     def _rebuild_values(self) -> list[object]:
         return [getattr(self.style, name) for name in self.rebuilds]
 
@@ -294,19 +284,16 @@ class Drawing(ABC):
         if self.vertices:
             self._buffers.set(pass_)
         for stage in stages:
-            pass_.set_pipeline(self._pipelines.get(stage, frame.drawn, frame.split, self.display_referred))
+            pass_.set_pipeline(self.pipelines.get(stage, frame.drawn, frame.split, self.display_referred))
             self.draw_call(pass_)
 
     def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:
         key = (self.style.colormap, self.style.colormap_flip, frame.depth if self._recipe.depth else None)
         if self._storage:
             key += tuple(self._blocks.current)
-        return self._pipelines.bindings.group(key, lambda: self._resources(frame))
+        return self.pipelines.bindings.group(key, lambda: self._resources(frame))
 
     def _resources(self, frame: Frame) -> list[Any]:
         found: list[Any] = [frame.depth] if self._recipe.depth else []
-        for one in [*self._storage, *self._stored_extent]:
-            found.append(
-                (one.resource(self.gpu) if isinstance(one, Bound) else storage_range(self.gpu, one, "a layer"))[0]
-            )
+        found += [storage_range(self.gpu, one, "a layer")[0] for one in [*self._storage, *self._stored_extent]]
         return found + self.colormap()

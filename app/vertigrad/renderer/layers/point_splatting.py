@@ -181,7 +181,7 @@ class PointSplatting:
     def _sources(self, depth: wgpu.GPUTextureView | None) -> dict[int, Any]:
         """What may be bound, by its binding in the shaders."""
         gpu, own = self._gpu, {5: self._sums, 6: self._seen, 12: self._spheres}
-        sizes = {0: VIEW_SIZE, 1: self._drawing.layout.size, 4: LAYOUT.size}
+        sizes = {0: VIEW_SIZE, 1: self._drawing.pipelines.style.size, 4: LAYOUT.size}
         return {
             **{n: uniform_range(gpu, size) for n, size in sizes.items()},
             **dict(enumerate(self._drawing.colormap(), 2)),

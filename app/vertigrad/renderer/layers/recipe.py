@@ -87,6 +87,14 @@ class StagePipelines:
             self._pipelines[key] = self._create(*key)
         return self._pipelines[key]
 
+    def pack_style(self, values: Mapping[str, Any]) -> bytearray:
+        """The uniform `Style` with these values. A trailing underscore makes a keyword of WGSL a name."""
+        packed = bytearray(self.style.size)
+        for name in self.style.fields:
+            if not name.startswith("pad"):
+                self.style.pack(packed, 0, name, values[name.removesuffix("_")])
+        return packed
+
     def _create(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
         recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, split, display)
         layout = self.bindings.layout

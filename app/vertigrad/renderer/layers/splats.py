@@ -75,7 +75,8 @@ class SplatsDrawing(Drawing):
         self.size = self.hold(Tensor.empty(4, "u32", name=f"{self.name}.draw"))
         self._is_sorted = False
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
-        self.create(RECIPE, storage=[self.order, *self._read.values()], others=[self.size], defines=self._components)
+        read = [bound.tensor for bound in self._read.values()]
+        self.create(RECIPE, storage=[self.order, *read], others=[self.size], defines=self._components)
 
     def compute(self, moment: Moment | None) -> None:
         """Sort the rows by their depth, and find the extent of the colors if the range is automatic."""

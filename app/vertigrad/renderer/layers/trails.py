@@ -86,8 +86,8 @@ class TrailsDrawing(Drawing):
             self.filled = min(self.filled + 1, self.slots)
             self._time = moment.time
             self.plan.replay(slot=self.head)
-            self.layout.pack(self.packed, 0, "head", self.head)
-            self.layout.pack(self.packed, 0, "filled", self.filled)
+            self.pipelines.style.pack(self.packed, 0, "head", self.head)
+            self.pipelines.style.pack(self.packed, 0, "filled", self.filled)
         self.over = self.rows = self._recipe.stages if self.filled > 1 else ()
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
