@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import av
 import numpy as np
@@ -175,7 +175,7 @@ def copied(monkeypatch):
                 super().__init__(*arguments)
                 made.append(self)
 
-        monkeypatch.setattr(registry, "_TYPES", {**registry.types(), "copying": SceneExtras})
+        monkeypatch.setitem(cast(dict[str, Any], registry.types()), "copying", SceneExtras)
 
     yield use
     for layer in made:
