@@ -14,7 +14,7 @@ from ...params import color, integer, number, vector
 from ...params.color_space import linear
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..kernels import Kernels
+from ..kernels import Kernels, parameters
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..quantities import log_number
@@ -23,10 +23,6 @@ from . import splat_file
 
 SHADER = "models/splat_mesh.wgsl"
 COMPARED = 500  # splats that the reference works out
-PLAIN_FIELDS = (  # parameters that the shader takes as they are
-    *("size_factor", "elongation", "thickness", "opacity"),
-    *("wave_height", "wave_vector", "color_variation"),
-)
 
 
 class Params(params.Params):
@@ -116,7 +112,8 @@ class SplatMesh(NamedTensorsModel):
         p = self._params
         length = math.hypot(*p.sun)
         return {
-            **{name: getattr(p, name) for name in PLAIN_FIELDS},
+            **parameters(p, "size_factor", "elongation", "thickness", "opacity"),
+            **parameters(p, "wave_height", "wave_vector", "color_variation"),
             "phase": self._turn,
             "sun": tuple(s / length for s in p.sun) if length else (0.0, 1.0, 0.0),
             "light": linear(p.light),

@@ -135,10 +135,8 @@ class Flock(FixedStepModel):
     def compare_with_reference(self) -> list[Comparison]:
         """A step of `COMPARED` birds spread over all, in float64."""
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
-        positions, velocities = (
-            self._positions.numpy()[:, :3].astype(float),
-            self._velocities.numpy()[:, :3].astype(float),
-        )
+        tensors = self._positions, self._velocities
+        positions, velocities = (tensor.numpy()[:, :3].astype(float) for tensor in tensors)
         fields = self._fields()
         self._advance()
         after, faster, _ = flock_reference.step(positions, velocities, fields, self._periodic, pick)

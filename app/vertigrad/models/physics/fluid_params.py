@@ -8,6 +8,7 @@ from ... import params
 from ...params import choice, integer, number, vector
 from .. import quantities
 from ..interaction import PULL, Interaction
+from ..kernels import parameters
 from ..quantities import log_number
 
 BODIES = ("none", "box", "ball", "pillar")
@@ -72,12 +73,10 @@ class Params(params.Params):
 def uniforms(params: Params, tool: Interaction) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/fluid.wgsl that follow from these alone, and from the drag tool."""
     return {
-        "gravity": params.gravity,
-        "density": params.density,
+        **parameters(params, "gravity", "density", "body_center"),
         "warm": WARM,
         "density_correction": params.courant,  # so that it takes as long as what has fallen takes for a spacing
         "shape": BODIES.index(params.body),
-        "body_center": params.body_center,
         "body_half": tuple(0.5 * edge for edge in params.body_size),
         "tool_point": tool.point,
         "tool_velocity": tool.velocity,

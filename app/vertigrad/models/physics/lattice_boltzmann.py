@@ -39,17 +39,8 @@ class LatticeBoltzmann(FixedStepModel):
     }
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
     max_steps = 512
-    saved = (
-        "populations",
-        "painted",
-        "distance",
-        "moments",
-        "vorticity",
-        "position",
-        "normal",
-        "obstacle",
-        "obstacle_normal",
-    )
+    surfaces = ("position", "normal", "obstacle", "obstacle_normal")
+    saved = ("populations", "painted", "distance", "moments", "vorticity", *surfaces)
     limits: ClassVar[Mapping[str, Limit]] = {
         "mach": Limit(MOST_MACH, "the Mach number is too high: lower speed, or a smaller obstacle"),
         "coarseness": Limit(
@@ -146,8 +137,7 @@ class LatticeBoltzmann(FixedStepModel):
         self._now, self._next = parts.empty("populations", 9, cells), parts.empty("next", 9, cells)
         self._distance, self._painted = parts.empty("distance", *grid), parts.empty("painted", *grid)
         self._moments, self._vorticity = parts.empty("moments", cells, 4), parts.empty("vorticity", *grid)
-        surfaces = ("position", "normal", "obstacle", "obstacle_normal")
-        position, normal, obstacle, obstacle_normal = (parts.empty(what, *grid, 3) for what in surfaces)
+        position, normal, obstacle, obstacle_normal = (parts.empty(what, *grid, 3) for what in self.surfaces)
 
         self._pair, self._many = parts.plans("pair", "many")
         self._paint, self._obstruct, self._begin, self._show = parts.plans("paint", "obstruct", "begin", "show")

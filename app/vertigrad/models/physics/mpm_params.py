@@ -9,6 +9,7 @@ from ... import params
 from ...params import angle, choice, color, integer, number, vector
 from .. import quantities
 from ..interaction import PULL, Interaction
+from ..kernels import parameters
 from ..quantities import amount, array_size, log_number
 from .mpm_bodies import SHAPES
 
@@ -92,8 +93,7 @@ def step_constants(params: Params, time_step: float, tool: Interaction) -> dict[
     """Fields of `Params` in shaders/models/mpm.wgsl for a step of `time_step` seconds, beside those of `mpm_matter`."""
     return {
         "dt": time_step,
-        "gravity": params.gravity,
-        "friction": params.friction,
+        **parameters(params, "gravity", "friction"),
         "ball": (*params.ball_center, params.ball_radius),
         "obstacle_low": tuple(params.obstacle_corner),
         "obstacle_cell": params.obstacle_spacing,
