@@ -153,26 +153,21 @@ class Dispatch:
 
     def keep(self) -> None:
         """Release the tensors; keep their bindings, which is all that `rebuilt` needs."""
+
+        def detached(value: Any) -> Any:
+            return _TensorBinding.of(value) if _is_bindable(value) else value
+
         threads, overwrites, arguments, indirect = self._arguments
-        detached = {
-            name: _TensorBinding.of(value) if _is_bindable(value) else value for name, value in arguments.items()
-        }
-        self._arguments = (
-            threads,
-            tuple(overwrites),
-            detached,
-            None if indirect is None else _TensorBinding.of(indirect),
-        )
+        arguments = {name: detached(value) for name, value in arguments.items()}
+        self._arguments = threads, tuple(overwrites), arguments, detached(indirect)
 
     def move(self, owners: Mapping[Owner, Owner]) -> None:
         """Replace some owners by others; offsets into the block stay the same."""
 
         def now(binding: Any) -> Any:
-            return (
-                binding._replace(owner=owners.get(binding.owner, binding.owner))
-                if hasattr(binding, "owner")
-                else binding
-            )
+            if not hasattr(binding, "owner"):
+                return binding
+            return binding._replace(owner=owners.get(binding.owner, binding.owner))
 
         self.entries = tuple(now(entry) for entry in self.entries)
         self.indirect = None if self.indirect is None else now(self.indirect)

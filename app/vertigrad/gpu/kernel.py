@@ -36,9 +36,7 @@ class Kernel:
         self.name = name
         self.entry = entry
         self.source = source
-        self.loaded_from: tuple[str, dict[str, Any], bool] | None = (
-            None  # file, values and trust, where `load` created it
-        )
+        self.loaded_from: tuple[str, dict[str, Any], bool] | None = None  # file, values and trust, as given to `load`
         device = self.gpu.device
         module = _module(device, source, name, trusted)  # first: the compiler says best what is wrong
         self.interface = wgsl.interface(source, entry, name)

@@ -55,12 +55,29 @@ def run(
     operands: Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int], origin: Sequence[int]
 ) -> None:
     """Record the convolution with a window of `size` taps, `spread` elements apart, the first of them at `origin`."""
-    arguments = _arguments(operands, size, stride, spread, origin)
-    results, channels = operands.weights.shape[1:3]
+    x, weights, out = operands.x, operands.weights, operands.out
+    groups, results, channels = weights.shape[:3]
+    positions = math.prod(out.shape[3:])
+    arguments = {
+        **launch.strided(_strides, x=x, w=weights),
+        "channels": channels,
+        "results": results,
+        "positions": positions,
+        "all_positions": out.shape[0] * positions,
+        "groups": groups,
+        "size": launch.three(x.shape[3:], 1),
+        "window": launch.three(size, 1),
+        "outs": launch.three(out.shape[3:], 1),
+        "step": launch.three(stride, 1),
+        "spread": launch.three(spread, 1),
+        "origin": launch.three(origin, 0),
+        "activation": parameters(operands.activation),
+        **_ends(operands),
+    }
     inner = channels * math.prod(size)
-    if operands.out.dtype.kind != "float" or results <= FEW or not inner:
+    if out.dtype.kind != "float" or results <= FEW or not inner:
         kernel = Kernel.load("ops/conv_direct.wgsl", defines=_defines(operands))
-        kernel(operands.out.size, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **arguments)
+        kernel(out.size, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **arguments)
     else:
         _run_tiles(operands, inner, arguments)
 
@@ -98,29 +115,6 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
         sums = arguments | _ends(bare) | {"out": partial, "activation": parameters(None)}
         kernel(threads, overwrites=("out",), slice_stride=out.size, **sums)
         _finish(list(partial), operands)
-
-
-def _arguments(
-    operands: Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int], origin: Sequence[int]
-) -> dict[str, Any]:
-    x, weights, out = operands.x, operands.weights, operands.out
-    positions = math.prod(out.shape[3:])
-    return {
-        **launch.strided(_strides, x=x, w=weights),
-        "channels": weights.shape[2],
-        "results": weights.shape[1],
-        "positions": positions,
-        "all_positions": out.shape[0] * positions,
-        "groups": weights.shape[0],
-        "size": launch.three(x.shape[3:], 1),
-        "window": launch.three(size, 1),
-        "outs": launch.three(out.shape[3:], 1),
-        "step": launch.three(stride, 1),
-        "spread": launch.three(spread, 1),
-        "origin": launch.three(origin, 0),
-        "activation": parameters(operands.activation),
-        **_ends(operands),
-    }
 
 
 def _defines(operands: Operands) -> dict[str, Any]:

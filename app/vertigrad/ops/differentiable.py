@@ -195,14 +195,15 @@ def attached(name: str, arguments: Mapping[str, Any], function: Callable[[], Any
 
     def vjp(gradient: Tensor) -> list[Tensor | None]:
         parts = rule(gradient, call)
-        return [_cast(parts[key], dtype) for key, dtype in dtypes.items()]
+        return [as_type(parts[key], dtype) for key, dtype in dtypes.items()]
 
     in_place = arguments.get("out") is not None
     graph.attach(result, name, list(nodes.values()), vjp, list(saved.values()), in_place)
     return results
 
 
-def _cast(part: Tensor, dtype: DType) -> Tensor:
+def as_type(part: Tensor, dtype: DType) -> Tensor:
+    """A gradient in the type of its operand; itself, if it has that already."""
     return part if part.dtype is dtype else part.to(dtype)
 
 

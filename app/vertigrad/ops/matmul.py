@@ -23,7 +23,9 @@ def matmul(a: Operand, b: Operand, *, out: Tensor | None = None) -> Tensor:
         shape = _shape(left, right)
         out = launch.prepare_output("matmul", shape, dtype, out)
         if out.size and left.size:
-            _launch(left, right, out)
+            whole = slice(None)
+            row, column = (None if left.ndim == 1 else whole), (None if right.ndim == 1 else whole)
+            product(left[..., row, whole], right[..., whole, column], out[..., row, column])
         elif out.size:
             assign(out, 0)
     return out
@@ -44,9 +46,3 @@ def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
     rows = left.shape[-2:-1]
     columns = right.shape[-1:] if right.ndim > 1 else ()
     return (*broadcast_shapes(left.shape[:-2], right.shape[:-2]), *rows, *columns)
-
-
-def _launch(left: Tensor, right: Tensor, out: Tensor) -> None:
-    whole = slice(None)
-    row, column = (None if left.ndim == 1 else whole), (None if right.ndim == 1 else whole)
-    product(left[..., row, whole], right[..., whole, column], out[..., row, column])

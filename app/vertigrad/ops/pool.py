@@ -67,8 +67,7 @@ def max_pool(
     `DtypeError`.
     """
     with launch.tensors(x) as (source,):
-        window = _window("max_pool", source, kernel_size, stride, padding, dilation)
-        shape = _shape(source, window, ceil_mode)
+        window, shape = _window("max_pool", source, kernel_size, stride, padding, dilation, ceil_mode)
         out = launch.prepare_output("max_pool", shape, source.dtype, out)
         indices = Tensor.empty(shape, i32, temporary=True) if return_indices else None
         _launch("max", source, window, out, indices=indices, column_major=int(column_major))
@@ -100,8 +99,8 @@ def average_pool(
 ) -> Tensor:
     """The mean of each window's elements, f32 or f16; with `count_include_pad` zeros of the padding are among them."""
     with launch.tensors(x) as (source,):
-        window = _window("average_pool", source, kernel_size, stride, padding, dilation)
-        out = _prepare_float_output("average_pool", source, _shape(source, window, ceil_mode), out)
+        window, shape = _window("average_pool", source, kernel_size, stride, padding, dilation, ceil_mode)
+        out = _prepare_float_output("average_pool", source, shape, out)
         _launch("mean", source, window, out, count_include_pad=int(count_include_pad))
     return out
 
@@ -119,7 +118,7 @@ def max_pool_gradient(
 ) -> Tensor:
     """The gradient of `max_pool` by x of `shape`, from that of the result and the `indices` it returned."""
     out = Tensor.empty(shape, gradient.dtype, "gradient", temporary=True)
-    window = _window("max_pool", out, kernel_size, stride, padding, dilation)
+    window, _ = _window("max_pool", out, kernel_size, stride, padding, dilation, ceil_mode)
     if out.size:
         kernel = Kernel.load("ops/pool_gradient.wgsl", defines={"DTYPE": gradient.dtype.name})
         kernel(
@@ -153,8 +152,8 @@ def lp_pool(
 ) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) over each window, f32 or f16."""
     with launch.tensors(x) as (source,):
-        window = _window("lp_pool", source, kernel_size, stride, padding, dilation)
-        out = _prepare_float_output("lp_pool", source, _shape(source, window, ceil_mode), out)
+        window, shape = _window("lp_pool", source, kernel_size, stride, padding, dilation, ceil_mode)
+        out = _prepare_float_output("lp_pool", source, shape, out)
         _launch("lp", source, window, out, power=p)
     return out
 
@@ -176,16 +175,14 @@ def global_lp_pool(x: Tensor, p: float = 2, *, out: Tensor | None = None) -> Ten
 
 
 def _window(
-    name: str, x: Tensor, kernel_size: Sizes, stride: Sizes | None, padding: Padding, dilation: Sizes
-) -> Window:
+    name: str, x: Tensor, kernel_size: Sizes, stride: Sizes | None, padding: Padding, dilation: Sizes, ceil_mode: bool
+) -> tuple[Window, tuple[int, ...]]:
+    """The window, and the shape of the result."""
     if x.ndim < 3:
         raise ShapeError(f"{name}: x {x.shape} must be (n, channels, ...spatial)")
     sizes = per_axis(name, "kernel_size", kernel_size, x.ndim - 2)
-    return Window.of(name, x.shape[2:], sizes, 1 if stride is None else stride, padding, dilation)
-
-
-def _shape(x: Tensor, window: Window, ceil_mode: bool) -> tuple[int, ...]:
-    return (*x.shape[:2], *window.output_shape(x.shape[2:], ceil_mode))
+    window = Window.of(name, x.shape[2:], sizes, 1 if stride is None else stride, padding, dilation)
+    return window, (*x.shape[:2], *window.output_shape(x.shape[2:], ceil_mode))
 
 
 def _prepare_float_output(name: str, x: Tensor, shape: tuple[int, ...], out: Tensor | None) -> Tensor:

@@ -75,7 +75,13 @@ def scan(
     """
     with launch.tensors(x) as (source,):
         out = launch.prepare_output(f"scan {how}", source.shape, result_type(how, source.dtype), out)
-        _scan(how, launch.copy_if_aliased(source, out), axis, out, exclusive, reverse)
+        at = launch.normal_axis(axis, source.ndim)
+        if out.size:
+            source, target = launch.copy_if_aliased(source, out), out
+            if reverse:
+                backwards = (*[slice(None)] * at, slice(None, None, -1))
+                source, target = source[backwards], target[backwards]
+            _launch(how, source, target, Lines.along(at, (source, target), ordered=False), exclusive)
     return out
 
 
@@ -122,16 +128,6 @@ def running_count(mask: Tensor, ordinals: Tensor) -> None:
             return running_count(truth, ordinals)
     step = strides[0] if strides else 0
     _launch("count", mask, ordinals, Lines(mask.size, (step, 1), [], [[], []]), False)
-
-
-def _scan(how: str, source: Tensor, axis: int, out: Tensor, exclusive: bool, reverse: bool) -> None:
-    at = launch.normal_axis(axis, source.ndim)
-    if not out.size:
-        return
-    if reverse:
-        backwards = (*[slice(None)] * at, slice(None, None, -1))
-        source, out = source[backwards], out[backwards]
-    _launch(how, source, out, Lines.along(at, (source, out), ordered=False), exclusive)
 
 
 def _launch(how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool) -> None:

@@ -92,11 +92,9 @@ def matmul_integer(node: Node) -> Value:
     """Products of bytes, each less its zero point, summed up in 32 bits."""
     a, b = ops.cast(node.tensor(0), i32), ops.cast(node.tensor(1), i32)
     if node.has(2):
-        zero = ops.cast(node.tensor(2), i32)
-        a = ops.subtract(a, zero.reshape(*zero.shape, 1) if zero.ndim and zero.size > 1 else zero.reshape())
+        a = ops.subtract(a, _rows(ops.cast(node.tensor(2), i32)))
     if node.has(3):
-        zero = ops.cast(node.tensor(3), i32)
-        b = ops.subtract(b, zero if zero.size > 1 else zero.reshape())
+        b = ops.subtract(b, _one_or_all(ops.cast(node.tensor(3), i32)))
     return node.result(ops.matmul(a, b), TensorProto.INT32)
 
 

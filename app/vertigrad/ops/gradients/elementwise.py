@@ -21,6 +21,7 @@ from ..differentiable import (
     DERIVATIVES,
     RULES,
     Derivative,
+    as_type,
     constant,
     mark_non_differentiable,
     require_free,
@@ -80,8 +81,7 @@ def _part(
     values = [kept[letter] for letter in derivative.reads]
     values = [value.value() if isinstance(value, graph.Saved) else value for value in values]
     part = fused(derivative.of, gradient, *values) if values else derivative.of(gradient)
-    part = sum_to(part, shape)
-    return part if part.dtype is dtype else part.to(dtype)
+    return as_type(sum_to(part, shape), dtype)
 
 
 def _one(reads: str, of: Callable[..., Any]) -> tuple[Derivative | None, ...]:

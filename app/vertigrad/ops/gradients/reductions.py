@@ -21,7 +21,9 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @rule("mean")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    return {"a": spread(gradient * (1.0 / max(_count(call), 1)), call)}
+    shape = call.shapes["a"]
+    count = math.prod(shape[axis] for axis in launch.normal_axes(call["axis"], len(shape)))
+    return {"a": spread(gradient * (1.0 / max(count, 1)), call)}
 
 
 @rule("prod", "a", "result")
@@ -63,8 +65,3 @@ def spread(value: Tensor, call: Call) -> Tensor:
     axes = launch.normal_axes(call["axis"], len(shape))
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return value.reshape(*kept).expand(*shape)
-
-
-def _count(call: Call) -> int:
-    shape = call.shapes["a"]
-    return math.prod(shape[axis] for axis in launch.normal_axes(call["axis"], len(shape)))
