@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import DtypeError, LimitError, ShapeError
@@ -97,9 +98,8 @@ def attention(
                 "scale": 1 / math.sqrt(max(query.shape[3], 1)) if scale is None else scale,
                 "cap": softcap,
             }
-            query, key, value = (launch.copy_if_aliased(tensor, out) for tensor in (query, key, value))
-            bias, counts = (launch.copy_if_aliased(tensor, out) for tensor in (bias, counts))
-            _launch(query, key, value, bias, counts, out, bounds)
+            ready = [launch.copy_if_aliased(tensor, out) for tensor in (query, key, value, bias, counts)]
+            _launch(ready, out, bounds)
     return out
 
 
@@ -120,9 +120,8 @@ def _shape(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, lengths: Tensor
     return (*q.shape[:3], v.shape[3])
 
 
-def _launch(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, lengths: Tensor | None, out: Tensor, bounds: dict[str, Any]
-) -> None:
+def _launch(operands: Sequence[Any], out: Tensor, bounds: dict[str, Any]) -> None:
+    q, k, v, mask, lengths = operands
     members, heads, queries, width = q.shape
     width_out = v.shape[3]
     filled = _filled(width), _filled(max(width_out, width if width > 64 else 0))  # few rows: a wide q takes the room

@@ -13,7 +13,7 @@ from typing import Any
 from .. import resources
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, gpu
-from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, u8
+from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, f32, u8
 from ..tensor.dtype import check_value
 from ..tensor.operators import call
 from . import launch
@@ -72,7 +72,7 @@ def evaluate(expression: Expression, out: Tensor | None = None) -> Tensor:
     if out.size:
         program = Program.of(expression)
         require_no_gradient("an expression computed by itself", program.tensors)
-        if len(program.tensors) > _most_tensors():
+        if len(program.tensors) >= gpu().limits["max-storage-buffers-per-shader-stage"]:
             return evaluate(_split(expression), out)
         _launch(program, result, out)
     return out
@@ -102,10 +102,6 @@ def cast(a: Tensor, dtype: Any) -> Tensor:
     if isinstance(a, Expression):
         return a.to(dtype)  # type: ignore[return-value]
     return assign(Tensor.empty(a.shape, dtype_of(dtype), a.name, temporary=True), a)
-
-
-def _most_tensors() -> int:
-    return gpu().limits["max-storage-buffers-per-shader-stage"] - 1
 
 
 def _split(expression: Expression) -> Expression:
@@ -193,12 +189,8 @@ def _quads(tensors: Sequence[Tensor], shape: Sequence[int], rows: Sequence[Seque
 def _rounded(value: str, result: DType, stored: DType) -> tuple[str, str]:
     """(WGSL of the result, name of its type): held to its own type where that is narrower than what is stored."""
     if result is f16:
-        return (value, "f32") if stored is f16 else (converted(value, _of_value(result), f16), "f32")
+        return (value, "f32") if stored is f16 else (converted(value, f32, f16), "f32")
     return (value, "u8" if result is u8 else result.name)
-
-
-def _of_value(dtype: DType) -> DType:
-    return dtype_of("f32") if dtype is f16 else dtype
 
 
 def functions_called(text: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..gpu import Kernel
 from ..tensor import DType, Tensor, f32
@@ -59,7 +59,8 @@ def pack(flat: Tensor, sizes: Sequence[int], form: Form, dtype: DType, into: Pac
         Tensor.empty(weights, dtype, "packed.weights", temporary=True),
         Tensor.empty(rest, f32, "packed.rest", temporary=True),
     )
-    kernel = Kernel.load("ops/mlp_pack.wgsl", defines=_defines(sizes, form, dtype))
+    own = {"RIGHT": right(form), "FINAL": final(form), "WEIGHTS": dtype.name, "LAST_WIDE": form.last_wide}
+    kernel = Kernel.load("ops/mlp_pack.wgsl", defines={"SIZES": list(sizes), "LAYERS": form.layers, **own})
     kernel(
         weights + rest,
         overwrites=("weights", "rest"),
@@ -69,8 +70,3 @@ def pack(flat: Tensor, sizes: Sequence[int], form: Form, dtype: DType, into: Pac
         total=weights + rest,
     )
     return packed
-
-
-def _defines(sizes: Sequence[int], form: Form, dtype: DType) -> dict[str, Any]:
-    own = {"RIGHT": right(form), "FINAL": final(form), "WEIGHTS": dtype.name}
-    return {"SIZES": list(sizes), "LAYERS": form.layers, "LAST_WIDE": form.last_wide, **own}

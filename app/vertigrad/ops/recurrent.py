@@ -136,31 +136,15 @@ def one_direction(
     how: How, number: int, operands: dict[str, Tensor], out: Tensor, last: Tensor, last_cell: Tensor | None
 ) -> None:
     """All steps of one direction: `out` (steps, members, size), and the last state and cell."""
-    if last.size:
-        members, size = last.shape
-        state = _start(how.kind, operands, members, size, last.dtype)
-        _direction(how, number, DIRECTIONS[how.direction][number], operands, state, out)
-        assign(last, state.hidden)
-        if state.cell is not None and last_cell is not None:
-            assign(last_cell, state.cell)
-
-
-def _start(kind: str, operands: dict[str, Tensor], members: int, size: int, dtype: DType) -> _State:
-    def empty(columns: int = size) -> Tensor:
-        return Tensor.empty((members, columns), dtype, temporary=True)
-
-    cell = assign(empty(), operands.get("initial_cell", 0)) if kind == "lstm" else None
-    state = assign(empty(), operands.get("initial", 0))
-    return _State(state, cell, empty(GATES[kind] * size), empty() if kind == "gru" else None)
-
-
-def _direction(how: How, number: int, backwards: bool, operands: dict[str, Tensor], state: _State, out: Tensor) -> None:
-    """All steps of one direction; `out` is (steps, members, size)."""
-    steps, size = out.shape[0], out.shape[2]
+    if not last.size:
+        return
+    steps, members, size = out.shape
+    state = _start(how.kind, operands, members, size, last.dtype)
     recurrence = operands["recurrence"].T
     from_x = matmul(operands["x"], operands["weights"].T)
     resets = how.kind == "gru" and not how.linear_before_reset
     kind = "gru_linear" if how.linear_before_reset else how.kind
+    backwards = DIRECTIONS[how.direction][number]
     for step in reversed(range(steps)) if backwards else range(steps):
         if resets:
             assert state.reset is not None
@@ -170,6 +154,18 @@ def _direction(how: How, number: int, backwards: bool, operands: dict[str, Tenso
         else:
             matmul(state.hidden, recurrence, out=state.product)
         _step(kind, how, number, step, from_x[step], operands, state, out[step])
+    assign(last, state.hidden)
+    if state.cell is not None and last_cell is not None:
+        assign(last_cell, state.cell)
+
+
+def _start(kind: str, operands: dict[str, Tensor], members: int, size: int, dtype: DType) -> _State:
+    def empty(columns: int = size) -> Tensor:
+        return Tensor.empty((members, columns), dtype, temporary=True)
+
+    cell = assign(empty(), operands.get("initial_cell", 0)) if kind == "lstm" else None
+    state = assign(empty(), operands.get("initial", 0))
+    return _State(state, cell, empty(GATES[kind] * size), empty() if kind == "gru" else None)
 
 
 def _step(

@@ -17,8 +17,7 @@ def dispatch_size(number: Tensor, kernel: Kernel, *, each: int = 1, out: Tensor 
     More workgroups than fit into one dimension are folded into two, as `Kernel` does it: such a kernel finds its place
     with `linear_index`. Raises `ShapeError`, `DtypeError`.
     """
-    out = Tensor.empty(3, u32, temporary=True) if out is None else out
-    _check(number, out, 3)
+    out = _prepared(number, out, 3)
     x, y, z = kernel.interface.workgroup
     if y * z != 1:
         raise ShapeError(f"dispatch_size: workgroups of {kernel.name} are {x} x {y} x {z}; they must be a row")
@@ -33,15 +32,16 @@ def draw_size(number: Tensor, *, vertices: int = 0, out: Tensor | None = None) -
 
     Raises `ShapeError`, `DtypeError`.
     """
-    out = Tensor.empty(4, u32, temporary=True) if out is None else out
-    _check(number, out, 4)
+    out = _prepared(number, out, 4)
     kernel = Kernel.load("ops/sizes.wgsl", defines={"DRAW": True})
     kernel(1, overwrites=("size",), number=number, size=out, vertices=vertices)
     return out
 
 
-def _check(number: Tensor, size: Tensor, words: int) -> None:
+def _prepared(number: Tensor, out: Tensor | None, words: int) -> Tensor:
+    size = Tensor.empty(words, u32, temporary=True) if out is None else out
     if number.size != 1 or size.shape != (words,):
         raise ShapeError(f"a size of shape {size.shape} from a number of shape {number.shape}; ({words},) from (1,)")
     if number.dtype is not u32 or size.dtype is not u32:
         raise DtypeError(f"a size of {size.dtype} from a number of {number.dtype}; both must be u32")
+    return size

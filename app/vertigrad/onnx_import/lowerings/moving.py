@@ -153,11 +153,8 @@ def pad(node: Node) -> Value:
     widths = [(0, 0)] * rank
     for at, axis in enumerate(axes):
         widths[axis] = (pads[at], pads[at + len(axes)])
-    tensor = node.tensor(0)
-    cut = tuple(slice(-min(a, 0), n + min(b, 0)) for n, (a, b) in zip(tensor.shape, widths, strict=True))
-    grown = [(max(a, 0), max(b, 0)) for a, b in widths]
     bound = max(node.value(0).bound, abs(int(value)) if math.isfinite(value) else 0)
-    return node.result(ops.pad(tensor[cut], grown, mode, value), bound=bound)
+    return node.result(ops.pad(node.tensor(0), widths, mode, value), bound=bound)
 
 
 @lowers("TopK")
