@@ -72,7 +72,7 @@ def evaluate(expression: Expression, out: Tensor | None = None) -> Tensor:
     if out.size:
         program = Program.of(expression)
         require_no_gradient("an expression computed by itself", program.tensors)
-        if len(program.tensors) >= gpu().limits["max-storage-buffers-per-shader-stage"]:
+        if len(program.tensors) > _most_tensors():
             return evaluate(_split(expression), out)
         _launch(program, result, out)
     return out
@@ -102,6 +102,10 @@ def cast(a: Tensor, dtype: Any) -> Tensor:
     if isinstance(a, Expression):
         return a.to(dtype)  # type: ignore[return-value]
     return assign(Tensor.empty(a.shape, dtype_of(dtype), a.name, temporary=True), a)
+
+
+def _most_tensors() -> int:
+    return gpu().limits["max-storage-buffers-per-shader-stage"] - 1
 
 
 def _split(expression: Expression) -> Expression:
