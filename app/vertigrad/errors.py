@@ -5,7 +5,7 @@ VertigradError                    exit code
 │   ├── SceneError                          a scene file, with every problem in it
 │   ├── ParameterError                      a value outside a parameter's type or range
 │   ├── FileChanged                         a scene file that somebody wrote since it was read
-│   ├── FileProtected                       a scene file that may not be written where it lies
+│   ├── FileProtected                       a scene file that may not be written at its path
 │   ├── CodeError                           a scene's own Python, with file and line
 │   ├── UntrustedCode                       a scene's own Python that nobody has allowed to run
 │   └── UnsupportedOp                       a network with nodes that cannot be run, every one of them
@@ -25,7 +25,7 @@ VertigradError                    exit code
     ├── ShapeError
     ├── DtypeError
     ├── GradientError                       there is no gradient, or what it needs is gone
-    └── LayoutError                         cannot be bound as it lies
+    └── LayoutError                         cannot be bound in its layout
 
 A message says what was wrong, where, and what to do about it.
 """
@@ -188,4 +188,4 @@ class GradientError(TensorError):
 
 
 class LayoutError(TensorError):
-    """A tensor cannot be bound as it lies; names the tensor, the number that does not fit, and the fix."""
+    """A tensor cannot be bound in its layout; names the tensor, the number that does not fit, and the fix."""

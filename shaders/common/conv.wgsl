@@ -1,4 +1,4 @@
-// What the kernels of convolution share: operands, and where the windows lie. For the values, see ops/conv.wgsl.
+// What the kernels of convolution share: operands, and the positions of the windows. For the values, see ops/conv.wgsl.
 //% import "common/element.wgsl" as element
 //% if "f16" in (X, W, OUT, BIAS, RESIDUAL)
 enable f16;

@@ -1,4 +1,4 @@
-// The coordinates of points as they lie. Needs the array `x` and in `params`: x_offset, and x_strides, elements from point
+// The coordinates of points as they are stored. Needs the array `x` and in `params`: x_offset, and x_strides, elements from point
 // to point and from coordinate to coordinate. In: DIMENSIONS, coordinates of a point.
 
 fn coordinate(point: u32, axis: u32) -> f32 {

@@ -1,5 +1,5 @@
 // Reading, converting and writing one element of each type. In: dtype names; out: macros used by the kernels in ops/.
-// bool lies as a u32 of 0 or 1; u8 lies four to a u32, so it is written by atomics: neighbors share its word.
+// bool is stored as a u32 of 0 or 1; u8 as four to a u32, so it is written by atomics: neighbors share its word.
 
 //% macro storage(dtype, atomic=false)
 array<${ {"f32": "f32", "f16": "f16", "i32": "i32"}.get(dtype, "atomic<u32>" if atomic else "u32") }>
@@ -25,7 +25,7 @@ ${name}[${index}]
 //%- endif
 //%- endmacro
 
-// What lies in memory for an element, but for u8, and the element's value made of it.
+// What is stored in memory for an element, but for u8, and the element's value made of it.
 //% macro stored_type(dtype)
 ${ {"bool": "u32"}.get(dtype, dtype) }
 //%- endmacro

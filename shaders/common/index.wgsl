@@ -1,4 +1,4 @@
-// Where an invocation is, and where its element lies. Include this for linear_index, import it for the macro `walk`.
+// Where an invocation is, and the offset of its element. Include this for linear_index, import it for the macro `walk`.
 
 // The index of an invocation in a dispatch whose row of workgroups may have been folded into two dimensions.
 fn linear_index(id: vec3u, groups: vec3u, workgroup: u32) -> u32 {

@@ -4,7 +4,7 @@
 // VALUE, b: VALUE).
 //  A tile publishes its total, then the running total after it, in two words: a half of the bits below, above it which
 // of the two it is. Halves of different kinds are seen only while it changes. A total that others computed has two
-// words of its own, so that nobody depends on a workgroup that stopped half way. Records lie far apart: side by side,
+// words of its own, so that nobody depends on a workgroup that stopped half way. Records are far apart: side by side,
 // hundreds of workgroups that poll at the same few would queue for one slice of the cache (H100, 2^27 elements: 0.54 ms
 // with 4 words, 0.44 with 16).
 const TOTAL = 1u;
@@ -56,7 +56,7 @@ fn look_back(first: u32, mine: u32, lane: u32, doubting: bool) -> Sought {
     var seen = Seen(0u, identity);
     var nearest = ${SUBGROUP}u;
     for (var polls = 0u; ; polls += 1u) {
-        if seen.kind == 0u && lane < nearest {  // what was seen, or lies behind a running total, is not looked at again
+        if seen.kind == 0u && lane < nearest {  // what was seen, or is behind a running total, is not read again
             seen = before_all;
             if lane < end - first {
                 seen = poll_tile(end - 1u - lane, doubting);

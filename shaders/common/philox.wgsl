@@ -1,5 +1,5 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
-// 3", 2011). The same counter and key give the same four words anywhere, so nothing is kept between calls.
+// 3", 2011). The same counter and key give the same four words anywhere, so nothing is stored between calls.
 // The reference implementation is app/vertigrad/ops/philox.py. Include common/math.wgsl before it.
 
 fn philox(counter: vec4u, key: vec2u) -> vec4u {

@@ -222,7 +222,7 @@ fn main(
         //% endfor
         //% endfor
         //% endif
-        // what may not be attended; most tiles lie wholly inside of what may
+        // what may not be attended; most tiles are wholly inside of what may
         let is_cut = key + ${KEYS} > keys
             || (params.right >= 0 && key + ${KEYS - 1} > i32(first_row) + offset + params.right)
             || (params.left >= 0 && key < i32(last_row) + offset - params.left);

@@ -4,7 +4,7 @@
 //     forget gate is 1 - input gate; CLIPPED, whether what goes into the activations is held; F, G, H, activations over
 //     x.
 // Out: state (members, size), cell (members, size), out (members, size); gru_reset: reset = r * state.
-// Gates lie in ONNX's order: i o f c, and z r h.
+// Gates are in ONNX's order: i o f c, and z r h.
 //% import "common/element.wgsl" as element
 //% if DTYPE == "f16"
 enable f16;

@@ -22,7 +22,7 @@ var<workgroup> tile_w: array<vec4<${VALUE}>, ${STEP * W_LINE}>;
 var<workgroup> tile_x: array<vec4<${VALUE}>, ${STEP * X_LINE}>;
 //% if not WHOLE
 const NOWHERE = -0x40000000;
-// Of each inner index of the step: where it lies in x and in w, and how far it is from the window's origin.
+// Of each inner index of the step: its offset in x and in w, and how far it is from the window's origin.
 var<workgroup> inner_x: array<i32, ${STEP}>;
 var<workgroup> inner_w: array<i32, ${STEP}>;
 var<workgroup> inner_at: array<vec3i, ${STEP}>;

@@ -1,6 +1,6 @@
 // Products of matrices, in batches, with any strides.
 // A workgroup makes a tile of ROWS x COLUMNS of one product. It goes along the inner axis in steps of STEP, with both
-// operands' part in workgroup memory, where four rows of a, or four columns of b, lie together. There are two buffers:
+// operands' part in workgroup memory, where four rows of a, or four columns of b, are together. There are two buffers:
 // after LATE offsets_of of a step the next step's part goes from registers into the other one, and the part of the step
 // after that is fetched. Each invocation makes EACH_ROWS x EACH_COLUMNS elements, all written out by the template.
 // In: what common/product.wgsl names; the sizes above, multiples of 4; LANES, how many invocations of a row of 32 lie
@@ -123,7 +123,7 @@ fn main(
     let my_column = lane % ${ACROSS}u;
     //% endif
 
-    // what this invocation fetches: neighbors fetch what lies side by side
+    // what this invocation fetches: neighbors fetch what is side by side
     //% for turn in range(A_TURNS)
     //% if A_COLUMN_MAJOR
     let a_row${turn} = first_row + (lane + ${turn * THREADS}u) % ${ROW_QUADS}u * 4u;

@@ -1,4 +1,4 @@
-// Gradients of a whole small network, back through all layers: of its weights, and of its features if they are wanted.
+// Gradients of a whole small network, back through all layers: of its weights, and of its features if they are requested.
 // Each workgroup takes POINTS points at a time, in a run from one tile to the next of its own: it computes the sums of
 // all hidden layers again, each invocation keeping its own, then propagates the gradient of the outputs back. Two
 // layers' worth lies in workgroup memory: activations of a layer's inputs, and gradients of its outputs, a line of all

@@ -21,7 +21,7 @@ const NOWHERE = 0xffffffffu;
 
 var<workgroup> shares: array<f32, 256>;
 
-// Where an element lies in a row, how far its other parts are, how many there are, and where it belongs.
+// The offset of an element in a row, how far its other parts are, how many there are, and where it belongs.
 struct Source {
     place: u32,
     step: u32,

@@ -25,7 +25,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> x: ${element.storage(DTYPE)};
 @group(0) @binding(2) var<storage, read_write> out: ${element.storage(DTYPE, DTYPE == "u8")};
 
-// Where along an axis of n elements the value for place i lies; n at least 1.
+// The index along an axis of n elements of the value for position i; n at least 1.
 fn source(i: i32, n: i32) -> i32 {
     //% if MODE == "reflect"
     let period = max(2 * n - 2, 1);

@@ -1,5 +1,5 @@
 // The gradient of max pooling: each element of x adds up what the windows that chose it bring, in their order.
-// In: DTYPE of the gradient, f32 or f16; indices, for each window where in the flattened x its largest element lies.
+// In: DTYPE of the gradient, f32 or f16; indices, for each window the index of its largest element in the flattened x.
 // Out: out[i] = sum of gradient[w] over windows w with indices[w] = i; all tensors are contiguous.
 //% if DTYPE == "f16"
 enable f16;

@@ -1,4 +1,4 @@
-// Stable sort of lines of 32-bit keys, eight bits at a time from the lowest, with a 32-bit value beside each key if wanted.
+// Stable sort of lines of 32-bit keys, eight bits at a time from the lowest, with a 32-bit value with each key if requested.
 // A line is read as tiles of 256 x ITEMS keys, a tile by one workgroup. Entries:
 //   digits   how often each of the 256 values of a digit occurs in each tile: counts[line][digit][tile]
 //   scatter  every key of a tile to its position: after all smaller digits and the same digit of earlier tiles (starts, the
@@ -57,7 +57,7 @@ fn shuffle_scanned(x: u32, lane: u32) -> u32 {
 
 //% include "common/workgroup_scan.wgsl"
 
-// The key as a number whose order is the one wanted.
+// The key as a number whose order is the requested one.
 fn rank_of(key: u32) -> u32 {
     //% if KEY == "f32"
     if (key & 0x7fffffffu) > 0x7f800000u {
@@ -174,7 +174,7 @@ fn digits(${arguments()}) {
 var<workgroup> pool: array<u32, ${TILE}>;  // a tile in order
 var<workgroup> first_of: array<u32, 256>;  // thread in the tile of the first key of each digit
 
-// Where in the tile the key number `i` of an invocation lies.
+// The position in the tile of key number `i` of an invocation.
 //% macro own(i)
 //% if SUBGROUP
 thread.leaf * ${SUBGROUP * ITEMS}u + ${i * SUBGROUP}u + thread.lane

@@ -76,7 +76,7 @@ def candidates(requested: str = "") -> list[AdapterChoice]:
 
 
 def open_device(choice: AdapterChoice) -> wgpu.GPUDevice:
-    """A device with the adapter's own limits and those of the wanted features that it has.
+    """A device with the adapter's own limits and those of the optional features that it has.
 
     Raises `NoAdapter` if its driver refuses: some list an adapter that they cannot open.
     """

@@ -1,4 +1,4 @@
-"""`Deferred`: commands that are kept back, to be encoded in parts over several frames; and what they write into."""
+"""`Deferred`: commands that are held back, to be encoded in parts over several frames; and what they write into."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ whether they can be split; answers how many may be encoded now, 0 for none."""
 
 
 class Deferred:
-    """What is recorded inside `recording` is kept, and done by `encode`, a part at a time; `commit` ends it.
+    """What is recorded inside `recording` is retained, and done by `encode`, a part at a time; `commit` ends it.
 
     Until then nobody sees anything of it: whatever it writes of tensors that were there before, it writes into other
     blocks, which the tensors move to in `commit`. So what is drawn, read or copied meanwhile is whole, and `cancel`
@@ -124,7 +124,7 @@ class Deferred:
         self._work.append(_Call(record, drop))
 
     def flush(self) -> None:
-        """Record all there is so far: a command follows that cannot be kept back."""
+        """Record all there is so far: a command follows that cannot be held back."""
         recorder = self._gpu.recorder
         recorder.deferred = None
         self.encode(lambda group, kernel, left, splits: left)
@@ -151,7 +151,7 @@ class Deferred:
 
 
 class Spares:
-    """For each tensor the block that it left last, kept to be written next: two in turns, and nothing is allocated."""
+    """For each tensor the block that it left last, to be written next: two in turns, and nothing is allocated."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu

@@ -60,7 +60,7 @@ class Indirect(NamedTuple):
 class Dispatch:
     """A kernel bound to arguments.
 
-    `threads` is the number of invocations wanted, rounded up to whole workgroups. `arguments` gives a tensor for each
+    `threads` is the number of invocations, rounded up to whole workgroups. `arguments` gives a tensor for each
     binding and a value for each field of the uniform struct, all by name. A field NAME_offset is filled in: how many
     elements after the bound range the tensor NAME begins; a kernel without it takes only tensors at the adapter's
     offset alignment. A kernel with a field NAME_strides walks strides itself; all others take contiguous tensors only.
@@ -146,7 +146,7 @@ class Dispatch:
 
     @property
     def size(self) -> Size:
-        """How many workgroups, or the buffer and the byte where the GPU finds it, as blocks lie now."""
+        """How many workgroups, or the buffer and the byte where the GPU finds it, as blocks are now."""
         if self.indirect is None:
             return self.workgroups
         return self.indirect.owner.block.buffer, self.indirect.offset

@@ -18,7 +18,7 @@ from . import native, shader, wgsl
 from .device import Gpu, forgotten_with_the_device, gpu
 from .dispatch import Dispatch, Entry
 
-MOST_KERNELS = 1024  # loaded kernels that are kept for their next use; a network of hundreds of layers has that many
+MOST_KERNELS = 1024  # loaded kernels retained for their next use; a network of hundreds of layers has that many
 CACHED_GROUPS = 64  # bind groups remembered by a kernel that is called outside of plans
 _BUFFER_TYPES = {"read": "read-only-storage", "read_write": "storage"}
 
@@ -127,7 +127,7 @@ class Kernel:
         return {name: tensor if name in names else None for name, tensor in tensors.items()}
 
     def bind_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:
-        """The bind group for blocks as they lie now; remembered."""
+        """The bind group for blocks as they are now; cached."""
         key = tuple((entry.owner.block.id, entry.offset, entry.size) for entry in entries)
         group = self._groups.get(key)
         if group is None:
@@ -200,5 +200,5 @@ def _module(device: wgpu.GPUDevice, source: str, name: str, trusted: bool) -> wg
 
 _Key: TypeAlias = tuple[str, str, bytes | str, bool]
 _alive: WeakValueDictionary[_Key, Kernel] = WeakValueDictionary()  # none is compiled twice, all can be reloaded
-_recent: OrderedDict[_Key, Kernel] = OrderedDict()  # those kept although nobody else holds them, latest last
+_recent: OrderedDict[_Key, Kernel] = OrderedDict()  # those retained although nobody else holds them, latest last
 forgotten_with_the_device.append(lambda gpu: (_recent.clear(), _alive.clear()))

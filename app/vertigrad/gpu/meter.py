@@ -7,7 +7,7 @@ from collections import Counter
 
 
 class Direction(enum.Enum):
-    """Which way bytes went."""
+    """The direction of a copy."""
 
     HOST_TO_DEVICE = "host_to_device"
     DEVICE_TO_DEVICE = "device_to_device"
@@ -17,7 +17,7 @@ class Direction(enum.Enum):
 
 
 class Traffic(enum.Enum):
-    """What the bytes were: a tensor's, uniforms, a finished picture, or figures shown to the user.
+    """What the bytes were: a tensor's, uniforms, a finished frame, or values shown to the user.
 
     Snapshots are copies made on purpose: of states to go back to, and of what is drawn while the next is made.
     """

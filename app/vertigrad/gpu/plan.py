@@ -20,7 +20,7 @@ from .native import DispatchList
 from .plan_uniforms import PlanUniforms
 from .results import Mark, Results
 
-CACHED_LISTS = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
+CACHED_LISTS = 4  # sets of blocks with cached bind groups: outputs that are drawn while the next are made alternate
 
 
 class Plan(Closing):
@@ -65,7 +65,7 @@ class Plan(Closing):
         """Add every kernel that is called inside to the plan instead of running it: so any function of `ops` records.
 
         Values given to the functions are frozen; arrays are uploaded once, so they are constants, which nothing inside
-        may write. What is cloned, set to zero or written in place inside is so again at each replay. New results lie in
+        may write. What is cloned, set to zero or written in place inside is so again at each replay. New results are in
         memory of the plan; those that nobody holds at the end share it where they are not needed at the same time.
         Nothing has a value before `replay`, so reading it raises `StillInUse`. If something is raised inside, or
         `OutOfMemory` at the end, the plan is what it was before.
@@ -277,7 +277,7 @@ _plans: weakref.WeakSet[Plan] = weakref.WeakSet()
 
 @dataclass(slots=True)
 class _Ready:
-    """A plan encoded for certain blocks, and the tracker's counts when they were last looked at."""
+    """A plan encoded for certain blocks, and the tracker's counts when they were last read."""
 
     dispatches: DispatchList
     blocks: tuple[Block, ...]

@@ -26,7 +26,7 @@ class _Alike(NamedTuple):
 
 
 class PlanUniforms:
-    """One image in which the dispatches' structs lie one after the other, each at the ring's alignment.
+    """One image in which the dispatches' structs are one after the other, each at the ring's alignment.
 
     An open field is packed and checked once and copied to the other dispatches that have it, so that a plan of
     hundreds of dispatches with the same time step costs no more than one.

@@ -13,7 +13,7 @@ from ..memory import BufferPool, size_class
 from . import native
 from .storage import allocating
 
-SPARE = 8  # staging buffers kept for reuse
+SPARE = 8  # staging buffers retained for reuse
 SPARE_BYTES = 128 << 20  # and how large they may be together
 USAGE = wgpu.BufferUsage.COPY_DST | wgpu.BufferUsage.MAP_READ
 ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to a buffer
@@ -169,7 +169,7 @@ class ReadbackRing:
         return self._pool.make_room(lambda: self._create(size), f"a readback asked for {size:,} bytes", submit=False)
 
     def _create(self, size: int) -> wgpu.GPUBuffer:
-        """A new staging buffer, in place of spare ones of other sizes if there is no room beside them."""
+        """A new staging buffer, in place of spare ones of other sizes if there is no room next to them."""
         try:
             with allocating():
                 return self._device.create_buffer(label="readback", size=size, usage=USAGE)

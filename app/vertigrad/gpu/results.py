@@ -65,7 +65,7 @@ class Results:
         self._keepers.setdefault(owner, []).append(keep)
 
     def writing(self, dispatch: Dispatch) -> None:
-        """Let values be kept that `dispatch` is about to overwrite. Raises `LayoutError` if it writes a constant."""
+        """Let values be copied that `dispatch` is about to overwrite. Raises `LayoutError` if it writes a constant."""
         for owner, _ in dispatch.writes:
             if owner in self._constants:
                 raise LayoutError(

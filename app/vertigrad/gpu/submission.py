@@ -177,7 +177,7 @@ class Recorder:
     ) -> OpenPass:
         """A render pass, timed under `group`.
 
-        `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that
+        `described` is one used from frame to frame, and `view` what to draw into where its first attachment leaves that
         open; for a pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
         """
         return OpenPass(self, group, described or RenderPass(**descriptor), view)
@@ -200,7 +200,7 @@ class Recorder:
         traffic: Traffic = Traffic.GEOMETRY,
     ) -> None:
         """Copy bytes between blocks; offsets and size are multiples of 4. Counted as device to device."""
-        if self.deferred is not None:  # what is drawn is kept apart from what is written: that is no copy of geometry
+        if self.deferred is not None:  # what is drawn is separate from what is written: that is no copy of geometry
             self.deferred.hold((source, target))
             copied = source, source_offset, target, target_offset, nbytes, Traffic.SNAPSHOTS
             self.deferred.call(lambda: self.copy(*copied))
@@ -232,7 +232,7 @@ class Recorder:
         return encoder.finish()
 
     def submitted(self) -> list[Block]:
-        """What was recorded was submitted: start anew. Returns the blocks it uses, each pinned once for it."""
+        """What was recorded was submitted: start again. Returns the blocks it uses, each pinned once for it."""
         used, moves, done = list(self._used), self._moves, self._unfinished
         self._clear()
         if done is not None:

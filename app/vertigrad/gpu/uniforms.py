@@ -15,7 +15,7 @@ class UniformRing:
     """Collects uniform data while a submission is recorded and uploads it with one write before the submit.
 
     A queue write takes effect before everything in the next submit, so values that differ between dispatches of one
-    submission (a substep's time) lie at different offsets, bound dynamically. Each submission starts at offset 0
+    submission (a substep's time) have different offsets, bound dynamically. Each submission starts at offset 0
     again: the queue keeps writes and submits in order.
     """
 

@@ -51,8 +51,8 @@ def enough_memory(size: tuple[int, int]) -> Iterator[None]:
     try:
         yield
     except OutOfMemory as error:
-        told = f"there is too little GPU memory for images of {size[0]}x{size[1]} pixels; draw smaller ones"
-        raise OutOfMemory(f"{told}\n{error}") from error
+        message = f"there is too little GPU memory for images of {size[0]}x{size[1]} pixels; draw smaller ones"
+        raise OutOfMemory(f"{message}\n{error}") from error
 
 
 def require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:

@@ -107,7 +107,7 @@ class BufferPool:
         """The result of `allocate`, which raises `MemoryError` while there is no room.
 
         Before each further call more of what is not in use is given back; `submit` says whether what is recorded may be
-        submitted for that. For blocks, and for what takes memory beside them, such as textures. Raises `OutOfMemory`;
+        submitted for that. For blocks, and for what takes memory next to them, such as textures. Raises `OutOfMemory`;
         `request` says in its message who asked for how much.
         """
         for attempt in range(4):

@@ -64,7 +64,7 @@ def _foretold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], versio
     try:
         model = _alone(proto, arrays, version, initialized=True)
         inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
-    except Exception:  # what is wrong is told by `evaluate`, or by the lowering
+    except Exception:  # what is wrong is reported by `evaluate`, or by the lowering
         return None
     sizes = []
     for output in inferred.graph.output:

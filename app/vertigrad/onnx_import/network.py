@@ -72,7 +72,7 @@ class Network(Closing):
     def output_specs(self) -> dict[str, OutputShape]:
         """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.
 
-        Raises `InputError` for an output whose rank is not known, `UnsupportedOp` for one that cannot lie on the GPU.
+        Raises `InputError` for an output whose rank is not known, `UnsupportedOp` for one that cannot be on the GPU.
         """
         return {entry.name: self._output_spec(entry) for entry in self._model.graph.output}
 
@@ -88,7 +88,7 @@ class Network(Closing):
     def bind(self, inputs: Mapping[str, Tensor | np.ndarray], constants: Mapping[str, np.ndarray]) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
-        Arrays among the inputs are uploaded once, to be set anew by `Program.set`; `constants` never change, and are
+        Arrays among the inputs are uploaded once, to be set again by `Program.set`; `constants` never change, and are
         folded. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
@@ -235,7 +235,7 @@ class Network(Closing):
         return Value(elem, tensor=tensors.get(name, created.get(name)), sources=sources, bound=bound)
 
     def _like(self, name: str, value: Tensor | np.ndarray) -> np.ndarray:
-        """An array of a tensor's shape without its bytes, in the type that the graph has for what lies in it."""
+        """An array of a tensor's shape without its bytes, in the type that the graph has for what it holds."""
         if not isinstance(value, Tensor):
             return value
         elem = self._elems.get(name, 0)

@@ -48,7 +48,7 @@ def is_lowered(proto: onnx.NodeProto) -> bool:
 
 
 def storage_of(elem: int) -> DType:
-    """How an element type lies on the GPU. Raises `Refused` if it cannot."""
+    """How an element type is stored on the GPU. Raises `Refused` if it cannot."""
     if elem not in STORAGE:
         raise Refused(f"{type_name(elem)} does not exist on the GPU")
     return STORAGE[elem]
@@ -154,7 +154,7 @@ class Node:
         return list(self.inputs)
 
     def tensor(self, index: int) -> Tensor:
-        """An input as a tensor on the GPU. Raises `Refused` if its type cannot lie there."""
+        """An input as a tensor on the GPU. Raises `Refused` if its type cannot be stored there."""
         return self.trace.on_gpu(self.value(index))
 
     def optional(self, index: int) -> Tensor | None:
@@ -310,7 +310,7 @@ class Node:
         return [value.bound for value in values]
 
     def require_word(self, bound: int) -> int:
-        """`bound`, if 64-bit integers up to it lie in 32 bits. Raises `Refused` beyond."""
+        """`bound`, if 64-bit integers up to it fit 32 bits. Raises `Refused` beyond."""
         if self.elem() in WIDE and bound > WORD:
             raise Refused("64-bit integers whose result could pass the 32 bits that the GPU has")
         return min(bound, WORD) if self.elem() in INTEGERS else WORD

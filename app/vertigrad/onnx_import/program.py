@@ -25,7 +25,7 @@ class NodeTime(NamedTuple):
 class Program:
     """A network recorded for certain shapes. `inputs` and `outputs` are its tensors, by the names in the graph.
 
-    64-bit integers lie in 32 bits there, 8 and 16 bits as well. Outputs that no input changes are not tensors: `read`
+    Integers of 8, 16 and 64 bits are stored in 32 bits there. Outputs that no input changes are not tensors: `read`
     gives them too. Close it.
     """
 
@@ -49,7 +49,7 @@ class Program:
 
     @property
     def outputs(self) -> dict[str, Tensor]:
-        """The outputs that lie on the GPU."""
+        """The outputs that are on the GPU."""
         return {name: value.tensor for name, value in self._values.items() if value.tensor is not None}
 
     def set(self, arrays: Mapping[str, np.ndarray]) -> None:

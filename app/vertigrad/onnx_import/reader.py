@@ -1,4 +1,4 @@
-"""Reads an ONNX file and checks it: nothing in it is trusted until it was looked at here."""
+"""Reads an ONNX file and checks it: nothing in it is trusted until it was checked here."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(path: Path) -> onnx.ModelProto:
 def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> None:
     """Raise `InputError` unless `model` follows ONNX's rules, and `UnsupportedOp` for an opset that is not known here.
 
-    `source` is what messages call the model, `folder` is where its data may lie.
+    `source` is what messages call the model, `folder` is where its data may be.
     """
     if not model.graph.node and not model.graph.output:
         raise InputError(f"{source}: holds no graph; is it an ONNX file, and all of it?")
@@ -52,7 +52,7 @@ def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> No
         if _is_external(tensor):
             _location(tensor, folder, source)
     try:
-        # weights outside of the file were looked at above; the checker would look for them in the current folder
+        # weights outside of the file were checked above; the checker would look for them in the current folder
         onnx.checker.check_model(_without_external(model))
     except (onnx.checker.ValidationError, ValueError) as error:
         raise InputError(f"{source}: {str(error).strip()}") from error
@@ -123,7 +123,7 @@ def _bits(tensor: onnx.TensorProto, source: str) -> int:
 
 
 def _without_external(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with weights that lie outside of the file left out, for the checker."""
+    """The model with the weights of other files left out, for the checker."""
     if not any(map(_is_external, all_tensors(model.graph))):
         return model
     bare = onnx.ModelProto()
@@ -146,7 +146,7 @@ def _is_external(tensor: onnx.TensorProto) -> bool:
 
 
 def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[Path, int, int]:
-    """(file, first byte, bytes) of a tensor that lies in another file: one inside of the model's folder."""
+    """(file, first byte, bytes) of a tensor that is in another file: one inside of the model's folder."""
     where = f"{source}: the tensor {tensor.name!r}"
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")

@@ -1,4 +1,4 @@
-"""`Value`: what flows along an edge of the graph while it is lowered, and how ONNX's element types lie on the GPU."""
+"""`Value`: what flows along an edge of the graph while it is lowered, and the storage of ONNX's element types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..ops import Expression
 from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
 
-# 64-bit integers lie in 32 bits: `Value.bound` is what makes that right. 8 and 16 bits lie in 32 and are wrapped.
+# 64-bit integers are stored in 32 bits: `Value.bound` makes that right. 8 and 16 bits are stored in 32 and wrapped.
 EXACT: dict[DType, int] = {  # ONNX's types that are the same on the GPU
     f32: TensorProto.FLOAT,
     f16: TensorProto.FLOAT16,
@@ -101,7 +101,7 @@ def type_name(elem: int) -> str:
 
 
 def to_storage(array: np.ndarray, elem: int, what: str) -> np.ndarray:
-    """`array` as it lies on the GPU. Raises `InputError` if a number does not fit 32 bits."""
+    """`array` as it is stored on the GPU. Raises `InputError` if a number does not fit 32 bits."""
     dtype = STORAGE[elem].numpy
     if elem in WIDE and array.size:
         limits = np.iinfo(dtype)

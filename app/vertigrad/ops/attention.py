@@ -27,7 +27,7 @@ CHOICES = (
 class Tiling(NamedTuple):
     """Invocations along a row, rows in groups of eight, keys of a tile, and elements of k or v held at a time.
 
-    `gap` is how many quads lie unused between lines of workgroup memory, to keep its banks apart.
+    `gap` is how many quads are unused between lines of workgroup memory, to keep its banks apart.
     """
 
     lanes: int

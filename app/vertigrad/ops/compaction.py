@@ -19,7 +19,7 @@ def compact(x: Operand, mask: Operand, *, out: tuple[Tensor, Tensor] | None = No
     """The rows of `x` whose `mask` is not 0, in order, and how many they are: (values, count).
 
     The axes of `mask` are the first ones of `x`, as in NumPy's x[mask]; a row is what is left of them. `values` has
-    room for all rows, shape (rows of `x`, ...): what lies behind the first `count` is not set. `count` is one u32.
+    room for all rows, shape (rows of `x`, ...): what comes after the first `count` is not set. `count` is one u32.
     Raises `ShapeError`, and `DtypeError` unless elements of `x` have 32 bits.
     """
     with launch.tensors(x, mask) as (source, chosen):
@@ -50,7 +50,7 @@ def nonzero(x: Operand, *, out: tuple[Tensor, Tensor] | None = None) -> tuple[Te
     """Indices of the elements of `x` that are not 0, in row-major order, and their number: (indices, count).
 
     `indices` (i32) has a row for each, with an index for each axis, as `numpy.argwhere`; shape (elements of `x`, axes):
-    what lies behind the first `count` rows is not set. `count` is one u32.
+    what comes after the first `count` rows is not set. `count` is one u32.
     """
     with launch.tensors(x) as (source,):
         indices, count = _outputs("nonzero", "indices", (source.size, source.ndim), i32, out)

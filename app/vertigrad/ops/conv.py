@@ -127,7 +127,7 @@ def transposed_window(
 
 
 def pack_conv_weights(weights: Tensor) -> Tensor:
-    """A copy that is equal to `weights` but lies output channel by output channel, as `conv` reads it fastest."""
+    """A copy that is equal to `weights` but is stored output channel by output channel, as `conv` reads it fastest."""
     axes = (*range(1, weights.ndim), 0)
     return weights.permute(*axes).contiguous().permute(weights.ndim - 1, *range(weights.ndim - 1))
 

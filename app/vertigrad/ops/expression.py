@@ -1,6 +1,6 @@
 """`Expression`: elementwise operations put together, to be computed by one kernel.
 
-`functions.py` lists the operations. A number takes the type of the tensors beside it; a float beside integers makes
+`functions.py` lists the operations. A number takes the type of the tensors next to it; a float with integers makes
 f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32, but for
 comparisons of i32 with u32, which are exact. f16 is computed in f32 and rounded once, at the end of the whole
 expression.
@@ -142,7 +142,7 @@ class Program(NamedTuple):
 
     @staticmethod
     def of(expression: Expression) -> Program:
-        """Each distinct expression once, operands first; a tensor that lies alike twice is read once."""
+        """Each distinct expression once, operands first; a tensor that occurs twice is read once."""
         program = Program([], [], [], "")
         return program._replace(result=_append(program, expression, {}))
 

@@ -21,7 +21,7 @@ SHARED = (256, 2048)  # bins that a workgroup counts in its own memory
 
 @differentiable
 def histogram(x: Operand, bins: int, limits: tuple[float, float], *, out: Tensor | None = None) -> Tensor:
-    """How many elements lie in each of `bins` bins of equal width between two `limits`, as u32, shape (bins,).
+    """How many elements are in each of `bins` bins of equal width between two `limits`, as u32, shape (bins,).
 
     Bins are half-open but for the last; elements outside of the limits, and NaN, are left out, as in
     `numpy.histogram(x, bins, range=limits)`. The bin is computed in f32: an element within a rounding error of an

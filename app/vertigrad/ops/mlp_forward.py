@@ -20,7 +20,7 @@ def forward(
     encoding: Encoding | None = None,
     variant: Network | None = None,
 ) -> None:
-    """Set `out` (points, outputs) from `x` (points, coordinates), which fit and lie in other blocks.
+    """Set `out` (points, outputs) from `x` (points, coordinates), which fit and are in other blocks.
 
     `activations` are the activations of hidden layers and of the last one.
     """

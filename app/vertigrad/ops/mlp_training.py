@@ -112,8 +112,8 @@ def mlp_with_gradient(
     dtype = x.dtype
 
     def vjp(gradient: Tensor) -> list[Tensor | None]:
-        given, *kept = (one.value() for one in saved)
-        by_x, by_weights = mlp_backward(gradient, given, Packed(*kept), form, sizes, activation, nodes[0] is not None)
+        x, *weights = (one.value() for one in saved)
+        by_x, by_weights = mlp_backward(gradient, x, Packed(*weights), form, sizes, activation, nodes[0] is not None)
         return [by_x if by_x is None or by_x.dtype is dtype else by_x.to(dtype), by_weights if nodes[1] else None]
 
     graph.attach(out, "mlp", nodes, vjp, saved)
@@ -192,7 +192,7 @@ def _parts(tiles: int, threads: int, quads: int) -> int:
 
 
 def _sections(sums: Sums, sizes: list[int]) -> dict[str, Any]:
-    """For shaders/ops/mlp_join.wgsl: what lies where in a row, and where it belongs."""
+    """For shaders/ops/mlp_join.wgsl: the offset of each part of a row, and its target."""
     targets = [0, *accumulate((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))]
     sections, biases, at = [], [], 0
     for number, (layer, target) in enumerate(zip(sums.layers, targets, strict=False)):

@@ -123,7 +123,7 @@ def neighbor_grid(
 def reorder(rows: Tensor, order: Tensor, out: Tensor) -> None:
     """Set `out`, contiguous, to the rows of `rows` (n, k), 32 bits each, in the `order` (u32) of a grid.
 
-    Neighbors then lie close together, which is what makes walks fast. Raises `ShapeError`, `DtypeError`, and
+    Neighbors are then close together, which is what makes walks fast. Raises `ShapeError`, `DtypeError`, and
     `GradientError` if gradients flow to the rows: `take(rows, order, 0)` has one.
     """
     require_no_gradient("reorder", (rows, out))

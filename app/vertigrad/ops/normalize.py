@@ -147,7 +147,7 @@ def instance_norm(
 
 @differentiable
 def lp_norm(x: Operand, axis: Axes = -1, p: float = 2, *, out: Tensor | None = None) -> Tensor:
-    """(Σ |x|ᵖ)^(1/p) along `axis`, kept as an axis of 1; p may be infinite."""
+    """(Σ |x|ᵖ)^(1/p) along `axis`, retained as an axis of 1; p may be infinite."""
     with launch.tensors(x) as (source,):
         if math.isinf(p):
             with absolute(source) as sizes:

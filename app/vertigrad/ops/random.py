@@ -1,6 +1,6 @@
 """Counter-based random numbers: number i of a stream depends on seed, name of the stream and i alone (Philox4x32-10).
 
-So a part of a stream is what a whole one has there, streams of different names do not overlap, and nothing is kept
+So a part of a stream is what a whole one has there, streams of different names do not overlap, and nothing is stored
 between calls. Uniform numbers and integers have the same bits on every adapter; normal ones differ by rounding (WGSL
 leaves `log` and `sqrt` some), and have the same bits on one.
 

@@ -82,7 +82,7 @@ def _shape(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, 
 
 
 def _without(out: Tensor, axes: tuple[int, ...], rank: int) -> Tensor:
-    """`out` without the axes of 1 that were kept."""
+    """`out` without the axes of 1 that were retained."""
     return out[tuple(0 if i in axes else slice(None) for i in range(rank))]
 
 

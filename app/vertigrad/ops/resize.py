@@ -1,6 +1,6 @@
 """Resampling along any axes, with the coordinates and the filters of ONNX's Resize.
 
-Where a result lies in x, and how much it takes of which elements, depends on sizes alone: so both are tables, made
+The position of a result in x, and how much it takes of which elements, depend on sizes alone: so both are tables, made
 here in float64 and uploaded once.
 """
 
@@ -97,7 +97,7 @@ def resize(
 
     `mode` is "nearest" (any element type; `rounding` says which of two), "linear" or "cubic" (Keys' kernel with the
     parameter `cubic`), of floats. `coordinates` is one of `COORDINATES`, or "tf_crop_and_resize": `region` then gives
-    for each axis the part of x, from 0 to 1, that is resampled, and what lies outside of x is `outside`. With
+    for each axis the part of x, from 0 to 1, that is resampled, and what is outside of x is `outside`. With
     `antialias` the filter is as wide as what a result stands for when x shrinks; `exclude_outside` leaves out elements
     beyond the border instead of repeating the last. `keep` "not_larger" and "not_smaller" scale all axes alike, within
     or around `size`. Raises `ShapeError`, `DtypeError`.
@@ -140,7 +140,7 @@ def tables_of(
 
 
 def resample(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
-    """Write x to `out`, the axes of `tables` resampled; `outside` is what lies outside of x."""
+    """Write x to `out`, the axes of `tables` resampled; `outside` is the value outside of x."""
     if not tables:
         assign(out, x)
     elif math.prod(table.indices.shape[1] for table in tables.values()) <= MOST_TAPS:

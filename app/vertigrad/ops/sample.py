@@ -32,7 +32,7 @@ def grid_sample(
 
     Coordinates go from −1 to 1 and name the last spatial axis first; with `align_corners` the ends are the centers of
     the outermost elements, else their outer borders. `mode` is "nearest" (half goes to the even one), "linear" or
-    "cubic" (a = −0.75); `padding` says what lies outside. f32 and f16. Raises `ShapeError`, `DtypeError`.
+    "cubic" (a = −0.75); `padding` says what is outside. f32 and f16. Raises `ShapeError`, `DtypeError`.
     """
     with launch.tensors(x, grid) as (source, locations):
         rank = source.ndim - 2

@@ -1,4 +1,4 @@
-"""Dispatches and draws as large as a number that only the GPU knows: of particles alive, or of what `compact` kept.
+"""Dispatches and draws as large as a number that only the GPU knows: of particles alive, or of what `compact` selected.
 
 A kernel of such a dispatch takes `indirect=size`; it reads the number itself too, since the last workgroup may reach
 beyond it. A draw takes the size by `draw_indirect` of a render pass.

@@ -158,7 +158,7 @@ class _Work(NamedTuple):
 
 
 def _items(subgroup: int) -> int:
-    """Keys for each invocation: as many as workgroup memory has room for beside the counters."""
+    """Keys for each invocation: as many as workgroup memory has room for next to the counters."""
     if not subgroup:
         return 8
     counters = WORKGROUP // subgroup * 128 * 4 + 4 * WORKGROUP * 4

@@ -53,7 +53,7 @@ NEVER = Condition()
 
 
 class Summary(NamedTuple):
-    """Figures of a tensor of `size` elements; those over finite elements are None where there are none.
+    """Statistics of a tensor of `size` elements; those over finite elements are None where there are none.
 
     Indices are row-major. `std` is that of the population, as NumPy's. `met` elements meet
     the condition, the first of them at `first`.
@@ -87,7 +87,7 @@ class Summary(NamedTuple):
 
     @staticmethod
     def of(words: np.ndarray, dtype: DType) -> Summary:
-        """The figures in a record: `WORDS` u32, as `summarize` makes them of a tensor of `dtype`."""
+        """The statistics in a record: `WORDS` u32, as `summarize` makes them of a tensor of `dtype`."""
         words = np.ascontiguousarray(words, np.uint32)
         finite, nan, above, below = words[:4].tolist()
         least, most = words[4:6].view(dtype_of(launch.word_type(dtype)).numpy).tolist()
@@ -102,7 +102,7 @@ class Summary(NamedTuple):
 
 
 def summarize(a: Tensor, condition: Condition = NEVER, *, out: Tensor | None = None) -> Tensor:
-    """The figures of `a` as a record for `Summary.of`: (13,) u32, in `out` or a new tensor.
+    """The statistics of `a` as a record for `Summary.of`: (13,) u32, in `out` or a new tensor.
 
     `out` is contiguous. Raises `ShapeError`, `DtypeError` if it does not fit, `LimitError` for 2³² elements or more.
     """
@@ -128,7 +128,7 @@ def summarize(a: Tensor, condition: Condition = NEVER, *, out: Tensor | None = N
 
 
 def spread(a: Tensor, record: Tensor) -> Tensor:
-    """How many finite elements of `a` lie in each of `BINS` equal bins from its least to its greatest one, (64,) u32.
+    """How many finite elements of `a` are in each of `BINS` equal bins from its least to its greatest one, (64,) u32.
 
     `record` is what `summarize` made of `a`: its ends are taken from there on the GPU. Bins hold their lower end, the
     last one both. If all elements are equal they are counted in the middle.

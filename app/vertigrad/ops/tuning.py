@@ -1,4 +1,4 @@
-"""Variants of kernels, chosen by measuring: once per adapter, driver and class of sizes, and kept on disk.
+"""Variants of kernels, chosen by measuring: once per adapter, driver and class of sizes, and stored on disk.
 
 A `Family` is one kernel with its variants. Whoever launches it asks `choose`, which looks up what was measured on this
 adapter, or else takes the family's own default; nothing is ever measured there. `vertigrad tune` measures. A variant
@@ -136,7 +136,7 @@ def fastest(measurements: Iterable[Measurement]) -> dict[str, dict[str, str]]:
 
 
 def keep(families: Iterable[Family], choices: Mapping[str, Mapping[str, str]]) -> Path:
-    """Write the choices of `families` for this adapter, beside other ones; returns the file. Raises `InputError`."""
+    """Write the choices of `families` for this adapter, next to other ones; returns the file. Raises `InputError`."""
     path, cached = file(gpu()), dict(_cached(gpu()))
     cached |= {family.name: Cached(family.revision, choices.get(family.name, {})) for family in families}
     written = {
@@ -153,7 +153,7 @@ def keep(families: Iterable[Family], choices: Mapping[str, Mapping[str, str]]) -
 
 
 def file(device: Gpu) -> Path:
-    """Where the choices for an adapter are kept."""
+    """Where the choices for an adapter are stored."""
     return _path(os.environ.get(FOLDER, ""), _identity(device))
 
 
@@ -182,7 +182,7 @@ def _path(folder: str, identity: str) -> Path:
 
 @cache
 def _read(folder: str, identity: str) -> Mapping[str, Cached]:
-    """What is kept for an adapter; nothing, and a warning, if the file is damaged or was written for something else."""
+    """What is stored for an adapter; empty, and a warning, if the file is damaged or was written for something else."""
     path = _path(folder, identity)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -52,8 +52,8 @@ class Params(BaseModel):
             accepted = accept(_specs(cls)[info.field_name or ""], value)
         except ParameterError as error:
             raise PydanticCustomError("parameter", "{reason}", {"reason": str(error)}) from None
-        kept = handler(accepted)
-        return accepted if isinstance(accepted, Auto) else kept  # pydantic makes plain numbers of it
+        validated = handler(accepted)
+        return accepted if isinstance(accepted, Auto) else validated  # pydantic makes plain numbers of it
 
     @classmethod
     def specs(cls) -> list[ParamSpec]:

@@ -47,7 +47,7 @@ class DispatchList:
 
     def encode(self, compute_pass: wgpu.GPUComputePassEncoder, base: int) -> None:
         """Encode all dispatches, their uniforms lying at `base` plus their own offsets in the ring."""
-        if base != self._base:  # often a plan's uniforms lie where they lay in the frame before
+        if base != self._base:  # often a plan's uniforms have the offset of the frame before
             np.add(self._relative, base, out=self._current, casting="unsafe")
             self._base = base
         encoder = compute_pass._internal

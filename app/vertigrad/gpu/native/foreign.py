@@ -20,7 +20,7 @@ def _read_types_quickly(parser: Any) -> None:
     """Let cffi read the name of a C type in 0.2 ms instead of 10 ms.
 
     It has pycparser read the names of all 300 types of wgpu before each; wgpu-py writes some fifty names until the
-    first picture, which took half a second. Only the types that a name mentions can matter.
+    first frame, which took half a second. Only the types that a name mentions can matter.
     """
     parse = parser._parse
 

@@ -26,7 +26,7 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 
 
 def wrapped(tensor: Tensor, elem: int) -> Tensor:
-    """Integers of 8 or 16 bits, which lie in 32, brought back to what they can hold."""
+    """Integers of 8 or 16 bits, which are stored in 32, brought back to what they can hold."""
     if elem in UNSIGNED:
         return ops.bitwise_and(tensor, (1 << UNSIGNED[elem]) - 1)
     if elem in SIGNED:
@@ -198,7 +198,7 @@ def bit_shift(node: Node) -> Value:
 
 @lowers("Cast", elementwise=True)
 def cast(node: Node) -> Value:
-    """Element types that lie on the GPU. A number that does not fit 32 bits is an error when outputs are read."""
+    """Element types that exist on the GPU. A number that does not fit 32 bits is an error when outputs are read."""
     target = node.attribute("to")
     return _cast_to(node, node.tensor(0) if _is_guarded(node, target) else node.operand(0), target)
 
@@ -209,7 +209,7 @@ def cast_like(node: Node) -> Value:
 
 
 def _is_guarded(node: Node, target: int) -> bool:
-    """Whether a 64-bit result may differ from what lies in 32 bits."""
+    """Whether a 64-bit result may differ from what is stored in 32 bits."""
     source = node.elem()
     if target not in WIDE or source == target or source == TensorProto.BOOL:
         return False
@@ -218,7 +218,7 @@ def _is_guarded(node: Node, target: int) -> bool:
 
 
 def _guard(node: Node, tensor: Tensor, target: int) -> None:
-    """Have the least and the greatest number looked at when outputs are read."""
+    """Have the least and the greatest number checked when outputs are read."""
     if not _is_guarded(node, target) or not tensor.size:
         return
     low, high = (-(1 << 31), WORD) if target == TensorProto.INT64 else (0, (1 << 32) - 1)

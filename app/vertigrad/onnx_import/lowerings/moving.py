@@ -169,7 +169,7 @@ def top_k(node: Node) -> list[Value]:
 
 @lowers("Compress")
 def compress(node: Node) -> Value:
-    """The condition must be known: how many are kept is the shape."""
+    """The condition must be known: how many are selected is the shape."""
     selected = np.flatnonzero(node.host(1)).astype(np.int32)
     x, axis = node.tensor(0), node.attribute("axis")
     if axis is None:

@@ -113,7 +113,7 @@ def root(sums: Tensor, p: float) -> Tensor:
 
 @rule("compact", "mask")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """Each row that was chosen takes back what became of it; what lies behind the last of them is not read."""
+    """Each row that was chosen takes back what became of it; what comes after the last of them is not read."""
     shape = call.shapes["x"]
     with launch.tensors(call["mask"]) as (mask,):
         chosen = f.not_equal(mask.contiguous().reshape(-1), 0)

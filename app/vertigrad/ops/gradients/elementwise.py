@@ -47,7 +47,7 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
             if derivative is not None and isinstance(value, Tensor) and value.node is not None
         ]
         read = {letter for derivative, _ in requested for letter in derivative.reads}
-        kept = {
+        saved_values = {
             letter: graph.Saved(value) if isinstance(value, Tensor) else value
             for letter, value in zip("abc", ready, strict=False)
             if letter in read
@@ -59,12 +59,12 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
     if not requested and requires_gradient(values):
         mark_non_differentiable(name, values, result)
     if "r" in read:
-        kept["r"] = graph.Saved(result)
+        saved_values["r"] = graph.Saved(result)
 
     def vjp(gradient: Tensor) -> list[Tensor]:
-        return [_part(gradient, *target, kept) for target in targets]
+        return [_part(gradient, *target, saved_values) for target in targets]
 
-    saved = [value for value in kept.values() if isinstance(value, graph.Saved)]
+    saved = [value for value in saved_values.values() if isinstance(value, graph.Saved)]
     graph.attach(result, name, nodes, vjp, saved, in_place=out is not None)
     return result
 
@@ -76,9 +76,9 @@ def activate(x: Tensor, arguments: Mapping[str, Any]) -> Tensor:
 
 
 def _part(
-    gradient: Tensor, derivative: Derivative, shape: tuple[int, ...], dtype: DType, kept: Mapping[str, Any]
+    gradient: Tensor, derivative: Derivative, shape: tuple[int, ...], dtype: DType, saved_values: Mapping[str, Any]
 ) -> Tensor:
-    values = [kept[letter] for letter in derivative.reads]
+    values = [saved_values[letter] for letter in derivative.reads]
     values = [value.value() if isinstance(value, graph.Saved) else value for value in values]
     part = fused(derivative.of, gradient, *values) if values else derivative.of(gradient)
     return as_type(sum_to(part, shape), dtype)

@@ -60,7 +60,7 @@ def _(x: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
 
 @through("attention")
 def _(q: Tensor, k: Tensor, v: Tensor, mask: Any, scale: float | None, **options: Any) -> Tensor:
-    """The scores of all pairs are kept, queries times keys of them. A row that may attend nothing is 0."""
+    """The scores of all pairs are stored, queries times keys of them. A row that may attend nothing is 0."""
     dtype = promote(promote(q.dtype, k.dtype), v.dtype)
     k, v = (_repeated(wide(heads), q.shape[1]) for heads in (k, v))
     scores = matmul(wide(q), swapped(k)) * (q.shape[-1] ** -0.5 if scale is None else scale)

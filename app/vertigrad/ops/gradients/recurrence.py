@@ -1,6 +1,6 @@
 """Gradients of recurrent layers: back through time (Werbos 1990, Backpropagation through time), a direction at a time.
 
-Only the states are kept. In the backward pass the gates of all steps are recomputed at once, as the states before
+Only the states are stored. In the backward pass the gates of all steps are recomputed at once, as the states before
 each step are known; then every step is one kernel (two for a GRU) and a product with the recurrence, and the
 weights' gradients are products over all steps. f16 is computed in f32.
 """

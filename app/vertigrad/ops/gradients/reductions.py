@@ -63,5 +63,5 @@ def spread(value: Tensor, call: Call) -> Tensor:
     """A reduction's result, or its gradient, as a view of the shape of what was reduced."""
     shape = call.shapes["a"]
     axes = launch.normal_axes(call["axis"], len(shape))
-    kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    return value.reshape(*kept).expand(*shape)
+    unreduced = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return value.reshape(*unreduced).expand(*shape)
