@@ -44,7 +44,7 @@ WORDS = {
     r"\bsmall_steps\b": "substeps: solver_substeps",
     r"\blongest_step\b": "time_step, max_time_step",
     r"hand_pull\b|smoke_carry|cloth_look": "hand_drag_rate, smoke_advect, cloth_surface",
-    r"\b(Built|Sealed|Timeless|Still|Clocked)Model\b": "PartsModel, NoReloadModel, ... of models/model_bases.py",
+    r"\b(Built|Sealed|Timeless|Still|Clocked)Model\b": "PartsModel, NamedTensorsModel, ... of models/model_bases.py",
     r"\bLearningModel\b": "TrainingModel",
     r"\bLaidOut\b|\blaid_out\.py": "strided layout",
     r"\bfulfil": "commit",
