@@ -206,6 +206,17 @@ def test_splats_are_divided_now_and_then_until_they_learn_slowly(
     assert found == steps
 
 
+def test_steps_become_half_as_long_after_each_half_life(make: Make) -> None:
+    """Adam's steps are at most as long as the learning rate: 16 half-lives later nothing moves any more."""
+    model, moved = make(densify_interval=0, learning_rate_half_life=2), []
+    for _ in range(33):
+        before = states(model)["learned.position"]
+        run(model, 1)
+        moved.append(np.abs(states(model)["learned.position"] - before).max())
+    assert moved[0] > 0
+    assert max(moved[31:]) < 1e-3 * moved[0]
+
+
 def test_nothing_is_divided_where_nothing_is_seen(make: Make) -> None:
     model = make()
     model._learned["opacity"].detach()[...] = -8.0
