@@ -256,7 +256,6 @@ class _Dispatches:
             self.number, self.first = self.number + 1, 0
 
     def _part(self, dispatch: Dispatch) -> bytearray:
-        """The uniforms of a dispatch that begins at another workgroup."""
         layout = dispatch.kernel.interface.uniform
         assert layout is not None
         start = self.starts[self.number]

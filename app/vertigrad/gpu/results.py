@@ -148,7 +148,6 @@ class Results:
 
 
 def _live_ranges(dispatches: Sequence[Dispatch]) -> dict[Owner, LiveRange]:
-    """For each owner the first and the last of the dispatches that use it."""
     live_ranges: dict[Owner, LiveRange] = {}
     for number, dispatch in enumerate(dispatches):
         for owner in dispatch.owners:

@@ -64,6 +64,5 @@ class Borrow:
 
 
 def _address(source: Any) -> tuple[int, int] | None:
-    """Address and size of an array, for sources with `__array_interface__`."""
     interface = getattr(source, "__array_interface__", None)
     return (interface["data"][0], source.nbytes) if interface else None

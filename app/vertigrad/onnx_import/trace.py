@@ -209,7 +209,6 @@ def names_used(proto: onnx.NodeProto) -> set[str]:
 
 
 def _declared(graph: onnx.GraphProto) -> dict[str, int]:
-    """The element types of a graph's values, as far as they are known."""
     entries = [*graph.input, *graph.output, *graph.value_info]
     found = {e.name: e.type.tensor_type.elem_type for e in entries if e.type.HasField("tensor_type")}
     return {name: elem for name, elem in found.items() if elem}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from ..tensor import operators
 from . import functions, network_functions, old_names, random
 from .attention import attention
-from .broadcast import sum_to
 from .compaction import compact, masked_select, nonzero
 from .concat import concatenate, roll, stack
 from .conv import conv, conv_transpose, pack_conv_weights
@@ -47,7 +46,7 @@ from .pool import (
 )
 from .ranges import arange, linspace
 from .recurrent import gru, lstm, rnn
-from .reduce import all, any, argmax, argmin, max, mean, min, prod, sum
+from .reduce import all, any, argmax, argmin, max, mean, min, prod, sum, sum_to
 from .reductions import l1, l2, last_argmax, last_argmin, log_sum, log_sum_exp, norm, sum_square
 from .resize import resize
 from .sample import affine_grid, grid_sample

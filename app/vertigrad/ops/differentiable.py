@@ -220,7 +220,6 @@ def _missing(name: str, values: Iterable[Any]) -> GradientError:
 
 
 def _wanting(values: Iterable[Any]) -> str:
-    """The names of the tensors to which gradients flow."""
     parts = (each for value in values for each in (value if isinstance(value, list | tuple) else (value,)))
     names = [part.name or "unnamed" for part in parts if isinstance(part, Tensor) and part.node is not None]
     return "tensor " + ", ".join(map(repr, names))

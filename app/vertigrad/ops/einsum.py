@@ -116,7 +116,6 @@ def _diagonal(term: _Term) -> _Term:
 
 
 def _squeezed(term: _Term, sizes: dict[str, int]) -> _Term:
-    """Without axes of 1 that are broadcast."""
     remaining = [i for i, label in enumerate(term.labels) if term.tensor.shape[i] == sizes[label]]
     key = tuple(slice(None) if i in remaining else 0 for i in range(term.tensor.ndim))
     return _Term(term.tensor[key], "".join(term.labels[i] for i in remaining))

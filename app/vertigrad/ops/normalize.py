@@ -266,7 +266,6 @@ def _rows(
 
 
 def _lanes(count: int) -> int:
-    """Invocations that share a row of `count` elements."""
     lanes = 8
     while lanes < WORKGROUP and lanes * (4 if lanes < 64 else CACHED) < count:
         lanes *= 2

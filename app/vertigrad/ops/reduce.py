@@ -77,6 +77,17 @@ def _reduction(name: str, doc: str) -> Reduction:
     return differentiable(function)
 
 
+def sum_to(a: Tensor, shape: Sequence[int]) -> Tensor:
+    """`a` summed over the axes along which a tensor of `shape` was repeated to the shape of `a`."""
+    shape = tuple(shape)
+    if a.shape == shape:
+        return a
+    ahead = a.ndim - len(shape)
+    repeated = [axis for axis, size in enumerate(shape, ahead) if size == 1 and a.shape[axis] != 1]
+    axes = (*range(ahead), *repeated)
+    return (sum(a, axes, keepdims=True) if axes else a).reshape(*shape)
+
+
 def _shape(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
     return tuple(1 if i in axes else n for i, n in enumerate(source.shape) if keepdims or i not in axes)
 
@@ -234,7 +245,6 @@ def _finish(fold: Fold, to: str) -> str:
 
 
 def _identity(fold: Fold, value: str) -> float:
-    """The value that changes nothing, of the WGSL type `value`."""
     if math.isinf(fold.identity) and value != "f32":
         limits = np.iinfo(_INTEGERS[value])
         return limits.max if fold.identity > 0 else limits.min

@@ -195,7 +195,6 @@ def _sizes(
 
 
 def _where(coordinates: str, n: int, m: int, s: float, part: tuple[float, float] | None) -> np.ndarray:
-    """The position in x of each of m results."""
     o = np.arange(m, dtype=np.float64)
     if part is None:
         return COORDINATES[coordinates](o, n, m, s) if m else o

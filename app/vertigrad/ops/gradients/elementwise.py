@@ -16,7 +16,6 @@ from .. import functions as f
 from .. import launch
 from .. import network_functions as n
 from ..activation import operation
-from ..broadcast import sum_to
 from ..differentiable import (
     DERIVATIVES,
     RULES,
@@ -29,6 +28,7 @@ from ..differentiable import (
 )
 from ..elementwise import elementwise, evaluate, fused
 from ..expression import Expression
+from ..reduce import sum_to
 
 LN2 = math.log(2.0)
 FLAT = "it is flat between its steps"

@@ -11,11 +11,11 @@ from ...errors import GradientError
 from ...tensor import Tensor, i32, u32
 from .. import functions as f
 from .. import launch
-from ..broadcast import sum_to
 from ..concat import concatenate
 from ..creation import zeros
 from ..differentiable import Call, constant, rule
 from ..gather import index_tensor, take_along_axis
+from ..reduce import sum_to
 from ..scatter import gather_nd, is_last_write, linear_indices, scatter_elements, scatter_nd
 from .joining import are_distinct, sum_at
 

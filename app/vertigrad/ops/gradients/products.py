@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...tensor import Tensor
-from ..broadcast import sum_to
 from ..differentiable import Call, rule
 from ..matmul import matmul
 from ..reduce import sum as sum_
+from ..reduce import sum_to
 
 
 @rule("matmul", "a", "b")
