@@ -61,31 +61,20 @@ from .views import flip, split
 
 # fmt: off
 __all__ = [
-    "Expression", "all", "any", "arange", "argmax", "argmin", "assign", "cast", "concatenate", "copy", "elementwise",
-    "evaluate", "fused", "grid_normals", "linspace", "matmul", "max", "mean", "min", "norm", "prod",
-    "roll", "stack", "sum", "take", "take_along_axis",
-]
-__all__ += [
-    "HashEncoding", "Mlp", "PositionalEncoding", "encode", "gemm", "hash_encoding", "linear", "mlp",
-    "positional_encoding", 
-]
-__all__ += [
-    "NeighborGrid", "argsort", "bincount", "compact", "cummax", "cummin", "cumprod", "cumsum", "dispatch_size",
-    "draw_size", "histogram", "neighbor_grid", "nonzero", "random", "reduce_by_key", "reorder",
-    "scan", "segment_starts", "segmented_reduce", "sort", "sort_pairs", "topk",
-]
-__all__ += [
-    "affine_grid", "attention", "average_pool", "batch_norm", "conv", "conv_transpose", "depth_to_space", "einsum",
-    "embedding", "gather_nd", "global_average_pool", "global_lp_pool", "global_max_pool", "grid_sample",
-    "group_norm", "gru", "hardmax", "instance_norm", "l1", "l2", "last_argmax", "last_argmin", "layer_norm",
-    "layer_norm_with_statistics", "local_response_norm", "log_softmax", "log_sum", "log_sum_exp", "lp_norm",
-    "lp_normalize", "lp_pool", "lstm", "max_pool", "one_hot", "pack_conv_weights", "pad",
-    "resize", "rms_norm", "rnn", "scatter_elements", "scatter_nd", "softmax", "space_to_depth", "sum_square",
-    "tile", "tril", "triu",
-]
-__all__ += [
-    "allclose", "dropout", "flip", "full", "full_like", "masked_select", "meshgrid", "ones", "ones_like", "outer",
-    "split", "std", "var", "zeros", "zeros_like",
+    "Expression", "HashEncoding", "Mlp", "NeighborGrid", "PositionalEncoding", "affine_grid", "all", "allclose", "any",
+    "arange", "argmax", "argmin", "argsort", "assign", "attention", "average_pool", "batch_norm", "bincount", "cast",
+    "compact", "concatenate", "conv", "conv_transpose", "copy", "cummax", "cummin", "cumprod", "cumsum",
+    "depth_to_space", "dispatch_size", "draw_size", "dropout", "einsum", "elementwise", "embedding", "encode",
+    "evaluate", "flip", "full", "full_like", "fused", "gather_nd", "gemm", "global_average_pool", "global_lp_pool",
+    "global_max_pool", "grid_normals", "grid_sample", "group_norm", "gru", "hardmax", "hash_encoding", "histogram",
+    "instance_norm", "l1", "l2", "last_argmax", "last_argmin", "layer_norm", "layer_norm_with_statistics", "linear",
+    "linspace", "local_response_norm", "log_softmax", "log_sum", "log_sum_exp", "lp_norm", "lp_normalize", "lp_pool",
+    "lstm", "masked_select", "matmul", "max", "max_pool", "mean", "meshgrid", "min", "mlp", "neighbor_grid", "nonzero",
+    "norm", "one_hot", "ones", "ones_like", "outer", "pack_conv_weights", "pad", "positional_encoding", "prod",
+    "random", "reduce_by_key", "reorder", "resize", "rms_norm", "rnn", "roll", "scan", "scatter_elements",
+    "scatter_nd", "segment_starts", "segmented_reduce", "softmax", "sort", "sort_pairs", "space_to_depth", "split",
+    "stack", "std", "sum", "sum_square", "take", "take_along_axis", "tile", "topk", "tril", "triu", "var", "zeros",
+    "zeros_like",
 ]
 # fmt: on
 __all__ += functions.__all__
