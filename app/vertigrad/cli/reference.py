@@ -44,12 +44,9 @@ def models(type: TypeArgument = "") -> None:
     """List the types of models, or show one: parameters, inputs, outputs, diagnostics, and scenes that use it."""
     from ..models import registry
 
-    known = registry.types()
-    if not type:
-        _print(Table(("type", "what it is"), [(name, summary(kind)) for name, kind in known.items()]))
+    model = _listed_or_found("model", type, registry.types())
+    if model is None:
         return
-    model = _one("model", type, known)
-    console.print(f"{type}: {summary(model)}\n")
     for table in model_tables(type, model):
         _print(table)
     if used := scenes_with(type):
@@ -83,12 +80,9 @@ def layers(type: TypeArgument = "") -> None:
     """List the types of layers, or show the attributes and parameters of one."""
     from ..renderer.layers import types
 
-    known = types()
-    if not type:
-        _print(Table(("type", "what it is"), [(name, summary(kind)) for name, kind in known.items()]))
+    layer = _listed_or_found("layer", type, types())
+    if layer is None:
         return
-    layer = _one("layer", type, known)
-    console.print(f"{type}: {summary(layer)}\n")
     rows = [
         (name, "required" if spec.required else "", "/".join(map(str, spec.components)), spec.doc)
         for name, spec in layer.ATTRIBUTES.items()
@@ -97,11 +91,15 @@ def layers(type: TypeArgument = "") -> None:
     _print(_parameters(layer.Style.specs()))
 
 
-def _one(what: str, name: str, known: Mapping[str, Any]) -> Any:
+def _listed_or_found(what: str, name: str, known: Mapping[str, Any]) -> Any:
+    """Print the heading of a type and return it; without a name list all types, and return None."""
     from ..params import joined
     from ..params.suggest import closest
 
+    if not name:
+        return _print(Table(("type", "what it is"), [(key, summary(kind)) for key, kind in known.items()]))
     if name in known:
+        console.print(f"{name}: {summary(known[name])}\n")
         return known[name]
     near = closest(name, known)
     raise InputError(

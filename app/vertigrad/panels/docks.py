@@ -146,7 +146,6 @@ def _split(node: int, direction: imgui.Dir, share: float) -> tuple[int, int]:
 
 
 def _length(bounds: tuple[float, float, float], whole: float, scale: float) -> float:
-    """Of a side of the window, in pixels."""
     least, share, most = bounds
     return min(max(share * whole, least * scale), most * scale)
 

@@ -13,7 +13,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from .. import resources
 from ..session.files import here
 from .native_dialog import NativeDialog, available
-from .rows import color, fitted, scale, strong, wide_button
+from .rows import button_width, color, fitted, scale, strong
 from .theme import BAD, DIM
 from .windows import centered, modal
 
@@ -153,7 +153,7 @@ class FileDialog:
         """The line in which a name or a path is typed, and the button; returns the file if it is chosen."""
         if self._error:
             imgui.text_colored(BAD, fitted(self._error, imgui.get_content_region_avail().x))
-        gap, widths = imgui.get_style().item_spacing.x, [wide_button(label) for label in (self._verb, "Cancel")]
+        gap, widths = imgui.get_style().item_spacing.x, [button_width(label, 4) for label in (self._verb, "Cancel")]
         imgui.set_next_item_width(imgui.get_content_region_avail().x - sum(widths) - 2 * gap)
         if imgui.is_window_appearing() or self._to_type:
             imgui.set_keyboard_focus_here()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -201,5 +201,5 @@ def _plot(session: Session) -> None:
 
 
 def _unit(nbytes: float) -> tuple[float, str]:
-    steps: Iterator[tuple[float, str]] = iter(((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")))
+    steps = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
     return [(unit, name) for unit, name in steps if nbytes >= unit or unit == 1.0][-1]

@@ -114,9 +114,5 @@ def _row(key: Key, spec: ParamSpec, hint: UiHint | None, original: Any, number: 
 
 
 def _type(scene: Scene, kind: str, name: str) -> str:
-    match kind:
-        case "models":
-            return scene.models[name].type
-        case "layers":
-            return scene.layers[name].type
-    return ""
+    specs = {"models": scene.models, "layers": scene.layers}.get(kind)
+    return specs[name].type if specs else ""

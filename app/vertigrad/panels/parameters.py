@@ -20,7 +20,7 @@ from .controls import search_field
 from .parameter_menu import ParameterMenu
 from .parameter_rows import Group, Row, found, groups, without_effect
 from .presets import PresetBar
-from .rows import MARK, changed_mark, color, columns, fitted, icon_button, moving_mark, scale, section, show_tooltip
+from .rows import MARK, color, columns, fitted, icon_button, mark, scale, section, show_tooltip
 from .theme import ACCENT, DIM, TEXT
 from .widgets import edit
 from .workspace import Workspace
@@ -150,9 +150,9 @@ class ParametersPanel(Panel):
         imgui.push_id(row.number)
         top = imgui.get_cursor_screen_pos().y
         if moving:
-            if moving_mark("animated; click for its settings"):
+            if mark("animated; click for its settings", animated=True):
                 self._menu.open(row)
-        elif changed and changed_mark("click to reset"):
+        elif changed and mark("click to reset", animated=False):
             session.post(ResetParameters((row.key,)))
         imgui.begin_disabled(row.key in self._idle)
         imgui.set_cursor_pos_x(places.label)
@@ -213,9 +213,9 @@ class ParametersPanel(Panel):
             self._widest = max(
                 (imgui.calc_text_size(row.label).x for group in self._groups for row in group.rows), default=0.0
             )
-        left, mark = imgui.get_cursor_pos_x(), MARK * unit
-        label = columns(width - mark, self._widest)
-        return Columns(left + mark, label - 8 * unit, left + mark + label, width - mark - label)
+        left, gap = imgui.get_cursor_pos_x(), MARK * unit
+        label = columns(width - gap, self._widest)
+        return Columns(left + gap, label - 8 * unit, left + gap + label, width - gap - label)
 
     _widest = 0.0
 

@@ -50,22 +50,13 @@ def columns(width: float, room: float) -> float:
     return min(max(room + 8 * scale(), least * width), most * width)
 
 
-def changed_mark(tooltip: str) -> bool:
-    """At the beginning of a row: a dot, because its value was changed; returns whether it was clicked."""
-    return _mark(tooltip, wave=False)
-
-
-def moving_mark(tooltip: str) -> bool:
-    """At the beginning of a row: a wave, because its value moves by itself; returns whether it was clicked."""
-    return _mark(tooltip, wave=True)
-
-
-def _mark(tooltip: str, wave: bool) -> bool:
+def mark(tooltip: str, animated: bool) -> bool:
+    """At the beginning of a row: a dot for a changed value, a wave for an animated one; whether it was clicked."""
     corner, size = imgui.get_cursor_screen_pos(), ImVec2(MARK * scale(), imgui.get_frame_height())
     clicked = imgui.invisible_button("##mark", size)
     draw, unit, middle = imgui.get_window_draw_list(), scale(), corner.y + size.y / 2
     grown = 1.4 if imgui.is_item_hovered() else 1.0
-    if wave:
+    if animated:
         points = [ImVec2(corner.x + x * unit, middle + y * grown * unit) for x, y in _WAVE]
         draw.add_bezier_cubic(points[0], points[1], points[2], points[3], color(ACCENT), 1.6 * unit)
     else:
@@ -122,14 +113,9 @@ def copy_button(text: str, tooltip: str) -> None:
     imgui.set_item_tooltip(tooltip)
 
 
-def button_width(label: str) -> float:
-    """The width that a button takes."""
-    return imgui.calc_text_size(label).x + 2 * imgui.get_style().frame_padding.x
-
-
-def wide_button(label: str) -> float:
-    """The width of a button at the end of a dialog."""
-    return imgui.calc_text_size(label).x + 4 * imgui.get_style().frame_padding.x
+def button_width(label: str, paddings: int = 2) -> float:
+    """The width of a button, with so many times the style's padding around its label; 4 in dialogs."""
+    return imgui.calc_text_size(label).x + paddings * imgui.get_style().frame_padding.x
 
 
 def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None:

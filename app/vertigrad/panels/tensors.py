@@ -229,7 +229,6 @@ def lie(session: Session, name: str) -> Lie | None:
 
 
 def _layers_of(session: Session, block: int) -> list[str]:
-    """The layers that draw from a block."""
     found: list[str] = []
     for name, layer in session.stage.layers.items():
         attributes: Mapping[str, object] = layer.report()  # where each lies, or its value if it is a constant

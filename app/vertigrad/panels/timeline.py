@@ -25,7 +25,8 @@ def draw_timeline(session: Session) -> None:
     imgui.invisible_button("##timeline", ImVec2(max(width, 1.0), height))
     shown = frame_at(imgui.get_mouse_pos().x - corner.x, width, first, last)
     if imgui.is_item_active():
-        _scrub(session, shown)
+        if shown != session.clock.heading:
+            session.post(GoTo(shown))
     elif imgui.is_item_hovered():
         imgui.set_tooltip(f"frame {shown:,}; drag to rewind\n{_kept(session)}")
     _draw(corner, width, height, share_of(session.clock.heading, first, last))
@@ -40,11 +41,6 @@ def frame_at(x: float, width: float, first: int, last: int) -> int:
 def share_of(frame: int, first: int, last: int) -> float:
     """How far along the strip a frame is, from 0 to 1; the end, if there is but one."""
     return min(max((frame - first) / (last - first), 0.0), 1.0) if last > first else 1.0
-
-
-def _scrub(session: Session, frame: int) -> None:
-    if frame != session.clock.heading:
-        session.post(GoTo(frame))
 
 
 def _draw(corner: ImVec2, width: float, height: float, share: float) -> None:

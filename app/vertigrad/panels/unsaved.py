@@ -15,7 +15,7 @@ from ..session.commands import Ask, Reload, Save, SaveAs
 from ..session.files import here
 from ..session.questions import Allow, Question
 from .files import FileDialog
-from .rows import paragraph, scale, strong, wide_button
+from .rows import button_width, paragraph, scale, strong
 from .theme import ACCENT, BAR
 from .windows import MODAL, centered, modal
 
@@ -144,7 +144,7 @@ def suggestion(path: Path) -> tuple[Path, str]:
 
 def _buttons(labels: list[str], usual: str) -> str:
     """At the right, the usual one emphasized and chosen by Enter; returns the one that was pressed."""
-    gap, widths = imgui.get_style().item_spacing.x, [wide_button(label) for label in labels]
+    gap, widths = imgui.get_style().item_spacing.x, [button_width(label, 4) for label in labels]
     left = imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - sum(widths) - gap * (len(labels) - 1)
     imgui.set_cursor_pos_x(max(left, imgui.get_cursor_pos_x()))
     pressed = ""

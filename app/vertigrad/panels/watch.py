@@ -102,7 +102,6 @@ class WatchPanel(Panel):
             session.post(StopAtLimits(on))
 
     def _make(self, session: Session) -> None:
-        """A form for another watch."""
         names = self._names(session)
         if self._tensor not in names:
             self._tensor = names[0] if names else ""
@@ -227,7 +226,6 @@ def _choice(label: str, names: list[str], at: int) -> tuple[bool, int]:
 
 
 def _limit(label: str, text: str) -> str:
-    """A field for a number, or for none."""
     _label(label)
     imgui.set_next_item_width(-1.0)
     flags = imgui.InputTextFlags_.chars_scientific.value

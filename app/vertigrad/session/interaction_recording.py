@@ -155,7 +155,7 @@ def _end(heading: Mapping[str, Any]) -> int:
 def _change(line: Mapping[str, Any], before: Sequence[InteractionChange]) -> InteractionChange:
     line = {"interaction" if key == "touch" else key: value for key, value in line.items()}
     _known(line, InteractionChange._fields)
-    frame, dt = _whole(line, "frame"), _number(line, "dt")
+    frame, dt = _whole(line, "frame"), _finite(line.get("dt"), "dt")
     if before and frame <= before[-1].frame:
         raise ValueError(f"frame {frame} does not come after {before[-1].frame}")
     if not before and frame:
@@ -172,7 +172,7 @@ def _interaction(given: Any) -> Interaction:
     if gesture not in list(Gesture):
         raise ValueError(unknown("gesture", str(gesture), list(Gesture)))
     origin, direction, point, velocity = (_vector(given, name) for name in Interaction._fields[1:5])
-    radius, strength = _number(given, "radius"), _number(given, "strength")
+    radius, strength = (_finite(given.get(name), name) for name in ("radius", "strength"))
     parallel = given.get("parallel", False)
     if not isinstance(parallel, bool):
         raise ValueError(f"parallel: expected true or false, got {described(parallel)}")
@@ -194,10 +194,6 @@ def _whole(given: Mapping[str, Any], name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{name}: expected an integer from 0 on, got {described(value)}")
     return value
-
-
-def _number(given: Mapping[str, Any], name: str) -> float:
-    return _finite(given.get(name), name)
 
 
 def _vector(given: Mapping[str, Any], name: str) -> tuple[float, float, float]:

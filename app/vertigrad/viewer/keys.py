@@ -87,17 +87,18 @@ def written(key: int, code: int, modifiers: int) -> str:
 
 
 def _symbol(key: int, code: int) -> str:
-    name = glfw.get_key_name(key, code) or ""
-    if isinstance(name, bytes):
-        name = name.decode(errors="replace")
+    name = _printed(key, code)
     return SYMBOLS.get(name, name) if len(name) == 1 and name.isprintable() else ""
+
+
+def _printed(key: int, code: int) -> str:
+    name = glfw.get_key_name(key, code) or ""
+    return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
 def letter(key: int, code: int) -> str:
     """What is printed on a key, whatever the keyboard's layout; empty if it is no single letter."""
-    name = glfw.get_key_name(key, code) or ""
-    if isinstance(name, bytes):
-        name = name.decode(errors="replace")
+    name = _printed(key, code)
     if len(name) == 1 and name.isascii() and name.isalpha():
         return name.lower()
     # A layout without Latin letters: where the letter is on the common one.
