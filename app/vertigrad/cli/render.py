@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from . import options
 from .options import console, errors_console
@@ -66,9 +65,9 @@ def command(
         begin(session, stop_on_nan, interactions)
         session.carry_out(Turntable(options.finite("--turntable", turntable)))
         with _progress() as progress:
-            advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
+            task = progress.add_task(session.scene.title, total=frames)
             record = render(
-                *(session, frames, pixels, output, advance),
+                *(session, frames, pixels, output, lambda done: progress.update(task, completed=done)),
                 timed=report is not None,
                 transparent=transparent,
                 supersample=supersample,
@@ -79,10 +78,6 @@ def command(
     console.print(
         f"{files}: {frames} frames of {size}, {geometry_bytes(summary):,.0f} bytes of geometry copied a frame"
     )
-
-
-def _advance(progress: Progress, task: TaskID, done: int) -> None:
-    progress.update(task, completed=done)
 
 
 def _progress() -> Progress:

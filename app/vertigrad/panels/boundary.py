@@ -39,14 +39,11 @@ class Boundary:
     def draw_panel(self, session: Session, title: str, draw: Callable[[Session], object]) -> None:
         """Draw a panel's content; after an error its message stands in its place."""
         if title in self.failed:
-            self._draw_failed(title)
+            paragraph(self.failed[title], BAD)
+            if imgui.button("Try again"):
+                del self.failed[title]
         elif not self.draw(session, f"panel {title}", draw, session):
             self.failed[title] = "this panel failed; the log has the traceback"
-
-    def _draw_failed(self, title: str) -> None:
-        paragraph(self.failed[title], BAD)
-        if imgui.button("Try again"):
-            del self.failed[title]
 
 
 def recover(before: imgui.internal.ErrorRecoveryState) -> None:

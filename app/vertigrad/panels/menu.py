@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from imgui_bundle import imgui
 
 from ..session import Session
-from .actions import MENUS, Action, Menu
+from .actions import MENUS, Action
 from .workspace import Workspace
 
 
@@ -17,13 +17,10 @@ def draw_menu(actions: Sequence[Action], session: Session, workspace: Workspace)
         return
     for menu in MENUS:
         if imgui.begin_menu(menu):
-            _draw_actions(_grouped(menu, actions), session, workspace)
+            shown = sorted((action for action in actions if action.menu == menu), key=lambda action: action.group)
+            _draw_actions(shown, session, workspace)
             imgui.end_menu()
     imgui.end_main_menu_bar()
-
-
-def _grouped(menu: Menu, actions: Sequence[Action]) -> list[Action]:
-    return sorted((action for action in actions if action.menu == menu), key=lambda action: action.group)
 
 
 def _draw_actions(actions: Sequence[Action], session: Session, workspace: Workspace) -> None:

@@ -91,7 +91,8 @@ class RunPanel(Panel):
         _buttons(session, self._workspace)
         draw_timeline(session)
         fact(f"frame {session.frame:,}", f"{session.time:.2f} s", tooltip="simulation steps, and simulated time")
-        fact(*speed_row(self._statistics), tooltip="simulation steps per second; simulated time relative to real time")
+        rate = f"{self._statistics.steps:.3g} /s · {self._statistics.time_scale:.2g} × real time"
+        fact("steps", rate, tooltip="simulation steps per second; simulated time relative to real time")
         tooltip = "simulated seconds per second, at 60 frames/s"
         speed = slider_row("speed", tooltip, session.speed, (0.0, FASTEST), "%.2f ×")
         if speed is not None:
@@ -105,11 +106,6 @@ class RunPanel(Panel):
         if section("keys and mouse", opened=False):
             for key, meaning in HELP:
                 fact(key, meaning, DIM)
-
-
-def speed_row(statistics: FrameStatistics) -> tuple[str, str]:
-    """How fast the models are, whatever the frame rate: label and value."""
-    return "steps", f"{statistics.steps:.3g} /s · {statistics.time_scale:.2g} × real time"
 
 
 def _buttons(session: Session, workspace: Workspace) -> None:

@@ -88,7 +88,10 @@ class Pacer:
 
     def begin(self, in_progress: bool) -> None:
         """A frame begins; `in_progress` is whether part of a step was recorded before."""
-        self._learn()
+        if self._timed:
+            self._learn_from_timer()
+        else:
+            self._suspect()
         frame = self._gpu.tracker.frame
         self._now = self._sent[frame] = _Sent()
         self._sent.pop(frame - REMEMBERED, None)
@@ -150,12 +153,6 @@ class Pacer:
         return count
 
     # learning ---------------------------------------------------------------------------------------------------
-
-    def _learn(self) -> None:
-        if self._timed:
-            self._learn_from_timer()
-        else:
-            self._suspect()
 
     def _learn_from_timer(self) -> None:
         submissions = self._gpu.timer.submissions

@@ -121,12 +121,9 @@ class AutoQuality:
         if len(self._recent) < FEWEST or now - self._recent[0][0] < 0.6 * WINDOW:
             return False
         typical = median(ms for _, ms in self._recent)
-        self._tell(now, typical)
-        return self._judge(now, typical, drawing_ms)
-
-    def _tell(self, now: float, typical: float) -> None:
         if not self.ms or now - self._told >= SHOWN_EVERY:
             self.ms, self._told = typical, now
+        return self._judge(now, typical, drawing_ms)
 
     def _judge(self, now: float, typical: float, drawing_ms: float | None) -> bool:
         self._learn(typical)

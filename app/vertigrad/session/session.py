@@ -235,7 +235,10 @@ class Session:
         """
         running, clock = self.running, self.running.clock
         running.scene_edits.apply_animations(clock.time)
-        self._reach(clock)
+        if clock.moves:
+            clock.set_interaction(running.tool.interaction)
+        else:
+            running.tool.pause()
         if clock.advance():
             running.stepped()
             running.scene_edits.apply_animations(clock.time)
@@ -378,13 +381,6 @@ class Session:
             self.fail("step", error)
 
     # inside -----------------------------------------------------------------------------------------------------
-
-    def _reach(self, clock: Clock) -> None:
-        """Set the interaction of the steps that begin in this frame; one in progress keeps its own."""
-        if not clock.moves:
-            self.tool.pause()
-        else:
-            clock.set_interaction(self.tool.interaction)
 
     def _spill(self) -> None:
         self.clock.rewind.give_way()

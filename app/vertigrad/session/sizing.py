@@ -164,9 +164,9 @@ def _rounded(count: int, least: int) -> int:
     return max(count // unit * unit, least)
 
 
-def _step_ms(gpu: Gpu, scene: Scene, model: str) -> float:
-    """What a step takes, from its recording to the end of its work: the shortest of three readings."""
-    with closing(Stage(_alone(scene, model), gpu)) as stage:
+def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -> float:
+    """Milliseconds of a step with this count, from recording to the end of its work: the shortest of three readings."""
+    with closing(Stage(_alone(_with(scene, model, parameter, count), model), gpu)) as stage:
         instance = stage.instances[model]
 
         def seconds(steps: int) -> float:
@@ -182,10 +182,6 @@ def _step_ms(gpu: Gpu, scene: Scene, model: str) -> float:
         once = seconds(1) * 1e3
         steps = min(max(round(BATCH_MS / max(once, 1e-3)), 1), BATCH)
         return max(min(seconds(steps) for _ in range(3)) / steps * 1e3, 1e-6)
-
-
-def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -> float:
-    return _step_ms(gpu, _with(scene, model, parameter, count), model)
 
 
 def _alone(scene: Scene, model: str) -> Scene:

@@ -35,10 +35,6 @@ class UndoStep:
         """Both in one step."""
         return replace(self, after=later.after, extras_after=later.extras_after)
 
-    def concerns_only(self, known: Callable[[object], bool]) -> bool:
-        """Whether all of its parameters are `known`."""
-        return all(map(known, self.before))
-
 
 @dataclass
 class UndoHistory:
@@ -72,6 +68,6 @@ class UndoHistory:
     def known_only(self, known: Callable[[object], bool]) -> UndoHistory:
         """The history without steps about parameters that are not `known`: the scene was read again."""
         return UndoHistory(
-            [step for step in self.done if step.concerns_only(known)],
-            [step for step in self.undone if step.concerns_only(known)],
+            [step for step in self.done if all(map(known, step.before))],
+            [step for step in self.undone if all(map(known, step.before))],
         )

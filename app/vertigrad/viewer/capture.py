@@ -125,7 +125,7 @@ class WindowCapture:
                 writer.abort(GpuError("the frame of the screenshot was dropped; take it again"))
         for writer, topic in [entry for entry in self._writers if entry[0].done]:
             self._writers.remove((writer, topic))
-            self._report(writer, topic)
+            self._session.post(CaptureFinished(topic, writer.path, writer.error))
 
     def close(self) -> None:
         """Finish everything: waits for the GPU, and for the files to be written."""
@@ -188,9 +188,6 @@ class WindowCapture:
         if recording.writer.error is not None or (recording.ended and not recording.pending and not self._received):
             recording.writer.finish()
             self._recording = None
-
-    def _report(self, writer: FrameWriter, topic: str) -> None:
-        self._session.post(CaptureFinished(topic, writer.path, writer.error))
 
 
 class _Recording:

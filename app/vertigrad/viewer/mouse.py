@@ -173,10 +173,9 @@ class Mouse:
             self._session.post(commands.Fly(thrust))
 
     def _select(self, place: tuple[float, float]) -> None:
-        viewport = self._gui.viewport
-        cursor = place[0] - viewport.left, place[1] - viewport.top
-        if 0 <= cursor[0] < viewport.width and 0 <= cursor[1] < viewport.height:
-            self._session.post(commands.Pick(cursor, (viewport.width, viewport.height)))
+        cursor, size = self._on_viewport(place)
+        if 0 <= cursor[0] < size[0] and 0 <= cursor[1] < size[1]:
+            self._session.post(commands.Pick(cursor, size))
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""
