@@ -15,6 +15,7 @@ from ..renderer.handles import Handles
 from ..session import Session
 from ..session.commands import SetParameter
 from ..session.parameters import Key, spec_of
+from ..session.ranges import limited
 from ..session.tool import Ray, ray
 from .axes import TINTS
 from .docks import Rect
@@ -26,7 +27,6 @@ SQUARE = 0.24, 0.52  # of a plane, in lengths of its two arrows; mirrored by dra
 SHORT, FLAT = 0.2, 0.15  # what is seen at less than this share of its full size is not taken hold of
 PLANES, MIDDLE = 3, 6  # numbers of the parts: arrows, from 3 on the planes across them, and what moves across the view
 STEEP = 0.02  # sine of the angle below which a line of sight goes along an arrow or a plane
-DIGITS = 6  # of a coordinate
 _RED, _GREEN, _BLUE = ((tint.x, tint.y, tint.z) for tint in TINTS)
 
 Place = tuple[float, float, float]
@@ -93,7 +93,8 @@ class Gizmo:
         elif self._grip is not None and imgui.is_mouse_down(imgui.MouseButton_.left.value):
             moved = dragged(self._grip, way, camera)
             if moved is not None and moved != self._grip.place:
-                self._pending = _limited(spec, moved)
+                x, y, z = (limited(spec, part) for part in moved)
+                self._pending = x, y, z
 
     def _follow(self, session: Session, key: Key, spec: ParamSpec) -> None:
         held = self._grip is not None and imgui.is_mouse_down(imgui.MouseButton_.left.value)
@@ -191,10 +192,3 @@ def _is_on_plane(mouse: np.ndarray, one: np.ndarray, other: np.ndarray, unit: fl
     a = (mouse[0] * other[1] - mouse[1] * other[0]) / area
     b = (one[0] * mouse[1] - one[1] * mouse[0]) / area
     return bool(SQUARE[0] <= a <= SQUARE[1] and SQUARE[0] <= b <= SQUARE[1])
-
-
-def _limited(spec: ParamSpec, place: Place) -> Place:
-    low = -math.inf if spec.min is None else spec.min
-    high = math.inf if spec.max is None else spec.max
-    x, y, z = (min(max(float(f"{part:.{DIGITS}g}"), low), high) for part in place)
-    return x, y, z

@@ -17,7 +17,7 @@ from ..session.command_line import setting_of
 from ..session.commands import Animate, Randomize, ResetParameters, SetParameter
 from ..session.naming import plain
 from ..session.parameters import QUALITY, Key
-from ..session.ranges import can_be_random, slider_range
+from ..session.ranges import can_be_random, limited, slider_range
 from .controls import edit_row, slider_row
 from .parameter_rows import Group, Row
 from .rows import color, scale
@@ -137,7 +137,7 @@ def _edited_numbers(row: Row, animation: Animation) -> tuple[float, float] | Non
     moved = [slider_row(name, "", end, ends, "%.4g") for name, end in zip(ENDS, before, strict=True)]
     low, high = (end if new is None else new for end, new in zip(before, moved, strict=True))
     is_range = moved != [None, None] and low < high
-    return (_limited(row.spec, low), _limited(row.spec, high)) if is_range else None
+    return (limited(row.spec, low), limited(row.spec, high)) if is_range else None
 
 
 def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
@@ -191,10 +191,4 @@ def _reach(row: Row, value: float) -> tuple[float, float]:
     if ends is not None:
         return ends
     reach = max(abs(value) / 2, 0.5)
-    return _limited(row.spec, value - reach), _limited(row.spec, value + reach)
-
-
-def _limited(spec: ParamSpec, value: float) -> float:
-    value = float(f"{value:.6g}")
-    value = value if spec.min is None else max(value, spec.min)
-    return value if spec.max is None else min(value, spec.max)
+    return limited(row.spec, value - reach), limited(row.spec, value + reach)

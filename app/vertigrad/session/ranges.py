@@ -26,6 +26,13 @@ def slider_range(spec: ParamSpec, hint: UiHint | None) -> tuple[float, float] | 
     return None if low is None or high is None or low >= high else (low, high)
 
 
+def limited(spec: ParamSpec, value: float) -> float:
+    """A number in six digits, within the limits of a parameter."""
+    value = float(f"{value:.6g}")
+    value = value if spec.min is None else max(value, spec.min)
+    return value if spec.max is None else min(value, spec.max)
+
+
 def is_log(spec: ParamSpec, hint: UiHint | None) -> bool:
     """Whether equal ways along the slider are equal factors."""
     return ((hint.scale if hint else None) or spec.scale) == "log"

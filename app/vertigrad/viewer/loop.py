@@ -61,9 +61,9 @@ class Viewer:
             self._input = Input(self.window, session, self.gui)
             self._renderer = Renderer(self._gpu, self.window.format)
             self._capture = WindowCapture(session, self.gui, self.window.format)
-            stack.callback(self._time, self._gpu.timer.enabled)
+            stack.callback(setattr, self._gpu.timer, "enabled", self._gpu.timer.enabled)
             stack.callback(self._gpu.sync)
-            self._time(self._gpu.timer.available)
+            self._gpu.timer.enabled = self._gpu.timer.available
             stack.callback(setattr, self._gpu.frames, "live", False)
             self._gpu.frames.live = True
             stack.enter_context(writing_log(log_file()))
@@ -258,9 +258,6 @@ class Viewer:
         now = time.perf_counter()
         passed, self._last = now - self._last, now
         return passed
-
-    def _time(self, on: bool) -> None:
-        self._gpu.timer.enabled = on
 
 
 def view(
