@@ -85,7 +85,7 @@ def test_pictures_larger_than_the_window_have_more_in_them(opened, here):
 
 
 def test_the_picture_that_the_command_line_renders(opened, here, steady):
-    from vertigrad.scene.viewpoints import camera_from, told
+    from vertigrad.scene.viewpoints import camera_from, camera_text
 
     driver = opened(panels=False)
     driver.session.post(Orbit(0.3, 0.1))
@@ -93,7 +93,7 @@ def test_the_picture_that_the_command_line_renders(opened, here, steady):
     image = screenshot(driver, CaptureRequest(size=(320, 200), folder=here))
     with Session(steady, driver.session.scene.path, driver.session.source.sets) as session:
         session.playing = False
-        session.cameras.jump(camera_from(told(driver.session.camera), session.scene))
+        session.cameras.jump(camera_from(camera_text(driver.session.camera), session.scene))
         render(session, 1, (320, 200), [here / "again.png"])
     assert np.abs(pixels(here / "again.png") - image).max() <= 1
 
