@@ -62,7 +62,7 @@ def documentation() -> Path:
 
 
 def font() -> Path:
-    """The face of letters in pictures: that of the GUI, which comes with imgui_bundle. Does not import that."""
+    """The face of letters in images: that of the GUI, which comes with imgui_bundle. Does not import that."""
     found = find_spec("imgui_bundle")
     if found is None or found.origin is None:
         raise InputError("imgui_bundle is not there; is the installation complete?")

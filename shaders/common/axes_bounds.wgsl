@@ -48,7 +48,7 @@ fn position_in_bounds(axis: u32, along: f32, ends: vec2u) -> vec3f {
     return place;
 }
 
-// A place on the picture in pixels, y down; z is 1 if it lies before the eye, else 0.
+// A place on the image in pixels, y down; z is 1 if it lies before the eye, else 0.
 fn project(world: vec3f) -> vec3f {
     let eye = view.world_to_eye * vec4f(world, 1.0);
     let clip = view.eye_to_clip * eye;

@@ -1,4 +1,4 @@
-// What is drawn over and around a picture for reading it: sizes, colors and places. Needs a uniform `overlay` of type Overlay.
+// What is drawn over and around an image for reading it: sizes, colors and places. Needs a uniform `overlay` of type Overlay.
 
 struct Bar {                // of colors
     rectangle: vec4f,       // left, top, width, height in pixels
@@ -9,7 +9,7 @@ struct Bar {                // of colors
 
 struct Overlay {               // mirrored by renderer/annotations/overlay.py
     viewport: vec2f,        // pixels
-    unit: f32,              // pixels of what is one wide in a picture of ordinary height
+    unit: f32,              // pixels of what is one wide in an image of ordinary height
     em: f32,                // pixels
     ink: vec4f,             // as a screen shows it
     halo: vec4f,            // around the ink, so that it can be read on everything

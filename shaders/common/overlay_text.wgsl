@@ -1,5 +1,5 @@
-// GlyphInstance and lines over the finished picture. In: the uniform `overlay` of common/overlay.wgsl, `glyphs` and `atlas`. Positions are pixels from the
-// upper left corner of the picture, y down. GlyphInstance lie on whole pixels, so that they are as sharp as they were drawn.
+// Glyphs and lines over the finished image. In: the uniform `overlay` of common/overlay.wgsl, `glyphs` and `atlas`. Positions are pixels from the
+// upper left corner of the image, y down. Glyphs lie on whole pixels, so that they are as sharp as they were drawn.
 //% include "common/color.wgsl"
 //% include "common/overlay.wgsl"
 

@@ -15,7 +15,7 @@ struct Point {
 }
 
 struct Places {             // mirrored by renderer/layers/point_splatting.py
-    picture: vec2u,         // pixels
+    viewport: vec2u,         // pixels
     rows: u32,
     pad0: u32,
     positions: vec2u,       // first element, and elements from one row to the next

@@ -1,4 +1,4 @@
-// What a picture of rows holds in each pixel: of which layer what is seen is, which row, and where. The layout of the
+// What an image of rows holds in each pixel: of which layer what is seen is, which row, and where. The layout of the
 // two textures is mirrored by renderer/target.py. Needs a uniform `view` of common/view.wgsl.
 
 struct SeenPixel {

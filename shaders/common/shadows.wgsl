@@ -2,7 +2,7 @@
 // bindings are those of `lighting_layout` in renderer/bindings.py. Soft shadows: the penumbra grows with the distance to what
 // casts the shadow (Fernando 2005, "Percentage-Closer Soft Shadows"). Without shadows, loops without turns: they cost nearly
 // nothing, also where both sides of every branch are run. It is so infinitely far away too: were it a uniform alone that ends them,
-// llvmpipe would compile the shader anew in every picture.
+// llvmpipe would compile the shader anew in every frame.
 
 @group(1) @binding(0) var sun_map: texture_depth_2d;
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;

@@ -22,7 +22,7 @@ struct Number {
 const MOST_TICKS = 12;
 
 // Exact up to 10^10, and as near as one division or product makes it. Tables and no loop: llvmpipe compiles a shader whose
-// loop a uniform ends anew in every picture.
+// loop a uniform ends anew in every frame.
 fn power_of_ten(exponent: i32) -> f32 {
     let size = abs(exponent);
     let tens = select(clamp(size / 10, 0, 3), 0, size == 10);

@@ -22,7 +22,7 @@ const TICK = 5.0;           // length of a tick, and
 const GAP = 5.0;            // from there to its number
 const NEAREST = vec2f(3.0, 1.5);    // ems between numbers, across and up; of closer ones some are left out
 
-// Which way on the picture is outward at an edge: across it, away from the middle of the box.
+// Which way on the image is outward at an edge: across it, away from the middle of the box.
 fn outward(axis: u32, ends: vec2u) -> vec2f {
     let low = bounds_low();
     let high = bounds_high();

@@ -1,5 +1,5 @@
-// Light scattered in the lens: the picture is halved several times, and the sizes are added up again in reverse.
-// Filters: the dual filter of Bjorge 2015, "Bandwidth-efficient rendering". In: a linear picture. Out: the next level.
+// Light scattered in the lens: the image is halved several times, and the sizes are added up again in reverse.
+// Filters: the dual filter of Bjorge 2015, "Bandwidth-efficient rendering". In: a linear image. Out: the next level.
 //% include "common/fullscreen.wgsl"
 //% include "common/color.wgsl"
 

@@ -1,6 +1,6 @@
 // A color bar: the colormap from its low end below to its high end above, with ticks at round values. Instances are quads:
 // a plate behind all of it, a rim, the bar, then for each tick its mark and the symbols of its number. In: the two ends, from
-// the scene or as the GPU found them a moment ago, so that a bar is never behind its picture. Out: colors of the screen.
+// the scene or as the GPU found them a moment ago, so that a bar is never behind its image. Out: colors of the screen.
 //% include "common/view.wgsl"
 //% include "common/overlay_text.wgsl"
 //% include "common/ticks.wgsl"

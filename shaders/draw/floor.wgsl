@@ -39,7 +39,7 @@ struct Meeting {
 }
 
 // Derivatives between neighboring pixels are worked out this way too: a rasterizer that cuts the triangle that covers
-// the picture into several has none along the cuts.
+// the image into several has none along the cuts.
 fn meeting(pixel: vec2f, up: vec3f) -> Meeting {
     let corner = (2.0 * pixel / overlay.viewport - 1.0) * vec2f(1.0, -1.0);
     let across = corner / vec2f(view.eye_to_clip[0].x, view.eye_to_clip[1].y);

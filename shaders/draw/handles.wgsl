@@ -1,19 +1,19 @@
-// The arrows by which a place is moved, over the finished picture: plain where they lie in front, faint where behind.
-// In: where the place and the tips of the arrows lie, worked out on the CPU; how deep the picture is. Along a line the
-//     depth of clip space changes evenly over the picture, so it is mixed here.
+// The arrows by which a place is moved, over the finished image: plain where they lie in front, faint where behind.
+// In: where the place and the tips of the arrows lie, worked out on the CPU; how deep the image is. Along a line the
+//     depth of clip space changes evenly over the image, so it is mixed here.
 // Out: premultiplied colors of the screen.
-// SAMPLES: of the picture's depth; 0: it cannot be read, and all is drawn as if in front.
+// SAMPLES: of the image's depth; 0: it cannot be read, and all is drawn as if in front.
 //% include "common/color.wgsl"
 
 struct Handles {                // mirrored by renderer/handles.py
-    ends: array<vec4f, 4>,      // the place, then the tips: pixels from the upper left of the picture, depth, 0
+    ends: array<vec4f, 4>,      // the place, then the tips: pixels from the upper left of the image, depth, 0
     tints: array<vec4f, 3>,     // colors of the axes as the screen shows them, and whether the arrow is lit
     lit: vec4f,                 // whether the planes across x, y and z are lit, and the middle
     order: vec4u,               // axes, the farthest tip first
-    picture: vec2f,             // pixels
+    viewport: vec2f,            // pixels
     unit: f32,                  // pixels of a line of width 1
     reach: f32,                 // length of an arrow that lies across the view, in pixels
-    low: vec2f,                 // the part of the picture that is drawn
+    low: vec2f,                 // the part of the image that is drawn
     high: vec2f,
 }
 
@@ -26,7 +26,7 @@ const SHAFT = 1.4;              // half the width; all in units
 const HEAD = vec2f(14.0, 5.6);  // length of a head, and half its width
 const MIDDLE = 5.0;             // radius
 const GAP = 9.0;                // from the place to where arrows begin
-const HALO = 1.3;               // dark, around everything, for a bright picture
+const HALO = 1.3;               // dark, around everything, for a bright image
 const DARK = vec4f(0.02, 0.03, 0.05, 0.45);
 const SQUARE = vec2f(0.24, 0.52);  // of a plane, in lengths of its two arrows; mirrored by panels/gizmo.py
 const FAINT = 0.3;              // of what lies behind
@@ -34,22 +34,22 @@ const SAME = 1e-4;              // share of the depth by which a surface does no
 
 struct Corner {
     @builtin(position) clip: vec4f,
-    @location(0) place: vec2f,  // pixels from the upper left of the picture
+    @location(0) place: vec2f,  // pixels from the upper left of the image
 }
 
 @vertex
 fn handles_vertex(@builtin(vertex_index) corner: u32) -> Corner {
     let place = mix(handles.low, handles.high, vec2f(f32(corner & 1u), f32(corner >> 1u)));
-    let clip = vec2f(2.0, -2.0) * place / handles.picture + vec2f(-1.0, 1.0);
+    let clip = vec2f(2.0, -2.0) * place / handles.viewport + vec2f(-1.0, 1.0);
     return Corner(vec4f(clip, 0.5, 1.0), place);
 }
 
-// How plainly something at `z` is drawn: the share of a pixel in which it is in front of the picture. What is `lit` is
+// How plainly something at `z` is drawn: the share of a pixel in which it is in front of the image. What is `lit` is
 // halfway plain even where it is hidden.
 fn in_front(place: vec2f, z: f32, lit: f32) -> f32 {
 //% if SAMPLES
     let size = vec2f(textureDimensions(depth));
-    let at = vec2i(clamp(place / handles.picture * size, vec2f(0.0), size - 1.0));
+    let at = vec2i(clamp(place / handles.viewport * size, vec2f(0.0), size - 1.0));
     var share = 0.0;
     for (var s = 0; s < ${SAMPLES}; s += 1) {
         share += select(0.0, 1.0 / ${SAMPLES}.0, textureLoad(depth, at, s) <= z * (1.0 + SAME));

@@ -1,10 +1,10 @@
-// A mark over the finished picture: a ring around one row, and lines along the edges of its cell.
+// A mark over the finished image: a ring around one row, and lines along the edges of its cell.
 // In: the row's position, and its size if it has one; or the two ends of an edge. Out: premultiplied colors of the screen.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 
 struct Mark {               // mirrored by renderer/highlight.py
-    picture: vec2f,         // pixels
+    viewport: vec2f,        // pixels
     unit: f32,              // width of the ring's line in pixels
     size: f32,              // radius in world units; a factor where sizes are bound
 }
@@ -15,7 +15,7 @@ struct Mark {               // mirrored by renderer/highlight.py
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);
 const SMALLEST = 7.0;       // radius of a ring, in units
 const GAP = 4.0;            // between a sphere and its ring
-const HALO = 1.5;           // dark, on both sides of a line, for a picture as bright as the line
+const HALO = 1.5;           // dark, on both sides of a line, for an image as bright as the line
 const LIGHT = vec3f(1.0);
 const DARK = vec4f(0.02, 0.03, 0.05, 0.6);
 const EDGE = vec3f(1.0, 0.72, 0.38);
@@ -24,14 +24,14 @@ fn to_eye(position: vec3f) -> vec3f {
     return (view.world_to_eye * vec4f(position, 1.0)).xyz;
 }
 
-// Where a place in eye space lies on the picture, in pixels from its middle, y up.
+// Where a place in eye space lies on the image, in pixels from its middle, y up.
 fn on_picture(eye: vec3f) -> vec2f {
     let clip = view.eye_to_clip * vec4f(eye, 1.0);
-    return 0.5 * mark.picture * clip.xy / clip.w;
+    return 0.5 * mark.viewport * clip.xy / clip.w;
 }
 
 fn at_pixel(place: vec2f) -> vec4f {
-    return vec4f(2.0 * place / mark.picture, 0.5, 1.0);
+    return vec4f(2.0 * place / mark.viewport, 0.5, 1.0);
 }
 
 // How a line of half the width `half_width` looks `away` pixels from its middle.

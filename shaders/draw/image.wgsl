@@ -1,4 +1,4 @@
-// A picture on a rectangle, in the world or on the screen, read as it lies. In: the pixels of a tensor (rows, columns) or
+// An image on a rectangle, in the world or on the screen, read as it lies. In: the pixels of a tensor (rows, columns) or
 // (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not finite are not drawn.
 // DTYPE is "f32", "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
 //% include "common/view.wgsl"
@@ -21,7 +21,7 @@ struct Style {              // packed by name in renderer/layers/image.py
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,
     brightness: f32,
-    share: f32,             // on the screen: of the picture that it fills, and where
+    share: f32,             // on the screen: of the image that it fills, and where
     margin: f32,            // of its height
     anchor: vec2f,          // -1 to 1 along x and y
     smooth_: f32,           // 1: between pixels, 0: the nearest pixel

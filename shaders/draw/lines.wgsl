@@ -237,7 +237,7 @@ fn beside(in: Corner) -> Beside {
 }
 
 //% if PICKING or not TRAILS
-// The place in eye space that is seen at a part of the line on the picture.
+// The place in eye space that is seen at a part of the line on the image.
 fn line_place(in: Corner, part: f32) -> vec3f {
     let depths = select(vec2f(-in.first_eye.z, -in.last_eye.z), vec2f(1.0), is_parallel());
     let along = part * depths.x / max(mix(depths.y, depths.x, part), 1e-20);

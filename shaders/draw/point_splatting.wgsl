@@ -16,7 +16,7 @@
 @group(0) @binding(6) var<storage, read_write> seen: array<u32>;   // 1: as a sphere
 @group(0) @binding(7) var depths: texture_depth_multisampled_2d;   // of what is solid
 
-// Whether a sphere lies within the picture's sides, or reaches in.
+// Whether a sphere lies within the image's sides, or reaches in.
 fn is_in_sight(center: vec3f, radius: f32) -> bool {
     let slope = vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]);
     let side = select(vec2f(-center.z), vec2f(1.0), is_parallel());
@@ -44,9 +44,9 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     let spot = spot_of(point, center, point_radius(point));
     let clip = view.eye_to_clip * vec4f(center, 1.0);
     if !(spot.reach > 0.0 && clip.z >= 0.0) { return; }
-    let size = vec2f(places.picture);
+    let size = vec2f(places.viewport);
     let middle = (clip.xy / clip.w * vec2f(0.5, -0.5) + 0.5) * size;
-    // Aside of the picture's middle what faces the eye is drawn out, away from it: here, as much wider both ways.
+    // Aside of the image's middle what faces the eye is drawn out, away from it: here, as much wider both ways.
     let wider = select(sqrt(length(center) / -center.z), 1.0, is_parallel());
     let reach = spot.reach * wider * vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]) / clip.w * 0.5 * size;
     let first = vec2i(clamp(floor(middle - reach), vec2f(0.0), size));
@@ -66,7 +66,7 @@ fn add(pixel: vec2i, row: u32, light: vec4f, depth: f32) {
     var seen = 0.0;
     for (var i = 0; i < 4; i++) { seen += select(0.0, 0.25, depth > textureLoad(depths, pixel, i)); }
     if seen == 0.0 { return; }
-    let at = u32(pixel.y) * places.picture.x + u32(pixel.x);
+    let at = u32(pixel.y) * places.viewport.x + u32(pixel.x);
     let found = optical(light * seen);
     // Rounded up or down by chance, lest the faint ones are lost.
     let chance = scrambled(row ^ (at * 2654435769u));
@@ -81,7 +81,7 @@ fn add_pair(at: u32, low: u32, high: u32) {
     let word = (low & 0xffffu) | (above << 16u);
     if word == 0u { return; }
     let before = atomicAdd(&sums[at], word);
-    let passed = 2u * places.picture.x * places.picture.y + 2u * at;
+    let passed = 2u * places.viewport.x * places.viewport.y + 2u * at;
     let of_low = (low >> 16u) + (((before & 0xffffu) + (low & 0xffffu)) >> 16u);
     let of_high = (high >> 16u) + (above >> 16u) + u32(before > ~word);
     if of_low > 0u { atomicAdd(&sums[passed], of_low); }

@@ -1,5 +1,5 @@
 // From light to what a screen shows: exposure, glow, film curve, background, dithering.
-// In: the linear premultiplied picture, each of its samples, and its glow. Out: colors of the screen.
+// In: the linear premultiplied image, each of its samples, and its glow. Out: colors of the screen.
 // Every sample is tone-mapped by itself and the results are averaged: bright outlines stay smooth that way.
 // If TRANSPARENT, no background: colors not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
 // drawn than are shown: what is shown lies between the four nearest. FINE pixels were drawn for each that is shown, along each
@@ -27,9 +27,9 @@ struct PostProcess {            // mirrored by renderer/view.py
 
 @group(0) @binding(0) var<uniform> post: PostProcess;
 //% if BY_SAMPLE
-@group(0) @binding(1) var picture: texture_multisampled_2d<f32>;
+@group(0) @binding(1) var light: texture_multisampled_2d<f32>;
 //% else
-@group(0) @binding(1) var picture: texture_2d<f32>;
+@group(0) @binding(1) var light: texture_2d<f32>;
 //% endif
 @group(0) @binding(2) var glow: texture_2d<f32>;
 @group(0) @binding(3) var smooth_sampler: sampler;
@@ -153,7 +153,7 @@ fn edge_of(place: vec2i) -> f32 {
     return 1.0 - exp2(-2.0 * steps);
 }
 
-// The same, smooth across pixels. The turns are constants: llvmpipe keeps a MB for each picture with a loop here whose
+// The same, smooth across pixels. The turns are constants: llvmpipe keeps a MB for each frame with a loop here whose
 // turns it does not know.
 fn edge_at(place: vec2i) -> f32 {
     var sum = 0.0;
@@ -192,7 +192,7 @@ fn with_alpha(shown: vec3f, coverage: f32) -> vec4f {
 // What is shown between the four nearest pixels that were drawn, and how much of it is covered. One film for all of their
 // samples, the brighter ones counting less, so that bright outlines stay smooth: this is drawn because time is short.
 fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
-    let size = vec2f(textureDimensions(picture));
+    let size = vec2f(textureDimensions(light));
     let upper = floor(uv * size - 0.5);
     let part = uv * size - 0.5 - upper;
     var sum = vec4f(0.0);
@@ -202,7 +202,7 @@ fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
         let near = select(1.0 - part, part, beside == vec2i(1));
         let place = clamp(vec2i(upper) + beside, vec2i(0), vec2i(size) - 1);
         for (var which = 0; which < SAMPLES; which++) {
-            let drawn = textureLoad(picture, place, which);
+            let drawn = textureLoad(light, place, which);
             let weight = near.x * near.y / (1.0 + post.exposure * max(drawn.r, max(drawn.g, drawn.b)));
             sum += weight * drawn;
             weights += weight;
@@ -215,7 +215,7 @@ fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
 //% if BY_SAMPLE
 // Whether the samples of a pixel differ.
 fn on_outline(place: vec2i) -> bool {
-    return differ(picture, place)${" || differ(display, place)" if SPLIT else ""};
+    return differ(light, place)${" || differ(display, place)" if SPLIT else ""};
 }
 
 fn differ(texture: texture_multisampled_2d<f32>, place: vec2i) -> bool {
@@ -226,7 +226,7 @@ fn differ(texture: texture_multisampled_2d<f32>, place: vec2i) -> bool {
 
 //% endif
 fn shown_at(place: vec2i, which: i32, around: Around) -> vec4f {
-    return shown_sample(textureLoad(picture, place, which)${", textureLoad(display, place, which)" if SPLIT else ""}, around);
+    return shown_sample(textureLoad(light, place, which)${", textureLoad(display, place, which)" if SPLIT else ""}, around);
 }
 
 // What a pixel that was drawn shows: the mean of its samples.
@@ -243,11 +243,11 @@ fn tone_mapped_at(place: vec2i, around: Around) -> vec4f {
 
 // The same of a pixel that is shown.
 fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
-    let middle = uv * vec2f(textureDimensions(picture));    // the picture may lie anywhere in the target
+    let middle = uv * vec2f(textureDimensions(light));    // the image may lie anywhere in the target
 //% if ENLARGED
     let upper = floor(middle - 0.5);
     let part = middle - 0.5 - upper;
-    let last = vec2i(textureDimensions(picture)) - 1;
+    let last = vec2i(textureDimensions(light)) - 1;
     var sum = vec4f(0.0);
     for (var i = 0; i < 4; i++) {
         let beside = vec2i(i & 1, i >> 1u);
@@ -301,7 +301,7 @@ fn post_process_fragment(in: Screen) -> @location(0) vec4f {
     let around = around_at(in);
     var shown = tone_mapped(in.uv, around);
 //% if EDGES
-    let edge = edge_at(vec2i(in.uv * vec2f(textureDimensions(picture))));
+    let edge = edge_at(vec2i(in.uv * vec2f(textureDimensions(light))));
     let line = ${"linear_to_srgb(post.edge_color)" if SPLIT and TRANSPARENT else "post.edge_color"};
     shown = mix(shown, vec4f(line, 1.0), edge);
 //% endif

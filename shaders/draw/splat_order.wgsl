@@ -6,7 +6,7 @@
 //% set GIVEN = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
 
 struct Params {
-    forward: vec3f,         // along the line of sight in the middle of the picture
+    forward: vec3f,         // along the line of sight in the middle of the image
     rows: u32,
     positions_offset: u32,
     positions_strides: u32, // elements from one row to the next

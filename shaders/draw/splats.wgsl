@@ -53,7 +53,7 @@ struct Corner {
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 const LEAST = 1.0 / 255.0;  // alpha that is not seen
 const MOST = 0.99;          // as in the paper
-const ASIDE = 1.3;          // how far beyond the picture's border, as a factor, the projection is taken where a splat is
+const ASIDE = 1.3;          // how far beyond the image's border, as a factor, the projection is taken where a splat is
 
 fn splat_color(row: u32) -> vec4f {
     let at = style.places[2].x + row * style.places[2].y;

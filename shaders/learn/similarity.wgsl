@@ -1,4 +1,4 @@
-// Structural similarity of pictures, window by window, and the backward pass. The window is WEIGHTS along each axis.
+// Structural similarity of images, window by window, and the backward pass. The window is WEIGHTS along each axis.
 // In: x and y (planes, rows, columns). Sums over windows are of x, y, x², y², x y, in this order.
 // Out, along: lines (planes, rows, columns', 5), sums along rows; columns' and rows' are as many as windows fit.
 // Out, evaluate: values (planes, rows', columns'), and parts, how each depends on its five sums.

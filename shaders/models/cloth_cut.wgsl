@@ -1,7 +1,7 @@
-// A blade that is drawn across the picture of a cloth: it parts the threads that are seen where it passes.
+// A blade that is drawn across the image of a cloth: it parts the threads that are seen where it passes.
 // A stroke is seen as a line: it and the eye span a plane of sight. What lies in that has a position x across it and y
 // along its rays, and is seen at t = x / y of the stroke's length, or at t = x if the rays are parallel. `front` says
-// for each of BINS parts of the length how deep (y) the nearest thing lies: a picture of one row, with depth alone.
+// for each of BINS parts of the length how deep (y) the nearest thing lies: an image of one row, with depth alone.
 // In: vertices: position and inverse area; edges: two vertices each; triangles: those that are left, torn ones without
 //     area; the ball in the way.
 // Out: springs: rest length, negative once torn, and stiffness.

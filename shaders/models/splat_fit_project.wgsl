@@ -1,4 +1,4 @@
-// Gaussian splats as a camera sees them: ellipses on its picture; and the backward pass from the ellipses to the splats.
+// Gaussian splats as a camera sees them: ellipses on its image; and the backward pass from the ellipses to the splats.
 // In: position (count, 3), scale (count, 3), standard deviations along a splat's own axes, rotation (count, 4), a
 //     quaternion x, y, z, w of any length, opacity (count), light (count, 3), linear color; cameras as in
 //     splat_fit_views.wgsl.
@@ -16,7 +16,7 @@ struct Params {
     count: u32,
     view: u32,
     focal: f32,     // [pixels]
-    middle: f32,    // of the picture [pixels]
+    middle: f32,    // of the image [pixels]
     blur: f32,      // variance that a pixel adds [pixels²]
     near: f32,      // what is nearer is not seen
     reach: f32,     // nor what lies farther to a side than this, over its depth
@@ -45,7 +45,7 @@ struct Seen {
     turned: mat3x3f,    // those in the camera's space, of the length of its standard deviations
     slope: vec2f,       // view_position.xy / view_position.z
     scale: f32,         // pixels of a unit of length
-    across: vec3f,      // how far each axis reaches along the rows of the picture [pixels]
+    across: vec3f,      // how far each axis reaches along the rows of the image [pixels]
     down: vec3f,        // and along its columns
 }
 
@@ -136,7 +136,7 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
     let k = mat2x2f(inverse.x, inverse.y, inverse.y, inverse.z);
     let by_covariance = 0.5 * (k * mat2x2f(moments.x, moments.y, moments.y, moments.z) * k);
 
-    // By where the axes lie on the picture, and by what that is made of.
+    // By where the axes lie on the image, and by what that is made of.
     let by_across = 2.0 * (by_covariance[0].x * splat.across + by_covariance[0].y * splat.down);
     let by_down = 2.0 * (by_covariance[0].y * splat.across + by_covariance[1].y * splat.down);
     let forward = transpose(splat.turned)[2];

@@ -387,7 +387,7 @@ SHADERS: dict[str, list[Defines]] = {
         *choices(PASS=["records"], FROM=[""], VALUE=["f32", "i32", "u32"], RANK=[0], BINS=[64]),
     ],
     "models/mesh.wgsl": [{}],
-    "models/picture.wgsl": [{}],
+    "models/unpack_rgb.wgsl": [{}],
     "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
     "models/wind.wgsl": [{"SIDE": 16}],
     "models/cloth.wgsl": choices(WIND=[False, True], OBSTACLE=[False, True], SELF=[False, True]),

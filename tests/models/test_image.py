@@ -144,7 +144,7 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     data = file.read_bytes()
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
     (tmp_path / "text.jpg").write_text("no picture")
-    with pytest.raises(InputError, match=r"text.jpg cannot be read: no picture of a known kind"):
+    with pytest.raises(InputError, match=r"text.jpg cannot be read: no image of a known kind"):
         Stills(tmp_path / "text.jpg")
     with pytest.raises(InputError, match=r"cut.png cannot be read"):
         next(Stills(tmp_path / "cut.png").frames(0))

@@ -84,7 +84,7 @@ def test_late_frames_are_counted_as_dropped(steady: Gpu, clock: Clock):
     for wait in (8.0, 12.0, 14.0, 28.0, 50.0, 3.0):
         tick(line, clock, wait, 0.0, 0.0)
     assert (line.dropped, line.shown) == (2 + 4, 5)
-    line.wanted_ms = 50.0  # what the user wants is less
+    line.requested_ms = 50.0  # what the user requests is less
     tick(line, clock, 60.0, 0.0, 0.0)
     tick(line, clock, 1.0, 0.0, 0.0)
     assert line.dropped == 6

@@ -48,7 +48,7 @@ def command(
     dims = dict(_dim(text) for text in dim)
     with Network(model, dims) as network:
         given = _inputs(network, input)
-        wanted = read_arrays(compare) if compare is not None else None
+        expected = read_arrays(compare) if compare is not None else None
         open_gpu(adapter)
         program = network.program(given)
         results = network.run(given)
@@ -58,8 +58,8 @@ def command(
             _write(output, results)
         if profile:
             _show_times(program)
-    if wanted is not None:
-        _compare(results, wanted, rtol, atol)
+    if expected is not None:
+        _compare(results, expected, rtol, atol)
 
 
 def _dim(text: str) -> tuple[str, int]:
@@ -128,15 +128,15 @@ def _described(array: Any) -> str:
     return f"{array.dtype}, {sizes}, from {array.min():.6g} to {array.max():.6g}"
 
 
-def _compare(results: dict[str, Any], wanted: dict[str, np.ndarray], rtol: float, atol: float) -> None:
+def _compare(results: dict[str, Any], expected: dict[str, np.ndarray], rtol: float, atol: float) -> None:
     """Print how far each output is from the reference. Raises `RequirementError` if one is too far."""
     import numpy as np
 
-    missing = sorted(set(wanted) - set(results))
+    missing = sorted(set(expected) - set(results))
     if missing:
         raise InputError(f"--compare: the network gives no {', '.join(missing)}; it gives {', '.join(results)}")
     differing = []
-    for name, reference in wanted.items():
+    for name, reference in expected.items():
         array = results[name]
         if array.shape != reference.shape:
             raise RequirementError(f"{name}: shape {array.shape}, and {reference.shape} in the reference")

@@ -1,4 +1,4 @@
-"""`vertigrad render`: pictures and videos of a scene, without a window."""
+"""`vertigrad render`: images and videos of a scene, without a window."""
 
 from __future__ import annotations
 

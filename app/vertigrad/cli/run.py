@@ -12,7 +12,7 @@ from ..errors import InputError
 from . import options
 
 DEFAULT_SCENE = "nbody"
-BUDGET = 25.0  # ms: with the drawing, some 20 pictures a second at least
+BUDGET = 25.0  # ms: with the drawing, some 20 frames a second at least
 REWIND_MEMORY = 256  # MB
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 

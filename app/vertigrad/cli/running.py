@@ -90,8 +90,8 @@ def begin(session: Session, stop_on_nan: bool, interactions: Path | None) -> Non
 
 def _quality_set(quality: str) -> str:
     if quality not in QUALITIES:
-        told = f"--quality {quality}: expected one of {', '.join(QUALITIES)}"
-        raise InputError(joined(told, hint(quality, QUALITIES)))
+        message = f"--quality {quality}: expected one of {', '.join(QUALITIES)}"
+        raise InputError(joined(message, hint(quality, QUALITIES)))
     return f"view.quality={quality}"
 
 
@@ -132,8 +132,8 @@ def finish_run(
         errors_console.print(f"leaked: {leak}", style="red")
     if require_zero_copy and geometry_bytes(report):
         moved = {way: report["bytes_per_frame"][way] for way in WAYS}
-        told = ", ".join(f"{nbytes:,.0f} {way.replace('_', ' ')}" for way, nbytes in moved.items() if nbytes)
-        raise RequirementError(f"zero copies were required, but bytes of geometry were copied in each frame: {told}")
+        message = ", ".join(f"{nbytes:,.0f} {way.replace('_', ' ')}" for way, nbytes in moved.items() if nbytes)
+        raise RequirementError(f"zero copies were required, but bytes of geometry were copied in each frame: {message}")
     if alarm is not None:
         raise RequirementError(f"the run was stopped: {alarm}")
     return report

@@ -66,7 +66,7 @@ def _learn(session: Session, name: str, steps: int) -> None:
         session.gpu.submit()
         if number % max(steps // TOLD, 1) == 0 or number == steps:
             found = stage.instances[name].model.diagnostics()
-            told = ", ".join(f"{key} {tensor.item():.4g}" for key, tensor in found.items())
+            text = ", ".join(f"{key} {tensor.item():.4g}" for key, tensor in found.items())
             for tensor in found.values():
                 tensor.close()
-            console.print(f"step {number:,} after {time.perf_counter() - begun:.1f} s: {told}")
+            console.print(f"step {number:,} after {time.perf_counter() - begun:.1f} s: {text}")

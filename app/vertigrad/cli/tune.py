@@ -34,10 +34,10 @@ def command(
     unknown = [name for name in kernels or [] if name not in known]
     if unknown:
         raise InputError(f"{', '.join(unknown)}: no such kernel to tune; there are {', '.join(known)}")
-    wanted = [one for one in families if not kernels or one.family.name in kernels]
-    measurements = _measured(wanted)
-    path = tuning.keep((one.family for one in wanted), tuning.fastest(measurements))
-    console.print(_table(str(gpu.adapter), wanted, measurements))
+    chosen = [one for one in families if not kernels or one.family.name in kernels]
+    measurements = _measured(chosen)
+    path = tuning.keep((one.family for one in chosen), tuning.fastest(measurements))
+    console.print(_table(str(gpu.adapter), chosen, measurements))
     for found in measurements:
         if math.isfinite(found.error) and found.error > 1.0:
             errors_console.print(
@@ -48,15 +48,15 @@ def command(
     console.print(f"kept in {path}")
 
 
-def _measured(wanted: list[Tuned]) -> list[Measurement]:
+def _measured(chosen: list[Tuned]) -> list[Measurement]:
     """Every measurement, with a bar on stderr meanwhile."""
     from ..ops import tuning
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     measurements: list[Measurement] = []
     with Progress(*columns, console=errors_console) as progress:
-        task = progress.add_task("measuring", total=sum(tuning.count(one) for one in wanted))
-        for one in wanted:
+        task = progress.add_task("measuring", total=sum(tuning.count(one) for one in chosen))
+        for one in chosen:
             progress.update(task, description=one.family.name)
             for found in tuning.measure(one):
                 measurements.append(found)
@@ -64,14 +64,14 @@ def _measured(wanted: list[Tuned]) -> list[Measurement]:
     return measurements
 
 
-def _table(adapter: str, wanted: list[Tuned], measurements: list[Measurement]) -> Table:
+def _table(adapter: str, chosen: list[Tuned], measurements: list[Measurement]) -> Table:
     """For each class of sizes the fastest variant, and how much faster it is than the one that comes with Vertigrad."""
     from ..gpu import gpu
 
     table = Table(title=Text(f"fastest variants on {adapter}"), caption="gain: over the default variant")
     for heading in ("kernel", "sizes", "variant", "ms", "gain"):
         table.add_column(heading, justify="right" if heading in ("ms", "gain") else "left")
-    for one in wanted:
+    for one in chosen:
         names = {variant: name for name, variant in one.family.variants.items()}
         for key in one.problems:
             times = {m.variant: m.ms for m in measurements if (m.family, m.key) == (one.family.name, key)}

@@ -90,7 +90,7 @@ class _Shooting:
         self._bounds = Bounds(())
         self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
 
-    def frame(self, number: int = 0, wanted_by: Sequence[Output] = (), last: bool = False) -> None:
+    def frame(self, number: int = 0, outputs: Sequence[Output] = (), last: bool = False) -> None:
         """Run one frame, in one submission. Of the last one `drain` says which layers had nothing to show."""
         session = self._session
         with session.gpu.frames.frame():
@@ -110,8 +110,8 @@ class _Shooting:
                 timer.enabled = False  # no part of what a frame takes
                 self._bounds = Bounds(self._placed)
                 timer.enabled = timed
-            if wanted_by:
-                self._offscreen.read(partial(self._arrive, number, wanted_by))
+            if outputs:
+                self._offscreen.read(partial(self._arrive, number, outputs))
 
     def write(self) -> None:
         """Write the images that have arrived. Raises `InputError`."""

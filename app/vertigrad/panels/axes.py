@@ -84,7 +84,7 @@ class Axes:
     def _draw_balls(self, session: Session, middle: ImVec2, side: float) -> None:
         imgui.invisible_button("##turn", ImVec2(side, side))
         hovered, unit = imgui.is_item_hovered(), scale()
-        self._look(session.camera)
+        self._update_ends(session.camera)
         under = None
         if hovered:
             mouse = imgui.get_mouse_pos()
@@ -96,7 +96,7 @@ class Axes:
         for name, arguments in self._drawn(middle, under, unit):
             getattr(draw, name)(*arguments)
 
-    def _look(self, camera: OrbitCamera) -> None:
+    def _update_ends(self, camera: OrbitCamera) -> None:
         """Find the ends, if it is seen otherwise than in the last frame."""
         seen = camera.rotation().tobytes()
         if self._made_for[:1] != (seen,):

@@ -100,12 +100,12 @@ def _draw_lists(lists: list[imgui.ImDrawList], views: Any, render: Any, width: i
         for command in one.cmd_buffer:
             rect = command.clip_rect
             left, top = max(int(rect.x), 0), max(int(rect.y), 0)
-            wanted = left, top, int(min(rect.z, width)) - left, int(min(rect.w, height)) - top
-            if wanted[2] <= 0 or wanted[3] <= 0:
+            scissor = left, top, int(min(rect.z, width)) - left, int(min(rect.w, height)) - top
+            if scissor[2] <= 0 or scissor[3] <= 0:
                 continue
-            if wanted != clip:
-                render.set_scissor_rect(*wanted)
-                clip = wanted
+            if scissor != clip:
+                render.set_scissor_rect(*scissor)
+                clip = scissor
             if (texture := getattr(views[command.tex_ref.get_tex_id()], _BIND_GROUP)) is not group:
                 render.set_bind_group(1, texture)
                 group = texture

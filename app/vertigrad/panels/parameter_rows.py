@@ -86,9 +86,9 @@ def without_effect(session: Session) -> dict[Key, str]:
 
 def found(groups: Sequence[Group], search: str) -> list[tuple[Group, tuple[Row, ...]]]:
     """The groups with the rows in which every word of `search` occurs, without those that have none."""
-    wanted = search.casefold().split()
+    words = search.casefold().split()
     fitting = (
-        (group, tuple(row for row in group.rows if all(word in row.words for word in wanted))) for group in groups
+        (group, tuple(row for row in group.rows if all(word in row.words for word in words))) for group in groups
     )
     return [(group, rows) for group, rows in fitting if rows]
 

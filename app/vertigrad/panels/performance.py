@@ -12,7 +12,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import SaveTrace, TimeKernels
-from ..session.quality import reason, told
+from ..session.quality import level_reason, level_text
 from ..session.statistics import statistics
 from ..session.timeline import Timeline
 from . import plots
@@ -162,7 +162,7 @@ def measurements(session: Session) -> Measurements:
     dropped = f"{timeline.dropped:,} · {timeline.dropped / (timeline.dropped + shown_in_time):.1%}" if target else "–"
     top = plots.nice_above(max(1.25 * slow, 1.25 * target, 1.0))
     chosen = session.view.quality, session.quality
-    quality = told(*chosen), reason(*chosen)
+    quality = level_text(*chosen), level_reason(*chosen)
     return Measurements(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
 
 

@@ -12,7 +12,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..gpu import Traffic
 from ..session import Session
 from ..session.commands import SetSpeed
-from ..session.quality import reason, told
+from ..session.quality import level_reason, level_text
 from .action_table import BY_NAME
 from .base import Panel
 from .controls import slider_row
@@ -68,7 +68,7 @@ class FrameStatistics:
             self.steps = max(session.frame - self._start[0], 0) / self._seconds
             self.time_scale = max(session.time - self._start[1], 0.0) / self._seconds
         chosen = session.view.quality, session.quality
-        self.quality = told(*chosen), reason(*chosen)
+        self.quality = level_text(*chosen), level_reason(*chosen)
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
         self._seconds, self._frames = 0.0, 0
         self._start = session.frame, session.time

@@ -171,10 +171,10 @@ class TensorsPanel(Panel):
                 chosen = None if clicked == marked else shown[clicked - 1]
             first, last = self._draw_rows(session.inspector, found, shown)
         height = page_rows(found.shape, found.itemsize)
-        wanted = TensorRange(found.name, first // height * height, last // height * height + height - 1, chosen)
-        if wanted != self._inspected:
-            self._inspected = wanted
-            session.post(InspectTensor(wanted))
+        rows_range = TensorRange(found.name, first // height * height, last // height * height + height - 1, chosen)
+        if rows_range != self._inspected:
+            self._inspected = rows_range
+            session.post(InspectTensor(rows_range))
 
     def _draw_rows(self, inspector: Inspector, found: Lie, shown: range) -> tuple[int, int]:
         """Draw the rows that are seen; returns the first and the last of them."""

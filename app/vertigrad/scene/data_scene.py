@@ -22,7 +22,7 @@ Tables = dict[str, dict[str, Any]]  # by header, such as "layers.points"
 SLANTED, FACING = (1.9, 1.4, 3.2), (0.0, 0.0, 4.0)  # where the eye is
 UPWARDS = {".stl": "z"}  # most programs that write these have z upwards; of the other formats the convention is y
 MOST_SLIDERS = 32  # elements of an input that get sliders
-POINTS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions that have none: of points, of pictures, of anything else
+POINTS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions that have none: of points, of images, of anything else
 IMAGE_SIDES = 8  # rows and columns from which on numbers look like an image
 
 
@@ -95,7 +95,7 @@ def _view(background: str, **more: float) -> Tables:
 
 def _image_text(path: Path, model: str, output: str) -> str:
     """It stands and faces the eye."""
-    tables = {**_data(path, model), "layers.picture": {"type": "image", "pixels": f"data.{output}"}}
+    tables = {**_data(path, model), "layers.image": {"type": "image", "pixels": f"data.{output}"}}
     return _text(path, FACING, {**tables, **_view("#16181d", bloom=0.0, vignette=0.0)})
 
 
@@ -112,12 +112,12 @@ def _array_text(path: Path) -> str:
     if named and any(point_file.is_points(one) for one in found.values()):
         return points_text(path)
     array = array_file.read(path)
-    if _is_picture(array):
+    if _is_image_array(array):
         return _image_text(path, "array", "values")
     return _text(path, SLANTED, {**_data(path, "array"), **_grid(path, array)})
 
 
-def _is_picture(array: np.ndarray) -> bool:
+def _is_image_array(array: np.ndarray) -> bool:
     return array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))
 
 
@@ -131,7 +131,7 @@ def _grid(path: Path, array: np.ndarray) -> Tables:
         return {"layers.lines": {"type": "streamlines", "vectors": "data.values", **style}, **_view("#171c26")}
     raise InputError(
         f"{path}: its array has the shape {shape}; drawn by themselves are points (n, 3) or with colors (n, 6), "
-        "pictures (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
+        "images (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
         "(nz, ny, nx, 3): write a scene for others"
     )
 

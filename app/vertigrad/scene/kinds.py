@@ -21,7 +21,7 @@ UNREAD = {  # what is often tried, and what to do with it
     **dict.fromkeys((".splat", ".spz", ".ksplat"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
     **dict.fromkeys((".h5", ".hdf5", ".nc", ".vtk", ".vtu", ".vti", ".csv", ".mat"), "save the array as .npy"),
-    **dict.fromkeys((".exr", ".hdr", ".svg"), "save the picture as .png"),
+    **dict.fromkeys((".exr", ".hdr", ".svg"), "save the image as .png"),
     **dict.fromkeys((".pt", ".pth", ".safetensors"), "export the network as .onnx"),
 }
 

@@ -53,7 +53,7 @@ class Camera(Viewpoint):
     position: Vector = vector((0.0, 2.0, 8.0), doc="where the eye is")
     target: Vector = vector((0.0, 0.0, 0.0), doc="what it looks at and circles")
     fov: float = angle(45.0, min=1.0, max=170.0, doc="vertical field of view")
-    up: Literal["y", "z"] = choice("y", ("y", "z"), doc="the axis that is up in the picture")
+    up: Literal["y", "z"] = choice("y", ("y", "z"), doc="the axis that is up in the image")
     orthographic: bool = switch(False, doc="no perspective: what is farther away is as large")
     fit: bool = switch(False, doc="at the start, as far away that everything is seen")
 

@@ -36,7 +36,7 @@ class Clock:
         self.speed = before.speed if before else 1.0
         self.time = 0.0
         self.stale = False
-        self.wanted = before.wanted if before else 0  # further steps, although it does not play
+        self.steps_requested = before.steps_requested if before else 0  # further steps, although it does not play
         self.steps = before.steps if before else 1  # per frame
         self.interaction: Interaction | None = None
         self._interaction_steps = 0  # of the steps that lead to `interaction`, how many are still to be taken
@@ -66,12 +66,12 @@ class Clock:
     @property
     def moves(self) -> bool:
         """Whether time passes in this frame."""
-        return self.playing or self.wanted > 0
+        return self.playing or self.steps_requested > 0
 
     @property
     def idle(self) -> bool:
         """Whether there is nothing to do for the models."""
-        if self.playing or self.wanted or self.stale:
+        if self.playing or self.steps_requested or self.stale:
             return False
         begun = self._begun if self._stage.in_progress is not None else None
         interacting = begun is not None and not begun.frames
@@ -83,7 +83,7 @@ class Clock:
     def play(self, on: bool) -> None:
         """Let time pass, or stand still at once."""
         self.playing = on
-        self.wanted = self._interaction_steps = 0
+        self.steps_requested = self._interaction_steps = 0
 
     def halt(self) -> None:
         """Stand still, and do not try again what could not be done."""
@@ -97,7 +97,7 @@ class Clock:
             self.go_to(self.heading + count)
         else:
             self.play(False)
-            self.wanted = count
+            self.steps_requested = count
 
     def go_to(self, frame: int) -> None:
         """Pause at `frame`, or at the nearest one in the rewind buffer. Raises `InputError` if it is empty."""
@@ -151,7 +151,7 @@ class Clock:
         if self._stage.in_progress is None and (
             self.interaction is None or not self._interaction_steps or self.played is not None
         ):
-            self._interaction_steps = self.steps if self.playing else min(self.steps, self.wanted)
+            self._interaction_steps = self.steps if self.playing else min(self.steps, self.steps_requested)
             self.interaction = ask(STEP * self.speed * self._interaction_steps)
 
     def advance(self) -> bool:
@@ -223,7 +223,7 @@ class Clock:
         if self._again and step is self._again[0]:
             self._again.popleft()
         elif step.frames:
-            self.wanted = max(0, self.wanted - 1)
+            self.steps_requested = max(0, self.steps_requested - 1)
             self.interactions.record(self.frame, step.dt, step.interaction)
         self.time += step.dt
         self.rewind.record(step, self._stage, self.time)

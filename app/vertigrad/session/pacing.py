@@ -141,15 +141,15 @@ class Pacer:
         key = group, kernel
         first, cost = not self._now.parts, self._costs.get(key)
         if not splits:
-            wanted = left if first or (cost is not None and cost.ms(left) <= self._left) else 0
+            fitting = left if first or (cost is not None and cost.ms(left) <= self._left) else 0
         elif cost is None:
-            wanted = PROBE if first else 0
+            fitting = PROBE if first else 0
         else:
-            wanted = cost.affordable(self._left, self.slice_ms)
-        count = min(left, wanted)
+            fitting = cost.affordable(self._left, self.slice_ms)
+        count = min(left, fitting)
         if count:
             self._left -= cost.ms(count) if cost else self._left  # what is not known goes alone
-            self._now.parts.append(_Part(key, count, telling=not splits or wanted <= left))
+            self._now.parts.append(_Part(key, count, telling=not splits or fitting <= left))
         return count
 
     # learning ---------------------------------------------------------------------------------------------------

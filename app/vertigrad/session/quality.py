@@ -16,7 +16,7 @@ SLOW = 1.15  # times as long as wanted: too slow
 IN_TIME = 1.05
 HELD = 0.93  # of the time: frames that take longer may be waiting for the screen
 ROOM = 0.85  # of the time, which a finer level must be expected to leave free
-GAIN = 0.9  # what the cheapest level must bring the time down to, or it is not the picture that takes it
+GAIN = 0.9  # what the cheapest level must bring the time down to, or it is not the drawing that takes it
 DRAWN = 0.2  # share of a frame under which its drawing is not worth saving
 SETTLING = 1.0  # seconds after a beginning or a change in which nothing is judged: pipelines are made
 WINDOW = 1.2  # seconds over which frames are judged, by their median: a hiccup is none of its business
@@ -27,7 +27,7 @@ PROBATION = 30.0  # seconds for which one must hold; and before another try wher
 LEAST_GAIN = 1.1  # that is believed: anything else may have changed meanwhile
 WORSE = 1.5  # times as long as when it was in vain: worth another try
 JUDGED_EVERY = 0.05  # seconds: there may be a thousand frames in one
-SHOWN_EVERY = 0.5  # seconds between two times that are told
+SHOWN_EVERY = 0.5  # seconds between two values that are shown
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class AutoQuality:
     """Goes down a level while frames take too long, and up again when there is clear room for it.
 
     Call `take` after each frame, `rest` when none was due. A level that does not hold is tried again later and later.
-    If even the cheapest one brings little, the picture is not what takes the time, and is drawn finely again.
+    If even the cheapest one brings little, drawing is not what takes the time, and is done finely again.
     `quality` is what it decided.
     """
 
     def __init__(self) -> None:
         self.ms = 0.0  # what a frame took lately; 0: not known yet
         self.target_ms = USUAL_MS
-        self._judged = self._told = 0.0  # when that was done last
+        self._judged = self._shown_at = 0.0  # when that was done last
         self._recent: deque[tuple[float, float]] = deque()  # (when, ms)
         self.restart()
 
     def restart(self) -> None:
-        """Other pictures follow, of which nothing is known: the finest level first."""
+        """Other frames follow, of which nothing is known: the finest level first."""
         self._place = len(CHOSEN) - 1
         self.ms = 0.0
         self._vain_ms = 0.0  # what frames took when a cheaper level brought little; 0: none was in vain
@@ -69,10 +69,10 @@ class AutoQuality:
         self.rest()
 
     def forget(self) -> None:
-        """What was learned of the pictures holds no longer, such as when the user changed something; the level does.
+        """What was learned of the frames holds no longer, such as when the user changed something; the level does.
 
         That cheaper levels brought little stays known until frames take much longer: else each edit would make slow
-        pictures flicker through all levels again.
+        frames flicker through all levels again.
         """
         self._elsewhere = False  # frames are late, and little of them is drawing
         self._descent: tuple[int, float] | None = None  # the level from which it goes down, and ms there
@@ -121,8 +121,8 @@ class AutoQuality:
         if len(self._recent) < FEWEST or now - self._recent[0][0] < 0.6 * WINDOW:
             return False
         typical = median(ms for _, ms in self._recent)
-        if not self.ms or now - self._told >= SHOWN_EVERY:
-            self.ms, self._told = typical, now
+        if not self.ms or now - self._shown_at >= SHOWN_EVERY:
+            self.ms, self._shown_at = typical, now
         return self._judge(now, typical, drawing_ms)
 
     def _judge(self, now: float, typical: float, drawing_ms: float | None) -> bool:
@@ -185,14 +185,14 @@ def level_in_force(quality: str, auto: Quality) -> Level:
     return auto.level if quality == AUTO else level_of(quality)
 
 
-def told(quality: str, auto: Quality) -> str:
+def level_text(quality: str, auto: Quality) -> str:
     """The level in force and why, as one line."""
     if quality != AUTO or not auto.ms:
         return quality if quality != AUTO else f"{AUTO}: {auto.level.name}"
     return f"{AUTO}: {auto.level.name}, {auto.ms:.{int(auto.ms < 10.0)}f} ms of {auto.target_ms:.1f} ms"
 
 
-def reason(quality: str, auto: Quality) -> str:
+def level_reason(quality: str, auto: Quality) -> str:
     """The same at length."""
     if quality != AUTO:
         return "rendering quality, set by view.quality"

@@ -138,17 +138,17 @@ def recover(session: Session) -> str:
     session.running = running
     with suppress(VertigradError):  # much of what it would do needs the device; the rest is given back with it
         before.close()
-    told = "The GPU's device was lost and has been opened again. "
+    text = "The GPU's device was lost and has been opened again. "
     if state is not None and state.fits(running.stage):
         state.restore(session.gpu, running.stage)
         running.clock.resumed(state.frame, state.time)
-        told += f"The models go on from frame {state.frame:,}, the last that was copied to the host, of {lost:,}."
+        text += f"The models go on from frame {state.frame:,}, the last that was copied to the host, of {lost:,}."
     else:
-        told += "The models began again from the start: no state of theirs had been copied to the host."
+        text += "The models began again from the start: no state of theirs had been copied to the host."
     session.rescue.forget()
-    _log.warning(told)
-    session.report("device", told)
-    return told
+    _log.warning(text)
+    session.report("device", text)
+    return text
 
 
 def _reopen(gpu: Gpu) -> None:

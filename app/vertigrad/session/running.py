@@ -26,7 +26,7 @@ from .sizing import Sizes
 from .tool import InteractionTool
 from .watches import Watches
 
-FITTED_ASPECT = 1.5  # of a picture into which everything is to fit: most windows are wider
+FITTED_ASPECT = 1.5  # of an image into which everything is to fit: most windows are wider
 
 
 @dataclass(frozen=True)

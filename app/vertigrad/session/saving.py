@@ -258,8 +258,8 @@ def try_to_save(session: Session, target: Path | None, overwrite: bool, then: Co
     except FileChanged as error:
         if target is not None and target != session.scene.path:
             raise InputError(f"{error}") from error
-        told = "Reload takes over what is new in it and keeps what you changed here; Overwrite undoes it."
-        session.questions.ask(Question("changed", f"{error}. {told}", then))
+        text = "Reload takes over what is new in it and keeps what you changed here; Overwrite undoes it."
+        session.questions.ask(Question("changed", f"{error}. {text}", then))
         return
     except FileProtected as error:
         session.questions.ask(Question("name", f"{error}.", then))

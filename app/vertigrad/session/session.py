@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import wgpu
 
@@ -16,59 +15,28 @@ from ..errors import CodeError, DeviceLost, UntrustedCode, VertigradError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..memory import Block
-from ..params import Params
-from ..renderer.camera import OrbitCamera
 from ..renderer.handles import Handles
 from ..renderer.renderer import Renderer
-from ..renderer.view import View
-from ..scene import Scene, UiHint
-from ..scene.stage import Stage
 from . import saving
 from .autosave import Autosave
-from .cameras import Cameras
 from .capture import CaptureService
-from .clock import Clock
-from .diagnostics import Diagnostics, Limits
 from .failures import Failures, Guarded
 from .hot_reload import HotReload
-from .inspector import Inspector
 from .pacing import Pacing
 from .quality import Quality, level_in_force
 from .questions import Question, Questions
 from .readbacks import collect_readbacks, wait_for_readbacks
 from .rescue import Rescue
 from .running import Running, SceneSource
-from .scene_edits import SceneEdits
-from .selection import Selection
+from .scene_parts import SceneParts
 from .sizing import Sizes
 from .timeline import Timeline
-from .tool import InteractionTool
-from .watches import Watches
 
 if TYPE_CHECKING:
     from .command import Command
 
 
-T = TypeVar("T")
-
-
-class OfScene(Generic[T]):
-    """An attribute of the session that is one of `Session.running`, or of a part of that, such as "clock.time"."""
-
-    def __init__(self, path: str = ""):
-        self._path = path
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._get = attrgetter(self._path or name)
-
-    def __get__(self, session: Session, owner: type) -> T:
-        return self._get(session.running)
-
-    def __set__(self, session: Session, value: Never) -> None:
-        raise AttributeError("set it in the session's parts, or by a command")
-
-
-class Session:
+class Session(SceneParts):
     """A scene being run: its stage, camera and view, and whether time passes.
 
     `running` is all that belongs to the scene that is open: another one is built completely and takes its place in one
@@ -102,31 +70,6 @@ class Session:
         self._unsaved: tuple[Any, ...] = ()
         self._commands: deque[Command] = deque()
         gpu.pool.spill = self._spill
-
-    # what belongs to the scene ----------------------------------------------------------------------------------
-
-    source = OfScene[SceneSource]()  # where it was read from, with the settings and the seed of the command line
-    scene = OfScene[Scene]()  # as its file was read
-    stage = OfScene[Stage]()  # its models and layers
-    view = OfScene[View]()  # how it is drawn
-    cameras = OfScene[Cameras]()  # from where it is seen
-    clock = OfScene[Clock]()  # its time
-    scene_edits = OfScene[SceneEdits]()  # what the user made of it
-    selection = OfScene[Selection]()  # the row that is selected
-    tool = OfScene[InteractionTool]()  # the tool by which the mouse acts on its models
-    diagnostics = OfScene[Diagnostics]()  # what its models say of themselves
-    limits = OfScene[Limits]()  # which diagnostics are too large
-    watches = OfScene[Watches]()  # statistics of its tensors
-    inspector = OfScene[Inspector]()  # the tensor that is looked into
-    camera = OfScene[OrbitCamera]("cameras.now")  # the camera that draws
-    speed = OfScene[float]("clock.speed")  # model seconds that pass in a second of 60 frames
-    frame = OfScene[int]("clock.frame")  # steps that the models took since their start
-    time = OfScene[float]("clock.time")  # seconds that passed for the models since their start
-    changes = OfScene[int]()  # how often tensors were made other ones: by a step, a reset, another scene
-    parameters = OfScene[Callable[[], dict[str, Params]]]()  # see `Running`, as for the next two
-    originals = OfScene[Callable[[], dict[str, Params]]]()
-    hints = OfScene[Callable[[str], Mapping[str, UiHint]]]()
-    reset = OfScene[Callable[[], None]]()  # every model back to its start, time to zero
 
     @property
     def unsaved(self) -> bool:
@@ -338,7 +281,7 @@ class Session:
         self.pacing.take(self.pacing.with_values(values))
         self.clock.pacer.budget, self.clock.steps = self.pacing.budget, self.pacing.steps
         self.gpu.frames.in_flight = self.pacing.frames_in_flight
-        self.timeline.wanted_ms = 1e3 / self.pacing.fps_limit if self.pacing.fps_limit else 0.0
+        self.timeline.requested_ms = 1e3 / self.pacing.fps_limit if self.pacing.fps_limit else 0.0
 
     def reload(self, path: Path | None = None, restart: bool = False) -> None:
         """Read the scene again, or another one. The old one stays, with an error, if the new one cannot be used.

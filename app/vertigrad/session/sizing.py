@@ -54,11 +54,11 @@ class Sizes:
 
     def settled(self, scene: Scene) -> Scene:
         """The scene with a number in the place of every "auto". Raises what building a model raises."""
-        wanted = {name: autos(scene.models[name].params) for name in scene.order}
-        wanted = {name: specs for name, specs in wanted.items() if specs}
-        for name, specs in wanted.items():  # those that give inputs come first
+        automatic = {name: autos(scene.models[name].params) for name in scene.order}
+        automatic = {name: specs for name, specs in automatic.items() if specs}
+        for name, specs in automatic.items():  # those that give inputs come first
             for spec in specs:
-                count = self.of(scene, name, spec.name, TARGET_MS / len(wanted))
+                count = self.of(scene, name, spec.name, TARGET_MS / len(automatic))
                 scene = _with(scene, name, spec.name, count)
         return scene
 
@@ -128,7 +128,7 @@ def fitted(step_ms: Callable[[int], float], least: int, most: int, target_ms: fl
         room = max(target_ms, SLACK * fixed) - fixed
         beyond = {one: ms - fixed for one, ms in times.items()}  # what depends on the count
         base = max((one for one, ms in beyond.items() if ms <= HIGH * room), default=min(times))
-        following = int(min(max(_wanted(beyond, base, room), least), most, GROWTH * base))
+        following = int(min(max(_count_for(beyond, base, room), least), most, GROWTH * base))
         near = LOW <= beyond[base] / room <= HIGH
         if near and len(times) == 1 and count < most:  # one alone does not tell what of its time is the count's
             following, near = min(2 * count, most), False
@@ -147,7 +147,7 @@ def _fixed(times: Mapping[int, float]) -> float:
     return min(max(begins, 0.0), 0.98 * min(times.values()))
 
 
-def _wanted(times: Mapping[int, float], count: int, target_ms: float) -> int:
+def _count_for(times: Mapping[int, float], count: int, target_ms: float) -> int:
     """Where the time is the target's, if it rises with a power of the count; the power is that between two counts."""
     others = [other for other in times if other != count]
     power = 1.0
@@ -228,8 +228,8 @@ def _key(spec: ModelSpec, parameter: str, target_ms: float) -> str:
     """All that a step's time depends on, but for the adapter: its type to be read, the rest in a few letters."""
     values = {name: str(value) for name, value in spec.params if not isinstance(value, Auto)}
     inputs = {name: str(ref) for name, ref in spec.inputs.items()}
-    told = json.dumps([values, inputs, spec.substeps, target_ms], sort_keys=True)
-    return f"{spec.type}.{parameter} {hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    text = json.dumps([values, inputs, spec.substeps, target_ms], sort_keys=True)
+    return f"{spec.type}.{parameter} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _read(file: Path) -> dict[str, dict[str, int]]:

@@ -38,7 +38,7 @@ class Frame(NamedTuple):
 class Timeline:
     """Call `begin` when a frame begins, `enter` at each further phase of it, and `end` when it has been shown.
 
-    `wanted_ms` is how long the user wants a frame to last, `refresh_ms` how long the screen shows one at least; 0
+    `requested_ms` is how long the user wants a frame to last, `refresh_ms` how long the screen shows one at least; 0
     where nobody said.
     """
 
@@ -49,7 +49,7 @@ class Timeline:
         self.wait_ms, self.present_ms = Series(KEPT), Series(KEPT)  # for GPU and screen; to present the frame
         self.gpu_times = GpuTimes(KEPT, gpu.timer.latest)
         self.used_bytes, self.held_bytes = Series(KEPT), Series(KEPT)  # held are those kept for reuse as well
-        self.wanted_ms = self.refresh_ms = 0.0
+        self.requested_ms = self.refresh_ms = 0.0
         self.dropped = self.shown = 0  # frames presented too late, and all frames
         self._phases: list[tuple[str, float]] = []
         self._begun = self._worked = 0.0
@@ -59,7 +59,7 @@ class Timeline:
     @property
     def target_ms(self) -> float:
         """How long a frame may take; 0 if nobody knows."""
-        return max(self.wanted_ms, self.refresh_ms)
+        return max(self.requested_ms, self.refresh_ms)
 
     def mark_idle(self) -> None:
         """The loop sleeps because nothing changes: the time until the next frame says nothing about frames."""

@@ -56,7 +56,7 @@ class Window:
             glfw.destroy_window(self.handle)
             raise
         self._context: wgpu.GPUCanvasContext | None = context
-        self._look()
+        self._read_size()
 
     @property
     def closed(self) -> bool:
@@ -143,7 +143,7 @@ class Window:
         The size is that of the texture. The window may have another one already: then the next frame will.
         """
         assert self._context is not None
-        self._look()
+        self._read_size()
         if self.size == (0, 0):
             return None
         if self.size != self._context.physical_size:
@@ -163,7 +163,7 @@ class Window:
         assert self._context is not None
         self._context.present()
 
-    def _look(self) -> None:
+    def _read_size(self) -> None:
         pixels, hidden = glfw.get_framebuffer_size(self.handle), glfw.get_window_attrib(self.handle, glfw.ICONIFIED)
         self.size: tuple[int, int] = (0, 0) if hidden or 0 in pixels else pixels
         self.extent: tuple[int, int] = glfw.get_window_size(self.handle)

@@ -109,28 +109,28 @@ def _natural(file: Path) -> list[tuple[int, str]]:
 
 def _size(file: Path) -> tuple[int, int]:
     try:
-        with Image.open(file) as picture:
-            turned = picture.getexif().get(0x0112, 1) >= 5  # EXIF's orientation: lying on a side
-            return (picture.width, picture.height) if turned else (picture.height, picture.width)
+        with Image.open(file) as image:
+            turned = image.getexif().get(0x0112, 1) >= 5  # EXIF's orientation: lying on a side
+            return (image.width, image.height) if turned else (image.height, image.width)
     except _UNREADABLE as error:
         raise _unreadable(file, error) from error
 
 
-def _in_color(picture: Image.Image) -> Image.Image:
+def _in_color(image: Image.Image) -> Image.Image:
     """The frame in 8 bits of red, green and blue; what is transparent is laid over black."""
-    if picture.mode.startswith("I;16"):
-        wide = np.asarray(picture).astype(np.float32)
+    if image.mode.startswith("I;16"):
+        wide = np.asarray(image).astype(np.float32)
         return Image.fromarray(np.uint8(np.round(wide / 257))).convert("RGB")
-    if picture.mode in ("I", "F"):
-        raise ValueError(f"its pixels are of {picture.mode} (32 bits each), which has no white; save it with 8 or 16")
-    if not picture.has_transparency_data:
-        return picture.convert("RGB")
-    seen = picture.convert("RGBA")
+    if image.mode in ("I", "F"):
+        raise ValueError(f"its pixels are of {image.mode} (32 bits each), which has no white; save it with 8 or 16")
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    seen = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", seen.size, (0, 0, 0, 255)), seen).convert("RGB")
 
 
 def _unreadable(file: Path, error: Exception) -> InputError:
-    why = "no picture of a known kind" if isinstance(error, Image.UnidentifiedImageError) else str(error)
+    why = "no image of a known kind" if isinstance(error, Image.UnidentifiedImageError) else str(error)
     return InputError(f"{file} cannot be read: {why}")
 
 

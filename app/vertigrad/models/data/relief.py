@@ -33,15 +33,15 @@ class Params(params.Params):
 class Relief(NamedTensorsModel):
     """Vertices on a grid, y up, as high as the values: no other model need know that it is drawn.
 
-    `values` is a plane (rows, columns) or a picture of 3 channels, before or behind its other axes; leading axes of 1
+    `values` is a plane (rows, columns) or an image of 3 channels, before or behind its other axes; leading axes of 1
     do not count. With `height`, another plane, colors are those of `values` and heights those of the plane, which may
-    be of another size: it is stretched over the picture, linearly between its points. A pure function of its inputs.
+    be of another size: it is stretched over the image, linearly between its points. A pure function of its inputs.
     """
 
     Params = Params
     saved = ("position", "normal", "color", "level")
     inputs: ClassVar[Mapping[str, str]] = {
-        "values": "a plane (rows, columns), or a picture (3, rows, columns) or (rows, columns, 3); f32 or f16",
+        "values": "a plane (rows, columns), or an image (3, rows, columns) or (rows, columns, 3); f32 or f16",
         "height": "a plane (rows, columns) that says how high the surface is, in place of the values; f32 or f16",
     }
     required_inputs = frozenset({"values"})

@@ -112,11 +112,11 @@ class ScreenModel(NamedTensorsModel):
         if number in self._plans:
             return
         with ExitStack() as stack:
-            frame = stack.enter_context(Tensor.empty(pixels.shape, u8, f"{self.name}.picture"))
+            frame = stack.enter_context(Tensor.empty(pixels.shape, u8, f"{self.name}.bytes"))
             gpu().upload(frame.block.buffer, memoryview(pixels.reshape(-1)), traffic=Traffic.IMAGE, unused=True)
             plan = stack.enter_context(Plan(f"{self.name}.step"))
             count = self._footage.rows * self._footage.columns
-            kernels = Kernels("models/picture.wgsl", self._tensors | {"picture": frame}, {"count": count})
+            kernels = Kernels("models/unpack_rgb.wgsl", self._tensors | {"bytes": frame}, {"count": count})
             kernels.add(plan, "main", count, "pixels", "planes")
             stack.pop_all()
         if not self._keeps:

@@ -101,15 +101,15 @@ def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
     return Examples(seen, np.tile(target, len(moved) // len(learned)), shown, labels, tests, mean, std)
 
 
-def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
+def _moved(images: np.ndarray, shift: int, path: Path) -> np.ndarray:
     """Images (n, rows, columns) and all that are moved by up to `shift` pixels; what comes in is empty."""
     if not shift:
-        return pictures
-    if pictures.ndim != 3:
-        reason = f"inputs {pictures.shape[1:]} are not images (rows, columns) that could be shifted"
+        return images
+    if images.ndim != 3:
+        reason = f"inputs {images.shape[1:]} are not images (rows, columns) that could be shifted"
         raise InputError(f"{path}: {reason}")
-    rows, columns = pictures.shape[1:]
-    padded = np.pad(pictures, np.array([[0], [shift], [shift]]))
+    rows, columns = images.shape[1:]
+    padded = np.pad(images, np.array([[0], [shift], [shift]]))
     steps = range(2 * shift + 1)
     return np.concatenate([padded[:, a : a + rows, b : b + columns] for a in steps for b in steps])
 
@@ -149,7 +149,7 @@ def _classes(path: Path) -> tuple[np.ndarray, np.ndarray]:
 @cached(4)
 def _plane(path: Path, resolution: int, square: bool) -> np.ndarray:
     if path.suffix.lower() in STILLS:
-        return _picture(path, resolution, square)
+        return _image(path, resolution, square)
     found = (
         array
         for array in array_file.arrays(path).values()
@@ -165,14 +165,14 @@ def _plane(path: Path, resolution: int, square: bool) -> np.ndarray:
     return ((chosen - chosen.mean()) / max(chosen.std(), 1e-12)).astype(np.float32)[..., None]
 
 
-def _picture(path: Path, resolution: int, square: bool) -> np.ndarray:
+def _image(path: Path, resolution: int, square: bool) -> np.ndarray:
     try:
         with Image.open(path) as found:
             size = [b for _, b in _sizes(found.size[::-1], resolution, square)]
-            picture = found.convert("RGB").resize((size[1], size[0]), Image.Resampling.LANCZOS)
+            image = found.convert("RGB").resize((size[1], size[0]), Image.Resampling.LANCZOS)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise InputError(f"{path}: not a readable image ({error})") from error
-    return np.asarray(picture, np.float32) / np.float32(255.0)
+    return np.asarray(image, np.float32) / np.float32(255.0)
 
 
 def _sizes(shape: tuple[int, ...], resolution: int, square: bool) -> list[tuple[int, int]]:

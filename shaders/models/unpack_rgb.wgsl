@@ -1,5 +1,5 @@
-// A picture of three bytes a pixel, as files have it, in numbers from 0 to 1.
-// In: picture (rows, columns, 3), packed, four bytes to a word. count is the number of pixels.
+// An image of three bytes a pixel, as files have it, converted to values from 0 to 1.
+// In: bytes (rows, columns, 3), packed, four bytes to a word. count is the number of pixels.
 // Out: pixels (rows, columns, 3), and planes (3, rows, columns), the same by channel.
 // The reference implementation is in app/vertigrad/models/data/screen.py.
 //% include "common/index.wgsl"
@@ -9,7 +9,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> picture: array<u32>;
+@group(0) @binding(1) var<storage, read> bytes: array<u32>;
 @group(0) @binding(2) var<storage, read_write> pixels: array<f32>;
 @group(0) @binding(3) var<storage, read_write> planes: array<f32>;
 
@@ -21,7 +21,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     for (var channel = 0u; channel < 3u; channel++) {
         let at = 3u * i + channel;
-        let byte = (picture[at >> 2u] >> (8u * (at & 3u))) & 0xffu;
+        let byte = (bytes[at >> 2u] >> (8u * (at & 3u))) & 0xffu;
         let value = f32(byte) * (1.0 / 255.0);
         pixels[at] = value;
         planes[channel * params.count + i] = value;
