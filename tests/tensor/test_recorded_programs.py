@@ -54,7 +54,7 @@ class Dual:
         return Dual(value, np.zeros((INPUTS * SIZE, *value.shape)))
 
     def view(self, take: Callable[[Any], Any]) -> Dual:
-        parts = [take(part) for part in self.slope]
+        parts = [take(self.slope[i, ...]) for i in range(len(self.slope))]  # views, of numbers too
         slope = np.lib.stride_tricks.as_strided(
             parts[0], (len(parts), *parts[0].shape), (self.slope.strides[0], *parts[0].strides)
         )
@@ -232,6 +232,7 @@ steps = st.lists(st.builds(Step, st.sampled_from(MAKING + WRITING), numbers, num
 @example(steps=[Step("zeros", 0, 0, 0), Step("view", 3, 0, 0), Step("add_", 4, 1, 0)], seed=2)  # through a view
 @example(steps=[Step("add", 0, 1, 0), Step("view", 3, 0, 1), Step("mul_", 4, 1, 0)], seed=4)  # over gradients
 @example(steps=[Step("clone", 2, 0, 0), Step("count", 0, 0, 0), Step("multiply", 3, 2, 0)], seed=3)  # a clone of state
+@example(steps=[Step("view", 1, 0, 3), Step("view", 3, 0, 0)], seed=0)  # a view of a view of one element
 def test_a_program_does_the_same_eagerly_and_recorded(steps: list[Step], seed: int) -> None:
     kept = set(range(INPUTS + 1))
     state = np.zeros(SIZE)
