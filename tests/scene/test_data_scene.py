@@ -16,7 +16,7 @@ from vertigrad.errors import FileProtected, InputError, SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import splat_file
 from vertigrad.models.data.footage import STILLS
-from vertigrad.models.data.video import FILMS
+from vertigrad.models.data.video import VIDEO_SUFFIXES
 from vertigrad.scene import load
 from vertigrad.scene.data_scene import points_text
 from vertigrad.scene.kinds import IMAGES, MADE, VIDEOS, require_scene
@@ -130,7 +130,7 @@ def test_what_the_readme_says_can_be_opened() -> None:
 
 
 def test_images_and_videos_are_those_that_the_models_read() -> None:
-    assert set(STILLS) == IMAGES and set(FILMS) == VIDEOS
+    assert set(STILLS) == IMAGES and set(VIDEO_SUFFIXES) == VIDEOS
 
 
 def test_what_can_be_opened_is_said() -> None:

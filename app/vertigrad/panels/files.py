@@ -18,7 +18,7 @@ from .theme import BAD, DIM
 from .windows import centered, modal
 
 LARGEST = 760.0, 560.0  # of the window, in logical pixels
-PLACES = 170.0  # width of the column of places
+SIDEBAR = 170.0  # width of the column of folders
 MOST = 2000  # entries of a folder that are listed
 
 
@@ -102,7 +102,7 @@ class FileDialog:
         imgui.text_colored(DIM, fitted(str(self._folder), imgui.get_content_region_avail().x))
         error = imgui.get_text_line_height_with_spacing() if self._error else 0.0
         footer = imgui.get_frame_height_with_spacing() + error
-        size = ImVec2(PLACES * scale(), -footer)
+        size = ImVec2(SIDEBAR * scale(), -footer)
         imgui.begin_child("##places", size, imgui.ChildFlags_.nav_flattened.value)
         self._draw_places()
         imgui.end_child()
@@ -114,7 +114,7 @@ class FileDialog:
 
     def _draw_places(self) -> None:
         for index, (label, place) in enumerate(self._places):
-            text = f"{icons.ICON_FA_FOLDER}  {fitted(label, (PLACES - 40) * scale())}##{index}"
+            text = f"{icons.ICON_FA_FOLDER}  {fitted(label, (SIDEBAR - 40) * scale())}##{index}"
             clicked, _ = imgui.selectable(text, place == self._folder)
             imgui.set_item_tooltip(str(place))
             if clicked:

@@ -9,13 +9,13 @@ from ...params import file, integer, number
 from .clip import Clip
 from .screen import ScreenModel
 
-FILMS = (".mp4", ".m4v", ".mov", ".webm", ".mkv", ".gif")
+VIDEO_SUFFIXES = (".mp4", ".m4v", ".mov", ".webm", ".mkv", ".gif")
 
 
 class Params(params.Params):
     """Which video, how fast, and how large."""
 
-    file: Path = file(..., suffixes=FILMS, doc="video file")
+    file: Path = file(..., suffixes=VIDEO_SUFFIXES, doc="video file")
     time_scale: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="playback speed: 2 is twice as fast")
     width: int = integer(
         0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio kept; 0: as in the file"

@@ -26,7 +26,7 @@ SOLID, OVER = Stage("image", "image"), Stage("image", "image", over=True)
 RECIPE = Recipe(shader="draw/image.wgsl", stages=[SOLID, OVER], topology="triangle-strip")
 FORMATS = {"f32": 4, "f16": 2, "u8": 1}  # bytes of an element
 PLANES = {"xy": ((1, 0, 0), (0, -1, 0)), "xz": ((1, 0, 0), (0, 0, 1)), "zy": ((0, 0, -1), (0, -1, 0))}  # right, down
-PLACES = {"world": 0, "front": 1, "behind": 2}
+PLACEMENTS = {"world": 0, "front": 1, "behind": 2}
 ANCHORS = {
     **{"middle": (0, 0), "upper left": (-1, 1), "upper right": (1, 1)},
     **{"lower left": (-1, -1), "lower right": (1, -1)},
@@ -37,7 +37,7 @@ class ImageStyle(Params):
     """Where an image is, and how it looks."""
 
     placement: str = choice(
-        "world", tuple(PLACES), doc="in the world, or on the screen in front of or behind everything"
+        "world", tuple(PLACEMENTS), doc="in the world, or on the screen in front of or behind everything"
     )
     center: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its center")
     width: float = styles.length(2.0, 0.1, 10.0, "in the world: its width")
@@ -105,7 +105,7 @@ class ImageDrawing(Drawing):
         return {
             **{"origin": origin, "right": right, "down": down},
             **{"first": self._first, "strides": self._strides, "component": self._component, "size": (columns, rows)},
-            **{"share": style.screen_fraction, "anchor": ANCHORS[style.anchor], "place": PLACES[style.placement]},
+            **{"share": style.screen_fraction, "anchor": ANCHORS[style.anchor], "place": PLACEMENTS[style.placement]},
         }
 
 
