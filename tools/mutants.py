@@ -76,7 +76,7 @@ class TestMap:
         else:
             found = self._of_shader(fault.path)
         package = fault.path.parts[2 if fault.path.suffix == ".py" else 1]
-        folder = f"tests/{'renderer' if package == 'draw' else package}/"
+        folder = f"tests/{ {'draw': 'renderer', '__main__.py': 'cli'}.get(package, package) }/"
         near = {test for test in self._seconds if test.startswith(folder)}
         ordered = self._ordered(found, fault, folder) + self._ordered(near - found, fault, folder)
         return _phases(ordered, self._seconds)

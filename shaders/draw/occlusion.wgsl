@@ -51,7 +51,8 @@ fn horizon(
     for (var i = 0u; i < STEPS; i++) {
         let part = (f32(i) + jitter) / f32(STEPS);
         let pixel = start + step * max(part * part, 1.5 / max(length(step), 1e-6));
-        let offset = eye_near(vec2i(pixel)) - eye;
+        // `floor`: a conversion alone would take what is just above the image for row 0, where it may meet the pixel itself
+        let offset = eye_near(vec2i(floor(pixel))) - eye;
         let far = length(offset);
         let cosine = dot(offset, to_eye) / max(far, 1e-20);
         // The weight falls off with distance; what is in the plane of the surface, up to rounding, has none.
@@ -109,10 +110,11 @@ fn found_at(pixel: vec2i) -> vec2f {
     return textureLoad(found, clamp(pixel, vec2i(0), last), 0).xy;
 }
 
-// By how much the depth changes to the next pixel of the same surface.
+// By how much the depth changes to the next pixel of the same surface, which is inside the image.
 fn slope_along(here: f32, pixel: vec2i, direction: vec2i) -> f32 {
-    let before = here - found_at(pixel - direction).y;
-    let after = found_at(pixel + direction).y - here;
+    let last = vec2i(textureDimensions(found)) - 1;
+    let before = select(here - found_at(pixel - direction).y, 1e30, any(pixel < direction));
+    let after = select(found_at(pixel + direction).y - here, 1e30, any(pixel + direction > last));
     return select(before, after, abs(after) < abs(before));
 }
 

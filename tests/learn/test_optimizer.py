@@ -92,6 +92,24 @@ def test_a_recorded_step_gives_the_same_bits(steady: Gpu, kind: str) -> None:
     assert np.array_equal(*found)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lr": -0.1}, "lr is -0.1"),
+        ({"weight_decay": -0.1}, "weight_decay is -0.1"),
+        ({"clip": 0.0}, "clip is 0.0"),
+        ({"clip": -1.0}, "clip is -1.0"),
+        ({"momentum": -0.1}, "momentum is -0.1"),
+        ({"momentum": 1.0}, "momentum is 1.0"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(gpu: Gpu, settings: dict[str, float], message: str) -> None:
+    with Tensor.zeros(2) as weights:
+        with pytest.raises(ParameterError, match=message):
+            Sgd([weights], **{"lr": 0.1, **settings})
+        Sgd([weights], 0.0, 0.0, weight_decay=0.0, clip=1e-6).close()
+
+
 def test_gradients_are_clipped_to_a_norm(steady: Gpu) -> None:
     with Tensor.zeros(2, name="a") as a, Tensor.zeros(2, name="b") as b, Sgd([a, b], 1.0, clip=1.0) as optimizer:
         (a * 3.0).sum().backward()

@@ -165,6 +165,15 @@ def test_the_file_and_then_its_name_in_the_folder_reach_the_disk(tmp_path, monke
     assert synced == [(False, False), (True, True)], "its content before it has its name, the name after that"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the open files")
+def test_no_file_stays_open(tmp_path):
+    write_file(tmp_path / "made", b"x")
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(20):
+        write_file(tmp_path / "made", bytes([number]))
+    assert len(os.listdir("/proc/self/fd")) < before + 20
+
+
 # a crash ------------------------------------------------------------------------------------------------------------
 
 KILLED = """
