@@ -40,15 +40,15 @@ fn faces_viewer(axis: u32, end: u32) -> bool {
 fn position_in_bounds(axis: u32, along: f32, ends: vec2u) -> vec3f {
     let low = bounds_low();
     let high = bounds_high();
-    var place = vec3f(along);
+    var position = vec3f(along);
     let second = (axis + 1u) % 3u;
     let third = (axis + 2u) % 3u;
-    place[second] = select(low[second], high[second], ends.x == 1u);
-    place[third] = select(low[third], high[third], ends.y == 1u);
-    return place;
+    position[second] = select(low[second], high[second], ends.x == 1u);
+    position[third] = select(low[third], high[third], ends.y == 1u);
+    return position;
 }
 
-// A place on the image in pixels, y down; z is 1 if it lies before the eye, else 0.
+// A position on the image in pixels, y down; z is 1 if it lies before the eye, else 0.
 fn project(world: vec3f) -> vec3f {
     let eye = view.world_to_eye * vec4f(world, 1.0);
     let clip = view.eye_to_clip * eye;
@@ -68,8 +68,8 @@ fn labeled_edge(axis: u32) -> vec2u {
     for (var i = 0u; i < 4u; i++) {
         let ends = vec2u(i & 1u, i >> 1u);
         let outline = faces_viewer(second, ends.x) != faces_viewer(third, ends.y);
-        let place = project(position_in_bounds(axis, middle, ends)).xy;
-        let rank = select(place.y, -place.x, upright) + select(-1e6, 0.0, outline);
+        let pixel = project(position_in_bounds(axis, middle, ends)).xy;
+        let rank = select(pixel.y, -pixel.x, upright) + select(-1e6, 0.0, outline);
         if rank > most {
             most = rank;
             best = ends;

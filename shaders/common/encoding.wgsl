@@ -1,4 +1,4 @@
-// What a coordinate network is given in place of its coordinates.
+// The encoding that a coordinate network gets instead of its coordinates.
 // In: ENCODING, "", "frequency" or "hash"; DIMENSIONS, coordinates of a point; for hash grids also FEATURES (1, 2 or 4)
 //     of each level and ENTRIES of its table, a uniform `params` with `resolutions` (array<vec4u, 8>, cells along an
 //     axis of each level) and `tables_offset`, and a storage array `tables` of a level's features after the other.

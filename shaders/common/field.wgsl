@@ -10,7 +10,7 @@ struct Field {              // mirrored by renderer/layers/field.py
     component: i32,         // and from one component of a sample to the next
 }
 
-// NAME_at: the sample of a cell, the nearest one for cells beyond the grid. NAME_between: the value at a place that is
+// NAME_at: the sample of a cell, the nearest one for cells beyond the grid. NAME_between: the value at a position that is
 // counted in samples, trilinear between the eight around it. `size`, `first` and `strides` are expressions for what a Field
 // holds, for kernels, whose uniforms hold no structs.
 //% macro functions(name, size, first, strides)
@@ -23,9 +23,9 @@ fn ${name}_at(cell: vec3i) -> f32 {
     return ${name}[${name}_element(cell)];
 }
 
-fn ${name}_between(place: vec3f) -> f32 {
-    let floor_ = floor(place);
-    let part = place - floor_;
+fn ${name}_between(position: vec3f) -> f32 {
+    let floor_ = floor(position);
+    let part = position - floor_;
     let cell = vec3i(floor_);
     let last = vec3i(${size}) - 1;
     let low = clamp(cell, vec3i(0), last) * ${strides};
@@ -45,10 +45,10 @@ fn ${name}_between(place: vec3f) -> f32 {
 //%- endmacro
 
 // NAME_around: the slope along x, y and z, from one sample to the next, and the value of what lies trilinear between samples,
-// at a place that is counted in samples; beyond the grid that of the nearest place on it. Needs NAME_at.
+// at a position that is counted in samples; beyond the grid that of the nearest position on it. Needs NAME_at.
 //% macro around(name, size)
-fn ${name}_around(place: vec3f) -> vec4f {
-    let inner = clamp(place, vec3f(0.0), vec3f(vec3i(${size}) - 1));
+fn ${name}_around(position: vec3f) -> vec4f {
+    let inner = clamp(position, vec3f(0.0), vec3f(vec3i(${size}) - 1));
     let cell = vec3i(inner);
     let t = inner - vec3f(cell);
     //% for z in range(2)
@@ -69,10 +69,10 @@ fn ${name}_around(place: vec3f) -> vec4f {
 }
 //%- endmacro
 
-// NAME_nearest: the color of the sample that is nearest to a place, of three components that lie `next` apart.
+// NAME_nearest: the color of the sample that is nearest to a position, of three components that lie `next` apart.
 //% macro colors(name, next)
-fn ${name}_nearest(place: vec3f) -> vec3f {
-    let first = ${name}_element(vec3i(round(place)));
+fn ${name}_nearest(position: vec3f) -> vec3f {
+    let first = ${name}_element(vec3i(round(position)));
     return vec3f(${name}[first], ${name}[first + ${next}], ${name}[first + 2 * ${next}]);
 }
 //%- endmacro

@@ -4,6 +4,6 @@ fn is_finite(value: f32) -> bool {
     return (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
 }
 
-fn all_finite(place: vec3f) -> bool {
-    return is_finite(place.x) && is_finite(place.y) && is_finite(place.z);
+fn all_finite(vector: vec3f) -> bool {
+    return is_finite(vector.x) && is_finite(vector.y) && is_finite(vector.z);
 }

@@ -1,4 +1,4 @@
-// Cells of a uniform grid, and a walk over the points in the cells around a place. The grid is built by ops/neighbors.py.
+// Cells of a uniform grid, and a walk over the points in the cells around a position. The grid is built by ops/neighbors.py.
 // Include this for grid_cell and grid_bucket, import it for the macros. In: GRID_WRAPS, whether space has no bounds: then
 // cells repeat after a power of two of them along each axis, so points that are far away may be met and have to be told by
 // distance. The uniform struct holds what the macro `fields` declares.
@@ -47,7 +47,7 @@
     }
 //%- endmacro
 
-// The cell of a place; where space has bounds, of the nearest place within them.
+// The cell of a position; where space has bounds, of the nearest position within them.
 fn grid_cell(here: vec3f) -> vec3i {
     let cell = vec3i(floor((here - params.grid_low) / params.grid_cell));
     //% if GRID_WRAPS
@@ -60,9 +60,9 @@ fn grid_cell(here: vec3f) -> vec3i {
 // The number of a cell.
 fn grid_bucket(cell: vec3i) -> u32 {
     //% if GRID_WRAPS
-    let place = vec3u(cell) & (params.grid_size - 1u);
+    let wrapped = vec3u(cell) & (params.grid_size - 1u);
     //% else
-    let place = vec3u(cell);
+    let wrapped = vec3u(cell);
     //% endif
-    return (place.z * params.grid_size.y + place.y) * params.grid_size.x + place.x;
+    return (wrapped.z * params.grid_size.y + wrapped.y) * params.grid_size.x + wrapped.x;
 }

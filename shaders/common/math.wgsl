@@ -42,7 +42,7 @@ fn wide_product(a: u32, b: u32) -> vec2u {
     return vec2u(a * b, (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u));
 }
 
-// sin and cos of any f32 to 3 units in the last place; NaN of infinities. WGSL only promises 2^-11 within [-pi, pi].
+// sin and cos of any f32 to 3 ulp; NaN of infinities. WGSL only promises 2^-11 within [-pi, pi].
 // An angle is reduced to k pi + rest with |rest| <= pi/2; sin(rest) is a minimax polynomial of this project (5e-10).
 struct Reduced {
     rest: f32,

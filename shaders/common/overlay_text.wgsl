@@ -4,7 +4,7 @@
 //% include "common/overlay.wgsl"
 
 struct Glyph {
-    place: vec2f,           // texel of its upper left corner in the atlas
+    coordinate: vec2f,           // texel of its upper left corner in the atlas
     size: vec2f,            // texels, pixels
     bearing: vec2f,         // from the pen, on the baseline, to the upper left corner
     advance: f32,
@@ -13,7 +13,7 @@ struct Glyph {
 
 struct OverlayVertex {               // a corner of something drawn
     @builtin(position) clip: vec4f,
-    @location(0) place: vec2f,                      // in the atlas, or within a bar
+    @location(0) coordinate: vec2f,                      // in the atlas, or within a bar
     @location(1) @interpolate(flat) kind: u32,      // one of those below
     @location(2) @interpolate(flat) strength: f32,
     @location(3) @interpolate(flat) size: vec2f,    // pixels
@@ -42,7 +42,7 @@ fn glyph_quad(which: u32, corner: u32, pen: vec2f, strength: f32) -> OverlayVert
     let glyph = glyphs[which];
     let share = quad_corner(corner);
     let left_top = round(pen) + glyph.bearing;
-    return OverlayVertex(clip_position(left_top + share * glyph.size), glyph.place + share * glyph.size, GLYPH, strength, glyph.size);
+    return OverlayVertex(clip_position(left_top + share * glyph.size), glyph.coordinate + share * glyph.size, GLYPH, strength, glyph.size);
 }
 
 fn rectangle(low: vec2f, high: vec2f, corner: u32, kind: u32, strength: f32) -> OverlayVertex {
@@ -63,7 +63,7 @@ fn tinted(color: vec4f, cover: f32) -> vec4f {
 fn overlay_color(mark: OverlayVertex) -> vec4f {
     if mark.kind == PLATE { discard; }
     if mark.kind == FILLED { return tinted(overlay.ink, mark.strength); }
-    return tinted(overlay.ink, textureLoad(atlas, vec2i(floor(mark.place)), 0).r * mark.strength);
+    return tinted(overlay.ink, textureLoad(atlas, vec2i(floor(mark.coordinate)), 0).r * mark.strength);
 }
 
 // Drawn before all letters, so that none lies over its neighbor.
@@ -71,13 +71,13 @@ fn overlay_color(mark: OverlayVertex) -> vec4f {
 fn halo_fragment(mark: OverlayVertex) -> @location(0) vec4f {
     if mark.kind == PLATE { return tinted(overlay.plate, plate_cover(mark)); }
     if mark.kind != GLYPH { discard; }
-    return tinted(overlay.halo, textureLoad(atlas, vec2i(floor(mark.place)), 0).g * mark.strength);
+    return tinted(overlay.halo, textureLoad(atlas, vec2i(floor(mark.coordinate)), 0).g * mark.strength);
 }
 
 // A rounded rectangle.
 fn plate_cover(mark: OverlayVertex) -> f32 {
     let radius = 0.6 * overlay.em;
-    let away = abs(mark.place - 0.5) * mark.size - 0.5 * mark.size + radius;
+    let away = abs(mark.coordinate - 0.5) * mark.size - 0.5 * mark.size + radius;
     return clamp(radius + 0.5 - length(max(away, vec2f(0.0))), 0.0, 1.0);
 }
 

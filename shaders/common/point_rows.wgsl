@@ -14,7 +14,7 @@ struct Point {
 //% endif
 }
 
-struct Places {             // mirrored by renderer/layers/point_splatting.py
+struct PointArrays {             // mirrored by renderer/layers/point_splatting.py
     viewport: vec2u,         // pixels
     rows: u32,
     pad0: u32,
@@ -24,7 +24,7 @@ struct Places {             // mirrored by renderer/layers/point_splatting.py
     pad1: vec2u,
 }
 
-@group(0) @binding(4) var<uniform> places: Places;
+@group(0) @binding(4) var<uniform> arrays: PointArrays;
 @group(0) @binding(8) var<storage, read> positions: array<f32>;
 //% if COLOR
 @group(0) @binding(9) var<storage, read> colors: array<f32>;
@@ -38,10 +38,10 @@ struct Places {             // mirrored by renderer/layers/point_splatting.py
 
 fn point_at(row: u32) -> Point {
     var point: Point;
-    let at = places.positions.x + row * places.positions.y;
+    let at = arrays.positions.x + row * arrays.positions.y;
     point.position = vec3f(positions[at], positions[at + 1u], positions[at + 2u]);
 //% if COLOR
-    let color = places.colors.x + row * places.colors.y;
+    let color = arrays.colors.x + row * arrays.colors.y;
 //% if COLOR_COMPONENTS == 1
     point.color = colors[color];
 //% elif COLOR_COMPONENTS == 3
@@ -51,7 +51,7 @@ fn point_at(row: u32) -> Point {
 //% endif
 //% endif
 //% if SIZE
-    point.size = sizes[places.sizes.x + row * places.sizes.y];
+    point.size = sizes[arrays.sizes.x + row * arrays.sizes.y];
 //% endif
 //% if COLORMAPPED
     point.extent = extent[0];

@@ -164,11 +164,11 @@ fn write(at: Offsets, row: u32, column: u32, sum: ${VALUE}, shift: ${VALUE}, res
     if row < params.rows && column < params.columns {
         let i = i32(row);
         let j = i32(column);
-        let place = at.out + i * params.out_strides.x + j * params.out_strides.y;
+        let index = at.out + i * params.out_strides.x + j * params.out_strides.y;
         //% if OUT_WIDE
-        out[place >> 2u][place & 3] = ${OUT}(finished(at, i, j, sum, shift, rest));
+        out[index >> 2u][index & 3] = ${OUT}(finished(at, i, j, sum, shift, rest));
         //% else
-        out[place] = ${OUT}(finished(at, i, j, sum, shift, rest));
+        out[index] = ${OUT}(finished(at, i, j, sum, shift, rest));
         //% endif
     }
 }
@@ -178,8 +178,8 @@ fn write_quad(at: Offsets, row: u32, column: u32, sum: vec4<${VALUE}>, shift: ve
     var rest = vec4<${VALUE}>();
     //% if RESIDUAL and RESIDUAL_WIDE
     if row < params.rows && column < params.columns {
-        let place = at.residual + i32(row) * params.residual_strides.x + i32(column);
-        rest = vec4<${VALUE}>(residual[place >> 2u]);
+        let index = at.residual + i32(row) * params.residual_strides.x + i32(column);
+        rest = vec4<${VALUE}>(residual[index >> 2u]);
     }
     //% endif
     //% if OUT_WIDE

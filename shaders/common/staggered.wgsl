@@ -1,18 +1,18 @@
 // A grid of cubic cells with velocities on their faces (Harlow and Welch 1965): `faces` holds at (x, y, z) the velocities
 // through the lower faces of cell (x, y, z) along x, y and z; it has one row more along each axis than there are cells.
-// Places are counted in cells from the corner of the box. Include this for the functions, import it for `velocities`.
+// Positions are counted in cells from the corner of the box. Include this for the functions, import it for `velocities`.
 // The uniform struct holds size, the cells along each axis.
 
 const NEXT = array(vec3i(1, 0, 0), vec3i(0, 1, 0), vec3i(0, 0, 1));
 
-struct Corner {      // of the eight samples around a place the lowest, and where the place lies among them, from 0 to 1
+struct Corner {      // of the eight samples around a position the lowest, and where the position lies among them, from 0 to 1
     low: vec3i,
     part: vec3f,
 }
 
-// Where a place lies among `count` samples each way, of which the first is at `first`; held to their extent.
-fn corner(place: vec3f, first: vec3f, count: vec3u) -> Corner {
-    let at = clamp(place - first, vec3f(0.0), vec3f(count - 1u));
+// Where a position lies among `count` samples each way, of which the first is at `first`; held to their extent.
+fn corner(position: vec3f, first: vec3f, count: vec3u) -> Corner {
+    let at = clamp(position - first, vec3f(0.0), vec3f(count - 1u));
     let low = min(vec3i(at), vec3i(count) - 2);
     return Corner(low, at - vec3f(low));
 }
@@ -42,15 +42,15 @@ fn inside(cell: vec3i) -> bool {
     return all(cell >= vec3i(0)) && all(cell < vec3i(params.size));
 }
 
-fn face_corner(axis: i32, place: vec3f) -> Corner {
-    return corner(place, 0.5 - 0.5 * vec3f(NEXT[axis]), params.size + vec3u(NEXT[axis]));
+fn face_corner(axis: i32, position: vec3f) -> Corner {
+    return corner(position, 0.5 - 0.5 * vec3f(NEXT[axis]), params.size + vec3u(NEXT[axis]));
 }
 
 // NAME_x, NAME_y, NAME_z: a component of the velocities in `name`, trilinear. NAME_at: all of them.
 //% macro velocities(name)
     //% for axis in "xyz"
-fn ${name}_${axis}(place: vec3f) -> f32 {
-    let found = face_corner(${loop.index0}, place);
+fn ${name}_${axis}(position: vec3f) -> f32 {
+    let found = face_corner(${loop.index0}, position);
     var total = 0.0;
     for (var k = 0; k < 8; k += 1) {
         let offset = corner_offset(k);
@@ -60,7 +60,7 @@ fn ${name}_${axis}(place: vec3f) -> f32 {
 }
 
     //% endfor
-fn ${name}_at(place: vec3f) -> vec3f {
-    return vec3f(${name}_x(place), ${name}_y(place), ${name}_z(place));
+fn ${name}_at(position: vec3f) -> vec3f {
+    return vec3f(${name}_x(position), ${name}_y(position), ${name}_z(position));
 }
 //%- endmacro

@@ -87,8 +87,8 @@ fn tick_value(ticks: Ticks, i: i32) -> f32 {
 fn tick_number(ticks: Ticks, i: i32) -> Number {
     let value = (ticks.first + i) * ticks.mantissa;
     if value == 0 { return Number(0u, false, 0, 0, 0); }
-    let place = ticks.exponent - ticks.power;
-    return Number(u32(abs(value)), value < 0, max(-place, 0), max(place, 0), ticks.power);
+    let shift = ticks.exponent - ticks.power;
+    return Number(u32(abs(value)), value < 0, max(-shift, 0), max(shift, 0), ticks.power);
 }
 
 fn digit_count(number: u32) -> i32 {
@@ -123,9 +123,9 @@ const TIMES = 12u;
 const RAISED = 13u;
 const RAISED_MINUS = 23u;
 
-// The symbol at a place of a number that is written, counted from the left, below its `written_length`.
-fn symbol_at(number: Number, place: i32) -> u32 {
-    var at = place - i32(number.negative);
+// The symbol at an index of a written number, counted from the left, below its `written_length`.
+fn symbol_at(number: Number, index: i32) -> u32 {
+    var at = index - i32(number.negative);
     if at < 0 { return MINUS; }
     let digits = written_digits(number);
     let whole = digits - number.decimals;
@@ -138,9 +138,9 @@ fn symbol_at(number: Number, place: i32) -> u32 {
     return digit_of(number.digits, from_right - number.zeros);
 }
 
-fn power_symbol(power: i32, place: i32) -> u32 {
-    if place < 3 { return array<u32, 3>(TIMES, 1u, 0u)[place]; }
-    let at = place - 3 - i32(power < 0);
+fn power_symbol(power: i32, index: i32) -> u32 {
+    if index < 3 { return array<u32, 3>(TIMES, 1u, 0u)[index]; }
+    let at = index - 3 - i32(power < 0);
     if at < 0 { return RAISED_MINUS; }
     let size = u32(abs(power));
     return RAISED + digit_of(size, digit_count(size) - 1 - at);

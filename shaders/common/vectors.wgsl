@@ -20,18 +20,18 @@ fn vector_at(cell: vec3i) -> vec3f {
     return vec3f(vectors[first], next, vectors[first + 2 * params.component]);
 }
 
-// A place in the box counted in samples of a grid of this size.
-fn sample_place(world: vec3f, size: vec3u) -> vec3f {
+// A position in the box counted in samples of a grid of this size.
+fn sample_position(world: vec3f, size: vec3u) -> vec3f {
     let span = params.high - params.low;
     let share = (world - params.low) / select(vec3f(1.0), span, span > vec3f(0.0));
     return share * (vec3f(size) - 1.0 + 2.0 * params.inset) - params.inset;
 }
 
-// Trilinear between the eight samples around a place.
+// Trilinear between the eight samples around a position.
 fn vector_between(world: vec3f) -> vec3f {
-    let place = sample_place(world, params.vectors_size);
-    let low = floor(place);
-    let part = place - low;
+    let position = sample_position(world, params.vectors_size);
+    let low = floor(position);
+    let part = position - low;
     var sum = vec3f(0.0);
     for (var corner = 0; corner < 8; corner++) {
         let beside = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);

@@ -17,12 +17,12 @@ struct View {
     layer: u32,             // number of the layer that is drawn, where rows are looked for instead of colors
     ground: vec3f,
     pad2: f32,
-    clips: array<vec4f, 3>, // planes: what has dot(plane, (place, 1)) > 0 is cut off
+    clips: array<vec4f, 3>, // planes: what has dot(plane, (position, 1)) > 0 is cut off
     eye_to_sun: mat4x4f,    // to the sun's map: x and y across it, 0 to 1, and z toward the sun
     shadows: f32,           // how dark they are
     sun_spread: f32,        // half the width of a penumbra, in map widths for each unit of z
     sun_texel: f32,         // width of a texel of the map, in world units
-    shadow_taps: u32,       // places of the map that are looked at; 0: there are no shadows
+    shadow_taps: u32,       // samples of the map that are looked at; 0: there are no shadows
     occlusion: f32,         // how much of the sky's light what is near takes away
     occlusion_radius: f32,   // and how near that is, in world units
     occlusion_taps: u32,    // 4, or 0: it takes nothing away
@@ -62,8 +62,8 @@ fn relative_depth(eye: vec3f) -> f32 {
     return select(log2(max(-eye.z, 1e-30) / view.distance), -eye.z / view.distance, is_parallel());
 }
 
-// How far a place lies beyond the planes that cut the scene, in world units; below 0 where it is kept.
+// How far a position lies beyond the planes that cut the scene, in world units; below 0 where it is kept.
 fn beyond_clips(eye: vec3f) -> f32 {
-    let place = vec4f(eye, 1.0);
-    return max(dot(view.clips[0], place), max(dot(view.clips[1], place), dot(view.clips[2], place)));
+    let position = vec4f(eye, 1.0);
+    return max(dot(view.clips[0], position), max(dot(view.clips[1], position), dot(view.clips[2], position)));
 }

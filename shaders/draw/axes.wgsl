@@ -13,7 +13,7 @@
 
 struct GlyphInstance {            // of a text: one instance each; mirrored by renderer/annotations/overlay.py
     @location(0) glyph: vec4f,     // its row in `glyphs`; pixels from the start of the text; the text's width; kind of text
-    @location(1) place: vec4f,      // in pixels or in world space; which axis or bar
+    @location(1) position: vec4f,      // in pixels or in world space; which axis or bar
 }
 
 const SYMBOLS = 18;
@@ -53,9 +53,9 @@ fn label_interval(axis: u32, ends: vec2u, ticks: Ticks) -> i32 {
     return select(0, 5, 5.0 * size >= needed);
 }
 
-// The middle of something `size` pixels large that stands beside a place, `gap` pixels away in a direction.
-fn offset_center(place: vec2f, way: vec2f, gap: f32, size: vec2f) -> vec2f {
-    return place + way * (gap + 0.5 * dot(abs(way), size));
+// The middle of something `size` pixels large that stands beside a position, `gap` pixels away in a direction.
+fn offset_center(position: vec2f, way: vec2f, gap: f32, size: vec2f) -> vec2f {
+    return position + way * (gap + 0.5 * dot(abs(way), size));
 }
 
 @vertex
@@ -79,10 +79,10 @@ fn axes_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) inst
     return glyph_quad(symbol_at(number, symbol), corner, pen, 1.0);
 }
 
-fn tick_mark(place: vec2f, way: vec2f, corner: u32) -> OverlayVertex {
+fn tick_mark(position: vec2f, way: vec2f, corner: u32) -> OverlayVertex {
     let share = quad_corner(corner);
     let aside = vec2f(-way.y, way.x) * (share.y - 0.5) * max(overlay.unit, 1.0) * 1.2;
-    return OverlayVertex(clip_position(place + way * share.x * TICK * overlay.unit + aside), share, FILLED, 0.55, vec2f(0.0));
+    return OverlayVertex(clip_position(position + way * share.x * TICK * overlay.unit + aside), share, FILLED, 0.55, vec2f(0.0));
 }
 
 // The scale bar: a line with two feet as long as a round number of world units, where the camera's target lies.
@@ -99,8 +99,8 @@ fn scale_of(corner: u32) -> Scale {
     let share = most / power_of_ten(exponent);
     let mantissa = select(select(1, 2, share >= 2.0), 5, share >= 5.0);
     let power = select(0, exponent, exponent < -3 || exponent > 5);
-    let place = exponent - power;
-    return Scale(Number(u32(mantissa), false, max(-place, 0), max(place, 0), power), value_of(mantissa, exponent) / pixel);
+    let shift = exponent - power;
+    return Scale(Number(u32(mantissa), false, max(-shift, 0), max(shift, 0), power), value_of(mantissa, exponent) / pixel);
 }
 
 @vertex
@@ -127,20 +127,20 @@ fn scale_pen(scale: Scale, right: f32) -> vec2f {
     return round(vec2f(0.5 * (overlay.scale.x + right - width), overlay.scale.y - 5.0 * overlay.unit - 0.35 * overlay.em));
 }
 
-// Texts: 0 begins at a pixel; 1 is the name of an axis; 2 the unit of the scale bar; 3 stands at a place in the world.
+// Texts: 0 begins at a pixel; 1 is the name of an axis; 2 the unit of the scale bar; 3 stands at a position in the world.
 @vertex
 fn text_vertex(@builtin(vertex_index) corner: u32, text: GlyphInstance) -> OverlayVertex {
     let size = vec2f(text.glyph.z, CAPITAL * overlay.em);
-    var start = text.place.xy;
+    var start = text.position.xy;
     var strength = 1.0;
     if text.glyph.w == 1.0 {
-        start = axis_name_at(u32(text.place.w), size);
+        start = axis_name_at(u32(text.position.w), size);
         strength = f32(start.x > -1e6);
     } else if text.glyph.w == 2.0 {
         let scale = scale_of(corner);
         start = scale_pen(scale, overlay.scale.x + max(round(scale.pixels), 1.0)) + vec2f(written_width(scale.number), 0.0);
     } else if text.glyph.w == 3.0 {
-        let seen = project(text.place.xyz);
+        let seen = project(text.position.xyz);
         start = seen.xy - vec2f(0.5 * size.x, 9.0 * overlay.unit);
         strength = seen.z;
     }
@@ -169,8 +169,8 @@ fn axis_name_at(axis: u32, size: vec2f) -> vec2f {
 fn above_edge(axis: u32, ends: vec2u, size: vec2f) -> vec2f {
     let low = project(position_in_bounds(axis, bounds_low()[axis], ends)).xy;
     let high = project(position_in_bounds(axis, bounds_high()[axis], ends)).xy;
-    let place = select(high, low, low.y < high.y) - vec2f(0.5 * size.x, overlay.em);
-    return clamp(place, vec2f(0.5 * overlay.em), max(overlay.viewport - size - 0.5 * overlay.em, vec2f(0.0)));
+    let left_top = select(high, low, low.y < high.y) - vec2f(0.5 * size.x, overlay.em);
+    return clamp(left_top, vec2f(0.5 * overlay.em), max(overlay.viewport - size - 0.5 * overlay.em, vec2f(0.0)));
 }
 
 @fragment

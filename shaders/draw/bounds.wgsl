@@ -47,10 +47,10 @@ fn gather(
     nothing(lane);
     for (var row = id.x; row < params.count; row += groups.x * ${WORKGROUP}u) {
         let at = params.values_offset + row * params.values_strides;
-        let place = vec3f(f32(values[at]), f32(values[at + 1u]), f32(values[at + 2u]));
+        let position = vec3f(f32(values[at]), f32(values[at + 1u]), f32(values[at + 2u]));
         // Judged by its bits: comparisons with NaN may be optimized away.
-        let finite = (bitcast<vec3u>(place) & vec3u(0x7f800000u)) != vec3u(0x7f800000u);
-        if all(finite) { take(lane, vec4f(place, 1.0), vec4f(place, 1.0)); }
+        let finite = (bitcast<vec3u>(position) & vec3u(0x7f800000u)) != vec3u(0x7f800000u);
+        if all(finite) { take(lane, vec4f(position, 1.0), vec4f(position, 1.0)); }
     }
     gather_lanes(lane);
     if lane == 0u {

@@ -13,8 +13,8 @@ struct Params {
 @compute @workgroup_size(8)
 fn main(@builtin(local_invocation_index) corner: u32) {
     let high = vec3<bool>((corner & 1u) != 0u, (corner & 2u) != 0u, (corner & 4u) != 0u);
-    let place = select(params.low, params.high, high);
+    let position = select(params.low, params.high, high);
     for (var axis = 0u; axis < 3u; axis++) {
-        positions[params.positions_offset + 3u * corner + axis] = place[axis];
+        positions[params.positions_offset + 3u * corner + axis] = position[axis];
     }
 }

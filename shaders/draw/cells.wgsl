@@ -3,7 +3,7 @@
 //% include "common/view.wgsl"
 //% include "common/seen.wgsl"
 
-struct Place {              // mirrored by renderer/layers/surface.py
+struct CellArrays {              // mirrored by renderer/layers/surface.py
     position: u32,          // first element of the positions in what is bound
     stride: u32,            // elements from one row to the next
     index: u32,             // first index in what is bound
@@ -17,16 +17,16 @@ struct Corner {
 }
 
 @group(0) @binding(0) var<uniform> view: View;
-@group(0) @binding(1) var<uniform> place: Place;
+@group(0) @binding(1) var<uniform> arrays: CellArrays;
 @group(0) @binding(2) var<storage, read> positions: array<${TYPE}>;
 @group(0) @binding(3) var<storage, read> index: array<u32>;
 
 fn row_of(cell: u32, corner: u32) -> u32 {
-    return index[place.index + 3u * cell + corner];
+    return index[arrays.index + 3u * cell + corner];
 }
 
 fn eye_position(row: u32) -> vec3f {
-    let at = place.position + row * place.stride;
+    let at = arrays.position + row * arrays.stride;
     let position = vec3f(f32(positions[at]), f32(positions[at + 1u]), f32(positions[at + 2u]));
     return (view.world_to_eye * vec4f(position, 1.0)).xyz;
 }

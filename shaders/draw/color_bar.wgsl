@@ -70,7 +70,7 @@ fn bar_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) insta
 fn bar_fragment(mark: OverlayVertex) -> @location(0) vec4f {
     if mark.kind != COLORS { return on_target(overlay_color(mark)); }
     let texels = f32(textureDimensions(colormap).x);
-    let x = colormap_coordinate(1.0 - mark.place.y, vec2f(0.0, 1.0), texels);
+    let x = colormap_coordinate(1.0 - mark.coordinate.y, vec2f(0.0, 1.0), texels);
     let light = textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0).rgb;
 //% if ENCODED_BY_TARGET
     return vec4f(light, 1.0);

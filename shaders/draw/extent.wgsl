@@ -33,18 +33,18 @@ fn widest(mine: vec2f, lane: u32) -> vec2f {
     return found[lane];
 }
 
-fn place_of(i: u32) -> i32 {
+fn element_of(i: u32) -> i32 {
     let row = i / params.shape.z;
     let at = vec3u(row / params.shape.y, row % params.shape.y, i % params.shape.z);
-    let places = vec3i(at) * params.values_strides;
-    return i32(params.values_offset) + places.x + places.y + places.z;
+    let offsets = vec3i(at) * params.values_strides;
+    return i32(params.values_offset) + offsets.x + offsets.y + offsets.z;
 }
 
 // Of every `step`th value from one on.
 fn widest_of_own(first: u32, step: u32) -> vec2f {
     var mine = NOTHING;
     for (var i = first; i < params.count; i += step) {
-        let value = f32(values[place_of(i)]);
+        let value = f32(values[element_of(i)]);
         // Judged by its bits: comparisons with NaN may be optimized away.
         let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
         mine = select(mine, wider(mine, vec2f(value)), finite);

@@ -1,4 +1,4 @@
-// A floor ruled at round distances, without an end: for each pixel the place where its line of sight meets it. Lines of a
+// A floor ruled at round distances, without an end: for each pixel the position where its line of sight meets it. Lines of a
 // finer rule come in as the eye comes closer. In: the box around everything, under which it lies. Out: linear premultiplied
 // color, and depth.
 //% include "common/view.wgsl"
@@ -33,7 +33,7 @@ fn floor_vertex(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
 struct Meeting {
     eye: vec3f,
     world: vec3f,
-    place: vec2f,       // on the floor
+    position: vec2f,       // on the floor
     far: f32,           // from where the line starts, in units of its depth
     slope: f32,         // sine of the angle between line and floor
 }
@@ -62,8 +62,8 @@ fn floor_height(up: vec3f) -> f32 {
 }
 
 // How much of a pixel, `per_pixel` wide in units of the rule, lines at integers cover.
-fn covered(place: vec2f, per_pixel: vec2f, width: f32) -> vec2f {
-    let away = abs(fract(place - 0.5) - 0.5) / max(per_pixel, vec2f(1e-9));
+fn covered(position: vec2f, per_pixel: vec2f, width: f32) -> vec2f {
+    let away = abs(fract(position - 0.5) - 0.5) / max(per_pixel, vec2f(1e-9));
     let line = clamp(vec2f(0.5 * width + 0.5) - away, vec2f(0.0), vec2f(1.0));
     return line * (1.0 - smoothstep(vec2f(0.15), vec2f(0.45), per_pixel));
 }
@@ -78,9 +78,9 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let pixel = at.xy / view.scale;     // of those that are shown
     let here = meeting(pixel, up);
     if !(-here.eye.z > view.near) & !is_parallel() { discard; }
-    let place = here.place;
-    let right = abs(meeting(pixel + vec2f(1.0, 0.0), up).place - place);
-    let below = abs(meeting(pixel + vec2f(0.0, 1.0), up).place - place);
+    let position = here.position;
+    let right = abs(meeting(pixel + vec2f(1.0, 0.0), up).position - position);
+    let below = abs(meeting(pixel + vec2f(0.0, 1.0), up).position - position);
     let per_pixel = max(right + below, vec2f(1e-12));
 
     // The finest rule whose lines are far enough apart here, and how much of it is there already.
@@ -88,12 +88,12 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let exponent = i32(ceil(wanted));
     let fresh = f32(exponent) - wanted;
     let width = max(overlay.unit, 1.0 / view.scale.y);
-    let fine = place / power_of_ten(exponent);
+    let fine = position / power_of_ten(exponent);
     let fine_step = per_pixel / power_of_ten(exponent);
     let first = both(covered(fine, fine_step, width)) * FINE * fresh;
     let second = both(covered(fine * 0.1, fine_step * 0.1, width)) * mix(FINE, COARSE, fresh);
     let third = both(covered(fine * 0.01, fine_step * 0.01, width)) * COARSE;
-    let through = clamp(0.5 * width + 0.5 - abs(place) / per_pixel, vec2f(0.0), vec2f(1.0));
+    let through = clamp(0.5 * width + 0.5 - abs(position) / per_pixel, vec2f(0.0), vec2f(1.0));
     let cover = max(max(first, second), max(third, both(through) * AXIS));
 
     let middle = 0.5 * (bounds_low() + bounds_high());

@@ -24,14 +24,14 @@ fn to_eye(position: vec3f) -> vec3f {
     return (view.world_to_eye * vec4f(position, 1.0)).xyz;
 }
 
-// Where a place in eye space lies on the image, in pixels from its middle, y up.
+// Where a position in eye space lies on the image, in pixels from its middle, y up.
 fn on_picture(eye: vec3f) -> vec2f {
     let clip = view.eye_to_clip * vec4f(eye, 1.0);
     return 0.5 * mark.viewport * clip.xy / clip.w;
 }
 
-fn at_pixel(place: vec2f) -> vec4f {
-    return vec4f(2.0 * place / mark.viewport, 0.5, 1.0);
+fn at_pixel(offset: vec2f) -> vec4f {
+    return vec4f(2.0 * offset / mark.viewport, 0.5, 1.0);
 }
 
 // How a line of half the width `half_width` looks `away` pixels from its middle.
@@ -54,7 +54,7 @@ struct Row {
 
 struct Ring {
     @builtin(position) clip: vec4f,
-    @location(0) place: vec2f,                      // pixels from the middle of the ring
+    @location(0) offset: vec2f,                      // pixels from the middle of the ring
     @location(1) @interpolate(flat) radius: f32,    // pixels
 }
 
@@ -71,14 +71,14 @@ fn ring_vertex(@builtin(vertex_index) corner: u32, row: Row) -> Ring {
     let seen = size / pixel_at(eye);
     out.radius = max(select(0.0, seen, seen < 1e5) + GAP * mark.unit, SMALLEST * mark.unit);
     let reach = out.radius + (2.0 + HALO) * mark.unit;
-    out.place = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * reach;
-    out.clip = at_pixel(on_picture(eye) + out.place);
+    out.offset = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * reach;
+    out.clip = at_pixel(on_picture(eye) + out.offset);
     return out;
 }
 
 @fragment
 fn ring_fragment(in: Ring) -> @location(0) vec4f {
-    return line(abs(length(in.place) - in.radius), 0.8 * mark.unit, LIGHT);
+    return line(abs(length(in.offset) - in.radius), 0.8 * mark.unit, LIGHT);
 }
 
 struct Ends {

@@ -25,13 +25,13 @@ struct Style {              // packed by name in renderer/layers/image.py
     margin: f32,            // of its height
     anchor: vec2f,          // -1 to 1 along x and y
     smooth_: f32,           // 1: between pixels, 0: the nearest pixel
-    place: f32,             // 0: in the world, 1: on the screen before everything, 2: behind everything
+    placement: f32,             // 0: in the world, 1: on the screen before everything, 2: behind everything
     pad0: vec2f,
 }
 
 struct Corner {
     @builtin(position) clip: vec4f,
-    @location(0) place: vec2f,      // counted in pixels from the upper left corner
+    @location(0) pixel: vec2f,      // counted in pixels from the upper left corner
     @location(1) eye: vec3f,
 }
 
@@ -76,20 +76,20 @@ fn pixel_at_cell(cell: vec2i) -> vec4f {
 //% endif
 }
 
-// What is seen at a place; of one channel the number, and a share that is 0 where it is not finite.
-fn sampled(place: vec2f) -> vec4f {
-    let low = floor(place - 0.5);
-    let part = place - 0.5 - low;
+// What is seen at a pixel; of one channel the number, and a share that is 0 where it is not finite.
+fn sampled(pixel: vec2f) -> vec4f {
+    let low = floor(pixel - 0.5);
+    let part = pixel - 0.5 - low;
     let cell = vec2i(low);
     let upper = mix(pixel_at_cell(cell), pixel_at_cell(cell + vec2i(1, 0)), part.x);
     let lower = mix(pixel_at_cell(cell + vec2i(0, 1)), pixel_at_cell(cell + vec2i(1, 1)), part.x);
     return mix(upper, lower, part.y);
 }
 
-fn shown(place: vec2f) -> vec4f {
-    let nearest = pixel_at_cell(vec2i(floor(place)));
+fn shown(pixel: vec2f) -> vec4f {
+    let nearest = pixel_at_cell(vec2i(floor(pixel)));
     var found = nearest;
-    if style.smooth_ > 0.0 { found = sampled(place); }
+    if style.smooth_ > 0.0 { found = sampled(pixel); }
 //% if CHANNELS == 1
     // Judged by its bits: a number mixed with a NaN is one.
     let sound = is_finite(found.x) && is_finite(nearest.x);
@@ -116,23 +116,23 @@ fn image_vertex(@builtin(vertex_index) number: u32) -> Corner {
     let corner = vec2f(f32(number & 1u), f32(number >> 1u));
     let world = style.origin + corner.x * style.right + corner.y * style.down;
     let eye = (view.world_to_eye * vec4f(world, 1.0)).xyz;
-    let depth = select(1.0, FARTHEST, style.place > 1.0);
-    let clip = select(view.eye_to_clip * vec4f(eye, 1.0), vec4f(on_screen(corner), depth, 1.0), style.place > 0.0);
+    let depth = select(1.0, FARTHEST, style.placement > 1.0);
+    let clip = select(view.eye_to_clip * vec4f(eye, 1.0), vec4f(on_screen(corner), depth, 1.0), style.placement > 0.0);
     return Corner(clip, corner * vec2f(style.size), eye);
 }
 
 //% if PICKING
 @fragment
 fn image_fragment(in: Corner) -> SeenPixel {
-    let cell = clamp(vec2i(floor(in.place)), vec2i(0), vec2i(style.size) - 1);
-    if shown(in.place).a * style.opacity < LEAST_ALPHA { discard; }
+    let cell = clamp(vec2i(floor(in.pixel)), vec2i(0), vec2i(style.size) - 1);
+    if shown(in.pixel).a * style.opacity < LEAST_ALPHA { discard; }
     return seen_row(u32(cell.y) * style.size.x + u32(cell.x), in.eye);
 }
 //% else
 @fragment
 fn image_fragment(in: Corner) -> Output {
-    let color = shown(in.place);
-    if color.a <= 0.0 || (style.place == 0.0 && beyond_clips(in.eye) > 0.0) { discard; }
+    let color = shown(in.pixel);
+    if color.a <= 0.0 || (style.placement == 0.0 && beyond_clips(in.eye) > 0.0) { discard; }
     let straight = linear_to_srgb(bounded(color.rgb / color.a));
     return output(vec4f(straight, 1.0) * (color.a * style.opacity));
 }

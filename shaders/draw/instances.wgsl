@@ -45,7 +45,7 @@ struct Row {
 }
 
 struct Vertex {
-    @location(5) place: ${MESH},
+    @location(5) position: ${MESH},
 //% if MESH_NORMAL
     @location(6) normal: ${MESH_NORMAL},
 //% endif
@@ -75,28 +75,28 @@ const HEAD = 2.6;           // radius of an arrow's head in radii of its shaft
 ${attributes.color("row", "Row", COLOR_COMPONENTS, COLORMAPPED)}
 
 // Turns the mesh as the row says: by a quaternion (x, y, z, w), or so that its y axis points along a direction.
-fn turned(row: Row, place: vec3f) -> vec3f {
+fn turned(row: Row, position: vec3f) -> vec3f {
 //% if DIRECTION.startswith("vec4")
     let given = vec4f(row.direction);
     let q = select(vec4f(0.0, 0.0, 0.0, 1.0), given / length(given), dot(given, given) > 0.0);
-    return place + 2.0 * cross(q.xyz, cross(q.xyz, place) + q.w * place);
+    return position + 2.0 * cross(q.xyz, cross(q.xyz, position) + q.w * position);
 //% elif DIRECTION
     let along = vec3f(row.direction);
     let y = select(vec3f(0.0, 1.0, 0.0), along / length(along), dot(along, along) > 0.0);
     let aside = select(vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), abs(y.y) > 0.99);
     let x = normalize(cross(aside, y));
-    return x * place.x + y * place.y + cross(x, y) * place.z;
+    return x * position.x + y * position.y + cross(x, y) * position.z;
 //% else
-    return place;
+    return position;
 //% endif
 }
 
 //% if ARROW
 // A vertex of an arrow of this length; its y counts: 0 the tail, 1 the end of the shaft, 2 the rim of the head, 3 the tip.
-fn arrow_place(place: vec3f, length: f32) -> vec3f {
-    let radius = length * style.size.z * select(1.0, HEAD, place.y > 1.5);
-    let y = select(select(1.0 - style.size.y, 1.0, place.y > 2.5), 0.0, place.y < 0.5) - style.anchor;
-    return vec3f(place.x * radius, y * length, place.z * radius);
+fn arrow_position(position: vec3f, length: f32) -> vec3f {
+    let radius = length * style.size.z * select(1.0, HEAD, position.y > 1.5);
+    let y = select(select(1.0 - style.size.y, 1.0, position.y > 2.5), 0.0, position.y < 0.5) - style.anchor;
+    return vec3f(position.x * radius, y * length, position.z * radius);
 }
 
 // Its normal's y is 1 on the head, whose slope depends on its shape, 0 on the shaft, -1 across.
@@ -116,7 +116,7 @@ fn instance_vertex(
 ) -> Corner {
     var out: Corner;
     let center = vec3f(row.position);
-    var place = vec3f(vertex.place);
+    var position = vec3f(vertex.position);
 //% if MESH_NORMAL
     var normal = vec3f(vertex.normal);
 //% else
@@ -127,7 +127,7 @@ fn instance_vertex(
     let strength = length(vec3f(row.direction));
     let length = min(style.size.x * select(strength, 1.0, style.normalize_ > 0.0), style.max_length);
     drawn = drawn && is_finite(strength) && strength > 0.0;
-    place = arrow_place(place, length);
+    position = arrow_position(position, length);
     normal = arrow_normal(normal);
 //% else
 //% if SIZE
@@ -136,13 +136,13 @@ fn instance_vertex(
     let size = style.size;
 //% endif
     drawn = drawn && all_finite(size);
-    place *= size;
+    position *= size;
     normal /= select(vec3f(1.0), size, size != vec3f(0.0));
 //% if DIRECTION
     drawn = drawn && all_finite(vec3f(row.direction.xyz));
 //% endif
 //% endif
-    out.eye = (view.world_to_eye * vec4f(center + turned(row, place), 1.0)).xyz;
+    out.eye = (view.world_to_eye * vec4f(center + turned(row, position), 1.0)).xyz;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(out.eye, 1.0), drawn);
     out.color = row_color(row);
 //% if PICKING

@@ -119,8 +119,8 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
         let from_ = values_at(start);
         let span = values_at(end) - from_;
         let part = clamp((style.level - from_) / select(1.0, span, span != 0.0), 0.0, 1.0);
-        let place_ = vec3f(start) + part * vec3f(axis_of(edge));
-        let world = style.low + (place_ + style.inset) * spacing();
+        let position_ = vec3f(start) + part * vec3f(axis_of(edge));
+        let world = style.low + (position_ + style.inset) * spacing();
         out.eye = (view.world_to_eye * vec4f(world, 1.0)).xyz;
         out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
         let slope = mix(gradient(start), gradient(end), part);
@@ -128,12 +128,12 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
         out.value = dot(world, style.height);
 //% if COLOR_COMPONENTS
         let share = (world - style.low) / (style.high - style.low);
-        let place = share * (vec3f(style.colors.size) - 1.0 + 2.0 * style.inset) - style.inset;
+        let sample = share * (vec3f(style.colors.size) - 1.0 + 2.0 * style.inset) - style.inset;
 //% endif
 //% if COLOR_COMPONENTS == 1
-        out.value = colors_between(place);
+        out.value = colors_between(sample);
 //% elif COLOR_COMPONENTS
-        out.color = srgb_to_linear(clamp(colors_nearest(place), vec3f(0.0), vec3f(1.0)));
+        out.color = srgb_to_linear(clamp(colors_nearest(sample), vec3f(0.0), vec3f(1.0)));
 //% endif
     }
     return out;

@@ -58,11 +58,11 @@ fn find(
     if i < size.x * size.y * size.z {
         below = corners_below(vec3i(vec3u(i % size.x, (i / size.x) % size.y, i / (size.x * size.y))));
     }
-    var place = 0u;
+    var rank = 0u;
     let cut = below != 0u && below != 255u;
-    if cut { place = atomicAdd(&found, 1u); }
+    if cut { rank = atomicAdd(&found, 1u); }
     workgroupBarrier();
     if lane == 0u { first = atomicAdd(&draw[0], ${VERTICES}u * atomicLoad(&found)) / ${VERTICES}u; }
     workgroupBarrier();
-    if cut { cells[first + place] = i | (below << 24u); }
+    if cut { cells[first + rank] = i | (below << 24u); }
 }

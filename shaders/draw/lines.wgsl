@@ -65,7 +65,7 @@ struct Row {
 
 struct Corner {
     @builtin(position) clip: vec4f,
-    @location(0) @interpolate(linear) place: vec2f,     // on the screen, in pixels from its middle, y up
+    @location(0) @interpolate(linear) pixel: vec2f,     // on the screen, in pixels from its middle, y up
     @location(1) @interpolate(flat) ends: vec4f,        // where the two ends are there
     @location(2) @interpolate(flat) widths: vec4f,      // pixels at the two ends, then the share of light at both
     @location(3) @interpolate(flat) first: vec4f,       // the color at the one end; or scalar and range
@@ -173,17 +173,17 @@ fn corner_of(number: u32, instance: u32, row: Row) -> Corner {
 //% if TRAILS
     drawn = drawn && beyond_clips(0.5 * (a + b)) <= 0.0;    // pieces are short
 //% endif
-    let place_a = on_screen(seen_a);
-    let place_b = on_screen(seen_b);
+    let pixel_a = on_screen(seen_a);
+    let pixel_b = on_screen(seen_b);
 //% if not TRAILS
     widths /= select(vec2f(1.0 / view.scale.y), vec2f(pixel_of(seen_a), pixel_of(seen_b)), style.tube > 0.0);
 //% endif
     let shown = max(widths, vec2f(THINNEST));
-    out.ends = vec4f(place_a, place_b);
+    out.ends = vec4f(pixel_a, pixel_b);
     out.widths = vec4f(shown, light * clamp(widths / shown, vec2f(0.0), vec2f(1.0)));
 
     let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
-    let way = place_b - place_a;
+    let way = pixel_b - pixel_a;
     let length = length(way);
     let along = select(vec2f(1.0, 0.0), way / length, length > 0.0);
     let side = select(-1.0, 1.0, (corner & 1u) == 1u);
@@ -192,7 +192,7 @@ fn corner_of(number: u32, instance: u32, row: Row) -> Corner {
     let offset = reach * (select(-along, along, at_end) + side * vec2f(-along.y, along.x));
     let eye = select(seen_a, seen_b, at_end);
     let moved = eye + vec3f(offset * pixel_of(eye), 0.0);
-    out.place = select(place_a, place_b, at_end) + offset;
+    out.pixel = select(pixel_a, pixel_b, at_end) + offset;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
 //% if PICKING or not TRAILS
     out.first_eye = seen_a;
@@ -228,7 +228,7 @@ struct Beside {
 
 fn beside(in: Corner) -> Beside {
     let way = in.ends.zw - in.ends.xy;
-    let to_here = in.place - in.ends.xy;
+    let to_here = in.pixel - in.ends.xy;
     let along = dot(to_here, way) / max(dot(way, way), 1e-12);
     let part = clamp(along, 0.0, 1.0);
     let aside = to_here - part * way;
@@ -237,17 +237,17 @@ fn beside(in: Corner) -> Beside {
 }
 
 //% if PICKING or not TRAILS
-// The place in eye space that is seen at a part of the line on the image.
-fn line_place(in: Corner, part: f32) -> vec3f {
+// The position in eye space that is seen at a part of the line on the image.
+fn line_position(in: Corner, part: f32) -> vec3f {
     let depths = select(vec2f(-in.first_eye.z, -in.last_eye.z), vec2f(1.0), is_parallel());
     let along = part * depths.x / max(mix(depths.y, depths.x, part), 1e-20);
     return mix(in.first_eye, in.last_eye, along);
 }
 
 // What a fragment shows, as deep as the line is there.
-fn seen_place(in: Corner, part: f32) -> vec3f {
-    let middle = line_place(in, part);
-    return vec3f(in.place * pixel_of(middle), middle.z);
+fn visible_position(in: Corner, part: f32) -> vec3f {
+    let middle = line_position(in, part);
+    return vec3f(in.pixel * pixel_of(middle), middle.z);
 }
 
 //% endif
@@ -277,7 +277,7 @@ fn line_fragment(in: Corner) -> SeenPixel {
 //% else
     let row = in.row + select(0u, 1u, here.part > 0.5);
 //% endif
-    return seen_row(row, seen_place(in, here.part));
+    return seen_row(row, visible_position(in, here.part));
 }
 //% else
 // How much of a pixel is covered, without the round ends: pieces that blend must not lie over each other.
@@ -306,20 +306,20 @@ struct Pixel {
 // Light of a tube: its normal leans aside as far as a fragment lies beside the piece's line, also beyond its ends, where the
 // next piece goes on.
 fn tube_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
-    let eye = line_place(in, here.part);
+    let eye = line_position(in, here.part);
     let to_eye = -sight_to(eye);
     let radius = max(0.5 * mix(in.widths.x, in.widths.y, here.part), 1e-6);
     let way = in.ends.zw - in.ends.xy;
     let left = select(here.outward, vec2f(-way.y, way.x) / length(way), dot(way, way) > 1e-12);
     let fine = clamp(1.4 - 0.7 * radius, 0.0, 1.0);     // of a few pixels one sees all around: no glint falls between them
-    let aside = (1.0 - fine) * clamp(dot(in.place - in.ends.xy, left) / radius, -0.999, 0.999);
+    let aside = (1.0 - fine) * clamp(dot(in.pixel - in.ends.xy, left) / radius, -0.999, 0.999);
     let across = cross(in.last_eye - in.first_eye, to_eye);
     let side = select(vec3f(left, 0.0), normalize(across), dot(across, across) > 1e-20 * dot(in.last_eye, in.last_eye));
     let outward = side * select(-1.0, 1.0, dot(side.xy, left) > 0.0);
     let facing = normalize(to_eye - outward * dot(to_eye, outward));
     let normal = outward * aside + facing * sqrt(1.0 - aside * aside);
-    let place = eye + normal * (radius * pixel_of(eye));    // the sun's map has a ribbon through the middle of the tube
-    return lit_at(Material(base, 0.0, mix(style.roughness, 1.0, fine)), normal, to_eye, place, in.clip.xy);
+    let position = eye + normal * (radius * pixel_of(eye));    // the sun's map has a ribbon through the middle of the tube
+    return lit_at(Material(base, 0.0, mix(style.roughness, 1.0, fine)), normal, to_eye, position, in.clip.xy);
 }
 
 fn line_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
@@ -335,7 +335,7 @@ fn line_fragment(in: Corner) -> Pixel {
     var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
     samples &= select(alpha_samples(color.a, in.clip.xy), 15u, color.a >= 1.0);
     let is_thin = share_of_light(in, here.part) < FULL;
-    if samples == 0u || is_thin || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
+    if samples == 0u || is_thin || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
     out.color = vec4f(line_light(in, here, color.rgb), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
@@ -352,7 +352,7 @@ fn thin_fragment(in: Corner) -> Output {
     let color = line_color(in, here.part);
     let light = share_of_light(in, here.part);
     let alpha = color.a * light * covered(here);
-    if light >= FULL || alpha <= 0.0 || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
+    if light >= FULL || alpha <= 0.0 || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
     return output(vec4f(line_light(in, here, color.rgb), 1.0) * alpha);
 }
 
@@ -360,6 +360,6 @@ fn thin_fragment(in: Corner) -> Output {
 fn line_depth(in: Corner) {
     let here = beside(in);
     let hole = is_hole(line_color(in, here.part).a * share_of_light(in, here.part), in.clip.xy);
-    if hole || here.outside >= 0.0 || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
+    if hole || here.outside >= 0.0 || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
 }
 //% endif

@@ -39,7 +39,7 @@ struct Row {
 
 struct Corner {
     @builtin(position) clip: vec4f,
-    @location(0) @interpolate(linear) place: vec2f,     // from the middle, in pixels
+    @location(0) @interpolate(linear) offset: vec2f,     // from the middle, in pixels
     @location(1) @interpolate(flat) radius: f32,        // in pixels
     @location(2) @interpolate(flat) color: vec4f,
     @location(3) @interpolate(flat) center: vec3f,
@@ -89,8 +89,8 @@ fn mark_vertex(
     let wanted = size / select(pixel_at(center), 1.0 / view.scale.y, style.in_pixels > 0.0);
     out.radius = max(wanted, SMALLEST);
     out.color.a *= min(wanted * wanted / (SMALLEST * SMALLEST), 1.0);
-    out.place = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * (out.radius + 1.0);
-    let moved = center + vec3f(out.place * pixel_at(center), 0.0);
+    out.offset = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * (out.radius + 1.0);
+    let moved = center + vec3f(out.offset * pixel_at(center), 0.0);
 //% endif
     let drawn = sound && -center.z > view.near && beyond_clips(center) <= 0.0;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
@@ -102,7 +102,7 @@ fn outside(in: Corner) -> f32 {
 //% if SHAPE == "pixel"
     return -1.0;
 //% else
-    return length(in.place) - in.radius;
+    return length(in.offset) - in.radius;
 //% endif
 }
 
@@ -115,7 +115,7 @@ fn mark_fragment(in: Corner) -> SeenPixel {
 //% elif SHAPE == "sprite"
 @fragment
 fn mark_fragment(in: Corner) -> Output {
-    let share = clamp(length(in.place) / in.radius, 0.0, 1.0);
+    let share = clamp(length(in.offset) / in.radius, 0.0, 1.0);
     let inner = style.hardness * max(1.0 - 1.0 / in.radius, 0.0);
     let rest = 1.0 - smoothstep(inner, 1.0, share);
     let alpha = clamp(in.color.a, 0.0, 1.0) * rest * rest;
@@ -133,8 +133,8 @@ struct Pixel {
 @fragment
 fn mark_fragment(in: Corner) -> Pixel {
     var out: Pixel;
-    let away = max(length(in.place), 1e-6);
-    var samples = covered_samples(outside(in), in.place / away * vec2f(1.0, -1.0));
+    let away = max(length(in.offset), 1e-6);
+    var samples = covered_samples(outside(in), in.offset / away * vec2f(1.0, -1.0));
     if in.color.a < 1.0 { samples &= alpha_samples(in.color.a, in.clip.xy); }
     if samples == 0u { discard; }
     out.color = vec4f(unlit(in.color.rgb), 1.0);

@@ -28,7 +28,7 @@ fn is_in_sight(center: vec3f, radius: f32) -> bool {
 @compute @workgroup_size(128)
 fn survey(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let row = linear_index(id, groups, 128u);
-    if row >= places.rows { return; }
+    if row >= arrays.rows { return; }
     let point = point_at(row);
     let center = eye_position(point);
     let radius = point_radius(point);
@@ -38,13 +38,13 @@ fn survey(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
 @compute @workgroup_size(128)
 fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let row = linear_index(id, groups, 128u);
-    if row >= places.rows { return; }
+    if row >= arrays.rows { return; }
     let point = point_at(row);
     let center = eye_position(point);
     let spot = spot_of(point, center, point_radius(point));
     let clip = view.eye_to_clip * vec4f(center, 1.0);
     if !(spot.reach > 0.0 && clip.z >= 0.0) { return; }
-    let size = vec2f(places.viewport);
+    let size = vec2f(arrays.viewport);
     let middle = (clip.xy / clip.w * vec2f(0.5, -0.5) + 0.5) * size;
     // Aside of the image's middle what faces the eye is drawn out, away from it: here, as much wider both ways.
     let wider = select(sqrt(length(center) / -center.z), 1.0, is_parallel());
@@ -54,8 +54,8 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     let depth = clip.z / clip.w;
     for (var y = first.y; y < end.y; y++) {
         for (var x = first.x; x < end.x; x++) {
-            let place = (vec2f(vec2i(x, y)) + 0.5 - middle) / reach;
-            let fall = max(1.0 - dot(place, place), 0.0);
+            let offset = (vec2f(vec2i(x, y)) + 0.5 - middle) / reach;
+            let fall = max(1.0 - dot(offset, offset), 0.0);
             if fall > 0.0 { add(vec2i(x, y), row, spot.light * (fall * fall), depth); }
         }
     }
@@ -66,7 +66,7 @@ fn add(pixel: vec2i, row: u32, light: vec4f, depth: f32) {
     var seen = 0.0;
     for (var i = 0; i < 4; i++) { seen += select(0.0, 0.25, depth > textureLoad(depths, pixel, i)); }
     if seen == 0.0 { return; }
-    let at = u32(pixel.y) * places.viewport.x + u32(pixel.x);
+    let at = u32(pixel.y) * arrays.viewport.x + u32(pixel.x);
     let found = optical(light * seen);
     // Rounded up or down by chance, lest the faint ones are lost.
     let chance = scrambled(row ^ (at * 2654435769u));
@@ -81,7 +81,7 @@ fn add_pair(at: u32, low: u32, high: u32) {
     let word = (low & 0xffffu) | (above << 16u);
     if word == 0u { return; }
     let before = atomicAdd(&sums[at], word);
-    let passed = 2u * places.viewport.x * places.viewport.y + 2u * at;
+    let passed = 2u * arrays.viewport.x * arrays.viewport.y + 2u * at;
     let of_low = (low >> 16u) + (((before & 0xffffu) + (low & 0xffffu)) >> 16u);
     let of_high = (high >> 16u) + (above >> 16u) + u32(before > ~word);
     if of_low > 0u { atomicAdd(&sums[passed], of_low); }

@@ -48,7 +48,7 @@ struct Corner {
 
 struct SpotCorner {
     @builtin(position) clip: vec4f,
-    @location(0) place: vec2f,                      // -1 to 1 across the quad
+    @location(0) coordinate: vec2f,                      // -1 to 1 across the quad
     @location(1) @interpolate(flat) light: vec4f,   // premultiplied
 //% if PICKING
     @location(2) @interpolate(flat) center: vec3f,
@@ -63,11 +63,11 @@ fn quad_corner(corner: u32, center: vec3f, reach: f32) -> vec3f {
     let sight = sight_to(center);
     let right = normalize(vec3f(-sight.z, 0.0, sight.x));
     let above = cross(right, sight);
-    let place = quad_place(corner) * reach;
-    return center + right * place.x + above * place.y;
+    let coordinate = quad_coordinate(corner) * reach;
+    return center + right * coordinate.x + above * coordinate.y;
 }
 
-fn quad_place(corner: u32) -> vec2f {
+fn quad_coordinate(corner: u32) -> vec2f {
     return vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
 }
 
@@ -110,7 +110,7 @@ struct Hit {
     along: f32,         // from where the line of sight starts to its nearest point to the center
     aside: vec3f,       // from there to the center
     miss: f32,          // how far that is
-    place: vec3f,       // where the line of sight meets the sphere
+    position: vec3f,       // where the line of sight meets the sphere
     inside: bool,       // on the far side: the near one is cut away
 }
 
@@ -123,9 +123,9 @@ fn hit_sphere(in: Corner) -> Hit {
     hit.aside = to_center - hit.sight * hit.along;
     hit.miss = length(hit.aside);
     let depth_inside = sqrt(max(in.radius * in.radius - hit.miss * hit.miss, 0.0));
-    hit.place = start + hit.sight * (hit.along - depth_inside);
-    hit.inside = beyond_clips(hit.place) > 0.0;
-    if hit.inside { hit.place = start + hit.sight * (hit.along + depth_inside); }
+    hit.position = start + hit.sight * (hit.along - depth_inside);
+    hit.inside = beyond_clips(hit.position) > 0.0;
+    if hit.inside { hit.position = start + hit.sight * (hit.along + depth_inside); }
     return hit;
 }
 
@@ -134,7 +134,7 @@ fn hit_sphere(in: Corner) -> Hit {
 fn solid_fragment(in: Corner) -> SeenPixel {
     let hit = hit_sphere(in);
     if hit.miss >= in.radius || in.color.a < LEAST_ALPHA { discard; }
-    return seen_row(in.row, hit.place);
+    return seen_row(in.row, hit.position);
 }
 //% else
 struct Pixel {
@@ -149,7 +149,7 @@ struct Pixel {
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
     let hit = hit_sphere(in);
-    let normal = normalize(hit.place - in.center) * select(1.0, -1.0, hit.inside);
+    let normal = normalize(hit.position - in.center) * select(1.0, -1.0, hit.inside);
 
     // Moving one pixel on moves the ray, at the sphere's distance, by this much.
     let scale = select(hit.along / length(in.eye), 1.0, is_parallel());
@@ -158,7 +158,7 @@ fn solid_fragment(in: Corner) -> Pixel {
 
     var out: Pixel;
     var samples = covered_samples(hit.miss - in.radius, gradient);
-    if samples == 0u || beyond_clips(hit.place) > 0.0 || in.color.a < OPAQUE { discard; }
+    if samples == 0u || beyond_clips(hit.position) > 0.0 || in.color.a < OPAQUE { discard; }
     out.color = vec4f(bounded(sphere_light(in, hit, normal)), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
@@ -166,7 +166,7 @@ fn solid_fragment(in: Corner) -> Pixel {
     out.color.a = share(samples);
 //% endif
     out.display = out.color;
-    out.depth = depth_at(hit.place);
+    out.depth = depth_at(hit.position);
     return out;
 }
 
@@ -179,18 +179,18 @@ struct ClearPixel {
 @fragment
 fn solid_clear(in: Corner) -> ClearPixel {
     let hit = hit_sphere(in);
-    let normal = normalize(hit.place - in.center) * select(1.0, -1.0, hit.inside);
-    let gone = hit.miss >= in.radius || beyond_clips(hit.place) > 0.0 || in.color.a >= OPAQUE;
+    let normal = normalize(hit.position - in.center) * select(1.0, -1.0, hit.inside);
+    let gone = hit.miss >= in.radius || beyond_clips(hit.position) > 0.0 || in.color.a >= OPAQUE;
     if gone { discard; }
-    let found = clear(bounded(sphere_light(in, hit, normal)), clamp(in.color.a, 0.0, 1.0), hit.place);
-    return ClearPixel(found.weighed, found.through, depth_at(hit.place));
+    let found = clear(bounded(sphere_light(in, hit, normal)), clamp(in.color.a, 0.0, 1.0), hit.position);
+    return ClearPixel(found.weighed, found.through, depth_at(hit.position));
 }
 
 @fragment
 fn solid_depth(in: Corner) -> @builtin(frag_depth) f32 {
     let hit = hit_sphere(in);
-    if hit.miss >= in.radius || beyond_clips(hit.place) > 0.0 || is_hole(in.color.a, in.clip.xy) { discard; }
-    return depth_at(hit.place);
+    if hit.miss >= in.radius || beyond_clips(hit.position) > 0.0 || is_hole(in.color.a, in.clip.xy) { discard; }
+    return depth_at(hit.position);
 }
 
 fn sphere_light(in: Corner, hit: Hit, normal: vec3f) -> vec3f {
@@ -200,7 +200,7 @@ fn sphere_light(in: Corner, hit: Hit, normal: vec3f) -> vec3f {
     let glow = base * style.brightness * (0.45 + 0.55 * dot(normal, to_eye));
     if style.emissive >= 1.0 { return glow; }
     let material = Material(base, style.metallic, style.roughness);
-    return mix(lit_at(material, normal, to_eye, hit.place, in.clip.xy), glow, style.emissive);
+    return mix(lit_at(material, normal, to_eye, hit.position, in.clip.xy), glow, style.emissive);
 }
 //% endif
 
@@ -221,7 +221,7 @@ fn distant_vertex(
         return out;
     }
     out.light = spot.light;
-    out.place = quad_place(corner);
+    out.coordinate = quad_coordinate(corner);
     out.clip = view.eye_to_clip * vec4f(quad_corner(corner, center, spot.reach), 1.0);
 //% if PICKING
     out.center = center;
@@ -233,13 +233,13 @@ fn distant_vertex(
 //% if PICKING
 @fragment
 fn distant_fragment(in: SpotCorner) -> SeenPixel {
-    if dot(in.place, in.place) >= 1.0 || !any(in.light > vec4f(0.0)) { discard; }
+    if dot(in.coordinate, in.coordinate) >= 1.0 || !any(in.light > vec4f(0.0)) { discard; }
     return seen_row(in.row, in.center);
 }
 //% else
 @fragment
 fn distant_fragment(in: SpotCorner) -> Output {
-    let fall = max(1.0 - dot(in.place, in.place), 0.0);
+    let fall = max(1.0 - dot(in.coordinate, in.coordinate), 0.0);
     return output(in.light * (fall * fall));
 }
 //% endif

@@ -138,15 +138,15 @@ fn shown_sample(drawn: vec4f, around: Around) -> vec4f {
 // How much of an edge a pixel shows. A plane's reversed depth is linear on the screen, so what differs from the mean of two
 // opposite neighbors is no plane: the farther side of a step, or a fold. After Boucheny 2009, eye-dome lighting, with that
 // difference in the place of his.
-fn edge_of(place: vec2i) -> f32 {
+fn edge_of(pixel: vec2i) -> f32 {
     let size = vec2i(textureDimensions(depths));
-    let here = textureLoad(depths, clamp(place, vec2i(0), size - 1), 0);
+    let here = textureLoad(depths, clamp(pixel, vec2i(0), size - 1), 0);
     var steps = 0.0;
     for (var i = 0u; i < 4u; i++) {
         let way = array<vec2f, 4>(vec2f(1.0, 0.0), vec2f(0.0, 1.0), vec2f(0.7071, 0.7071), vec2f(0.7071, -0.7071))[i];
         let aside = vec2i(round(way * post.edge_width));
-        let one = textureLoad(depths, clamp(place + aside, vec2i(0), size - 1), 0);
-        let other = textureLoad(depths, clamp(place - aside, vec2i(0), size - 1), 0);
+        let one = textureLoad(depths, clamp(pixel + aside, vec2i(0), size - 1), 0);
+        let other = textureLoad(depths, clamp(pixel - aside, vec2i(0), size - 1), 0);
         let mean = 0.5 * (one + other);
         steps += clamp(EDGE_GAIN * (mean - here) / select(max(mean, 1e-30), LINEAR, post.parallel > 0.0), 0.0, 1.0);
     }
@@ -155,18 +155,18 @@ fn edge_of(place: vec2i) -> f32 {
 
 // The same, smooth across pixels. The turns are constants: llvmpipe keeps a MB for each frame with a loop here whose
 // turns it does not know.
-fn edge_at(place: vec2i) -> f32 {
+fn edge_at(pixel: vec2i) -> f32 {
     var sum = 0.0;
     for (var i = 0u; i < 5u; i++) {
         let beside = array<vec2i, 5>(vec2i(0), vec2i(1, 0), vec2i(-1, 0), vec2i(0, 1), vec2i(0, -1))[i];
-        sum += edge_of(place + beside) * select(0.15, 0.4, i == 0u);
+        sum += edge_of(pixel + beside) * select(0.15, 0.4, i == 0u);
     }
     return post.edges * sum;
 }
 
 //% endif
 
-// A color, or its place between what black and white become.
+// A color, or its position between what black and white become.
 fn tinted(shown: vec3f, covered: f32) -> vec3f {
     let light = clamp(luminance(shown), 0.0, 1.0);
     let shade = post.tint_dark * covered + (post.tint_light - post.tint_dark) * light;
@@ -200,9 +200,9 @@ fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
     for (var i = 0; i < 4; i++) {
         let beside = vec2i(i & 1, i >> 1u);
         let near = select(1.0 - part, part, beside == vec2i(1));
-        let place = clamp(vec2i(upper) + beside, vec2i(0), vec2i(size) - 1);
+        let pixel = clamp(vec2i(upper) + beside, vec2i(0), vec2i(size) - 1);
         for (var which = 0; which < SAMPLES; which++) {
-            let drawn = textureLoad(light, place, which);
+            let drawn = textureLoad(light, pixel, which);
             let weight = near.x * near.y / (1.0 + post.exposure * max(drawn.r, max(drawn.g, drawn.b)));
             sum += weight * drawn;
             weights += weight;
@@ -214,28 +214,28 @@ fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
 //% else
 //% if BY_SAMPLE
 // Whether the samples of a pixel differ.
-fn on_outline(place: vec2i) -> bool {
-    return differ(light, place)${" || differ(display, place)" if SPLIT else ""};
+fn on_outline(pixel: vec2i) -> bool {
+    return differ(light, pixel)${" || differ(display, pixel)" if SPLIT else ""};
 }
 
-fn differ(texture: texture_multisampled_2d<f32>, place: vec2i) -> bool {
-    let first = textureLoad(texture, place, 0);
-    return any(textureLoad(texture, place, 1) != first) || any(textureLoad(texture, place, 2) != first)
-        || any(textureLoad(texture, place, 3) != first);
+fn differ(texture: texture_multisampled_2d<f32>, pixel: vec2i) -> bool {
+    let first = textureLoad(texture, pixel, 0);
+    return any(textureLoad(texture, pixel, 1) != first) || any(textureLoad(texture, pixel, 2) != first)
+        || any(textureLoad(texture, pixel, 3) != first);
 }
 
 //% endif
-fn shown_at(place: vec2i, which: i32, around: Around) -> vec4f {
-    return shown_sample(textureLoad(light, place, which)${", textureLoad(display, place, which)" if SPLIT else ""}, around);
+fn shown_at(pixel: vec2i, which: i32, around: Around) -> vec4f {
+    return shown_sample(textureLoad(light, pixel, which)${", textureLoad(display, pixel, which)" if SPLIT else ""}, around);
 }
 
 // What a pixel that was drawn shows: the mean of its samples.
-fn tone_mapped_at(place: vec2i, around: Around) -> vec4f {
-    var shown = shown_at(place, 0, around);
+fn tone_mapped_at(pixel: vec2i, around: Around) -> vec4f {
+    var shown = shown_at(pixel, 0, around);
 //% if BY_SAMPLE
     // A loop without turns is skipped even by adapters that run both sides of every branch.
-    let samples = select(1, SAMPLES, on_outline(place));
-    for (var i = 1; i < samples; i++) { shown += shown_at(place, i, around); }
+    let samples = select(1, SAMPLES, on_outline(pixel));
+    for (var i = 1; i < samples; i++) { shown += shown_at(pixel, i, around); }
     shown /= f32(samples);
 //% endif
     return shown;

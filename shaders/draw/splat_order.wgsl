@@ -40,8 +40,8 @@ fn rising(value: f32) -> u32 {
     return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u);
 }
 
-fn is_sound(row: u32, place: vec3f) -> bool {
-    var found = all_finite(place);
+fn is_sound(row: u32, position: vec3f) -> bool {
+    var found = all_finite(position);
 //% for name, count in GIVEN if count
     for (var i = 0u; i < ${count}u; i++) {
         found = found && is_finite(${name}[params.${name}_offset + row * params.${name}_strides + i]);
@@ -61,10 +61,10 @@ fn rank(
     workgroupBarrier();
     if row < params.rows {
         let at = params.positions_offset + row * params.positions_strides;
-        let place = vec3f(positions[at], positions[at + 1u], positions[at + 2u]);
-        let drawn = is_sound(row, place);
+        let position = vec3f(positions[at], positions[at + 1u], positions[at + 2u]);
+        let drawn = is_sound(row, position);
         if drawn { atomicAdd(&sound, 1u); }
-        keys[row] = select(0xffffffffu, ~rising(dot(params.forward, place)), drawn);
+        keys[row] = select(0xffffffffu, ~rising(dot(params.forward, position)), drawn);
     }
     workgroupBarrier();
     if lane == 0u { atomicAdd(&draw[1], atomicLoad(&sound)); }

@@ -20,7 +20,7 @@ struct Style {              // packed by name in renderer/layers/splats.py
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,
     brightness: f32,
-    places: array<vec4u, 3>,// first element and elements from row to row: of positions, scales; rotations, opacities; colors
+    arrays: array<vec4u, 3>,// first element and elements from row to row: of positions, scales; rotations, opacities; colors
     blur: f32,              // variance that each splat gets on the screen [pixels²]
     antialiased: f32,       // 1: opacity is lowered where a splat is blurred, so that its total light stays the same
     pad0: vec2f,
@@ -28,7 +28,7 @@ struct Style {              // packed by name in renderer/layers/splats.py
 
 struct Corner {
     @builtin(position) clip: vec4f,
-    @location(0) @interpolate(linear) place: vec2f,     // in standard deviations along the axes of the ellipse
+    @location(0) @interpolate(linear) deviations: vec2f,     // in standard deviations along the axes of the ellipse
     @location(1) @interpolate(flat) color: vec4f,
     @location(2) eye: vec3f,        // as deep as its middle
 //% if PICKING
@@ -56,7 +56,7 @@ const MOST = 0.99;          // as in the paper
 const ASIDE = 1.3;          // how far beyond the image's border, as a factor, the projection is taken where a splat is
 
 fn splat_color(row: u32) -> vec4f {
-    let at = style.places[2].x + row * style.places[2].y;
+    let at = style.arrays[2].x + row * style.arrays[2].y;
 //% if COLOR == 1
     let range = select(style.range, extent[0], style.auto_range > 0.0);
     let x = colormap_coordinate(colors[at], range, f32(textureDimensions(colormap).x));
@@ -71,7 +71,7 @@ fn splat_color(row: u32) -> vec4f {
 
 fn splat_alpha(row: u32) -> f32 {
 //% if OPACITY
-    return style.opacity * opacities[style.places[1].z + row * style.places[1].w];
+    return style.opacity * opacities[style.arrays[1].z + row * style.arrays[1].w];
 //% else
     return style.opacity;
 //% endif
@@ -80,7 +80,7 @@ fn splat_alpha(row: u32) -> f32 {
 // The axes of a splat, of the length of its standard deviations, in world space.
 fn splat_axes(row: u32) -> mat3x3f {
 //% if SCALE
-    let at = style.places[0].z + row * style.places[0].w;
+    let at = style.arrays[0].z + row * style.arrays[0].w;
 //% if SCALE == 3
     let scale = style.scale * vec3f(scales[at], scales[at + 1u], scales[at + 2u]);
 //% else
@@ -90,7 +90,7 @@ fn splat_axes(row: u32) -> mat3x3f {
     let scale = style.scale;
 //% endif
 //% if ROTATION
-    let turn = style.places[1].x + row * style.places[1].y;
+    let turn = style.arrays[1].x + row * style.arrays[1].y;
     let given = vec4f(rotations[turn], rotations[turn + 1u], rotations[turn + 2u], rotations[turn + 3u]);
     let q = select(vec4f(0.0, 0.0, 0.0, 1.0), given / length(given), dot(given, given) > 0.0);
     let x = vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y));
@@ -108,7 +108,7 @@ fn screen_covariance(row: u32, eye: vec3f) -> vec3f {
     let reach = ASIDE / vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]);
     let slope = clamp(eye.xy / -eye.z, -reach, reach);
     let scale = 1.0 / pixel_at(eye);
-    // Rows of the Jacobian: a pixel's place is x / -z, or x alone, times `scale`.
+    // Rows of the Jacobian: a pixel's position is x / -z, or x alone, times `scale`.
     let along = select(slope, vec2f(0.0), is_parallel());
     let across = scale * (vec3f(axes[0].x, axes[1].x, axes[2].x) + along.x * vec3f(axes[0].z, axes[1].z, axes[2].z));
     let upward = scale * (vec3f(axes[0].y, axes[1].y, axes[2].y) + along.y * vec3f(axes[0].z, axes[1].z, axes[2].z));
@@ -119,7 +119,7 @@ fn screen_covariance(row: u32, eye: vec3f) -> vec3f {
 fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) instance: u32) -> Corner {
     var out: Corner;
     let row = order[instance];
-    let at = style.places[0].x + row * style.places[0].y;
+    let at = style.arrays[0].x + row * style.arrays[0].y;
     let eye = (view.world_to_eye * vec4f(positions[at], positions[at + 1u], positions[at + 2u], 1.0)).xyz;
     let sharp = screen_covariance(row, eye);
     let covariance = sharp + vec3f(style.blur, 0.0, style.blur);
@@ -144,7 +144,7 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
     let moved = eye + vec3f(offset * pixel_at(eye), 0.0);
     let drawn = -eye.z > view.near && alpha > LEAST;
     out.eye = moved;
-    out.place = side;
+    out.deviations = side;
     out.color.a = alpha;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
 //% if PICKING
@@ -157,13 +157,13 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
 //% if PICKING
 @fragment
 fn splat_fragment(in: Corner) -> SeenPixel {
-    if in.color.a * exp(-0.5 * dot(in.place, in.place)) < LEAST_ALPHA { discard; }
+    if in.color.a * exp(-0.5 * dot(in.deviations, in.deviations)) < LEAST_ALPHA { discard; }
     return seen_row(in.row, in.center);
 }
 //% else
 @fragment
 fn splat_fragment(in: Corner) -> Output {
-    let alpha = min(in.color.a * exp(-0.5 * dot(in.place, in.place)), MOST);
+    let alpha = min(in.color.a * exp(-0.5 * dot(in.deviations, in.deviations)), MOST);
     if alpha < LEAST || beyond_clips(in.eye) > 0.0 { discard; }
     return output(vec4f(in.color.rgb, 1.0) * alpha);
 }

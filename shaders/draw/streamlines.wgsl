@@ -2,7 +2,7 @@
 // over steps of equal length. A line ends where the box ends, where nothing moves, and where the field is not finite.
 // In: vectors on a grid, as they lie; seeds (lines, 3) if SEEDS, else they are spread evenly (Roberts 2018, "The
 //     Unreasonable Effectiveness of Quasirandom Sequences"); scalars on a grid of their own if SCALARS.
-// Out: places (lines, rows, 5): x, y and z, NaN beyond the ends; the speed or the scalar there; and the width.
+// Out: vertices (lines, rows, 5): x, y and z, NaN beyond the ends; the speed or the scalar there; and the width.
 //% import "common/field.wgsl" as field
 //% import "common/vectors.wgsl" as vectors
 //% include "common/index.wgsl"
@@ -32,7 +32,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> vectors: array<f32>;
-@group(0) @binding(2) var<storage, read_write> places: array<f32>;
+@group(0) @binding(2) var<storage, read_write> vertices: array<f32>;
 //% if SEEDS
 @group(0) @binding(3) var<storage, read> seeds: array<f32>;
 //% endif
@@ -60,21 +60,21 @@ fn seed_of(line: u32) -> vec3f {
 //% endif
 }
 
-fn inside(place: vec3f) -> bool {
+fn inside(position: vec3f) -> bool {
     let slack = SLACK * max(params.high.x - params.low.x, max(params.high.y - params.low.y, params.high.z - params.low.z));
-    return all_finite(place) && all(place >= params.low - slack) && all(place <= params.high + slack);
+    return all_finite(position) && all(position >= params.low - slack) && all(position <= params.high + slack);
 }
 
-// The direction at a place; 0 where there is none.
-fn way_at(place: vec3f) -> vec3f {
-    let vector = vector_between(place);
+// The direction at a position; 0 where there is none.
+fn way_at(position: vec3f) -> vec3f {
+    let vector = vector_between(position);
     let most = max(abs(vector.x), max(abs(vector.y), abs(vector.z)));
     let there = all_finite(vector) && most > 1e-20;
     return select(vec3f(0.0), normalize(vector / select(1.0, most, there)), there);
 }
 
 struct Moved {
-    place: vec3f,
+    position: vec3f,
     whole: bool,            // whether there was a direction all the way
 }
 
@@ -87,39 +87,39 @@ fn moved(start: vec3f, step: f32) -> Moved {
         along += select(2.0, 1.0, stage == 3u) * way;
     }
     along /= 6.0;
-    // Directions that cancel out are those around a place where nothing moves.
+    // Directions that cancel out are those around a position where nothing moves.
     return Moved(start + step * along, dot(along, along) > 0.25);
 }
 
-fn write(row: u32, place: vec3f) {
+fn write(row: u32, position: vec3f) {
     let at = STEP * row;
-    for (var axis = 0u; axis < 3u; axis++) { places[at + axis] = place[axis]; }
+    for (var axis = 0u; axis < 3u; axis++) { vertices[at + axis] = position[axis]; }
 //% if SCALARS
-    places[at + VALUE] = scalars_between(sample_place(place, params.scalars_size));
+    vertices[at + VALUE] = scalars_between(sample_position(position, params.scalars_size));
 //% else
-    places[at + VALUE] = length(vector_between(place));
+    vertices[at + VALUE] = length(vector_between(position));
 //% endif
 }
 
 fn write_nothing(row: u32) {
-    for (var i = 0u; i <= VALUE; i++) { places[STEP * row + i] = params.nothing; }
+    for (var i = 0u; i <= VALUE; i++) { vertices[STEP * row + i] = params.nothing; }
 }
 
 // Rows from the seed's on, one way; how many there are besides it.
 fn follow(line: u32, seed: vec3f, rows: u32, sign: i32) -> u32 {
-    var place = seed;
+    var position = seed;
     var found = 0u;
     var going = inside(seed);
     let step = f32(sign) * params.step / f32(params.substeps);
     for (var row = 1u; row <= rows; row++) {
         for (var part = 0u; part < params.substeps && going; part++) {
-            let next = moved(place, step);
-            place = next.place;
-            going = next.whole && inside(place);
+            let next = moved(position, step);
+            position = next.position;
+            going = next.whole && inside(position);
         }
         let at = line * params.rows + u32(i32(params.backward) + sign * i32(row));
         if going {
-            write(at, place);
+            write(at, position);
             found = row;
         } else {
             write_nothing(at);
@@ -161,6 +161,6 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     for (var row = 0u; row < params.rows; row++) {
         let share = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
         let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, share)), params.taper > 0.0);
-        places[STEP * (line * params.rows + row) + WIDTH] = params.width * thinned * mix(1.0, dash(line, row), params.dashes);
+        vertices[STEP * (line * params.rows + row) + WIDTH] = params.width * thinned * mix(1.0, dash(line, row), params.dashes);
     }
 }

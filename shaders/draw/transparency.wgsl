@@ -8,9 +8,9 @@
 
 @fragment
 fn cover_fragment(in: Screen) -> Output {
-    let place = vec2i(in.pixel.xy);
-    let sum = textureLoad(weighed, place, 0);
-    let covered = 1.0 - textureLoad(through, place, 0).r;
+    let pixel = vec2i(in.pixel.xy);
+    let sum = textureLoad(weighed, pixel, 0);
+    let covered = 1.0 - textureLoad(through, pixel, 0).r;
     if covered <= 0.0 { discard; }
     return output(vec4f(sum.rgb / max(sum.a, 1e-6), 1.0) * covered);
 }

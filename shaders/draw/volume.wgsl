@@ -102,8 +102,8 @@ fn solid_at(depth: f32, start: vec3f, sight: vec3f) -> f32 {
     return select(3.4e38, (z - start.z) / sight.z, depth > 0.0);
 }
 
-// A place in the box counted in samples.
-fn sample_place(world: vec3f, size: vec3u) -> vec3f {
+// A position in the box counted in samples.
+fn sample_position(world: vec3f, size: vec3u) -> vec3f {
     let share = (world - style.low) / (style.high - style.low);
     return share * (vec3f(size) - 1.0 + 2.0 * style.inset) - style.inset;
 }
@@ -114,18 +114,18 @@ fn fraction(value: f32, range: vec2f) -> f32 {
 }
 
 fn extinction_at(world: vec3f, range: vec2f) -> f32 {
-    let value = densities_between(sample_place(world, style.density.size));
+    let value = densities_between(sample_position(world, style.density.size));
     return select(0.0, style.extinction * fraction(value, range), is_finite(value));
 }
 
 fn color_at(world: vec3f) -> vec3f {
 //% if COLOR_COMPONENTS == 1
-    let value = colors_between(sample_place(world, style.colors.size));
+    let value = colors_between(sample_position(world, style.colors.size));
     let range = select(style.range, color_extent[0], style.auto_range > 0.0);
     let x = colormap_coordinate(select(range.x, value, is_finite(value)), range, f32(textureDimensions(colormap).x));
     return textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0).rgb;
 //% elif COLOR_COMPONENTS
-    return srgb_to_linear(clamp(colors_nearest(sample_place(world, style.colors.size)), vec3f(0.0), vec3f(1.0)));
+    return srgb_to_linear(clamp(colors_nearest(sample_position(world, style.colors.size)), vec3f(0.0), vec3f(1.0)));
 //% else
     return style.color;
 //% endif
@@ -135,9 +135,9 @@ fn color_at(world: vec3f) -> vec3f {
 fn reached(world: vec3f) -> vec2f {
     let size = vec3i(style.light_size);
     let share = (world - style.low) / (style.high - style.low);
-    let place = clamp(share * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
-    let low = vec3i(place);
-    let part = place - vec3f(low);
+    let position = clamp(share * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
+    let low = vec3i(position);
+    let part = position - vec3f(low);
     var sum = vec2f(0.0);
     for (var corner = 0; corner < 8; corner++) {
         let beside = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
@@ -217,7 +217,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         if extinction <= 0.0 { continue; }
         let taken = clear * (1.0 - exp(-extinction * step));
         var seen = vec3f(style.brightness);
-        if (style.emissive < 1.0) & (taken > 0.0) {     // a place matters in name only: see common/shadows.wgsl
+        if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
             seen = mix(scattered(world, phase, overhead), seen, style.emissive);
         }
         color += taken * seen * color_at(world);

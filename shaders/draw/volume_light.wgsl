@@ -30,18 +30,18 @@ const DARK = 12.0;          // optical depth behind which nothing is seen
 
 ${field.functions("densities", "params.densities_size", "params.densities_offset", "params.densities_strides")}
 
-fn extinction_at(place: vec3f, range: vec2f) -> f32 {
-    let value = densities_between(place / params.box * (vec3f(params.densities_size) - 1.0 + 2.0 * params.inset) - params.inset);
+fn extinction_at(position: vec3f, range: vec2f) -> f32 {
+    let value = densities_between(position / params.box * (vec3f(params.densities_size) - 1.0 + 2.0 * params.inset) - params.inset);
     let span = range.y - range.x;
     let full = clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
     return select(0.0, params.extinction * full, is_finite(value));
 }
 
-// The optical depth from a place in the box, counted from its lowest corner, to where a direction leaves it.
-fn optical_depth(place: vec3f, direction: vec3f, step: f32, range: vec2f) -> f32 {
+// The optical depth from a position in the box, counted from its lowest corner, to where a direction leaves it.
+fn optical_depth(position: vec3f, direction: vec3f, step: f32, range: vec2f) -> f32 {
     var sum = 0.0;
     for (var i = 0; i < MOST_STEPS && sum < DARK; i++) {
-        let here = place + direction * (step * (f32(i) + 0.5));
+        let here = position + direction * (step * (f32(i) + 0.5));
         if any(here < vec3f(0.0)) || any(here > params.box) { break; }
         sum += step * extinction_at(here, range);
     }
@@ -55,11 +55,11 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= size.x * size.y * size.z { return; }
     let cell = vec3u(i % size.x, (i / size.x) % size.y, i / (size.x * size.y));
     let edges = params.box / vec3f(size);
-    let place = (vec3f(cell) + 0.5) * edges;
+    let position = (vec3f(cell) + 0.5) * edges;
     let step = min(edges.x, min(edges.y, edges.z));
     let range = select(params.density_range, density_extent[0], params.auto_density > 0.0);
-    let sun = optical_depth(place, params.sun, step, range);
-    let sky = optical_depth(place, params.up, step, range);
+    let sun = optical_depth(position, params.sun, step, range);
+    let sky = optical_depth(position, params.up, step, range);
     // What is scattered several times gets farther than what comes straight; the sky comes from all sides.
     let straight = 0.65 * exp(-sun) + 0.35 * exp(-0.25 * sun);
     let around = 0.6 * exp(-0.5 * sky) + 0.4 * exp(-0.12 * sky);

@@ -71,7 +71,7 @@ fn ${NAME}_at(i: u32) -> Sums {
 
 //% endfor
 // Column, row and plane of element i, of planes with so many columns and rows.
-fn place_of(i: u32, columns: u32, rows: u32) -> vec3u {
+fn pixel_of(i: u32, columns: u32, rows: u32) -> vec3u {
     return vec3u(i % columns, i / columns % rows, i / columns / rows);
 }
 
@@ -80,8 +80,8 @@ fn along(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     let i = linear_index(id, num_workgroups, 64u);
     let width = params.columns - BEYOND;
     if i >= params.planes * params.rows * width { return; }
-    let place = place_of(i, width, params.rows);
-    let first = (place.z * params.rows + place.y) * params.columns + place.x;
+    let pixel = pixel_of(i, width, params.rows);
+    let first = (pixel.z * params.rows + pixel.y) * params.columns + pixel.x;
     var sums: Sums;
     //% for weight in WEIGHTS
     sums = plus(sums, ${weight}, powers(first + ${loop.index0}u));
@@ -99,8 +99,8 @@ fn evaluate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let width = params.columns - BEYOND;
     let height = params.rows - BEYOND;
     if i >= params.planes * height * width { return; }
-    let place = place_of(i, width, height);
-    let first = (place.z * params.rows + place.y) * width + place.x;
+    let pixel = pixel_of(i, width, height);
+    let first = (pixel.z * params.rows + pixel.y) * width + pixel.x;
     var mean: Sums;
     //% for weight in WEIGHTS
     mean = plus(mean, ${weight}, summed_at(first + ${loop.index0}u * width));
@@ -128,11 +128,11 @@ fn down(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let width = params.columns - BEYOND;
     let height = params.rows - BEYOND;
     if i >= params.planes * params.rows * width { return; }
-    let place = place_of(i, width, params.rows);
+    let pixel = pixel_of(i, width, params.rows);
     var sums: Sums;
     //% for weight in WEIGHTS
-    if place.y >= ${loop.index0}u && place.y - ${loop.index0}u < height {
-        sums = plus(sums, ${weight}, known_at((place.z * height + place.y - ${loop.index0}u) * width + place.x));
+    if pixel.y >= ${loop.index0}u && pixel.y - ${loop.index0}u < height {
+        sums = plus(sums, ${weight}, known_at((pixel.z * height + pixel.y - ${loop.index0}u) * width + pixel.x));
     }
     //% endfor
     spread[5u * i] = sums.x;
@@ -147,12 +147,12 @@ fn back(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let i = linear_index(id, num_workgroups, 64u);
     let width = params.columns - BEYOND;
     if i >= params.planes * params.rows * params.columns { return; }
-    let place = place_of(i, params.columns, params.rows);
-    let line = (place.z * params.rows + place.y) * width;
+    let pixel = pixel_of(i, params.columns, params.rows);
+    let line = (pixel.z * params.rows + pixel.y) * width;
     var sums: Sums;
     //% for weight in WEIGHTS
-    if place.x >= ${loop.index0}u && place.x - ${loop.index0}u < width {
-        sums = plus(sums, ${weight}, carried_at(line + place.x - ${loop.index0}u));
+    if pixel.x >= ${loop.index0}u && pixel.x - ${loop.index0}u < width {
+        sums = plus(sums, ${weight}, carried_at(line + pixel.x - ${loop.index0}u));
     }
     //% endfor
     let own = pair(i);

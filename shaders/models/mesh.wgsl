@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> winding: array<f32>;
 @group(0) @binding(4) var<storage, read_write> distances: array<f32>;
 
-fn place_of(i: u32) -> vec3f {
+fn position_of(i: u32) -> vec3f {
     let cell = vec3u(i % params.side, (i / params.side) % params.side, i / (params.side * params.side));
     return params.reach * (2.0 * vec3f(cell) / f32(params.side - 1u) - 1.0);
 }
@@ -32,8 +32,8 @@ fn corner(at: u32) -> vec3f {
 fn to_edge(a: vec3f, b: vec3f) -> f32 {
     let way = b - a;
     let part = clamp(-dot(a, way) / max(dot(way, way), 1e-30), 0.0, 1.0);
-    let nearest_place = a + part * way;
-    return dot(nearest_place, nearest_place);
+    let closest = a + part * way;
+    return dot(closest, closest);
 }
 
 // And to the triangle.
@@ -60,7 +60,7 @@ fn half_angle(a: vec3f, b: vec3f, c: vec3f) -> f32 {
 fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     if i >= params.side * params.side * params.side { return; }
-    let here = place_of(i);
+    let here = position_of(i);
     var least = select(nearest[i], 3.4e38, params.first == 0u);
     var turns = select(winding[i], 0.0, params.first == 0u);
     for (var triangle = params.first; triangle < params.first + params.count; triangle += 1u) {

@@ -84,7 +84,7 @@ struct Params {
 var<workgroup> gathered: array<atomic<i32>, 864>;  // momentum along x, y, z and mass, each of TILE nodes
 var<workgroup> spread: array<vec3f, 216>;
 
-// Place in cells from the first node.
+// Position in cells from the first node.
 fn on_grid(position: vec3f) -> vec3f {
     return (position - params.low) / params.cell;
 }

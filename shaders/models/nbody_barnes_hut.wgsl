@@ -39,7 +39,7 @@ struct Params {
 
 const NOT_A_LEAF = 0xffffffffu;
 
-// Place along Hilbert's curve of a cell, 10 bits an axis (Skilling 2004).
+// Index along Hilbert's curve of a cell, 10 bits an axis (Skilling 2004).
 fn hilbert(cell: vec3u) -> u32 {
     var x = cell;
     for (var bit = 512u; bit > 1u; bit = bit >> 1u) {

@@ -194,9 +194,9 @@ fn prolong(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     var total = vec2f(0.0);
     for (var k = 0; k < 8; k += 1) {
         let far = vec3i(k & 1, (k >> 1u) & 1, k >> 2u);
-        let place = near + far * side;
-        if inside(place, params.size) {
-            let at = index(place, params.size);
+        let coarse = near + far * side;
+        if inside(coarse, params.size) {
+            let at = index(coarse, params.size);
             let each = select(vec3f(0.75), vec3f(0.25), far == vec3i(1));
             let weight = select(0.0, each.x * each.y * each.z, coarse_walls[at].w > 0.0);
             total += weight * vec2f(coarse_pressure[at], 1.0);

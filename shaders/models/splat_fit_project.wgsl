@@ -143,7 +143,7 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
     let by_slope = params.focal * by_middle - splat.scale * vec2f(dot(by_across, forward), dot(by_down, forward));
     let by_scale = (dot(by_across, splat.across) + dot(by_down, splat.down)) / splat.scale;
     let by_depth = -(dot(splat.slope, by_slope) + splat.scale * by_scale) / splat.view_position.z;
-    let by_place = vec3f(by_slope / splat.view_position.z, by_depth);
+    let by_position = vec3f(by_slope / splat.view_position.z, by_depth);
     let by_forward = -splat.slope.x * by_across - splat.slope.y * by_down;
     let by_turned = transpose(mat3x3f(by_across, by_down, by_forward)) * splat.scale;
 
@@ -159,7 +159,7 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
         rotation[i],
         mat3x3f(by_axes[0] * sizes.x, by_axes[1] * sizes.y, by_axes[2] * sizes.z),
     );
-    write(i, 0u, vec4f(camera() * by_place, 0.0), 3u);
+    write(i, 0u, vec4f(camera() * by_position, 0.0), 3u);
     write(i, 3u, vec4f(by_sizes, 0.0), 3u);
     write(i, 6u, by_rotation, 4u);
     write(i, 10u, vec4f(sum(i, 0u) / inverse.w), 1u);

@@ -38,7 +38,7 @@ struct Params {
 @group(0) @binding(7) var<storage, read_write> opacity: array<f32>;
 @group(0) @binding(8) var<storage, read_write> color: array<f32>;
 
-fn place_of(vertex: u32) -> vec3f {
+fn position_of(vertex: u32) -> vec3f {
     let at = params.vertices_offset + vertex * params.vertices_strides;
     return vec3f(vertices[at], vertices[at + 1u], vertices[at + 2u]);
 }
@@ -88,9 +88,9 @@ fn chance(i: u32) -> vec3f {
     return vec3f((twice ^ (twice >> vec3u(15u))) >> vec3u(8u)) / 16777216.0;
 }
 
-fn write(i: u32, place: vec3f, size: vec3f, tint: vec3f) {
+fn write(i: u32, center: vec3f, size: vec3f, tint: vec3f) {
     for (var axis = 0u; axis < 3u; axis++) {
-        position[3u * i + axis] = place[axis];
+        position[3u * i + axis] = center[axis];
         scale[3u * i + axis] = size[axis];
         color[3u * i + axis] = tint[axis];
     }
@@ -103,9 +103,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let first = params.index_offset + 3u * (i / (params.subdivisions * params.subdivisions));
     let corners = vec3u(index[first], index[first + 1u], index[first + 2u]);
     let share = middle_of(i % (params.subdivisions * params.subdivisions));
-    let start = place_of(corners.x);
-    let one = place_of(corners.y) - start;
-    let other = place_of(corners.z) - start;
+    let start = position_of(corners.x);
+    let one = position_of(corners.y) - start;
+    let other = position_of(corners.z) - start;
     let middle = start + share.x * one + share.y * other;
     let shades = mix(mix(normal_of(corners.x), normal_of(corners.y), share.x), normal_of(corners.z), share.y);
 

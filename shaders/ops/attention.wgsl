@@ -71,7 +71,7 @@ struct Params {
 
 const MASKED = -1.0e30;  // less than any score, but finite, so that differences of two such are numbers
 
-// Quads of rows, at each place of the head (tile_q) or of each key (tile_p); quads of keys at each place of the head,
+// Quads of rows, for each component of the head (tile_q) or for each key (tile_p); quads of keys for each component of the head,
 // or quads of columns of each key (part).
 var<workgroup> tile_q: array<vec4f, ${WIDTH * Q_LINE}>;
 var<workgroup> tile_p: array<vec4f, ${KEYS * P_LINE}>;
@@ -81,7 +81,7 @@ var<workgroup> row_top: array<f32, ${ROWS}>;
 var<workgroup> row_factor: array<f32, ${ROWS}>;
 
 //% for name, width in (("k", "width"), ("v", "width_out"))
-// Four elements of one row from place `at` on; 0 beyond the last row or the width.
+// Four elements of one row from index `at` on; 0 beyond the last row or the width.
 fn ${name}_quad(base: i32, row: i32, rows: i32, at: u32) -> vec4f {
     var quad = vec4f();
     if row < rows && at < params.${width} {
@@ -230,9 +230,9 @@ fn main(
         //% for i in range(8)
         {
             let row = i32(first_row + group * 8u + ${i}u);
-            let place = row + offset;
-            let low = select(0, place - params.left, params.left >= 0);
-            let high = select(keys - 1, min(keys - 1, place + params.right), params.right >= 0);
+            let position = row + offset;
+            let low = select(0, position - params.left, params.left >= 0);
+            let high = select(keys - 1, min(keys - 1, position + params.right), params.right >= 0);
             //% for j in range(S_QUADS)
             let key${j} = vec4i(key + i32(column) * 4 + ${j * LANES * 4}) + vec4i(0, 1, 2, 3);
             //% if MASK

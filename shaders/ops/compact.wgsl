@@ -1,5 +1,5 @@
 // Chosen rows moved together, and how many they are.
-// In: RANK, the number of axes of source (at most 8); INDICES, whether the places of the rows are written instead (then
+// In: RANK, the number of axes of source (at most 8); INDICES, whether the indices of the rows are written instead (then
 //     an entry of source is a row). ordinals[i] is how many rows up to and including i are chosen: chosen are those
 //     where it rises.
 // Out: compacted[ordinals[i] - 1] = row i of params.width words, or its index along each of the params.axes axes;
@@ -9,7 +9,7 @@
 
 struct Params {
     rows: u32,
-    width: u32,  // words of a row; 1 for places
+    width: u32,  // words of a row; 1 for indices
     ordinals_offset: u32,
     compacted_offset: u32,
     count_offset: u32,

@@ -23,7 +23,7 @@
 //% set A_TURNS = (A_COUNT + THREADS - 1) // THREADS
 //% set B_TURNS = (B_COUNT + THREADS - 1) // THREADS
 
-// A line for each place of the inner axis; where elements are put in singly, a quad of padding keeps banks apart.
+// A line for each index of the inner axis; where elements are put in singly, a quad of padding keeps banks apart.
 var<workgroup> tile_a: array<vec4<${VALUE}>, ${2 * A_PART}>;
 var<workgroup> tile_b: array<vec4<${VALUE}>, ${2 * B_PART}>;
 
@@ -51,24 +51,24 @@ ${guard(B_COUNT, turn)}
 //% macro put(buffer)
 //% for turn in range(A_TURNS)
 ${guard(A_COUNT, turn)}
-    let place = a_row${turn} - first_row;
-    let home = ${buffer * A_PART}u + a_k${turn} * ${A_LINE}u + place / 4u;
+    let local_row = a_row${turn} - first_row;
+    let home = ${buffer * A_PART}u + a_k${turn} * ${A_LINE}u + local_row / 4u;
     //% if A_COLUMN_MAJOR
     tile_a[home] = next_a${turn};
     //% else
     //% for i in range(4)
-    tile_a[home + ${i * A_LINE}u][place % 4u] = next_a${turn}[${i}];
+    tile_a[home + ${i * A_LINE}u][local_row % 4u] = next_a${turn}[${i}];
     //% endfor
     //% endif
 }
 //% endfor
 //% for turn in range(B_TURNS)
 ${guard(B_COUNT, turn)}
-    let place = b_column${turn} - first_column;
-    let home = ${buffer * B_PART}u + b_k${turn} * ${B_LINE}u + place / 4u;
+    let local_column = b_column${turn} - first_column;
+    let home = ${buffer * B_PART}u + b_k${turn} * ${B_LINE}u + local_column / 4u;
     //% if B_COLUMN_MAJOR
     //% for i in range(4)
-    tile_b[home + ${i * B_LINE}u][place % 4u] = next_b${turn}[${i}];
+    tile_b[home + ${i * B_LINE}u][local_column % 4u] = next_b${turn}[${i}];
     //% endfor
     //% else
     tile_b[home] = next_b${turn};

@@ -82,8 +82,8 @@ fn coordinate(point: u32, axis: u32) -> f32 {
 
 fn write(point: u32, output: u32, value: f32) {
     if point < params.count && output < params.outputs {
-        let place = i32(params.out_offset) + i32(point) * params.out_strides.x + i32(output) * params.out_strides.y;
-        out[place] = ${OUT}(value);
+        let element = i32(params.out_offset) + i32(point) * params.out_strides.x + i32(output) * params.out_strides.y;
+        out[element] = ${OUT}(value);
     }
 }
 
@@ -241,12 +241,12 @@ fn main(
     for (var i = lane; i < ${POINTS * LEVELS}u; i += ${THREADS}u) {
         let point = i % ${POINTS}u;
         let level = i / ${POINTS}u;
-        let place = array<f32, ${DIMENSIONS}>(
+        let coordinates = array<f32, ${DIMENSIONS}>(
             //% for d in range(DIMENSIONS)
             coordinate(first + point, ${d}u),
             //% endfor
         );
-        let features = level_features(place, level);
+        let features = level_features(coordinates, level);
         //% for n in range(FEATURES)
         put(level * ${FEATURES}u + ${n}u, point, features${"[" ~ n ~ "]" if FEATURES > 1 else ""});
         //% endfor

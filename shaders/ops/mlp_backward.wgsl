@@ -97,8 +97,8 @@ fn load_gradient(first: u32, lane: u32) {
         let row = i32(first + point);
         var value = 0.0;
         if output < params.outputs && first + point < params.count {
-            let place = i32(params.gradient_offset) + row * params.gradient_strides.x;
-            value = gradient[place + i32(output) * params.gradient_strides.y];
+            let row_start = i32(params.gradient_offset) + row * params.gradient_strides.x;
+            value = gradient[row_start + i32(output) * params.gradient_strides.y];
         }
         gradient_tile[output * ${LINE}u + point / 4u][point % 4u] = value;
     }
@@ -177,7 +177,7 @@ kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "
 //% endfor
 //%- endmacro
 
-// Adds to `name` from place `at` on what a layer's weights get: the products of its lines, over all points of the tile.
+// Adds to `name` from index `at` on what a layer's weights get: the products of its lines, over all points of the tile.
 //% macro weigh(name, at, ins, outs, rows, chunks)
 //% set tiles = ins // rows * (outs // 4)
 //% set part = POINT_QUADS // chunks
@@ -239,14 +239,14 @@ if lane + ${turn * THREADS}u < ${outs * chunks}u {
 //% endfor
 //%- endmacro
 
-// What was added up in the end, to `partial` from place `at` on.
+// What was added up in the end, to `partial` from index `at` on.
 //% macro write(name, begin, at, items, rows)
 //% for turn in range((items + THREADS - 1) // THREADS)
 if lane + ${turn * THREADS}u < ${items}u {
-    let place = ${at} + (lane + ${turn * THREADS}u) * ${4 * rows}u;
+    let first = ${at} + (lane + ${turn * THREADS}u) * ${4 * rows}u;
     //% for n in range(rows)
     //% for m in range(4)
-    partial[place + ${4 * n + m}u] = ${name}[${begin} + ${turn * rows + n}u][${m}];
+    partial[first + ${4 * n + m}u] = ${name}[${begin} + ${turn * rows + n}u][${m}];
     //% endfor
     //% endfor
 }

@@ -1,10 +1,10 @@
 // Adds up what the workgroups of ops/mlp_backward.wgsl found for the weights of a network, always in the same order.
-// In: SECTIONS, of each layer's weights: (place in a row, lines of inputs, lines of outputs, rows of lines that an
-//     invocation took, parts of the points, inputs and outputs that are real, place in the result, whether inputs and
-//     whether outputs come in the order of lines); BIASES, of each layer's: (place in a row, lines, parts, outputs that
-//     are real, place in the result, whether they come in the order of lines); SIZE of a row; partial, params.groups rows.
+// In: SECTIONS, of each layer's weights: (offset in a row, lines of inputs, lines of outputs, rows of lines that an
+//     invocation took, parts of the points, inputs and outputs that are real, offset in the result, whether inputs and
+//     whether outputs come in the order of lines); BIASES, of each layer's: (offset in a row, lines, parts, outputs that
+//     are real, offset in the result, whether they come in the order of lines); SIZE of a row; partial, params.groups rows.
 // Out: flat, of one layer after the other the weights (outputs, inputs) and the biases.
-//% set PLACE = namespace(at=0)
+//% set OFFSET = namespace(at=0)
 
 struct Params {
     groups: u32,
@@ -23,7 +23,7 @@ var<workgroup> shares: array<f32, 256>;
 
 // The offset of an element in a row, how far its other parts are, how many there are, and where it belongs.
 struct Source {
-    place: u32,
+    offset: u32,
     step: u32,
     parts: u32,
     target_: u32,
@@ -36,8 +36,8 @@ fn neuron(line: u32, lines: u32) -> u32 {
 
 fn source(element: u32) -> Source {
     //% for at, ins, outs, rows, parts, inputs, outputs, target, inner, outer in SECTIONS
-    if element < ${PLACE.at + ins * outs}u {
-        let local = element - ${PLACE.at}u;
+    if element < ${OFFSET.at + ins * outs}u {
+        let local = element - ${OFFSET.at}u;
         let tile = local / ${4 * rows}u;
         let in_line = tile % ${ins // rows}u + local / 4u % ${rows}u * ${ins // rows}u;
         let out_line = tile / ${ins // rows}u + local % 4u * ${outs // 4}u;
@@ -47,15 +47,15 @@ fn source(element: u32) -> Source {
         let target_ = select(NOWHERE, ${target}u + output * ${inputs}u + input, there);
         return Source(${at}u + local, ${ins * outs}u, ${parts}u, target_);
     }
-    //% set PLACE.at = PLACE.at + ins * outs
+    //% set OFFSET.at = OFFSET.at + ins * outs
     //% endfor
     //% for at, lines, parts, outputs, target, ordered in BIASES
-    if element < ${PLACE.at + lines}u {
-        let local = element - ${PLACE.at}u;
+    if element < ${OFFSET.at + lines}u {
+        let local = element - ${OFFSET.at}u;
         let output = ${"neuron(local, " ~ lines ~ "u)" if ordered else "local"};
         return Source(${at}u + local, ${lines}u, ${parts}u, select(NOWHERE, ${target}u + output, output < ${outputs}u));
     }
-    //% set PLACE.at = PLACE.at + lines
+    //% set OFFSET.at = OFFSET.at + lines
     //% endfor
     return Source(0u, 0u, 0u, NOWHERE);
 }
@@ -66,7 +66,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     var total = 0.0;
     if found.target_ != NOWHERE {
         for (var row = lane / ELEMENTS; row < params.groups; row += SLICES) {
-            let begin = row * ${SIZE}u + found.place;
+            let begin = row * ${SIZE}u + found.offset;
             for (var part = 0u; part < found.parts; part += 1u) {
                 total += partial[begin + part * found.step];
             }

@@ -9,7 +9,7 @@
 // Line j * n / 4 + i of n lines is neuron 4 i + j: so an invocation's four neurons go to memory banks that its
 // neighbors' leave free.
 //% set COUNT = LAYERS | length
-//% set PLACES = namespace(flat=0, out=0)
+//% set OFFSETS = namespace(flat=0, out=0)
 //% if WEIGHTS == "f16"
 enable f16;
 //% endif
@@ -36,48 +36,48 @@ fn weight(at: u32, input: u32, output: u32, inputs: u32, outputs: u32) -> f32 {
     return flat[params.flat_offset + at + output * inputs + input];
 }
 
-fn packed_weight(place: u32) -> f32 {
+fn packed_weight(element: u32) -> f32 {
     //% for inputs, outputs in LAYERS
     //% set plain = loop.first or (loop.last and not LAST_WIDE)
-    if place < ${PLACES.out + inputs * outputs}u {
-        let line = (place - ${PLACES.out}u) / ${outputs}u;
+    if element < ${OFFSETS.out + inputs * outputs}u {
+        let line = (element - ${OFFSETS.out}u) / ${outputs}u;
         let input = ${"line" if plain else "neuron(line, " ~ inputs ~ "u)"};
-        return weight(${PLACES.flat}u, input, (place - ${PLACES.out}u) % ${outputs}u, ${SIZES[loop.index0]}u, ${SIZES[loop.index]}u);
+        return weight(${OFFSETS.flat}u, input, (element - ${OFFSETS.out}u) % ${outputs}u, ${SIZES[loop.index0]}u, ${SIZES[loop.index]}u);
     }
-    //% set PLACES.out = PLACES.out + inputs * outputs
-    //% set PLACES.flat = PLACES.flat + (SIZES[loop.index0] + 1) * SIZES[loop.index]
+    //% set OFFSETS.out = OFFSETS.out + inputs * outputs
+    //% set OFFSETS.flat = OFFSETS.flat + (SIZES[loop.index0] + 1) * SIZES[loop.index]
     //% endfor
     return 0.0;
 }
 
-fn packed_rest(place: u32) -> f32 {
-    //% set PLACES.out = 0
-    //% set PLACES.flat = 0
+fn packed_rest(element: u32) -> f32 {
+    //% set OFFSETS.out = 0
+    //% set OFFSETS.flat = 0
     //% for inputs, outputs in LAYERS
-    //% set PLACES.flat = PLACES.flat + SIZES[loop.index0] * SIZES[loop.index]
-    if place < ${PLACES.out + outputs}u {
-        return weight(${PLACES.flat}u, 0u, place - ${PLACES.out}u, 1u, ${SIZES[loop.index]}u);
+    //% set OFFSETS.flat = OFFSETS.flat + SIZES[loop.index0] * SIZES[loop.index]
+    if element < ${OFFSETS.out + outputs}u {
+        return weight(${OFFSETS.flat}u, 0u, element - ${OFFSETS.out}u, 1u, ${SIZES[loop.index]}u);
     }
-    //% set PLACES.out = PLACES.out + outputs
-    //% set PLACES.flat = PLACES.flat + SIZES[loop.index]
+    //% set OFFSETS.out = OFFSETS.out + outputs
+    //% set OFFSETS.flat = OFFSETS.flat + SIZES[loop.index]
     //% endfor
-    if place < ${RIGHT}u {
+    if element < ${RIGHT}u {
         return 0.0;
     }
-    //% set PLACES.out = RIGHT
-    //% set PLACES.flat = (SIZES[0] + 1) * SIZES[1]
+    //% set OFFSETS.out = RIGHT
+    //% set OFFSETS.flat = (SIZES[0] + 1) * SIZES[1]
     //% for inputs, _ in LAYERS[1:]
     //% set outputs = FINAL if loop.last else inputs
-    if place < ${PLACES.out + inputs * outputs}u {
-        let line = (place - ${PLACES.out}u) / ${inputs}u;
+    if element < ${OFFSETS.out + inputs * outputs}u {
+        let line = (element - ${OFFSETS.out}u) / ${inputs}u;
         let output = ${"line" if loop.last else "neuron(line, " ~ outputs ~ "u)"};
-        return weight(${PLACES.flat}u, (place - ${PLACES.out}u) % ${inputs}u, output, ${SIZES[loop.index]}u, ${SIZES[loop.index + 1]}u);
+        return weight(${OFFSETS.flat}u, (element - ${OFFSETS.out}u) % ${inputs}u, output, ${SIZES[loop.index]}u, ${SIZES[loop.index + 1]}u);
     }
-    //% set PLACES.out = PLACES.out + inputs * outputs
-    //% set PLACES.flat = PLACES.flat + (SIZES[loop.index] + 1) * SIZES[loop.index + 1]
+    //% set OFFSETS.out = OFFSETS.out + inputs * outputs
+    //% set OFFSETS.flat = OFFSETS.flat + (SIZES[loop.index] + 1) * SIZES[loop.index + 1]
     //% endfor
-    let line = (place - ${PLACES.out}u) / ${LAYERS[0][0]}u;
-    return weight(0u, (place - ${PLACES.out}u) % ${LAYERS[0][0]}u, neuron(line, ${LAYERS[0][1]}u), ${SIZES[0]}u, ${SIZES[1]}u);
+    let line = (element - ${OFFSETS.out}u) / ${LAYERS[0][0]}u;
+    return weight(0u, (element - ${OFFSETS.out}u) % ${LAYERS[0][0]}u, neuron(line, ${LAYERS[0][1]}u), ${SIZES[0]}u, ${SIZES[1]}u);
 }
 
 //% set WHOLE = namespace(n=0)

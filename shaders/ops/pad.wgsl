@@ -53,10 +53,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         let length = params.shape[${axis // 4}][${axis % 4}];
         let at = i32(rest % length);
         rest = rest / length;
-        let place = at - params.begin[${axis // 4}][${axis % 4}];
+        let coordinate = at - params.begin[${axis // 4}][${axis % 4}];
         let n = params.size[${axis // 4}][${axis % 4}];
-        is_inside = is_inside && place >= 0 && place < n;
-        x_at += source(place, n) * params.x_strides[${axis // 4}][${axis % 4}];
+        is_inside = is_inside && coordinate >= 0 && coordinate < n;
+        x_at += source(coordinate, n) * params.x_strides[${axis // 4}][${axis % 4}];
         out_at += at * params.out_strides[${axis // 4}][${axis % 4}];
     }
     //% endfor

@@ -334,7 +334,7 @@ fn scatter(${arguments()}) {
     //% endif
     //% endfor
     workgroupBarrier();
-    // from places in the tile to places in the line; wraps where the first is larger
+    // from offsets in the tile to offsets in the line; wraps where the first is larger
     first_of[thread.number] = starts[(line * 256u + thread.number) * params.tiles + tile] - first_of[thread.number];
     workgroupBarrier();
     let many = min(params.count - tile * ${TILE}u, ${TILE}u);

@@ -1,5 +1,5 @@
-// Random numbers of a named stream, each by its place in the stream.
-// In: KIND, "uniform", "normal" or "integers"; params.key, the seed; params.stream, the name's; params.first, the place of
+// Random numbers of a named stream, each by its index in the stream.
+// In: KIND, "uniform", "normal" or "integers"; params.key, the seed; params.stream, the name's; params.first, the index of
 //     the first in the stream.
 // Out: out[i] = number params.first + i of the stream; integers from params.low on, params.range of them (0: all).
 //% include "common/index.wgsl"

@@ -2,7 +2,7 @@
 // In: X, GRID, OUT, dtypes; RANK, the number of spatial axes, 1 to 3; MODE, "nearest", "linear" or "cubic"; PADDING, what
 //     is outside: "zeros", "border" (the outermost element) or "reflection"; CORNERS, whether -1 and 1 are the centers
 //     of the outermost elements, not their outer borders.
-// Out: out[n, c, place] = x[n, c, .] at grid[n, place, :], whose coordinates go from -1 to 1, last axis first.
+// Out: out[n, c, position] = x[n, c, .] at grid[n, position, :], whose coordinates go from -1 to 1, last axis first.
 //% import "common/element.wgsl" as element
 //% if "f16" in (X, GRID, OUT)
 enable f16;

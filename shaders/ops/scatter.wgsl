@@ -24,7 +24,7 @@ struct Params {
     indices_offset: u32,
     run: u32,        // elements that one index names
     group: u32,      // indices of one member of the batch
-    batch_step: i32, // elements from one member to the next, where indices name places
+    batch_step: i32, // elements from one member to the next, for indices into each member
     axis_size: i32,
     axis_step: i32,
     sizes: array<vec4i, 2>,  // of the axes that an index names

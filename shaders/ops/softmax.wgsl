@@ -102,11 +102,11 @@ fn main(
     var out_at = i32(params.out_offset);
     for (var axis = params.line_axes; axis > 0u; axis -= 1u) {
         let word = (axis - 1u) / 4u;
-        let place = (axis - 1u) % 4u;
-        let at = i32(rest % params.shape[word][place]);
-        rest = rest / params.shape[word][place];
-        x_at += at * params.x_strides[word][place];
-        out_at += at * params.out_strides[word][place];
+        let component = (axis - 1u) % 4u;
+        let at = i32(rest % params.shape[word][component]);
+        rest = rest / params.shape[word][component];
+        x_at += at * params.x_strides[word][component];
+        out_at += at * params.out_strides[word][component];
     }
     //% macro tree(name, join)
     //% if ROWS > 1

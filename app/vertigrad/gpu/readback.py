@@ -169,7 +169,7 @@ class ReadbackRing:
         return self._pool.make_room(lambda: self._create(size), f"a readback asked for {size:,} bytes", submit=False)
 
     def _create(self, size: int) -> wgpu.GPUBuffer:
-        """A new staging buffer, in place of spare ones of other sizes if there is no room next to them."""
+        """A new staging buffer, instead of spare ones of other sizes if there is no room next to them."""
         try:
             with allocating():
                 return self._device.create_buffer(label="readback", size=size, usage=USAGE)

@@ -106,7 +106,7 @@ class Results:
     def allocate(self, dispatches: Sequence[Dispatch]) -> tuple[Mapping[Owner, Owner], Collection[Owner]]:
         """Give results memory: of their own if somebody holds them, shared if only the plan needs them.
 
-        Returns which owners others take the place of, and which are not needed any more. Raises `OutOfMemory`.
+        Returns which owners are replaced by others, and which are not needed any more. Raises `OutOfMemory`.
         """
         self._gpu.tracker.collect()
         live_ranges = _live_ranges(dispatches)

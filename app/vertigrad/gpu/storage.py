@@ -60,7 +60,7 @@ def is_loss(error: BaseException) -> bool:
 
 
 def _refuse_to_destroy() -> None:
-    """In place of `buffer.destroy`: a submission with a destroyed buffer ends the process (wgpu-native #588)."""
+    """Replaces `buffer.destroy`: a submission with a destroyed buffer ends the process (wgpu-native #588)."""
     raise StillInUse(
         "this buffer belongs to a tensor and is destroyed when nothing needs it; close() the tensor instead"
     )

@@ -104,8 +104,8 @@ class _Shooting:
                 session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
             session.cameras.advance(STEP)
             if last:
-                layers = session.stage.layers.values()  # those on the screen have no place
-                self._placed = [one for one in layers if getattr(one.style, "place", "world") == "world"]
+                layers = session.stage.layers.values()  # those in front of or behind everything have no position
+                self._placed = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
                 timer, timed = session.gpu.timer, session.gpu.timer.enabled
                 timer.enabled = False  # no part of what a frame takes
                 self._bounds = Bounds(self._placed)

@@ -37,7 +37,7 @@ def size_class(nbytes: int) -> int:
 
 
 class BufferPool:
-    """Hands out blocks and takes them back; the only place from which buffers are destroyed.
+    """Hands out blocks and takes them back; nothing else destroys buffers.
 
     `budget` bounds the bytes held on the GPU, free blocks included. `reclaim` is called when memory is short: it is to
     finish what the GPU still does, so that retiring blocks become free; its argument says whether it may submit what is

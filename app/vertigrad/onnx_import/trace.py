@@ -72,7 +72,7 @@ class Trace:
     def on_gpu(self, value: Value) -> Tensor:
         """The tensor of a value. Raises `Refused` if there is none, or none of its type."""
         if value.items is not None or value.absent:
-            raise Refused("a sequence or an optional in the place of a tensor")
+            raise Refused("a sequence or an optional instead of a tensor")
         if value.tensor is None:
             storage_of(value.elem)
             if value.expression is not None:

@@ -45,7 +45,7 @@ def elementwise(name: str, *values: Any, out: Tensor | None = None) -> Tensor:
 def fused(function: Callable[..., Any], *operands: Any, out: Tensor | None = None) -> Tensor:
     """`function` of the operands, elementwise functions and operators of `ops` only, by one kernel.
 
-    `function` is called once, with expressions in place of the operands (tensors or arrays; numbers stay as they are).
+    `function` is called once, with expressions instead of the operands (tensors or arrays; numbers stay as they are).
     The kernel depends on what is calculated, not on shapes or numbers, and is compiled once. Raises as `elementwise`.
     """
     if requires_gradient((*operands, out)):  # each operation leaves its own node

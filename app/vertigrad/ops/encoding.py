@@ -1,4 +1,4 @@
-"""Encodings of points for coordinate networks: what a network sees in place of the coordinates themselves.
+"""Encodings of points for coordinate networks: what a network gets instead of the coordinates.
 
 They are operations of their own, and go in front of `ops.mlp` in one kernel with it.
 """

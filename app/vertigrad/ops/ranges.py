@@ -68,6 +68,6 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tens
     with Tensor.from_numpy(fraction) as fractions:
         found = fused(lambda a, b, t: a * (1.0 - t) + b * t, start, stop, fractions.to(f16) if halves else fractions)
     kind = found.dtype if dtype is None else dtype_of(dtype)
-    if kind.kind != "float":  # a rounding in the last place would be an integer's
+    if kind.kind != "float":  # a rounding error in the last digit would be an integer's
         raise DtypeError(f"linspace: of tensors floats are made, not {kind}")
     return found if kind is found.dtype else found.to(kind)

@@ -14,7 +14,7 @@ from ..tensor import Tensor, u32
 def dispatch_size(number: Tensor, kernel: Kernel, *, each: int = 1, out: Tensor | None = None) -> Tensor:
     """Workgroups (three u32) of `kernel` for `number` times `each` invocations, `number` being a tensor of one u32.
 
-    More workgroups than fit into one dimension are folded into two, as `Kernel` does it: such a kernel finds its place
+    More workgroups than fit into one dimension are folded into two, as `Kernel` does it: such a kernel finds its index
     with `linear_index`. Raises `ShapeError`, `DtypeError`.
     """
     out = _prepared(number, out, 3)

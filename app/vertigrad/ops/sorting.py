@@ -1,7 +1,7 @@
 """Stable sorting along an axis: keys, their indices, or pairs of keys and values; and top-k.
 
 A radix sort of 32-bit keys, eight bits at a time: digits are counted tile by tile, the counts added up, and every key
-goes to its place (see shaders/ops/radix_sort.wgsl). Floats are ordered as by `numpy.sort(kind="stable")`: −0
+goes to its index (see shaders/ops/radix_sort.wgsl). Floats are ordered as by `numpy.sort(kind="stable")`: −0
 equals 0 and NaN comes last. It comes last in a falling order too.
 """
 

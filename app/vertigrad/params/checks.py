@@ -158,11 +158,11 @@ def _elements(spec: ParamSpec, value: Any, expected: str) -> tuple[float, ...]:
         raise ParameterError(f"expected {_or_words(expected, spec)}, got {counted(value)}")
     plain = ParamSpec(kind=spec.kind, min=spec.min, max=spec.max, unit=spec.unit)
     elements = []
-    for place, element in enumerate(value, start=1):
+    for index, element in enumerate(value, start=1):
         try:
             elements.append(_within(plain, _finite(element, "a number", plain)))
         except ParameterError as error:
-            raise ParameterError(f"element {place}: {error}") from None
+            raise ParameterError(f"element {index}: {error}") from None
     return tuple(elements)
 
 

@@ -30,7 +30,7 @@ class ParamSpec:
 
     Values beyond `min` and `max` are rejected; `slider_min` and `slider_max` are only the range of a slider.
     A change of a `rebuild` parameter reshapes tensors. `length` is the number of elements of a
-    vector, `words` are allowed in place of a value (such as "auto"), `suffixes` are the allowed endings of a
+    vector, `words` are allowed instead of a value (such as "auto"), `suffixes` are the allowed endings of a
     file's name. An `auto` integer is chosen to fit the GPU where a scene says "auto". A vector whose `gizmo` is
     "position" is a position in the scene, which can be moved with a gizmo.
     """

@@ -23,7 +23,7 @@ class Publication:
         self._found: tuple[Block, ...] = ()
 
     def publish(self, tensors: Iterable[Tensor]) -> None:
-        """Publish the blocks of `tensors` in place of those published before. Raises `UseAfterFree`."""
+        """Publish the blocks of `tensors` instead of those published before. Raises `UseAfterFree`."""
         owners, tracker = [tensor.owner for tensor in tensors], gpu().tracker
         looked = tracker, tracker.moves
         if looked != self._looked or owners != self._owners:

@@ -1,6 +1,6 @@
 """`Variable`: what a tensor is in the graph of gradients; those of a tensor and of its views hang together.
 
-Views share memory, so a write in place through any of them changes what all of them hold. The base, which is no view,
+Views share memory, so an in-place write through any of them changes what all of them hold. The base, which is no view,
 knows the node of the whole; a view works its own out from that, and again after each write. A write through a view
 gives the base a node that takes the gradient of the part from the whole (as PyTorch's CopySlices).
 """

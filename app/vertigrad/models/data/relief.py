@@ -42,7 +42,7 @@ class Relief(NamedTensorsModel):
     saved = ("position", "normal", "color", "level")
     inputs: ClassVar[Mapping[str, str]] = {
         "values": "a plane (rows, columns), or an image (3, rows, columns) or (rows, columns, 3); f32 or f16",
-        "height": "a plane (rows, columns) that says how high the surface is, in place of the values; f32 or f16",
+        "height": "the height of the surface, of shape (rows, columns), instead of the values; f32 or f16",
     }
     required_inputs = frozenset({"values"})
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {

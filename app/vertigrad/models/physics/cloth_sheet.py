@@ -162,10 +162,10 @@ def _colored(
     apart constraints share no vertex.
     """
     found, values, colors, first = [], [], [], 0
-    for kind, vertices, by_place, periods in kinds:
+    for kind, vertices, by_position, periods in kinds:
         for part in _parts(periods):
             found.append(np.stack([one[part].ravel() for one in vertices], axis=-1))
-            values.append(by_place[:, *part].reshape(len(by_place), -1))
+            values.append(by_position[:, *part].reshape(len(by_position), -1))
             if count := len(found[-1]):
                 colors.append(Color(kind, first, count))
                 first += count

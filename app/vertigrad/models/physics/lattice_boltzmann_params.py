@@ -85,7 +85,7 @@ class Params(params.Params):
 def uniforms(params: Params, masked: bool) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/lattice_boltzmann.wgsl, in cells and steps; without interaction.
 
-    `masked`: a mask is the obstacle, in place of the shape; lengths are still over `size`.
+    `masked`: a mask is the obstacle, instead of the shape; lengths are still over `size`.
     """
     across = params.obstacle == "none" and not masked
     length = float(params.rows) if across else params.size * params.rows

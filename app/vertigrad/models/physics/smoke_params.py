@@ -135,12 +135,12 @@ def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:
     number, part = divmod(turn, STRAY)
     share = (part / STRAY) ** 2 * (3.0 - 2.0 * part / STRAY)
     away = params.jitter * params.source_radius
-    ends = zip(params.source, _random_place(seed, number), _random_place(seed, number + 1), strict=True)
+    ends = zip(params.source, _random_position(seed, number), _random_position(seed, number + 1), strict=True)
     return tuple(at + away * (a + share * (b - a)) for at, a, b in ends)
 
 
 @lru_cache(16)
-def _random_place(seed: int, number: int) -> tuple[float, ...]:
+def _random_position(seed: int, number: int) -> tuple[float, ...]:
     """A position in the cube from -1 to 1: the one of this number."""
     words = stream(3, seed, "source", 4 * number)
     return tuple(float(word) * 2.0**-31 - 1.0 for word in words)

@@ -129,12 +129,12 @@ def _unprojected(
     by_slope = eye.focal * by_middle - size[:, None] * np.einsum("nik,nk->ni", by_axes, flat.turned[:, 2])
     by_size = np.einsum("nik,nik->n", by_axes, flat.axes) / size
     by_depth = -((by_slope * slope).sum(1) + by_size * size) / z
-    by_place = np.concatenate([by_slope / z[:, None], by_depth[:, None]], axis=1)
+    by_position = np.concatenate([by_slope / z[:, None], by_depth[:, None]], axis=1)
     last = -np.einsum("ni,nik->nk", slope, by_axes)
     by_turned = size[:, None, None] * np.concatenate([by_axes, last[:, None]], axis=1)
     by_world = eye.rows[:, :3].T @ by_turned
     by_scale = np.einsum("nij,nij->nj", by_world, flat.world)
-    return by_place @ eye.rows[:, :3], by_scale, _by_rotation(splats[2], by_world * scale[:, None, :])
+    return by_position @ eye.rows[:, :3], by_scale, _by_rotation(splats[2], by_world * scale[:, None, :])
 
 
 def _by_rotation(rotation: np.ndarray, by_axes: np.ndarray) -> np.ndarray:

@@ -112,7 +112,7 @@ def batch_norm(node: Node) -> Tensor:
     if node.attribute("training_mode", 0) or node.is_used(1):
         raise Refused("training: the statistics would change")
     if not node.attribute("spatial", 1):
-        raise Refused("statistics for each place of their own (spatial = 0)")
+        raise Refused("statistics for each position (spatial = 0)")
     x, *parameters = node.tensors()
     node.ignore("momentum")  # of training
     return ops.batch_norm(x, *parameters, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]

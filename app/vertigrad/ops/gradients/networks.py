@@ -28,7 +28,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @rule("conv", "x", "weights")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """By x: the transposed convolution. By the weights: x convolved with the gradient, images in place of channels."""
+    """By x: the transposed convolution. By the weights: x convolved with the gradient, with images as channels."""
     x, weights, groups = call["x"], call["weights"], call["groups"]
     spatial = x.shape[2:]
     window = Window.of("conv", spatial, weights.shape[2:], call["stride"], call["padding"], call["dilation"])
@@ -43,7 +43,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @rule("conv_transpose", "x", "weights")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """By x: the convolution. By the weights: as of a convolution, x and the gradient in each other's place."""
+    """By x: the convolution. By the weights: as of a convolution, with x and the gradient exchanged."""
     x, weights, groups = call["x"], call["weights"], call["groups"]
     how = [call[name] for name in ("stride", "padding", "output_padding", "output_shape", "dilation")]
     window, _ = transposed_window(x.shape[2:], weights.shape[2:], *how)
@@ -89,7 +89,7 @@ def _by_weights(
     shape: tuple[int, ...],
     groups: int,
 ) -> Tensor:
-    """Images in place of channels; groups stay groups, each of as many channels as there are images."""
+    """Images as channels; groups stay groups, each of as many channels as there are images."""
     images, channels, *spatial = x.shape
     parts = x.contiguous().reshape(images, groups, channels // groups, *spatial)
     parts = parts.permute(2, 1, 0, *range(3, parts.ndim)).contiguous()

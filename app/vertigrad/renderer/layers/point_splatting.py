@@ -29,7 +29,7 @@ SHADER, COMPOSITE_SHADER, SPHERES_SHADER = (
     "draw/point_splatting_composite.wgsl",
     "draw/points.wgsl",
 )
-LAYOUT = struct.Struct("<2II4x2I2I2I8x")  # `Places` in the shader
+LAYOUT = struct.Struct("<2II4x2I2I2I8x")  # `PointArrays` in the shader
 MANY = 1 << 17  # rows from which on they are added up: a rasterizer takes longer for them by then
 WORDS = 6  # u32 of each pixel: two for light and optical depth, and one for what does not fit of each number in them
 WORKGROUP = 128

@@ -64,11 +64,11 @@ class SplatsDrawing(Drawing):
         self._scale, self._opacity = self.attributes.factors("scale"), self.attributes.number("opacity")
         self._read = {name: self.attributes.tensors[name] for name in ARRAYS if name in self.attributes.tensors}
         self._check()
-        self._places: list[int] = []  # of each array, its first element and the elements from one row to the next
+        self._arrays: list[int] = []  # of each array, its first element and the elements from one row to the next
         for name in ARRAYS:
             bound = self._read.get(name)
             first = bound.resource(self.gpu, f"layer {self.name!r}: {name}")[1] if bound else 0
-            self._places += [first, bound.stride if bound else 0]
+            self._arrays += [first, bound.stride if bound else 0]
         rows = self.attributes.rows
         self._keys = self.hold(Tensor.empty(rows, "u32", name=f"{self.name}.keys"))
         self.order = self.hold(Tensor.empty(rows, "i32", name=f"{self.name}.order"))
@@ -109,7 +109,7 @@ class SplatsDrawing(Drawing):
         return {
             "scale": tuple(style.size * s for s in self._scale),
             "opacity": style.opacity_scale * self._opacity,
-            "places": [*self._places, 0, 0],
+            "arrays": [*self._arrays, 0, 0],
         }
 
     def _check(self) -> None:

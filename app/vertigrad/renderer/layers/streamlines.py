@@ -68,9 +68,9 @@ class StreamlinesDrawing(LinesDrawing):
         self._scalars = Field(self.gpu, self.name, "color", color) if isinstance(color, Tensor) else None
         self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.vertices
         self._check()
-        self._places = self.hold(Tensor.empty((self._lines, self._rows, 5), name=f"{self.name}.places"))
+        self._vertices = self.hold(Tensor.empty((self._lines, self._rows, 5), name=f"{self.name}.vertices"))
         parts = {"position": slice(0, 3), "color": 3, "width": 4}
-        drawn: dict[str, Attribute] = {key: self.hold(self._places[..., part]) for key, part in parts.items()}
+        drawn: dict[str, Attribute] = {key: self.hold(self._vertices[..., part]) for key, part in parts.items()}
         if not isinstance(color, Tensor) and color != SPEED:
             drawn["color"] = color
         seeds = [bound.tensor for bound in self._seeds] if self._seeds else []
@@ -106,9 +106,9 @@ class StreamlinesDrawing(LinesDrawing):
         plan.dispatch(
             Kernel.load(SHADER, defines={"SEEDS": self._seeds is not None, "SCALARS": self._scalars is not None}),
             self._lines,
-            overwrites=("places",),
+            overwrites=("vertices",),
             vectors=self._field.tensor,
-            places=self._places,
+            vertices=self._vertices,
             **self._field.constants,
             **values,
             **self._style_fields(),
@@ -118,7 +118,7 @@ class StreamlinesDrawing(LinesDrawing):
         nbytes, limit = 12 * self._lines * self._rows, self.gpu.limits["max-storage-buffer-binding-size"]
         if nbytes > limit:
             raise LimitError(
-                f"layer {self.name!r}: {self._rows} places on {self._lines:,} lines are {nbytes:,} bytes; this adapter "
+                f"layer {self.name!r}: {self._rows} vertices on {self._lines:,} lines are {nbytes:,} bytes; this adapter "
                 f"binds {limit:,}; take fewer rows or fewer lines"
             )
 

@@ -26,7 +26,7 @@ from .storage import storage_range
 
 HEIGHT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}  # by the axis of contour lines
 CELLS_SHADER = "draw/cells.wgsl"
-CELLS = struct.Struct("<3I4x")  # `Place` in that shader
+CELLS = struct.Struct("<3I4x")  # `CellArrays` in that shader
 RECIPE = Recipe(
     shader="draw/surface.wgsl",
     stages=[Stage("surface", "surface")],
