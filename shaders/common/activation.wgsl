@@ -1,7 +1,7 @@
 // Activation functions of one f32, true to about 1e-6 of the value; NaN stays NaN. Include common/math.wgsl before it.
 // WGSL's own exp, tanh and sin are looser than that on some drivers, so what they are needed for is computed here.
 // ops/activation.py lists these functions for Python and writes the calls. Polynomials are minimax fits of this project
-// (Lawson's iteration, in float64); their own error stands beside them.
+// (Lawson's iteration, in float64); their error is next to them.
 
 // The parts of e^x = 2 scale (1 + p): x less the nearest multiple of ln 2 goes through a polynomial (4e-9).
 struct Exponential {

@@ -1,4 +1,4 @@
-// Colors of rows, as layers are given them: constants, sRGB, or scalars through a colormap. Import for the macro `color`,
+// Colors of rows, as layers take them: constants, sRGB, or scalars through a colormap. Import for the macro `color`,
 // which defines ROW_color(row) for a vertex input of type `struct` with the attributes color and extent. Needs the uniform
 // `style` with color, range and auto_range, and where COLORMAPPED `colormap` and `smooth_sampler`.
 //% macro color(name, struct, components, colormapped)

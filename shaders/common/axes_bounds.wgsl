@@ -1,4 +1,4 @@
-// The box around everything that is drawn, and which of its faces and edges are seen from where. Needs the uniforms `view` of
+// The box around everything that is drawn, and which of its faces and edges are visible from where. Needs the uniforms `view` of
 // common/view.wgsl and `overlay` of common/overlay.wgsl, `bounds` of draw/axes_bounds.wgsl, and common/ticks.wgsl.
 
 const STEPS = 5.0;          // ticks of the longest axis
@@ -48,7 +48,7 @@ fn position_in_bounds(axis: u32, along: f32, ends: vec2u) -> vec3f {
     return position;
 }
 
-// A position on the image in pixels, y down; z is 1 if it lies before the eye, else 0.
+// A position on the image in pixels, y down; z is 1 if it is in front of the eye, else 0.
 fn project(world: vec3f) -> vec3f {
     let eye = view.world_to_eye * vec4f(world, 1.0);
     let clip = view.eye_to_clip * eye;
@@ -78,7 +78,7 @@ fn labeled_edge(axis: u32) -> vec2u {
     return best;
 }
 
-// The part of the world's up that lies along an axis.
+// The component of the world's up direction along an axis.
 fn up_along(axis: u32) -> f32 {
     return turned_to_world(view.up)[axis];
 }

@@ -16,7 +16,7 @@ fn luminance(light: vec3f) -> f32 {
     return dot(light, vec3f(0.2126, 0.7152, 0.0722));
 }
 
-// Fraction of the way from range.x to range.y, as a texture coordinate that hits texel centers of `texels`.
+// Fraction of the distance from range.x to range.y, as a texture coordinate that hits texel centers of `texels`.
 fn colormap_coordinate(value: f32, range: vec2f, texels: f32) -> f32 {
     let span = range.y - range.x;
     let fraction = select(0.5, (value - range.x) / span, abs(span) > 1e-30);

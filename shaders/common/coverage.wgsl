@@ -14,8 +14,8 @@ fn covered_samples(distance: f32, gradient: vec2f) -> u32 {
     return mask;
 }
 
-// Samples on the side of the planes that cut the scene which is kept. Needs a uniform `view` of common/view.wgsl.
-fn kept_samples(eye: vec3f) -> u32 {
+// Samples that the clip planes do not cut off. Needs a uniform `view` of common/view.wgsl.
+fn unclipped_samples(eye: vec3f) -> u32 {
     let beyond = beyond_clips(eye);
     return covered_samples(beyond, vec2f(dpdx(beyond), dpdy(beyond)));
 }

@@ -25,7 +25,7 @@ ${name}[${index}]
 //%- endif
 //%- endmacro
 
-// What is stored in memory for an element, but for u8, and the element's value made of it.
+// What is stored in memory for an element, but for u8, and the element's value computed from it.
 //% macro stored_type(dtype)
 ${ {"bool": "u32"}.get(dtype, dtype) }
 //%- endmacro

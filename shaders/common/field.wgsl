@@ -1,4 +1,4 @@
-// Samples on a grid of three axes, read from a storage array as they lie. Include this for the struct, and import it for
+// Samples on a grid of three axes, read from a storage array of any layout. Include this for the struct, and import it for
 // the macros.
 
 //% include "common/finite.wgsl"
@@ -44,7 +44,7 @@ fn ${name}_between(position: vec3f) -> f32 {
 }
 //%- endmacro
 
-// NAME_around: the slope along x, y and z, from one sample to the next, and the value of what lies trilinear between samples,
+// NAME_around: the derivative along x, y and z, from one sample to the next, and the trilinear value between samples,
 // at a position that is counted in samples; beyond the grid that of the nearest position on it. Needs NAME_at.
 //% macro around(name, size)
 fn ${name}_around(position: vec3f) -> vec4f {
@@ -69,7 +69,7 @@ fn ${name}_around(position: vec3f) -> vec4f {
 }
 //%- endmacro
 
-// NAME_nearest: the color of the sample that is nearest to a position, of three components that lie `next` apart.
+// NAME_nearest: the color of the sample that is nearest to a position, of three components that are `next` elements apart.
 //% macro colors(name, next)
 fn ${name}_nearest(position: vec3f) -> vec3f {
     let first = ${name}_element(vec3i(round(position)));

@@ -33,7 +33,7 @@
                     let grid_from = grid_bucket(vec3i(grid_x, grid_y, grid_z));
                     let grid_to = grid_from;
                 //% else
-                {  // cells of a row lie side by side
+                {  // cells of a row are contiguous
                     let grid_from = grid_bucket(vec3i(grid_first.x, grid_y, grid_z));
                     let grid_to = grid_bucket(vec3i(grid_last.x, grid_y, grid_z));
                 //% endif

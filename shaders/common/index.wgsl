@@ -5,7 +5,7 @@ fn linear_index(id: vec3u, groups: vec3u, workgroup: u32) -> u32 {
     return id.y * (groups.x * workgroup) + id.x;
 }
 
-// NAME_at for each name in `names`: where element number `index` of params.shape lies in the array NAME, by
+// NAME_at for each name in `names`: where element number `index` of params.shape is in the array NAME, by
 // params.NAME_offset and params.NAME_strides. `rank` is the number of axes, at most 8.
 //% macro walk(index, rank, names)
 var rest = ${index};

@@ -12,7 +12,7 @@ struct Material {
 
 const PI = 3.14159265;
 
-// Sky radiance seen in a direction, blurred over the lobe that `roughness` spreads it to.
+// Sky radiance in a direction, blurred over the lobe that `roughness` spreads it to.
 fn sky_toward(direction: vec3f, roughness: f32) -> vec3f {
     let height = dot(direction, view.up);
     let spread = 0.06 + 0.94 * roughness;
@@ -27,7 +27,7 @@ fn sky_around(normal: vec3f) -> vec3f {
     return mix(view.ground, upper, 0.5 + 0.5 * dot(normal, view.up));
 }
 
-// Of all light from around, what the facets reflect: x for each unit of f0, and y beside that. Polynomials fitted to the
+// Of all light from around, what the facets reflect: x for each unit of f0, and y in addition. Polynomials fitted to the
 // integrals of the terms below over the hemisphere, right to 0.06 where they are worst, which is edge-on.
 fn sky_reflectance(roughness: f32, facing: f32) -> vec2f {
     let r = roughness * vec3f(1.0, roughness, roughness * roughness);
@@ -37,7 +37,7 @@ fn sky_reflectance(roughness: f32, facing: f32) -> vec2f {
     return vec2f(1.0 - clamp(lost, 0.0, 0.75) - edge, edge);
 }
 
-// What a surface does with light from all around, seen from one side: the share that it reflects at its first facets, the
+// What a surface does with light from all around, on one side: the share that it reflects at its first facets, the
 // share that comes back after more of them, and what is left to be scattered below. They add up to 1 where nothing is
 // absorbed (Fdez-Aguera 2019, "A Multiple-Scattering Microfacet Model for Real-Time Image-based Lighting").
 struct Shares {
@@ -91,16 +91,16 @@ fn sun_light(
 ) -> vec3f {
     let sunward = dot(normal, view.sun_direction);
     if sunward <= 0.0 { return vec3f(0.0); }
-    let half_way = normalize(view.sun_direction + to_eye);
-    let across = max(dot(normal, half_way), 0.0);
+    let half_vector = normalize(view.sun_direction + to_eye);
+    let across = max(dot(normal, half_vector), 0.0);
     let width = max(material.roughness * material.roughness, 0.005);
     let w2 = width * width;
     let bell = across * across * (w2 - 1.0) + 1.0;
     let distribution = w2 / (PI * bell * bell);
     let visibility = 0.5 / (sunward * sqrt(facing * facing * (1.0 - w2) + w2)
         + facing * sqrt(sunward * sunward * (1.0 - w2) + w2));
-    let fresnel = f0 + (1.0 - f0) * fifth_power(1.0 - max(dot(to_eye, half_way), 0.0));
-    // The sun is given as the radiance of a white matt surface, so pi has moved to the mirror term.
+    let fresnel = f0 + (1.0 - f0) * fifth_power(1.0 - max(dot(to_eye, half_vector), 0.0));
+    // The sun is specified as the radiance of a white matt surface, so pi has moved to the mirror term.
     return view.sun * sunward * (part.below + fresnel * part.gain * (PI * distribution * visibility));
 }
 

@@ -260,7 +260,7 @@ fn scaled_down(x: f32) -> f32 {
     return bitcast<f32>(size | (bitcast<u32>(x) & 0x80000000u));
 }
 
-// rest + b for |rest| < |b|, rounded once. Beside larger numbers than those scaled up a subnormal rest does not count.
+// rest + b for |rest| < |b|, rounded once. Next to numbers larger than those scaled up a subnormal rest does not count.
 fn sum_with_rest(rest: f32, b: f32) -> f32 {
     if ((bitcast<u32>(b) >> 23u) & 0xffu) > 40u {
         return rest + b;

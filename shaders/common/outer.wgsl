@@ -1,4 +1,4 @@
-// Macros for tiles of sums kept in registers: each sum is a variable of its own, sumI_Q_J for row I and component J of
+// Macros for tiles of sums in registers: each sum is a variable of its own, sumI_Q_J for row I and component J of
 // quad Q. The order in which they are computed decides, on NVIDIA, how often operands are read from the same bank of
 // registers: with one element of the quad held and the rows gone through to and fro, hardly ever.
 

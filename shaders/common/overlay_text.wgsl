@@ -1,5 +1,5 @@
 // Glyphs and lines over the finished image. In: the uniform `overlay` of common/overlay.wgsl, `glyphs` and `atlas`. Positions are pixels from the
-// upper left corner of the image, y down. Glyphs lie on whole pixels, so that they are as sharp as they were drawn.
+// upper left corner of the image, y down. Glyphs are aligned to whole pixels, so that they are as sharp as they were drawn.
 //% include "common/color.wgsl"
 //% include "common/overlay.wgsl"
 
@@ -24,7 +24,7 @@ const GLYPH = 1u;
 const FILLED = 2u;
 const COLORS = 3u;
 const PLATE = 4u;
-const CAPITAL = 0.71;       // height of figures and capitals, in ems
+const CAPITAL = 0.71;       // height of digits and capitals, in ems
 
 fn quad_corner(corner: u32) -> vec2f {
     return vec2f(f32(corner & 1u), f32(corner >> 1u));
@@ -66,7 +66,7 @@ fn overlay_color(mark: OverlayVertex) -> vec4f {
     return tinted(overlay.ink, textureLoad(atlas, vec2i(floor(mark.coordinate)), 0).r * mark.strength);
 }
 
-// Drawn before all letters, so that none lies over its neighbor.
+// Drawn before all letters, so that none covers its neighbor.
 @fragment
 fn halo_fragment(mark: OverlayVertex) -> @location(0) vec4f {
     if mark.kind == PLATE { return tinted(overlay.plate, plate_cover(mark)); }
@@ -81,7 +81,7 @@ fn plate_cover(mark: OverlayVertex) -> f32 {
     return clamp(radius + 0.5 - length(max(away, vec2f(0.0))), 0.0, 1.0);
 }
 
-// As the target keeps it: where it has no background, the color is not multiplied by its alpha.
+// As the target stores it: where it has no background, the color is not multiplied by its alpha.
 fn on_target(color: vec4f) -> vec4f {
 //% if TRANSPARENT
     if color.a < 0.02 { discard; }

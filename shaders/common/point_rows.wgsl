@@ -1,4 +1,4 @@
-// Points as they lie in storage, f32. COLOR is the type of their color, empty if it is a constant; so are SIZE and COLORMAPPED
+// Points in storage buffers, f32. COLOR is the type of their color, empty if it is a constant; so are SIZE and COLORMAPPED
 // those of common/points.wgsl, which goes with this.
 
 struct Point {

@@ -1,4 +1,4 @@
-// What draws points as spheres and spots has in common: how they look, how large and how bright they are.
+// What draws points as spheres and spots has in common: their appearance, how large and how bright they are.
 // Needs a struct `Point` with a `position`, and with `color`, `size` and `extent` where those are bound; COLOR and SIZE are
 // their types, empty if they are constants. Include common/view.wgsl, common/color.wgsl and common/lighting.wgsl before.
 //% import "common/attributes.wgsl" as attributes
@@ -36,7 +36,7 @@ fn eye_position(point: Point) -> vec3f {
     return (view.world_to_eye * vec4f(vec3f(point.position), 1.0)).xyz;
 }
 
-// How far a quad through `center` must reach for the whole outline of the sphere to lie on it; 0 from within it.
+// How far a quad through `center` must reach to contain the whole outline of the sphere; 0 from within it.
 fn outline_reach(center: vec3f, radius: f32) -> f32 {
     // The cone that touches the sphere is wider than the sphere where the quad stands.
     let distance2 = dot(center, center);
@@ -46,7 +46,7 @@ fn outline_reach(center: vec3f, radius: f32) -> f32 {
     return select(select(0.0, wider, outside), radius, is_parallel());
 }
 
-// The share of the screen's pixels, along each side, that are drawn; what is drawn more finely keeps its widths in drawn pixels.
+// The share of the screen's pixels, along each side, that are drawn; what is drawn more finely has the same widths in drawn pixels.
 fn coarseness() -> f32 {
     return min(view.scale.y, 1.0);
 }
@@ -62,7 +62,7 @@ fn is_sphere(center: vec3f, radius: f32) -> bool {
     return -center.z > view.near && radius >= least_pixels() * pixel_at(center) && outline_reach(center, radius) > 0.0;
 }
 
-// A sphere that is too small to be seen as one: a soft spot that carries the light of its true area.
+// A sphere that is too small to be visible as one: a soft spot with the light of its true area.
 struct Spot {
     light: vec4f,       // premultiplied, in its middle; it falls to the rim as (1 - x²)²
     reach: f32,         // radius in world units; 0: there is none
@@ -70,9 +70,9 @@ struct Spot {
 
 fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
     let pixel = pixel_at(center);
-    let seen = -center.z > view.near && radius < least_pixels() * pixel && radius > 1e-3 * pixel
+    let is_visible = -center.z > view.near && radius < least_pixels() * pixel && radius > 1e-3 * pixel
         && beyond_clips(center) <= 0.0;
-    // As wide on the screen at any quality, but wide enough for what pixels can tell, and for the sphere's light: the profile
+    // As wide on the screen at any quality, but wide enough for the resolution of the pixels, and for the sphere's light: the profile
     // sums to a third of its square's reach.
     let least = max((style.min_pixels + 1.0) * coarseness(), 1.0);
     let reach = max(least * pixel, sqrt(3.0) * radius);
@@ -81,5 +81,5 @@ fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
     let to_eye = -sight_to(center);
     let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
     let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
-    return Spot(clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive), select(0.0, reach, seen));
+    return Spot(clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive), select(0.0, reach, is_visible));
 }

@@ -1,4 +1,4 @@
-// Elementary functions true to about 1e-6 of the value or better, where WGSL promises less or nothing. Include
+// Elementary functions true to about 1e-6 of the value or better, where WGSL guarantees less or nothing. Include
 // common/math.wgsl and common/activation.wgsl before it. Infinities and NaN are as in IEEE 754; subnormal numbers may
 // count as 0. Polynomials are minimax fits of this project (Lawson's iteration, in float64).
 

@@ -1,9 +1,9 @@
-// What kernels that multiply matrices share: operands, where the matrices of a batch lie, what becomes of a sum.
+// What kernels that multiply matrices share: operands, where the matrices of a batch are, what becomes of a sum.
 // In: A, B, OUT, BIAS, RESIDUAL, dtypes of the operands, the result and what is added to it ("" for none);
 //     A_WIDE, B_WIDE, RESIDUAL_WIDE, OUT_WIDE, whether each is read or written four elements at a time (the residual
-//     only if the result is); A_COLUMN_MAJOR, whether elements of a lie closer together down a column than along a row, and
+//     only if the result is); A_COLUMN_MAJOR, whether elements of a are closer together down a column than along a row, and
 //     B_COLUMN_MAJOR likewise of b; WHOLE, whether nothing is asked for beyond the inner axis; VALUE, the WGSL type summed in;
-//     BIAS_BY_COLUMN, whether the bias is the same for all rows; SCALED, whether alpha and beta are given;
+//     BIAS_BY_COLUMN, whether the bias is the same for all rows; SCALED, whether alpha and beta are used;
 //     ACTIVATION, an expression over `x`, as ops/activation.py writes it.
 // result = activation(alpha a b + beta bias + residual)
 //% import "common/element.wgsl" as element
@@ -131,7 +131,7 @@ fn activate(x: ${VALUE}) -> ${VALUE} {
     return ${ACTIVATION};
 }
 
-// The bias of one column, for all rows; `column` may lie beyond the last.
+// The bias of one column, for all rows; `column` may be beyond the last.
 fn column_bias(at: Offsets, column: u32) -> ${VALUE} {
     //% if BIAS and BIAS_BY_COLUMN
     return ${VALUE}(bias[at.bias + i32(min(column, params.columns - 1u)) * params.bias_strides.y]);
@@ -173,7 +173,7 @@ fn write(at: Offsets, row: u32, column: u32, sum: ${VALUE}, shift: ${VALUE}, res
     }
 }
 
-// Store four sums that lie side by side, those that are inside; `shift` is the bias of their columns.
+// Store four contiguous sums, those that are inside; `shift` is the bias of their columns.
 fn write_quad(at: Offsets, row: u32, column: u32, sum: vec4<${VALUE}>, shift: vec4<${VALUE}>) {
     var rest = vec4<${VALUE}>();
     //% if RESIDUAL and RESIDUAL_WIDE

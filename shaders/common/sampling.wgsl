@@ -11,7 +11,7 @@ fn unnormalized(c: f32, n: f32) -> f32 {
     //% endif
 }
 
-// Mirrored at the borders until it lies between them.
+// Mirrored at the borders until it is between them.
 fn reflected(position: f32, n: f32) -> f32 {
     let low = ${"0.0" if CORNERS else "-0.5"};
     let high = n ${"- 1.0" if CORNERS else "- 0.5"};

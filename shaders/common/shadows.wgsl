@@ -6,17 +6,17 @@
 
 @group(1) @binding(0) var sun_map: texture_depth_2d;
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;
-@group(1) @binding(2) var occlusion: texture_2d<f32>;       // the share of the sky that is seen, and how deep
+@group(1) @binding(2) var occlusion: texture_2d<f32>;       // the visible fraction of the sky, and the depth
 
 const GOLDEN = 2.39996323;      // radians from one sample of a spiral to the next
 
-// Light of the sun and the sky that leaves a position toward the eye, with what lies around it in the way. `pixel` is the
+// Light of the sun and the sky that leaves a position toward the eye, as far as its surroundings do not occlude it. `pixel` is the
 // fragment's position on the screen.
 fn lit_at(material: Material, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: vec2f) -> vec3f {
     return lit_where(material, normal, to_eye, vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel)));
 }
 
-// The share of the sun that is seen from `eye`, a position in eye space on a surface with this normal.
+// The visible fraction of the sun from `eye`, a position in eye space on a surface with this normal.
 fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     let taps = select(0u, view.shadow_taps, dot(eye, eye) < 1e30);
     if taps == 0u { return 1.0; }
@@ -29,17 +29,17 @@ fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     slope *= min(1.0, 1.2 / max(length(slope), 1e-9));
     let turn = 6.2831853 * fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
     let reach = penumbra(map_position, slope, turn, taps / 2u + 1u);
-    var seen = 0.0;
+    var visible = 0.0;
     for (var i = 0u; i < taps; i++) {
         let aside = spiral(i, taps, turn) * max(reach, 0.75 / f32(textureDimensions(sun_map).x));
-        seen += textureSampleCompareLevel(sun_map, nearer_to_sun, map_position.xy + aside, map_position.z + max(dot(slope, aside), 0.0));
+        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, map_position.xy + aside, map_position.z + max(dot(slope, aside), 0.0));
     }
     let border = max(abs(map_position.x - 0.5), abs(map_position.y - 0.5));
     let there = view.shadows * (1.0 - smoothstep(0.44, 0.49, border));
-    return 1.0 - there * (1.0 - seen / f32(max(taps, 1u)));
+    return 1.0 - there * (1.0 - visible / f32(max(taps, 1u)));
 }
 
-// How far around a map_position in the map to look for what is in the sun's way, in map widths, by `count` looks.
+// The radius around a position in the map within which the sun may be occluded, in map widths, from `count` samples.
 fn penumbra(map_position: vec3f, slope: vec2f, turn: f32, count: u32) -> f32 {
     let texels = vec2f(textureDimensions(sun_map));
     let search = clamp(view.sun_spread * 0.25, 1.5 / texels.x, 0.08);
@@ -68,9 +68,9 @@ fn sky_open(eye: vec3f, pixel: vec2f) -> f32 {
     let low = floor(half_pixel);
     let taps = select(0u, view.occlusion_taps, dot(eye, eye) < 1e30);
     for (var i = 0u; i < taps; i++) {
-        let beside = vec2f(f32(i & 1u), f32(i >> 1u));
-        let found = textureLoad(occlusion, clamp(vec2i(low + beside), vec2i(0), size - 1), 0).xy;
-        let near = 1.0 - abs(half_pixel - low - beside);
+        let corner = vec2f(f32(i & 1u), f32(i >> 1u));
+        let found = textureLoad(occlusion, clamp(vec2i(low + corner), vec2i(0), size - 1), 0).xy;
+        let near = 1.0 - abs(half_pixel - low - corner);
         let weight = near.x * near.y / (1e-3 + abs(found.y - here));
         sum += vec2f(found.x, 1.0) * max(weight, 1e-6);
     }

@@ -5,12 +5,12 @@
 
 const NEXT = array(vec3i(1, 0, 0), vec3i(0, 1, 0), vec3i(0, 0, 1));
 
-struct Corner {      // of the eight samples around a position the lowest, and where the position lies among them, from 0 to 1
+struct Corner {      // of the eight samples around a position the lowest, and where the position is between them, from 0 to 1
     low: vec3i,
     part: vec3f,
 }
 
-// Where a position lies among `count` samples each way, of which the first is at `first`; held to their extent.
+// Where a position is among `count` samples along each axis, of which the first is at `first`; held to their extent.
 fn corner(position: vec3f, first: vec3f, count: vec3u) -> Corner {
     let at = clamp(position - first, vec3f(0.0), vec3f(count - 1u));
     let low = min(vec3i(at), vec3i(count) - 2);

@@ -1,9 +1,9 @@
 // Light that many small things add up in a pixel, in any order: light and optical depth are sums of integers. Of things that
-// lie at random before one another, each hides as much of the others as they hide of it.
+// are at random depths, each hides as much of the others as they hide of it.
 
 const FINE = 4096.0;        // integers for each unit of light
 
-// What is to be added up of premultiplied light: divided by the share that it would keep alone (`resolved`), and the depth.
+// What is to be added up of premultiplied light: divided by the fraction that it would have alone (`resolved`), and the depth.
 fn optical(light: vec4f) -> vec4f {
     let alpha = clamp(light.a, 0.0, 0.998);
     let depth = -log(1.0 - alpha);

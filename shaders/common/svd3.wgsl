@@ -1,5 +1,5 @@
 // Singular values of 3 by 3 matrices, a = u diag(s) v^T, by rotations of the columns from the right until they are
-// perpendicular (Hestenes 1958; one-sided Jacobi). The matrix is never squared, so small singular values keep their digits
+// perpendicular (Hestenes 1958; one-sided Jacobi). The matrix is never squared, so small singular values retain their digits
 // (Demmel and Veselic 1992). u and v are rotations: s[0] >= s[1] >= |s[2]|, and s[2] has the sign of the determinant,
 // which is what the mechanics of inverted elements wants (Irving, Teran and Fedkiw 2004).
 // The reference implementation is `svd` of app/vertigrad/models/reference/mpm.py.

@@ -129,8 +129,8 @@ fn symbol_at(number: Number, index: i32) -> u32 {
     if at < 0 { return MINUS; }
     let digits = written_digits(number);
     let whole = digits - number.decimals;
-    let figures = digits + i32(number.decimals > 0);
-    if at >= figures { return power_symbol(number.power, at - figures); }
+    let characters = digits + i32(number.decimals > 0);
+    if at >= characters { return power_symbol(number.power, at - characters); }
     if number.decimals > 0 && at == whole { return POINT; }
     if at > whole { at -= 1; }
     let from_right = digits - 1 - at;

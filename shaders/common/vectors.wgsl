@@ -1,4 +1,4 @@
-// Vectors on a grid of three axes, read as they lie. Needs the array `vectors`, and in `params` what the macro `fields`
+// Vectors on a grid of three axes, read from an array of any layout. Needs the array `vectors`, and in `params` what the macro `fields`
 // declares. Include this for the functions, import it for the macro.
 //% macro fields()
     vectors_size: vec3u,    // samples along x, y and z
@@ -34,9 +34,9 @@ fn vector_between(world: vec3f) -> vec3f {
     let part = position - low;
     var sum = vec3f(0.0);
     for (var corner = 0; corner < 8; corner++) {
-        let beside = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
-        let weights = select(1.0 - part, part, beside == vec3i(1));
-        sum += weights.x * weights.y * weights.z * vector_at(vec3i(low) + beside);
+        let offset = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
+        let weights = select(1.0 - part, part, offset == vec3i(1));
+        sum += weights.x * weights.y * weights.z * vector_at(vec3i(low) + offset);
     }
     return sum;
 }

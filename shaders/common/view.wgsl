@@ -26,7 +26,7 @@ struct View {
     occlusion: f32,         // how much of the sky's light what is near takes away
     occlusion_radius: f32,   // and how near that is, in world units
     occlusion_taps: u32,    // 4, or 0: it takes nothing away
-    distance: f32,          // from the eye to what the camera looks at
+    distance: f32,          // from the eye to the camera's target
     scale: vec2f,           // pixels drawn to each one shown, across and down: below 1 where the quality is low
     march: f32,             // steps through a volume, to those that its layer wants
     pad3: f32,
@@ -42,7 +42,7 @@ fn depth_at(eye: vec3f) -> f32 {
     return clamp(z.x / z.y, 0.0, 1.0);
 }
 
-// Width of one pixel where `eye` lies, in world units.
+// Width of one pixel at `eye`, in world units.
 fn pixel_at(eye: vec3f) -> f32 {
     return view.pixel * select(-eye.z, 1.0, is_parallel());
 }
@@ -62,7 +62,7 @@ fn relative_depth(eye: vec3f) -> f32 {
     return select(log2(max(-eye.z, 1e-30) / view.distance), -eye.z / view.distance, is_parallel());
 }
 
-// How far a position lies beyond the planes that cut the scene, in world units; below 0 where it is kept.
+// How far a position is beyond the clip planes, in world units; below 0 where it is not cut off.
 fn beyond_clips(eye: vec3f) -> f32 {
     let position = vec4f(eye, 1.0);
     return max(dot(view.clips[0], position), max(dot(view.clips[1], position), dot(view.clips[2], position)));

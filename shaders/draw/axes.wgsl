@@ -1,5 +1,5 @@
 // Ticks and tick labels of the axes, the scale bar, and all texts: each tick and each glyph is a quad.
-// In: the box, as draw/axes_bounds.wgsl keeps it. Out: colors of the screen.
+// In: the box, as draw/axes_bounds.wgsl computes it. Out: colors of the screen.
 //% include "common/view.wgsl"
 //% include "common/overlay_text.wgsl"
 //% include "common/ticks.wgsl"
@@ -20,9 +20,9 @@ const SYMBOLS = 18;
 const PER_TICK = u32(SYMBOLS + 1);
 const TICK = 5.0;           // length of a tick, and
 const GAP = 5.0;            // from there to its number
-const NEAREST = vec2f(3.0, 1.5);    // ems between numbers, across and up; of closer ones some are left out
+const NEAREST = vec2f(3.0, 1.5);    // ems between label_size, across and up; of closer ones some are left out
 
-// Which way on the image is outward at an edge: across it, away from the middle of the box.
+// The outward direction on the image at an edge: across it, away from the middle of the box.
 fn outward(axis: u32, ends: vec2u) -> vec2f {
     let low = bounds_low();
     let high = bounds_high();
@@ -47,15 +47,15 @@ fn label_interval(axis: u32, ends: vec2u, ticks: Ticks) -> i32 {
     let step = projected_edge(axis, ends) / max(f32(ticks.count - 1), 1.0);
     let size = length(step);
     let needed = dot(abs(step), NEAREST) * overlay.em / max(size, 1e-6);
-    if !(size > 1.0) { return 0; }      // seen from its end
+    if !(size > 1.0) { return 0; }      // viewed from its end
     if size >= needed { return 1; }
     if 2.0 * size >= needed { return 2; }
     return select(0, 5, 5.0 * size >= needed);
 }
 
-// The middle of something `size` pixels large that stands beside a position, `gap` pixels away in a direction.
-fn offset_center(position: vec2f, way: vec2f, gap: f32, size: vec2f) -> vec2f {
-    return position + way * (gap + 0.5 * dot(abs(way), size));
+// The middle of something `size` pixels large next to a position, `gap` pixels away in a direction.
+fn offset_center(position: vec2f, direction: vec2f, gap: f32, size: vec2f) -> vec2f {
+    return position + direction * (gap + 0.5 * dot(abs(direction), size));
 }
 
 @vertex
@@ -67,25 +67,25 @@ fn axes_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) inst
     if i >= ticks.count || !(bounds[1].w > 0.0 || overlay.own_low * overlay.own_high > 0.0) { return hidden_vertex(); }
     let ends = labeled_edge(axis);
     let interval = label_interval(axis, ends, ticks);
-    let seen = project(position_in_bounds(axis, tick_value(ticks, i), ends));
-    if seen.z < 1.0 || interval == 0 { return hidden_vertex(); }
-    let way = outward(axis, ends);
-    if symbol < 0 { return tick_mark(seen.xy, way, corner); }
+    let anchor = project(position_in_bounds(axis, tick_value(ticks, i), ends));
+    if anchor.z < 1.0 || interval == 0 { return hidden_vertex(); }
+    let direction = outward(axis, ends);
+    if symbol < 0 { return tick_mark(anchor.xy, direction, corner); }
     let number = tick_number(ticks, i);
     if symbol >= written_length(number) || abs(ticks.first + i) % interval != 0 { return hidden_vertex(); }
     let size = vec2f(written_width(number), CAPITAL * overlay.em);
-    let middle = offset_center(seen.xy, way, (TICK + GAP) * overlay.unit, size);
+    let middle = offset_center(anchor.xy, direction, (TICK + GAP) * overlay.unit, size);
     let pen = round(middle + vec2f(-0.5, 0.5) * size) + vec2f(pen_after(number, symbol), 0.0);
     return glyph_quad(symbol_at(number, symbol), corner, pen, 1.0);
 }
 
-fn tick_mark(position: vec2f, way: vec2f, corner: u32) -> OverlayVertex {
+fn tick_mark(position: vec2f, direction: vec2f, corner: u32) -> OverlayVertex {
     let share = quad_corner(corner);
-    let aside = vec2f(-way.y, way.x) * (share.y - 0.5) * max(overlay.unit, 1.0) * 1.2;
-    return OverlayVertex(clip_position(position + way * share.x * TICK * overlay.unit + aside), share, FILLED, 0.55, vec2f(0.0));
+    let aside = vec2f(-direction.y, direction.x) * (share.y - 0.5) * max(overlay.unit, 1.0) * 1.2;
+    return OverlayVertex(clip_position(position + direction * share.x * TICK * overlay.unit + aside), share, FILLED, 0.55, vec2f(0.0));
 }
 
-// The scale bar: a line with two feet as long as a round number of world units, where the camera's target lies.
+// The scale bar: a line with two feet as long as a round number of world units, at the camera's target.
 struct Scale {
     number: Number,
     pixels: f32,
@@ -140,9 +140,9 @@ fn text_vertex(@builtin(vertex_index) corner: u32, text: GlyphInstance) -> Overl
         let scale = scale_of(corner);
         start = scale_pen(scale, overlay.scale.x + max(round(scale.pixels), 1.0)) + vec2f(written_width(scale.number), 0.0);
     } else if text.glyph.w == 3.0 {
-        let seen = project(text.position.xyz);
-        start = seen.xy - vec2f(0.5 * size.x, 9.0 * overlay.unit);
-        strength = seen.z;
+        let anchor = project(text.position.xyz);
+        start = anchor.xy - vec2f(0.5 * size.x, 9.0 * overlay.unit);
+        strength = anchor.z;
     }
     if strength == 0.0 { return hidden_vertex(); }
     return glyph_quad(u32(text.glyph.x), corner, round(start) + vec2f(text.glyph.y, 0.0), strength);
@@ -153,14 +153,14 @@ fn axis_name_at(axis: u32, size: vec2f) -> vec2f {
     let ticks = axis_ticks(axis);
     let ends = labeled_edge(axis);
     let middle = 0.5 * (bounds_low()[axis] + bounds_high()[axis]);
-    let seen = project(position_in_bounds(axis, middle, ends));
-    if ticks.count == 0 || seen.z < 1.0 || length(projected_edge(axis, ends)) < 3.0 * overlay.em { return vec2f(-1e9); }
+    let anchor = project(position_in_bounds(axis, middle, ends));
+    if ticks.count == 0 || anchor.z < 1.0 || length(projected_edge(axis, ends)) < 3.0 * overlay.em { return vec2f(-1e9); }
     var widest = 0.0;
     for (var i = 0; i < ticks.count; i++) { widest = max(widest, written_width(tick_number(ticks, i))); }
-    let way = outward(axis, ends);
-    let numbers = dot(abs(way), vec2f(widest, CAPITAL * overlay.em));
-    let gap = (TICK + 2.0 * GAP) * overlay.unit + numbers;
-    let start = offset_center(seen.xy, way, gap, size) + vec2f(-0.5, 0.5) * size;
+    let direction = outward(axis, ends);
+    let label_size = dot(abs(direction), vec2f(widest, CAPITAL * overlay.em));
+    let gap = (TICK + 2.0 * GAP) * overlay.unit + label_size;
+    let start = offset_center(anchor.xy, direction, gap, size) + vec2f(-0.5, 0.5) * size;
     let fits = all(start >= vec2f(0.0, size.y)) & (start.x + size.x <= overlay.viewport.x);
     return select(above_edge(axis, ends, size), start, fits || abs(up_along(axis)) < 0.5);
 }

@@ -1,7 +1,7 @@
 // The box around everything that is drawn, for axes and the floor: computed in each frame, and never read back.
 // `gather` reduces the positions of one layer to a box for each workgroup; `combine` merges all of them. It extends to round
 // numbers and stays as it is while everything fits and fills half of it, so that it is calm when things move.
-// In: positions as they lie. Out: bounds[0] and bounds[1], its low and its high corner; w is above 0 once there is one.
+// In: positions. Out: bounds[0] and bounds[1], its low and its high corner; w is above 0 once there is one.
 //% include "common/ticks.wgsl"
 
 struct Rows {               // mirrored by renderer/annotations/axes_bounds.py

@@ -1,5 +1,5 @@
 // The box around everything: the edges and, on its far faces, lines at the ticks. One instance a line, drawn
-// among the layers, whose depth hides it. In: the box, as draw/axes_bounds.wgsl keeps it. Out: linear premultiplied color.
+// among the layers, whose depth hides it. In: the box, as draw/axes_bounds.wgsl computes it. Out: linear premultiplied color.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/output.wgsl"
@@ -32,7 +32,7 @@ fn box_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) insta
     if instance < 12u {
         let axis = instance / 4u;
         let ends = vec2u(instance & 1u, (instance >> 1u) & 1u);
-        // The three edges between faces that look at the viewer would lie over everything.
+        // The three edges between faces toward the viewer would cover everything.
         if faces_viewer((axis + 1u) % 3u, ends.x) && faces_viewer((axis + 2u) % 3u, ends.y) { return out; }
         first = position_in_bounds(axis, low[axis], ends);
         last = position_in_bounds(axis, high[axis], ends);
@@ -61,15 +61,15 @@ fn placed(line: Line, first: vec3f, last: vec3f, corner: u32) -> Line {
     var to = (view.world_to_eye * vec4f(last, 1.0)).xyz;
     let nearest = select(-1.001 * view.near, 3.4e38, is_parallel());
     if min(from_.z, to.z) > nearest { return out; }
-    // What lies behind the eye is cut off.
+    // What is behind the eye is cut off.
     if from_.z > nearest { from_ = mix(to, from_, (to.z - nearest) / (to.z - from_.z)); }
     if to.z > nearest { to = mix(from_, to, (from_.z - nearest) / (from_.z - to.z)); }
     let a = view.eye_to_clip * vec4f(from_, 1.0);
     let b = view.eye_to_clip * vec4f(to, 1.0);
-    let way = (b.xy / b.w - a.xy / a.w) * overlay.viewport * view.scale;
-    let size = length(way);
+    let edge = (b.xy / b.w - a.xy / a.w) * overlay.viewport * view.scale;
+    let size = length(edge);
     if !(size > 1e-6) { return out; }
-    let across = vec2f(-way.y, way.x) / size;
+    let across = vec2f(-edge.y, edge.x) / size;
     let half_width = 0.5 * max(overlay.unit * view.scale.y, 1.0) + 0.5;
     out.aside = select(-half_width, half_width, (corner & 1u) == 1u);
     var clip = select(a, b, corner > 1u);

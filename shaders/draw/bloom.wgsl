@@ -1,4 +1,4 @@
-// Light scattered in the lens: the image is halved several times, and the sizes are added up again in reverse.
+// Light scattered in the lens: the image is halved several times, and the sizes are added up in reverse.
 // Filters: the dual filter of Bjorge 2015, "Bandwidth-efficient rendering". In: a linear image. Out: the next level.
 //% include "common/fullscreen.wgsl"
 //% include "common/color.wgsl"

@@ -24,7 +24,7 @@ fn take(lane: u32, other_low: vec4f, other_high: vec4f) {
     high[lane] = vec4f(max(high[lane].xyz, other_high.xyz), count);
 }
 
-fn nothing(lane: u32) {
+fn set_empty(lane: u32) {
     low[lane] = vec4f(vec3f(LARGEST), 0.0);
     high[lane] = vec4f(vec3f(-LARGEST), 0.0);
 }
@@ -44,7 +44,7 @@ fn gather(
     @builtin(workgroup_id) group: vec3u,
     @builtin(num_workgroups) groups: vec3u,
 ) {
-    nothing(lane);
+    set_empty(lane);
     for (var row = id.x; row < params.count; row += groups.x * ${WORKGROUP}u) {
         let at = params.values_offset + row * params.values_strides;
         let position = vec3f(f32(values[at]), f32(values[at + 1u]), f32(values[at + 2u]));
@@ -61,7 +61,7 @@ fn gather(
 
 @compute @workgroup_size(${WORKGROUP})
 fn finish(@builtin(local_invocation_index) lane: u32) {
-    nothing(lane);
+    set_empty(lane);
     for (var i = lane; i < params.count; i += ${WORKGROUP}u) { take(lane, boxes[2u * i], boxes[2u * i + 1u]); }
     gather_lanes(lane);
     if lane == 0u {

@@ -1,7 +1,7 @@
-// A surface as the numbers of its rows: in each pixel the triangle that is seen, its nearest corner first.
-// In: positions and indices as they lie. Out: SeenPixel.
+// A surface as the indices of its rows: in each pixel the visible triangle, its nearest corner first.
+// In: positions and indices. Out: PickPixel.
 //% include "common/view.wgsl"
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 
 struct CellArrays {              // mirrored by renderer/layers/surface.py
     position: u32,          // first element of the positions in what is bound
@@ -39,7 +39,7 @@ fn cell_vertex(@builtin(vertex_index) number: u32) -> Corner {
 }
 
 @fragment
-fn cell_fragment(in: Corner) -> SeenPixel {
+fn cell_fragment(in: Corner) -> PickPixel {
     var nearest = 0u;
     var least = 3.4e38;
     for (var corner = 0u; corner < 3u; corner++) {
@@ -52,5 +52,5 @@ fn cell_fragment(in: Corner) -> SeenPixel {
     let corners = vec3u(
         row_of(in.cell, nearest), row_of(in.cell, (nearest + 1u) % 3u), row_of(in.cell, (nearest + 2u) % 3u),
     );
-    return seen_cell(corners, in.cell + 1u, in.eye);
+    return picked_cell(corners, in.cell + 1u, in.eye);
 }

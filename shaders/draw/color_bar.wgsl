@@ -21,7 +21,7 @@ fn ends_of(bar: Bar) -> vec2f {
     return select(bar.range, extent[0], bar.auto_range > 0.0);
 }
 
-// Numbers lie two to four ems apart; where that leaves hardly any, closer.
+// Numbers are two to four ems apart; where that leaves hardly any, closer.
 fn bar_ticks(ends: vec2f, height: f32) -> Ticks {
     let wide = ticks_of(ends.x, ends.y, height / (2.4 * overlay.em));
     let close = ticks_of(ends.x, ends.y, height / (1.2 * overlay.em));

@@ -15,7 +15,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> extent: array<vec2f>;
 
 const LARGEST = 3.4028234e38;
-const NOTHING = vec2f(LARGEST, -LARGEST);
+const EMPTY_RANGE = vec2f(LARGEST, -LARGEST);
 
 var<workgroup> found: array<vec2f, ${WORKGROUP}>;
 
@@ -42,7 +42,7 @@ fn element_of(i: u32) -> i32 {
 
 // Of every `step`th value from one on.
 fn widest_of_own(first: u32, step: u32) -> vec2f {
-    var mine = NOTHING;
+    var mine = EMPTY_RANGE;
     for (var i = first; i < params.count; i += step) {
         let value = f32(values[element_of(i)]);
         // Judged by its bits: comparisons with NaN may be optimized away.
@@ -52,7 +52,7 @@ fn widest_of_own(first: u32, step: u32) -> vec2f {
     return mine;
 }
 
-fn keep(all: vec2f, lane: u32) {
+fn store(all: vec2f, lane: u32) {
     if lane == 0u { extent[0] = select(vec2f(0.0, 1.0), all, all.x <= all.y); }
 }
 
@@ -69,12 +69,12 @@ fn gather(
 
 @compute @workgroup_size(${WORKGROUP})
 fn settle(@builtin(local_invocation_index) lane: u32) {
-    keep(widest(widest_of_own(lane, ${WORKGROUP}u), lane), lane);
+    store(widest(widest_of_own(lane, ${WORKGROUP}u), lane), lane);
 }
 
 @compute @workgroup_size(${WORKGROUP})
 fn finish(@builtin(local_invocation_index) lane: u32) {
-    var mine = NOTHING;
+    var mine = EMPTY_RANGE;
     for (var i = lane; i < params.count; i += ${WORKGROUP}u) { mine = wider(mine, pairs[i]); }
-    keep(widest(mine, lane), lane);
+    store(widest(mine, lane), lane);
 }

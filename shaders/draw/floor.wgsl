@@ -1,5 +1,5 @@
 // A floor ruled at round distances, without an end: for each pixel the position where its line of sight meets it. Lines of a
-// finer rule come in as the eye comes closer. In: the box around everything, under which it lies. Out: linear premultiplied
+// finer rule come in as the eye comes closer. In: the box around everything, above it. Out: linear premultiplied
 // color, and depth.
 //% include "common/view.wgsl"
 //% include "common/lighting.wgsl"
@@ -22,7 +22,7 @@ const CLOSEST = 9.0;        // pixels between the finest lines
 const FINE = 0.11;          // how strong they are, and
 const COARSE = 0.24;        // every tenth
 const AXIS = 0.40;          // and those through the origin
-const SHADE = 0.42;         // how dark it is in a shadow, of what lies behind it
+const SHADE = 0.42;         // how dark it is in a shadow, of what is behind it
 
 @vertex
 fn floor_vertex(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
@@ -38,19 +38,19 @@ struct Meeting {
     slope: f32,         // sine of the angle between line and floor
 }
 
-// Derivatives between neighboring pixels are worked out this way too: a rasterizer that cuts the triangle that covers
+// Derivatives between neighboring pixels are computed this sight too: a rasterizer that cuts the triangle that covers
 // the image into several has none along the cuts.
 fn meeting(pixel: vec2f, up: vec3f) -> Meeting {
     let corner = (2.0 * pixel / overlay.viewport - 1.0) * vec2f(1.0, -1.0);
     let across = corner / vec2f(view.eye_to_clip[0].x, view.eye_to_clip[1].y);
     let eye = select(vec3f(0.0), vec3f(across, 0.0), is_parallel());
-    let way = select(vec3f(across, -1.0), vec3f(0.0, 0.0, -1.0), is_parallel());
+    let sight = select(vec3f(across, -1.0), vec3f(0.0, 0.0, -1.0), is_parallel());
     let start = turned_to_world(eye - view.world_to_eye[3].xyz);
-    let along = turned_to_world(way);
+    let along = turned_to_world(sight);
     let rise = dot(along, up);
     let far = (floor_height(up) - dot(start, up)) / select(rise, 1e-12, abs(rise) < 1e-12);
     let world = start + along * far;
-    return Meeting(eye + way * far, world, select(world.xz, world.xy, up.z > 0.5), far, abs(rise) / length(along));
+    return Meeting(eye + sight * far, world, select(world.xz, world.xy, up.z > 0.5), far, abs(rise) / length(along));
 }
 
 fn floor_height(up: vec3f) -> f32 {
@@ -84,9 +84,9 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let per_pixel = max(right + below, vec2f(1e-12));
 
     // The finest rule whose lines are far enough apart here, and how much of it is there already.
-    let wanted = log2(CLOSEST * length(per_pixel)) * 0.30103;
-    let exponent = i32(ceil(wanted));
-    let fresh = f32(exponent) - wanted;
+    let finest = log2(CLOSEST * length(per_pixel)) * 0.30103;
+    let exponent = i32(ceil(finest));
+    let fresh = f32(exponent) - finest;
     let width = max(overlay.unit, 1.0 / view.scale.y);
     let fine = position / power_of_ten(exponent);
     let fine_step = per_pixel / power_of_ten(exponent);

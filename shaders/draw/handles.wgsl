@@ -1,5 +1,5 @@
-// The arrows by which a point is moved, over the finished image: plain where they lie in front, faint where behind.
-// In: where the point and the tips of the arrows lie, worked out on the CPU; how deep the image is. Along a line the
+// The arrows by which a point is moved, over the finished image: plain in front of surfaces, faint behind them.
+// In: the point and the tips of the arrows, computed on the CPU; the depth of the image. Along a line the
 //     depth of clip space changes evenly over the image, so it is mixed here.
 // Out: premultiplied colors of the screen.
 // SAMPLES: of the image's depth; 0: it cannot be read, and all is drawn as if in front.
@@ -12,7 +12,7 @@ struct Handles {                // mirrored by renderer/handles.py
     order: vec4u,               // axes, the farthest tip first
     viewport: vec2f,            // pixels
     unit: f32,                  // pixels of a line of width 1
-    reach: f32,                 // length of an arrow that lies across the view, in pixels
+    reach: f32,                 // length of an arrow across the view, in pixels
     low: vec2f,                 // the part of the image that is drawn
     high: vec2f,
 }
@@ -29,8 +29,8 @@ const GAP = 9.0;                // from the point to where arrows begin
 const HALO = 1.3;               // dark, around everything, for a bright image
 const DARK = vec4f(0.02, 0.03, 0.05, 0.45);
 const SQUARE = vec2f(0.24, 0.52);  // of a plane, in lengths of its two arrows; mirrored by panels/gizmo.py
-const FAINT = 0.3;              // of what lies behind
-const SAME = 1e-4;              // share of the depth by which a surface does not hide what lies in it
+const FAINT = 0.3;              // of what is behind
+const SAME = 1e-4;              // fraction of the depth by which a surface does not hide what is in it
 
 struct Corner {
     @builtin(position) clip: vec4f,
@@ -74,22 +74,22 @@ fn over(below: vec4f, away: f32, color: vec3f, alpha: f32, plain: f32) -> vec4f 
     return below * (1.0 - share * (inside + dark)) + share * vec4f(mixed, inside + dark);
 }
 
-fn turned(way: vec2f) -> vec2f {
-    return vec2f(-way.y, way.x);
+fn turned(vector: vec2f) -> vec2f {
+    return vec2f(-vector.y, vector.x);
 }
 
 fn arrow(below: vec4f, pixel: vec2f, axis: u32) -> vec4f {
     let middle = handles.ends[0];
     let tip = handles.ends[axis + 1u];
-    let way = tip.xy - middle.xy;
-    let length = max(length(way), 1e-3);
-    let along = dot(pixel - middle.xy, way) / length;
-    let across = abs(dot(pixel - middle.xy, turned(way))) / length;
+    let shaft = tip.xy - middle.xy;
+    let length = max(length(shaft), 1e-3);
+    let along = dot(pixel - middle.xy, shaft) / length;
+    let across = abs(dot(pixel - middle.xy, turned(shaft))) / length;
     let head = min(HEAD.x * handles.unit, 0.6 * length);
-    let shaft = max(across - SHAFT * handles.unit, max(GAP * handles.unit - along, along - length + 0.5 * head));
+    let from_shaft = max(across - SHAFT * handles.unit, max(GAP * handles.unit - along, along - length + 0.5 * head));
     let edge = normalize(vec2f(HEAD.y * handles.unit, head));  // across the slope of the head
     let slope = dot(vec2f(along - length, across), edge);
-    let away = min(shaft, max(slope, length - head - along));
+    let away = min(from_shaft, max(slope, length - head - along));
     let z = mix(middle.z, tip.z, clamp(along / length, 0.0, 1.0));
     let tint = handles.tints[axis];
     let shown = smoothstep(0.12, 0.3, length / handles.reach);

@@ -24,8 +24,8 @@ fn to_eye(position: vec3f) -> vec3f {
     return (view.world_to_eye * vec4f(position, 1.0)).xyz;
 }
 
-// Where a position in eye space lies on the image, in pixels from its middle, y up.
-fn on_picture(eye: vec3f) -> vec2f {
+// Where a position in eye space is on the image, in pixels from its middle, y up.
+fn on_image(eye: vec3f) -> vec2f {
     let clip = view.eye_to_clip * vec4f(eye, 1.0);
     return 0.5 * mark.viewport * clip.xy / clip.w;
 }
@@ -34,7 +34,7 @@ fn at_pixel(offset: vec2f) -> vec4f {
     return vec4f(2.0 * offset / mark.viewport, 0.5, 1.0);
 }
 
-// How a line of half the width `half_width` looks `away` pixels from its middle.
+// The color of a line of half the width `half_width`, `away` pixels from its middle.
 fn line(away: f32, half_width: f32, color: vec3f) -> vec4f {
     let inside = clamp(half_width + 0.5 - away, 0.0, 1.0);
     let dark = DARK.a * clamp(half_width + HALO * mark.unit + 0.5 - away, 0.0, 1.0) * (1.0 - inside);
@@ -68,11 +68,11 @@ fn ring_vertex(@builtin(vertex_index) corner: u32, row: Row) -> Ring {
 //% if SIZE
     size *= f32(row.size);
 //% endif
-    let seen = size / pixel_at(eye);
-    out.radius = max(select(0.0, seen, seen < 1e5) + GAP * mark.unit, SMALLEST * mark.unit);
+    let size_in_pixels = size / pixel_at(eye);
+    out.radius = max(select(0.0, size_in_pixels, size_in_pixels < 1e5) + GAP * mark.unit, SMALLEST * mark.unit);
     let reach = out.radius + (2.0 + HALO) * mark.unit;
     out.offset = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * reach;
-    out.clip = at_pixel(on_picture(eye) + out.offset);
+    out.clip = at_pixel(on_image(eye) + out.offset);
     return out;
 }
 
@@ -100,11 +100,11 @@ fn edge_vertex(@builtin(vertex_index) corner: u32, ends: Ends) -> Edge {
     let first = to_eye(vec3f(ends.first));
     let second = to_eye(vec3f(ends.second));
     if !(-first.z > view.near && -second.z > view.near) { return out; }
-    let from_ = on_picture(first);
-    let way = on_picture(second) - from_;
-    out.length = length(way);
+    let from_ = on_image(first);
+    let edge = on_image(second) - from_;
+    out.length = length(edge);
     if !(out.length > 0.0) { return out; }
-    let forward = way / out.length;
+    let forward = edge / out.length;
     let reach = (2.0 + HALO) * mark.unit;
     out.along = select(-reach, out.length + reach, (corner & 1u) == 1u);
     out.aside = select(-reach, reach, corner > 1u);

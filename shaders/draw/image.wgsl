@@ -1,4 +1,4 @@
-// An image on a rectangle, in the world or on the screen, read as it lies. In: the pixels of a tensor (rows, columns) or
+// An image on a rectangle, in the world or on the screen, read from a tensor of any layout. In: the pixels of a tensor (rows, columns) or
 // (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not finite are not drawn.
 // DTYPE is "f32", "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
 //% include "common/view.wgsl"
@@ -6,7 +6,7 @@
 //% include "common/finite.wgsl"
 //% include "common/output.wgsl"
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% endif
 
 struct Style {              // packed by name in renderer/layers/image.py
@@ -44,7 +44,7 @@ struct Corner {
 @group(0) @binding(5) var smooth_sampler: sampler;
 //% endif
 
-const FARTHEST = 1e-30;     // depth, just before nothing
+const FARTHEST = 1e-30;     // depth, just in front of the background
 
 fn element(at: u32) -> f32 {
 //% if DTYPE == "f32"
@@ -76,7 +76,7 @@ fn pixel_at_cell(cell: vec2i) -> vec4f {
 //% endif
 }
 
-// What is seen at a pixel; of one channel the number, and a share that is 0 where it is not finite.
+// What is visible at a pixel; of one channel the number, and a share that is 0 where it is not finite.
 fn sampled(pixel: vec2f) -> vec4f {
     let low = floor(pixel - 0.5);
     let part = pixel - 0.5 - low;
@@ -123,10 +123,10 @@ fn image_vertex(@builtin(vertex_index) number: u32) -> Corner {
 
 //% if PICKING
 @fragment
-fn image_fragment(in: Corner) -> SeenPixel {
+fn image_fragment(in: Corner) -> PickPixel {
     let cell = clamp(vec2i(floor(in.pixel)), vec2i(0), vec2i(style.size) - 1);
     if shown(in.pixel).a * style.opacity < LEAST_ALPHA { discard; }
-    return seen_row(u32(cell.y) * style.size.x + u32(cell.x), in.eye);
+    return picked_row(u32(cell.y) * style.size.x + u32(cell.x), in.eye);
 }
 //% else
 @fragment

@@ -9,7 +9,7 @@
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% else
 //% include "common/triangles.wgsl"
 //% endif
@@ -24,7 +24,7 @@ struct Style {              // packed by name in renderer/layers/meshes.py
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
     max_length: f32,        // of arrows, in world units
     normalize_: f32,        // 1: all arrows have one length, that of a direction of length 1
-    anchor: f32,            // of arrows: which share of it lies before its position
+    anchor: f32,            // of arrows: the fraction of it that is before its position
     pad0: f32,
 }
 
@@ -74,11 +74,11 @@ const HEAD = 2.6;           // radius of an arrow's head in radii of its shaft
 
 ${attributes.color("row", "Row", COLOR_COMPONENTS, COLORMAPPED)}
 
-// Turns the mesh as the row says: by a quaternion (x, y, z, w), or so that its y axis points along a direction.
+// Rotates the mesh by the row: by a quaternion (x, y, z, w), or so that its y axis points along a direction.
 fn turned(row: Row, position: vec3f) -> vec3f {
 //% if DIRECTION.startswith("vec4")
-    let given = vec4f(row.direction);
-    let q = select(vec4f(0.0, 0.0, 0.0, 1.0), given / length(given), dot(given, given) > 0.0);
+    let direction = vec4f(row.direction);
+    let q = select(vec4f(0.0, 0.0, 0.0, 1.0), direction / length(direction), dot(direction, direction) > 0.0);
     return position + 2.0 * cross(q.xyz, cross(q.xyz, position) + q.w * position);
 //% elif DIRECTION
     let along = vec3f(row.direction);
@@ -155,9 +155,9 @@ fn instance_vertex(
 
 //% if PICKING
 @fragment
-fn instance_fragment(in: Corner) -> SeenPixel {
+fn instance_fragment(in: Corner) -> PickPixel {
     if in.color.a < LEAST_ALPHA { discard; }
-    return seen_row(in.row, in.eye);
+    return picked_row(in.row, in.eye);
 }
 //% else
 @fragment

@@ -1,5 +1,5 @@
 // The surface where samples on a grid have one value, by marching cubes in the vertex stage.
-// In: samples as they lie, and perhaps those of a color; the cells to draw (draw/isosurface_cells.wgsl), VERTICES vertices
+// In: samples, and perhaps those of a color; the cells to draw (draw/isosurface_cells.wgsl), VERTICES vertices
 // for each; the triangles of each kind of cell (renderer/layers/marching.py). Out: linear color.
 // The normal is the gradient, by central differences at the samples and linear between them. With PICKING it only hides what
 // is behind it.
@@ -10,7 +10,7 @@
 //% include "common/coverage.wgsl"
 //% include "common/field.wgsl"
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% else
 //% include "common/contours.wgsl"
 //% include "common/triangles.wgsl"
@@ -88,7 +88,7 @@ fn gradient(cell: vec3i) -> vec3f {
     return rise / (vec3f(after - before) * spacing());
 }
 
-// The edge of its cell that a vertex lies on; 15 if the cell has fewer.
+// The edge of its cell that a vertex is on; 15 if the cell has fewer.
 fn edge_of(kind: u32, vertex: u32) -> u32 {
     return (kinds[2u * kind + vertex / 8u] >> (4u * (vertex % 8u))) & 15u;
 }
@@ -141,8 +141,8 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
 
 //% if PICKING
 @fragment
-fn isosurface_fragment(in: Corner) -> SeenPixel {
-    return seen_nothing(in.eye);
+fn isosurface_fragment(in: Corner) -> PickPixel {
+    return unpicked(in.eye);
 }
 //% else
 fn isosurface_color(in: Corner) -> vec4f {

@@ -1,7 +1,7 @@
 // The cells of a grid that a surface of one value passes through, and the size of the draw that shows them.
 // `begin` empties the list, `find` fills it, in an order that may be another each time. A cell with a sample that is no
 // finite number is passed over.
-// In: samples as they lie. Out: cells[i], the number of a cell, x fastest, and in the upper eight bits which of its corners
+// In: samples. Out: cells[i], the index of a cell, x fastest, and in the upper eight bits which of its corners
 // are below the level; draw: vertices, instances, first vertex, first instance, with VERTICES for each cell.
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"

@@ -15,7 +15,7 @@
 //% include "common/unlit.wgsl"
 //% endif
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% elif not TRAILS
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
@@ -118,13 +118,13 @@ fn to_eye_space(world: vec3f) -> vec3f {
 }
 
 // The end `a` of a piece, or where the piece comes through the near plane.
-fn seen_end(a: vec3f, b: vec3f) -> vec3f {
-    let way = a.z - b.z;
-    let part = clamp((a.z + view.near * 1.001) / select(1.0, way, way != 0.0), 0.0, 1.0);
+fn clipped_end(a: vec3f, b: vec3f) -> vec3f {
+    let depth_range = a.z - b.z;
+    let part = clamp((a.z + view.near * 1.001) / select(1.0, depth_range, depth_range != 0.0), 0.0, 1.0);
     return select(a, mix(a, b, part), a.z > -view.near * 1.001 && !is_parallel());
 }
 
-// Width of a pixel where `eye` lies, in world units; about that of a texel where the sun's map is drawn, which tells none.
+// Width of a pixel at `eye`, in world units; about that of a texel in the shadow map, which has no such width.
 fn pixel_of(eye: vec3f) -> f32 {
     return select(pixel_at(eye), 2e-3 / view.eye_to_clip[0][0], view.distance == 0.0);
 }
@@ -167,36 +167,36 @@ fn corner_of(number: u32, instance: u32, row: Row) -> Corner {
     drawn = drawn && all_finite(start) && all_finite(end) && is_finite(widths.x) && is_finite(widths.y);
     let a = to_eye_space(start);
     let b = to_eye_space(end);
-    let seen_a = seen_end(a, b);
-    let seen_b = seen_end(b, a);
+    let clipped_a = clipped_end(a, b);
+    let clipped_b = clipped_end(b, a);
     drawn = drawn && (is_parallel() || min(a.z, b.z) < -view.near * 1.001);
 //% if TRAILS
     drawn = drawn && beyond_clips(0.5 * (a + b)) <= 0.0;    // pieces are short
 //% endif
-    let pixel_a = on_screen(seen_a);
-    let pixel_b = on_screen(seen_b);
+    let pixel_a = on_screen(clipped_a);
+    let pixel_b = on_screen(clipped_b);
 //% if not TRAILS
-    widths /= select(vec2f(1.0 / view.scale.y), vec2f(pixel_of(seen_a), pixel_of(seen_b)), style.tube > 0.0);
+    widths /= select(vec2f(1.0 / view.scale.y), vec2f(pixel_of(clipped_a), pixel_of(clipped_b)), style.tube > 0.0);
 //% endif
     let shown = max(widths, vec2f(THINNEST));
     out.ends = vec4f(pixel_a, pixel_b);
     out.widths = vec4f(shown, light * clamp(widths / shown, vec2f(0.0), vec2f(1.0)));
 
     let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
-    let way = pixel_b - pixel_a;
-    let length = length(way);
-    let along = select(vec2f(1.0, 0.0), way / length, length > 0.0);
+    let piece = pixel_b - pixel_a;
+    let length = length(piece);
+    let along = select(vec2f(1.0, 0.0), piece / length, length > 0.0);
     let side = select(-1.0, 1.0, (corner & 1u) == 1u);
     let at_end = corner >= 2u;
     let reach = 0.5 * max(shown.x, shown.y) + 1.0;
     let offset = reach * (select(-along, along, at_end) + side * vec2f(-along.y, along.x));
-    let eye = select(seen_a, seen_b, at_end);
+    let eye = select(clipped_a, clipped_b, at_end);
     let moved = eye + vec3f(offset * pixel_of(eye), 0.0);
     out.pixel = select(pixel_a, pixel_b, at_end) + offset;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
 //% if PICKING or not TRAILS
-    out.first_eye = seen_a;
-    out.last_eye = seen_b;
+    out.first_eye = clipped_a;
+    out.last_eye = clipped_b;
 //% endif
 //% if PICKING
     out.row = instance;
@@ -219,32 +219,32 @@ fn thin_vertex(@builtin(vertex_index) number: u32, @builtin(instance_index) inst
 //% endif
 
 // How far along the piece a fragment is, 0 to 1, how far outside, in pixels, and in which direction that grows.
-struct Beside {
+struct Nearest {
     part: f32,
     beyond: bool,       // past one of the ends
     outside: f32,
     outward: vec2f,
 }
 
-fn beside(in: Corner) -> Beside {
-    let way = in.ends.zw - in.ends.xy;
+fn nearest_part(in: Corner) -> Nearest {
+    let piece = in.ends.zw - in.ends.xy;
     let to_here = in.pixel - in.ends.xy;
-    let along = dot(to_here, way) / max(dot(way, way), 1e-12);
+    let along = dot(to_here, piece) / max(dot(piece, piece), 1e-12);
     let part = clamp(along, 0.0, 1.0);
-    let aside = to_here - part * way;
+    let aside = to_here - part * piece;
     let miss = length(aside);
-    return Beside(part, along < 0.0 || along >= 1.0, miss - 0.5 * mix(in.widths.x, in.widths.y, part), aside / max(miss, 1e-6));
+    return Nearest(part, along < 0.0 || along >= 1.0, miss - 0.5 * mix(in.widths.x, in.widths.y, part), aside / max(miss, 1e-6));
 }
 
 //% if PICKING or not TRAILS
-// The position in eye space that is seen at a part of the line on the image.
+// The position in eye space that is visible at a fraction of the line on the image.
 fn line_position(in: Corner, part: f32) -> vec3f {
     let depths = select(vec2f(-in.first_eye.z, -in.last_eye.z), vec2f(1.0), is_parallel());
     let along = part * depths.x / max(mix(depths.y, depths.x, part), 1e-20);
     return mix(in.first_eye, in.last_eye, along);
 }
 
-// What a fragment shows, as deep as the line is there.
+// What a fragment shows, at the depth of the line there.
 fn visible_position(in: Corner, part: f32) -> vec3f {
     let middle = line_position(in, part);
     return vec3f(in.pixel * pixel_of(middle), middle.z);
@@ -268,8 +268,8 @@ fn share_of_light(in: Corner, part: f32) -> f32 {
 
 //% if PICKING
 @fragment
-fn line_fragment(in: Corner) -> SeenPixel {
-    let here = beside(in);
+fn line_fragment(in: Corner) -> PickPixel {
+    let here = nearest_part(in);
     let alpha = line_color(in, here.part).a * share_of_light(in, here.part);
     if here.outside >= 0.5 || alpha < LEAST_ALPHA { discard; }
 //% if TRAILS
@@ -277,11 +277,11 @@ fn line_fragment(in: Corner) -> SeenPixel {
 //% else
     let row = in.row + select(0u, 1u, here.part > 0.5);
 //% endif
-    return seen_row(row, visible_position(in, here.part));
+    return picked_row(row, visible_position(in, here.part));
 }
 //% else
-// How much of a pixel is covered, without the round ends: pieces that blend must not lie over each other.
-fn covered(here: Beside) -> f32 {
+// How much of a pixel is covered, without the round ends: pieces that blend must not overlap.
+fn covered(here: Nearest) -> f32 {
     return select(clamp(0.5 - here.outside, 0.0, 1.0), 0.0, here.beyond);
 }
 
@@ -289,7 +289,7 @@ fn covered(here: Beside) -> f32 {
 //% if TRAILS and not PICKING
 @fragment
 fn line_fragment(in: Corner) -> Output {
-    let here = beside(in);
+    let here = nearest_part(in);
     let color = line_color(in, here.part);
     let alpha = color.a * share_of_light(in, here.part) * covered(here);
     return output(vec4f(unlit(color.rgb), 1.0) * alpha);
@@ -303,14 +303,14 @@ struct Pixel {
 //% endif
 }
 
-// Light of a tube: its normal leans aside as far as a fragment lies beside the piece's line, also beyond its ends, where the
+// Light of a tube: its normal leans aside as far as a fragment is away from the piece's line, also beyond its ends, where the
 // next piece goes on.
-fn tube_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
+fn tube_light(in: Corner, here: Nearest, base: vec3f) -> vec3f {
     let eye = line_position(in, here.part);
     let to_eye = -sight_to(eye);
     let radius = max(0.5 * mix(in.widths.x, in.widths.y, here.part), 1e-6);
-    let way = in.ends.zw - in.ends.xy;
-    let left = select(here.outward, vec2f(-way.y, way.x) / length(way), dot(way, way) > 1e-12);
+    let piece = in.ends.zw - in.ends.xy;
+    let left = select(here.outward, vec2f(-piece.y, piece.x) / length(piece), dot(piece, piece) > 1e-12);
     let fine = clamp(1.4 - 0.7 * radius, 0.0, 1.0);     // of a few pixels one sees all around: no glint falls between them
     let aside = (1.0 - fine) * clamp(dot(in.pixel - in.ends.xy, left) / radius, -0.999, 0.999);
     let across = cross(in.last_eye - in.first_eye, to_eye);
@@ -322,14 +322,14 @@ fn tube_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
     return lit_at(Material(base, 0.0, mix(style.roughness, 1.0, fine)), normal, to_eye, position, in.clip.xy);
 }
 
-fn line_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
+fn line_light(in: Corner, here: Nearest, base: vec3f) -> vec3f {
     if (style.tube > 0.0) & (here.part >= 0.0) { return bounded(tube_light(in, here, base)); }
     return unlit(base);
 }
 
 @fragment
 fn line_fragment(in: Corner) -> Pixel {
-    let here = beside(in);
+    let here = nearest_part(in);
     let color = line_color(in, here.part);
     var out: Pixel;
     var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
@@ -348,7 +348,7 @@ fn line_fragment(in: Corner) -> Pixel {
 
 @fragment
 fn thin_fragment(in: Corner) -> Output {
-    let here = beside(in);
+    let here = nearest_part(in);
     let color = line_color(in, here.part);
     let light = share_of_light(in, here.part);
     let alpha = color.a * light * covered(here);
@@ -358,7 +358,7 @@ fn thin_fragment(in: Corner) -> Output {
 
 @fragment
 fn line_depth(in: Corner) {
-    let here = beside(in);
+    let here = nearest_part(in);
     let hole = is_hole(line_color(in, here.part).a * share_of_light(in, here.part), in.clip.xy);
     if hole || here.outside >= 0.0 || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
 }

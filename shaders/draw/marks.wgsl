@@ -7,7 +7,7 @@
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% else
 //% include "common/output.wgsl"
 //% include "common/unlit.wgsl"
@@ -86,9 +86,9 @@ fn mark_vertex(
     let size = style.size;
 //% endif
     let sound = all_finite(world) && is_finite(size) && size > 0.0;
-    let wanted = size / select(pixel_at(center), 1.0 / view.scale.y, style.in_pixels > 0.0);
-    out.radius = max(wanted, SMALLEST);
-    out.color.a *= min(wanted * wanted / (SMALLEST * SMALLEST), 1.0);
+    let exact_radius = size / select(pixel_at(center), 1.0 / view.scale.y, style.in_pixels > 0.0);
+    out.radius = max(exact_radius, SMALLEST);
+    out.color.a *= min(exact_radius * exact_radius / (SMALLEST * SMALLEST), 1.0);
     out.offset = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * (out.radius + 1.0);
     let moved = center + vec3f(out.offset * pixel_at(center), 0.0);
 //% endif
@@ -97,7 +97,7 @@ fn mark_vertex(
     return out;
 }
 
-// How far a fragment lies outside, in pixels.
+// How far a fragment is outside, in pixels.
 fn outside(in: Corner) -> f32 {
 //% if SHAPE == "pixel"
     return -1.0;
@@ -108,9 +108,9 @@ fn outside(in: Corner) -> f32 {
 
 //% if PICKING
 @fragment
-fn mark_fragment(in: Corner) -> SeenPixel {
+fn mark_fragment(in: Corner) -> PickPixel {
     if outside(in) >= 0.0 || in.color.a < LEAST_ALPHA { discard; }
-    return seen_row(in.row, in.center);
+    return picked_row(in.row, in.center);
 }
 //% elif SHAPE == "sprite"
 @fragment

@@ -1,5 +1,5 @@
-// Points that are too small to be seen as spheres, added up in a buffer instead of drawn: for a million of them rasterizers take
-// ten times as long. In: the attributes of each point, as they lie, f32. Out: for each pixel light and optical depth as
+// Points that are too small to be visible as spheres, added up in a buffer instead of drawn: for a million of them rasterizers take
+// ten times as long. In: the attributes of each point, f32. Out: for each pixel light and optical depth as
 // integers, so that the sums are the same in any order: two words of two each, and all words' passes.
 // Compute rasterization of points: Schütz, Kerbl and Wimmer 2021, "Rendering Point Clouds with Compute Shaders and Vertex
 // Order Optimization". What hides and what shines is added up as draw/point_splatting_composite.wgsl undoes it.
@@ -16,7 +16,7 @@
 @group(0) @binding(6) var<storage, read_write> seen: array<u32>;   // 1: as a sphere
 @group(0) @binding(7) var depths: texture_depth_multisampled_2d;   // of what is solid
 
-// Whether a sphere lies within the image's sides, or reaches in.
+// Whether a sphere is within the image's sides, or reaches in.
 fn is_in_sight(center: vec3f, radius: f32) -> bool {
     let slope = vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]);
     let side = select(vec2f(-center.z), vec2f(1.0), is_parallel());
@@ -24,7 +24,7 @@ fn is_in_sight(center: vec3f, radius: f32) -> bool {
     return all(abs(center.xy) * slope <= side + reach);
 }
 
-// Which rows are seen as spheres.
+// Which rows are drawn as spheres.
 @compute @workgroup_size(128)
 fn survey(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let row = linear_index(id, groups, 128u);
@@ -46,7 +46,7 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     if !(spot.reach > 0.0 && clip.z >= 0.0) { return; }
     let size = vec2f(arrays.viewport);
     let middle = (clip.xy / clip.w * vec2f(0.5, -0.5) + 0.5) * size;
-    // Aside of the image's middle what faces the eye is drawn out, away from it: here, as much wider both ways.
+    // Aside of the image's middle what faces the eye is drawn out, away from it: here, as much wider in both directions.
     let wider = select(sqrt(length(center) / -center.z), 1.0, is_parallel());
     let reach = spot.reach * wider * vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]) / clip.w * 0.5 * size;
     let first = vec2i(clamp(floor(middle - reach), vec2f(0.0), size));

@@ -1,16 +1,16 @@
-// Points as lit spheres. One instance a point, four corners of a quad each, made from the vertex index.
+// Points as lit spheres. One instance a point, four corners of a quad each, computed from the vertex index.
 // In: the attributes of each point, each from its own vertex buffer. Out: linear premultiplied color, and depth.
 // `solid_*` draws spheres of at least `min_pixels` radius: every fragment meets the sphere with its ray, so outline
 // and depth are those of a true sphere in perspective. `distant_*` draws the smaller ones as soft spots that carry
 // the light of the sphere's true area, so that they fade with distance and never flicker.
-// With PICKING the same spheres and spots are drawn as the numbers of their rows. With PULLED a list says which spheres are
+// With PICKING the same spheres and spots are drawn as the indices of their rows. With PULLED a list says which spheres are
 // drawn, and spots are left to draw/point_splatting.wgsl.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% else
 //% include "common/shadows.wgsl"
 //% include "common/transparency.wgsl"
@@ -131,10 +131,10 @@ fn hit_sphere(in: Corner) -> Hit {
 
 //% if PICKING
 @fragment
-fn solid_fragment(in: Corner) -> SeenPixel {
+fn solid_fragment(in: Corner) -> PickPixel {
     let hit = hit_sphere(in);
     if hit.miss >= in.radius || in.color.a < LEAST_ALPHA { discard; }
-    return seen_row(in.row, hit.position);
+    return picked_row(in.row, hit.position);
 }
 //% else
 struct Pixel {
@@ -196,7 +196,7 @@ fn solid_depth(in: Corner) -> @builtin(frag_depth) f32 {
 fn sphere_light(in: Corner, hit: Hit, normal: vec3f) -> vec3f {
     let base = in.color.rgb;
     let to_eye = -hit.sight;
-    // A glowing ball is darker toward its rim, like a star, which keeps it round to the eye.
+    // A glowing ball is darker toward its rim, like a star, so that it appears round.
     let glow = base * style.brightness * (0.45 + 0.55 * dot(normal, to_eye));
     if style.emissive >= 1.0 { return glow; }
     let material = Material(base, style.metallic, style.roughness);
@@ -232,9 +232,9 @@ fn distant_vertex(
 
 //% if PICKING
 @fragment
-fn distant_fragment(in: SpotCorner) -> SeenPixel {
+fn distant_fragment(in: SpotCorner) -> PickPixel {
     if dot(in.coordinate, in.coordinate) >= 1.0 || !any(in.light > vec4f(0.0)) { discard; }
-    return seen_row(in.row, in.center);
+    return picked_row(in.row, in.center);
 }
 //% else
 @fragment

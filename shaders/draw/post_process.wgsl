@@ -1,8 +1,8 @@
 // From light to what a screen shows: exposure, glow, film curve, background, dithering.
 // In: the linear premultiplied image, each of its samples, and its glow. Out: colors of the screen.
-// Every sample is tone-mapped by itself and the results are averaged: bright outlines stay smooth that way.
+// Every sample is tone-mapped by itself and the results are averaged: bright outlines stay smooth.
 // If TRANSPARENT, no background: colors not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
-// drawn than are shown: what is shown lies between the four nearest. FINE pixels were drawn for each that is shown, along each
+// drawn than are shown: what is shown is interpolated between the four nearest. FINE pixels were drawn for each that is shown, along each
 // side: 1, or more, of which the mean is shown.
 // If SPLIT, display-referred colors are in a texture of their own, premultiplied and encoded. Whatever was drawn over them took
 // away from them, and they from the light below, so that light, display and background are shares of each sample that add up
@@ -40,8 +40,8 @@ struct PostProcess {            // mirrored by renderer/view.py
 @group(0) @binding(4) var depths: texture_depth_2d;     // of what is solid, one sample a pixel
 //% endif
 
-// The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that keeps
-// middle gray where it is. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
+// The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that leaves
+// middle gray unchanged. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
 // so that very bright colors turn white instead of clipping to a pure primary.
 const GRAY = 0.18;
 const WHITE = 12.0;         // exposure that becomes full white
@@ -54,9 +54,9 @@ const SAMPLES = ${4 if BY_SAMPLE else 1};   // of each pixel
 fn film(light: vec3f) -> vec3f {
     let gray = luminance(light);
     let drawn = steep(mix(light, vec3f(gray), INWARD));
-    let half_way = steep(vec3f(GRAY)) * (1.0 / GRAY - 1.0);
+    let half_point = steep(vec3f(GRAY)) * (1.0 / GRAY - 1.0);
     let white = steep(vec3f(WHITE));
-    let shown = drawn / (drawn + half_way) * ((white + half_way) / white);
+    let shown = drawn / (drawn + half_point) * ((white + half_point) / white);
     let shown_gray = luminance(shown);
     return clamp((shown - shown_gray * OUTWARD) / (1.0 - OUTWARD), vec3f(0.0), vec3f(1.0));
 }
@@ -83,7 +83,7 @@ fn dither(pixel: vec2f) -> f32 {
     return (first + second - 1.0) / 255.0;
 }
 
-// What a pixel gets beside what was drawn there.
+// What is added to a pixel.
 struct Around {
     scattered: vec3f,       // light
     behind: vec3f,          // the background as it is shown, linear
@@ -107,23 +107,23 @@ fn filmed(light: vec3f, covered: f32, open: f32, around: Around) -> vec3f {
 
 //% if SPLIT
 // What one sample shows: finished, in linear light, with how much of it is covered; if TRANSPARENT, encoded and multiplied by
-// its alpha, with that. `given` is its display-referred color.
-fn shown_sample(drawn: vec4f, given: vec4f, around: Around) -> vec4f {
-    let room = 1.0 - clamp(given.a, 0.0, 1.0);
+// its alpha, with that. `displayed` is its display-referred color.
+fn shown_sample(drawn: vec4f, displayed: vec4f, around: Around) -> vec4f {
+    let room = 1.0 - clamp(displayed.a, 0.0, 1.0);
     let covered = clamp(drawn.a, 0.0, room);
     let light = with_glow(drawn.rgb, around, room);
-    // Light that covers nothing is seen also where all is covered.
+    // Light that covers nothing is visible also where all is covered.
     let free = 1.0 - select(0.0, covered / room, room > 1e-3);
     let brightest = max(light.r, max(light.g, light.b)) * post.exposure;
     let share = max(max(room, free * min(brightest, 1.0)), 1e-4);
-    let noise = select(around.dither, 0.0, given.a > 0.0);
+    let noise = select(around.dither, 0.0, displayed.a > 0.0);
     let shown = filmed(light / share, covered / share, (room - covered) / share, around) * around.vignette;
 //% if TRANSPARENT
     let straight = with_alpha(shown, covered / share);
-    return vec4f((straight.rgb + noise) * straight.a * share + given.rgb, straight.a * share + given.a);
+    return vec4f((straight.rgb + noise) * straight.a * share + displayed.rgb, straight.a * share + displayed.a);
 //% else
-    let encoded = (linear_to_srgb(min(shown, vec3f(1.0))) + noise) * share + given.rgb;
-    return vec4f(srgb_to_linear(clamp(encoded, vec3f(0.0), vec3f(1.0))), covered + given.a);
+    let encoded = (linear_to_srgb(min(shown, vec3f(1.0))) + noise) * share + displayed.rgb;
+    return vec4f(srgb_to_linear(clamp(encoded, vec3f(0.0), vec3f(1.0))), covered + displayed.a);
 //% endif
 }
 //% else
@@ -143,8 +143,8 @@ fn edge_of(pixel: vec2i) -> f32 {
     let here = textureLoad(depths, clamp(pixel, vec2i(0), size - 1), 0);
     var steps = 0.0;
     for (var i = 0u; i < 4u; i++) {
-        let way = array<vec2f, 4>(vec2f(1.0, 0.0), vec2f(0.0, 1.0), vec2f(0.7071, 0.7071), vec2f(0.7071, -0.7071))[i];
-        let aside = vec2i(round(way * post.edge_width));
+        let direction = array<vec2f, 4>(vec2f(1.0, 0.0), vec2f(0.0, 1.0), vec2f(0.7071, 0.7071), vec2f(0.7071, -0.7071))[i];
+        let aside = vec2i(round(direction * post.edge_width));
         let one = textureLoad(depths, clamp(pixel + aside, vec2i(0), size - 1), 0);
         let other = textureLoad(depths, clamp(pixel - aside, vec2i(0), size - 1), 0);
         let mean = 0.5 * (one + other);
@@ -153,13 +153,13 @@ fn edge_of(pixel: vec2i) -> f32 {
     return 1.0 - exp2(-2.0 * steps);
 }
 
-// The same, smooth across pixels. The turns are constants: llvmpipe keeps a MB for each frame with a loop here whose
+// The same, smooth across pixels. The turns are constants: llvmpipe retains a MB for each frame with a loop here whose
 // turns it does not know.
 fn edge_at(pixel: vec2i) -> f32 {
     var sum = 0.0;
     for (var i = 0u; i < 5u; i++) {
-        let beside = array<vec2i, 5>(vec2i(0), vec2i(1, 0), vec2i(-1, 0), vec2i(0, 1), vec2i(0, -1))[i];
-        sum += edge_of(pixel + beside) * select(0.15, 0.4, i == 0u);
+        let offset = array<vec2i, 5>(vec2i(0), vec2i(1, 0), vec2i(-1, 0), vec2i(0, 1), vec2i(0, -1))[i];
+        sum += edge_of(pixel + offset) * select(0.15, 0.4, i == 0u);
     }
     return post.edges * sum;
 }
@@ -176,7 +176,7 @@ fn tinted(shown: vec3f, covered: f32) -> vec3f {
 //% if TRANSPARENT
 // What is shown, in linear light, as a color and an alpha for programs that blend encoded colors, as most do. What
 // covers is never brighter than its coverage; more is light that covers nothing, such as a glow. It adds the alpha with
-// which it looks the same on black.
+// which it is the same on black.
 fn with_alpha(shown: vec3f, coverage: f32) -> vec4f {
     let brightest = max(shown.r, max(shown.g, shown.b));
     if max(coverage, brightest) <= 0.0 { return vec4f(0.0); }
@@ -198,9 +198,9 @@ fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
     var sum = vec4f(0.0);
     var weights = 0.0;
     for (var i = 0; i < 4; i++) {
-        let beside = vec2i(i & 1, i >> 1u);
-        let near = select(1.0 - part, part, beside == vec2i(1));
-        let pixel = clamp(vec2i(upper) + beside, vec2i(0), vec2i(size) - 1);
+        let offset = vec2i(i & 1, i >> 1u);
+        let near = select(1.0 - part, part, offset == vec2i(1));
+        let pixel = clamp(vec2i(upper) + offset, vec2i(0), vec2i(size) - 1);
         for (var which = 0; which < SAMPLES; which++) {
             let drawn = textureLoad(light, pixel, which);
             let weight = near.x * near.y / (1.0 + post.exposure * max(drawn.r, max(drawn.g, drawn.b)));
@@ -243,16 +243,16 @@ fn tone_mapped_at(pixel: vec2i, around: Around) -> vec4f {
 
 // The same of a pixel that is shown.
 fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
-    let middle = uv * vec2f(textureDimensions(light));    // the image may lie anywhere in the target
+    let middle = uv * vec2f(textureDimensions(light));    // the image may be anywhere in the target
 //% if ENLARGED
     let upper = floor(middle - 0.5);
     let part = middle - 0.5 - upper;
     let last = vec2i(textureDimensions(light)) - 1;
     var sum = vec4f(0.0);
     for (var i = 0; i < 4; i++) {
-        let beside = vec2i(i & 1, i >> 1u);
-        let near = select(1.0 - part, part, beside == vec2i(1));
-        sum += near.x * near.y * tone_mapped_at(clamp(vec2i(upper) + beside, vec2i(0), last), around);
+        let offset = vec2i(i & 1, i >> 1u);
+        let near = select(1.0 - part, part, offset == vec2i(1));
+        sum += near.x * near.y * tone_mapped_at(clamp(vec2i(upper) + offset, vec2i(0), last), around);
     }
     return sum;
 //% elif FINE > 1

@@ -1,16 +1,16 @@
 // By what splats are sorted, so that the farthest is first, and how many are drawn: rows that are not finite come last and
-// are left out. In: the attributes of each row, as they lie; SCALE, ROTATION, OPACITY and COLOR, the components of those
+// are left out. In: the attributes of each row; SCALE, ROTATION, OPACITY and COLOR, the components of those
 // that are bound, or 0. Out: keys (rows), u32; draw: vertices, instances, first vertex, first instance.
 //% include "common/index.wgsl"
 //% include "common/finite.wgsl"
-//% set GIVEN = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
+//% set OPTIONAL = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
 
 struct Params {
     forward: vec3f,         // along the line of sight in the middle of the image
     rows: u32,
     positions_offset: u32,
     positions_strides: u32, // elements from one row to the next
-//% for name, count in GIVEN if count
+//% for name, count in OPTIONAL if count
     ${name}_offset: u32,
     ${name}_strides: u32,
 //% endfor
@@ -20,7 +20,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> positions: array<f32>;
 @group(0) @binding(2) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(3) var<storage, read_write> draw: array<atomic<u32>>;
-//% for name, count in GIVEN if count
+//% for name, count in OPTIONAL if count
 @group(0) @binding(${3 + loop.index}) var<storage, read> ${name}: array<f32>;
 //% endfor
 
@@ -34,7 +34,7 @@ fn begin() {
     atomicStore(&draw[3], 0u);
 }
 
-// Rises as the number does, NaN apart.
+// Rises as the number does, except for NaN.
 fn rising(value: f32) -> u32 {
     let bits = bitcast<u32>(value);
     return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u);
@@ -42,7 +42,7 @@ fn rising(value: f32) -> u32 {
 
 fn is_sound(row: u32, position: vec3f) -> bool {
     var found = all_finite(position);
-//% for name, count in GIVEN if count
+//% for name, count in OPTIONAL if count
     for (var i = 0u; i < ${count}u; i++) {
         found = found && is_finite(${name}[params.${name}_offset + row * params.${name}_strides + i]);
     }

@@ -1,14 +1,14 @@
-// Gaussian splats: clouds with a density that falls as exp(-d² / 2), each seen as an ellipse on the screen. One quad for
+// Gaussian splats: clouds with a density that falls as exp(-d² / 2), each visible as an ellipse on the screen. One quad for
 // each, drawn in the order that draw/splat_order.wgsl and a sort have found, the farthest first.
-// In: the attributes of each splat, as they lie. Out: display-referred color, premultiplied.
+// In: the attributes of each splat. Out: display-referred color, premultiplied.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering";
 // the projection of the covariance: Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eq. 31.
-//% set GIVEN = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
-//% set FREE = 4 + (GIVEN | selectattr(1) | list | length)
+//% set OPTIONAL = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
+//% set FREE = 4 + (OPTIONAL | selectattr(1) | list | length)
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% if PICKING
-//% include "common/seen.wgsl"
+//% include "common/pick_pixel.wgsl"
 //% else
 //% include "common/output.wgsl"
 //% endif
@@ -30,7 +30,7 @@ struct Corner {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(linear) deviations: vec2f,     // in standard deviations along the axes of the ellipse
     @location(1) @interpolate(flat) color: vec4f,
-    @location(2) eye: vec3f,        // as deep as its middle
+    @location(2) eye: vec3f,        // at the depth of its center
 //% if PICKING
     @location(3) @interpolate(flat) row: u32,
     @location(4) @interpolate(flat) center: vec3f,
@@ -41,7 +41,7 @@ struct Corner {
 @group(0) @binding(1) var<uniform> style: Style;
 @group(0) @binding(2) var<storage, read> order: array<u32>;
 @group(0) @binding(3) var<storage, read> positions: array<f32>;
-//% for name, count in GIVEN if count
+//% for name, count in OPTIONAL if count
 @group(0) @binding(${3 + loop.index}) var<storage, read> ${name}: array<f32>;
 //% endfor
 //% if COLOR == 1
@@ -51,7 +51,7 @@ struct Corner {
 //% endif
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
-const LEAST = 1.0 / 255.0;  // alpha that is not seen
+const LEAST = 1.0 / 255.0;  // alpha that is not visible
 const MOST = 0.99;          // as in the paper
 const ASIDE = 1.3;          // how far beyond the image's border, as a factor, the projection is taken where a splat is
 
@@ -91,8 +91,8 @@ fn splat_axes(row: u32) -> mat3x3f {
 //% endif
 //% if ROTATION
     let turn = style.arrays[1].x + row * style.arrays[1].y;
-    let given = vec4f(rotations[turn], rotations[turn + 1u], rotations[turn + 2u], rotations[turn + 3u]);
-    let q = select(vec4f(0.0, 0.0, 0.0, 1.0), given / length(given), dot(given, given) > 0.0);
+    let rotation = vec4f(rotations[turn], rotations[turn + 1u], rotations[turn + 2u], rotations[turn + 3u]);
+    let q = select(vec4f(0.0, 0.0, 0.0, 1.0), rotation / length(rotation), dot(rotation, rotation) > 0.0);
     let x = vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y));
     let y = vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x));
     return mat3x3f(scale.x * x, scale.y * y, scale.z * cross(x, y));
@@ -132,10 +132,10 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
 
     // The two axes of the ellipse, of the length of its standard deviations.
     let middle = 0.5 * (covariance.x + covariance.z);
-    let apart = 0.5 * (covariance.x - covariance.z);
-    let spread = sqrt(apart * apart + covariance.y * covariance.y);
-    // Written so that nothing is taken away from what is nearly the same.
-    let found = select(vec2f(covariance.y, spread - apart), vec2f(spread + apart, covariance.y), apart >= 0.0);
+    let half_difference = 0.5 * (covariance.x - covariance.z);
+    let spread = sqrt(half_difference * half_difference + covariance.y * covariance.y);
+    // Written so that numbers that are nearly the same are not subtracted.
+    let found = select(vec2f(covariance.y, spread - half_difference), vec2f(spread + half_difference, covariance.y), half_difference >= 0.0);
     let longer = select(vec2f(1.0, 0.0), normalize(found), dot(found, found) > 1e-30);
     let deviations = sqrt(max(vec2f(middle + spread, middle - spread), vec2f(1e-12)));
     let reach = sqrt(max(2.0 * log(alpha / LEAST), 0.0));
@@ -156,9 +156,9 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
 
 //% if PICKING
 @fragment
-fn splat_fragment(in: Corner) -> SeenPixel {
+fn splat_fragment(in: Corner) -> PickPixel {
     if in.color.a * exp(-0.5 * dot(in.deviations, in.deviations)) < LEAST_ALPHA { discard; }
-    return seen_row(in.row, in.center);
+    return picked_row(in.row, in.center);
 }
 //% else
 @fragment

@@ -1,6 +1,6 @@
-// Lines that follow a field of vectors as it is now, both ways from their seeds, by the classical method of Runge and Kutta
-// over steps of equal length. A line ends where the box ends, where nothing moves, and where the field is not finite.
-// In: vectors on a grid, as they lie; seeds (lines, 3) if SEEDS, else they are spread evenly (Roberts 2018, "The
+// Lines that follow a field of vectors as it is now, in both directions from their seeds, by the classical method of Runge and Kutta
+// over steps of equal length. A line ends where the box ends, where missing moves, and where the field is not finite.
+// In: vectors on a grid; seeds (lines, 3) if SEEDS, else they are spread evenly (Roberts 2018, "The
 //     Unreasonable Effectiveness of Quasirandom Sequences"); scalars on a grid of their own if SCALARS.
 // Out: vertices (lines, rows, 5): x, y and z, NaN beyond the ends; the speed or the scalar there; and the width.
 //% import "common/field.wgsl" as field
@@ -17,7 +17,7 @@ struct Params {
     step: f32,              // from row to row, in world units
     substeps: u32,          // of the method, for each of those
     backward: u32,          // rows before the seed
-    nothing: f32,           // NaN
+    missing: f32,           // NaN
     width: f32,
     taper: f32,             // share of a line, at each end, over which it becomes thinner
     dashes: f32,            // 0: solid lines; 1: dashes that move along them
@@ -66,7 +66,7 @@ fn inside(position: vec3f) -> bool {
 }
 
 // The direction at a position; 0 where there is none.
-fn way_at(position: vec3f) -> vec3f {
+fn direction_at(position: vec3f) -> vec3f {
     let vector = vector_between(position);
     let most = max(abs(vector.x), max(abs(vector.y), abs(vector.z)));
     let there = all_finite(vector) && most > 1e-20;
@@ -75,19 +75,19 @@ fn way_at(position: vec3f) -> vec3f {
 
 struct Moved {
     position: vec3f,
-    whole: bool,            // whether there was a direction all the way
+    whole: bool,            // whether there was a direction at every stage
 }
 
 fn moved(start: vec3f, step: f32) -> Moved {
-    // A loop, not four calls, and one for both ways below: what reads the field is long, and compiled once for each call.
-    var along = way_at(start);
-    var way = along;
+    // A loop, not four calls, and one for both directions below: what reads the field is long, and compiled once for each call.
+    var along = direction_at(start);
+    var direction = along;
     for (var stage = 1u; stage < 4u; stage++) {
-        way = way_at(start + select(0.5, 1.0, stage == 3u) * step * way);
-        along += select(2.0, 1.0, stage == 3u) * way;
+        direction = direction_at(start + select(0.5, 1.0, stage == 3u) * step * direction);
+        along += select(2.0, 1.0, stage == 3u) * direction;
     }
     along /= 6.0;
-    // Directions that cancel out are those around a position where nothing moves.
+    // Directions that cancel out are those around a position where missing moves.
     return Moved(start + step * along, dot(along, along) > 0.25);
 }
 
@@ -101,11 +101,11 @@ fn write(row: u32, position: vec3f) {
 //% endif
 }
 
-fn write_nothing(row: u32) {
-    for (var i = 0u; i <= VALUE; i++) { vertices[STEP * row + i] = params.nothing; }
+fn write_missing(row: u32) {
+    for (var i = 0u; i <= VALUE; i++) { vertices[STEP * row + i] = params.missing; }
 }
 
-// Rows from the seed's on, one way; how many there are besides it.
+// Rows from the seed's on, in one direction; how many there are besides it.
 fn follow(line: u32, seed: vec3f, rows: u32, sign: i32) -> u32 {
     var position = seed;
     var found = 0u;
@@ -122,7 +122,7 @@ fn follow(line: u32, seed: vec3f, rows: u32, sign: i32) -> u32 {
             write(at, position);
             found = row;
         } else {
-            write_nothing(at);
+            write_missing(at);
         }
     }
     return found;
@@ -149,7 +149,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let middle = line * params.rows + params.backward;
     write(middle, seed);
     if !inside(seed) {
-        write_nothing(middle);
+        write_missing(middle);
     }
     var first = params.backward;
     var last = params.backward;

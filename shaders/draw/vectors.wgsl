@@ -1,4 +1,4 @@
-// A field of vectors taken at the points of a coarser lattice, for arrows. In: vectors on a grid, as they lie.
+// A field of vectors taken at the points of a coarser lattice, for arrows. In: vectors on a grid.
 // Out: arrows (count, 7), x fastest: the position, the direction, and its length.
 //% import "common/vectors.wgsl" as vectors
 //% include "common/index.wgsl"

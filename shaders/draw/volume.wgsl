@@ -1,5 +1,5 @@
 // A volume of something that absorbs, scatters and shines, by a march along each line of sight through its box.
-// In: samples of the density and perhaps of the color, as they lie; how much lies toward the sun and the sky
+// In: samples of the density and perhaps of the color; the optical depth toward the sun and the sky
 // (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied color.
 // `whole_*` draws the pixels whose samples all have one depth, with one march; `edge_*` marches for each sample of the
 // others, at outlines of what is solid.
@@ -23,7 +23,7 @@ struct Style {              // packed by name in renderer/layers/volume.py
     emissive: f32,          // 0: lit by sun and sky; 1: shines by itself
     density_range: vec2f,   // values that are clear, and that are of full density
     range: vec2f,           // values at the two ends of the colormap
-    inset: f32,             // samples between the box and the first sample: 0.5 if they lie in the middle of cells
+    inset: f32,             // samples between the box and the first sample: 0.5 if they are in the middle of cells
     brightness: f32,        // radiance of what shines
     anisotropy: f32,        // g of Henyey and Greenstein
     steps_per_cell: f32,    // of the ray marcher
@@ -56,7 +56,7 @@ struct Corner {
 
 const MOST_STEPS = 2048.0;
 const SUNNY = 0.85;         // of the sun's light that comes back from what is white and thick, from all directions
-const CLEAR = 0.003;        // what is let through so little is taken for nothing
+const CLEAR = 0.003;        // what is let through so little is ignored
 
 ${field.functions("densities", "style.density.size", "style.density.first", "style.density.strides")}
 
@@ -76,7 +76,7 @@ fn volume_vertex(@builtin(vertex_index) number: u32) -> Corner {
     let turn = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
     let side = face & 1u;
     let across = vec2u(turn & 1u, turn >> 1u);
-    // Both sides of an axis are wound so that they look outwards.
+    // Both sides of an axis are wound so that their front is outward.
     let first = select(across.y, across.x, side == 1u);
     let second = select(across.x, across.y, side == 1u);
     var corner = vec3u(side, first, second);
@@ -131,7 +131,7 @@ fn color_at(world: vec3f) -> vec3f {
 //% endif
 }
 
-// How much of sun and sky is let through on the way here.
+// How much of sun and sky reaches this point.
 fn reached(world: vec3f) -> vec2f {
     let size = vec3i(style.light_size);
     let share = (world - style.low) / (style.high - style.low);
@@ -140,9 +140,9 @@ fn reached(world: vec3f) -> vec2f {
     let part = position - vec3f(low);
     var sum = vec2f(0.0);
     for (var corner = 0; corner < 8; corner++) {
-        let beside = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
-        let cell = min(low + beside, size - 1);
-        let weights = select(1.0 - part, part, beside == vec3i(1));
+        let offset = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
+        let cell = min(low + offset, size - 1);
+        let weights = select(1.0 - part, part, offset == vec3i(1));
         sum += weights.x * weights.y * weights.z * light[(cell.z * size.y + cell.y) * size.x + cell.x];
     }
     return sum;
@@ -160,36 +160,36 @@ fn noise(pixel: vec2f) -> f32 {
 }
 
 // The part of a line of sight, through `back` in world space, that is in the box and before what is solid.
-struct Way {
+struct Segment {
     start: vec3f,
     sight: vec3f,
     begin: f32,
     end: f32,
 }
 
-fn way_through(back: vec3f, depth: f32) -> Way {
+fn segment_through(back: vec3f, depth: f32) -> Segment {
     let eye = (view.world_to_eye * vec4f(back, 1.0)).xyz;
     let start = sight_start(eye);
     let sight = sight_to(eye);
-    var way = Way(to_world(start), turned_to_world(sight), 0.0, 0.0);
-    let along = select(way.sight, vec3f(1e-9), abs(way.sight) < vec3f(1e-9));
-    let ends = array<vec3f, 2>((style.low - way.start) / along, (style.high - way.start) / along);
+    var segment = Segment(to_world(start), turned_to_world(sight), 0.0, 0.0);
+    let along = select(segment.sight, vec3f(1e-9), abs(segment.sight) < vec3f(1e-9));
+    let ends = array<vec3f, 2>((style.low - segment.start) / along, (style.high - segment.start) / along);
     let nearer = min(ends[0], ends[1]);
     let farther = max(ends[0], ends[1]);
     let first = (-view.near - start.z) / sight.z;
-    way.begin = max(max(nearer.x, nearer.y), max(nearer.z, first));
-    way.end = min(min(farther.x, farther.y), min(farther.z, solid_at(depth, start, sight)));
+    segment.begin = max(max(nearer.x, nearer.y), max(nearer.z, first));
+    segment.end = min(min(farther.x, farther.y), min(farther.z, solid_at(depth, start, sight)));
     for (var i = 0; i < 3; i++) {
         let rise = dot(view.clips[i].xyz, sight);
         let here = dot(view.clips[i], vec4f(start, 1.0));
         let crossing = -here / select(rise, -1e-12, abs(rise) < 1e-12);
         if rise >= 1e-12 {
-            way.end = min(way.end, crossing);
+            segment.end = min(segment.end, crossing);
         } else if here > 0.0 {
-            way.begin = max(way.begin, crossing);
+            segment.begin = max(segment.begin, crossing);
         }
     }
-    return way;
+    return segment;
 }
 
 fn step_length() -> f32 {
@@ -198,29 +198,29 @@ fn step_length() -> f32 {
 }
 
 fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
-    let way = way_through(back, depth);
-    let length = way.end - way.begin;
+    let segment = segment_through(back, depth);
+    let length = segment.end - segment.begin;
     let steps = select(0.0, min(ceil(length / step_length()), MOST_STEPS), length > 0.0);
     let step = length / max(steps, 1.0);
-    let dither = noise(pixel);  // the start of each march: bands become grain that is not seen
+    let dither = noise(pixel);  // the start of each march: bands become grain that is not visible
     let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
     let sun = turned_to_world(view.sun_direction);
     let g = style.anisotropy;
-    let cosine = dot(way.sight, sun);
+    let cosine = dot(segment.sight, sun);
     let phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
     let overhead = 0.5 * (sky_around(view.up) + sky_around(-view.up));
     var color = vec3f(0.0);
     var clear = 1.0;
     for (var i = 0.0; i < steps; i += 1.0) {
-        let world = way.start + way.sight * (way.begin + (i + dither) * step);
+        let world = segment.start + segment.sight * (segment.begin + (i + dither) * step);
         let extinction = extinction_at(world, range);
         if extinction <= 0.0 { continue; }
         let taken = clear * (1.0 - exp(-extinction * step));
-        var seen = vec3f(style.brightness);
+        var radiance = vec3f(style.brightness);
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
-            seen = mix(scattered(world, phase, overhead), seen, style.emissive);
+            radiance = mix(scattered(world, phase, overhead), radiance, style.emissive);
         }
-        color += taken * seen * color_at(world);
+        color += taken * radiance * color_at(world);
         clear -= taken;
         if clear < CLEAR { break; }
     }

@@ -1,5 +1,5 @@
 // How much light of the sun, and of the sky overhead, reaches the middle of each cell of a box through the density in it.
-// In: samples of the density as they lie, and their extent. Out: for each cell, x fastest, the two shares let through.
+// In: samples of the density, and their extent. Out: for each cell, x fastest, the two shares let through.
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
 //% include "common/index.wgsl"
@@ -26,7 +26,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> light: array<vec2f>;
 
 const MOST_STEPS = 192;
-const DARK = 12.0;          // optical depth behind which nothing is seen
+const DARK = 12.0;          // optical depth behind which nothing is visible
 
 ${field.functions("densities", "params.densities_size", "params.densities_offset", "params.densities_strides")}
 

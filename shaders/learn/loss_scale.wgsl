@@ -1,4 +1,4 @@
-// What gradients of a scaled loss are multiplied by before a step, and the loss's next scale: decided where they lie.
+// What gradients of a scaled loss are multiplied by before a step, and the loss's next scale: decided on the GPU.
 // In: total, the sum of the squares of all gradients; state: the scale, and the steps since it changed; clip, the
 //     largest norm that gradients of the loss itself may have, 0: any.
 // Out: factor, below 0 if there is to be no step, since a gradient is no finite number; state.

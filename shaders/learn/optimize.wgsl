@@ -1,8 +1,8 @@
 // One step of an optimizer on one tensor of weights, all in one pass.
-// In: RULE, "sgd" or "adam"; MOMENTUM, of sgd, whether velocities are kept; NESTEROV, of sgd, whether the step looks
+// In: RULE, "sgd" or "adam"; MOMENTUM, of sgd, whether there are velocities; NESTEROV, of sgd, whether the step looks
 //     ahead; gradients; scale, one number that gradients are multiplied by (1, or what clipping leaves of them),
 //     below 0 if nothing is to change;
-//     params.weight_decay pulls weights to 0: by DECOUPLED apart from the gradient, else as part of it.
+//     params.weight_decay pulls weights to 0: with DECOUPLED separately from the gradient, else as part of it.
 // Out: weights, and what the rule remembers: first (velocities, or mean gradients), second (mean squares).
 // Sources: Kingma & Ba 2015, Adam, algorithm 1; Loshchilov & Hutter 2019, Decoupled weight decay, algorithm 2;
 //     Sutskever et al. 2013 for momentum, in the form in which PyTorch writes it.

@@ -1,7 +1,7 @@
 // A row of numbers, or several, as bars: boxes that stand on the plane y = 0, or hang from it.
 // In: DTYPE, the values' element type; values (rows, columns) by strides.
 // Out: positions and normals (rows, columns, 24, 3), y up, the first row at the back: the corners of each face of each
-//      box, counter-clockwise seen from outside; levels (rows, columns, 24), the value of the bar.
+//      box, counter-clockwise viewed from outside; levels (rows, columns, 24), the value of the bar.
 // The reference implementation is in app/vertigrad/models/data/bars.py.
 //% if DTYPE == "f16"
 enable f16;

@@ -25,7 +25,7 @@ struct Params {
     damping: f32,           // [1/s]
     drag: f32,              // density of the air times its coefficient of normal force, halved [kg/m³]
     friction: f32,
-    gap: f32,               // distance that is kept from obstacles [m]
+    gap: f32,               // distance from obstacles [m]
     ground: f32,            // height of the ground [m]
     wind: vec3f,            // [m/s]
     gust: f32,
@@ -43,7 +43,7 @@ struct Params {
     wind_size: vec3i,       // its cells along x, y and z
     wind_strides: vec4i,    // elements from one sample to the next along z, y, x, and from one component to the next
     obstacle_low: vec3f,
-    obstacle_scale: vec3f,  // from one of its samples to the next, per meter; they lie on the faces of its box too
+    obstacle_scale: vec3f,  // from one of its samples to the next, per meter; they are on the faces of its box too
     obstacle_size: vec3i,
     obstacle_strides: vec3i,
 }
@@ -76,7 +76,7 @@ fn wind_sample(cell: vec3i) -> vec3f {
     return vec3f(wind[first], wind[first + s.w], wind[first + 2 * s.w]);
 }
 
-// Samples lie in the middles of cells; beyond the outermost of them the air moves as it does there.
+// Samples are in the middles of cells; beyond the outermost of them the air moves as it does there.
 fn wind_field(position: vec3f) -> vec3f {
     let at = clamp((position - params.wind_low) * params.wind_scale - 0.5, vec3f(0.0), vec3f(params.wind_size - 1));
     let cell = vec3i(at);
@@ -190,7 +190,7 @@ fn hinge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 ${field.functions("obstacle", "params.obstacle_size", "params.obstacle_offset", "params.obstacle_strides.zyx")}
 ${field.around("obstacle", "params.obstacle_size")}
 
-// Gradient of the trilinear distance in meters, and the distance; far away outside of the box, on whose faces samples lie.
+// Gradient of the trilinear distance in meters, and the distance; far away outside of the box, on whose faces samples are.
 fn obstacle_field(position: vec3f) -> vec4f {
     let at = (position - params.obstacle_low) * params.obstacle_scale;
     if any(at < vec3f(0.0)) || any(at > vec3f(params.obstacle_size - 1)) {
@@ -201,14 +201,14 @@ fn obstacle_field(position: vec3f) -> vec4f {
 }
 //% endif
 
-// A position out of the half-space that a surface bounds, with Coulomb's friction against the way it came.
-fn kept_out(position: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f {
+// A position out of the half-space that a surface bounds, with Coulomb's friction against its displacement.
+fn pushed_out(position: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f {
     if clear >= 0.0 {
         return position;
     }
     let outside = position - clear * normal;
-    let way = outside - start;
-    let slide = way - normal * dot(way, normal);
+    let displacement = outside - start;
+    let slide = displacement - normal * dot(displacement, normal);
     let size = length(slide);
     return outside - slide * select(0.0, min(1.0, -params.friction * clear / size), size > 0.0);
 }
@@ -230,15 +230,15 @@ fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     let out = position - params.center;
     let far = length(out);
     if params.radius > 0.0 && far > 0.0 {
-        position = kept_out(position, start, out / far, far - params.radius - params.gap);
+        position = pushed_out(position, start, out / far, far - params.radius - params.gap);
     }
     //% if OBSTACLE
     let field = obstacle_field(position);
     if dot(field.xyz, field.xyz) > 1e-12 {
-        position = kept_out(position, start, normalize(field.xyz), field.w - params.gap);
+        position = pushed_out(position, start, normalize(field.xyz), field.w - params.gap);
     }
     //% endif
-    position = kept_out(position, start, vec3f(0.0, 1.0, 0.0), position.y - params.ground - params.gap);
+    position = pushed_out(position, start, vec3f(0.0, 1.0, 0.0), position.y - params.ground - params.gap);
     // what was added to the free motion, so that rounding of positions is no change of velocity
     velocities[i] = vec4f(velocity.xyz + (position - free) / params.h, velocity.w);
     vertices[i] = vec4f(position, vertices[i].w);

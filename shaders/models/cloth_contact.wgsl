@@ -1,5 +1,5 @@
-// Self-collision of a cloth: vertices are balls that keep a distance from those they are not woven to.
-// In: vertices: position and inverse area; rest_positions: where they lie in the cloth as it was cut; velocities; order and
+// Self-collision of a cloth: vertices are balls at a distance from those they are not woven to.
+// In: vertices: position and inverse area; rest_positions: where they are in the cloth as it was cut; velocities; order and
 //     starts of a grid of neighbors with cells of edge `reach`. MOST: partners that a vertex can have.
 // Out: partners (search): of each vertex how many, then which, in the order of the grid; pushes (repel): how far each
 //     vertex is to be moved. Every vertex gathers its own pushes, so the same state gives the same bits.
@@ -11,7 +11,7 @@ struct Params {
     count: u32,
     h: f32,
     friction: f32,
-    thickness: f32,         // distance that is kept
+    thickness: f32,         // minimal distance
     reach: f32,             // distance within which partners are looked for
     ${grid.fields()}
 }
@@ -64,13 +64,13 @@ fn repel(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     var push = vec3f(0.0);
     for (var n = first + 1u; n <= last; n += 1u) {
         let other = vertices[partners[n]];
-        let apart = here.xyz - other.xyz;
-        let far = length(apart);
+        let offset = here.xyz - other.xyz;
+        let far = length(offset);
         if far < params.thickness && far > 0.0 && here.w > 0.0 {
-            let normal = apart / far;
+            let normal = offset / far;
             let depth = params.thickness - far;
-            let way = (velocity - velocities[partners[n]].xyz) * params.h;
-            let slide = way - normal * dot(way, normal);
+            let displacement = (velocity - velocities[partners[n]].xyz) * params.h;
+            let slide = displacement - normal * dot(displacement, normal);
             let size = length(slide);
             let held = select(0.0, min(1.0, params.friction * depth / size), size > 0.0);
             push += (normal * depth - slide * held) * (here.w / (here.w + other.w));

@@ -1,9 +1,9 @@
-// A blade that is drawn across the image of a cloth: it parts the threads that are seen where it passes.
-// A stroke is seen as a line: it and the eye span a plane of sight. What lies in that has a position x across it and y
-// along its rays, and is seen at t = x / y of the stroke's length, or at t = x if the rays are parallel. `front` says
-// for each of BINS parts of the length how deep (y) the nearest thing lies: an image of one row, with depth alone.
+// A blade that is drawn across the image of a cloth: it parts the threads that are visible where it passes.
+// A stroke appears as a line: it and the eye span a plane of sight. What is in that plane has a position x across it and y
+// along its rays, and appears at t = x / y of the stroke's length, or at t = x if the rays are parallel. `front` says
+// for each of BINS parts of the length the depth (y) of the nearest thing: an image of one row, with depth alone.
 // In: vertices: position and inverse area; edges: two vertices each; triangles: those that are left, torn ones without
-//     area; the ball in the way.
+//     area; the spherical obstacle.
 // Out: springs: rest length, negative once torn, and stiffness.
 //% include "common/index.wgsl"
 
@@ -31,7 +31,7 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> springs: array<vec2f>;
 
 const BINS = ${BINS}u;
-const NOTHING = 3.0e38;
+const FARTHEST = 3.0e38;
 const SLACK = 1e-3;  // of a stroke's length, so that no thread slips between two of them
 
 // What a position across the stroke is divided by to have t.
@@ -63,7 +63,7 @@ fn see_ball(@builtin(global_invocation_id) id: vec3u) {
     let b = dot(along, back);
     let inside = b * b - a * (dot(back, back) - params.radius * params.radius);
     let y = (-b - sqrt(max(inside, 0.0))) / a;
-    atomicStore(&front[id.x], bitcast<u32>(select(NOTHING, y, params.radius > 0.0 && inside > 0.0 && y > 0.0)));
+    atomicStore(&front[id.x], bitcast<u32>(select(FARTHEST, y, params.radius > 0.0 && inside > 0.0 && y > 0.0)));
 }
 
 // One triangle of the cloth: the piece of the plane of sight that it covers.
@@ -103,7 +103,7 @@ fn see_sheet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     }
 }
 
-// One thread: parted if it is seen to cross the stroke.
+// One thread: parted if it crosses the stroke.
 @compute @workgroup_size(64)
 fn part(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let n = linear_index(id, num_workgroups, 64u);

@@ -1,8 +1,8 @@
-// What is seen and said of a cloth: which edges tear, the triangles that are left, normals, strains, energies.
+// What is drawn and reported of a cloth: which edges tear, the triangles that are left, normals, strains, energies.
 // In: vertices: position and inverse area; velocities; edges, springs (rest length, negative once torn, and stiffness)
 //     and hinges as in models/cloth.wgsl; corners: vertices of each triangle, sides: its edges; spokes and fans: edges
 //     and triangles around each vertex, those of vertex i from spoke_starts[i] and fan_starts[i] on.
-// Out: ball: center and radius of the sphere in the way, for who draws it; springs; index, where a triangle with a torn
+// Out: ball: center and radius of the spherical obstacle, to be drawn; springs; index, where a triangle with a torn
 //     side has no area; normals; strains, in velocities.w: the largest at each vertex, with the sign of a stretch;
 //     tallies: kinetic energy, energy of height, of edges, and speed; impulses.
 // The reference implementation is app/vertigrad/models/reference/cloth.py.
@@ -17,7 +17,7 @@ struct Params {
     shear: f32,
     bend: f32,
     gravity: f32,
-    radius: f32,            // of the sphere in the way
+    radius: f32,            // of the spherical obstacle
     center: vec3f,
 }
 
@@ -90,7 +90,7 @@ fn normals_and_strains(@builtin(global_invocation_id) id: vec3u, @builtin(num_wo
         sum += cross(ab, ac);
     }
     let size = length(sum);
-    if size > 0.0 {  // a vertex that has lost all its triangles keeps its normal
+    if size > 0.0 {  // a vertex that has lost all its triangles has its last normal
         normals[i] = vec4f(sum / size, 0.0);
     }
     var most = 0.0;

@@ -1,5 +1,5 @@
 // Birds that see those near them: separation, alignment and cohesion (Reynolds 1987), with what is urgent first.
-// In: sorted_positions and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are given;
+// In: sorted_positions and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are inputs;
 //     PERIODIC, whether what leaves the box comes back on its other side.
 // Out: positions, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
 //     the predator's position.
@@ -16,7 +16,7 @@ struct Params {
     key: vec2u,
     stream: vec2u,
     radius: f32,               // how far birds see
-    near: f32,                 // and how far they keep apart
+    near: f32,                 // the distance for separation
     sight: f32,                // cosine of half the angle that they see
     separation: f32,
     alignment: f32,
@@ -51,11 +51,11 @@ struct Params {
 
 const ROOM = 0.55;
 
-struct Seen {
+struct Neighborhood {
     count: f32,
-    velocity: vec3f,    // sums over those that are seen
+    velocity: vec3f,    // sums over visible neighbors
     offset: vec3f,
-    apart: vec3f,       // away from those that are too near
+    separation: vec3f,  // away from those that are too near
 }
 
 fn with_length(v: vec3f, length_: f32) -> vec3f {
@@ -67,41 +67,41 @@ fn at_most(v: vec3f, most: f32) -> vec3f {
 }
 
 // Adds what the bird at `here`, or its image in a box next to this one, sees.
-fn add_neighbor(before: Seen, here: vec3f, heading: vec3f, me: u32) -> Seen {
-    var seen = before;
+fn add_neighbor(before: Neighborhood, here: vec3f, heading: vec3f, me: u32) -> Neighborhood {
+    var neighborhood = before;
     //% call grid.neighbors("here", "starts")
     let offset = sorted_positions[k].xyz - here;
     let away = length(offset);
     if k != me && away < params.radius && away > 0.0 {
         if away < params.near {
-            seen.apart -= offset * ((1.0 - away / params.near) / away);
+            neighborhood.separation -= offset * ((1.0 - away / params.near) / away);
         }
         if dot(offset, heading) >= params.sight * away {
-            seen.count += 1.0;
-            seen.velocity += sorted_velocities[k].xyz;
-            seen.offset += offset;
+            neighborhood.count += 1.0;
+            neighborhood.velocity += sorted_velocities[k].xyz;
+            neighborhood.offset += offset;
         }
     }
     //% endcall
-    return seen;
+    return neighborhood;
 }
 
-fn looked_around(here: vec3f, heading: vec3f, me: u32) -> Seen {
-    var seen = Seen(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0));
+fn neighborhood_of(here: vec3f, heading: vec3f, me: u32) -> Neighborhood {
+    var neighborhood = Neighborhood(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0));
     //% if PERIODIC
     for (var image = 0; image < 27; image += 1) {
         let position = here + params.extent * (vec3f(vec3i(image % 3, image / 3 % 3, image / 9)) - 1.0);
         if all(abs(position) < 0.5 * params.extent + params.radius) {
-            seen = add_neighbor(seen, position, heading, me);
+            neighborhood = add_neighbor(neighborhood, position, heading, me);
         }
     }
-    return seen;
+    return neighborhood;
     //% else
-    return add_neighbor(seen, here, heading, me);
+    return add_neighbor(neighborhood, here, heading, me);
     //% endif
 }
 
-// Back toward the middle, from a share of ROOM of the way to the sides on: with all strength halfway from there.
+// Back toward the middle, from a fraction ROOM of the distance to the sides on: with all strength halfway from there.
 fn turned_back(here: vec3f) -> vec3f {
     //% if PERIODIC
     return vec3f(0.0);
@@ -118,7 +118,7 @@ fn fled(here: vec3f) -> vec3f {
     return with_length(offset, 2.0 * params.agility * share);
 }
 
-// Sideways past an obstacle that lies ahead within a second's flight, and outwards if it is touched.
+// Sideways past an obstacle that is ahead within a second's flight, and outwards if it is touched.
 fn avoided(here: vec3f, velocity: vec3f) -> vec3f {
     let offset = params.obstacle - here;
     let speed = length(velocity);
@@ -158,11 +158,11 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     let bird = order[me];
     let here = sorted_positions[me].xyz;
     let velocity = sorted_velocities[me].xyz;
-    let seen = looked_around(here, with_length(velocity, 1.0), me);
-    let share = 1.0 / max(seen.count, 1.0);
-    var social = params.separation * seen.apart + params.cohesion * share * seen.offset;
-    if seen.count > 0.0 {
-        social += params.alignment * (share * seen.velocity - velocity);
+    let neighborhood = neighborhood_of(here, with_length(velocity, 1.0), me);
+    let share = 1.0 / max(neighborhood.count, 1.0);
+    var social = params.separation * neighborhood.separation + params.cohesion * share * neighborhood.offset;
+    if neighborhood.count > 0.0 {
+        social += params.alignment * (share * neighborhood.velocity - velocity);
     }
     social.y -= params.leveling * velocity.y;
     let urgent = at_most(
@@ -174,11 +174,11 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     let calm = 1.0 - length(urgent) / max(params.agility, 1e-12);  // to turn back, a bird may brake as far as it has to
     let speed = clamp(length(faster), calm * params.speed_range.x, params.speed_range.y);
     faster = with_length(with_length(faster, 1.0) + params.noise * random_vector(bird), speed);
-    settle(bird, here + params.dt * faster, faster, seen.count);
+    settle(bird, here + params.dt * faster, faster, neighborhood.count);
 }
 
 // Puts a bird where it has flown: into the box if that is periodic, and not into the obstacle.
-fn settle(bird: u32, position: vec3f, velocity: vec3f, seen: f32) {
+fn settle(bird: u32, position: vec3f, velocity: vec3f, neighbor_count: f32) {
     var here = position;
     var now = velocity;
     //% if PERIODIC
@@ -190,7 +190,7 @@ fn settle(bird: u32, position: vec3f, velocity: vec3f, seen: f32) {
         here = params.obstacle + params.obstacle_radius * normal;
         now = with_length(now - min(dot(now, normal), 0.0) * normal + 1e-6 * normal, length(now));
     }
-    positions[bird] = vec4f(here, seen);
+    positions[bird] = vec4f(here, neighbor_count);
     velocities[bird] = vec4f(now, length(now));
     headings[bird] = vec4f(with_length(now, 1.0), 0.0);
 }

@@ -1,4 +1,4 @@
-// The steps around a network that says how fast each point moves: the midpoint rule in the flow's own time.
+// The steps around a network that computes the velocity of each point: the midpoint rule in the flow's own time.
 // In and out: points (count, 8): x, y, z, the flow's time, the shape's three weights, and the speed; velocities (count, 3).
 // The network runs between these entry points; app/vertigrad/models/neural/flow.py has their order, and the reference.
 //% include "common/index.wgsl"
@@ -39,9 +39,9 @@ fn halve(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     if i >= params.count {
         return;
     }
-    let way = 0.5 * params.step * velocity(i);
+    let half_step = 0.5 * params.step * velocity(i);
     for (var c = 0u; c < 3u; c += 1u) {
-        middles[8u * i + c] = points[8u * i + c] + way[c];
+        middles[8u * i + c] = points[8u * i + c] + half_step[c];
         middles[8u * i + 4u + c] = points[8u * i + 4u + c];
     }
     middles[8u * i + 3u] = params.time + 0.5 * params.step;

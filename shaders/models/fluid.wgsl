@@ -1,14 +1,14 @@
-// A free-surface fluid of equal particles, made incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
+// A free-surface fluid of equal particles, which is incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
 // Incompressible SPH", with the pressure warm-started and relaxed without leaving the particles' positions of the step's start.
 // Walls have no particles. They add to the density what layers of fluid would, mirrored in them, by a function of the distance
 // alone (the idea of Koschier & Bender 2017, "Density Maps"), and push along its slope: what pressure does to the velocities
 // is the transpose of what these do to the density, at walls too, so that it makes no energy.
 //
-// Rows lie cell by cell while a step lasts. Out and in: positions (x, y, z, density), velocities (velocity, speed), pressures.
-// In between, in the order of the grid, what the entry points below say. The list of row i is near[k * count + i], k < found[i]; one more than MOST is counted, but not kept.
+// Rows are stored cell by cell while a step lasts. Out and in: positions (x, y, z, density), velocities (velocity, speed), pressures.
+// In between, in the order of the grid, what the entry points below describe. The list of row i is near[k * count + i], k < found[i]; one more than MOST is counted, but not kept.
 // Units: meters, seconds; `sorted_pressures` is pressure over (density at rest * relative density²) [m²/s²].
 // app/vertigrad/models/physics/fluid.py has the order of the entry points, fluid_reference.py the reference.
-// In: MOST, neighbors kept of each particle; FIELD, whether there is a grid of signed distances.
+// In: MOST, neighbors stored for each particle; FIELD, whether there is a grid of signed distances.
 //% import "common/field.wgsl" as grids
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
@@ -44,7 +44,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> order: array<u32>;
 @group(0) @binding(2) var<storage, read> starts: array<u32>;
-@group(0) @binding(3) var<storage, read_write> positions: array<vec4f>;  // kept from step to step, as `velocities` and `pressures` are
+@group(0) @binding(3) var<storage, read_write> positions: array<vec4f>;  // retained from step to step, as `velocities` and `pressures` are
 @group(0) @binding(4) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> pressures: array<f32>;
 @group(0) @binding(6) var<storage, read> sorted_positions: array<vec4f>;  // in the order of the grid: positions, and
@@ -65,7 +65,7 @@ struct Params {
 
 const PI = 3.14159265359;
 const RELAXED = 0.5;       // Ihmsen et al. 2014, section 3.2
-const MARGIN = 0.1;        // of a spacing that a particle keeps from walls
+const MARGIN = 0.1;        // of a spacing minimal distance of a particle from walls
 const STIFFEST = 0.1;      // least diagonal times spacing²: what is almost alone is not pushed far
 const FASTEST = 2.0;       // spacings that nothing moves farther than in a step
 
@@ -101,11 +101,11 @@ fn beyond(q: f32) -> vec2f {
 // Signed distance from the body in the tank, and from what the grid of distances describes.
 fn solid(at: vec3f) -> f32 {
     let away = at - params.body_center;
-    let apart = abs(away) - params.body_half;
-    let around = vec2f(length(away.xz) - params.body_half.x, apart.y);
+    let outside = abs(away) - params.body_half;
+    let around = vec2f(length(away.xz) - params.body_half.x, outside.y);
     var distance = 1e9;
     if params.shape == 1u {
-        distance = length(max(apart, vec3f(0.0))) + min(max(apart.x, max(apart.y, apart.z)), 0.0);
+        distance = length(max(outside, vec3f(0.0))) + min(max(outside.x, max(outside.y, outside.z)), 0.0);
     } else if params.shape == 2u {
         distance = length(away) - params.body_half.x;
     } else if params.shape == 3u {
@@ -121,7 +121,7 @@ fn solid(at: vec3f) -> f32 {
 ${grids.functions("field", "params.field_size", "params.field_offset", "vec3i(1, i32(params.field_size.x), i32(params.field_size.x * params.field_size.y))")}
 ${grids.around("field", "params.field_size")}
 
-// The grid between its samples; outside of it, the nearest value and the way to it.
+// The grid between its samples; outside of it, the nearest value and the distance to it.
 fn sampled(at: vec3f) -> f32 {
     let free = (at - params.field_low) / params.field_spacing;
     let position = clamp(free, vec3f(0.0), vec3f(params.field_size - 1u));
@@ -157,7 +157,7 @@ fn walled(at: vec3f) -> vec4f {
     return vec4f(steep * (free / params.spacing), 1.0 - free);
 }
 
-// Rows into the order of the grid, so that neighbors lie close together.
+// Rows into the order of the grid, so that neighbors are close together.
 @compute @workgroup_size(128)
 fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
@@ -204,7 +204,7 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     excess[i] = dense + weight(0.0) + wall.w;
 }
 
-// All but pressure acts, and the relative density goes beside the velocity: gravity, viscosity (Morris et al. 1997, equation 22) and the drag tool.
+// All but pressure acts, and the relative density is stored with the velocity: gravity, viscosity (Morris et al. 1997, equation 22) and the drag tool.
 @compute @workgroup_size(128)
 fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
@@ -228,7 +228,7 @@ fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     new_velocities[i] = vec4f(pushed, excess[i]);
 }
 
-// Rate at which the relative density grows if particles move as `sorted_velocities` say.
+// Rate at which the relative density grows if particles move with `sorted_velocities`.
 fn gathering(i: u32) -> f32 {
     let me = sorted_positions[i].xyz;
     let velocity = sorted_velocities[i].xyz;

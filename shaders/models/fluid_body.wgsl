@@ -1,6 +1,6 @@
 // The surface of what stands in a fluid's tank, as a grid of params.rows x params.columns vertices with normals.
 // Rows go from the middle of the underside to the middle of the top; columns go around it, the last one being the first.
-// Where faces meet at an edge, rows or columns of both lie on it, so that each face keeps its own normal.
+// Where faces meet at an edge, there are rows or columns of both, so that each face has its own normal.
 // Out: positions and normals (rows, columns, 3). Shapes as in fluid.wgsl: 1 box, 2 ball, 3 pillar; 0 is a point.
 
 struct Params {
@@ -65,14 +65,14 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     if i >= params.rows * params.columns {
         return;
     }
-    let made = vertex(i / params.columns, i % params.columns);
+    let point = vertex(i / params.columns, i % params.columns);
     var half = params.body_half;
     if params.shape != 1u {  // round: as wide along z as along x, and a ball as high
         half = vec3f(half.x, select(half.x, half.y, params.shape == 3u), half.x);
     }
-    let corner = params.body_center + select(half * made.away, vec3f(0.0), params.shape == 0u);
+    let corner = params.body_center + select(half * point.away, vec3f(0.0), params.shape == 0u);
     for (var c = 0u; c < 3u; c += 1u) {
         positions[3u * i + c] = corner[c];
-        normals[3u * i + c] = made.normal[c];
+        normals[3u * i + c] = point.normal[c];
     }
 }

@@ -1,6 +1,6 @@
 // Pumping: particles from all over the fluid come out of a round nozzle, one layer at a time.
 // In and out: positions (x, y, z, density), velocities (velocity, speed), pressures of params.count particles; row
-// params.first + k * params.stride, wrapped, becomes number k of the layer. Rows lie cell by cell, so that these are spread evenly.
+// params.first + k * params.stride, wrapped, becomes number k of the layer. Rows are stored cell by cell, so that these are spread evenly.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -30,10 +30,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     let row = (params.first + k * params.stride) % params.count;
     let ahead = normalize(params.velocity);
-    let beside = normalize(cross(ahead, select(vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), abs(ahead.y) > 0.7)));
+    let sideways = normalize(cross(ahead, select(vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), abs(ahead.y) > 0.7)));
     let radius = params.spacing * sqrt((f32(k) + 0.5) / 3.14159265);
     let angle = GOLDEN * f32(k);
-    let position = params.nozzle + radius * (cos(angle) * beside + sin(angle) * cross(ahead, beside));
+    let position = params.nozzle + radius * (cos(angle) * sideways + sin(angle) * cross(ahead, sideways));
     let margin = 0.5 * params.spacing;
     positions[row] = vec4f(clamp(position, params.tank_low + margin, params.tank_high - margin), positions[row].w);
     velocities[row] = vec4f(params.velocity, length(params.velocity));

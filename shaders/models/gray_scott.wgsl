@@ -55,22 +55,22 @@ fn slope(i: u32) -> vec3f {
 }
 //% else
 
-// Rows and columns beside a point of the plane: before it and after it.
-struct Beside {
+// Rows and columns next to a point of the plane: before it and after it.
+struct Stencil {
     row: vec3u,  // where the rows above, of and below the point begin
     column: vec3u,
 }
 
-fn beside(i: u32) -> Beside {
+fn stencil_of(i: u32) -> Stencil {
     let n = params.side;
     let row = i / n;
     let column = i - row * n;
     let rows = vec3u(select(row, n, row == 0u) - 1u, row, select(row + 1u, 0u, row == n - 1u));
-    return Beside(rows * n, vec3u(select(column, n, column == 0u) - 1u, column, select(column + 1u, 0u, column == n - 1u)));
+    return Stencil(rows * n, vec3u(select(column, n, column == 0u) - 1u, column, select(column + 1u, 0u, column == n - 1u)));
 }
 
 fn laplacian(i: u32, here: vec2f) -> vec2f {
-    let at = beside(i);
+    let at = stencil_of(i);
     let r = at.row;
     let c = at.column;
     let edges = before[r.x + c.y] + before[r.z + c.y] + before[r.y + c.x] + before[r.y + c.z];
@@ -79,7 +79,7 @@ fn laplacian(i: u32, here: vec2f) -> vec2f {
 }
 
 fn slope(i: u32) -> vec3f {
-    let at = beside(i);
+    let at = stencil_of(i);
     let r = at.row;
     let c = at.column;
     let east = before[r.x + c.z].y + 4.0 * before[r.y + c.z].y + before[r.z + c.z].y;
@@ -98,8 +98,8 @@ fn react(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     }
     let here = before[i];
     let eaten = here.x * min(here.y * here.y, params.fastest);
-    let made = vec2f(params.feed * (1.0 - here.x) - eaten, eaten - (params.feed + params.kill) * here.y);
-    after[i] = here + params.dt * (params.diffusion * laplacian(i, here) + made);
+    let reaction = vec2f(params.feed * (1.0 - here.x) - eaten, eaten - (params.feed + params.kill) * here.y);
+    after[i] = here + params.dt * (params.diffusion * laplacian(i, here) + reaction);
 }
 
 // Brings v towards a value, within a radius of the ray and on the side of the surface that faces the eye.
@@ -110,8 +110,8 @@ fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let away = points[i].xyz - params.origin;
-    let beside = away - dot(away, params.direction) * params.direction;
-    let near = max(1.0 - dot(beside, beside) / (params.radius * params.radius), 0.0);
+    let sideways = away - dot(away, params.direction) * params.direction;
+    let near = max(1.0 - dot(sideways, sideways) / (params.radius * params.radius), 0.0);
     let v = after[i].y;
     after[i].y = v + params.amount * near * near * (params.goal - v);
 }

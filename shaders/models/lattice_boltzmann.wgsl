@@ -57,7 +57,7 @@ struct Params {
 //% set OPPOSITE = [0, 3, 4, 1, 2, 7, 8, 5, 6]
 //% set MIRRORED = [0, 1, 4, 3, 2, 8, 7, 6, 5]
 //% set W = ["4.0 / 9.0"] + ["1.0 / 9.0"] * 4 + ["1.0 / 36.0"] * 4
-const YIELDS = vec2f(1.3, 1.5);  // densities between which the inflow gives way to what blocks it
+const YIELDS = vec2f(1.3, 1.5);  // densities between which the inflow yields to what blocks it
 
 fn population(k: u32, cell: u32) -> f32 {
     return before[k * params.rows * params.columns + cell];
@@ -111,8 +111,8 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
         //% if SIDES == "periodic"
         r = select(r - rows, r + rows, r < 0);
         //% elif SIDES == "slip"
-        let beside = u32(row * columns + x);
-        return select(back, population(${MIRRORED[k]}u, beside), distance[beside] > 0.0);
+        let neighbor = u32(row * columns + x);
+        return select(back, population(${MIRRORED[k]}u, neighbor), distance[neighbor] > 0.0);
         //% else
         return back;
         //% endif
@@ -122,7 +122,7 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     if beyond > 0.0 {
         return population(${k}u, from_);
     }
-    // from a wall part of the way to the neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
+    // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
     let share = distance[cell] / max(distance[cell] - beyond, 1e-6);
     if share >= 0.5 {
         return mix(population(${k}u, cell), back, 0.5 / share);
@@ -164,7 +164,7 @@ fn stream(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     momentum += f_${k} * c_${k};
     //% endfor
     let u = momentum / (1.0 + extra);
-    // near the outlet everything is made smooth, so that nothing comes back from there
+    // near the outlet everything is smoothed, so that nothing comes back from there
     let near = max(f32(column) - f32(params.columns - 1u) + params.sponge, 0.0) / max(params.sponge, 1.0);
     let rate = 1.0 / (3.0 * (params.viscosity + 0.3 * near * near) + 0.5);
     //% if COLLISION == "trt"
@@ -185,7 +185,7 @@ fn stream(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     }
     //% endfor
     //% else
-    // Only what stresses say goes on, and what third moments follow from them (Malaspinas 2015, equations 8 to 16).
+    // Only the stresses are retained, and the third moments that follow from them (Malaspinas 2015, equations 8 to 16).
     let density = 1.0 + extra;
     var stress = vec3f(params.force * u.x, 0.0, 0.5 * params.force * u.y);  // xx, yy, xy
     //% for k in range(9)
@@ -198,9 +198,9 @@ fn stream(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     {
         let square = vec3f(${C[k][0] ** 2}.0 - 1.0 / 3.0, ${C[k][1] ** 2}.0 - 1.0 / 3.0, ${2 * C[k][0] * C[k][1]});
         let cube = square.xy * c_${k}.yx;
-        let kept = 4.5 * dot(square, stress) + 13.5 * dot(cube, third);
+        let regularized = 4.5 * dot(square, stress) + 13.5 * dot(cube, third);
         let even = even_${k} + ${W[k]} * 13.5 * dot(cube, cubes);
-        after[${k}u * cells + cell] = even + ${W[k]} * (1.0 - rate) * kept + 0.5 * forced(${W[k]}, c_${k}, u);
+        after[${k}u * cells + cell] = even + ${W[k]} * (1.0 - rate) * regularized + 0.5 * forced(${W[k]}, c_${k}, u);
     }
     //% endfor
     //% endif
@@ -238,7 +238,7 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let over = abs(p) - 0.5 * params.size;
     var d = length(max(over, vec2f(0.0))) + min(max(over.x, over.y), 0.0);
     //% elif SHAPE == "airfoil"
-    var d = params.size * beside_aerofoil(p / params.size + vec2f(0.5, 0.0));
+    var d = params.size * aerofoil_distance(p / params.size + vec2f(0.5, 0.0));
     //% elif SHAPE == "mask"
     let size = vec2f(params.mask_shape);
     let share = (vec2f(f32(row), f32(column)) + 0.5) / vec2f(f32(params.rows), f32(params.columns));
@@ -261,7 +261,7 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
 
 // NACA's four digits (Jacobs, Ward & Pinkerton 1933), with a closed tail: about how far a point is from the section, over
 // its chord. The chord is from (0, 0) to (1, 0); rows count downwards, and so does y.
-fn beside_aerofoil(p: vec2f) -> f32 {
+fn aerofoil_distance(p: vec2f) -> f32 {
     let x = clamp(p.x, 0.0, 1.0);
     let rise = params.camber / (params.camber_at * params.camber_at) * x * (2.0 * params.camber_at - x);
     let back = 1.0 - params.camber_at;

@@ -1,4 +1,4 @@
-// Signed distances from a mesh, by brute force: every sample of a cube looks at every triangle.
+// Signed distances from a mesh, by brute force: every sample of a cube reads every triangle.
 // The sign is that of the winding number, which asks for no closed mesh (Jacobson, Kavan and Sorkine-Hornung 2013, "Robust
 // Inside-Outside Segmentation using Generalized Winding Numbers"), summed from the solid angles of the triangles (Van
 // Oosterom and Strackee 1983).
@@ -8,7 +8,7 @@
 
 struct Params {
     side: u32,
-    reach: f32,             // samples lie from -reach to reach along each axis
+    reach: f32,             // samples are from -reach to reach along each axis
     first: u32,             // triangle
     count: u32,             // of triangles
 }
@@ -30,9 +30,9 @@ fn corner(at: u32) -> vec3f {
 
 // The square of the distance from the origin to the edge from a to b.
 fn to_edge(a: vec3f, b: vec3f) -> f32 {
-    let way = b - a;
-    let part = clamp(-dot(a, way) / max(dot(way, way), 1e-30), 0.0, 1.0);
-    let closest = a + part * way;
+    let edge = b - a;
+    let part = clamp(-dot(a, edge) / max(dot(edge, edge), 1e-30), 0.0, 1.0);
+    let closest = a + part * edge;
     return dot(closest, closest);
 }
 
@@ -46,7 +46,7 @@ fn to_triangle(a: vec3f, b: vec3f, c: vec3f) -> f32 {
     return select(aside, height * height / max(dot(across, across), 1e-30), over);
 }
 
-// Half the solid angle that a triangle is seen under from the origin; above 0 where its back is seen.
+// Half the solid angle of a triangle from the origin; above 0 where its back is visible.
 fn half_angle(a: vec3f, b: vec3f, c: vec3f) -> f32 {
     let la = length(a);
     let lb = length(b);

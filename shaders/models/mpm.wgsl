@@ -65,7 +65,7 @@ struct Params {
 @group(0) @binding(9) var<storage, read> gradients: array<vec4f>;  // affine, where it is only read
 @group(0) @binding(10) var<storage, read_write> strains: array<vec4f>;
 @group(0) @binding(11) var<storage, read_write> sums: array<atomic<i32>>;  // momentum and mass of each node
-@group(0) @binding(12) var<storage, read_write> totals: array<vec4i>;  // sums, where nothing adds to them
+@group(0) @binding(12) var<storage, read_write> totals: array<vec4i>;  // sums, which are only read
 @group(0) @binding(13) var<storage, read_write> nodes: array<vec4f>;
 @group(0) @binding(14) var<storage, read> moved: array<vec4f>;  // nodes, where they are only read
 @group(0) @binding(15) var<storage, read_write> new_particles: array<vec4f>;  // particles, where they are written
@@ -124,7 +124,7 @@ fn list(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     slots[i] = vec2u(block, atomicAdd(&counts[block], 1u));
 }
 
-// Particles of a block side by side. In what order they are there depends on the run, and nothing depends on the order.
+// Particles of a block, contiguous. In what order they are there depends on the run, and nothing depends on the order.
 @compute @workgroup_size(256)
 fn put_in_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 256u);
@@ -181,7 +181,7 @@ fn to_grid(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index)
         let carried = particles[2u * i + 1u].xyz * (mass * pace) - bend * offset;
         let w = weights(offset);
         let corner = tile_row(base - block * 4u);
-        var given = vec3f(0.0);
+        var exchanged = vec3f(0.0);
         var rounded = vec4i(0);
         //% for z in range(3)
         //% for y in range(3)
@@ -189,7 +189,7 @@ fn to_grid(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index)
         {
             let weight = w[${x}].x * w[${y}].y * w[${z}].z * params.grain;
             let momentum = clamp(carried + bend * vec3f(${x}.0, ${y}.0, ${z}.0), vec3f(-mass), vec3f(mass)) * weight;
-            given += momentum;
+            exchanged += momentum;
             //% if (x, y, z) != (1, 1, 1)
             let whole = vec4i(vec3i(round(momentum)), i32(round(mass * weight)));
             rounded += whole;
@@ -200,7 +200,7 @@ fn to_grid(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index)
         //% endfor
         //% endfor
         // The middle node takes what rounding left over: far nodes get so little that rounding would lose it in one direction.
-        let exact = vec4i(vec3i(round(given)), i32(round(mass * params.grain)));
+        let exact = vec4i(vec3i(round(exchanged)), i32(round(mass * params.grain)));
         add_at(corner + ${1 + 6 * (1 + 6)}u, exact - rounded);
     }
     workgroupBarrier();
@@ -212,7 +212,7 @@ fn to_grid(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index)
     }
 }
 
-// Velocity beside something solid whose outward normal is given: it may leave, and slides with Coulomb's friction.
+// Velocity at a solid with this outward normal: it may leave, and slides with Coulomb's friction.
 fn stopped(velocity: vec3f, normal: vec3f) -> vec3f {
     let inward = dot(velocity, normal);
     if inward >= 0.0 {
@@ -236,7 +236,7 @@ fn obstacle_near(position: vec3f) -> vec4f {
 }
 //% endif
 
-// Velocities of the nodes, with gravity, the drag tool, obstacles and walls; the sums are 0 again.
+// Velocities of the nodes, with gravity, the drag tool, obstacles and walls; the sums are set to 0.
 @compute @workgroup_size(256)
 fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let row = linear_index(id, num_workgroups, 256u);

@@ -99,9 +99,9 @@ fn shifted(sum: Sum, mass: f32, offset: vec3f, squares: vec3f, products: vec3f) 
     return more;
 }
 
-fn keep(number: u32, sum: Sum) {
+fn store(number: u32, sum: Sum) {
     let corner = max(sum.center - sum.low, sum.high - sum.center);
-    // a trifle more, so that rounding lets no group take a node as a whole that it lies in, however large theta is
+    // a trifle more, so that rounding lets no group take a node as a whole that contains it, however large theta is
     nodes[3u * number] = vec4f(sum.center, 1.000002 * length(corner));
     nodes[3u * number + 1u] = vec4f(sum.mass, sum.squares);
     nodes[3u * number + 2u] = vec4f(sum.products, 0.0);
@@ -117,7 +117,7 @@ fn centered(sum: Sum) -> Sum {
     return result;
 }
 
-fn nothing() -> Sum {
+fn empty_sum() -> Sum {
     return Sum(vec3f(0.0), 0.0, vec3f(0.0), vec3f(0.0), vec3f(3.0e38), vec3f(-3.0e38));
 }
 
@@ -129,7 +129,7 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
         return;
     }
     let end = min(first + ${LEAF}u, params.count);
-    var sum = nothing();
+    var sum = empty_sum();
     for (var i = first; i < end; i += 1u) {
         let body = sorted[i];
         sum.mass += body.w;
@@ -141,7 +141,7 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     for (var i = first; i < end; i += 1u) {
         sum = shifted(sum, sorted[i].w, sorted[i].xyz - sum.center, vec3f(0.0), vec3f(0.0));
     }
-    keep(level[leaf], sum);
+    store(level[leaf], sum);
 }
 
 @compute @workgroup_size(64)
@@ -152,7 +152,7 @@ fn merge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     }
     let number = level[i];
     let end = links[number].x;
-    var sum = nothing();
+    var sum = empty_sum();
     for (var child = number + 1u; child < end; child = links[child].x) {
         let mass = nodes[3u * child + 1u].x;
         sum.mass += mass;
@@ -165,7 +165,7 @@ fn merge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         let inner = nodes[3u * child + 1u];
         sum = shifted(sum, inner.x, nodes[3u * child].xyz - sum.center, inner.yzw, nodes[3u * child + 2u].xyz);
     }
-    keep(number, sum);
+    store(number, sum);
 }
 
 // Pull of one body on a point, added to the sum.

@@ -2,7 +2,7 @@
 // In: DTYPE, the values' element type; values (rows, columns, CHANNELS) by strides, CHANNELS 1 or 3. HEIGHT: "", or the
 //     element type of heights, a plane of heights_shape by strides, which is stretched over the values.
 // Out: positions (rows, columns, 3), y up, the first row at the back; colors (rows, columns, 3); levels (rows, columns):
-//      what heights say, or else the value of a plane, the luminance (Rec. 709) of an image.
+//      the heights, or else the value of a plane, the luminance (Rec. 709) of an image.
 // The reference implementation is in app/vertigrad/models/data/relief.py.
 //% if "f16" in (DTYPE, HEIGHT)
 enable f16;

@@ -1,7 +1,7 @@
-// The steps around a network that says how far each point is from a surface: rays from outside towards the center, each
+// The steps around a network that computes the signed distance of each point: rays from outside towards the center, each
 // followed to the surface, and there the slope of the distance.
 // In: directions (count, 3), unit vectors. Between: points (count, 6): x, y, z and the latent; rays (count, 3): radius, and
-// radius and distance one step before; around (4 count, 6): points beside those found. distances are the network's answers,
+// radius and distance one step before; around (4 count, 6): points next to those found. distances are the network's answers,
 // (count) for points and (4 count) for around.
 // Out: positions and normals (count, 3), levels (count): mean curvature.
 // The network runs between these entry points; app/vertigrad/models/neural/sdf_surface.py has their order, and the reference.
@@ -11,7 +11,7 @@ struct Params {
     count: u32,
     traced: u32,        // 1: go by the distance, 0: by the secant through this and the last
     start: f32,
-    beside: f32,        // distance of the points around
+    spacing: f32,        // distance of the points around
     latent: vec3f,
 }
 
@@ -63,9 +63,9 @@ fn march(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     let far = distances[i];
     var slope = 1.0;
     if params.traced == 0u {
-        let way = radius - rays[3u * i + 1u];
+        let change_of_radius = radius - rays[3u * i + 1u];
         let change = far - rays[3u * i + 2u];
-        slope = clamp(change / select(way, 1.0, way == 0.0), FLATTEST, STEEPEST);
+        slope = clamp(change / select(change_of_radius, 1.0, change_of_radius == 0.0), FLATTEST, STEEPEST);
     }
     let next = clamp(radius - far / slope, 0.0, params.start);
     rays[3u * i] = next;
@@ -75,15 +75,15 @@ fn march(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 }
 
 @compute @workgroup_size(128)
-fn look_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn surround(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let n = linear_index(id, num_workgroups, 128u);
     if n >= 4u * params.count {
         return;
     }
     let i = n / 4u;
-    let way = params.beside * corner(n - 4u * i);
+    let offset = params.spacing * corner(n - 4u * i);
     for (var c = 0u; c < 3u; c += 1u) {
-        around[6u * n + c] = points[6u * i + c] + way[c];
+        around[6u * n + c] = points[6u * i + c] + offset[c];
         around[6u * n + 3u + c] = points[6u * i + 3u + c];
     }
 }
@@ -100,11 +100,11 @@ fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
         slope += distances[4u * i + k] * corner(k);
         sum += distances[4u * i + k];
     }
-    slope *= 0.75 / params.beside;
+    slope *= 0.75 / params.spacing;
     let steep = length(slope);
     for (var c = 0u; c < 3u; c += 1u) {
         positions[3u * i + c] = points[6u * i + c];
         normals[3u * i + c] = select(directions[3u * i + c], slope[c] / steep, steep > 1e-12);
     }
-    levels[i] = 0.75 * sum / (params.beside * params.beside * max(steep, 1e-12));
+    levels[i] = 0.75 * sum / (params.spacing * params.spacing * max(steep, 1e-12));
 }

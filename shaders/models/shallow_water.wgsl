@@ -12,7 +12,7 @@ struct Params {
     cell: f32,          // edge [m]
     datum: f32,         // elevation from which others are counted [m]
     gravity: f32,
-    dry: f32,           // depth below which water stands still [m]
+    dry: f32,           // depth below which water is at rest [m]
     manning: f32,       // [s/m^(1/3)]
     rain: f32,          // [m/s]
     spring: vec4f,      // position in cells, radius in cells, and water in its middle [m/s]
@@ -24,7 +24,7 @@ struct Params {
     dam: f32,           // column
     edge: f32,          // of a cell in the scene
     height: f32,        // of a meter in the scene
-    film: f32,          // depth from which on water is seen [m]
+    film: f32,          // depth from which on water is visible [m]
     deep: f32,          // depth of the darkest color [m]
     foam: f32,          // speed of the lightest [m/s]
     bed_offset: u32,
@@ -72,7 +72,7 @@ fn velocity(state: vec4f) -> vec2f {
     return select(vec2f(0.0), 1.41421356 * state.x * state.yz / sqrt(h2 * h2 + max(h2 * h2, least * least)), h2 > 0.0);
 }
 
-// The water in a cell, seen along an axis; beyond the border a mirror of it, or the cell itself again.
+// The water in a cell, along an axis; beyond the border a mirror of it, or the cell itself.
 fn water(cell: vec2i, axis: vec2i) -> Water {
     let size = vec2i(i32(params.columns), i32(params.rows));
     //% if EDGES == "walls"
@@ -247,7 +247,7 @@ fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     after[i] = vec4f(max(level - bed_at(at), 0.0), 0.0, 0.0, 0.0);
 }
 
-// Where there is no water, the level of that beside it goes on below the ground, so that the shore is where they meet.
+// Where there is no water, the water level of neighbors continues below the ground, so that the shore is where they meet.
 fn drawn_level(at: vec2i, depth: f32) -> f32 {
     let ground_ = bed_at(at);
     if depth > params.film {
@@ -256,11 +256,11 @@ fn drawn_level(at: vec2i, depth: f32) -> f32 {
     var sum = 0.0;
     var count = 0.0;
     for (var k = 0; k < 9; k += 1) {
-        let beside = at + vec2i(k % 3 - 1, k / 3 - 1);
-        if inside(beside) {
-            let there = before[number(beside)].x;
+        let neighbor = at + vec2i(k % 3 - 1, k / 3 - 1);
+        if inside(neighbor) {
+            let there = before[number(neighbor)].x;
             if there > params.film {
-                sum += bed_at(beside) + there;
+                sum += bed_at(neighbor) + there;
                 count += 1.0;
             }
         }

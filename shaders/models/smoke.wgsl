@@ -2,7 +2,7 @@
 // (models/smoke_pressure.wgsl).
 // In and out: as in common/air.wgsl; tracers: points carried along, and their age [s]; ball: the sphere's middle and radius,
 // for whom draws it. Scratch: spin, curl of the velocity and its length; swirl, acceleration by vorticity confinement.
-// In: OBSTACLE, whether a grid of signed distances is given. The equations and their sources are in the reference, app/vertigrad/models/reference/smoke.py.
+// In: OBSTACLE, whether there is a grid of signed distances. The equations and their sources are in the reference, app/vertigrad/models/reference/smoke.py.
 //% import "common/field.wgsl" as field
 //% import "common/air.wgsl" as air with context
 //% include "common/air.wgsl"
@@ -43,7 +43,7 @@ ${air.kernel("solidify")}
     let position = vec3f(cell) + 0.5;
     var away = distance(world(position), params.obstacle_center) - params.obstacle_radius;
     //% if OBSTACLE
-    let scale = vec3f(params.field_size - 1u) / vec3f(params.size);  // samples lie on the faces of the box too
+    let scale = vec3f(params.field_size - 1u) / vec3f(params.size);  // samples are on the faces of the box too
     away = min(away, obstacle_around(position * scale).w);
     //% endif
     out_solid[i] = select(0u, 1u, away < 0.0);
@@ -83,7 +83,7 @@ ${air.kernel("emit_matter")}
     let position = world(vec3f(cell) + 0.5);
     let source = fade(position, params.source_center, params.source_radius);
     let tool = params.emit * fade(position, params.tool_point, params.tool_radius);
-    let value = max(moved_matter[i] * params.kept, max(source, tool) * params.source_matter);
+    let value = max(moved_matter[i] * params.retained, max(source, tool) * params.source_matter);
     out_matter[i] = select(value, vec2f(0.0), is_solid(cell));
 }
 
@@ -168,7 +168,7 @@ ${air.kernel("project")}
     out_faces[i] = value;
 }
 
-// Whether a face lies within an obstacle: solid on both sides.
+// Whether a face is within an obstacle: solid on both sides.
 fn is_buried(face: vec3i, axis: i32) -> bool {
     let below = face - NEXT[axis];
     return inside(face) && inside(below) && is_solid(face) && is_solid(below);
@@ -190,7 +190,7 @@ fn slipping_${AXES[axis]}(face: vec3i) -> f32 {
 }
 
 //% endfor
-// Air slips along obstacles: the outermost faces within them are given the velocity of the air beside them, for those who
+// Air slips along obstacles: the outermost faces within them get the velocity of the air next to them, for those who
 // sample between faces.
 ${air.kernel("slip")}
     ${air.each_face()}

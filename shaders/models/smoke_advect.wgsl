@@ -23,7 +23,7 @@ fn wind_${AXES[axis]}(face: vec3i, i: u32) -> vec3f {
 }
 
 //% endfor
-// Whether a position lies beyond a side that lets air through.
+// Whether a position is beyond a side that lets air through.
 fn has_left(position: vec3f) -> bool {
     let below = (position < vec3f(0.0)) & (params.open_low != vec3u(0u));
     let above = (position > vec3f(params.size)) & (params.open_high != vec3u(0u));
@@ -40,7 +40,7 @@ ${air.kernel("predict_matter")}
     }
 }
 
-// What carrying forth and back has changed is made good by half, within the values that were around.
+// What carrying forth and back has changed is corrected by half, within the values that were around.
 ${air.kernel("correct_matter")}
     ${air.each_cell()}
     let middle = vec3f(cell) + 0.5;
@@ -72,7 +72,7 @@ ${air.kernel("tally")}
     out_vectors[i] = vec4f(left * matter[i], moved_matter[i]);
 }
 
-// What advection gained or lost in all is taken from or given to all in proportion.
+// What advection gained or lost in all is subtracted from or added to all in proportion.
 ${air.kernel("make_good")}
     ${air.each_cell()}
     let sums = totals[0];

@@ -3,7 +3,7 @@
 // In: solid, 1 where a cell holds no air; rhs, what flows out of each cell in a step, in cells.
 // In and out: pressure, times the step over the edge of a cell; walls: conductances of the lower faces along x, y, z, and
 // the sum of all conductances around the cell, 0 where there is no air.
-// Cells lie along x first. `size` is the cells of the level that is written, `fine` those of the finer one.
+// Cells are stored x first. `size` is the cells of the level that is written, `fine` those of the finer one.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> walls: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> pressure: array<f32>;
 @group(0) @binding(4) var<storage, read> rhs: array<f32>;
-@group(0) @binding(5) var<storage, read_write> made: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> walls_out: array<vec4f>;
 @group(0) @binding(6) var<storage, read_write> coarse_pressure: array<f32>;
 @group(0) @binding(7) var<storage, read_write> coarse_rhs: array<f32>;
 @group(0) @binding(8) var<storage, read> coarse_walls: array<vec4f>;
@@ -63,7 +63,7 @@ fn conduct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     lower[${axis}] = here * is_fluid(cell - NEXT[${axis}]);
     sum += lower[${axis}] + here * is_fluid(cell + NEXT[${axis}]);
     //% endfor
-    made[i] = vec4f(lower, sum);
+    walls_out[i] = vec4f(lower, sum);
 }
 
 fn walls_at(cell: vec3i, size: vec3u) -> vec4f {
@@ -117,7 +117,7 @@ fn coarsen(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     //% for axis in range(3)
     sum += thinned(cell + NEXT[${axis}])[${axis}];
     //% endfor
-    made[i] = vec4f(lower, sum);
+    walls_out[i] = vec4f(lower, sum);
 }
 
 fn pressure_at(cell: vec3i, size: vec3u) -> f32 {

@@ -1,10 +1,10 @@
-// Splats that are not seen put to where others are large and dense: those are divided, as one that is too large is into two.
-// In: opacity, logits, and sums (count), running sums of how much each asks to be divided, 0 of those that are not seen;
+// Splats that are not visible move to where others are large and dense: those are divided, as one that is too large is into two.
+// In: opacity, logits, and sums (count), running sums of how much each asks to be divided, 0 of those that are not visible;
 //     what is learned, as splat_fit.py has it: position, scale (logarithms), rotation, opacity, color (count, ...).
-// Out, choose: chosen (count), of those that are not seen the one to divide, else -1; divided (count), 1 of each that is
-//     chosen: it begins as 0. Out, put: what is learned of those that are not seen. Out, shrink: scale of the divided.
+// Out, choose: chosen (count), of those that are not visible the one to divide, else -1; divided (count), 1 of each that is
+//     chosen: it begins as 0. Out, put: the parameters of those that are not visible. Out, shrink: scale of the divided.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 5, for how one is divided; Kheradmand et al. 2024, "3D Gaussian
-// splatting as Markov chain Monte Carlo", section 3.3, for moving those that are not seen, so that their number stays.
+// splatting as Markov chain Monte Carlo", section 3.3, for moving those that are not visible, so that their number stays.
 //% include "common/index.wgsl"
 //% include "common/math.wgsl"
 //% include "common/philox.wgsl"
@@ -13,7 +13,7 @@ struct Params {
     count: u32,
     step: u32,      // of learning
     key: vec2u,
-    unseen: f32,    // the logit of opacity below which a splat is not seen
+    unseen: f32,    // the logit of opacity below which a splat is not visible
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -56,8 +56,8 @@ fn put(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     let near = philox_radius(words.x) * cos(philox_angle(words.y));
     let other = philox_radius(words.z) * vec2f(cos(philox_angle(words.w)), sin(philox_angle(words.w)));
     let q = rotation[source] / length(rotation[source]);
-    let way = vec3f(near, other) * exp(vec3f(scale[3u * source], scale[3u * source + 1u], scale[3u * source + 2u]));
-    let turned = way + 2.0 * cross(q.xyz, cross(q.xyz, way) + q.w * way);
+    let offset = vec3f(near, other) * exp(vec3f(scale[3u * source], scale[3u * source + 1u], scale[3u * source + 2u]));
+    let turned = offset + 2.0 * cross(q.xyz, cross(q.xyz, offset) + q.w * offset);
     for (var axis = 0u; axis < 3u; axis++) {
         position[3u * i + axis] = position[3u * source + axis] + turned[axis];
         scale[3u * i + axis] = scale[3u * source + axis] - LESS;

@@ -3,7 +3,7 @@
 //     quaternion x, y, z, w of any length, opacity (count), light (count, 3), linear color; cameras as in
 //     splat_fit_views.wgsl.
 // Out, project: flat, three of four numbers for each splat: middle and half lengths of its box [pixels]; the inverse of its
-//     covariance (xx, xy, yy) and its opacity; color. keys (count), rising with depth, all ones for what is not seen.
+//     covariance (xx, xy, yy) and its opacity; color. keys (count), rising with depth, all ones for what is not visible.
 // In, project_backward: flat, and words (count, 9, 2), the sums of splat_fit_tiles.wgsl, `largest` being their scale.
 // Out, project_backward: gradients (count, 14), gradients by position, scale, rotation, opacity and light.
 // Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eqs. 24 to 31; Kerbl, Kopanas, Leimkühler and
@@ -18,8 +18,8 @@ struct Params {
     focal: f32,     // [pixels]
     middle: f32,    // of the image [pixels]
     blur: f32,      // variance that a pixel adds [pixels²]
-    near: f32,      // what is nearer is not seen
-    reach: f32,     // nor what lies farther to a side than this, over its depth
+    near: f32,      // what is nearer is not visible
+    reach: f32,     // nor what is farther to a side than this, over its depth
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -36,10 +36,10 @@ struct Params {
 @group(0) @binding(11) var<storage, read> largest: array<f32>;
 @group(0) @binding(12) var<storage, read_write> gradients: array<f32>;
 
-const LEAST = 1.0 / 255.0;  // alpha that is not seen
+const LEAST = 1.0 / 255.0;  // alpha that is not visible
 
 // A splat before the camera: x to the right, y down, z forward.
-struct Seen {
+struct Projected {
     view_position: vec3f,
     axes: mat3x3f,      // its own axes in the world, of unit length
     turned: mat3x3f,    // those in the camera's space, of the length of its standard deviations
@@ -70,8 +70,8 @@ fn turned_axes(q: vec4f) -> mat3x3f {
 }
 
 // The projection is taken as linear around the middle.
-fn seen(i: u32) -> Seen {
-    var out: Seen;
+fn projected(i: u32) -> Projected {
+    var out: Projected;
     let rows = 3u * params.view;
     let away = vec3f(cameras[rows].w, cameras[rows + 1u].w, cameras[rows + 2u].w);
     let sizes = three(1u, i);
@@ -91,20 +91,20 @@ fn seen(i: u32) -> Seen {
 fn project(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     if i >= params.count { return; }
-    let splat = seen(i);
+    let splat = projected(i);
     let xx = dot(splat.across, splat.across) + params.blur;
     let xy = dot(splat.across, splat.down);
     let yy = dot(splat.down, splat.down) + params.blur;
     let area = xx * yy - xy * xy;
     let depth = splat.view_position.z;
     let is_before = depth > params.near && all(abs(splat.slope) < vec2f(params.reach)) && area > 0.0;
-    let is_seen = is_before && opacity[i] > LEAST;
+    let is_visible = is_before && opacity[i] > LEAST;
     // As far as its alpha is not below LEAST; nothing meets a box whose half lengths are below 0.
     let lengths = sqrt(2.0 * log(max(opacity[i] / LEAST, 1.0)) * vec2f(xx, yy));
-    flat[3u * i] = vec4f(params.focal * splat.slope + params.middle, select(vec2f(-1e9), lengths, is_seen));
+    flat[3u * i] = vec4f(params.focal * splat.slope + params.middle, select(vec2f(-1e9), lengths, is_visible));
     flat[3u * i + 1u] = vec4f(vec3f(yy, -xy, xx) / area, opacity[i]);
     flat[3u * i + 2u] = vec4f(light[3u * i], light[3u * i + 1u], light[3u * i + 2u], 0.0);
-    keys[i] = select(0xffffffffu, bitcast<u32>(depth), is_seen);
+    keys[i] = select(0xffffffffu, bitcast<u32>(depth), is_visible);
 }
 
 fn sum(i: u32, k: u32) -> f32 {
@@ -124,11 +124,11 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
     if i >= params.count { return; }
     let box = ellipses[3u * i];
     let inverse = ellipses[3u * i + 1u];
-    if box.z < 0.0 {    // it was not seen
+    if box.z < 0.0 {    // it was not visible
         for (var k = 0u; k < 14u; k++) { gradients[14u * i + k] = 0.0; }
         return;
     }
-    let splat = seen(i);
+    let splat = projected(i);
     // By the middle, and by the covariance: half of inverse S inverse, S being the second moments of the sums.
     let first = vec2f(sum(i, 1u), sum(i, 2u)) * box.zw;
     let by_middle = vec2f(dot(inverse.xy, first), dot(inverse.yz, first));
@@ -136,7 +136,7 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
     let k = mat2x2f(inverse.x, inverse.y, inverse.y, inverse.z);
     let by_covariance = 0.5 * (k * mat2x2f(moments.x, moments.y, moments.y, moments.z) * k);
 
-    // By where the axes lie on the image, and by what that is made of.
+    // By the axes on the image, and by what they are computed from.
     let by_across = 2.0 * (by_covariance[0].x * splat.across + by_covariance[0].y * splat.down);
     let by_down = 2.0 * (by_covariance[0].y * splat.across + by_covariance[1].y * splat.down);
     let forward = transpose(splat.turned)[2];
@@ -167,8 +167,8 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
 }
 
 // The gradient by a quaternion of any length from that by the axes d that it turns to: column j is that of axis j.
-fn by_quaternion(given: vec4f, d: mat3x3f) -> vec4f {
-    let q = given / length(given);
+fn by_quaternion(quaternion: vec4f, d: mat3x3f) -> vec4f {
+    let q = quaternion / length(quaternion);
     let across = vec3f(d[1].z - d[2].y, d[2].x - d[0].z, d[0].y - d[1].x);
     let both = vec3f(d[1].z + d[2].y, d[2].x + d[0].z, d[0].y + d[1].x);
     let own = vec3f(d[0].x, d[1].y, d[2].z);
@@ -178,5 +178,5 @@ fn by_quaternion(given: vec4f, d: mat3x3f) -> vec4f {
         q.x * both.y + q.y * both.x + q.w * across.z - 2.0 * q.z * (own.x + own.y),
         dot(q.xyz, across),
     );
-    return (by_unit - q * dot(q, by_unit)) / length(given);
+    return (by_unit - q * dot(q, by_unit)) / length(quaternion);
 }

@@ -1,14 +1,14 @@
 // Ellipses blended into an image, the nearest in front, and the backward pass from the image to the ellipses.
-// A workgroup does a tile of 8 x 8 pixels. It looks through all ellipses in the order of their depth, 256 at a time, and
+// A workgroup does a tile of 8 x 8 pixels. It reads all ellipses in the order of their depth, 256 at a time, and
 // lists those whose boxes meet the tile: so there are no lists in memory that could become too long.
 // In: flat as splat_fit_project.wgsl gives it, order (count), the nearest first.
 // Out, draw: image (side, side, 3), linear color over the background.
 // In, draw_backward: image, gradient (side, side, 3), the gradient by it, `largest`, the magnitude of its largest element.
 // Out, draw_backward: words (count, 9, 2), which begin as 0: of each ellipse sums over pixels, as common/fixed_sum.wgsl has them.
-//     With q the gradient by the exponent and x, y the way from the middle over the half lengths of the box, they are of
+//     With q the gradient by the exponent and x, y the offset from the middle over the half lengths of the box, they are of
 //     q, q x, q y, q x², q x y, q y², and of the gradient by its color.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 4 and appendix C. Unlike theirs, the backward pass goes from front to
-// draw_backward: what lies behind an ellipse is the finished pixel without what is in front of it, and both ways are one loop.
+// draw_backward: what is behind an ellipse is the finished pixel without what is in front of it, and both directions are one loop.
 // The reference implementation is app/vertigrad/models/reference/splat_fit.py.
 //% include "common/fixed_sum.wgsl"
 
@@ -29,10 +29,10 @@ struct Params {
 
 const TILE = 8u;
 const LANES = TILE * TILE;
-const EACH = 4u;            // ellipses that an invocation looks at in a round
-const LEAST = 1.0 / 255.0;  // alpha that is not seen
+const EACH = 4u;            // ellipses that an invocation reads in a round
+const LEAST = 1.0 / 255.0;  // alpha that is not visible
 const MOST = 0.99;
-const OPAQUE = 1e-4;        // of what lies behind so little is seen that it is left out
+const OPAQUE = 1e-4;        // of what is behind so little is visible that it is left out
 const BATCH = 16u;          // ellipses that are summed together
 const PARTS = LANES / BATCH;// of the pixels, each summed by an invocation
 const SUMS = 9u;
@@ -46,7 +46,7 @@ var<workgroup> shares: array<vec2f, ${16 * 8 * 8}>;     // of a pixel in an elli
 var<workgroup> colors: array<vec3f, ${8 * 8}>;         // gradients of pixels
 var<workgroup> partial: array<f32, ${9 * 8 * 8}>;
 
-// Where the tile begins, and how far a pixel lies from there.
+// Where the tile begins, and how far a pixel is from there.
 fn pixel_of(tile: u32, lane: u32) -> vec2u {
     let tiles = (params.side + TILE - 1u) / TILE;
     return TILE * vec2u(tile % tiles, tile / tiles) + vec2u(lane % TILE, lane / TILE);

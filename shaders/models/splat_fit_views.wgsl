@@ -3,7 +3,7 @@
 //     unit normals of vertices, index, three of them for each triangle.
 // Out, cover: nearest, for each sample of the view's image the triangle in front: in the higher bits how near it is, in
 //     the lower ones its number; it begins as 0. SAMPLES x SAMPLES samples make a pixel.
-// Out, shade: images (views, side, side), linear color times alpha, and alpha. No color depends on where it is seen from.
+// Out, shade: images (views, side, side), linear color times alpha, and alpha. No color depends on the view direction.
 // Out, choose: composited (side, side), sRGB: one of the images over a background.
 // Triangles are cut by the ray through a sample (Möller and Trumbore 1997, by three volumes), without a projection.
 //% include "common/index.wgsl"
@@ -15,7 +15,7 @@ struct Params {
     number_bits: u32,   // of the lower bits of `nearest`
     view: u32,
     focal: f32,         // [pixels]
-    near: f32,          // the depths between which triangles lie
+    near: f32,          // the depths between which triangles are
     far: f32,
     bands: f32,         // of color around the vertical axis
     light: vec3f,       // linear colors of the bands
@@ -48,7 +48,7 @@ fn corners_of(face: u32) -> vec3u {
 }
 
 // A position in view space: right, down, forward.
-fn seen(position: vec3f) -> vec3f {
+fn to_view(position: vec3f) -> vec3f {
     let rows = 3u * params.view;
     let at = vec4f(position, 1.0);
     return vec3f(dot(cameras[rows], at), dot(cameras[rows + 1u], at), dot(cameras[rows + 2u], at));
@@ -69,9 +69,9 @@ fn cover(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     let face = linear_index(id, num_workgroups, 64u);
     if face >= params.faces { return; }
     let corners = corners_of(face);
-    let a = seen(vector_of(corners.x));
-    let b = seen(vector_of(corners.y));
-    let c = seen(vector_of(corners.z));
+    let a = to_view(vector_of(corners.x));
+    let b = to_view(vector_of(corners.y));
+    let c = to_view(vector_of(corners.z));
     let lowest = min(min(a.xy / a.z, b.xy / b.z), c.xy / c.z);
     let highest = max(max(a.xy / a.z, b.xy / b.z), c.xy / c.z);
     let across = f32(${SAMPLES}u * params.side);
@@ -114,7 +114,7 @@ fn shade(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         let a = vector_of(corners.x);
         let b = vector_of(corners.y);
         let c = vector_of(corners.z);
-        var share = shares(seen(a), seen(b), seen(c), ray_of(at));
+        var share = shares(to_view(a), to_view(b), to_view(c), ray_of(at));
         share /= share.x + share.y + share.z;
         let normal = share.x * normal_of(corners.x) + share.y * normal_of(corners.y) + share.z * normal_of(corners.z);
         sum += vec4f(light_from(share.x * a + share.y * b + share.z * c, normalize(normal)), 1.0);

@@ -2,7 +2,7 @@
 // middle and with the covariance of its area, so that together they have the first two moments of the surface.
 // In: positions and unit normals of vertices, rows of three, and three vertices for each triangle.
 // Out: position, scale, rotation (x, y, z, w), opacity and color of each splat, those of a triangle one after the other.
-// A front that runs along `wave_vector` lifts splats off the surface, and lets them settle again.
+// A front that runs along `wave_vector` lifts splats off the surface, and then lowers them.
 // The reference implementation is in app/vertigrad/models/data/splat_mesh.py.
 //% include "common/index.wgsl"
 //% include "common/color.wgsl"
@@ -11,7 +11,7 @@ struct Params {
     count: u32,             // splats
     subdivisions: u32,
     size_factor: f32,       // factor of the standard deviations in the plane
-    elongation: f32,        // and of the longer one beside that
+    elongation: f32,        // and of the longer one next to that
     thickness: f32,         // standard deviation across
     opacity: f32,
     wave_height: f32,       // how far the front takes splats off the surface
@@ -118,9 +118,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let xx = (2.0 * u.x * u.x + 2.0 * v.x * v.x - 2.0 * u.x * v.x) / 36.0;
     let xy = (2.0 * v.x * v.y - u.x * v.y) / 36.0;
     let yy = 2.0 * v.y * v.y / 36.0;
-    let apart = 0.5 * (xx - yy);
-    let spread = sqrt(apart * apart + xy * xy);
-    let found = select(vec2f(xy, spread - apart), vec2f(spread + apart, xy), apart >= 0.0);
+    let half_difference = 0.5 * (xx - yy);
+    let spread = sqrt(half_difference * half_difference + xy * xy);
+    let found = select(vec2f(xy, spread - half_difference), vec2f(spread + half_difference, xy), half_difference >= 0.0);
     let along = select(vec2f(1.0, 0.0), normalize(found), dot(found, found) > 1e-30);
     let longer = x * along.x + y * along.y;
     let own = chance(i);

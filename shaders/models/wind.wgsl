@@ -19,7 +19,7 @@ struct Params {
     mean: vec3f,            // [m/s]
     strength: f32,          // of the potential for an eddy of 1 m [m/s]
     turn: f32,              // 0 to 1
-    bounded: u32,           // 1: nothing blows through the bottom of the box
+    bounded: u32,           // 1: no air passes through the bottom of the box
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

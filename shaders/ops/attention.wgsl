@@ -23,7 +23,7 @@ enable f16;
 //% set K_LINE = KEYS // 4 + GAP
 //% set V_LINE = WIDTH_OUT // 4
 //% set P_LINE = ROWS // 4 + GAP
-//% set DEEP = PART // KEYS
+//% set SLICE = PART // KEYS
 //% set LONG = PART // WIDTH_OUT
 //% set LOADS = PART // 4 // THREADS
 //% set S_QUADS = KEYS // LANES // 4
@@ -75,7 +75,7 @@ const MASKED = -1.0e30;  // less than any score, but finite, so that differences
 // or quads of columns of each key (part).
 var<workgroup> tile_q: array<vec4f, ${WIDTH * Q_LINE}>;
 var<workgroup> tile_p: array<vec4f, ${KEYS * P_LINE}>;
-var<workgroup> part: array<vec4f, ${[DEEP * K_LINE, LONG * V_LINE] | max}>;
+var<workgroup> part: array<vec4f, ${[SLICE * K_LINE, LONG * V_LINE] | max}>;
 var<workgroup> joint: array<f32, ${ROWS * (LANES + 1)}>;
 var<workgroup> row_top: array<f32, ${ROWS}>;
 var<workgroup> row_factor: array<f32, ${ROWS}>;
@@ -165,7 +165,7 @@ fn main(
     //% endfor
     //% macro load_k(key, d)
     //% for load in range(LOADS)
-    next${load} = k_quad(k_base, (${key}) + i32((lane + ${load * THREADS}u) / ${DEEP // 4}u), keys, (${d}) + (lane + ${load * THREADS}u) % ${DEEP // 4}u * 4u);
+    next${load} = k_quad(k_base, (${key}) + i32((lane + ${load * THREADS}u) / ${SLICE // 4}u), keys, (${d}) + (lane + ${load * THREADS}u) % ${SLICE // 4}u * 4u);
     //% endfor
     //%- endmacro
     //% macro load_v(row)
@@ -180,25 +180,25 @@ fn main(
         var s${i}_${j} = vec4f();
         //% endfor
         //% endfor
-        for (var d = 0u; d < ${WIDTH}u; d += ${DEEP}u) {
+        for (var d = 0u; d < ${WIDTH}u; d += ${SLICE}u) {
             workgroupBarrier();
             //% for load in range(LOADS)
             {
-                let step = (lane + ${load * THREADS}u) % ${DEEP // 4}u * 4u;
-                let row = (lane + ${load * THREADS}u) / ${DEEP // 4}u;
+                let step = (lane + ${load * THREADS}u) % ${SLICE // 4}u * 4u;
+                let row = (lane + ${load * THREADS}u) / ${SLICE // 4}u;
                 //% for c in range(4)
                 part[(step + ${c}u) * ${K_LINE}u + row / 4u][row % 4u] = next${load}[${c}];
                 //% endfor
             }
             //% endfor
             workgroupBarrier();
-            if d + ${DEEP}u < ${WIDTH}u {
-                ${load_k("key", "d + " ~ DEEP ~ "u")}
+            if d + ${SLICE}u < ${WIDTH}u {
+                ${load_k("key", "d + " ~ SLICE ~ "u")}
             } else {
                 ${load_v("key")}
             }
-            for (var first = 0u; first < ${DEEP}u; first += ${[UNROLL, DEEP] | min}u) {
-                //% for step in range([UNROLL, DEEP] | min)
+            for (var first = 0u; first < ${SLICE}u; first += ${[UNROLL, SLICE] | min}u) {
+                //% for step in range([UNROLL, SLICE] | min)
                 {
                     let q_at = (d + first + ${step}u) * ${Q_LINE}u + group * 2u;
                     let q0 = tile_q[q_at];

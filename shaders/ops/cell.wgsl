@@ -1,6 +1,6 @@
 // The end of one step of a recurrent cell: gates from their two products, then the new state, which is also the output.
 // In: KIND, "rnn", "lstm", "gru", "gru_linear" (reset after the product) or "gru_reset" (the part before the second
-//     product); DTYPE of all tensors; BIAS, PEEPHOLES, LENGTHS, whether they are given; COUPLED, whether an LSTM's
+//     product); DTYPE of all tensors; BIAS, PEEPHOLES, LENGTHS, whether they are used; COUPLED, whether an LSTM's
 //     forget gate is 1 - input gate; CLIPPED, whether what goes into the activations is held; F, G, H, activations over
 //     x.
 // Out: state (members, size), cell (members, size), out (members, size); gru_reset: reset = r * state.
@@ -120,15 +120,15 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% elif KIND == "lstm"
     let old_cell = f32(cell[params.cell_offset + i]);
     //% if PEEPHOLES
-    let seen = vec2f(peephole(0u, unit), peephole(2u, unit)) * old_cell;
+    let peeped = vec2f(peephole(0u, unit), peephole(2u, unit)) * old_cell;
     //% else
-    let seen = vec2f();
+    let peeped = vec2f();
     //% endif
-    let input = f(clipped(gate(member, 0u, unit) + seen.x));
+    let input = f(clipped(gate(member, 0u, unit) + peeped.x));
     //% if COUPLED
     let forget = 1.0 - input;
     //% else
-    let forget = f(clipped(gate(member, 2u, unit) + seen.y));
+    let forget = f(clipped(gate(member, 2u, unit) + peeped.y));
     //% endif
     let new_cell = forget * old_cell + input * g(clipped(gate(member, 3u, unit)));
     //% if PEEPHOLES

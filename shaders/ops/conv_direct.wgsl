@@ -23,9 +23,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         for (var y = 0; y < params.window.y; y += 1) {
             for (var t = 0; t < params.window.z; t += 1) {
                 let tap = vec3i(z, y, t);
-                let seen = start + tap * params.spread;
-                if is_inside(seen) {
-                    var x_at = x_base + dot(seen, params.x_strides[1].xyz);
+                let position = start + tap * params.spread;
+                if is_inside(position) {
+                    var x_at = x_base + dot(position, params.x_strides[1].xyz);
                     var w_at = w_base + dot(tap, params.w_strides[1].xyz);
                     for (var c = 0; c < params.channels; c += 1) {
                         let a = ${VALUE}(${element.load("x", X, "u32(x_at)")});

@@ -1,6 +1,6 @@
 // Products of a few rows with a matrix, in batches, with any strides: what counts is to read the matrix once, and fast.
 // A workgroup makes 4 QUADS columns of one product. Its LINES = THREADS / QUADS invocations for each four columns share
-// the inner axis among them, every one with TURNS reads under way at a time; their sums are added in workgroup memory.
+// the inner axis among them, every one with TURNS reads pending at a time; their sums are added in workgroup memory.
 // In: what common/product.wgsl names; ROWS, rows of a, written out by the template; THREADS and QUADS, powers of two;
 //     TURNS; LOOPED, whether rows are finished in a loop, not written out, which is compiled sooner.
 // Out: out[batch] = activation(alpha a[batch] b[batch] + beta bias + residual) for each of params.batches.

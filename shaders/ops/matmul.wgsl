@@ -3,8 +3,8 @@
 // operands' part in workgroup memory, where four rows of a, or four columns of b, are together. There are two buffers:
 // after LATE offsets_of of a step the next step's part goes from registers into the other one, and the part of the step
 // after that is fetched. Each invocation makes EACH_ROWS x EACH_COLUMNS elements, all written out by the template.
-// In: what common/product.wgsl names; the sizes above, multiples of 4; LANES, how many invocations of a row of 32 lie
-//     side by side; BAND, how many rows of tiles are made together, for the sake of the cache.
+// In: what common/product.wgsl names; the sizes above, multiples of 4; LANES, how many invocations of a row of 32 are
+//     contiguous; BAND, how many rows of tiles are computed together, for the sake of the cache.
 // Out: out[batch] = activation(alpha a[batch] b[batch] + beta bias + residual) for each of params.batches.
 //% import "common/outer.wgsl" as outer
 //% include "common/product.wgsl"
@@ -23,7 +23,7 @@
 //% set A_TURNS = (A_COUNT + THREADS - 1) // THREADS
 //% set B_TURNS = (B_COUNT + THREADS - 1) // THREADS
 
-// A line for each index of the inner axis; where elements are put in singly, a quad of padding keeps banks apart.
+// A line for each index of the inner axis; where elements are put in singly, a quad of padding avoids bank conflicts.
 var<workgroup> tile_a: array<vec4<${VALUE}>, ${2 * A_PART}>;
 var<workgroup> tile_b: array<vec4<${VALUE}>, ${2 * B_PART}>;
 

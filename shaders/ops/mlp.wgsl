@@ -1,16 +1,16 @@
 // A whole small network: all layers of POINTS points by one workgroup, whose activations never leave it. Activations
-// lie in workgroup memory, a line of all points for each neuron. Each invocation makes EACH_NEURONS neurons of
+// are in workgroup memory, a line of all points for each neuron. Each invocation makes EACH_NEURONS neurons of
 // EACH_POINTS points, as sums that the template writes out. Weights come through workgroup memory too, STAGE inputs at
 // a time in two buffers that take turns: after LATE inputs the next stage goes from registers into the other one, and
-// the stage after that is fetched (behind the last one the last again, for nothing). With STAGE = 0 they are read where
-// they lie. A last layer of few outputs is computed from the sums of the layer before it.
+// the stage after that is fetched (after the last one the last is fetched again, without use). With STAGE = 0 they are read from
+// where they are stored. A last layer of few outputs is computed from the sums of the layer before it.
 // In: INPUTS, features of a point, padded to a multiple of 4; HIDDEN, number of hidden layers; WIDTH of each, a
 //     multiple of EACH_NEURONS and of 2 STAGE; OUTPUTS, padded to a multiple of 4; LAST_WIDE, whether the last layer is
-//     made as the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 lie
+//     computed as the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 are
 //     side by side along the neurons; X, WEIGHTS, OUT, dtypes; ACTIVATION and LAST, expressions over `x`, as
 //     ops/activation.py writes them; REAL_INPUTS, features before padding; what common/encoding.wgsl names, TABLES,
 //     COUNT, INCLUDE and LEVELS. weights and biases, packed by ops/mlp.py: [in][out] of each layer, a wide layer's
-//     inputs in the order in which the lines of the layer before it lie: line j * WIDTH / 4 + i is neuron 4 i + j.
+//     inputs in the order in which the lines of the layer before it are stored: line j * WIDTH / 4 + i is neuron 4 i + j.
 // Out: out (points, outputs).
 //% import "common/outer.wgsl" as outer
 //% if "f16" in (X, WEIGHTS, OUT, TABLES)
@@ -60,7 +60,7 @@ struct Params {
 //% endif
 //% include "common/encoding.wgsl"
 
-// A quad of padding on each line keeps banks apart. Shares of the last layer's outputs lie here in the end.
+// A quad of padding on each line avoids bank conflicts. Partial sums of the last layer's outputs are here in the end.
 var<workgroup> signal: array<vec4f, ${[LINES * LINE, 0 if LAST_WIDE else ACROSS * PART] | max}>;
 //% if STAGED
 var<workgroup> staged: array<vec4f, ${2 * BATCH}>;
@@ -129,7 +129,7 @@ if lane + ${turn * THREADS}u < ${BATCH}u {
 //% endfor
 //%- endmacro
 
-// Sums begin as biases; this stands before a barrier, so that they are on their way meanwhile.
+// Sums begin as biases; this stands before a barrier, so that they are loaded meanwhile.
 //% macro begin()
 //% for n in range(EACH_NEURONS)
 {
@@ -169,8 +169,8 @@ workgroupBarrier();
 at += ${inputs * QUADS}u;
 //%- endmacro
 
-// What the next layer is given: the activations of the sums.
-//% macro keep()
+// The input of the next layer: the activations of the sums.
+//% macro activations()
 //% for n in range(EACH_NEURONS)
 //% for q in range(EACH_POINTS // 4)
 signal[(my_neuron + ${n % 4 * QUADS + n // 4 * ACROSS}u) * ${LINE}u + my_point + ${q * DOWN}u] = vec4f(
@@ -277,7 +277,7 @@ fn main(
     ${dense(INPUTS, FIRST_STAGED)}
     //% if WIDE_LAYERS > 1
     for (var layer = 1u; layer < ${WIDE_LAYERS}u; layer += 1u) {
-        ${keep()}
+        ${activations()}
         ${dense(WIDTH, STAGED)}
     }
     //% endif

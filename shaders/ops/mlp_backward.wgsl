@@ -1,7 +1,7 @@
 // Gradients of a whole small network, back through all layers: of its weights, and of its features if they are requested.
 // Each workgroup takes POINTS points at a time, in a run from one tile to the next of its own: it computes the sums of
-// all hidden layers again, each invocation keeping its own, then propagates the gradient of the outputs back. Two
-// layers' worth lies in workgroup memory: activations of a layer's inputs, and gradients of its outputs, a line of all
+// all hidden layers, each invocation storing its own, then propagates the gradient of the outputs back. Two
+// layers' worth is in workgroup memory: activations of a layer's inputs, and gradients of its outputs, a line of all
 // points for each neuron. What a layer's weights get is added up in registers, every invocation the products of some
 // lines with some others, over all tiles, and written once in the end: one row of `partial` for each workgroup.
 // ops/mlp_join.wgsl adds up the rows. No order depends on time: the same input gives the same bits.
@@ -64,7 +64,7 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> features: array<f32>;
 //% endif
 
-// A quad of padding on each line keeps banks apart.
+// A quad of padding on each line avoids bank conflicts.
 var<workgroup> inputs: array<vec4f, ${([INPUTS, WIDTH] | max) * LINE}>;
 var<workgroup> gradient_tile: array<vec4f, ${([FINAL, WIDTH] | max) * LINE}>;
 
@@ -140,10 +140,10 @@ for (var k = 0u; k < ${count}u; k += ${UNROLL}u) {
 //% endfor
 //%- endmacro
 
-//% macro keep(layer)
+//% macro store_sums(layer)
 //% for n in range(EACH_NEURONS)
 //% for q in range(EACH_POINTS // 4)
-kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "f32")};
+stored[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "f32")};
 //% endfor
 //% endfor
 //%- endmacro
@@ -157,7 +157,7 @@ kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "
 //% for n in range(EACH_NEURONS)
 //% for q in range(EACH_POINTS // 4)
 {
-    let z = kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
+    let z = stored[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
     inputs[${line(n, q)}] = vec4f(activate(z.x), activate(z.y), activate(z.z), activate(z.w));
 }
 //% endfor
@@ -169,7 +169,7 @@ kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "
 //% for n in range(EACH_NEURONS)
 //% for q in range(EACH_POINTS // 4)
 {
-    let z = kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
+    let z = stored[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
     let derivatives = vec4f(derivative(z.x), derivative(z.y), derivative(z.z), derivative(z.w));
     gradient_tile[${line(n, q)}] = ${outer.quad(n, q, "f32")} * derivatives;
 }
@@ -262,12 +262,12 @@ if lane + ${turn * THREADS}u < ${items}u {
 //%- endmacro
 
 // One wide layer, forward and back. `layer`, a number or a variable, counts from 1; afterwards `inputs` has what the
-// layer before it was given.
+// input of the layer before it.
 //% macro forward(layer)
 ${begin(layer)}
 ${product(WIDTH, "inputs", "weights", INPUTS * QUADS ~ "u + (" ~ layer ~ " - 1u) * " ~ WIDTH * QUADS ~ "u")}
 workgroupBarrier();
-${keep(layer)}
+${store_sums(layer)}
 ${put_activations(layer)}
 workgroupBarrier();
 //%- endmacro
@@ -308,7 +308,7 @@ fn main(
     let my_neuron = lane % ${ACROSS}u;
     //% endif
     ${outer.declare(EACH_NEURONS, EACH_POINTS // 4, "f32")}
-    var kept: array<vec4f, ${HIDDEN * OWN}>;
+    var stored: array<vec4f, ${HIDDEN * OWN}>;
     var narrow: array<vec4f, ${FIRST_TURNS * FIRST_ROWS}>;
     //% if WIDE
     var wide: array<vec4f, ${WIDE * WIDE_TURNS * ROWS}>;
@@ -324,7 +324,7 @@ fn main(
         workgroupBarrier();
         ${product(INPUTS, "inputs", "weights", "0u")}
         workgroupBarrier();
-        ${keep("0u")}
+        ${store_sums("0u")}
         ${put_activations("0u")}
         workgroupBarrier();
         //% if UNROLLED

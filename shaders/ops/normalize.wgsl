@@ -2,7 +2,7 @@
 // A workgroup of LANES x ROWS invocations takes ROWS rows: LANES invocations go along one together. The variance is that
 // of the differences from the mean: squares of large values would lose it.
 // In: X, SCALE, SHIFT, OUT, dtypes ("" for what is not there); LANES, ROWS, powers of two; EACH, how many elements an
-//     invocation takes and keeps, 0 if it takes any number and reads them again; CENTERED, whether the mean is
+//     invocation takes and keeps in registers, 0 if it takes any number and reads them again; CENTERED, whether the mean is
 //     taken off; STATISTICS, whether mean and 1 / deviation are stored.
 // Out: out[r, i] = (x[r, i] - mean) / sqrt(variance + epsilon) * scale + shift, for params.rows x params.count elements.
 //% import "common/element.wgsl" as element
@@ -14,7 +14,7 @@ enable f16;
 struct Params {
     rows: u32,
     count: u32,
-    period: u32,     // rows until scale and shift begin again
+    period: u32,     // rows until scale and shift repeat
     row_step: u32,   // elements of scale from one row to the next
     run: u32,        // elements of a row that have one scale
     epsilon: f32,
@@ -73,16 +73,16 @@ fn main(
     let x_at = params.x_offset + row * params.count;
     var center = 0.0;
     //% for e in range(EACH)
-    var kept${e} = 0.0;
+    var loaded${e} = 0.0;
     if column + ${e * LANES}u < count {
-        kept${e} = f32(x[x_at + column + ${e * LANES}u]);
+        loaded${e} = f32(x[x_at + column + ${e * LANES}u]);
     }
     //% endfor
     //% if CENTERED
     var total = 0.0;
     //% if EACH
     //% for e in range(EACH)
-    total += kept${e};
+    total += loaded${e};
     //% endfor
     //% else
     for (var i = column; i < count; i += ${LANES}u) {
@@ -96,7 +96,7 @@ fn main(
     //% if EACH
     //% for e in range(EACH)
     if column + ${e * LANES}u < count {
-        let difference = kept${e} - center;
+        let difference = loaded${e} - center;
         squares += difference * difference;
         differences += difference;
     }
@@ -135,7 +135,7 @@ fn main(
     //% if EACH
     //% for e in range(EACH)
     if column + ${e * LANES}u < count {
-        ${write("(column + " ~ e * LANES ~ "u)", "kept" ~ e)}
+        ${write("(column + " ~ e * LANES ~ "u)", "loaded" ~ e)}
     }
     //% endfor
     //% else

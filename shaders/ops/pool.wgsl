@@ -63,14 +63,14 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% else
     var total = ${VALUE}(0);
     //% endif
-    var seen = 0;
+    var count = 0;
     for (var a = 0; a < params.window.x; a += 1) {
         for (var b = 0; b < params.window.y; b += 1) {
             for (var c = 0; c < params.window.z; c += 1) {
                 let position = start + vec3i(a, b, c) * params.spread;
                 let is_inside = all(position >= vec3i(0)) && all(position < params.size);
                 if is_inside || (params.count_include_pad != 0u && all(position < params.size + params.end)) {
-                    seen += 1;
+                    count += 1;
                 }
                 if is_inside {
                     let x_at = params.x_offset + offset_of(params.x_strides, member, channel, position);
@@ -93,7 +93,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         }
     }
     //% if KIND == "mean"
-    total = total / f32(max(seen, 1));
+    total = total / f32(max(count, 1));
     //% elif KIND == "lp"
     total = select(power(total, 1.0 / params.power), sqrt(total), params.power == 2.0);
     //% endif

@@ -5,11 +5,11 @@
 //            running total of counts before it); within the tile keys are ordered first, so that neighbors are written
 //            together
 //   whole    all digits at once of lines that are one tile
-// In: KEY, the dtype of the keys; FIRST, whether they are read as the caller's tensor lies, or as a pass before wrote them;
-//     VALUES: "none", "given", or "indices" (FIRST: the index along the line); WITH_KEYS, whether sorted keys are written;
+// In: KEY, the dtype of the keys; FIRST, whether they are read from the caller's tensor, or as a pass before wrote them;
+//     VALUES: "none", "values", or "indices" (FIRST: the index along the line); WITH_KEYS, whether sorted keys are written;
 //     ITEMS, keys an invocation takes; SUBGROUP, as in workgroup_scan.wgsl.
 // Out: sorted_keys, sorted_values, lines one after the other. Keys move as they are: the compared bits are recomputed.
-// Order: numbers rise, or fall if params.flip is all ones; -0 equals 0, NaN comes last either way, equals stay in order.
+// Order: numbers rise, or fall if params.flip is all ones; -0 equals 0, NaN comes last in both orders, equals stay in order.
 //% set TILE = 256 * ITEMS
 
 alias Scanned = u32;
@@ -30,7 +30,7 @@ struct Params {
     line_axes: u32,
     shape: array<vec4u, 2>,  // of the lines
     keys_strides: array<vec4i, 2>,
-    //% if VALUES == "given"
+    //% if VALUES == "values"
     values_step: i32,
     values_strides: array<vec4i, 2>,
     //% endif
@@ -100,7 +100,7 @@ fn ${name}_at(line: u32) -> i32 {
 }
 //% endmacro
 ${line_start("keys")}
-//% if VALUES == "given"
+//% if VALUES == "values"
 ${line_start("values")}
 //% endif
 
@@ -109,7 +109,7 @@ fn key_at(line: i32, i: u32) -> u32 {
     return select(filler(), key, i < params.count);
 }
 
-//% if VALUES == "given"
+//% if VALUES == "values"
 fn value_at(line: i32, i: u32) -> u32 {
     return values[u32(line + i32(min(i, params.count - 1u))${" * params.values_step" if FIRST else ""})];
 }
@@ -299,7 +299,7 @@ var<workgroup> tallies: array<u32, 2048>;
     var key${i} = key_at(from_keys, ${first} + ${own(i)});
     //% endfor
     //% if VALUES != "none"
-    let from_values = ${"values_at(line)" if VALUES == "given" else "0"};
+    let from_values = ${"values_at(line)" if VALUES == "values" else "0"};
     //% for i in range(ITEMS)
     var value${i} = value_at(from_values, ${first} + ${own(i)});
     //% endfor

@@ -21,7 +21,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> out: array<${"u32" if KIND == "integers" else "f32"}>;
 
-// Four numbers share a counter; an invocation makes those of one, of which the first and the last may lie outside.
+// Four numbers share a counter; an invocation makes those of one, of which the first and the last may be outside.
 @compute @workgroup_size(256)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let block = linear_index(id, num_workgroups, 256u);
@@ -33,29 +33,29 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let low = start.x + block;
     let words = philox(vec4u(low, start.y + select(0u, 1u, low < block), params.stream), params.key);
     //% if KIND == "uniform"
-    let made = params.low + philox_uniform(words) * (params.high - params.low);
+    let drawn = params.low + philox_uniform(words) * (params.high - params.low);
     //% elif KIND == "normal"
     let radii = vec2f(philox_radius(words.x), philox_radius(words.z));
     let angles = vec2f(philox_angle(words.y), philox_angle(words.w));
     let turned = vec4f(precise_cos(angles.x), precise_sin(angles.x), precise_cos(angles.y), precise_sin(angles.y));
-    let made = params.low + radii.xxyy * turned * params.high;
+    let drawn = params.low + radii.xxyy * turned * params.high;
     //% else
-    var made = words;
+    var drawn = words;
     if params.range != 0u {
-        made = vec4u(
+        drawn = vec4u(
             philox_below(words.x, params.range),
             philox_below(words.y, params.range),
             philox_below(words.z, params.range),
             philox_below(words.w, params.range),
         );
     }
-    made += vec4u(params.least);
+    drawn += vec4u(params.least);
     //% endif
     //% for k in range(4)
     {
-        let i = block * 4u + ${k}u - skipped;  // wraps where it lies before the first
+        let i = block * 4u + ${k}u - skipped;  // wraps where it is before the first
         if i < params.count {
-            out[params.out_offset + i] = made[${k}];
+            out[params.out_offset + i] = drawn[${k}];
         }
     }
     //% endfor

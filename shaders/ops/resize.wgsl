@@ -1,6 +1,6 @@
 // A tensor resampled along some of its axes: each result is a weighted sum over a few elements along each of them.
 // In: X, OUT, dtypes; VALUE, the WGSL type worked in; RANK, at most 8; TAPS, for each axis how many elements a result
-//     is made of along it, 0 where the axis stays as it is; WEIGHTED, whether they have weights (else there is one
+//     is computed from along it, 0 where the axis stays as it is; WEIGHTED, whether they have weights (else there is one
 //     along each axis); OUTSIDE, whether a first tap of -1 stands for params.outside.
 // Out: out[o] = Σ weights · x, the elements and weights of axis a at tables[starts[a] + o[a] · TAPS[a] + tap].
 //% import "common/element.wgsl" as element

@@ -2,9 +2,9 @@
 // A workgroup takes a tile as eight rows of 256 invocations times 4 elements (ROWS = 1: one row, for short lines). Entries:
 //   serial   an invocation for each line
 //   whole    a workgroup for each line, which is one tile
-//   totals, spine, spread   the total of each tile; their running totals, tile after tile; each tile again, with what came
+//   totals, spine, spread   the total of each tile; their running totals, tile after tile; each tile, added to what came
 //            before it
-//   chained  all in one pass: tiles publish their totals and look back along them (Merrill and Garland, "Single-pass
+//   chained  all in one pass: tiles publish their totals and read those before them (Merrill and Garland, "Single-pass
 //            parallel prefix scan with decoupled look-back", 2016). A tile that waits too long computes the missing total
 //            itself (Smith, Levien and Owens, "Decoupled fallback", 2025), so it ends also where workgroups do not run side
 //            by side.

@@ -1,7 +1,7 @@
 // Softmax of vectors: of each, in one pass its largest element and Σ e^(x - largest), in a second its results.
 // A workgroup of COLUMNS x ROWS invocations makes COLUMNS vectors: ROWS invocations take the elements of one in turn.
 // In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; ALONG, whether neighboring invocations take neighboring elements of
-//     one vector, not elements of neighboring vectors; EACH, how many elements an invocation takes and keeps, 0 if it
+//     one vector, not elements of neighboring vectors; EACH, how many elements an invocation takes and keeps in registers, 0 if it
 //     takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
 // Out: out[v, i] for each of params.count elements of each of params.vectors.
 //% import "common/element.wgsl" as element
@@ -45,7 +45,7 @@ fn element(base: i32, i: u32) -> f32 {
     return f32(x[u32(base + i32(i) * params.x_step)]);
 }
 
-// e^(x - top), 0 where both are -inf: nothing was seen then.
+// e^(x - top), 0 where both are -inf: there was no element then.
 fn share(x: f32, top: f32) -> f32 {
     return select(precise_exp(x - top), 0.0, is_inf(x) && x < 0.0);
 }
@@ -69,7 +69,7 @@ fn added(a: f32, b: f32) -> f32 {
 }
 
 // With one more element.
-fn joined_by(a: Part, value: f32, i: u32) -> Part {
+fn merged(a: Part, value: f32, i: u32) -> Part {
     var part = a;
     //% if KIND == "hard"
     if value > part.top || part.at == 0xffffffffu || (is_nan(value) && !is_nan(part.top)) {
@@ -130,13 +130,13 @@ fn main(
     var total = part.top;
     //% endif
     //% for e in range(EACH)
-    var kept${e} = 0.0;
+    var loaded${e} = 0.0;
     if row + ${e * ROWS}u < params.count {
-        kept${e} = element(x_at, row + ${e * ROWS}u);
+        loaded${e} = element(x_at, row + ${e * ROWS}u);
         //% if PLAIN
-        total = maximum_f(total, kept${e});
+        total = maximum_f(total, loaded${e});
         //% else
-        part = larger(part, Part(kept${e}, 0.0, row + ${e * ROWS}u));
+        part = larger(part, Part(loaded${e}, 0.0, row + ${e * ROWS}u));
         //% endif
     }
     //% endfor
@@ -145,7 +145,7 @@ fn main(
     part.top = total;
     total = 0.0;
     //% for e in range(EACH)
-    let share${e} = precise_exp(kept${e} - part.top);
+    let share${e} = precise_exp(loaded${e} - part.top);
     total += select(0.0, share${e}, row + ${e * ROWS}u < params.count);
     //% endfor
     //% if ROWS > 1
@@ -158,7 +158,7 @@ fn main(
     //% endif
     //% else
     for (var i = row; i < params.count; i += ${ROWS}u) {
-        part = joined_by(part, element(x_at, i), i);
+        part = merged(part, element(x_at, i), i);
     }
     ${tree("part", "join")}
     //% endif
@@ -183,7 +183,7 @@ fn main(
     //% if EACH
     //% for e in range(EACH)
     if row + ${e * ROWS}u < params.count {
-        ${write("(row + " ~ e * ROWS ~ "u)", "kept" ~ e, "share" ~ e)}
+        ${write("(row + " ~ e * ROWS ~ "u)", "loaded" ~ e, "share" ~ e)}
     }
     //% endfor
     //% else

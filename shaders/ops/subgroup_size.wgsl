@@ -1,4 +1,4 @@
-// How many invocations a subgroup has, for adapters that do not say it otherwise.
+// How many invocations a subgroup has, for adapters that do not report it otherwise.
 // Out: size[0].
 
 @group(0) @binding(0) var<storage, read_write> size: array<u32>;

@@ -1,7 +1,7 @@
 // Figures of a strided tensor: range, mean, spread, what is not finite, and the first element that meets a condition.
 // A workgroup reads params.chunk elements and a tree in workgroup memory joins what its invocations found; where there are
 // several workgroups, a second pass joins their records. The order depends on shapes only: the same input, the same bits.
-// Mean and sum of squared deviations are updated element by element (Welford, Technometrics 4, 1962) and joined pairwise
+// Mean and sum of squared deviations are updated element by element (Welford, Technometrics 4, 1962) and merged pairwise
 // (Chan, Golub and LeVeque, The American Statistician 37, 1983), both relative to the first element: nothing cancels.
 // In: PASS: "elements" or "records" are read, or elements are counted into "bins" between the ends that a record has;
 //     FROM, the dtype read; VALUE, the WGSL type that ends are compared in; RANK, axes of the tensor; BINS.
@@ -75,12 +75,12 @@ fn element(number: u32) -> ${VALUE} {
 //% endif
 
 //% if PASS != "bins"
-fn joined(a: Record, b: Record) -> Record {
+fn merged(a: Record, b: Record) -> Record {
     if b.finite + b.nan + b.above_all + b.below_all == 0u {
         return a;
     }
     var r = a;
-    r.base = b.base;  // the same in all, but for those of nothing
+    r.base = b.base;  // the same in all, except in empty records
     r.nan += b.nan;
     r.above_all += b.above_all;
     r.below_all += b.below_all;
@@ -101,9 +101,9 @@ fn joined(a: Record, b: Record) -> Record {
     }
     r.finite += b.finite;
     let share = f32(b.finite) / f32(r.finite);
-    let apart = b.mean - a.mean;
-    r.mean = a.mean + apart * share;
-    r.squares = a.squares + b.squares + apart * apart * share * f32(a.finite);
+    let difference = b.mean - a.mean;
+    r.mean = a.mean + difference * share;
+    r.squares = a.squares + b.squares + difference * difference * share * f32(a.finite);
     return r;
 }
 //% endif
@@ -143,9 +143,9 @@ fn found(lane: u32, begin: u32, end: u32) -> Record {
             }
             r.finite += 1u;
             let y = x - r.base;
-            let apart = y - r.mean;
-            r.mean += apart / f32(r.finite);
-            r.squares += apart * (y - r.mean);
+            let difference = y - r.mean;
+            r.mean += difference / f32(r.finite);
+            r.squares += difference * (y - r.mean);
         }
     }
     return r;
@@ -155,7 +155,7 @@ fn found(lane: u32, begin: u32, end: u32) -> Record {
     var r = Record();
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
         let at = params.source_offset + ${WORDS}u * i;
-        r = joined(r, Record(
+        r = merged(r, Record(
             source[at], source[at + 1u], source[at + 2u], source[at + 3u],
             bitcast<${VALUE}>(source[at + 4u]), bitcast<${VALUE}>(source[at + 5u]),
             bitcast<f32>(source[at + 6u]), bitcast<f32>(source[at + 7u]),
@@ -178,7 +178,7 @@ fn counted(lane: u32, begin: u32, end: u32) {
     // halves, so that the distance of the ends does not overflow
     let least = half_of(f32(bitcast<${VALUE}>(record[params.record_offset + 4u])));
     let width = half_of(f32(bitcast<${VALUE}>(record[params.record_offset + 5u]))) - least;
-    // 2^-60: some divide by way of 1 / width, which is nothing where the width is larger than 2^126
+    // 2^-60: some divide with 1 / width, which is 0 where the width is larger than 2^126
     let unit = select(1.0, 8.673617379884035e-19, width > 1e18);
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
         let x = f32(element(i));
@@ -221,7 +221,7 @@ fn main(
     //% set half = WORKGROUP // 2 ** step
     workgroupBarrier();
     if lane < ${half}u {
-        tree[lane] = joined(tree[lane], tree[lane + ${half}u]);
+        tree[lane] = merged(tree[lane], tree[lane + ${half}u]);
     }
     //% endfor
     if lane == 0u {

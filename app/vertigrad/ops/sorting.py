@@ -218,7 +218,7 @@ def _passes(work: _Work, whole: _Pass, scratch: Callable[[int], Tensor]) -> list
 
 def _launch(entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **others: Any) -> None:
     """Record one kernel; `array` are the caller's keys, whose type is compared."""
-    values_kind = "none" if step.sorted_values is None else "indices" if step.values is None else "given"
+    values_kind = "none" if step.sorted_values is None else "indices" if step.values is None else "values"
     arguments: dict[str, Any] = {"shift": 0, "end": 0, **work.fields, **others}
     if first:
         tensors = {"keys": step.keys} | ({} if step.values is None else {"values": step.values})

@@ -13,7 +13,7 @@ SAMPLES = 4
 COLOR = "rgba16float"  # linear light, or what a screen shows, premultiplied by coverage
 WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/common/transparency.wgsl
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
-ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `SeenPixel` in shaders/common/seen.wgsl
+ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `PickPixel` in shaders/common/pick_pixel.wgsl
 ROW_BYTES, CORNERS_BYTES = 16, 8  # of a pixel
 LEAST_ALPHA = 0.125  # what is more transparent is not picked
 

@@ -166,18 +166,18 @@ class NcaFit(PlayingModel):
     def _perceive_backward(self, gradient: Tensor) -> Tensor:
         return self._launched("perceive_backward", gradient, self._params.channels)
 
-    def _launched(self, entry: str, given: Tensor, width: int) -> Tensor:
+    def _launched(self, entry: str, source: Tensor, width: int) -> Tensor:
         side, channels = self._params.resolution, self._params.channels
-        made = Tensor.empty((side * side, width), f32, temporary=True)
+        perceived = Tensor.empty((side * side, width), f32, temporary=True)
         Kernel.load(SHADER, entry)(
             side * side * channels,
-            overwrites=("made",),
-            given=given.contiguous(),
-            made=made,
+            overwrites=("perceived",),
+            source=source.contiguous(),
+            perceived=perceived,
             side=side,
             channels=channels,
         )
-        return made
+        return perceived
 
 
 def _positions(side: int) -> np.ndarray:

@@ -26,7 +26,7 @@ SHADER, LATTICE = "models/sdf_surface.wgsl", "models/sdf_lattice.wgsl"
 COMPARED = 1024  # directions that the reference follows
 START = 1.6  # radius at which rays begin; within the ball that the network was trained in
 TRACED, SECANTS = 1, 5  # steps along each ray: first by the distance itself, then by secants
-BESIDE = 0.03  # how far from a vertex the slope is felt
+SPACING = 0.03  # distance between samples for the gradient at a vertex
 FLATTEST, STEEPEST = 0.15, 2.0  # as in the shader
 CORNERS = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / 3.0**0.5
 
@@ -147,12 +147,12 @@ class SdfSurface(NamedTensorsModel):
         self._positions, self._normals = (parts.empty(what, n, n, 3) for what in ("position", "normal"))
         self._levels = parts.empty("level", n, n)
         self._plan = parts.plan("step")
-        add = Kernels(SHADER, self._tensors, {"count": count, "start": START, "beside": BESIDE}).add
+        add = Kernels(SHADER, self._tensors, {"count": count, "start": START, "spacing": SPACING}).add
         add(self._plan, "begin", count, traced=0)
         for turn in range(TRACED + SECANTS):
             self._evaluate(points, self._distances)
             add(self._plan, "march", count, traced=int(turn < TRACED))
-        add(self._plan, "look_around", 4 * count, traced=0)
+        add(self._plan, "surround", 4 * count, traced=0)
         self._evaluate(around, slopes)
         outputs: dict[str, Any] = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
         add(self._plan, "finish", count, *outputs, distances=slopes, traced=0, **outputs)
@@ -242,10 +242,10 @@ def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np
         slope = 1.0 if turn < TRACED else np.clip((far - nearest) / way, FLATTEST, STEEPEST)
         radius, last, nearest = np.clip(radius - far / slope, 0.0, START), radius, far
     positions = radius[:, None] * along
-    around = [distance(network.layers, positions + BESIDE * corner, latent) for corner in CORNERS]
-    slopes = 0.75 / BESIDE * (np.stack(around, 1) @ CORNERS)
+    around = [distance(network.layers, positions + SPACING * corner, latent) for corner in CORNERS]
+    slopes = 0.75 / SPACING * (np.stack(around, 1) @ CORNERS)
     steep = np.linalg.norm(slopes, axis=1)
-    return positions, slopes / steep[:, None], 0.75 * np.sum(around, 0) / (BESIDE**2 * steep)
+    return positions, slopes / steep[:, None], 0.75 * np.sum(around, 0) / (SPACING**2 * steep)
 
 
 def _read(path: Path) -> Network:

@@ -120,7 +120,7 @@ def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[st
         "source_center": _source(params, seed, turn),
         "source_matter": (params.density, params.temperature),
         "spread": params.diffusivity * time_step / edge**2 / max(2 * sweep_pairs(params), 1),
-        "kept": (math.exp(-params.dissipation * time_step), math.exp(-params.cooling * time_step)),
+        "retained": (math.exp(-params.dissipation * time_step), math.exp(-params.cooling * time_step)),
         "key": key_of(seed),
         "stream": stream_words("tracers"),
         "life": params.lifetime,

@@ -47,9 +47,9 @@ class Multigrid:
 
     def record_walls(self, plan: Plan) -> None:
         """Add what finds the conductances of all levels from `solid`; leaves `open_low` and `open_high` to replay."""
-        self._add(plan, "conduct", 0, "made", made=self._walls[0], replayed=("open_low", "open_high"))
+        self._add(plan, "conduct", 0, "walls_out", walls_out=self._walls[0], replayed=("open_low", "open_high"))
         for level in range(1, len(self.sizes)):
-            self._add(plan, "coarsen", level, "made", walls=self._walls[level - 1], made=self._walls[level])
+            self._add(plan, "coarsen", level, "walls_out", walls=self._walls[level - 1], walls_out=self._walls[level])
 
     def record_cycle(self, plan: Plan, level: int = 0) -> None:
         """Add one V-cycle."""

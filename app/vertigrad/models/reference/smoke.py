@@ -208,7 +208,7 @@ def _emitted(matter: np.ndarray, box: _Box) -> np.ndarray:
     source = _fade(position, fields["source_center"], fields["source_radius"])
     tool = fields["emit"] * _fade(position, fields["tool_point"], fields["tool_radius"])
     value = np.maximum(source, tool)[..., None] * np.asarray(fields["source_matter"])
-    return np.where(box.solid[..., None], 0.0, np.maximum(matter * np.asarray(fields["kept"]), value))
+    return np.where(box.solid[..., None], 0.0, np.maximum(matter * np.asarray(fields["retained"]), value))
 
 
 def _slopes(field: np.ndarray, edge: float) -> np.ndarray:

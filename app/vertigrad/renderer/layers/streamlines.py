@@ -131,7 +131,7 @@ class StreamlinesDrawing(LinesDrawing):
         return box | {
             "count": self._lines,
             "rows": self._rows,
-            "nothing": math.nan,
+            "missing": math.nan,
             "seed_low": low if style.seed_low == "auto" else style.seed_low,
             "seed_high": high if style.seed_high == "auto" else style.seed_high,
             "step": step,
