@@ -36,7 +36,7 @@ fn log1p_to_one(u: f32) -> f32 {
 }
 
 // Share of a normal distribution below x: e^(-x²/2) times a polynomial in t = 1 / (1 + 0.3 |x|) (1.5e-7), a form that
-// keeps its digits in the tail, where 1 + erf has lost them.
+// retains its digits in the tail, where 1 + erf has lost them.
 fn normal_share(x: f32) -> f32 {
     let z = abs(x);
     let t = 1.0 / (1.0 + 0.3 * z);

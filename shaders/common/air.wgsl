@@ -1,4 +1,4 @@
-// Air in a box of cells, as the kernels of smoke find it: their parameters, the arrays that several read, and what they look
+// Air in a box of cells, for the kernels of smoke: their parameters, the arrays that several read, and what they look
 // up there. faces: velocities through the cells' faces [m/s]; matter: density and temperature above the surroundings [K] of
 // each cell, moved_matter after advection; velocity: in the middle of each cell; solid: 1 where there is no air.
 // Include this for all of it, import it with context for the macros.

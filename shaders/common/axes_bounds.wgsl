@@ -1,5 +1,5 @@
-// The box around everything that is drawn, and which of its faces and edges are visible from where. Needs the uniforms `view` of
-// common/view.wgsl and `overlay` of common/overlay.wgsl, `bounds` of draw/axes_bounds.wgsl, and common/ticks.wgsl.
+// The box around everything that is drawn, and which of its faces and edges are visible from where. Needs the uniforms `view`
+// of common/view.wgsl and `overlay` of common/overlay.wgsl, `bounds` of draw/axes_bounds.wgsl, and common/ticks.wgsl.
 
 const STEPS = 5.0;          // ticks of the longest axis
 

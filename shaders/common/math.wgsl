@@ -1,5 +1,5 @@
 // Functions WGSL lacks, leaves undefined or computes too coarsely where NumPy defines them. All work in f32 unless they
-// say otherwise. NaN is looked for in the bits, since a compiler may assume that there is none.
+// say otherwise. NaN is tested by its bits, since a compiler may assume that there is none.
 
 fn is_nan(x: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;

@@ -1,5 +1,5 @@
 // Where colors are drawn to. An image with display-referred layers has two targets, of light and of what a screen shows. The
-// same goes to both: a pipeline keeps it in one and makes it take away from the other by its alpha (renderer/target.py).
+// same goes to both: a pipeline stores it in one and attenuates the other by its alpha (renderer/target.py).
 // Where there is one target, the second output goes nowhere.
 
 struct Output {

@@ -1,4 +1,5 @@
-// What is drawn over and around an image for reading it: sizes, colors and positions. Needs a uniform `overlay` of type Overlay.
+// What is drawn over and around an image for reading it: sizes, colors and positions. Needs a uniform `overlay` of type
+// Overlay.
 
 struct Bar {                // of colors
     rectangle: vec4f,       // left, top, width, height in pixels

@@ -46,7 +46,8 @@ fn outline_reach(center: vec3f, radius: f32) -> f32 {
     return select(select(0.0, wider, outside), radius, is_parallel());
 }
 
-// The share of the screen's pixels, along each side, that are drawn; what is drawn more finely has the same widths in drawn pixels.
+// The share of the screen's pixels, along each side, that are drawn; what is drawn more finely has the same widths in drawn
+// pixels.
 fn coarseness() -> f32 {
     return min(view.scale.y, 1.0);
 }
@@ -72,8 +73,8 @@ fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
     let pixel = pixel_at(center);
     let is_visible = -center.z > view.near && radius < least_pixels() * pixel && radius > 1e-3 * pixel
         && beyond_clips(center) <= 0.0;
-    // As wide on the screen at any quality, but wide enough for the resolution of the pixels, and for the sphere's light: the profile
-    // sums to a third of its square's reach.
+    // As wide on the screen at any quality, but wide enough for the resolution of the pixels, and for the sphere's light: the
+    // profile sums to a third of its square's reach.
     let least = max((style.min_pixels + 1.0) * coarseness(), 1.0);
     let reach = max(least * pixel, sqrt(3.0) * radius);
     let color = point_color(point);

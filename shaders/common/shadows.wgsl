@@ -10,8 +10,8 @@
 
 const GOLDEN = 2.39996323;      // radians from one sample of a spiral to the next
 
-// Light of the sun and the sky that leaves a position toward the eye, as far as its surroundings do not occlude it. `pixel` is the
-// fragment's position on the screen.
+// Light of the sun and the sky that leaves a position toward the eye, as far as its surroundings do not occlude it. `pixel`
+// is the fragment's position on the screen.
 fn lit_at(material: Material, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: vec2f) -> vec3f {
     return lit_where(material, normal, to_eye, vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel)));
 }

@@ -3,7 +3,8 @@
 
 const FINE = 4096.0;        // integers for each unit of light
 
-// What is to be added up of premultiplied light: divided by the fraction that it would have alone (`resolved`), and the depth.
+// What is to be added up of premultiplied light: divided by the fraction that it would have alone (`resolved`), and the
+// depth.
 fn optical(light: vec4f) -> vec4f {
     let alpha = clamp(light.a, 0.0, 0.998);
     let depth = -log(1.0 - alpha);

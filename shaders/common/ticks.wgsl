@@ -7,7 +7,7 @@ struct Ticks {
     count: i32,
     mantissa: i32,      // of the step: 1, 2 or 5; of a single value: 1
     exponent: i32,
-    power: i32,         // written behind each number as ·10^power; 0: nothing is
+    power: i32,         // written behind each number as ·10^power; 0: no power
 }
 
 // One number as it is written.

@@ -1,5 +1,5 @@
-// What all layers of triangles share: which side is visible, light, and which samples are covered. Needs the uniforms `view` of
-// common/view.wgsl and `style` with the fields named here, common/lighting.wgsl and common/coverage.wgsl.
+// What all layers of triangles share: which side is visible, light, and which samples are covered. Needs the uniforms `view`
+// of common/view.wgsl and `style` with the fields named here, common/lighting.wgsl and common/coverage.wgsl.
 //% include "common/shadows.wgsl"
 //% include "common/transparency.wgsl"
 

@@ -1,5 +1,5 @@
-// Vectors on a grid of three axes, read from an array of any layout. Needs the array `vectors`, and in `params` what the macro `fields`
-// declares. Include this for the functions, import it for the macro.
+// Vectors on a grid of three axes, read from an array of any layout. Needs the array `vectors`, and in `params` what the
+// macro `fields` declares. Include this for the functions, import it for the macro.
 //% macro fields()
     vectors_size: vec3u,    // samples along x, y and z
     vectors_offset: u32,

@@ -1,6 +1,6 @@
-// An image on a rectangle, in the world or on the screen, read from a tensor of any layout. In: the pixels of a tensor (rows, columns) or
-// (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not finite are not drawn.
-// DTYPE is "f32", "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
+// An image on a rectangle, in the world or on the screen, read from a tensor of any layout. In: the pixels of a tensor (rows,
+// columns) or (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not
+// finite are not drawn. DTYPE is "f32", "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/finite.wgsl"

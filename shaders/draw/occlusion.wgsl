@@ -13,10 +13,10 @@ const PLANES = ${PLANES}u;
 const STEPS = ${STEPS}u;    // to either side
 const PI = 3.14159265;
 const WIDEST = 160.0;       // pixels that are searched
-const NOWHERE = 60.0;       // `relative_depth` where there is nothing
+const NOWHERE = 60.0;       // `relative_depth` on the background
 const TILE = 4u;            // pixels a side, each with other directions; `smooth_fragment` takes their mean
 
-// Outside of the image there is nothing.
+// Outside of the image is background.
 fn depth_near(pixel: vec2i) -> f32 {
     let last = vec2i(textureDimensions(depths)) - 1;
     let inside = all(pixel >= vec2i(0)) && all(pixel <= last);

@@ -1,5 +1,5 @@
-// Points that are too small to be visible as spheres, added up in a buffer instead of drawn: for a million of them rasterizers take
-// ten times as long. In: the attributes of each point, f32. Out: for each pixel light and optical depth as
+// Points that are too small to be visible as spheres, added up in a buffer instead of drawn: for a million of them
+// rasterizers take ten times as long. In: the attributes of each point, f32. Out: for each pixel light and optical depth as
 // integers, so that the sums are the same in any order: two words of two each, and all words' passes.
 // Compute rasterization of points: Schütz, Kerbl and Wimmer 2021, "Rendering Point Clouds with Compute Shaders and Vertex
 // Order Optimization". What hides and what shines is added up as draw/point_splatting_composite.wgsl undoes it.
@@ -13,7 +13,7 @@
 //% include "common/points.wgsl"
 
 @group(0) @binding(5) var<storage, read_write> sums: array<atomic<u32>>;
-@group(0) @binding(6) var<storage, read_write> seen: array<u32>;   // 1: as a sphere
+@group(0) @binding(6) var<storage, read_write> is_sphere_row: array<u32>;   // 1: as a sphere
 @group(0) @binding(7) var depths: texture_depth_multisampled_2d;   // of what is solid
 
 // Whether a sphere is within the image's sides, or reaches in.
@@ -32,7 +32,7 @@ fn survey(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     let point = point_at(row);
     let center = eye_position(point);
     let radius = point_radius(point);
-    seen[row] = u32(is_sphere(center, radius) && is_in_sight(center, radius));
+    is_sphere_row[row] = u32(is_sphere(center, radius) && is_in_sight(center, radius));
 }
 
 @compute @workgroup_size(128)
@@ -63,11 +63,11 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
 
 // Add premultiplied light to a pixel, as far as nothing solid is before it.
 fn add(pixel: vec2i, row: u32, light: vec4f, depth: f32) {
-    var seen = 0.0;
-    for (var i = 0; i < 4; i++) { seen += select(0.0, 0.25, depth > textureLoad(depths, pixel, i)); }
-    if seen == 0.0 { return; }
+    var visible = 0.0;
+    for (var i = 0; i < 4; i++) { visible += select(0.0, 0.25, depth > textureLoad(depths, pixel, i)); }
+    if visible == 0.0 { return; }
     let at = u32(pixel.y) * arrays.viewport.x + u32(pixel.x);
-    let found = optical(light * seen);
+    let found = optical(light * visible);
     // Rounded up or down by chance, lest the faint ones are lost.
     let chance = scrambled(row ^ (at * 2654435769u));
     add_pair(2u * at, integer(found.r, chance), integer(found.g, chance >> 8u));

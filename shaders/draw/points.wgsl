@@ -3,8 +3,8 @@
 // `solid_*` draws spheres of at least `min_pixels` radius: every fragment meets the sphere with its ray, so outline
 // and depth are those of a true sphere in perspective. `distant_*` draws the smaller ones as soft spots that carry
 // the light of the sphere's true area, so that they fade with distance and never flicker.
-// With PICKING the same spheres and spots are drawn as the indices of their rows. With PULLED a list says which spheres are
-// drawn, and spots are left to draw/point_splatting.wgsl.
+// With PICKING the same spheres and spots are drawn as the indices of their rows. With PULLED a buffer marks which spheres
+// are drawn, and spots are left to draw/point_splatting.wgsl.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"

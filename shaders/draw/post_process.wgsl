@@ -2,11 +2,11 @@
 // In: the linear premultiplied image, each of its samples, and its glow. Out: colors of the screen.
 // Every sample is tone-mapped by itself and the results are averaged: bright outlines stay smooth.
 // If TRANSPARENT, no background: colors not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
-// drawn than are shown: what is shown is interpolated between the four nearest. FINE pixels were drawn for each that is shown, along each
-// side: 1, or more, of which the mean is shown.
+// drawn than are shown: what is shown is interpolated between the four nearest. FINE pixels were drawn for each that is
+// shown, along each side: 1, or more, of which the mean is shown.
 // If SPLIT, display-referred colors are in a texture of their own, premultiplied and encoded. Whatever was drawn over them took
 // away from them, and they from the light below, so that light, display and background are shares of each sample that add up
-// to 1. They are blended as a screen shows them, and nothing of what is done to light is done to them.
+// to 1. They are blended as a screen shows them, and post-processing of light does not change them.
 //% include "common/fullscreen.wgsl"
 //% include "common/color.wgsl"
 

@@ -1,5 +1,6 @@
-// Lines that follow a field of vectors as it is now, in both directions from their seeds, by the classical method of Runge and Kutta
-// over steps of equal length. A line ends where the box ends, where missing moves, and where the field is not finite.
+// Lines that follow a field of vectors as it is now, in both directions from their seeds, by the classical method of Runge
+// and Kutta over steps of equal length. A line ends where the box ends, where missing moves, and where the field is not
+// finite.
 // In: vectors on a grid; seeds (lines, 3) if SEEDS, else they are spread evenly (Roberts 2018, "The
 //     Unreasonable Effectiveness of Quasirandom Sequences"); scalars on a grid of their own if SCALARS.
 // Out: vertices (lines, rows, 5): x, y and z, NaN beyond the ends; the speed or the scalar there; and the width.
@@ -79,7 +80,8 @@ struct Moved {
 }
 
 fn moved(start: vec3f, step: f32) -> Moved {
-    // A loop, not four calls, and one for both directions below: what reads the field is long, and compiled once for each call.
+    // A loop, not four calls, and one for both directions below: what reads the field is long, and compiled once for each
+    // call.
     var along = direction_at(start);
     var direction = along;
     for (var stage = 1u; stage < 4u; stage++) {

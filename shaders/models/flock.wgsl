@@ -1,6 +1,6 @@
 // Birds that see those near them: separation, alignment and cohesion (Reynolds 1987), with what is urgent first.
-// In: sorted_positions and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are inputs;
-//     PERIODIC, whether what leaves the box comes back on its other side.
+// In: sorted_positions and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are
+//     inputs; PERIODIC, whether what leaves the box comes back on its other side.
 // Out: positions, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
 //     the predator's position.
 // The equations are in the reference, app/vertigrad/models/reference/flock.py.

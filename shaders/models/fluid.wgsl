@@ -1,13 +1,14 @@
-// A free-surface fluid of equal particles, which is incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
+// A free-surface fluid of equal particles, incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
 // Incompressible SPH", with the pressure warm-started and relaxed without leaving the particles' positions of the step's start.
 // Walls have no particles. They add to the density what layers of fluid would, mirrored in them, by a function of the distance
 // alone (the idea of Koschier & Bender 2017, "Density Maps"), and push along its slope: what pressure does to the velocities
 // is the transpose of what these do to the density, at walls too, so that it makes no energy.
 //
-// Rows are stored cell by cell while a step lasts. Out and in: positions (x, y, z, density), velocities (velocity, speed), pressures.
-// In between, in the order of the grid, what the entry points below describe. The list of row i is near[k * count + i], k < found[i]; one more than MOST is counted, but not kept.
-// Units: meters, seconds; `sorted_pressures` is pressure over (density at rest * relative density²) [m²/s²].
-// app/vertigrad/models/physics/fluid.py has the order of the entry points, fluid_reference.py the reference.
+// Rows are stored cell by cell while a step lasts. Out and in: positions (x, y, z, density), velocities (velocity, speed),
+// pressures. In between, in the order of the grid, what the entry points below describe. The list of row i is near[k * count
+// + i], k < found[i]; one more than MOST is counted, but not kept. Units: meters, seconds; `sorted_pressures` is pressure
+// over (density at rest * relative density²) [m²/s²]. app/vertigrad/models/physics/fluid.py has the order of the entry
+// points, fluid_reference.py the reference.
 // In: MOST, neighbors stored for each particle; FIELD, whether there is a grid of signed distances.
 //% import "common/field.wgsl" as grids
 //% import "common/grid.wgsl" as grid with context
@@ -65,7 +66,7 @@ struct Params {
 
 const PI = 3.14159265359;
 const RELAXED = 0.5;       // Ihmsen et al. 2014, section 3.2
-const MARGIN = 0.1;        // of a spacing minimal distance of a particle from walls
+const MARGIN = 0.1;        // in spacings, the minimal distance of a particle from walls
 const STIFFEST = 0.1;      // least diagonal times spacing²: what is almost alone is not pushed far
 const FASTEST = 2.0;       // spacings that nothing moves farther than in a step
 
@@ -204,7 +205,8 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     excess[i] = dense + weight(0.0) + wall.w;
 }
 
-// All but pressure acts, and the relative density is stored with the velocity: gravity, viscosity (Morris et al. 1997, equation 22) and the drag tool.
+// All but pressure acts, and the relative density is stored with the velocity: gravity, viscosity (Morris et al. 1997,
+// equation 22) and the drag tool.
 @compute @workgroup_size(128)
 fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);

@@ -1,6 +1,7 @@
 // Pumping: particles from all over the fluid come out of a round nozzle, one layer at a time.
 // In and out: positions (x, y, z, density), velocities (velocity, speed), pressures of params.count particles; row
-// params.first + k * params.stride, wrapped, becomes number k of the layer. Rows are stored cell by cell, so that these are spread evenly.
+// params.first + k * params.stride, wrapped, becomes number k of the layer. Rows are stored cell by cell, so that these are
+// spread evenly.
 //% include "common/index.wgsl"
 
 struct Params {

@@ -2,7 +2,8 @@
 // (models/smoke_pressure.wgsl).
 // In and out: as in common/air.wgsl; tracers: points carried along, and their age [s]; ball: the sphere's middle and radius,
 // for whom draws it. Scratch: spin, curl of the velocity and its length; swirl, acceleration by vorticity confinement.
-// In: OBSTACLE, whether there is a grid of signed distances. The equations and their sources are in the reference, app/vertigrad/models/reference/smoke.py.
+// In: OBSTACLE, whether there is a grid of signed distances. The equations and their sources are in the reference,
+//     app/vertigrad/models/reference/smoke.py.
 //% import "common/field.wgsl" as field
 //% import "common/air.wgsl" as air with context
 //% include "common/air.wgsl"

@@ -1,4 +1,5 @@
-// Splats that are not visible move to where others are large and dense: those are divided, as one that is too large is into two.
+// Splats that are not visible move to where others are large and dense: those are divided, as one that is too large is into
+// two.
 // In: opacity, logits, and sums (count), running sums of how much each asks to be divided, 0 of those that are not visible;
 //     what is learned, as splat_fit.py has it: position, scale (logarithms), rotation, opacity, color (count, ...).
 // Out, choose: chosen (count), of those that are not visible the one to divide, else -1; divided (count), 1 of each that is

@@ -8,8 +8,8 @@
 //     With q the gradient by the exponent and x, y the offset from the middle over the half lengths of the box, they are of
 //     q, q x, q y, q x², q x y, q y², and of the gradient by its color.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 4 and appendix C. Unlike theirs, the backward pass goes from front to
-// draw_backward: what is behind an ellipse is the finished pixel without what is in front of it, and both directions are one loop.
-// The reference implementation is app/vertigrad/models/reference/splat_fit.py.
+// draw_backward: what is behind an ellipse is the finished pixel without what is in front of it, and both directions are one
+// loop. The reference implementation is app/vertigrad/models/reference/splat_fit.py.
 //% include "common/fixed_sum.wgsl"
 
 struct Params {

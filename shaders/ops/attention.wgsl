@@ -71,8 +71,8 @@ struct Params {
 
 const MASKED = -1.0e30;  // less than any score, but finite, so that differences of two such are numbers
 
-// Quads of rows, for each component of the head (tile_q) or for each key (tile_p); quads of keys for each component of the head,
-// or quads of columns of each key (part).
+// Quads of rows, for each component of the head (tile_q) or for each key (tile_p); quads of keys for each component of the
+// head, or quads of columns of each key (part).
 var<workgroup> tile_q: array<vec4f, ${WIDTH * Q_LINE}>;
 var<workgroup> tile_p: array<vec4f, ${KEYS * P_LINE}>;
 var<workgroup> part: array<vec4f, ${[SLICE * K_LINE, LONG * V_LINE] | max}>;

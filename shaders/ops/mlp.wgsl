@@ -2,8 +2,8 @@
 // are in workgroup memory, a line of all points for each neuron. Each invocation makes EACH_NEURONS neurons of
 // EACH_POINTS points, as sums that the template writes out. Weights come through workgroup memory too, STAGE inputs at
 // a time in two buffers that take turns: after LATE inputs the next stage goes from registers into the other one, and
-// the stage after that is fetched (after the last one the last is fetched again, without use). With STAGE = 0 they are read from
-// where they are stored. A last layer of few outputs is computed from the sums of the layer before it.
+// the stage after that is fetched (after the last one the last is fetched again, without use). With STAGE = 0 they are read
+// from where they are stored. A last layer of few outputs is computed from the sums of the layer before it.
 // In: INPUTS, features of a point, padded to a multiple of 4; HIDDEN, number of hidden layers; WIDTH of each, a
 //     multiple of EACH_NEURONS and of 2 STAGE; OUTPUTS, padded to a multiple of 4; LAST_WIDE, whether the last layer is
 //     computed as the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 are

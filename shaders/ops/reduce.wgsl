@@ -4,7 +4,7 @@
 // same bits.
 // In: COLUMNS, ROWS, powers of two; FROM and TO, the dtypes read and written, or "partial" between two passes; VALUE,
 //     the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a and b as one; FINISH, the total as a result;
-//     ARG, whether indices are returned instead (then BEFORE says whether a is to be chosen over b); EVEN, whether the
+//     ARG, whether indices are returned instead (then BEFORE tests whether a is to be chosen over b); EVEN, whether the
 //     elements of one output are evenly spaced.
 // Out: out[i] = the reduction of params.count elements, for each of params.outputs.
 //% import "common/element.wgsl" as element

@@ -2,8 +2,8 @@
 // from the end. What is outside is not written, and read as NaN if it is a float, 0 or false if not.
 // In: DTYPE of x and out; INDEX, of the indices; KIND, "gather", or a reduction: "none", "add", "mul", "min", "max"; or
 //     "linear", for linear indices; or "last", for the last index of each target; LAST, with "none": whether `last`
-//     contains the index of the last of several updates; DEPTH, how many axes an index names; RANK, with DEPTH 0: indices name one
-//     axis, element by element, in a tensor of RANK axes.
+//     contains the index of the last of several updates; DEPTH, how many axes an index names; RANK, with DEPTH 0: indices
+//     name one axis, element by element, in a tensor of RANK axes.
 // Out: gather: out[i] = x[linear(i)]; linear: out[i] = linear(i), or params.out_of_range if it is outside; last:
 //     out[linear(i)], 0 before, is the largest i + 1; else out[linear(i)] = out[linear(i)] reduced with x[i], for each of
 //     params.count.

@@ -1,8 +1,8 @@
 // Softmax of vectors: of each, in one pass its largest element and Σ e^(x - largest), in a second its results.
 // A workgroup of COLUMNS x ROWS invocations makes COLUMNS vectors: ROWS invocations take the elements of one in turn.
 // In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; ALONG, whether neighboring invocations take neighboring elements of
-//     one vector, not elements of neighboring vectors; EACH, how many elements an invocation takes and keeps in registers, 0 if it
-//     takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
+//     one vector, not elements of neighboring vectors; EACH, how many elements an invocation takes and keeps in registers, 0
+//     if it takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
 // Out: out[v, i] for each of params.count elements of each of params.vectors.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index

@@ -79,7 +79,7 @@ def scans() -> list[Defines]:
 
 def sorts() -> list[Defines]:
     """Each type of keys once, each kind of pass once."""
-    passes = [("none", True, True), ("indices", True, False), ("given", False, True), ("given", True, True)]
+    passes = [("none", True, True), ("indices", True, False), ("values", False, True), ("values", True, True)]
     return [
         {"KEY": key, "VALUES": kind, "FIRST": first, "WITH_KEYS": keep, "ITEMS": items, "SUBGROUP": subgroup}
         for (kind, first, keep), key in zip(passes, ("f32", "i32", "u32", "f32"), strict=True)

@@ -203,7 +203,7 @@ def test_all_that_is_added_up_in_stays_until_it_is_submitted(gpu: Gpu, layer, mo
     with gpu.frames.frame():
         Renderer(gpu, "rgba8unorm").draw([points], CAMERA, View(), target, (32, 24))
         summed = points.drawing.splatting
-        blocks = [tensor.block for tensor in (summed._seen, summed._spheres, summed._many, summed._sums)]
+        blocks = [tensor.block for tensor in (summed._is_sphere, summed._spheres, summed._many, summed._sums)]
         points.close()
         gpu.tracker.collect()
         assert [block.state for block in blocks] == [State.LIVE] * 4

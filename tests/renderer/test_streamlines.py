@@ -1,4 +1,4 @@
-"""Lines along fields whose lines are known, where they end, and arrows at the places of a lattice."""
+"""Lines along fields whose lines are known, where they end, and arrows at the points of a lattice."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ SADDLE = np.stack([X, 0 * X, -Z], axis=-1).astype(np.float32)
 def lines_of(layer):
     """Places (lines, rows, 3), values and widths, as they would be drawn."""
     layer.prepare(Moment((0, 1, 0), (0, 1, 0)))
-    rows = layer.drawing._places.numpy().astype(float)
+    rows = layer.drawing._vertices.numpy().astype(float)
     return rows[..., :3], rows[..., 3], rows[..., 4]
 
 
@@ -129,9 +129,9 @@ def test_another_number_of_lines_and_strokes_that_move(layer):
     first = lines_of(lines)[2]
     assert first.shape == (9, 20) and first.min() < 0.1 < 0.4 < first.max()
     lines.prepare(Moment((0, 1, 0), (0, 1, 0), lines.style.dash_spacing / lines.style.dash_speed))
-    assert np.allclose(lines.drawing._places.numpy()[..., 4], first, atol=1e-4)  # one stroke farther
+    assert np.allclose(lines.drawing._vertices.numpy()[..., 4], first, atol=1e-4)  # one stroke farther
     lines.prepare(Moment((0, 1, 0), (0, 1, 0), 0.5 * lines.style.dash_spacing / lines.style.dash_speed))
-    assert np.abs(lines.drawing._places.numpy()[..., 4] - first).max() > 0.1
+    assert np.abs(lines.drawing._vertices.numpy()[..., 4] - first).max() > 0.1
 
 
 def test_a_tube_is_lit_like_a_cylinder(layer, picture):
@@ -205,11 +205,11 @@ def test_what_cannot_be_drawn_is_refused(layer, kind, given, error, message):
 
 def test_more_than_is_bound_is_refused(gpu, layer, monkeypatch):
     monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 100_000})
-    with pytest.raises(LimitError, match="96 places on 256 lines are 294,912 bytes; this adapter binds 100,000"):
+    with pytest.raises(LimitError, match="96 vertices on 256 lines are 294,912 bytes; this adapter binds 100,000"):
         layer("streamlines", vectors=CIRCLES)
 
 
-def test_seeds_are_a_tensor_of_places(layer):
+def test_seeds_are_a_tensor_of_positions(layer):
     with pytest.raises(LayoutError, match="3 are needed"):
         layer("streamlines", vectors=CIRCLES, seeds=np.zeros((4, 2), np.float32))
     with pytest.raises(LayoutError, match="must be f32"):

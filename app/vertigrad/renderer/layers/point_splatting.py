@@ -1,4 +1,4 @@
-"""`PointSplatting`: a great many points; few are seen as spheres, the others are added up by compute shaders."""
+"""`PointSplatting`: a great many points; few are visible as spheres, the others are added up by compute shaders."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PointSplatting:
             for kind in ("compute", "spheres", "cover")
         }
         with ExitStack() as stack:
-            self._seen = stack.enter_context(Tensor.empty((rows,), u32, name=f"{name}.seen"))
+            self._is_sphere = stack.enter_context(Tensor.empty((rows,), u32, name=f"{name}.is_sphere"))
             self._spheres = stack.enter_context(Tensor.empty((rows, 1), i32, name=f"{name}.spheres"))
             self._many = stack.enter_context(Tensor.empty((4,), u32, name=f"{name}.many"))  # an indirect draw
             self._listing = stack.enter_context(self._recorded(stack))
@@ -89,7 +89,7 @@ class PointSplatting:
             self._held = stack.pop_all()
 
     def survey(self, frame: Frame, style_offset: int) -> None:
-        """Clear the sums, and list the rows that are seen as spheres."""
+        """Clear the sums, and list the rows that are visible as spheres."""
         encoder, sums = self._gpu.recorder.encoder, self._fitted(frame)
         self._layout_offset = self._gpu.uniforms.push(self._layout())
         encoder.clear_buffer(sums.block.buffer, 0, sums.nbytes)
@@ -114,7 +114,7 @@ class PointSplatting:
 
     def blocks(self) -> list[Block]:
         """Every block of its own."""
-        return [one.block for one in (self._seen, self._spheres, self._many, self._sums) if one is not None]
+        return [one.block for one in (self._is_sphere, self._spheres, self._many, self._sums) if one is not None]
 
     def close(self) -> None:
         """Release the memory. Idempotent."""
@@ -127,7 +127,7 @@ class PointSplatting:
         """What lists the rows of spheres, in their order, so that those of equal depth do not flicker."""
         count, plan = stack.enter_context(Tensor.empty(1, u32, name=f"{self._name}.count")), Plan(self._spheres.name)
         with plan.recording():
-            nonzero(self._seen, out=(self._spheres, count))
+            nonzero(self._is_sphere, out=(self._spheres, count))
             draw_size(count, vertices=4, out=self._many)
         return plan
 
@@ -180,7 +180,7 @@ class PointSplatting:
 
     def _sources(self, depth: wgpu.GPUTextureView | None) -> dict[int, Any]:
         """What may be bound, by its binding in the shaders."""
-        gpu, own = self._gpu, {5: self._sums, 6: self._seen, 12: self._spheres}
+        gpu, own = self._gpu, {5: self._sums, 6: self._is_sphere, 12: self._spheres}
         sizes = {0: VIEW_SIZE, 1: self._drawing.pipelines.style.size, 4: LAYOUT.size}
         return {
             **{n: uniform_range(gpu, size) for n, size in sizes.items()},
