@@ -101,7 +101,7 @@ def test_the_device_has_the_adapters_limits_and_features(gpu: Gpu) -> None:
 def test_there_is_one_gpu(gpu: Gpu) -> None:
     assert the_gpu() is gpu
     assert the_gpu(adapter=gpu.adapter.kind.upper()) is gpu
-    with pytest.raises(StillInUse, match=r"the GPU of this process is .*; 'quantum' cannot be opened beside it"):
+    with pytest.raises(StillInUse, match=r"the GPU of this process is .*; 'quantum' cannot be opened next to it"):
         the_gpu(adapter="quantum")
     assert gpu.adapter.name in gpu.report()
     assert gpu.adapter.driver in gpu.report()

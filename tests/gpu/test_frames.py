@@ -22,13 +22,13 @@ def three_in_flight(gpu: Gpu):
 
 
 @pytest.mark.parametrize("in_flight", [1, 2, 3])
-def test_never_more_than_k_frames_under_way(
+def test_never_more_than_k_frames_in_flight(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, three_in_flight: None, in_flight: int
 ) -> None:
     """Nothing retires by itself here, only what `begin` waits for. So the count shows exactly what it waited for."""
     gpu.wait_idle()
     gpu.frames.in_flight = in_flight
-    gpu.frames._under_way.clear()
+    gpu.frames._pending.clear()
     with Tensor.zeros(1) as x:
         gpu.wait_idle()
         waited = []

@@ -134,13 +134,13 @@ def test_a_lost_device_is_reported(gpu: Gpu) -> None:
         everything_arrives(gpu)
         reading = read(gpu, x)
         gpu.submit()
-        promise, reading.promise = reading.promise, Lost()
+        mapping, reading.mapping = reading.mapping, Lost()
         with pytest.raises(DeviceLost, match="could not be read back: Could not map buffer"):
             gpu.readback.wait(reading)
         assert reading.done
         with pytest.raises(GpuError):
             gpu.readback.wait(reading)
-        promise.sync_wait()
+        mapping.sync_wait()
         assert x.item() == 1
 
 

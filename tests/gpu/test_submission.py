@@ -8,7 +8,7 @@ import wgpu
 
 from vertigrad.errors import GpuError, StillInUse, UseAfterFree
 from vertigrad.gpu import Gpu
-from vertigrad.gpu.device import EAGER_BYTES, EAGER_DISPATCHES, EAGER_UNDER_WAY
+from vertigrad.gpu.device import EAGER_BYTES, EAGER_DISPATCHES, EAGER_IN_FLIGHT
 from vertigrad.gpu.native import queue
 from vertigrad.memory import State
 from vertigrad.tensor import Tensor
@@ -149,11 +149,11 @@ def test_polling_retires_what_an_arrived_reading_proves_finished_and_nothing_els
     assert block.state is State.FREE
 
 
-def test_a_long_loop_outside_of_frames_keeps_few_submissions_under_way(gpu: Gpu) -> None:
+def test_a_long_loop_outside_of_frames_keeps_few_submissions_in_flight(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         for _ in range(6 * EAGER_DISPATCHES):
             x.add_(1.0)
-        assert gpu.tracker.submitted - gpu.tracker.retired <= EAGER_UNDER_WAY + 1
+        assert gpu.tracker.submitted - gpu.tracker.retired <= EAGER_IN_FLIGHT + 1
         assert x.item() == 6 * EAGER_DISPATCHES
 
 
@@ -185,8 +185,8 @@ def test_results_that_are_dropped_outside_of_frames_take_bounded_memory(gpu: Gpu
         gpu.pool.peak_bytes = before
         for _ in range(1 + (960 << 20) // nbytes if mebibytes > 1 else 200):
             (x + 1.0).close()
-        assert gpu.pool.peak_bytes - before <= (EAGER_UNDER_WAY + 2) * max(EAGER_BYTES, nbytes)
-        assert gpu.tracker.submitted - gpu.tracker.retired <= EAGER_UNDER_WAY + 1
+        assert gpu.pool.peak_bytes - before <= (EAGER_IN_FLIGHT + 2) * max(EAGER_BYTES, nbytes)
+        assert gpu.tracker.submitted - gpu.tracker.retired <= EAGER_IN_FLIGHT + 1
 
 
 def test_waiting_for_a_submission_that_was_never_made(gpu: Gpu) -> None:

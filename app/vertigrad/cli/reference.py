@@ -93,7 +93,7 @@ def layers(type: TypeArgument = "") -> None:
 
 def _listed_or_found(what: str, name: str, known: Mapping[str, Any]) -> Any:
     """Print the heading of a type and return it; without a name list all types, and return None."""
-    from ..params import joined
+    from ..params import with_hint
     from ..params.suggest import closest
 
     if not name:
@@ -103,7 +103,7 @@ def _listed_or_found(what: str, name: str, known: Mapping[str, Any]) -> Any:
         return known[name]
     near = closest(name, known)
     raise InputError(
-        joined(
+        with_hint(
             f"there is no {what} of type {name}", f'did you mean "{near}"?' if near else f"known: {', '.join(known)}"
         )
     )

@@ -12,7 +12,7 @@ import typer
 from .. import resources
 from ..errors import InputError, RequirementError, UntrustedCode
 from ..gpu import Gpu, gpu
-from ..params import hint, joined
+from ..params import hint, with_hint
 from ..renderer.quality import NAMES as QUALITIES
 from ..scene import load
 from ..scene.kinds import MADE, require_scene
@@ -43,7 +43,7 @@ def scene_path(name: str) -> Path:
             raise InputError(f'{name}: there is no such file; the scene that comes with Vertigrad is "{path.stem}"')
         if not path.suffix:
             known = hint(name, packaged)
-            raise InputError(joined(f"{name}: neither a file nor a scene that comes with Vertigrad", known))
+            raise InputError(with_hint(f"{name}: neither a file nor a scene that comes with Vertigrad", known))
     return path
 
 
@@ -91,7 +91,7 @@ def begin(session: Session, stop_on_nan: bool, interactions: Path | None) -> Non
 def _quality_set(quality: str) -> str:
     if quality not in QUALITIES:
         message = f"--quality {quality}: expected one of {', '.join(QUALITIES)}"
-        raise InputError(joined(message, hint(quality, QUALITIES)))
+        raise InputError(with_hint(message, hint(quality, QUALITIES)))
     return f"view.quality={quality}"
 
 

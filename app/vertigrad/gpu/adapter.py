@@ -65,7 +65,7 @@ def candidates(requested: str = "") -> list[AdapterChoice]:
     if not found:
         raise NoAdapter(
             "no GPU adapter: neither a Vulkan nor an OpenGL driver answered. On Debian or Ubuntu, "
-            "`apt install mesa-vulkan-drivers` gives a software adapter; `vertigrad info` shows what is seen"
+            "`apt install mesa-vulkan-drivers` gives a software adapter; `vertigrad info` lists the GPUs that are found"
         )
     needle = requested.lower()
     fitting = [choice for choice in found if needle in f"{choice.name} {choice.kind} {choice.backend}".lower()]

@@ -89,7 +89,7 @@ class Deferred:
 
     # what the recorder hands over -------------------------------------------------------------------------------
 
-    def keeps(self, block: Block) -> bool:
+    def holds(self, block: Block) -> bool:
         """Whether a block must not be written, because it was there before."""
         return (block.id, block.generation) in self._before
 
@@ -133,7 +133,7 @@ class Deferred:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _hold_back(self) -> None:
-        """The tensors are where they were, for as long as this is under way."""
+        """The tensors are where they were, for as long as this is in flight."""
         for owner, old in self._old.items():
             if owner.handles:
                 self._new[owner] = owner.block

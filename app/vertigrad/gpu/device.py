@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
 EAGER_BYTES = 32 << 20  # of memory handed out since the last submission, for the same: it may have been dropped since
-EAGER_UNDER_WAY = 2  # such submissions that may be under way, so that the memory of older ones is free again
+EAGER_IN_FLIGHT = 2  # such submissions that may be in flight, so that the memory of older ones is free again
 
 
 class Sync(enum.Enum):
@@ -183,7 +183,7 @@ class Gpu:
             return
         taken = self.pool.taken_bytes - self._taken
         if taken >= EAGER_BYTES or self.recorder.dispatches >= EAGER_DISPATCHES:
-            self.wait(self.submit() - EAGER_UNDER_WAY)
+            self.wait(self.submit() - EAGER_IN_FLIGHT)
 
     def wait(self, serial: int) -> None:
         """Block until submission `serial` has finished; what waited for it is released."""
@@ -291,7 +291,7 @@ class Gpu:
     def must_copy(self, block: Block) -> bool:
         """Whether a write may not go into `block`: others see it, or it is to stay as it is until a step has ended."""
         deferred = self.recorder.deferred
-        return block.shared or (deferred is not None and deferred.keeps(block))
+        return block.shared or (deferred is not None and deferred.holds(block))
 
     def upload(
         self,
@@ -339,7 +339,7 @@ def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
     _the_gpu.tracker.require_thread()
     if adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
         raise errors.StillInUse(
-            f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened beside it"
+            f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened next to it"
         )
     if memory is not None:
         _the_gpu.pool.limit(memory)

@@ -71,7 +71,7 @@ class Dispatch:
     written in full, so copy-on-write need not copy their old bytes, unless they are views of a part.
 
     `indirect` is a tensor of three u32, the workgroups along x, y and z: they are read on the GPU when the dispatch
-    runs, and `threads` says how many there may be, for who plans the GPU's time. A dispatch may not write its own size.
+    runs, and `threads` is their maximum, for planning the GPU's time. A dispatch may not write its own size.
 
     Raises `ShaderError` for arguments that do not fit the kernel, `DtypeError`, `LayoutError`, `LimitError`.
     """
@@ -122,7 +122,7 @@ class Dispatch:
         for name, value in fields.items():
             assert layout is not None
             layout.pack(image, 0, name, value)
-        with gpu.recorder.all_or_nothing():
+        with gpu.recorder.atomic_recording():
             self.make_ready()
             group = self.kernel.bind_group(self.entries)
             if gpu.recorder.deferred is not None:

@@ -1,4 +1,4 @@
-"""`Frames`: one submission a frame, and at most k of them under way."""
+"""`Frames`: one submission a frame, and at most k of them in flight."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Frames:
 
     def __init__(self, gpu: Gpu, in_flight: int = 2):
         self._gpu = gpu
-        self._under_way: deque[_Frame] = deque()
+        self._pending: deque[_Frame] = deque()
         self._finished = 0.0  # when the last frame that was waited for had finished, by `time.perf_counter`
         self.took: Took | None = None
         self.in_flight = in_flight
@@ -68,7 +68,7 @@ class Frames:
         """Wait for frame N−k only, release what it held, and open frame N; returns N, counted from 1."""
         gpu = self._gpu
         gpu.submit()  # what was recorded between frames is not this frame's
-        while len(self._under_way) >= self.in_flight:
+        while len(self._pending) >= self.in_flight:
             self._wait_for_first()
         gpu.pool.tidy()
         self.open = True
@@ -79,12 +79,12 @@ class Frames:
         """Submit the frame; returns the serial of its submission."""
         self.open = False
         serial = self._gpu.submit()
-        self._under_way.append(_Frame(serial, self._gpu.tracker.frame, time.perf_counter()))
+        self._pending.append(_Frame(serial, self._gpu.tracker.frame, time.perf_counter()))
         return serial
 
     def wait(self) -> None:
-        """Wait until at most `in_flight` submissions of frames are under way."""
-        while len(self._under_way) > self.in_flight:
+        """Wait until at most `in_flight` submissions of frames are in flight."""
+        while len(self._pending) > self.in_flight:
             self._wait_for_first()
 
     def frame(self) -> OpenFrame:
@@ -97,7 +97,7 @@ class Frames:
         self._gpu.abandon()
 
     def _wait_for_first(self) -> None:
-        first = self._under_way.popleft()
+        first = self._pending.popleft()
         self._gpu.wait(first.serial)
         now = time.perf_counter()
         self.took = Took(first.number, (now - max(first.submitted, self._finished)) * 1e3)

@@ -57,7 +57,7 @@ class Plan(Closing):
         indirect: Any = None,
         **arguments: Any,
     ) -> None:
-        """Add one dispatch; arguments as for `Dispatch`, which says what is raised."""
+        """Add one dispatch; arguments and errors as for `Dispatch`."""
         self.append(Dispatch(kernel, threads, overwrites, arguments, indirect))
 
     @contextmanager
@@ -90,7 +90,7 @@ class Plan(Closing):
 
     @property
     def results(self) -> Results:
-        """What was made while this plan recorded."""
+        """What was created while this plan recorded."""
         return self._results
 
     def is_alone(self, owner: Owner) -> bool:
@@ -148,7 +148,7 @@ class Plan(Closing):
         if self._is_new:
             self._results.require_values(self._owners, self._writes)
         recorder = self._gpu.recorder
-        with recorder.all_or_nothing():
+        with recorder.atomic_recording():
             ready = self._ready()
             if recorder.deferred is not None:
                 recorder.use(ready.blocks)

@@ -21,12 +21,12 @@ ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to 
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """One copy under way. `then` receives the bytes once, from `ReadbackRing.collect`."""
+    """One copy in flight. `then` receives the bytes once, from `ReadbackRing.collect`."""
 
     staging: wgpu.GPUBuffer
     nbytes: int
     then: Callable[[memoryview], Any] | None
-    promise: Any = field(default=None, init=False)
+    mapping: Any = field(default=None, init=False)
     serial: int = field(default=0, init=False)
     data: memoryview | None = field(default=None, init=False)
     dropped: bool = field(default=False, init=False)
@@ -92,7 +92,7 @@ class ReadbackRing:
         """The recorded copies were submitted, as number `serial`: ask for their bytes."""
         for reading in self._recorded:
             reading.serial = serial
-            reading.promise = native.map_for_reading(reading.staging)
+            reading.mapping = native.map_for_reading(reading.staging)
         self._pending += self._recorded
         self._recorded.clear()
 
@@ -111,10 +111,10 @@ class ReadbackRing:
     def collect(self, finished: int) -> int:
         """Hand out what has arrived, and all of the submissions up to `finished`, which the GPU is done with.
 
-        Of those only the word that they arrived can be under way still, in wgpu's own thread. Returns the last
+        Of those only the word that they arrived can be in flight still, in wgpu's own thread. Returns the last
         submission that is now known to have finished.
         """
-        while self._pending and (self._pending[0].serial <= finished or native.has_arrived(self._pending[0].promise)):
+        while self._pending and (self._pending[0].serial <= finished or native.has_arrived(self._pending[0].mapping)):
             finished = max(finished, self._pending[0].serial)
             self._take_first()
         return finished
@@ -136,7 +136,7 @@ class ReadbackRing:
         first = self._pending.pop(0)
         try:
             self._require_device()
-            first.promise.sync_wait()
+            first.mapping.sync_wait()
             self._require_device()  # else reading mapped memory ends the process
         except RuntimeError as error:
             first.dropped = True

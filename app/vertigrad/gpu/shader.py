@@ -101,7 +101,7 @@ def dependents(names: Collection[str]) -> set[str]:
 
 @contextmanager
 def replaced(texts: Mapping[str, str]) -> Iterator[None]:
-    """Files in use have another text from here on; the old one again if the block raises."""
+    """Files in use have another text from here on; the old one is restored if the block raises."""
     before = {name: _texts[name] for name in texts}
     _set(texts)
     try:

@@ -42,7 +42,7 @@ class BufferStorage:
 def allocating() -> Iterator[None]:
     """Raise `MemoryError` if the device has no room for what is made inside, `DeviceLost` if it is gone.
 
-    wgpu-native reports exhausted memory as a validation error, so that only the text tells it from a wrong descriptor.
+    wgpu-native reports exhausted memory as a validation error, so only its text differs from a wrong descriptor.
     """
     try:
         yield

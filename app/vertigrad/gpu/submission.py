@@ -37,7 +37,7 @@ class OpenPass:
         self._encoder.end()
 
 
-class AllOrNothing:
+class AtomicRecording:
     """A `with` block at whose end all moves of owners hold, or, after an error, none."""
 
     def __init__(self, recorder: Recorder):
@@ -70,7 +70,7 @@ class Recorder:
         self.drawing = False  # whether a render pass is open
         self._used: dict[Block, None] = {}
         self._moves: list[tuple[Owner, Block]] = []
-        self._all_or_nothing = AllOrNothing(self)
+        self._atomic_recording = AtomicRecording(self)
         self._unfinished: int | None = None  # moves from here on belong to a command that is not recorded yet
         self._group, self._kernel = "compute", ""
         self.dispatches = 0
@@ -105,12 +105,12 @@ class Recorder:
             self._tracker.pin(old)
             self._moves.append((clone, old))
 
-    def all_or_nothing(self) -> AllOrNothing:
+    def atomic_recording(self) -> AtomicRecording:
         """Owners that move inside go back if it raises: what is to fill their new blocks was not recorded.
 
         A submission in the middle of it, made for an upload, does not end their right to go back.
         """
-        return self._all_or_nothing
+        return self._atomic_recording
 
     def begin_moves(self) -> None:
         """Moves from here on belong to a command that is not recorded yet."""

@@ -15,7 +15,7 @@ from .readback import ReadbackRing
 
 GROUPS = 64  # passes timed in one submission; further ones go untimed and are counted as such
 KERNELS = 1024  # and while each kernel is timed
-KEPT = 2000  # submissions whose times are remembered
+MOST_SUBMISSIONS = 2000  # submissions whose times are stored
 
 
 class Span(NamedTuple):
@@ -59,7 +59,7 @@ class Timer:
         self.enabled = False
         self.each_kernel = False
         self.latest: dict[str, float] = {}
-        self.submissions: deque[Timed] = deque(maxlen=KEPT)
+        self.submissions: deque[Timed] = deque(maxlen=MOST_SUBMISSIONS)
         self.untimed = 0
         self._device = device
         self._readback = readback

@@ -13,13 +13,13 @@ from .meter import Direction, Meter, Traffic
 from .storage import allocating
 
 PROBED = 1 << 20  # bytes of a write from which on its staging memory is asked for first
-CHUNK = 32 << 20  # bytes written before the queue is flushed, and one such chunk under way: bounds the staging memory
+CHUNK = 32 << 20  # bytes written before the queue is flushed, and one such chunk in flight: bounds the staging memory
 
 
 class Uploads:
     """Queue writes. They take effect before the commands of the next submission, in the order of the calls.
 
-    wgpu keeps a copy of what is written until a submission has carried it to the GPU. So whoever writes much without
+    wgpu stages a copy of what is written until a submission transfers it to the GPU. So whoever writes much without
     submitting anything has the writes submitted, alone: what is recorded stays as it is.
     If there is no memory for that copy, wgpu loses the device. So room is made for large ones first.
     """
@@ -29,7 +29,7 @@ class Uploads:
         self._pool = pool
         self._meter = meter
         self._staged = 0  # bytes written since the last submission
-        self._under_way: deque[int] = deque()
+        self._in_flight: deque[int] = deque()
 
     def write(self, buffer: wgpu.GPUBuffer, data: memoryview, offset: int, traffic: Traffic) -> None:
         """Write `data` to `buffer` from `offset` on, a multiple of 4. Counted as host to device.
@@ -52,7 +52,7 @@ class Uploads:
     def finish(self) -> None:
         """Submit what is written and wait for it, so that its staging memory is free."""
         native.wait(self._device, self._submit())
-        self._under_way.clear()
+        self._in_flight.clear()
         self._staged = 0
 
     def _submit(self) -> int:
@@ -60,12 +60,12 @@ class Uploads:
             return native.submit_writes(self._device)
 
     def _stage(self, nbytes: int) -> None:
-        """Make sure that with `nbytes` more no more than a chunk is staged, and one is under way."""
+        """Make sure that with `nbytes` more no more than a chunk is staged, and one is in flight."""
         if self._staged + nbytes > CHUNK:
-            self._under_way.append(self._submit())
+            self._in_flight.append(self._submit())
             self._staged = 0
-            if len(self._under_way) > 1:
-                native.wait(self._device, self._under_way.popleft())
+            if len(self._in_flight) > 1:
+                native.wait(self._device, self._in_flight.popleft())
         if nbytes >= PROBED:
             self._pool.make_room(lambda: self._probe(nbytes), f"an upload asked for {nbytes:,} bytes of staging memory")
         self._staged += nbytes

@@ -154,17 +154,17 @@ def _bindings(text: str, words: set[str], name: str) -> Iterator[Binding]:
     for attributes, space, access, variable, type_ in _BINDING.findall(text):
         if variable not in words:
             continue
-        numbers = dict(_NUMBER.findall(attributes))
-        if numbers.keys() != {"group", "binding"}:
+        literals = dict(_NUMBER.findall(attributes))
+        if literals.keys() != {"group", "binding"}:
             raise ShaderError(f"{name}: {variable} needs literal numbers in @group and @binding")
-        if numbers["group"] != "0":
+        if literals["group"] != "0":
             raise ShaderError(
-                f"{name}: {variable} is in @group({numbers['group']}); kernels bind everything in group 0"
+                f"{name}: {variable} is in @group({literals['group']}); kernels bind everything in group 0"
             )
         if space not in ("storage", "uniform"):
             raise ShaderError(f"{name}: {variable} is no buffer; kernels take storage and uniform buffers")
         kind = "uniform" if space == "uniform" else access or "read"
-        yield Binding(variable, int(numbers["binding"]), kind, type_.strip(), *_elements(type_.strip()))
+        yield Binding(variable, int(literals["binding"]), kind, type_.strip(), *_elements(type_.strip()))
 
 
 def _elements(type_: str) -> tuple[str | None, int, int]:
@@ -230,12 +230,12 @@ def _layout(struct_name: str, structs: dict[str, str], name: str) -> UniformLayo
             size, align, code, count = inner.size, 16, f"<{inner.size}s", 1
         else:
             size, align, code, count = _size_and_format(type_, where)
-        given = dict(_NUMBER.findall(attributes))
-        if len(given) != attributes.count("@"):
+        declared = dict(_NUMBER.findall(attributes))
+        if len(declared) != attributes.count("@"):
             raise ShaderError(f"{where}: {attributes.strip()} needs a literal number")
-        align = int(given.get("align", align))
+        align = int(declared.get("align", align))
         offset = -(-offset // align) * align
         fields[field] = Field(field, offset, code, count)
-        offset += int(given.get("size", size))
+        offset += int(declared.get("size", size))
         largest = max(largest, align)
     return UniformLayout(struct_name, -(-offset // max(largest, 16)) * max(largest, 16), fields)

@@ -31,7 +31,7 @@ class Optimizer(ABC, Closing):
 
     `weights` are contiguous tensors of f32; their `requires_grad` is set. `clip` is the largest norm that
     all gradients together may have; they are scaled down to it (Pascanu, Mikolov & Bengio 2013, algorithm 1). `state`
-    is what a checkpoint has to keep beside the weights. Close it. Raises `DtypeError`, `ParameterError`.
+    is what a checkpoint has to store with the weights. Close it. Raises `DtypeError`, `ParameterError`.
     """
 
     rate = renamed_attribute("rate", "lr")

@@ -16,7 +16,7 @@ MOST = 2.0**24
 class LossScale(Closing):
     """A factor for a loss that keeps its gradients within f16 (Micikevicius et al. 2018, Mixed precision training).
 
-    Call `backward` of `scaled(loss)`, then `Optimizer.step(scaling=...)`, which takes the factor out again. Where a
+    Call `backward` of `scaled(loss)`, then `Optimizer.step(scaling=...)`, which divides by the factor. Where a
     gradient is infinite or NaN that step changes nothing and the factor is multiplied by `backoff_factor`; after
     `growth_interval` steps without one, by `growth_factor`. All of it is decided on the GPU: nothing is read back, and
     a step can be recorded. A step that changes nothing still counts as taken, for schedules and Adam's corrections.

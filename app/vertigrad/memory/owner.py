@@ -13,11 +13,11 @@ from .lifetime import LifetimeTracker
 class Owner:
     """One owner of a block; the unit of copy-on-write.
 
-    A tensor and its views hold one owner together (`hold`, `drop`), so a write through any of them is seen by all.
+    A tensor and its views hold one owner together (`hold`, `drop`), so a write through any of them changes all of them.
     `clone` makes a second owner of the same block; the first of the two that is written moves to a block of its own
     (`move_to`). The handle remembers the generation of its block and raises `UseAfterFree` when that has passed.
 
-    `version` counts the writes that were recorded, eagerly or in a plan. `unset` says why there are no values yet; it
+    `version` counts the writes that were recorded, eagerly or in a plan. `unset` is why there are no values yet; it
     is empty where there are some.
     """
 

@@ -18,7 +18,7 @@ from .stepping import FixedStep
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from ..tensor import Tensor
 
-_BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is kept as u32
+_BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is stored as u32
 OLD_NAMES = {"compare_with_twin": "compare_with_reference", "touch": "interact"}  # of methods, up to version 0.1
 
 
@@ -117,12 +117,12 @@ class DiagnosticSpec(NamedTuple):
 class Model(ABC):
     """A simulation or a network whose state is in tensors. Subclasses are final.
 
-    `inputs` says by name what other models' outputs it can take, and what each is for; those in
-    `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
+    `inputs` describes by name which other models' outputs it can take, and what each is for; those in
+    `required_inputs` it cannot do without. `own_inputs` are inputs with another syntax in a scene, and `tables` keys
     of a scene's table that are neither parameters nor known to every model. `gestures` are those that `interact` takes,
     `interacts_on_surface` is whether they follow the visible surface. `diagnostic_specs` describe the diagnostics of
-    built-in models by name, and `limits` say how large they may become. `clocks` are what cuts its time into physical
-    steps, if anything does: they say what they drop.
+    built-in models by name, and `limits` are their maxima. `clocks` are what cuts its time into physical
+    steps, if anything does: they report what they drop.
     """
 
     Params: ClassVar[type[declared.Params]]

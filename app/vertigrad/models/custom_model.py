@@ -1,4 +1,4 @@
-"""`CustomModel`: base class of small models in a Python file beside a scene.
+"""`CustomModel`: base class of small models in a Python file next to a scene.
 
 A subclass declares tensors, their initial values and a step; the rest of the model interface is implemented here.
 """

@@ -16,14 +16,14 @@ class Gesture(StrEnum):
 
     DRAG = "drag"  # pull what is near the point along with it
     EMIT = "emit"  # let more of the matter come out at the point
-    CUT = "cut"  # part what is seen where the mouse goes along, at any depth
+    CUT = "cut"  # cut what is visible along the path of the mouse, at any depth
     PAINT = "paint"  # add to a field near the point
 
 
 class Interaction(NamedTuple):
     """A gesture as it is now, in the coordinates of the scene.
 
-    `origin` and `direction`, a unit vector, are the ray from the eye through the mouse. `point` lies on that ray, as
+    `origin` and `direction`, a unit vector, are the ray from the eye through the mouse. `point` is on that ray, as
     far away as what was under the mouse when the button was pressed; it moves at `velocity` [units/s of model time],
     and came to where it is in the step. It acts within `radius`, `strength` times as much as by itself. `parallel` is
     whether all rays have one direction, as without perspective; else they meet in `origin`.
@@ -46,8 +46,8 @@ class Interaction(NamedTuple):
         point = _sum(self.point, moved)
         if self.parallel:
             return self._replace(origin=_sum(self.origin, moved), point=point)
-        way = tuple(one - other for one, other in zip(point, self.origin, strict=True))
-        x, y, z = (part / math.hypot(*way) for part in way)
+        vector = tuple(one - other for one, other in zip(point, self.origin, strict=True))
+        x, y, z = (part / math.hypot(*vector) for part in vector)
         return self._replace(direction=(x, y, z), point=point)
 
     def at_height(self, y: float) -> Vector:

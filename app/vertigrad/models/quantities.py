@@ -42,7 +42,7 @@ def size(default: tuple[float, float, float], doc: str, **options: Any) -> Any:
 
 
 def sphere_radius(default: float, max: float, slider_max: float) -> Any:
-    """The radius of the sphere that stands in the way."""
+    """The radius of the spherical obstacle."""
     doc = "radius of the sphere obstacle; 0: none"
     return amount(default, doc, max=max, slider_max=slider_max, unit="m")
 

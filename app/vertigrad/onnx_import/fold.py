@@ -60,7 +60,7 @@ def evaluate(
 
 
 def _foretold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version: int) -> list[int] | None:
-    """Elements of each output, by ONNX's shape inference; None if it cannot tell."""
+    """Elements of each output, by ONNX's shape inference; None if it is unknown."""
     try:
         model = _alone(proto, arrays, version, initialized=True)
         inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)

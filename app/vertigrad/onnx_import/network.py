@@ -36,7 +36,7 @@ class Network(Closing):
     """An ONNX model that can be run; programs for shapes that were used lately are cached.
 
     `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
-    inputs do not tell. Raises `InputError` for a file that breaks ONNX's rules.
+    inputs do not determine. Raises `InputError` for a file that breaks ONNX's rules.
     """
 
     def __init__(self, model: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None = None):

@@ -229,9 +229,9 @@ class Node:
 
     def axes(self, index: int = 1, name: str = "axes") -> list[int] | None:
         """Axes given as an attribute, as older opsets have it, or as an input; None if they are not given."""
-        given = self.attribute(name)
-        if given is not None:
-            return [given] if isinstance(given, int) else given
+        axes = self.attribute(name)
+        if axes is not None:
+            return [axes] if isinstance(axes, int) else axes
         return self.ints(index) if self.has(index) else None
 
     def axis(self, default: int, rank: int | None = None) -> int:
@@ -253,7 +253,7 @@ class Node:
             raise InputError(f"{self}: {name} is {declared}, but the weights are made for {actual}")
 
     def require_all_used(self, results: Sequence[Result]) -> None:
-        """Raise `Refused` if the lowering did not ask for everything the node says, or lacks an output that it has.
+        """Raise `Refused` if the lowering did not use everything the node specifies, or lacks an output that it has.
 
         An attribute that has its default value may be passed over.
         """
@@ -264,8 +264,8 @@ class Node:
         unread_inputs = [index for index in range(len(self.inputs)) if self.has(index) and index not in self._used]
         if unread_inputs:
             raise Refused(f"unsupported input {', '.join(map(str, unread_inputs))}")
-        given = [result is not None for result in results] + [False] * len(self.proto.output)
-        missing = [index for index in range(len(self.proto.output)) if self.is_used(index) and not given[index]]
+        has_result = [result is not None for result in results] + [False] * len(self.proto.output)
+        missing = [index for index in range(len(self.proto.output)) if self.is_used(index) and not has_result[index]]
         if missing:
             raise Refused(f"unsupported output {', '.join(map(str, missing))}")
 

@@ -70,7 +70,7 @@ class Program:
     def read(self) -> dict[str, Any]:
         """The outputs as arrays, in the types that the graph declares; waits for the GPU.
 
-        Raises `InputError` if a number passed 32 bits on the way, so that the outputs are not what ONNX says.
+        Raises `InputError` if a number exceeded 32 bits, so that the outputs differ from those of ONNX.
         """
         for guard in self._guards:
             guard.require_within(self.source)

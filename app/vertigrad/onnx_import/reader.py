@@ -151,7 +151,7 @@ def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tup
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
-        raise InputError(f"{where} lies in the file {location!r}, but the model has no folder: load it from its file")
+        raise InputError(f"{where} is in the file {location!r}, but the model has no folder: load it from its file")
     root = folder.resolve()
     path = (root / location).resolve()
     if not location or not path.is_relative_to(root):
@@ -164,7 +164,7 @@ def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tup
     except ValueError as error:
         raise InputError(f"{where} has an offset or length that is no number") from error
     except OSError as error:
-        raise InputError(f"{where} lies in {location}, which cannot be read ({error.strerror})") from error
+        raise InputError(f"{where} is in {location}, which cannot be read ({error.strerror})") from error
     if not path.is_file() or offset < 0 or length != nbytes or offset + nbytes > room:
         raise InputError(
             f"{where} needs {nbytes:,} bytes from byte {offset:,} of {location} on, which holds {room:,} bytes"

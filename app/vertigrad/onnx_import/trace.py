@@ -29,7 +29,7 @@ class Trace:
     """One walk over the graphs of a model.
 
     Nodes that cannot be run are gathered in `refused`, `range_checked` names the inputs whose 64-bit integers are
-    calculated with, and `constants` holds what was uploaded on the way: the caller closes them. Kernels go into `plan`.
+    calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into `plan`.
     """
 
     def __init__(self, source: str, versions: Mapping[str, int], plan: Plan, folder: Path | None = None):
@@ -146,7 +146,7 @@ class Trace:
         refused = len(self.refused)
         results = lowering(node)
         results = results if isinstance(results, Sequence) else [results]
-        if len(self.refused) == refused:  # else a graph within the node says what is missing
+        if len(self.refused) == refused:  # else a graph within the node reports what is missing
             node.require_all_used(results)
         return [self._typed(node, index, result) for index, result in enumerate(results)]
 

@@ -100,7 +100,7 @@ _OTHER_NAMES = {
 if not TYPE_CHECKING:  # a type checker knows what there is
 
     def __getattr__(name: str) -> Any:
-        """Raise `AttributeError` that says what the operation is called here."""
+        """Raise `AttributeError` that names the operation here."""
         if name in old_names.FUNCTIONS:
             return old_names.FUNCTIONS[name]
         close = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else difflib.get_close_matches(name, __all__, 1)

@@ -13,7 +13,7 @@ from . import launch
 from .define import Operand
 from .differentiable import differentiable
 
-WIDTHS = (32, 64, 128, 256)  # head sizes that kernels are made for; others are filled up to the next
+WIDTHS = (32, 64, 128, 256)  # head sizes that have kernels; others are filled up to the next
 ROWS = 8  # that one invocation works on
 UNROLL = 16  # steps of a product written out in a row: more do not fit into the cache for instructions
 # Invocations of a workgroup, columns of the result and keys of a tile for each, part and gap as in `Tiling`: the

@@ -55,7 +55,7 @@ def roll(
 ) -> Tensor:
     """x with all elements moved on by `shift` along `axis`; those beyond its end come in at its beginning.
 
-    Several axes have a shift each, or one for all; without `axis` x counts as one row of elements, and keeps its shape.
+    Several axes have a shift each, or one for all; without `axis` x counts as one row of elements, with the same shape.
     Raises `ShapeError` if shifts and axes are not as many.
     """
     with launch.tensors(x, composed=True) as (source,):

@@ -78,7 +78,7 @@ def conv_transpose(
     `weights` have the shape (C, out channels / groups, ...window). Along an axis the result has stride · (size − 1) +
     output_padding + (window − 1) · dilation + 1 − padding elements. With `output_shape` (its spatial axes) the padding
     is computed instead, the odd one at the end unless `padding` is "same_lower"; padding by name alone means a result
-    of size · stride. Results are made by stride residue, each an ordinary convolution: zeros are never multiplied.
+    of size · stride. Results are computed by stride residue, each an ordinary convolution: zeros are never multiplied.
     Raises `ShapeError` and `DtypeError`.
     """
     with launch.tensors(x, weights, bias) as (source, kernel, shift):

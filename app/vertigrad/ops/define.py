@@ -1,4 +1,4 @@
-"""How elementwise functions are made: each gets its entry in `OPERATIONS` and a Python function."""
+"""How elementwise functions are defined: each gets its entry in `OPERATIONS` and a Python function."""
 
 from __future__ import annotations
 

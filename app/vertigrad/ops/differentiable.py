@@ -53,7 +53,7 @@ class Call:
 class Derivative(NamedTuple):
     """Of an elementwise operation by one operand: the gradient g of the result times the derivative.
 
-    `reads` says what `of` takes after g: letters of "abcr", the operands and the result.
+    `reads` is what `of` takes after g: letters of "abcr", the operands and the result.
     """
 
     reads: str

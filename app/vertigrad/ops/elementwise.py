@@ -1,6 +1,6 @@
 """Elementwise operations with NumPy's broadcasting: one generated kernel for each structure of an expression.
 
-`functions.py` and `network_functions.py` list the operations, `expression.py` says how types are chosen.
+`functions.py` and `network_functions.py` list the operations, `expression.py` chooses the types.
 """
 
 from __future__ import annotations
@@ -119,17 +119,17 @@ def _split(expression: Expression) -> Expression:
 
 def _leaves(program: Program, out: Tensor) -> tuple[Leaves, dict[str, Any]]:
     """What the kernel reads, and what it is given for it: nothing where `out` is read where it is written."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     leaves: Leaves = []
     for i, tensor in enumerate(program.tensors):
         in_place = tensor.owner is out.owner and tensor.layout == out.layout and tensor.dtype is out.dtype
         leaves.append((f"t{i}", tensor.dtype.name, "out" if in_place else "tensor"))
         if not in_place:
-            given[f"t{i}"] = launch.copy_if_aliased(tensor, out)
+            arguments[f"t{i}"] = launch.copy_if_aliased(tensor, out)
     for i, (value, dtype) in enumerate(program.numbers):
         leaves.append((f"n{i}", dtype.name, "number"))
-        given[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)
-    return leaves, given
+        arguments[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)
+    return leaves, arguments
 
 
 def _launch(program: Program, result: DType, out: Tensor) -> None:
@@ -144,7 +144,7 @@ def _launch(program: Program, result: DType, out: Tensor) -> None:
         for row in rows:
             row[-1] *= 4
     arguments |= {f"{name}_strides": launch.padded(row, 0) for name, row in zip(names, rows, strict=True)}
-    last, given = _rounded(program.result, result, out.dtype)
+    last, rounded = _rounded(program.result, result, out.dtype)
     count = out.size if quads is None else out.size // 4
     kernel = Kernel.load(
         "ops/elementwise.wgsl",
@@ -152,7 +152,7 @@ def _launch(program: Program, result: DType, out: Tensor) -> None:
             "INPUTS": tuple(leaves),
             "STATEMENTS": tuple(program.statements),
             "LAST": last,
-            "RESULT": given,
+            "RESULT": rounded,
             "OUT": out.dtype.name,
             "RANK": len(shape),
             "USES_F16": "f16" in {out.dtype.name, *(dtype for _, dtype, _ in leaves)},

@@ -59,7 +59,7 @@ class HashEncoding:
     `tables` (levels, entries, features of a level), f32 or f16 and contiguous, are the parameters; a level has 1, 2 or
     4 features. Level l divides an axis into N_l = ⌊coarsest · bˡ⌋ cells, b such that the last has `finest` (equations 2
     and 3); coordinates go from 0 to 1, and what is outside has the features of the border. A level whose corners fit
-    into its table keeps each in an entry of its own (the first coordinate counts fastest); others share entries by a
+    into its table stores each in an entry of its own (the first coordinate counts fastest); others share entries by a
     hash.
     Raises `ShapeError`, `DtypeError`, `InputError`.
     """

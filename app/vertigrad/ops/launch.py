@@ -207,5 +207,5 @@ def is_number(value: Any) -> bool:
 
 
 def as_scalar(value: Any) -> Any:
-    """`value`, as a NumPy number if it is an array of one without axes: the kind of number says what it becomes."""
+    """`value`, as a NumPy number if it is an array of one without axes: its kind determines the dtype."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value

@@ -40,7 +40,7 @@ class Mlp(Closing):
     (names of `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None). An `encoding` goes in front.
 
     Gradients flow to the points, to the tables of a hash grid, and with `requires_grad` to `parameters`: all weights
-    and biases in a row, f32, a tensor for an optimizer. They are packed again at each call then. Raises `ShapeError`,
+    and biases in a row, f32, a tensor for an optimizer. They are packed at each call then. Raises `ShapeError`,
     `DtypeError`, `InputError`.
     """
 
@@ -198,7 +198,7 @@ def mlp(
     """A whole network on points (points, coordinates), in one kernel after the weights are packed.
 
     Gradients flow to all operands; weights and biases that require one must be f32. For a network that is used more
-    than once, make an `Mlp`, which says what the arguments are and what is raised.
+    than once, make an `Mlp`, which documents the arguments and errors.
     """
     shifts: list[Operand | None] = [None] * len(weights) if biases is None else list(biases)
     tracked = requires_gradient((weights, shifts))

@@ -108,7 +108,7 @@ class NeighborGrid(Closing):
 def neighbor_grid(
     positions: Tensor, cell: float, *, low: Sequence[float] | None = None, high: Sequence[float] | None = None
 ) -> NeighborGrid:
-    """The grid of `positions` (points, 2 or 3), f32, built now; as `NeighborGrid`, which says what is raised."""
+    """The grid of `positions` (points, 2 or 3), f32, built now; raises what `NeighborGrid` raises."""
     if positions.ndim != 2:
         raise ShapeError(f"neighbor grid: positions have shape {positions.shape}; it must be (points, 2 or 3)")
     grid = NeighborGrid(positions.shape[0], positions.shape[1], cell, low, high)

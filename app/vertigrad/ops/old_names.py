@@ -1,4 +1,4 @@
-"""Functions under names that they had up to version 0.1; each says in a warning what it is called now."""
+"""Functions under names that they had up to version 0.1; each warns with its present name."""
 
 from __future__ import annotations
 

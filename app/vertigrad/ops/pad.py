@@ -184,7 +184,7 @@ def _repeat(x: Tensor, times: Sequence[int], out: Tensor) -> None:
     assign(out, x)
 
 
-def _triangle(name: str, x: Operand, keeps: Any, out: Tensor | None) -> Tensor:
+def _triangle(name: str, x: Operand, is_inside: Any, out: Tensor | None) -> Tensor:
     with launch.tensors(x, composed=True) as (source,):
         if source.ndim < 2:
             raise ShapeError(f"{name}: {source.shape} has no matrix along its last two axes")
@@ -192,7 +192,7 @@ def _triangle(name: str, x: Operand, keeps: Any, out: Tensor | None) -> Tensor:
         rows = np.arange(source.shape[-2], dtype=np.int32)[:, None]
         columns = np.arange(source.shape[-1], dtype=np.int32)
         zero = False if source.dtype.kind == "bool" else 0
-        return fused(lambda v, r, c: where(keeps(r, c), v, zero), source, rows, columns, out=out)
+        return fused(lambda v, r, c: where(is_inside(r, c), v, zero), source, rows, columns, out=out)
 
 
 def require_integers(name: str, indices: Tensor) -> None:

@@ -1,7 +1,7 @@
 """Which kernels the parallel primitives take: by subgroups or workgroup memory alone, in one pass or in several.
 
 All of them give the same bits. Subgroups are used where all have one size, known before a kernel is compiled. Scans in
-one pass look back at what other workgroups publish; they end on any adapter, but are chosen only where that was
+one pass read what other workgroups publish; they end on any adapter, but are chosen only where that was
 measured to be faster than reading twice: on NVIDIA's (H100, 2^27 elements: 0.44 ms instead of 0.63).
 """
 
@@ -16,7 +16,7 @@ from ..gpu import Kernel, gpu
 from ..tensor import Tensor, u32
 
 NVIDIA, APPLE = 0x10DE, 0x106B
-KNOWN = {NVIDIA: 32, APPLE: 32}  # invocations of a subgroup, by vendor: not all drivers say it
+KNOWN = {NVIDIA: 32, APPLE: 32}  # invocations of a subgroup, by vendor: not all drivers report it
 LARGEST = 32  # that the kernels take: a ballot is one word
 
 

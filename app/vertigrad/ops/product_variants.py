@@ -1,8 +1,8 @@
 """The variants of the kernels that multiply matrices, and which of them is for products of which size.
 
 What the defaults rest on was measured on an H100 through Vulkan. There a multiprocessor gives all its workgroups
-together 48 KiB of workgroup memory, and the compiler spends registers as if no more workgroups than fit ran beside each
-other: tiles above 24 KiB were slow whatever they did.
+together 48 KiB of workgroup memory, and the compiler spends registers as if no more workgroups than fit ran next to
+each other: tiles above 24 KiB were slow whatever they did.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _named(*variants: Variant) -> dict[str, Variant]:
     return {"x".join(str(part) for part in variant if part is not False): variant for variant in variants}
 
 
-_SMALLEST_TILE = Tile(64, 64, 8, 4, 4)  # fits the least that WebGPU promises, and is compiled soon
+_SMALLEST_TILE = Tile(64, 64, 8, 4, 4)  # fits the minimum that WebGPU guarantees, and is compiled soon
 _TILES = {
     "wide many": Tile(128, 128, 8, 8, 8),
     "wide some": Tile(64, 128, 8, 8, 8),

@@ -59,8 +59,8 @@ def norm(
 
 def _norm(x: Tensor, ord: float | str | None, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
     launch.normal_axes(axis, x.ndim)  # raises if one is named twice
-    given = range(x.ndim) if axis is None else [axis] if isinstance(axis, int | np.integer) else axis
-    axes = tuple(launch.normal_axis(at, x.ndim) for at in given)
+    requested = range(x.ndim) if axis is None else [axis] if isinstance(axis, int | np.integer) else axis
+    axes = tuple(launch.normal_axis(at, x.ndim) for at in requested)
     if axis is None and ord is not None and x.ndim not in (1, 2):
         raise ShapeError(f"norm: ord {ord} of a tensor of shape {x.shape} needs an axis, or two")
     wide = x if x.dtype is f32 else x.to(f32)  # squares of f16 soon pass its range

@@ -63,7 +63,7 @@ class Axis(NamedTuple):
 
 
 class Resampling(NamedTuple):
-    """The options of `resize`, which says what they are."""
+    """The options of `resize`, which documents them."""
 
     mode: str
     coordinates: str

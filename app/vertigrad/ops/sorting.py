@@ -80,7 +80,7 @@ def sort_pairs(
 def topk(x: Operand, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Tensor, Tensor]:
     """The `k` largest (or smallest) of `x` along `axis` in falling (rising) order, and their indices (i32).
 
-    NaN is taken after all numbers either way. Raises `ShapeError` if there are not so many, and `DtypeError`.
+    NaN is taken after all numbers in both orders. Raises `ShapeError` if there are not so many, and `DtypeError`.
     """
     with launch.tensors(x) as (array,):
         at = launch.normal_axis(axis, array.ndim)
@@ -117,7 +117,7 @@ def _last(tensor: Tensor, axis: int) -> Tensor:
 
 
 def _back(tensor: Tensor, axis: int) -> Tensor:
-    """The view whose last axis is `axis` again."""
+    """The inverse of that view."""
     at = launch.normal_axis(axis, tensor.ndim)
     order = list(range(tensor.ndim - 1))
     order.insert(at, tensor.ndim - 1)

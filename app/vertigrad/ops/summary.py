@@ -130,7 +130,7 @@ def summarize(a: Tensor, condition: Condition = NEVER, *, out: Tensor | None = N
 def spread(a: Tensor, record: Tensor) -> Tensor:
     """How many finite elements of `a` are in each of `BINS` equal bins from its least to its greatest one, (64,) u32.
 
-    `record` is what `summarize` made of `a`: its ends are taken from there on the GPU. Bins hold their lower end, the
+    `record` is the result of `summarize(a)`: its ends are taken from there on the GPU. Bins hold their lower end, the
     last one both. If all elements are equal they are counted in the middle.
     """
     counts = Tensor.zeros(BINS, u32, "histogram")

@@ -33,7 +33,7 @@ VERSION = 1  # of the file; what was written by another is not read
 FOLDER = "VERTIGRAD_CACHE"  # environment variable: the folder to keep files in, instead of the user's cache
 LEAST_SECONDS = 0.01  # how long one measurement takes at least
 WARM_UP_SECONDS = 0.3  # of work on each class of sizes first, so that the GPU's clocks have risen
-NEAR = 1.25  # times the fastest: what is measured again in turns
+NEAR = 1.25  # times the fastest: what is measured a second time, in turns
 MOST_COPIES = 20  # of one dispatch in a plan, so that the CPU does not hold back short ones
 ROUNDS = 5
 log = logging.getLogger("vertigrad")
@@ -46,7 +46,7 @@ T = TypeVar("T", contravariant=True)
 class Family(Generic[V]):
     """A kernel's variants by name, and the default for each class of sizes.
 
-    `revision` counts changes of the kernel after which old measurements say nothing any more. `fits` says whether an
+    `revision` counts changes of the kernel after which old measurements are not valid. `fits` says whether an
     adapter's limits allow a variant for a class; `default` gives one that fits, or raises `LimitError`.
     """
 

@@ -8,7 +8,7 @@ from .checks import accept, parse_color
 from .declare import angle, choice, color, ends, file, integer, interval, number, switch, text, vector
 from .shown import described, shown
 from .spec import Auto, Gizmo, Kind, ParamSpec, Scale, same
-from .suggest import closest, hint, joined, unknown
+from .suggest import closest, hint, unknown, with_hint
 
 __all__ = [
     "Auto",
@@ -29,7 +29,6 @@ __all__ = [
     "hint",
     "integer",
     "interval",
-    "joined",
     "number",
     "parse_color",
     "same",
@@ -38,4 +37,5 @@ __all__ = [
     "text",
     "unknown",
     "vector",
+    "with_hint",
 ]

@@ -21,7 +21,7 @@ from ..errors import ParameterError
 from .checks import accept, described
 from .declare import spec_of
 from .spec import Auto, ParamSpec
-from .suggest import hint, joined
+from .suggest import hint, with_hint
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _problem(params: type[Params], details: ErrorDetails) -> Problem:
     name = str(details["loc"][0]) if details["loc"] else ""
     match details["type"]:
         case "extra_forbidden" | "no_such_attribute":
-            return Problem(name, joined("unknown parameter", hint(name, params.model_fields)), False)
+            return Problem(name, with_hint("unknown parameter", hint(name, params.model_fields)), False)
         case "missing":
             return Problem(name, "must be given", False)
         case "parameter":

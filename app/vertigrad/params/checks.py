@@ -16,7 +16,7 @@ from ..errors import InputError, ParameterError
 from ..resources import path as resource
 from .shown import counted, described, shown
 from .spec import Auto, Kind, ParamSpec
-from .suggest import hint, joined
+from .suggest import hint, with_hint
 
 _F32_MAX = 3.4028234663852886e38
 _I32_MIN, _U32_MAX = -(2**31), 2**32 - 1
@@ -55,7 +55,7 @@ def _choice(spec: ParamSpec, value: Any) -> str:
     if not isinstance(value, str):
         raise _wrong("one of " + ", ".join(spec.choices), value, spec)
     if value not in spec.choices:
-        raise ParameterError(joined(f"{shown(value)} is not one of the choices", hint(value, spec.choices)))
+        raise ParameterError(with_hint(f"{shown(value)} is not one of the choices", hint(value, spec.choices)))
     return value
 
 

@@ -28,9 +28,9 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 def unknown(kind: str, word: str, known: Iterable[str]) -> str:
     """`unknown model "galxy"; did you mean "galaxy"?`."""
-    return joined(f"unknown {kind} {shown(word)}", hint(word, known))
+    return with_hint(f"unknown {kind} {shown(word)}", hint(word, known))
 
 
-def joined(message: str, more: str) -> str:
+def with_hint(message: str, more: str) -> str:
     """`message; more`, or the message alone if `more` is empty."""
     return f"{message}; {more}" if more else message

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from .. import resources
 from ..errors import ParameterError
-from ..params import hint, joined, shown
+from ..params import hint, shown, with_hint
 
 PACKAGED = "assets/"
 
@@ -32,7 +32,7 @@ def _packaged(text: str, folder: Path) -> Path:
         return _regular(resources.root().joinpath(*parts), text)
     except ParameterError as error:
         own = f'a file beside the scene is written "./{text}"' if (folder / text).is_file() else ""
-        raise ParameterError(joined(str(error), own)) from None
+        raise ParameterError(with_hint(str(error), own)) from None
 
 
 def _own(text: str, folder: Path) -> Path:
@@ -57,7 +57,7 @@ def _regular(found: Path, text: str) -> Path:
         raise ParameterError(f"there is no file {shown(text)}") from None
     if is_folder:
         raise ParameterError(f"{shown(text)} is a folder, not a file")
-    raise ParameterError(joined(f"there is no file {shown(text)}", hint(found.name, near) if near else ""))
+    raise ParameterError(with_hint(f"there is no file {shown(text)}", hint(found.name, near) if near else ""))
 
 
 def _outside(text: str) -> ParameterError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ParameterError
-from ..params import Params, ParamSpec, hint, joined, shown, unknown
+from ..params import Params, ParamSpec, hint, shown, unknown, with_hint
 from .locate import KeyPath
 from .schema import Animation, LayerSpec, ModelSpec
 from .settings import entry
@@ -33,7 +33,7 @@ class Named:
             return None
         specs = {spec.name: spec for spec in found.specs()}
         if name not in specs:
-            raise ParameterError(joined(f"unknown parameter {shown(name)}", hint(str(name), specs)))
+            raise ParameterError(with_hint(f"unknown parameter {shown(name)}", hint(str(name), specs)))
         return specs[str(name)]
 
     def _class(self, owner: list[str | int]) -> type[Params] | None:

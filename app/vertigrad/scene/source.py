@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SceneError, SceneProblem
-from ..params import closest, joined
+from ..params import closest, with_hint
 from . import data_scene
 from .kinds import MADE, UNREAD, require_scene
 from .locate import MAX_DEPTH, Places, TooDeep, locate
@@ -93,7 +93,7 @@ def _bytes(path: Path) -> bytes:
         if path.is_dir():
             raise _error(path, 1, 1, "is a folder, not a scene file")
         if not path.exists():
-            raise _error(path, 1, 1, joined("there is no such file", _near(path)))
+            raise _error(path, 1, 1, with_hint("there is no such file", _near(path)))
         if not path.is_file():
             raise _error(path, 1, 1, "is not a regular file")
         with path.open("rb") as file:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from ..errors import ParameterError
-from ..params import Params, ParamSpec, Problem, accept, described, hint, joined
+from ..params import Params, ParamSpec, Problem, accept, described, hint, with_hint
 from . import files
 from .locate import KeyPath
 from .problems import SceneProblems
@@ -68,7 +68,7 @@ class Reader:
         known = list(known)
         for name in given:
             if name not in known:
-                self.problems.at_key((*path, name), joined(f"unknown {kind}", hint(name, known)))
+                self.problems.at_key((*path, name), with_hint(f"unknown {kind}", hint(name, known)))
 
     def section(
         self, kind: type[P], values: Mapping[str, Any], path: KeyPath, beside: Sequence[str] = ()

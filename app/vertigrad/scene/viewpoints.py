@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InputError, ParameterError
-from ..params import hint, joined, shown
+from ..params import hint, shown, with_hint
 from ..renderer.camera import OrbitCamera
 from .locate import KeyPath
 from .schema import Bookmark, Camera, Scene
@@ -77,7 +77,7 @@ def camera_from(text: str, scene: Scene) -> OrbitCamera:
         return marked(scene, scene.bookmarks[text])
     if ";" not in text:
         known = hint(text, scene.bookmarks) if scene.bookmarks else "the scene has no bookmarks"
-        raise _wrong(text, joined(f"neither a bookmark of the scene nor {FORM}", known))
+        raise _wrong(text, with_hint(f"neither a bookmark of the scene nor {FORM}", known))
     position, target, *rest = (part.strip() for part in text.split(";"))
     fov, parallel = scene.camera.fov, scene.camera.orthographic and not rest
     for part in rest:

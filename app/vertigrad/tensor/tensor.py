@@ -39,7 +39,7 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
-    `.detach`) aliases: a write through it is seen by the tensor it was taken of. A `clone` is independent, but shares
+    `.detach`) aliases: a write through it changes the tensor it was taken of. A `clone` is independent, but shares
     the block until one of the two is written. Close tensors (`close`, or `with`); those that
     are not are closed by a finalizer, and reported as leaks. Using a closed tensor raises `UseAfterFree`.
     """

@@ -91,7 +91,7 @@ def _require_values(tensor: Tensor) -> None:
 
 
 class Readback:
-    """A tensor's values on their way to the host. `done` turns true some frames later; `result` waits if it must."""
+    """A transfer of a tensor's values to the host. `done` turns true some frames later; `result` waits if it must."""
 
     def __init__(self, tensor: Tensor, traffic: Traffic):
         self._shape, self._strides, self._dtype = tensor.shape, tensor.strides, tensor.dtype
@@ -123,6 +123,6 @@ class Readback:
 
     @staticmethod
     def _wait(reading: Reading) -> memoryview:
-        if not reading.done and reading.promise is None:
+        if not reading.done and reading.mapping is None:
             gpu().submit()
         return gpu().readback.wait(reading)

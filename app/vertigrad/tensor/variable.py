@@ -101,16 +101,16 @@ class Base(Variable):
 class View(Variable):
     """That of a view of the tensor with the variable `of`; not `tracked` if it was taken inside of `no_grad`."""
 
-    __slots__ = ("_node", "_of", "_seen", "_step", "_tracked")
+    __slots__ = ("_base_writes", "_node", "_of", "_step", "_tracked")
 
     def __init__(self, of: Variable, step: Step, tracked: bool):
         self._of, self._step, self._tracked = of, step, tracked
-        self._node, self._seen = self._of_base(), of.base.writes
+        self._node, self._base_writes = self._of_base(), of.base.writes
 
     @property
     def node(self) -> Node | None:
-        if self._seen != self.base.writes:
-            self._node, self._seen = self._of_base(), self.base.writes
+        if self._base_writes != self.base.writes:
+            self._node, self._base_writes = self._of_base(), self.base.writes
         return self._node
 
     @property
@@ -143,7 +143,7 @@ class View(Variable):
         return None if of is None else Node("view", (of,), lambda gradient: (step.whole(gradient),), ())
 
     def _steps(self) -> tuple[Step, ...]:
-        """The way from the base to the view."""
+        """The steps from the base to the view."""
         return (*(self._of._steps() if isinstance(self._of, View) else ()), self._step)
 
 

@@ -1,4 +1,4 @@
-"""Raw calls into wgpu-native: the only folder that makes them. Each says what it works around or why it is faster.
+"""Raw calls into wgpu-native: the only folder that makes them. Each documents what it works around or why it is faster.
 
 Written against wgpu-py 0.32.0 / wgpu-native 29.0.1.1.
 """

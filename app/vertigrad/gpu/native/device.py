@@ -1,4 +1,4 @@
-"""What wgpu-py does not tell of a device, or tells wrongly, and what it does not let one ask of it."""
+"""What wgpu-py does not report of a device, or reports wrongly, and what it does not query."""
 
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
@@ -18,7 +18,7 @@ def timestamp_period(queue: wgpu.GPUQueue) -> float:
 
 
 def subgroup_sizes(adapter: wgpu.GPUAdapter) -> tuple[int, int]:
-    """The fewest and the most invocations of a subgroup; (0, 0) if the driver does not say.
+    """The fewest and the most invocations of a subgroup; (0, 0) if the driver does not report them.
 
     wgpu-py 0.32 misspells the fields, and always answers 4 and 128.
     """

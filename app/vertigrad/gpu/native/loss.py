@@ -17,13 +17,13 @@ class LossProbe:
     def __init__(self, device: wgpu.GPUDevice):
         self._queue = device.queue
         self._buffer = device.create_buffer(label="loss probe", size=4, usage=wgpu.BufferUsage.COPY_DST)
-        self._nothing = ffi.new("char[4]")
+        self._no_bytes = ffi.new("char[4]")
 
     @property
     def lost(self) -> bool:
         """Whether the device is lost."""
         try:
-            libf.wgpuQueueWriteBuffer(self._queue._internal, self._buffer._internal, 0, self._nothing, 0)
+            libf.wgpuQueueWriteBuffer(self._queue._internal, self._buffer._internal, 0, self._no_bytes, 0)
         except wgpu.GPUError:
             return True
         return False

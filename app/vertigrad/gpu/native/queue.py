@@ -62,19 +62,19 @@ def poll(device: wgpu.GPUDevice) -> None:
 
 
 def map_for_reading(buffer: wgpu.GPUBuffer) -> Any:
-    """Start mapping a staging buffer; returns wgpu's promise, for `has_arrived` and its own `sync_wait`.
+    """Start mapping a staging buffer; returns wgpu's mapping, for `has_arrived` and its own `sync_wait`.
 
     wgpu-py submits an empty command buffer before each map (wgpu-native #305); the copy was submitted here already.
     """
     return buffer.map_async("READ_NOSYNC")
 
 
-def has_arrived(promise: Any) -> bool:
-    """Whether `sync_wait` of a promise will not wait.
+def has_arrived(mapping: Any) -> bool:
+    """Whether `sync_wait` of a mapping will not wait.
 
-    Without an event loop wgpu-py leaves an arrived promise, and `buffer.map_state`, as they are until somebody waits.
+    Without an event loop wgpu-py leaves an arrived mapping, and `buffer.map_state`, as they are until somebody waits.
     """
-    return promise._thread_event.is_set()
+    return mapping._thread_event.is_set()
 
 
 class HostImage:

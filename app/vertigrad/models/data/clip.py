@@ -16,7 +16,7 @@ from av.error import FFmpegError
 from ...errors import InputError
 from .footage import Footage, scaled
 
-FROM_THE_START = ("gif", "apng")  # their frames build on the ones before, whatever the file says
+FROM_THE_START = ("gif", "apng")  # their frames build on the ones before, whatever the file states
 CUT_OFF = 0.5  # seconds that may be missing of the length that a file gives; more, and its end is gone
 
 
@@ -57,7 +57,7 @@ class Clip(Footage):
         return (self._index.end - self._index.times[0]) * self._index.tick
 
     def frames(self, first: int) -> Generator[np.ndarray, None, None]:
-        """As `Footage` says. A frame that the decoder leaves out is the one before it, as in a player."""
+        """As in `Footage`. A frame that the decoder leaves out is the one before it, as in a player."""
         return self._frames(first, seek=first > 0)
 
     def _frames(self, first: int, seek: bool) -> Generator[np.ndarray, None, None]:

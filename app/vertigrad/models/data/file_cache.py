@@ -1,4 +1,4 @@
-"""`cached`: what was made of a file is kept until the file is written anew."""
+"""`cached`: what was read from a file is cached until the file changes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Read = Callable[Concatenate[Path, P], R]
 
 
 def cached(most: int) -> Callable[[Read[P, R]], Read[P, R]]:
-    """Decorate a function of a file, whose path comes first: its last `most` results are kept.
+    """Decorate a function of a file, whose path comes first: its last `most` results are cached.
 
-    One is made anew if the file has another time, size or inode since. Raises `InputError` for a file that there is
-    not, and what the function raises, which is not kept.
+    A result is computed anew if the time, size or inode of the file has changed. Raises `InputError` for a missing
+    file, and what the function raises, which is not cached.
     """
 
     def decorate(read: Read[P, R]) -> Read[P, R]:

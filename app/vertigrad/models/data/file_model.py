@@ -22,7 +22,7 @@ class FileContent(NamedTuple):
 
 
 class FileModel(NamedTensorsModel):
-    """A model whose outputs are arrays of a file, and do not change; `output_docs` says by name what they are."""
+    """A model whose outputs are arrays of a file, and do not change; `output_docs` describes them by name."""
 
     output_docs: ClassVar[Mapping[str, str]]
 

@@ -47,7 +47,7 @@ class Footage(ABC):
         return self.rows * self.columns * 3
 
     def number_at(self, time: float) -> int:
-        """Which frame is seen at `time` [s], which begins anew after `duration`.
+        """Which frame is shown at `time` [s], which begins anew after `duration`.
 
         Times that are sums of steps fall a little short of a frame's start: they count as reaching it.
         """
@@ -63,7 +63,7 @@ class Stills(Footage):
     """
 
     def __init__(self, file: Path, sequence: bool = False, columns: int = 0):
-        self.files = _beside(file) if sequence else [file]
+        self.files = _sequence_of(file) if sequence else [file]
         self.starts = range(len(self.files))
         self.duration = float(len(self.files))
         sizes = [scaled(_size(file), columns) for file in self.files]
@@ -90,11 +90,11 @@ class Stills(Footage):
 
 
 def scaled(size: tuple[int, int], columns: int) -> tuple[int, int]:
-    """(rows, columns) of a frame made `columns` wide; as it is if that is 0."""
+    """(rows, columns) of a frame scaled to `columns`; as it is if that is 0."""
     return (max(1, round(size[0] * columns / size[1])), columns) if columns else size
 
 
-def _beside(file: Path) -> list[Path]:
+def _sequence_of(file: Path) -> list[Path]:
     """The frames in a file's folder. Links that lead out of it are passed over: a scene reads its own files."""
     folder = file.resolve().parent
     found = [other for other in folder.iterdir() if other.suffix.lower() in STILLS and other.resolve().parent == folder]
@@ -125,8 +125,8 @@ def _in_color(image: Image.Image) -> Image.Image:
         raise ValueError(f"its pixels are of {image.mode} (32 bits each), which has no white; save it with 8 or 16")
     if not image.has_transparency_data:
         return image.convert("RGB")
-    seen = image.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", seen.size, (0, 0, 0, 255)), seen).convert("RGB")
+    opaque = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", opaque.size, (0, 0, 0, 255)), opaque).convert("RGB")
 
 
 def _unreadable(file: Path, error: Exception) -> InputError:

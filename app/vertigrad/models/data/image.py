@@ -18,7 +18,7 @@ class Params(params.Params):
     sequence: bool = switch(False, rebuild=True, doc="play all images of the folder in the order of their names")
     fps: float = number(24.0, min=0.0, max=1e3, slider_max=60.0, unit="/s", doc="images per simulated second")
     width: int = integer(
-        0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio kept; 0: as in the file"
+        0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio preserved; 0: as in the file"
     )
 
 

@@ -35,7 +35,7 @@ _log = logging.getLogger("vertigrad")
 
 @cached(4)  # a scene asks for the shapes before it builds the model
 def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
-    """The mesh of a file, its middle at the origin. `size` is its longest edge then; 0 keeps that of the file.
+    """The mesh of a file, its middle at the origin. `size` is its longest edge then; 0 preserves that of the file.
 
     `up` is the file's upward axis, "y" or "z". Vertices are split where triangles meet at more than `crease` degrees.
     Raises `InputError` for a file without a triangle that can be drawn.
@@ -44,12 +44,12 @@ def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
     sound = _sound(positions, index)
     if not sound.any():
         raise InputError(f"{path}: has no triangle with an area")
-    kept = index[sound]
-    used, kept = np.unique(kept, return_inverse=True)
+    valid = index[sound]
+    used, valid = np.unique(valid, return_inverse=True)
     positions, _ = placed(positions[used], size, up)
     if (reach := np.abs(positions).max()) > np.finfo(np.float32).max:
         raise InputError(f"{path}: coordinates reach {reach:.3g}, beyond float32; set size to scale the mesh")
-    vertex, normals, triangles = split_at_creases(positions, kept.reshape(-1, 3), crease)
+    vertex, normals, triangles = split_at_creases(positions, valid.reshape(-1, 3), crease)
     colors = None if colors is None else colors[used][vertex]
     return MeshFile(positions[vertex].astype(np.float32), normals, triangles, int((~sound).sum()), colors)
 
@@ -131,13 +131,13 @@ def split_at_creases(
 def _faces(positions: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Unit normals of triangles (m, 3), and the angles at their corners (m, 3).
 
-    A triangle whose corners coincide to rounding, beside others far away, has the normal 0.
+    A triangle whose corners coincide to rounding, next to others far away, has the normal 0.
     """
     corners = positions[index]
-    ways = np.roll(corners, -1, axis=1) - corners
-    ways = ways / _or_one(np.abs(ways).max(axis=(1, 2), keepdims=True))  # products of tiny edges would be 0
-    across = np.cross(ways[:, 0], -ways[:, 2])
-    unit = ways / _or_one(np.linalg.norm(ways, axis=-1, keepdims=True))
+    edges = np.roll(corners, -1, axis=1) - corners
+    edges = edges / _or_one(np.abs(edges).max(axis=(1, 2), keepdims=True))  # products of tiny edges would be 0
+    across = np.cross(edges[:, 0], -edges[:, 2])
+    unit = edges / _or_one(np.linalg.norm(edges, axis=-1, keepdims=True))
     cosine = -np.einsum("ijk,ijk->ij", unit, np.roll(unit, 1, axis=1))
     return across / _or_one(np.linalg.norm(across, axis=-1, keepdims=True)), np.arccos(np.clip(cosine, -1.0, 1.0))
 
@@ -152,8 +152,8 @@ def _pairs(vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(vertex, kind="stable")
     counts = np.bincount(vertex)
     starts = np.cumsum(counts) - counts
-    kept = order[counts[vertex[order]] <= MOST_AROUND]
-    times = counts[vertex[kept]]
-    corner = np.repeat(kept, times)
+    selected = order[counts[vertex[order]] <= MOST_AROUND]
+    times = counts[vertex[selected]]
+    corner = np.repeat(selected, times)
     offset = np.arange(len(corner)) - np.repeat(np.cumsum(times) - times, times)
     return corner, order[starts[vertex[corner]] + offset]

@@ -29,7 +29,7 @@ def up_axis(default: str = "y", axes: tuple[str, ...] = ("y", "z"), rebuild: boo
 def placed(positions: np.ndarray, size: float, up: str) -> tuple[np.ndarray, float]:
     """Positions (n, 3), float64, as they are in the scene, and the factor by which they were scaled.
 
-    `size` is the longest edge of their bounding box then; 0 keeps that of the file. `up` is one of `AXES_BY_UP`.
+    `size` is the longest edge of their bounding box then; 0 preserves that of the file. `up` is one of `AXES_BY_UP`.
     """
     low, high = positions.min(axis=0), positions.max(axis=0)
     factor = size / max((high - low).max(), 1e-30) if size else 1.0

@@ -28,7 +28,7 @@ class Points(NamedTuple):
 
 @cached(2)  # a scene asks for the shapes before it builds the model
 def read(path: Path, size: float, up: str) -> Points:
-    """The points of a file, their middle at the origin. `size` is their longest edge then; 0 keeps that of the file.
+    """The points of a file, their middle at the origin. `size` is their longest edge then; 0: as in the file.
 
     `up` is the file's upward axis, "y" or "z". Integers as colors, and numbers up to 255, are scaled to 0 to 1.
     Raises `InputError` for a file without a point that can be drawn.
@@ -38,8 +38,8 @@ def read(path: Path, size: float, up: str) -> Points:
     if not sound.any():
         raise InputError(f"{path}: no point with a finite position, of {len(positions):,}")
     positions, _ = placed(positions[sound].astype(float), size, up)
-    kept = None if colors is None else np.ascontiguousarray(np.nan_to_num(unit_colors(colors[sound])), np.float32)
-    return Points(np.ascontiguousarray(positions, np.float32), kept, int((~sound).sum()))
+    scaled = None if colors is None else np.ascontiguousarray(np.nan_to_num(unit_colors(colors[sound])), np.float32)
+    return Points(np.ascontiguousarray(positions, np.float32), scaled, int((~sound).sum()))
 
 
 def is_points(array: np.ndarray) -> bool:

@@ -36,7 +36,7 @@ class Reader:
         self._thread.start()
 
     def take(self, number: int, wait: bool) -> list[tuple[int, np.ndarray]]:
-        """Frames with their numbers, those that come on the way to `number`, and last that one.
+        """Frames with their numbers, those that come before `number`, and last that one.
 
         Without `wait` those that are there: perhaps none. Raises `InputError` for a file that cannot be read.
         """
@@ -89,7 +89,7 @@ class Reader:
     def _work(self) -> None:
         try:
             self._read()
-        except Exception as error:  # whatever it is, it is raised where it can be seen
+        except Exception as error:  # whatever it is, it is raised where it is reported
             failure = error if isinstance(error, InputError) else InputError(f"reading ahead failed: {error!r}")
             with self._changed:
                 self._error = failure

@@ -19,15 +19,15 @@ from ..parts import Parts
 from .footage import Footage
 from .reader import Reader
 
-SURE = 64  # steps after a jump in time; as many lie between a snapshot and a frame that is gone back to, at most
-KEPT = 256 << 20  # bytes of footage that stay on the GPU; what is longer is uploaded again in each round
+SURE = 64  # steps after a jump in time; as many are between a snapshot and a frame that is gone back to, at most
+CACHED_BYTES = 256 << 20  # bytes of footage that stay on the GPU; what is longer is uploaded again in each round
 
 
 class ScreenModel(NamedTensorsModel):
-    """A model that shows one frame of footage: left to say are which footage, and how fast it goes on.
+    """A model that shows one frame of footage: subclasses define which footage, and its speed.
 
     A frame goes to the GPU once, three bytes a pixel, when it is shown first; all stay there if they have room in
-    `KEPT`.
+    `CACHED_BYTES`.
     """
 
     saved = ("pixels", "planes")
@@ -56,10 +56,10 @@ class ScreenModel(NamedTensorsModel):
         return self._footage.count > 1
 
     def advance(self, seconds: float) -> None:
-        """Record that the frame is seen that comes so much later.
+        """Record the display of the frame that comes so much later.
 
         If frames are live and it was not read yet, the one before stays: the window does not wait. After a jump in time
-        it does, so that what is gone back to is what was seen.
+        it does, so that going back shows the same frame.
         """
         self._time = (self._time + seconds) % self._footage.duration
         self._show(wait=self._sure > 0 or not gpu().frames.live)
@@ -69,7 +69,7 @@ class ScreenModel(NamedTensorsModel):
         return {"mean": ops.mean(self._tensors["pixels"])}
 
     def compare_with_reference(self) -> list[Comparison]:
-        """The frame beside the same, read from its file once more."""
+        """The frame next to the same, read from its file a second time."""
         self._show(wait=True)
         with closing(self._footage.frames(self._shown)) as frames:
             reference = next(frames).astype(float) / 255
@@ -88,9 +88,9 @@ class ScreenModel(NamedTensorsModel):
 
     def _create(self, parts: Parts) -> None:
         footage = self._footage = self.footage(self._params)
-        self._shown = 0  # the number of the frame that is seen
+        self._shown = 0  # the number of the frame that is shown
         self._sure = 0  # steps for which even a window waits
-        self._keeps = footage.count * footage.nbytes <= KEPT
+        self._caches = footage.count * footage.nbytes <= CACHED_BYTES
         self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the frames on the GPU, and what shows each
         parts.empty("pixels", footage.rows, footage.columns, 3)
         parts.empty("planes", 1, 3, footage.rows, footage.columns)
@@ -102,7 +102,7 @@ class ScreenModel(NamedTensorsModel):
         number = self._footage.number_at(self._time)
         if number not in self._plans:
             arrived = self._reader.take(number, wait)
-            for one, pixels in arrived if self._keeps else arrived[-1:]:
+            for one, pixels in arrived if self._caches else arrived[-1:]:
                 self._upload(one, pixels)
             number = arrived[-1][0] if arrived else self._shown
         self._plans[number][1].replay()
@@ -119,7 +119,7 @@ class ScreenModel(NamedTensorsModel):
             kernels = Kernels("models/unpack_rgb.wgsl", self._tensors | {"bytes": frame}, {"count": count})
             kernels.add(plan, "main", count, "pixels", "planes")
             stack.pop_all()
-        if not self._keeps:
+        if not self._caches:
             self._forget()
         self._plans[number] = frame, plan
         if len(self._plans) == self._footage.count:

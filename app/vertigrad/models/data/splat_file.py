@@ -65,14 +65,14 @@ def is_splats(path: Path) -> bool:
 def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     """The splats of a file, their middle at the origin.
 
-    `size` is the longest edge of their bounding box; 0 keeps that of the file. `up` is the file's upward
+    `size` is the longest edge of their bounding box; 0 preserves that of the file. `up` is the file's upward
     axis, one of `AXES_BY_UP`. Raises `InputError` for a file that is none, or without a splat that could be drawn.
     """
     head = ply.header(path)
     missing = [name for name in NEEDED if name not in head.fields]
     if missing:
         raise InputError(f"{path}: not a PLY of Gaussian splats: its vertices lack {', '.join(missing)}")
-    _tell_harmonics(path, head)
+    _warn_of_harmonics(path, head)
     rows = ply.vertices(path, head)
     position, turn = ply.columns(rows, POSITION), ply.columns(rows, TURN)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -96,8 +96,8 @@ def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     return Splats(position, scale, rotation, opacity, color, int((~sound).sum()))
 
 
-def _tell_harmonics(path: Path, head: ply.Header) -> None:
-    """Warn of what makes colors depend on the side that they are seen from."""
+def _warn_of_harmonics(path: Path, head: ply.Header) -> None:
+    """Warn of what makes colors depend on the view direction."""
     rest = sum(name.startswith("f_rest_") for name in head.fields)
     if rest:
         degree = {9: 1, 24: 2, 45: 3}.get(rest)

@@ -127,8 +127,8 @@ class SplatMesh(NamedTensorsModel):
         shares = np.array([_part(part, n) for part in pick % n**2])
         parts = np.einsum("pij,pjk->pik", shares, corners)
         middle = parts.mean(axis=1)
-        beside = parts - middle[:, None]
-        covariance = np.einsum("pij,pik->pjk", beside, beside) / 12.0 * p.size_factor**2
+        offsets = parts - middle[:, None]
+        covariance = np.einsum("pij,pik->pjk", offsets, offsets) / 12.0 * p.size_factor**2
         values, axes = np.linalg.eigh(covariance)
         values = values * (1.0, 1.0, p.elongation**2)
         values[:, 0] = p.thickness**2
@@ -149,8 +149,8 @@ def _part(part: int, n: int) -> np.ndarray:
         row += 1
     column, upside_down = divmod(part, 2)
     at = np.array([column, row], float)
-    ways = [(1, 0), (0, 1), (1, 1)] if upside_down else [(0, 0), (1, 0), (0, 1)]
-    second, third = (at + np.array(ways)).T / n
+    steps = [(1, 0), (0, 1), (1, 1)] if upside_down else [(0, 0), (1, 0), (0, 1)]
+    second, third = (at + np.array(steps)).T / n
     return np.stack([1 - second - third, second, third], axis=1)
 
 

@@ -18,7 +18,7 @@ class Params(params.Params):
     file: Path = file(..., suffixes=VIDEO_SUFFIXES, doc="video file")
     time_scale: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="playback speed: 2 is twice as fast")
     width: int = integer(
-        0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio kept; 0: as in the file"
+        0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio preserved; 0: as in the file"
     )
 
 

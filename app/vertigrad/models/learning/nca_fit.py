@@ -24,7 +24,7 @@ SHADER = "models/nca_fit.wgsl"
 COLORS = 4  # red, green, blue, alpha: the first numbers of a cell
 CLIP = 1.0  # the largest norm of all gradients together
 HOLD = 20  # steps for which a grown image is shown before it is grown anew
-PAPER = 0.93  # what is seen through clear cells
+PAPER = 0.93  # the background behind clear cells
 LARGEST = 1.06  # radius of a cell that is there in full, over half the distance to the next
 
 
@@ -155,10 +155,10 @@ class NcaFit(PlayingModel):
         return learn.checkpointed_steps(self._stepped, self._params.steps, self._cell, one, two)
 
     def _stepped(self, number: int, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
-        seen = learn.custom("perceive", self._perceived, lambda gradient, _, __: [self._perceive_backward(gradient)])(
-            state
-        )
-        return state + ops.linear(ops.linear(seen, one, activation="silu"), two)
+        perception = learn.custom(
+            "perceive", self._perceived, lambda gradient, _, __: [self._perceive_backward(gradient)]
+        )(state)
+        return state + ops.linear(ops.linear(perception, one, activation="silu"), two)
 
     def _perceived(self, state: Tensor) -> Tensor:
         return self._launched("perceive", state, 3 * self._params.channels)

@@ -17,10 +17,10 @@ def image(name: str, side: int) -> np.ndarray:
 
 
 def _painted(layers: list[tuple[np.ndarray, tuple[float, float, float]]], shape: tuple[int, ...]) -> np.ndarray:
-    made = np.zeros((*shape, 4))
+    image = np.zeros((*shape, 4))
     for mask, color in layers:
-        made[mask] = (*color, 1.0)
-    return made
+        image[mask] = (*color, 1.0)
+    return image
 
 
 def _ellipse(

@@ -13,7 +13,7 @@ PART = 2048  # positions per batch
 def sample_positions(
     positions: np.ndarray, index: np.ndarray, count: int, spread: float, random: np.random.Generator
 ) -> np.ndarray:
-    """Positions (count, 3), float64: most a normally distributed way of deviation `spread` off the surface."""
+    """Positions (count, 3), float64: most of them near the surface, with normal noise of deviation `spread`."""
     near = round(NEAR * count)
     around = on_surface(positions, index, near, random) + spread * random.normal(size=(near, 3))
     return np.clip(np.concatenate([around, random.uniform(-1.0, 1.0, (count - near, 3))]), -1.0, 1.0)
@@ -34,7 +34,7 @@ def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np
     """Signed distances (n,) of positions (n, 3) from the triangles of a closed mesh, float64.
 
     A triangle can be the nearest only if its middle is no farther than the nearest middle by more than the largest
-    triangle reaches: few are left to be tested. The sign is that of the triangle that is seen least from the side;
+    triangle reaches: few are left to be tested. The sign is that of the triangle that faces the point most;
     where several are equally near, that one decides whether a position is inside.
     """
     corners = positions.astype(float)[index]
@@ -57,7 +57,7 @@ def _part(corners: np.ndarray, middles: np.ndarray, reach: float, spots: np.ndar
     is_nearest = length <= least[spot] * (1.0 + 1e-9) + 1e-12
     steepest = np.zeros(len(spots))
     np.maximum.at(steepest, spot[is_nearest], np.abs(height[is_nearest]))
-    tells = is_nearest & (np.abs(height) >= steepest[spot])
+    decides = is_nearest & (np.abs(height) >= steepest[spot])
     sign = np.ones(len(spots))
-    sign[spot[tells]] = np.where(height[tells] < 0.0, -1.0, 1.0)
+    sign[spot[decides]] = np.where(height[decides] < 0.0, -1.0, 1.0)
     return sign * least

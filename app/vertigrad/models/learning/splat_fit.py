@@ -130,12 +130,12 @@ class SplatFit(TrainingModel):
             leaf.requires_grad = True
         shape = self._tensors["image"].shape
         weights = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-        made = self._drawn(leaves, view=view, background=background)
+        image = self._drawn(leaves, view=view, background=background)
         with Tensor.from_numpy(weights) as factors:
-            made.backward(factors)
+            image.backward(factors)
         arrays = [leaf.numpy().astype(float) for leaf in leaves]
         eye = reference.Eye(self._mesh_views.rows[view], *self._mesh_views.lens, np.array(background))
-        found = [compare("image", made.numpy(), reference.image(arrays, eye), 1e-3)]
+        found = [compare("image", image.numpy(), reference.image(arrays, eye), 1e-3)]
         for name, leaf, theirs in zip(Splats._fields, leaves, reference.gradients(weights, arrays, eye), strict=True):
             assert leaf.grad is not None
             found.append(compare(f"gradient by {name}", leaf.grad.numpy(), theirs, 1e-2))
@@ -217,15 +217,15 @@ class SplatFit(TrainingModel):
             self._record_show()
 
     def _record_show(self) -> None:
-        made, learned = self._tensors, self._learned
-        ops.exp(learned["scale"], out=made["scale"])
-        ops.sigmoid(learned["opacity"], out=made["opacity"])
-        ops.sigmoid(learned["color"], out=made["color"])
-        self._mesh_views.record_choice(self._show, made["target"])
+        tensors, learned = self._tensors, self._learned
+        ops.exp(learned["scale"], out=tensors["scale"])
+        ops.sigmoid(learned["opacity"], out=tensors["opacity"])
+        ops.sigmoid(learned["color"], out=tensors["color"])
+        self._mesh_views.record_choice(self._show, tensors["target"])
         image = encoded(self._drawn(self._splats()))
-        ops.assign(made["image"], image)
+        ops.assign(tensors["image"], image)
         ops.multiply(
-            ops.log(ops.square(image - made["target"]).mean()), -10.0 / math.log(10.0), out=self._statistics["psnr"]
+            ops.log(ops.square(image - tensors["target"]).mean()), -10.0 / math.log(10.0), out=self._statistics["psnr"]
         )
 
     def _splats(self) -> Splats:

@@ -1,4 +1,4 @@
-"""The first splats of `SplatFit`, and its densification: those that are not seen become parts of large, dense ones."""
+"""The first splats of `SplatFit`, and its densification: invisible ones become parts of large, dense ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...tensor import Tensor, i32, u32
 from .solid_samples import on_surface
 
 SHADER = "models/splat_fit_densify.wgsl"
-SEEN = 0.02  # opacity of a splat that is seen
+VISIBLE = 0.02  # opacity of a splat that is visible
 STARTS = ("box", "surface")
 ROOM = 1.15  # of the box that splats begin in, over the mesh's
 CLOSE = 0.28  # standard deviation that they begin with, over their distance in that box
@@ -31,25 +31,25 @@ def beginning(
     half = 0.5 * ROOM * (positions.max(axis=0) - positions.min(axis=0)).astype(float)
     anywhere = random.uniform(-half, half, (count, 3))
     size = CLOSE * (8.0 * np.prod(np.maximum(half, 1e-3)) / count) ** (1.0 / 3.0)
-    made = {
+    arrays = {
         "position": anywhere if start == "box" else on_surface(positions, index, count, random),
         "scale": np.log(size) + 0.2 * random.normal(size=(count, 3)),
         "rotation": random.normal(size=(count, 4)),
         "opacity": np.full(count, math.log(FAINT / (1.0 - FAINT))),
         "color": random.normal(size=(count, 3)),
     }
-    return {name: array.astype(np.float32) for name, array in made.items()}
+    return {name: array.astype(np.float32) for name, array in arrays.items()}
 
 
 def record_densification(learned: Mapping[str, Tensor], memory: Iterable[Tensor], seed: int) -> None:
-    """Record that splats which are not seen become parts of others, chosen by chance in proportion to opacity and area.
+    """Record that invisible splats become parts of others, chosen by chance in proportion to opacity and area.
 
     `learned` are position, scale (logarithms), rotation, opacity (logits) and color, `memory` is what optimizers
     remember of them, rows of which are forgotten. The `step` of learning stays open while a plan records.
     """
     count, logits = len(learned["position"]), learned["opacity"]
     area = ops.exp(ops.sum(learned["scale"], -1) - ops.min(learned["scale"], -1))  # of the two longer axes
-    unseen = math.log(SEEN / (1.0 - SEEN))
+    unseen = math.log(VISIBLE / (1.0 - VISIBLE))
     asks = ops.where(ops.greater_equal(logits, unseen), ops.sigmoid(logits) * area, 0.0)
     chosen = Tensor.empty(count, i32, temporary=True)
     divided = ops.assign(Tensor.empty(count, u32, temporary=True), 0)

@@ -12,7 +12,7 @@ PROJECT, TILES = "models/splat_fit_project.wgsl", "models/splat_fit_tiles.wgsl"
 TILE = 8  # pixels along each side of what a workgroup draws
 SUMS = 9  # numbers that are added up over the pixels of a splat
 BLUR = 1.0 / 12.0  # variance of a position within a pixel: an image is sharp if a splat is as small as that [pixels²]
-REACH = 1.3  # how far beside an image splats are drawn, over half its width
+REACH = 1.3  # how far outside an image splats are drawn, over half its width
 COLUMNS = {"position": slice(0, 3), "scale": slice(3, 6), "rotation": slice(6, 10), "light": slice(11, 14)}
 
 
@@ -43,17 +43,17 @@ def drawn(splats: Splats, cameras: Tensor, lens: Lens, **open_fields: Any) -> Te
     `background`, are the fields that stay open while a plan records, and must be given otherwise. The same splats give
     the same bits, and the same gradients.
     """
-    kept: list[Tensor] = []  # of the way forward: what backward needs and nobody else asks for
+    saved: list[Tensor] = []  # of the forward pass: what only the backward pass needs
     view = _View(cameras, lens, open_fields)
 
-    def forward(*given: Tensor) -> Tensor:
-        kept[:] = flat, order = view.project(Splats(*given))
+    def forward(*arrays: Tensor) -> Tensor:
+        saved[:] = flat, order = view.project(Splats(*arrays))
         return view.blend(flat, order)
 
-    def backward(gradient: Tensor, image: Tensor, *given: Tensor) -> list[Tensor]:
-        flat, order = kept
+    def backward(gradient: Tensor, image: Tensor, *arrays: Tensor) -> list[Tensor]:
+        flat, order = saved
         sums = view.blend_backward(flat, order, image, gradient.contiguous())
-        gradients = view.project_backward(Splats(*given), ellipses=flat, **sums)
+        gradients = view.project_backward(Splats(*arrays), ellipses=flat, **sums)
         by = {name: gradients[:, columns] for name, columns in COLUMNS.items()}
         return [by["position"], by["scale"], by["rotation"], gradients[:, 10], by["light"]]
 

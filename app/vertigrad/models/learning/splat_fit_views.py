@@ -22,7 +22,7 @@ STEEPEST = 0.9  # how far above and below cameras are, over their distance
 
 
 class Views:
-    """Images of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin.
+    """Images of a mesh, `count` of `side` x `side` pixels, from cameras directed at the origin.
 
     `rows` (count, 3, 4) and their tensor `cameras` (3 · count, 4) are right, down and forward of each, with minus the
     camera's position along it; `images` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
@@ -51,11 +51,11 @@ class Views:
             **{"bands": bands, "light": light, "dark": dark, "background": (0.0, 0.0, 0.0)},
         }
         with Tensor.empty((side * SAMPLES) ** 2, u32) as nearest:
-            given = {"cameras": self.cameras, "nearest": nearest, **self._mesh, **fixed}
+            arrays = {"cameras": self.cameras, "nearest": nearest, **self._mesh, **fixed}
             for view in range(len(self.rows)):
                 nearest.fill_(0)
-                cover(self._faces, **given, view=view)
-                shade(side**2, normals=self._normals, images=self.images, **given, view=view)
+                cover(self._faces, **arrays, view=view)
+                shade(side**2, normals=self._normals, images=self.images, **arrays, view=view)
 
     def record_choice(self, plan: Plan, composited: Tensor) -> None:
         """Add one of the images over a background as sRGB; `view` and the linear `background` are given at replay."""
@@ -71,8 +71,8 @@ def cameras_around(count: int, distance: float) -> np.ndarray:
     """
     height = STEEPEST * (1.0 - (2.0 * np.arange(count) + 1.0) / count)
     angle = np.arange(count) * math.pi * (3.0 - math.sqrt(5.0))
-    beside = np.sqrt(1.0 - height**2)
-    forward = -np.stack([beside * np.cos(angle), height, beside * np.sin(angle)], axis=1)
+    radius = np.sqrt(1.0 - height**2)
+    forward = -np.stack([radius * np.cos(angle), height, radius * np.sin(angle)], axis=1)
     right = np.cross(forward, [0.0, 1.0, 0.0])
     right /= np.linalg.norm(right, axis=1, keepdims=True)
     axes = np.stack([right, np.cross(forward, right), forward], axis=1)

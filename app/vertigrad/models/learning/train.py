@@ -28,7 +28,7 @@ from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
 from .training_model import learning_rate, train_switch
 
-NOT_YET = 3e38  # the best loss before any was seen
+NOT_YET = 3e38  # the best loss before any was measured
 COMPARED = 256  # examples that the reference works out
 
 
@@ -61,7 +61,7 @@ class Train(NamedTensorsModel):
     """A network trained with some optimizer steps per simulation step.
 
     A training step is one plan: choice of the batch, forward, backward, gradient clipping and optimizer. After each
-    simulation step the network is evaluated on the test examples, and the best weights so far are kept. The same seed
+    simulation step the network is evaluated on the test examples, and the best weights so far are saved. The same seed
     gives the same bits on one GPU. The class of a scene's model is created by `declare`.
     """
 
@@ -102,7 +102,7 @@ class Train(NamedTensorsModel):
 
     def compare_with_reference(self) -> list[Comparison]:
         """What the network makes of some of the tests, and the gradients of all that is learned, in float64."""
-        inputs, targets = self._tests(self._given)
+        inputs, targets = self._tests(self._data)
         inputs, targets = inputs[:COMPARED], targets[:COMPARED]
         leaves = self._weights.leaves()
         with Tensor.from_numpy(inputs) as x, Tensor.from_numpy(targets) as target:
@@ -146,15 +146,15 @@ class Train(NamedTensorsModel):
         chosen = self._best if self._params.show == "best" else self._weights
         weights = {name: tensor.numpy() for name, tensor in chosen.items()}
         if suffix == ".onnx":
-            return to_onnx(self._network, weights, self.name, self._given.mean, self._given.std)
-        metadata = {"steps": self._optimizer.step_count, "mean": self._given.mean, "deviation": self._given.std}
+            return to_onnx(self._network, weights, self.name, self._data.mean, self._data.std)
+        metadata = {"steps": self._optimizer.step_count, "mean": self._data.mean, "deviation": self._data.std}
         return to_safetensors(weights, {name: str(value) for name, value in metadata.items()})
 
     def _create(self, parts: Parts) -> None:
         self._tables = _tables_of(type(self))
         kind, random = kind_of(self._tables.data), np.random.default_rng(self._seed)
-        self._given = examples(self._tables.data, self._seed)
-        count = len(self._given.inputs)
+        self._data = examples(self._tables.data, self._seed)
+        count = len(self._data.inputs)
         self._network, self._cut = network_of(self._tables, kind, random)
         self._network = self._network.fused(self._tables.network.fused, self._params.batch_size or count)
         self._loss_of = loss_of(self._tables.loss)
@@ -173,18 +173,18 @@ class Train(NamedTensorsModel):
         self._statistics = {key: parts.zeros(key, 1) for key in self.diagnostic_specs}
         momentum, tables = getattr(self._params, "momentum", 0.0), self._tables
         self._optimizer = held(optimizer_of(tables.optimizer, tables.schedule, [self._weights.row], momentum))
-        shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
+        shown = self._data._replace(shown=prepared(self._tables, self._data.shown))
         self._view = view_of(parts, self._tables, kind, shown, self._cut)
-        self._examples = parts.copied("inputs", prepared(self._tables, self._given.inputs))
-        self._targets = parts.copied("targets", self._given.targets)
-        size, count = self._params.batch_size, len(self._given.inputs)
+        self._examples = parts.copied("inputs", prepared(self._tables, self._data.inputs))
+        self._targets = parts.copied("targets", self._data.targets)
+        size, count = self._params.batch_size, len(self._data.inputs)
         self._batch = parts.zeros("batch", size, dtype=i32) if 0 < size < count else None
 
     def _record(self, parts: Parts) -> None:
         self._train_step, self._evaluate = parts.plans("train", "evaluate")
         self._draws = {which: parts.plan(f"draw {which}") for which in ("newest", "best")}
         self._record_training()
-        tests = [parts.copied("tests", array) for array in self._tests(self._given)]
+        tests = [parts.copied("tests", array) for array in self._tests(self._data)]
         with self._evaluate.recording(), no_grad():
             self._record_evaluation(*tests)
         for which, weights in (("newest", self._weights), ("best", self._best)):
@@ -238,7 +238,7 @@ class Train(NamedTensorsModel):
         return {"first": (offset & 0xFFFFFFFF, offset >> 32)}
 
     def _record_evaluation(self, inputs: Tensor, targets: Tensor) -> None:
-        """The loss of the tests; if it is the least so far, the weights are kept."""
+        """The loss of the tests; if it is the least so far, the weights are saved."""
         result = self._network.apply(inputs, self._weights)
         statistics = self._statistics
         ops.assign(statistics["test_loss"], self._loss_of(result, targets))
@@ -249,8 +249,8 @@ class Train(NamedTensorsModel):
             right = ops.equal(ops.argmax(result, axis=-1), targets)
             ops.assign(statistics["accuracy"], ops.mean(ops.cast(right, f32)))
 
-    def _tests(self, given: Examples) -> tuple[np.ndarray, np.ndarray]:
-        return prepared(self._tables, given.shown[-given.tests :]), given.shown_targets[-given.tests :]
+    def _tests(self, data: Examples) -> tuple[np.ndarray, np.ndarray]:
+        return prepared(self._tables, data.shown[-data.tests :]), data.shown_targets[-data.tests :]
 
 
 _MADE: dict[str, type[Model]] = {}  # by the tables: a file that is saved with the same ones goes on learning

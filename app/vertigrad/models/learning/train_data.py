@@ -23,7 +23,7 @@ CREASE = 40.0  # degrees from which on an edge of a mesh is sharp
 class Examples(NamedTuple):
     """`inputs` (n, ...) f32 and `targets`: classes (n,) i32, or numbers (n, outputs) f32.
 
-    `shown` are all examples that are drawn, none of them moved; the last `tests` of them are kept back: `inputs` have
+    `shown` are all examples that are drawn, none of them moved; the last `tests` of them are held out: `inputs` have
     none of these. Where there is nothing to keep back, as in a plane, all of `shown` are tests. Inputs are the file's
     less `mean`, divided by `std`.
     """
@@ -40,7 +40,7 @@ class Examples(NamedTuple):
 class Kind(NamedTuple):
     """The shape of an example, how many numbers the network is to give, and the shape of all that is shown."""
 
-    given: tuple[int, ...]
+    input_shape: tuple[int, ...]
     outputs: int
     shown: tuple[int, ...]
 
@@ -97,8 +97,8 @@ def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
         raise InputError(f"{data.file}: {len(inputs)} examples, all of which are held out for testing")
     moved = _moved(learned, data.shift, data.file)
     mean, std = (float(learned.mean()), float(learned.std()) or 1.0) if data.normalize else (0.0, 1.0)
-    seen, shown = ((array - np.float32(mean)) / np.float32(std) for array in (moved, inputs))
-    return Examples(seen, np.tile(target, len(moved) // len(learned)), shown, labels, tests, mean, std)
+    standardized, shown = ((array - np.float32(mean)) / np.float32(std) for array in (moved, inputs))
+    return Examples(standardized, np.tile(target, len(moved) // len(learned)), shown, labels, tests, mean, std)
 
 
 def _moved(images: np.ndarray, shift: int, path: Path) -> np.ndarray:

@@ -22,15 +22,15 @@ def read_start(path: Path, expected: Mapping[str, np.ndarray]) -> dict[str, np.n
     return {name: np.ascontiguousarray(found[name]).astype(np.float32) for name in expected}
 
 
-def checkpoint(kept: Mapping[str, Tensor], taken: int) -> bytes:
+def checkpoint(tensors: Mapping[str, Tensor], taken: int) -> bytes:
     """A file of all that a model knows after so many steps."""
-    return to_safetensors({**{name: tensor.numpy() for name, tensor in kept.items()}, TAKEN: np.array([taken])})
+    return to_safetensors({**{name: tensor.numpy() for name, tensor in tensors.items()}, TAKEN: np.array([taken])})
 
 
-def restore(path: Path, kept: Mapping[str, Tensor]) -> int:
+def restore(path: Path, tensors: Mapping[str, Tensor]) -> int:
     """Set all that a model knows from a checkpoint; returns the steps taken. Raises `InputError` if it does not fit."""
     found = read_arrays(path)
-    require_fitting(path, found, {**{name: tensor.shape for name, tensor in kept.items()}, TAKEN: (1,)})
-    for name, tensor in kept.items():
+    require_fitting(path, found, {**{name: tensor.shape for name, tensor in tensors.items()}, TAKEN: (1,)})
+    for name, tensor in tensors.items():
         tensor[...] = np.ascontiguousarray(found[name]).astype(np.float32)
     return int(found[TAKEN][0])

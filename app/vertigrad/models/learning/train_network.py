@@ -25,11 +25,11 @@ def network_of(tables: Tables, kind: Kind, random: np.random.Generator) -> tuple
     """
     table = tables.network
     if not isinstance(tables.data, Classes):
-        layers, size = _encoding_layers(table, kind.given[0], random)
-        return Network([*layers, *_dense(table, size, table.depth, kind.outputs)], kind.given), 0
-    front, size = _front_layers(table, kind.given)
+        layers, size = _encoding_layers(table, kind.input_shape[0], random)
+        return Network([*layers, *_dense(table, size, table.depth, kind.outputs)], kind.input_shape), 0
+    front, size = _front_layers(table, kind.input_shape)
     front += _dense(table, size, table.depth, PLANE)
-    return Network([*front, *_dense(table, PLANE, table.head, kind.outputs)], _given(table, kind)), len(front)
+    return Network([*front, *_dense(table, PLANE, table.head, kind.outputs)], _input_shape(table, kind)), len(front)
 
 
 def prepared(tables: Tables, inputs: np.ndarray) -> np.ndarray:
@@ -92,10 +92,10 @@ def _encoding_layers(table: Table, dimensions: int, random: np.random.Generator)
     return positional_encoding(dimensions, table.frequencies), 2 * dimensions * table.frequencies
 
 
-def _front_layers(table: Table, given: tuple[int, ...]) -> tuple[list[Layer], int]:
+def _front_layers(table: Table, input_shape: tuple[int, ...]) -> tuple[list[Layer], int]:
     if table.kind == "mlp":
-        return ([Flatten()] if len(given) > 1 else []), int(np.prod(given))
-    shape = given if len(given) == 3 else (1, *given)
+        return ([Flatten()] if len(input_shape) > 1 else []), int(np.prod(input_shape))
+    shape = input_shape if len(input_shape) == 3 else (1, *input_shape)
     layers: list[Layer] = []
     channels = shape[0]
     for number in range(table.convolutions):
@@ -106,8 +106,8 @@ def _front_layers(table: Table, given: tuple[int, ...]) -> tuple[list[Layer], in
     return layers, Network(layers, shape).shape_after(len(layers))[0]
 
 
-def _given(table: Table, kind: Kind) -> tuple[int, ...]:
-    return (1, *kind.given) if table.kind == "conv" and len(kind.given) == 2 else kind.given
+def _input_shape(table: Table, kind: Kind) -> tuple[int, ...]:
+    return (1, *kind.input_shape) if table.kind == "conv" and len(kind.input_shape) == 2 else kind.input_shape
 
 
 def _dense(table: Table, inputs: int, depth: int, outputs: int) -> list[Layer]:

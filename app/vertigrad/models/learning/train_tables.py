@@ -1,4 +1,4 @@
-"""What a scene's table says of a network to train: its data, layers, loss, optimizer, and what is drawn."""
+"""A scene's table of a network to train: its data, layers, loss, optimizer, and what is drawn."""
 
 from __future__ import annotations
 
@@ -176,19 +176,19 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
 
 
 def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: Find, faults: list[Fault]) -> P | None:
-    kept = dict(given)
+    values = dict(given)
     for spec in kind.specs():
-        if spec.kind == "file" and isinstance(kept.get(spec.name), str):
+        if spec.kind == "file" and isinstance(values.get(spec.name), str):
             try:
-                kept[spec.name] = find(kept[spec.name])
+                values[spec.name] = find(values[spec.name])
             except ParameterError as error:
                 faults.append(Fault((*path, spec.name), str(error)))
                 return None
     try:
-        return kind.model_validate(kept)
+        return kind.model_validate(values)
     except ValidationError as error:
         for problem in kind.problems(error):
-            is_there = problem.name in kept
+            is_there = problem.name in values
             message = problem.message if is_there else f"{problem.name} {problem.message}"
             faults.append(Fault((*path, problem.name) if is_there else path, message, problem.in_value and is_there))
     return None

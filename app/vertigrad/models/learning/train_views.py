@@ -20,7 +20,7 @@ MARGIN = 1.06  # of the landscape around the outermost point
 GROUND = 0.62  # how much of a class's color its land has; the rest is `DUSK`
 SPREAD = 0.6  # power of a point's distance from the middle: outliers come nearer, what is crowded has more room
 DUSK = (0.16, 0.18, 0.24)
-# Ten colors that the color-blind can tell apart (Petroff 2021, Accessible color sequences for data visualization).
+# Ten colors that the color-blind can distinguish (Petroff 2021, Accessible color sequences for data visualization).
 PALETTE = ("3f90da", "ffa90e", "bd1f01", "94a4a2", "832db6", "a96b59", "e76300", "b9ac70", "717581", "92dadd")
 
 Weights = Mapping[str, Tensor]
@@ -143,13 +143,13 @@ class _Box(View):
 
 
 def palette(count: int) -> np.ndarray:
-    """Colors (count, 3) f32 of classes, sRGB from 0 to 1: ten that are told apart, then darker ones of them."""
+    """Colors (count, 3) f32 of classes, sRGB from 0 to 1: ten that differ clearly, then darker ones of them."""
     ten = np.array([[int(text[at : at + 2], 16) for at in (0, 2, 4)] for text in PALETTE]) / 255.0
     return np.stack([ten[number % 10] * 0.6 ** (number // 10) for number in range(count)]).astype(np.float32)
 
 
 def _unspread(coordinates: np.ndarray) -> np.ndarray:
-    """Where in the network's plane the coordinates of the land lie, relative to its extent."""
+    """Where in the network's plane the coordinates of the land are, relative to its extent."""
     length = np.linalg.norm(coordinates.astype(float), axis=1, keepdims=True)
     return (coordinates * length ** (1.0 / SPREAD - 1.0)).astype(np.float32)
 

@@ -114,14 +114,14 @@ class WaveSource(PlayingModel):
 
     def compare_with_reference(self) -> list[Comparison]:
         """What is heard of what was found, the gradient of the loss, and a step of the waves that are shown."""
-        given, steps = self._given, self._params.steps
+        scene, steps = self._beginning, self._params.steps
         weights, recorded = self._weights.numpy().astype(float), self._recorded.numpy().astype(float)
-        medium = given.medium.astype(np.float32).astype(float)
+        medium = scene.medium.astype(np.float32).astype(float)
         start = reference.blurred(weights * bay(len(weights)), shares(len(weights)))
-        heard = reference.heard(start, medium, given.receiver_cells, steps)
+        heard = reference.heard(start, medium, scene.receiver_cells, steps)
         share = 2.0 / (heard.size * self._power)
         gradients, first = (
-            reference.blurred(reference.gradients(share * wrong, medium, given.receiver_cells), shares(len(weights)))
+            reference.blurred(reference.gradients(share * wrong, medium, scene.receiver_cells), shares(len(weights)))
             * bay(len(weights))
             for wrong in (heard - recorded, recorded)
         )
@@ -133,8 +133,8 @@ class WaveSource(PlayingModel):
         self._wave.replay()
         after = self._true.numpy()[: 2 * weights.size].reshape(2, side, side)
         return [
-            compare("heard", _beside(ours.numpy(), recorded), _beside(heard, recorded), 1e-4),
-            compare("gradient", _beside(gradient.numpy(), first), _beside(gradients, first), 1e-4),
+            compare("heard", _relative(ours.numpy(), recorded), _relative(heard, recorded), 1e-4),
+            compare("gradient", _relative(gradient.numpy(), first), _relative(gradients, first), 1e-4),
             compare("wave", after, np.stack(reference.stepped(before[0], before[1], medium)), 1e-5),
         ]
 
@@ -149,8 +149,8 @@ class WaveSource(PlayingModel):
     def _create(self, parts: Parts) -> None:
         params, random = self._params, np.random.default_rng(self._seed)
         side, receivers = params.resolution, params.receivers
-        self._given = given = beginning(random, side, receivers, params.drops, params.shoals)
-        self._waves = Waves(given.medium, given.receiver_cells, parts)
+        self._beginning = scene = beginning(random, side, receivers, params.drops, params.shoals)
+        self._waves = Waves(scene.medium, scene.receiver_cells, parts)
         self._create_tensors(parts)
         self._listen(random)
         self._steepest = self._curvature(random)
@@ -158,19 +158,19 @@ class WaveSource(PlayingModel):
         self._record(parts)
 
     def _create_tensors(self, parts: Parts) -> None:
-        given, side, receivers = self._given, self._params.resolution, self._params.receivers
+        scene, side, receivers = self._beginning, self._params.resolution, self._params.receivers
         copied, curve = parts.copied, shares(side)
         self._along = copied("along", curve.reshape(1, 1, 1, -1))
         self._down = copied("down", curve.reshape(1, 1, -1, 1))
-        self._bay, self._truth = copied("bay", bay(side)), copied("truth", given.start)
+        self._bay, self._truth = copied("bay", bay(side)), copied("truth", scene.start)
         self._weights, self._found = (parts.zeros(what, side, side) for what in ("weights", "found"))
         self._recorded = parts.zeros("recorded", self._params.steps, receivers)
         self._create_statistics(parts, "loss", "gradient_norm")
         self._now, self._true = (parts.zeros(what, 2 * side**2 + receivers) for what in ("now", "true"))
-        self._claims = copied("claims", claims(given))
+        self._claims = copied("claims", claims(scene))
         x, z = plane(side)
         self._cell_positions = copied("cell_positions", np.stack([x, z], axis=-1).reshape(-1, 2))
-        for name, array in drawn(given, self._params.steps).items():
+        for name, array in drawn(scene, self._params.steps).items():
             copied(name, array)
         heads = {head: self._tensors[pin][:, 1] for head, pin in (("drop", "drop_pin"), ("found_drop", "found_pin"))}
         self._tensors.update(parts.views(heads))
@@ -284,6 +284,6 @@ class WaveSource(PlayingModel):
         self._show.replay(height=self._params.height)
 
 
-def _beside(judged: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """What is judged beside something of the size that it began with, so that what has become small can be judged."""
+def _relative(judged: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """`judged` next to an array of its first magnitude, so that small values are compared relative to that."""
     return np.stack([judged, first])

@@ -14,14 +14,14 @@ REACH = 0.25  # square of how many cells waves cross in a step, where nothing sl
 BANK = 0.8  # from the middle to where waves begin to be lost, over half a side
 RING = 0.72  # of receivers, over half a side
 BAY = 0.5  # drops fall within this
-APART = 0.45  # two drops at least
+DISTANCE = 0.45  # two drops at least
 SMOOTH = 1.0 / 36.0  # standard deviation of what a start is smoothed by, over a side
 GAP = 1.06  # from the middle to the middles of the two ponds
 LIFT = 0.05  # of receivers over the water
 PIN = 0.5  # of what marks a drop
 NEAR = 0.2  # around a drop what is found counts to it, in half sides
 FRONT = 1.22  # z at which the first line is drawn
-LINES_APART = 0.06
+LINE_DISTANCE = 0.06
 LOUD = 0.4  # height of a line where a wave of height 1 is heard
 
 
@@ -56,7 +56,7 @@ def beginning(random: np.random.Generator, side: int, receivers: int, drops: int
 
 
 def plane(side: int) -> tuple[np.ndarray, np.ndarray]:
-    """x and z of each cell, (side, side), from −1 to 1; rows lie along z."""
+    """x and z of each cell, (side, side), from −1 to 1; rows are along z."""
     line = np.linspace(-1.0, 1.0, side)
     z, x = np.meshgrid(line, line, indexing="ij")
     return x, z
@@ -76,21 +76,21 @@ def bay(side: int) -> np.ndarray:
     return (np.hypot(x, z) < 0.5 * (BAY + RING)).astype(float)
 
 
-def claims(given: Beginning) -> np.ndarray:
+def claims(scene: Beginning) -> np.ndarray:
     """What of a start counts to each drop, (drops, cells): its sign where it is near, else 0."""
-    x, z = (axis.reshape(-1) for axis in plane(len(given.start)))
-    away = np.hypot(x - given.drops[:, :1], z - given.drops[:, 1:])
-    return np.where(away < NEAR, given.signs[:, None], 0.0)
+    x, z = (axis.reshape(-1) for axis in plane(len(scene.start)))
+    away = np.hypot(x - scene.drops[:, :1], z - scene.drops[:, 1:])
+    return np.where(away < NEAR, scene.signs[:, None], 0.0)
 
 
-def drawn(given: Beginning, steps: int) -> dict[str, np.ndarray]:
+def drawn(scene: Beginning, steps: int) -> dict[str, np.ndarray]:
     """What is drawn, with x and z where they stay."""
-    side = len(given.start)
+    side = len(scene.start)
     x, z = plane(side)
     level = np.zeros_like(x)
     right, left = (np.stack([x + shift, level, z], axis=-1) for shift in (GAP, -GAP))
     rows = [pond.reshape(-1, 3) for pond in (left, right)]
-    feet = np.stack([given.drops[:, 0], np.zeros(len(given.drops)), given.drops[:, 1]], axis=-1)
+    feet = np.stack([scene.drops[:, 0], np.zeros(len(scene.drops)), scene.drops[:, 1]], axis=-1)
     pins = np.stack([feet, feet + np.array([0.0, PIN, 0.0])], axis=1)
     return {
         "position": right,
@@ -99,12 +99,12 @@ def drawn(given: Beginning, steps: int) -> dict[str, np.ndarray]:
         "true_position": left,
         "true_normal": np.zeros((side, side, 3)),
         "true_wave": level,
-        "receiver": np.concatenate([pond[given.receiver_cells] for pond in rows]),
-        "mismatch": np.zeros(2 * len(given.receiver_cells)),
+        "receiver": np.concatenate([pond[scene.receiver_cells] for pond in rows]),
+        "mismatch": np.zeros(2 * len(scene.receiver_cells)),
         "drop_pin": np.concatenate([pins + np.array([shift, 0.0, 0.0]) for shift in (-GAP, GAP)]),
         "found_pin": np.tile([[GAP, 0.0, 0.0], [GAP, PIN, 0.0]], (len(pins), 1, 1)),
-        "trace": _notes(len(given.receiver_cells), steps),
-        "trace_wave": np.zeros((2 * len(given.receiver_cells), steps)),
+        "trace": _notes(len(scene.receiver_cells), steps),
+        "trace_wave": np.zeros((2 * len(scene.receiver_cells), steps)),
     }
 
 
@@ -120,12 +120,12 @@ def _islands(random: np.random.Generator, x: np.ndarray, z: np.ndarray) -> np.nd
 def _scattered(random: np.random.Generator, count: int) -> np.ndarray:
     """Positions (count, 2) in the bay, as far apart as there is room for."""
     found: list[np.ndarray] = []
-    apart = APART
+    distance = DISTANCE
     while len(found) < count:
         position = random.uniform(-BAY, BAY, 2)
-        if np.hypot(*position) < BAY and all(np.hypot(*(position - other)) > apart for other in found):
+        if np.hypot(*position) < BAY and all(np.hypot(*(position - other)) > distance for other in found):
             found.append(position)
-        apart *= 0.998  # so that it ends
+        distance *= 0.998  # so that it ends
     return np.array(found)
 
 
@@ -138,5 +138,5 @@ def _ring(side: int, count: int) -> np.ndarray:
 def _notes(receivers: int, steps: int) -> np.ndarray:
     """Lines of silence before both ponds, (2 receivers, steps, 3): time along x, one receiver behind the other."""
     time = np.broadcast_to(np.linspace(-0.95, 0.95, steps), (receivers, steps))
-    depth = np.broadcast_to(FRONT + LINES_APART * np.arange(receivers)[:, None], time.shape)
+    depth = np.broadcast_to(FRONT + LINE_DISTANCE * np.arange(receivers)[:, None], time.shape)
     return np.concatenate([np.stack([time + shift, 0.0 * time, depth], axis=-1) for shift in (-GAP, GAP)])

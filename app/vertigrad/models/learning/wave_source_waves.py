@@ -15,8 +15,8 @@ SHADER = "models/wave_source.wgsl"
 class Waves:
     """Water in `side` x `side` cells, and receivers at some of them; closed with `parts`.
 
-    `medium` (side, side, 2) says of each cell the square of how many cells waves cross in a step, below ½, and how much
-    is lost there; `receiver_cells` (receivers,) are the numbers of the cells that are heard, no two the same.
+    `medium` (side, side, 2) contains for each cell the square of how many cells waves cross in a step, below ½, and how
+    much is lost there; `receiver_cells` (receivers,) are the numbers of the cells that are heard, no two the same.
 
     A state is one row of numbers: heights a step ago, heights now, and what was heard at each step so far.
     """
@@ -40,7 +40,7 @@ class Waves:
         return ops.concatenate([flat, flat, silence])
 
     def stepped(self, slot: int, state: Tensor) -> Tensor:
-        """The state a step later, what is heard being kept in row `slot`; gradients flow through it."""
+        """The state a step later, what is heard being stored in row `slot`; gradients flow through it."""
 
         def forward(before: Tensor) -> Tensor:
             return self._launched("step", before, slot)
@@ -53,7 +53,7 @@ class Waves:
     def heard(self, start: Tensor, steps: int) -> Tensor:
         """Heights (steps, receivers) that receivers hear of water that begins at rest as `start` (side, side).
 
-        In the backward pass √steps stretches of √steps steps are gone through again, and no more states kept at once.
+        In the backward pass √steps stretches of √steps steps are recomputed, and no more states are stored at once.
         """
         state = learn.checkpointed_steps(self.stepped, steps, self.started(start, steps))
         return state[2 * self.cells :].reshape(steps, self.receivers)

@@ -56,7 +56,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Noise:
-    """`{ start = "normal" }`: numbers made from the model's seed at each reset."""
+    """`{ start = "normal" }`: numbers drawn from the model's seed at each reset."""
 
     kind: str | float
 

@@ -121,24 +121,24 @@ class Flow(NamedTensorsModel):
         add(self._plan, "move_on", count)
 
     def _begin(self) -> None:
-        """Noise again: forward and back the same way, rounding would add up."""
+        """Noise: by the same path forward and back, rounding would add up."""
         ops.assign(self._points[:, 0:3], self._noise)
         self._now = 0.0
 
     def _carry(self, time: float) -> None:
         """From the flow's time now to another one, in steps that are short enough."""
-        way = time - self._now
-        parts = min(max(math.ceil(abs(way) / LONGEST), 1), MOST_PARTS)
+        remaining = time - self._now
+        parts = min(max(math.ceil(abs(remaining) / LONGEST), 1), MOST_PARTS)
         for _ in range(parts):
-            self._replay(way / parts)
+            self._replay(remaining / parts)
 
     def _replay(self, step: float) -> None:
         self._plan.replay(time=self._now, step=step, shape=self._shape())
         self._now += step
 
     def _lap(self) -> float:
-        way = 1.0 / self._params.morph_speed if self._params.morph_speed else math.inf
-        return 2.0 * way + self._params.hold_time
+        duration = 1.0 / self._params.morph_speed if self._params.morph_speed else math.inf
+        return 2.0 * duration + self._params.hold_time
 
     def _time_at(self, phase: float) -> float:
         """The flow's time, from 0 to 1, stay, and back."""

@@ -96,14 +96,14 @@ class Onnx(PartsModel):
         from onnx.reference import ReferenceEvaluator
 
         self._run()
-        given = {name: tensor.numpy() for name, tensor in self._tensors.items()}
-        given |= {name: tensor.numpy() for name, tensor in self._linked.items()}
-        given |= {name: feed.array for name, feed in self.feeds.items() if isinstance(feed, Fixed)}
-        if sum(array.size for array in given.values()) > REFERENCE_ELEMENTS:
+        arrays = {name: tensor.numpy() for name, tensor in self._tensors.items()}
+        arrays |= {name: tensor.numpy() for name, tensor in self._linked.items()}
+        arrays |= {name: feed.array for name, feed in self.feeds.items() if isinstance(feed, Fixed)}
+        if sum(array.size for array in arrays.values()) > REFERENCE_ELEMENTS:
             raise InputError(f"{self.name}: too large for its NumPy reference; set smaller sizes for the check")
         expected = self._network.inputs
-        given = {name: np.asarray(array).astype(expected[name][0]) for name, array in given.items()}
-        references = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), given)
+        arrays = {name: np.asarray(array).astype(expected[name][0]) for name, array in arrays.items()}
+        references = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), arrays)
         return [
             compare(ours, tensor.numpy(), np.asarray(reference).reshape(tensor.shape), 1e-4)
             for (ours, tensor), reference in zip(self._outputs.items(), references, strict=True)
@@ -130,15 +130,15 @@ class Onnx(PartsModel):
 
     def _own_inputs(self, parts: Parts) -> dict[str, Tensor]:
         """A tensor for each input that is fed from here and may change."""
-        made = {}
+        tensors = {}
         for name, (dtype, sizes) in self._network.inputs.items():
             feed = self.feeds.get(name)
             if feed is None or isinstance(feed, Fixed):
                 continue
             shape = fixed(sizes or (), _dims(type(self), self._params))
             kind = "i32" if dtype.kind in "iu" else dtype
-            made[name] = parts.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
-        return made
+            tensors[name] = parts.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
+        return tensors
 
     def _bind(self, linked: Mapping[str, Tensor]) -> Program:
         self._linked = dict(linked)
@@ -204,7 +204,7 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
     taken = [name for name in fields if name in (*_KEYS, "seed", "substeps", "type", "ui")]
     faults += [Fault(("inputs",), f"{name} means something else in a scene file; rename the input") for name in taken]
     linked = {
-        name: "a tensor for this input" for name, given in table_in(table, "inputs").items() if isinstance(given, str)
+        name: "a tensor for this input" for name, entry in table_in(table, "inputs").items() if isinstance(entry, str)
     }
     own = {
         "Params": create_model("Params", __base__=Params, **fields) if not taken else Params,  # type: ignore[call-overload]
@@ -220,7 +220,7 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
 
 
 def _undeclared(table: Mapping[str, Any]) -> type[Model]:
-    """For a network that cannot be read: of what the table says nothing can be judged."""
+    """For a network that cannot be read: its table cannot be checked."""
     return type("Onnx", (Onnx,), {"tables": frozenset(table), "own_inputs": frozenset(table_in(table, "inputs"))})
 
 

@@ -1,4 +1,4 @@
-"""What a scene's table says about an ONNX network: sizes, inputs, outputs, and the parameters that follow from them."""
+"""A scene's table of an ONNX network: sizes, inputs, outputs, and the parameters that follow from them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def declared_dims(table: Mapping[str, Any], network: Network, faults: list[Fault
 
 def declared_feeds(table: Mapping[str, Any], network: Network, faults: list[Fault]) -> dict[str, Feed]:
     """What each input is fed from, but for those that take another model's output."""
-    known, given = network.inputs, table_in(table, "inputs")
+    known, inputs = network.inputs, table_in(table, "inputs")
     feeds: dict[str, Feed] = {}
-    for name, entry in given.items():
+    for name, entry in inputs.items():
         if name not in known:
             faults.append(Fault(("inputs", name), params.unknown("input", name, known), False))
         elif not isinstance(entry, str):
@@ -44,20 +44,20 @@ def declared_feeds(table: Mapping[str, Any], network: Network, faults: list[Faul
             except InputError as error:
                 faults.append(Fault(("inputs", name), str(error)))
     for name in known:
-        if name not in given:
+        if name not in inputs:
             faults.append(Fault((), f"needs the input {name}: a slider, a constant, or another model's output", False))
     return feeds
 
 
 def declared_outputs(table: Mapping[str, Any], network: Network, faults: list[Fault]) -> dict[str, str]:
     """The outputs, as the scene names them and as the network does; all of them if `outputs` is not given."""
-    given = table.get("outputs")
-    if not isinstance(given, Mapping):
+    outputs = table.get("outputs")
+    if not isinstance(outputs, Mapping):
         return {"".join(c if c.isalnum() else "_" for c in name): name for name in network.outputs}
-    for ours, theirs in given.items():
+    for ours, theirs in outputs.items():
         if theirs not in network.outputs:
             faults.append(Fault(("outputs", ours), params.unknown("output", str(theirs), network.outputs)))
-    return {ours: theirs for ours, theirs in given.items() if theirs in network.outputs}
+    return {ours: theirs for ours, theirs in outputs.items() if theirs in network.outputs}
 
 
 def parameter(

@@ -61,7 +61,7 @@ class Network(NamedTuple):
 class SdfSurface(NamedTensorsModel):
     """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), meshed without a volume of samples.
 
-    Each vertex lies on a ray from the center, which is intersected with the surface from outside, first by sphere
+    Each vertex is on a ray from the center, which is intersected with the surface from outside, first by sphere
     tracing (Hart 1996), then by the secant method. Normals are gradients of the distance by finite differences of four
     points. Ray directions come from a square folded around the sphere, so the grid is closed and has no poles. The
     vertex of a ray without an intersection is the center.
@@ -172,15 +172,15 @@ class SdfSurface(NamedTensorsModel):
             self._net(points, out=distances)
 
     def _latent(self) -> tuple[float, ...]:
-        """Which solid it is now: at rest on one of those that the network learned, or on the way to the next."""
+        """Which solid it is now: at rest on one of those that the network learned, or in transition to the next."""
         latent = self._params.latent
         if not isinstance(latent, str):
             return latent
-        known, way = self._network.latents, int(self._turn)
+        known, start = self._network.latents, int(self._turn)
         resting = self._params.morph_speed * self._params.hold_time
-        gone = min(max((self._turn - way) * (1.0 + resting) - resting, 0.0), 1.0)
+        gone = min(max((self._turn - start) * (1.0 + resting) - resting, 0.0), 1.0)
         share = gone * gone * (3.0 - 2.0 * gone)
-        here, there = known[way % len(known)], known[(way + 1) % len(known)]
+        here, there = known[start % len(known)], known[(start + 1) % len(known)]
         return tuple(float(x) for x in here + share * (there - here))
 
 
@@ -238,8 +238,8 @@ def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np
     radius, last, nearest = np.full(len(along), START), np.zeros(len(along)), np.zeros(len(along))
     for turn in range(TRACED + SECANTS):
         far = distance(network.layers, radius[:, None] * along, latent)
-        way = np.where(radius == last, 1.0, radius - last)
-        slope = 1.0 if turn < TRACED else np.clip((far - nearest) / way, FLATTEST, STEEPEST)
+        step = np.where(radius == last, 1.0, radius - last)
+        slope = 1.0 if turn < TRACED else np.clip((far - nearest) / step, FLATTEST, STEEPEST)
         radius, last, nearest = np.clip(radius - far / slope, 0.0, START), radius, far
     positions = radius[:, None] * along
     around = [distance(network.layers, positions + SPACING * corner, latent) for corner in CORNERS]

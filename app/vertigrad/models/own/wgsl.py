@@ -18,7 +18,7 @@ from .wgsl_table import KEYS, First, Pass, declared_inputs, declared_params, dec
 
 MAX_BYTES = 1 << 20
 
-_made: dict[tuple[str, str], type[Model]] = {}  # one class for tables that say the same: its models go on then
+_classes: dict[tuple[str, str], type[Model]] = {}  # one class for equal tables: its models continue then
 
 
 class Params(params.Params):
@@ -92,9 +92,9 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
     starts = declared_passes("start", table, fields, text, faults)
     if "passes" not in table:
         faults.append(Fault((), 'needs passes, such as passes = [{ entry = "main", threads = "count" }]', False))
-    made = repr([table.get(key) for key in KEYS]), repr(sorted(inputs))
-    if not faults and made in _made:
-        return _made[made], faults
+    signature = repr([table.get(key) for key in KEYS]), repr(sorted(inputs))
+    if not faults and signature in _classes:
+        return _classes[signature], faults
     own = {
         "Params": create_model("Params", __base__=Params, **fields),  # type: ignore[call-overload]
         "tensors": tensors,
@@ -107,7 +107,7 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
     }
     kind = type("Wgsl", (Wgsl,), own)
     if not faults:
-        _made[made] = kind
+        _classes[signature] = kind
     return kind, faults
 
 

@@ -1,4 +1,4 @@
-"""What a scene's table says about a model of WGSL: parameters, tensors, inputs, passes; checked without a GPU."""
+"""A scene's table of a model of WGSL: parameters, tensors, inputs, passes; checked without a GPU."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...params.declare import spec_of
 from ..base import Fault, OutputSpec, table_in
 from ..custom_model import name_objection
 
-KEYS = ("tensors", "passes", "start", "params")  # of a model's table, beside its parameters and what all models have
+KEYS = ("tensors", "passes", "start", "params")  # of a model's table, next to its parameters and what all models have
 TAKEN = ("shader", "type", "seed", "substeps", "inputs", "ui", *KEYS)  # what no parameter can be called
-GIVEN = ("dt", "time", "seed")  # fields of the uniform struct that are no parameters
+PREDEFINED = ("dt", "time", "seed")  # fields of the uniform struct that are no parameters
 
 DETAILS: Mapping[str, Any] = {  # of a parameter, and what they may be
     **dict.fromkeys(("min", "max", "slider_min", "slider_max"), (int, float)),
@@ -55,10 +55,10 @@ def declared_params(table: Mapping[str, Any], faults: list[Fault]) -> Fields:
     """A field for each parameter; its kind is that of its default. A change of a size rebuilds the model."""
     sizes = {size for shape in _shapes(table) for size in shape if isinstance(size, str)}
     found: Fields = {}
-    for name, given in table_in(table, "params", faults).items():
-        entry = given if isinstance(given, Mapping) else {"default": given}
+    for name, value in table_in(table, "params", faults).items():
+        entry = value if isinstance(value, Mapping) else {"default": value}
         path = ("params", name)
-        if name in TAKEN or name in GIVEN or not name.isidentifier():
+        if name in TAKEN or name in PREDEFINED or not name.isidentifier():
             faults.append(Fault(path, f"{name} cannot be the name of a parameter", False))
         elif "default" not in entry:
             faults.append(Fault(path, "needs a default", False))
@@ -78,25 +78,25 @@ def declared_tensors(
     first: dict[str, First] = {}
     if "tensors" not in table:
         faults.append(Fault((), 'needs tensors, such as tensors.position = { shape = ["count", 3] }', False))
-    for name, given in table_in(table, "tensors", faults).items():
+    for name, entry in table_in(table, "tensors", faults).items():
         path = ("tensors", name)
         if objection := name_objection(name):
             faults.append(Fault(path, objection, False))
             continue
-        if not isinstance(given, Mapping) or not isinstance(given.get("shape"), list) or not given["shape"]:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("shape"), list) or not entry["shape"]:
             faults.append(Fault(path, 'expected a shape, such as { shape = ["count", 3] }'))
             continue
-        for key in given.keys() - {"shape", "dtype", "init"}:
+        for key in entry.keys() - {"shape", "dtype", "init"}:
             faults.append(Fault((*path, key), unknown("key", key, ("shape", "dtype", "init")), False))
-        _check_sizes(given["shape"], (*path, "shape"), table, fields, faults)
-        dtype = given.get("dtype", "f32")
+        _check_sizes(entry["shape"], (*path, "shape"), table, fields, faults)
+        dtype = entry.get("dtype", "f32")
         try:
             OutputSpec((None,), dtype)
-            shapes[name] = (*given["shape"], dtype)
+            shapes[name] = (*entry["shape"], dtype)
         except (ValueError, TypeError):
             faults.append(Fault((*path, "dtype"), f"{shown(dtype)} is no dtype; f32, f16, i32, u32 and bool are"))
-        if "init" in given:
-            for one in _first(given["init"], (*path, "init"), faults):
+        if "init" in entry:
+            for one in _first(entry["init"], (*path, "init"), faults):
                 first[name] = one
     return shapes, first
 
@@ -110,12 +110,12 @@ def declared_passes(
     key: str, table: Mapping[str, Any], fields: Fields, text: str, faults: list[Fault]
 ) -> tuple[Pass, ...]:
     """The passes of `passes` or of `start`; with the shader's text, what they use is checked as well."""
-    given = table.get(key, [])
-    if not isinstance(given, list):
-        faults.append(Fault((key,), f"expected an array of tables, got {described(given)}"))
+    entries = table.get(key, [])
+    if not isinstance(entries, list):
+        faults.append(Fault((key,), f"expected an array of tables, got {described(entries)}"))
         return ()
     found = []
-    for number, one in enumerate(given):
+    for number, one in enumerate(entries):
         value = one.get("threads") if isinstance(one, Mapping) else None
         threads: list[Any] = value if isinstance(value, list) else [value]
         if not isinstance(one, Mapping) or not isinstance(one.get("entry"), str) or not 1 <= len(threads) <= 3:
@@ -135,7 +135,10 @@ def _check_entry(entry: str, path: tuple[str, ...], table: Mapping[str, Any], te
     from ...gpu.wgsl import interface
 
     # entries that are invalid are named as well, so that errors which only follow are not reported
-    tensors, fields = [*table_in(table, "tensors"), *table_in(table, "inputs")], [*table_in(table, "params"), *GIVEN]
+    tensors, fields = (
+        [*table_in(table, "tensors"), *table_in(table, "inputs")],
+        [*table_in(table, "params"), *PREDEFINED],
+    )
     try:
         used = interface(text, entry, "the shader")
     except ShaderError as error:
@@ -161,12 +164,12 @@ def _check_sizes(
             faults.append(Fault(path, f"a size is an integer from 1 or a parameter's name, not {described(size)}"))
 
 
-def _first(given: Any, path: tuple[str, ...], faults: list[Fault]) -> list[First]:
-    ends = given if isinstance(given, list) else [given]
+def _first(value: Any, path: tuple[str, ...], faults: list[Fault]) -> list[First]:
+    ends = value if isinstance(value, list) else [value]
     numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
     if len(numbers) == len(ends) and len(ends) in (1, 2):
         return [First(*map(float, numbers))]
-    faults.append(Fault(path, f"expected a number, or [low, high] for random ones, got {described(given)}"))
+    faults.append(Fault(path, f"expected a number, or [low, high] for random ones, got {described(value)}"))
     return []
 
 
@@ -201,9 +204,9 @@ def _field(entry: Mapping[str, Any], is_size: bool) -> tuple[Any, Any]:
             raise ParameterError(f"{key}: {described(entry[key])} cannot be used")
     if entry.get("scale", "linear") not in ("linear", "log"):
         raise ParameterError('scale: expected "linear" or "log"')
-    made = declared(default, **more)
-    spec_of("default", made)
-    return kind, made
+    declaration = declared(default, **more)
+    spec_of("default", declaration)
+    return kind, declaration
 
 
 def _shapes(table: Mapping[str, Any]) -> list[list[Any]]:

@@ -66,10 +66,10 @@ class BarnesHutTree:
 
     def __init__(self, bodies: Tensor, parts: Parts):
         self._bodies, self.count = bodies, len(bodies)
-        made = form(self.count)
-        self._levels = [parts.copied("level", level) for level in made.levels]
-        nodes, boxes = parts.empty("nodes", len(made.links), 12), parts.empty("boxes", len(made.links), 8)
-        parts.copied("links", made.links)
+        tree = form(self.count)
+        self._levels = [parts.copied("level", level) for level in tree.levels]
+        nodes, boxes = parts.empty("nodes", len(tree.links), 12), parts.empty("boxes", len(tree.links), 8)
+        parts.copied("links", tree.links)
         self._center, self._spread = parts.empty("center", 3), parts.empty("spread", 3)
         self._keys, self._order = (parts.empty(what, self.count, dtype=u32) for what in ("keys", "order"))
         self._sorted = parts.empty("sorted", self.count, 4)

@@ -29,7 +29,7 @@ AIR = 1.2  # [kg/m³]
 GRIP = 6000.0  # [1/s] how fast the drag tool imposes its velocity
 UNTORN = 1e9  # a strain that is never reached
 SLOW = 0.1  # [m/s] below which velocities are compared by their difference: positions are rounded to 1e-7 m in each h
-CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet would not know which way to fold
+CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet has no preferred direction to fold
 WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 
 
@@ -103,7 +103,7 @@ class Cloth(FixedStepModel):
 
     Stiffness is a property of the material and does not depend on the resolution. With one iteration per substep the
     solver adds a strain of about n g h² / l, with n vertices hanging below, their spacing l and the substep h: more
-    `solver_substeps` or a lower resolution reduce it. Self-collision keeps vertices 0.9 spacings apart, so a finer
+    `solver_substeps` or a lower resolution reduce it. Self-collision separates vertices by 0.9 spacings, so a finer
     cloth is thinner. Sums have a fixed order: the same seed gives the same bits on one GPU. Without wind no energy is
     added. The drag tool moves vertices within its radius; the cut tool parts visible threads under its stroke.
     """
@@ -210,8 +210,8 @@ class Cloth(FixedStepModel):
         fields = {**values, "h": self._substeps.h, "thickness": fabric.thickness, "reach": fabric.reach}
         reference.sweep(state, sheet, fields, self._substeps.steps, *boxes, self._params.self_collision)
         ours = self.reference_state()
-        apart, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
-        error = float(apart / max(speeds, SLOW * math.sqrt(sheet.count)))
+        differences, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
+        error = float(differences / max(speeds, SLOW * math.sqrt(sheet.count)))
         return [
             compare("position", ours.positions, state.positions, 1e-5),
             Comparison("velocity", error if math.isfinite(error) else math.inf, 1e-2),
@@ -293,7 +293,7 @@ def _rows(params: Params) -> int:
 
 
 def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
-    """What is woven in (rows, columns), 0 to 1: broad threads both ways, or a third of the rows in turn."""
+    """What is woven in (rows, columns), 0 to 1: broad threads in both directions, or a third of the rows in turn."""
     row, column = np.divmod(np.arange(sheet.count), sheet.columns)
     if kind == "tartan":
         period = max(sheet.columns // 8, 2)
@@ -304,7 +304,7 @@ def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
 
 
 def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
-    """Where the box of a grid begins, and its cells per meter: one less than samples, where those lie on its faces."""
+    """Where the box of a grid begins, and its cells per meter: one less than samples, where those are on its faces."""
     samples = (1, 1, 1) if grid is None else grid.shape[2::-1]
     cells = samples if name == "wind" else tuple(n - 1 for n in samples)
     return {

@@ -18,7 +18,7 @@ BINS = 256  # parts of a stroke in which it is looked for what is in front
 
 
 class Knife:
-    """Parts each thread that is seen to cross a stroke, at any depth, and those up to `radius` behind it.
+    """Parts each thread that visibly crosses a stroke, at any depth, and those up to `radius` behind it.
 
     The tensors of the cloth are found in `tensors`; `triangles` are those that are left. Closed with `parts`.
     """
@@ -32,16 +32,16 @@ class Knife:
             kernels.add(self._plan, entry, count, count=count)
 
     def cut(self, interaction: Interaction, dt: float, ball: Mapping[str, Any]) -> None:
-        """Record what the blade does on its way of `dt` seconds; `ball` has `center` and `radius` of what may hide."""
-        way = stroke(interaction, dt)
-        if way is not None:
-            self._plan.replay(**way, **ball, reach=max(interaction.radius, self._spacing))
+        """Record what the blade does in `dt` seconds; `ball` has `center` and `radius` of what may hide."""
+        line = stroke(interaction, dt)
+        if line is not None:
+            self._plan.replay(**line, **ball, reach=max(interaction.radius, self._spacing))
 
 
 def stroke(interaction: Interaction, dt: float) -> dict[str, Any] | None:
     """The plane of sight between the rays of `dt` seconds ago and now, as the shader knows it.
 
-    None if the blade is at rest, or moves along its ray: that is seen as a point.
+    None if the blade is at rest, or moves along its ray: that appears as a point.
     """
     before = interaction.later(-dt)
     across = np.subtract(interaction.point, before.point)

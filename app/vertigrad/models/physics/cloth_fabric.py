@@ -23,7 +23,7 @@ REACH = 2.0  # thicknesses within which partners are looked for
 
 
 class Substeps(NamedTuple):
-    """How time is cut: `steps` small steps of `h` seconds between looks at what is near."""
+    """How time is cut: `steps` small steps of `h` seconds between searches for neighbors."""
 
     steps: int
     h: float
@@ -32,7 +32,7 @@ class Substeps(NamedTuple):
 class Fabric:
     """A sheet whose vertices start at `positions` (n, 3), those of `pinned` (n,) staying there; closed with `parts`.
 
-    `wind` (nz, ny, nx, 3) and `obstacle` (nz, ny, nx) are grids that other models made.
+    `wind` (nz, ny, nx, 3) and `obstacle` (nz, ny, nx) are grids from other models.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Fabric:
             surface.add(self.measure, "flex", len(sheet.hinges), "bending", count=len(sheet.hinges))
 
     def start(self) -> None:
-        """Back to how it was made; `dress` is to be replayed after this."""
+        """Back to the initial state; `dress` is to be replayed after this."""
         ops.assign(self.vertices, self._first_vertices)
         ops.assign(self.springs, self._first_springs)
         self.velocities.fill_(0.0)

@@ -1,13 +1,13 @@
 """`Sheet`: how a rectangular cloth is woven: vertices, and the constraints between them, by colors.
 
-Vertices lie in `rows` of `columns`, row by row. Edges are threads along both ways (stretch) and both diagonals of each
-cell (shear); hinges are three vertices in a row. Constraints of one color share no vertex, so they are solved at once
-and the result does not depend on their order (graph-colored Gauss-Seidel). A grid needs two colors for each direction
-of edges and three for each direction of hinges.
+Vertices are in `rows` of `columns`, row by row. Edges are threads along both directions (stretch) and both diagonals of
+each cell (shear); hinges are three vertices in a row. Constraints of one color share no vertex, so they are solved at
+once and the result does not depend on their order (graph-colored Gauss-Seidel). A grid needs two colors for each
+direction of edges and three for each direction of hinges.
 
-Stiffness is that of the continuum: a spring along a thread stands for a strip of the cloth as wide as the threads lie
-apart, k = K w / l; the diagonals d of a cell a × b take its shear, k = G d² / (2 a b); a hinge takes the bending of its
-strip, ½ B w κ² l with κ = |x₋ − 2x + x₊| / l², so k = B w / l³.
+Stiffness is that of the continuum: a spring along a thread stands for a strip of the cloth as wide as their
+distance, k = K w / l; the diagonals d of a cell a × b take its shear, k = G d² / (2 a b); a hinge takes the bending of
+its strip, ½ B w κ² l with κ = |x₋ − 2x + x₊| / l², so k = B w / l³.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Sheet(NamedTuple):
 
     @property
     def spacing(self) -> float:
-        """Between threads that lie closest."""
+        """Between the closest threads."""
         return float(self.lengths[: self.stretching].min())
 
 
@@ -114,10 +114,10 @@ def hung(sheet: Sheet, pins: Pins, span: float) -> tuple[Doubles, NDArray[np.boo
     return np.stack([across, -down, 0.0 * x], axis=-1), pinned
 
 
-def _widths(count: int, apart: float) -> Doubles:
+def _widths(count: int, spacing: float) -> Doubles:
     """How wide the strip around each thread is: half at the borders."""
-    widths = np.full(count, apart)
-    widths[[0, -1]] = 0.5 * apart
+    widths = np.full(count, spacing)
+    widths[[0, -1]] = 0.5 * spacing
     return widths
 
 
@@ -174,10 +174,10 @@ def _colored(
 
 def _between(edges: Ints, ends: Ints) -> Ints:
     """The numbers of the edges between pairs of vertices (m, 2), in any order."""
-    apart = int(edges.max()) + 1
-    keys = edges[:, 0] * apart + edges[:, 1]
+    stride = int(edges.max()) + 1
+    keys = edges[:, 0] * stride + edges[:, 1]
     order = np.argsort(keys)
-    return order[np.searchsorted(keys[order], ends.min(axis=1) * apart + ends.max(axis=1))]
+    return order[np.searchsorted(keys[order], ends.min(axis=1) * stride + ends.max(axis=1))]
 
 
 def _parts(periods: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
@@ -190,7 +190,7 @@ def _parts(periods: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
 def _triangles(number: Ints) -> Ints:
     """Two for each cell, the diagonal turned from cell to cell.
 
-    They run so that the normal of a sheet that lies, columns along x and rows along z, is +y.
+    They run so that the normal of a horizontal sheet, columns along x and rows along z, is +y.
     """
     a, b, c, d = number[:-1, :-1], number[:-1, 1:], number[1:, :-1], number[1:, 1:]
     row, column = np.indices(a.shape)

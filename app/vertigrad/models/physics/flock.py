@@ -96,7 +96,7 @@ class Flock(FixedStepModel):
     gestures = frozenset({Gesture.DRAG})
     max_steps = 16
     saved = ("positions", "velocities", "headings", "predator")
-    scalars = ("turn", "way")
+    scalars = ("turn", "predator_path")
     limits: Mapping[str, Limit] = {
         "cfl": Limit(1.0, "birds fly past each other within a step: lower time_step, or raise separation_radius")
     }
@@ -146,7 +146,7 @@ class Flock(FixedStepModel):
         ]
 
     def reset(self) -> None:
-        self._clock.remainder, self._turn, self._way = 0.0, 0, 0.0
+        self._clock.remainder, self._turn, self._predator_path = 0.0, 0, 0.0
         ops.assign(self._positions, self._first_positions)
         ops.assign(self._velocities, self._first_velocities)
         ops.assign(self._headings[:, 0:3], self._first_headings)
@@ -157,7 +157,7 @@ class Flock(FixedStepModel):
         self._count = n = params.count
         self._periodic = params.bounds == "periodic"
         self._extent = (params.width, params.height, params.width)
-        self._turn, self._way = 0, 0.0
+        self._turn, self._predator_path = 0, 0.0
         positions, headings = start(n, self._extent, self._seed)
         velocities = np.column_stack([headings * params.speed, np.full(n, params.speed)])
         self._first_positions = parts.copied("first_positions", np.column_stack([positions, np.zeros(n, np.float32)]))
@@ -185,12 +185,12 @@ class Flock(FixedStepModel):
     def _advance(self) -> None:
         self._plan.replay(**self._fields())
         self._turn += 1
-        self._way += self._params.predator_speed * self._params.time_step
+        self._predator_path += self._params.predator_speed * self._params.time_step
 
     def _hunter(self) -> tuple[float, ...]:
         """Where the predator is now, on a closed path through the box."""
         rates, shares, phases = PATH.T
-        swing = np.sin(2.0 * math.pi * rates * self._way + phases)
+        swing = np.sin(2.0 * math.pi * rates * self._predator_path + phases)
         x, y, z = np.asarray(self._extent) * shares * swing
         return float(x), float(y), float(z)
 

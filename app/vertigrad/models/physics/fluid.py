@@ -1,4 +1,4 @@
-"""`Fluid`: water with a free surface, as particles kept incompressible by an implicit pressure."""
+"""`Fluid`: water with a free surface, as particles, incompressible by an implicit pressure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .grid_inputs import distance_input
 
 SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
-MOST = 56  # neighbors that are kept of each particle; at rest there are 32
+MOST = 56  # neighbors that are stored for each particle; at rest there are 32
 LONGEST = 1.0 / 60.0  # s
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
@@ -188,12 +188,12 @@ class Fluid(FixedStepModel):
         with self._positions[:, 0:3] as position, self._step.recording():
             grid.build(position)
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
-        given = {"order": grid.order, "starts": grid.starts}
+        inputs = {"order": grid.order, "starts": grid.starts}
         constants = self._static() | grid.fields | {"chebyshev_weight": 1.0}
         if self._obstacle is not None:
-            given["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
+            inputs["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
         defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle is not None}
-        kernels = Kernels(SHADER, tensors | found | given, constants, defines)
+        kernels = Kernels(SHADER, tensors | found | inputs, constants, defines)
 
         def add(entry: str, **arguments: Any) -> None:
             kernels.add(self._step, entry, n, **arguments)

@@ -1,4 +1,4 @@
-"""Where the n-body model starts: one disc galaxy in equilibrium, or two of them on their way to an encounter.
+"""Where the n-body model starts: one disc galaxy in equilibrium, or two of them before an encounter.
 
 Units: G = 1. One unit of length is the scale length of the larger disc, one unit of mass is that disc's mass.
 Read as a galaxy like ours (3.5 kpc, 5.6e10 solar masses), one unit of time is 13 Myr, one of speed 262 km/s.
@@ -32,7 +32,7 @@ SHARES = (0.6, 0.08, 0.32)  # of a galaxy's bodies: disc, bulge, halo
 
 
 class Bodies(NamedTuple):
-    """What a run starts from. `galaxy` says which galaxy a body came from: 0 or 1."""
+    """What a run starts from. `galaxy` is the galaxy of each body: 0 or 1."""
 
     positions: NDArray[np.float32]  # (n, 3)
     velocities: NDArray[np.float32]  # (n, 3)
@@ -41,7 +41,7 @@ class Bodies(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Bodies of one kind in one galaxy, still in float64."""
+    """Bodies of one kind in one galaxy, in float64."""
 
     positions: Doubles
     velocities: Doubles
@@ -77,7 +77,7 @@ def colliding_discs(
     """Two galaxies falling towards each other; their common center of mass rests at the origin.
 
     They are placed `separation` apart on the parabola on which two point masses would pass at the distance
-    `pericenter`, in the plane z = 0, turning counter-clockwise seen from +z. At pericenter galaxy 1 is on the
+    `pericenter`, in the plane z = 0, turning counter-clockwise viewed from +z. At pericenter galaxy 1 is on the
     +y side of galaxy 0, so that tails grow along x. `inclinations` [degrees] are the angles between each
     disc's spin and the orbit's: 0 is prograde, 180 retrograde. `nodes` [degrees] are the angles from +y to
     the line in which each disc cuts the orbit's plane. `mass_ratio` is galaxy 1 over galaxy 0; bodies are
@@ -199,10 +199,10 @@ def _parabola(first: float, second: float, distance: float, pericenter: float) -
     total = first + second
     cosine = 2.0 * pericenter / distance - 1.0
     sine = -np.sqrt(1.0 - cosine**2)
-    apart = distance * np.array([-sine, cosine, 0.0])
+    separation = distance * np.array([-sine, cosine, 0.0])
     closing = np.sqrt(total / (2.0 * pericenter)) * np.array([-(1.0 + cosine), -sine, 0.0])
     shares = np.array([[-second / total], [first / total]])
-    return shares * apart, shares * closing
+    return shares * separation, shares * closing
 
 
 def _bodies(galaxies: list[list[_Part]]) -> Bodies:

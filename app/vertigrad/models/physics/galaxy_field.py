@@ -75,7 +75,7 @@ class Spheroid:
 class Galaxy:
     """The shape of one galaxy, in units of its disc's mass and scale length.
 
-    Masses count what lies inside the edges. With these defaults the rotation curve peaks above
+    Masses are those inside the edges. With these defaults the rotation curve peaks above
     1.1 sqrt(disc_mass / disc_length), the bound below which a disc turns into a bar by itself
     (Efstathiou, Lake & Negroponte 1982, MNRAS 199, 1069).
     """
@@ -124,7 +124,7 @@ class Galaxy:
         return self.disc_length * np.interp(quantiles * inside[-1], inside, x)
 
     def disc_heights(self, quantiles: Doubles) -> Doubles:
-        """Heights z below which the given fractions of a sech^2 sheet lie."""
+        """Heights z below which the given fractions of a sech^2 sheet are."""
         return self.disc_height * np.arctanh(2.0 * quantiles - 1.0)
 
     def surface_density(self, radii: Doubles) -> Doubles:
@@ -141,7 +141,7 @@ def _middles(count: int) -> Doubles:
 def _sheets(galaxy: Galaxy) -> Doubles:
     """Heights of `_SHEETS` sheets of equal mass above the plane, each at the root mean square of its slice.
 
-    That keeps the mean of z^2, on which the vertical balance hangs; middles of slices would lose the tail.
+    That preserves the mean of z^2, on which the vertical balance hangs; middles of slices would lose the tail.
     """
     fine = galaxy.disc_heights(0.5 + 0.5 * _middles(64 * _SHEETS))
     return np.sqrt(np.square(fine).reshape(_SHEETS, 64).mean(axis=1))
@@ -183,8 +183,8 @@ class MeanField:
         self._sheet_heights = _sheets(galaxy)
         parts = [(part.radii(_middles(_SHELLS)), part.mass) for part in (galaxy.bulge, galaxy.halo)]
         ring_spheres = np.hypot(*np.meshgrid(self._ring_radii, self._sheet_heights)).ravel()
-        self._round = _joined(parts)
-        self._all = _joined([*parts, (ring_spheres, galaxy.disc_mass)])
+        self._round = _sorted_masses(parts)
+        self._all = _sorted_masses([*parts, (ring_spheres, galaxy.disc_mass)])
 
     def spherical_potential(self, radii: Doubles) -> tuple[Doubles, Doubles]:
         """Potential and its slope, the disc's mass spread over spheres."""
@@ -252,7 +252,7 @@ class MeanField:
         share = np.linspace(0.0, 1.0, _SPEEDS)
         table = np.empty((_RADII, _SPEEDS))
         for row, well in enumerate(depth):
-            speed = share**2 * np.sqrt(2.0 * well)  # denser where a cusp keeps its slow bodies
+            speed = share**2 * np.sqrt(2.0 * well)  # denser where a cusp contains slow bodies
             density = np.interp(well - 0.5 * speed**2, energies, weights) * speed**2
             below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(speed))])
             table[row] = np.interp(np.sin(0.5 * np.pi * share) ** 2 * below[-1], below, speed)
@@ -275,7 +275,7 @@ class MeanField:
 
 @lru_cache(maxsize=8)
 def mean_field(galaxy: Galaxy, softening: float) -> MeanField:
-    """The field of a shape, kept: starting again with another seed or count computes none of it again."""
+    """The field of a shape, cached: a restart with another seed or count computes none of it again."""
     return MeanField(galaxy, softening)
 
 
@@ -283,7 +283,7 @@ def _grid(part: Spheroid) -> Doubles:
     return np.geomspace(1e-3 * part.length, part.edge, _RADII)
 
 
-def _joined(parts: list[tuple[Doubles, float]]) -> tuple[Doubles, Doubles]:
+def _sorted_masses(parts: list[tuple[Doubles, float]]) -> tuple[Doubles, Doubles]:
     radii = np.concatenate([radii for radii, _ in parts])
     return radii, np.concatenate([np.full(len(radii), mass / len(radii)) for radii, mass in parts])
 

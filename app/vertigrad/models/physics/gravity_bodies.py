@@ -1,4 +1,4 @@
-"""What the n-body models have in common: their bodies, what they give and tell, and the drag tool."""
+"""What the n-body models have in common: their bodies, their outputs and reports, and the drag tool."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class GravityModel(NamedTensorsModel):
     """Bodies (n, 4), positions with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
     A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
-    `CROSSED` of the softening: a higher rate or speed takes more of them. Left to say is how forces are computed.
+    `CROSSED` of the softening: a higher rate or speed takes more of them. Subclasses compute the forces.
     """
 
     gestures = frozenset({Gesture.DRAG})
@@ -129,7 +129,7 @@ class GravityModel(NamedTensorsModel):
         }
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
-        """`start` gives the bodies, instead of those made from `seed`; all of them count as stars."""
+        """`start` gives the bodies, instead of those drawn from `seed`; all of them count as stars."""
         self._start = start
         self.clocks = (FixedStep(),)
         self._conserved = 0.0  # softening for which `_reference` is the energy that is to stay; 0: it changes

@@ -30,7 +30,7 @@ SPIKED = 0.9  # [1/time] more for each unit of diffusion_u / diffusion_v above 2
 LEAST_SPREAD = 3e-6  # [length²/time] of v, for that ratio: spikes are no narrower than the spacing of points
 SAFE = 0.9  # of the longest step that is stable
 
-# Feed and kill within the regions of Pearson's figure 3, by the letters that he gave them.
+# Feed and kill within the regions of Pearson's figure 3, by his letters.
 CLASSES = {
     "alpha": (0.010, 0.047),
     "beta": (0.026, 0.051),
@@ -193,9 +193,9 @@ class GrayScott(FixedStepModel):
 
     def _create(self, parts: Parts) -> None:
         n, mesh = len(self._points), self._mesh
-        beside = np.zeros((n, 1))
-        parts.copied("points", np.hstack([self._points, beside]))
-        parts.copied("normals", np.hstack([self._normals, beside]))
+        padding = np.zeros((n, 1))
+        parts.copied("points", np.hstack([self._points, padding]))
+        parts.copied("normals", np.hstack([self._normals, padding]))
         areas = np.full(n, 1.0 / n) if mesh is None else mesh.areas / mesh.area
         self._shares = parts.copied("shares", areas[:, None])
         self._field, between = parts.empty("field", n, 2), parts.empty("between", n, 2)
@@ -273,7 +273,7 @@ def _mesh(params: Params, inputs: Mapping[str, Tensor]) -> surfaces.Surface | No
     vertices, triangles = inputs["vertices"].numpy(), inputs["triangles"].numpy()
     if vertices.ndim != 2 or vertices.shape[1] != 3 or triangles.ndim != 2 or triangles.shape[1] != 3:
         raise InputError(f"vertices {vertices.shape} and triangles {triangles.shape} must be (n, 3) and (t, 3)")
-    return surfaces.surface(*surfaces.joined(vertices.astype(float), triangles.astype(np.int64)))
+    return surfaces.surface(*surfaces.merged(vertices.astype(float), triangles.astype(np.int64)))
 
 
 def _brush(interaction: Interaction, time: float) -> dict[str, Any]:

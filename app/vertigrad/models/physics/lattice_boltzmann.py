@@ -26,10 +26,10 @@ class LatticeBoltzmann(FixedStepModel):
 
     Collisions are regularized with the third moments (Malaspinas 2015) or have two relaxation times (Ginzburg et al.
     2008). Walls of circle, square and airfoil are interpolated (Bouzidi et al. 2001); painted walls, those of a mask
-    and those of the channel are half-way bounce-back. The inflow yields where it is blocked; the outflow has density 1
-    behind a sponge layer. Mass is conserved with periodic ends and half-way walls.
+    and those of the channel are halfway bounce-back. The inflow yields where it is blocked; the outflow has density 1
+    behind a sponge layer. Mass is conserved with periodic ends and halfway walls.
 
-    The viscosity is never below the stable minimum: `coarseness` says by which factor it is then too large. Steps are
+    The viscosity is never below the stable minimum: `coarseness` is the factor by which it is then too large. Steps are
     taken in pairs. The paint tool adds walls, the cut tool removes them. The same seed gives the same bits on one GPU.
     """
 

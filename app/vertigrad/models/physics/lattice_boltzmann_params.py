@@ -16,10 +16,10 @@ from ..kernels import parameters
 from ..quantities import amount, array_size, log_number
 
 MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
-# [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
+# [cells²/step] over the speed: stabilizes a lattice that is too coarse for the flow.
 LEAST_VISCOSITY = {"regularized": 0.02, "trt": 0.15}
 MOST_MACH = 0.45  # of the fastest cell
-PAST = 2.0  # speed beside an obstacle over what continuity asks for in the gap that it leaves
+PAST = 2.0  # speed next to an obstacle over what continuity asks for in the gap that it leaves
 SPONGE = 0.12  # of the columns, before the outlet
 LONGER_SIDE = 3.0  # in the scene
 NO_TOOL = {"tool_from": (0.0, 0.0), "tool_to": (0.0, 0.0), "tool_radius": 0.0, "painted_as": 0.0}
@@ -44,7 +44,7 @@ class Params(params.Params):
         max=0.12,
         slider_min=0.02,
         unit="cells/step",
-        doc="inflow speed in lattice units; lower beside a large obstacle, to keep the Mach number small",
+        doc="inflow speed in lattice units; lower next to a large obstacle, to keep the Mach number small",
     )
     steps_per_second: float = amount(900.0, "lattice steps per second", max=1e5, slider_max=4000.0, unit="steps/s")
     ends: str = choice(

@@ -16,7 +16,7 @@ CROWD = 16.0  # cells full of particles that a node can hold the mass of, at lea
 
 
 class Grid(NamedTuple):
-    """Cells of edge `cell` [m], as many between the walls as `cells` says along x, y and z; `low` is the first node."""
+    """Cells of edge `cell` [m], `cells` of them between the walls along x, y and z; `low` is the first node."""
 
     cell: float
     cells: tuple[int, int, int]

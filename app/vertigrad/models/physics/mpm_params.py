@@ -90,7 +90,7 @@ class Params(params.Params):
 
 
 def step_constants(params: Params, time_step: float, tool: Interaction) -> dict[str, Any]:
-    """Fields of `Params` in shaders/models/mpm.wgsl for a step of `time_step` seconds, beside those of `mpm_matter`."""
+    """The `Params` of shaders/models/mpm.wgsl for a step of `time_step` seconds, except those of `mpm_matter`."""
     return {
         "dt": time_step,
         **parameters(params, "gravity", "friction"),

@@ -1,7 +1,7 @@
 """A Plummer sphere in equilibrium: the cluster of stars with which n-body codes are compared.
 
 Units: G = 1, the mass is 1 and the energy −1/4 (Heggie & Mathieu 1986), so the scale length is 3π/16, half of the mass
-lies within 0.77, and the crossing time is 2√2. Sampling: Aarseth, Hénon & Wielen 1974, A&A 37, 183.
+is within 0.77, and the crossing time is 2√2. Sampling: Aarseth, Hénon & Wielen 1974, A&A 37, 183.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Doubles = NDArray[np.float64]
 
 SCALE = 3.0 * np.pi / 16.0
 CROSSING = 2.0 * np.sqrt(2.0)  # time
-WITHIN = 0.999  # of the mass is sampled: the rest would lie up to thousands of lengths away
+WITHIN = 0.999  # of the mass is sampled: the rest would be up to thousands of lengths away
 
 
 def plummer(count: int, *, seed: int) -> Bodies:
@@ -41,7 +41,7 @@ def plummer(count: int, *, seed: int) -> Bodies:
 
 
 def _speeds(count: int, random: np.random.Generator) -> Doubles:
-    """Shares q of the escape speed, as often as q² (1 − q²)^(7/2) says, by rejection: it stays below 0.1."""
+    """Shares q of the escape speed, with density q² (1 − q²)^(7/2), by rejection: it stays below 0.1."""
     speeds = np.empty(0)
     while len(speeds) < count:
         q, level = random.random(count + 64), 0.1 * random.random(count + 64)

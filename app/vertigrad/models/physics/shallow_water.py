@@ -157,8 +157,8 @@ class ShallowWater(FixedStepModel):
         self._show.replay(**values)
 
     def _create(self, parts: Parts) -> None:
-        given = grid_input(parts, self._inputs, "bed", "rows", "columns")
-        self._bed = parts.copied("bed", _own_bed(self._params)) if given is None else given
+        bed = grid_input(parts, self._inputs, "bed", "rows", "columns")
+        self._bed = parts.copied("bed", _own_bed(self._params)) if bed is None else bed
         self._rows, self._columns = rows, columns = self._bed.shape
         if min(rows, columns) < 2:
             raise InputError(f"bed has the shape {self._bed.shape}; it must have 2 rows and columns at least")
@@ -217,7 +217,7 @@ class ShallowWater(FixedStepModel):
         }
 
     def _tool_uniforms(self, dt: float) -> dict[str, Any]:
-        """The uniforms of the tool: per second it pours as much as makes the water `deep`, or drags it along."""
+        """The uniforms of the tool: per second it pours water to the depth `deep`, or drags it along."""
         interaction, params = self._interaction, self._params
         if interaction is None or params.time_scale <= 0.0:
             return {}
@@ -238,7 +238,7 @@ class ShallowWater(FixedStepModel):
 
 
 def _discharge(water: np.ndarray) -> np.ndarray:
-    """Discharge beside what waves carry, so that water at rest, whose discharge is rounding, can be compared too."""
+    """Discharge relative to that of waves, so that water at rest, whose discharge is rounding, can be compared too."""
     return np.concatenate([water[..., 1:3], np.sqrt(GRAVITY * water[..., :1]) * water[..., :1]], axis=-1)
 
 

@@ -130,8 +130,8 @@ class Smoke(FixedStepModel):
         self._record()
 
     def _record(self) -> None:
-        given = {} if self._obstacle is None else {"obstacle": self._obstacle}
-        air = Kernels(SHADER, self._tensors | given, defines={"OBSTACLE": self._obstacle is not None}).add
+        inputs = {} if self._obstacle is None else {"obstacle": self._obstacle}
+        air = Kernels(SHADER, self._tensors | inputs, defines={"OBSTACLE": self._obstacle is not None}).add
         advection = Kernels(ADVECT, self._tensors).add
         cells, faces = math.prod(self._size), math.prod(n + 1 for n in self._size)
         guess, moved = self._guess_matter, self._moved_matter

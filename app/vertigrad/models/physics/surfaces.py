@@ -67,7 +67,7 @@ def sphere(points: int) -> Surface:
     triangles = (np.array(small)[None] + len(steps) * np.arange(len(faces))[:, None, None]).reshape(-1, 3)
     unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
     _, first, same = np.unique(np.round(unit, 9) + 0.0, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # as the faces come, so that neighbors lie near each other in memory
+    order = np.argsort(first)  # as the faces come, so that neighbors are near each other in memory
     new_index = np.empty_like(order)
     new_index[order] = np.arange(len(order))
     points_ = unit[first[order]]
@@ -84,10 +84,10 @@ def torus(points: int) -> Surface:
     out = np.stack([np.cos(along) * np.cos(around), np.sin(around), np.sin(along) * np.cos(around)], axis=-1)
     center = np.stack([np.cos(along), 0.0 * along, np.sin(along)], axis=-1)
     next_row, next_column = (i + 1) % rows, (j + 1) % columns
-    here, beside = i * columns + j, i * columns + next_column
+    here, after = i * columns + j, i * columns + next_column
     left, right = next_row * columns + j, next_row * columns + next_column
-    even = np.stack([np.stack([here, left, beside], -1), np.stack([beside, left, right], -1)])
-    shifted = np.stack([np.stack([here, left, right], -1), np.stack([here, right, beside], -1)])
+    even = np.stack([np.stack([here, left, after], -1), np.stack([after, left, right], -1)])
+    shifted = np.stack([np.stack([here, left, right], -1), np.stack([here, right, after], -1)])
     triangles = np.where((i % 2)[..., None], shifted, even).reshape(-1, 3)
     return surface((center + THICKNESS * out).reshape(-1, 3), triangles, out.reshape(-1, 3))
 
@@ -132,8 +132,8 @@ def _corner_areas(corners: Doubles, doubled: Doubles) -> Doubles:
     return np.where(blunt.any(axis=1, keepdims=True), halves, nearest)
 
 
-def joined(points: Doubles, triangles: Integers) -> tuple[Doubles, Integers]:
-    """The same triangles with points that are equal made one: meshes are cut at their creases, and nothing would cross.
+def merged(points: Doubles, triangles: Integers) -> tuple[Doubles, Integers]:
+    """The same triangles with equal points merged: meshes are cut at their creases, and nothing would cross.
 
     Raises `InputError` if a triangle names a point that is not there.
     """
@@ -169,7 +169,7 @@ def _cotangents(
 
 
 def _icosahedron() -> tuple[Doubles, Integers]:
-    """Twelve corners and twenty faces, counterclockwise seen from outside."""
+    """Twelve corners and twenty faces, counterclockwise viewed from outside."""
     golden = 0.5 * (1.0 + np.sqrt(5.0))
     flat = [(0.0, a, b * golden) for a in (-1.0, 1.0) for b in (-1.0, 1.0)]
     corners = np.array([np.roll(point, k) for k in range(3) for point in flat])

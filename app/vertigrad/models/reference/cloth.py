@@ -42,7 +42,7 @@ class Box:
     samples: Doubles
     low: Doubles
     scale: Doubles
-    inset: float  # 0.5: samples lie in the middles of cells; 0: at their corners
+    inset: float  # 0.5: samples are in the middles of cells; 0: at their corners
 
     def at(self, positions: Doubles) -> Doubles:
         """Trilinear between samples, the nearest beyond them."""
@@ -64,7 +64,7 @@ class Box:
 def sweep(
     state: State, sheet: Sheet, values: Values, steps: int, wind: Box | None, obstacle: Box | None, collides: bool
 ) -> None:
-    """`steps` small steps, and what is seen afterwards, normals among it; changes `state`."""
+    """`steps` small steps, and what is drawn afterwards, such as normals; changes `state`."""
     pairs = partners(state.positions, sheet.rest_positions, values["reach"]) if collides else None
     for _ in range(steps):
         predicted = predict(state, values, wind)
@@ -147,12 +147,12 @@ def repel(state: State, values: Values, pairs: list[NDArray[np.int64]]) -> Doubl
     for i, others in enumerate(pairs):
         if not len(others) or state.inverse[i] == 0:
             continue
-        apart = state.positions[i] - state.positions[others]
-        far = np.linalg.norm(apart, axis=1, keepdims=True)
+        offset = state.positions[i] - state.positions[others]
+        far = np.linalg.norm(offset, axis=1, keepdims=True)
         depth = values["thickness"] - far
-        normal = apart / np.where(far > 0, far, 1.0)
-        way = (state.velocities[i] - state.velocities[others]) * values["h"]
-        slide = way - normal * np.sum(way * normal, axis=1, keepdims=True)
+        normal = offset / np.where(far > 0, far, 1.0)
+        displacement = (state.velocities[i] - state.velocities[others]) * values["h"]
+        slide = displacement - normal * np.sum(displacement * normal, axis=1, keepdims=True)
         size = np.linalg.norm(slide, axis=1, keepdims=True)
         held = np.where(size > 0, np.minimum(1.0, values["friction"] * depth / np.where(size > 0, size, 1.0)), 0.0)
         share = (state.inverse[i] / (state.inverse[i] + state.inverse[others]))[:, None]
@@ -170,14 +170,14 @@ def settle(state: State, predicted: Doubles, pushes: Doubles | float, values: Va
         out = position - values["center"]
         far = np.linalg.norm(out, axis=1, keepdims=True)
         clear = far[:, 0] - values["radius"] - values["gap"]
-        position = _kept_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
+        position = _pushed_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
     if obstacle is not None:
         slope = obstacle.slope(position)
         size = np.linalg.norm(slope, axis=1, keepdims=True)
         clear = np.where(obstacle.holds(position) & (size[:, 0] > 1e-6), obstacle.at(position) - values["gap"], 0.0)
-        position = _kept_out(position, start, slope / np.where(size > 0, size, 1.0), clear, values["friction"])
+        position = _pushed_out(position, start, slope / np.where(size > 0, size, 1.0), clear, values["friction"])
     up = np.broadcast_to([0.0, 1.0, 0.0], position.shape)
-    position = _kept_out(position, start, up, position[:, 1] - values["ground"] - values["gap"], values["friction"])
+    position = _pushed_out(position, start, up, position[:, 1] - values["ground"] - values["gap"], values["friction"])
     state.velocities[free] += (position - predicted)[free] / h
     state.positions[free] = position[free]
 
@@ -205,10 +205,10 @@ def _taken(rate: Any, h: float) -> Any:
     return rate * h / (1.0 + rate * h)
 
 
-def _kept_out(position: Doubles, start: Doubles, normal: Doubles, clear: Doubles, friction: float) -> Doubles:
+def _pushed_out(position: Doubles, start: Doubles, normal: Doubles, clear: Doubles, friction: float) -> Doubles:
     outside = position - clear[:, None] * normal
-    way = outside - start
-    slide = way - normal * np.sum(way * normal, axis=1, keepdims=True)
+    displacement = outside - start
+    slide = displacement - normal * np.sum(displacement * normal, axis=1, keepdims=True)
     size = np.linalg.norm(slide, axis=1)
     held = np.minimum(1.0, -friction * clear / np.where(size > 0, size, 1.0))
     return np.where((clear < 0)[:, None], outside - slide * held[:, None], position)

@@ -26,15 +26,15 @@ import numpy as np
 from ...ops.philox import philox
 
 Fields = Mapping[str, Any]
-ROOM = 0.55  # share of the way to the sides in which birds fly as they like; as in the shader
+ROOM = 0.55  # fraction of the distance to the sides in which birds fly as they like; as in the shader
 
 
 def step(
     positions: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions, velocities and how many others are seen, a step later, of the birds whose numbers are in `pick`."""
+    """Positions, velocities and how many others are visible, a step later, of the birds whose numbers are in `pick`."""
     here, velocity = positions[pick], velocities[pick]
-    seen, social = _social(positions, velocities, fields, periodic, pick)
+    neighbor_count, social = _social(positions, velocities, fields, periodic, pick)
     urgent = _fled(here, fields) + _avoided(here, velocity, fields) + _attracted(here, velocity, fields)
     if not periodic:
         urgent = urgent + _turned_back(here, fields)
@@ -45,7 +45,7 @@ def step(
     slowest, fastest = fields["speed_range"]
     speed = np.clip(_lengths(faster), calm * slowest, fastest)
     faster = _with_length(_with_length(faster, 1.0) + fields["noise"] * _random(pick, fields), speed)
-    return (*_settled(here + fields["dt"] * faster, faster, fields, periodic), seen)
+    return (*_settled(here + fields["dt"] * faster, faster, fields, periodic), neighbor_count)
 
 
 def _social(
@@ -59,16 +59,16 @@ def _social(
     others = (away < fields["radius"]) & (np.arange(len(positions)) != pick[:, None]) & (away > 0.0)
     close = others & (away < fields["near"])
     push = np.where(close, (1.0 - away / fields["near"]) / np.where(close, away, 1.0), 0.0)
-    apart = -(push[..., None] * offset).sum(1)
+    separation = -(push[..., None] * offset).sum(1)
     heading = _with_length(velocity, 1.0)
     sees = others & (np.einsum("ijk,ik->ij", offset, heading) >= fields["sight"] * away)
-    seen = sees.sum(1)
-    share = sees / np.maximum(seen, 1)[:, None]
-    social = fields["separation"] * apart + fields["cohesion"] * np.einsum("ij,ijk->ik", share, offset)
-    along = np.where(seen[:, None] > 0, share @ velocities - velocity, 0.0)
+    neighbor_count = sees.sum(1)
+    share = sees / np.maximum(neighbor_count, 1)[:, None]
+    social = fields["separation"] * separation + fields["cohesion"] * np.einsum("ij,ijk->ik", share, offset)
+    along = np.where(neighbor_count[:, None] > 0, share @ velocities - velocity, 0.0)
     social = social + fields["alignment"] * along
     social[:, 1] -= fields["leveling"] * velocity[:, 1]
-    return seen, social
+    return neighbor_count, social
 
 
 def _turned_back(here: np.ndarray, fields: Fields) -> np.ndarray:

@@ -100,20 +100,20 @@ def beyond(q: Doubles) -> tuple[Doubles, Doubles]:
 def solid(constants: Constants, at: Doubles) -> Doubles:
     """Signed distances (n,) of positions (n, 3) from what stands in the tank."""
     away, half = at - np.array(constants.body_center), np.array(constants.body_half)
-    apart = np.abs(away) - half
+    outside = np.abs(away) - half
     distance = np.full(len(at), 1e9)
     if constants.shape == 1:
-        distance = np.linalg.norm(np.maximum(apart, 0.0), axis=1) + np.minimum(apart.max(axis=1), 0.0)
+        distance = np.linalg.norm(np.maximum(outside, 0.0), axis=1) + np.minimum(outside.max(axis=1), 0.0)
     elif constants.shape == 2:
         distance = np.linalg.norm(away, axis=1) - half[0]
     elif constants.shape == 3:
-        around = np.stack([np.linalg.norm(away[:, [0, 2]], axis=1) - half[0], apart[:, 1]], axis=1)
+        around = np.stack([np.linalg.norm(away[:, [0, 2]], axis=1) - half[0], outside[:, 1]], axis=1)
         distance = np.linalg.norm(np.maximum(around, 0.0), axis=1) + np.minimum(around.max(axis=1), 0.0)
     return distance if constants.field is None else np.minimum(distance, sampled(constants, constants.field, at))
 
 
 def sampled(constants: Constants, field: np.ndarray, at: Doubles) -> Doubles:
-    """The grid of distances between its samples, and beyond it the nearest value and the way there."""
+    """The grid of distances between its samples, and beyond it the nearest value and the distance to it."""
     free = (at - np.array(constants.field_low)) / constants.field_spacing
     beyond = free - np.clip(free, 0.0, np.array(field.shape[::-1]) - 1.0)
     return interpolated(field, free) + np.linalg.norm(beyond, axis=1) * constants.field_spacing
@@ -192,8 +192,8 @@ def chebyshev_weights(iterations: int) -> list[float]:
 
 def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Doubles, Doubles]:
     """Positions and velocities after the step, held within the tank and outside of bodies."""
-    way = constants.dt * np.linalg.norm(velocity, axis=1, keepdims=True)
-    velocity = velocity * np.minimum(1.0, FASTEST * constants.spacing / np.maximum(way, 1e-30))
+    distance = constants.dt * np.linalg.norm(velocity, axis=1, keepdims=True)
+    velocity = velocity * np.minimum(1.0, FASTEST * constants.spacing / np.maximum(distance, 1e-30))
     position, margin = at + constants.dt * velocity, MARGIN * constants.spacing
     distance, normal = solid(constants, position)[:, None], outwards(constants, position)
     inside = distance < margin
@@ -204,11 +204,11 @@ def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Double
     return held, np.where((position - held) * velocity > 0.0, 0.0, velocity)
 
 
-def compared(constants: Constants, kept: Mapping[str, Any]) -> list[Comparison]:
+def compared(constants: Constants, arrays: Mapping[str, Any]) -> list[Comparison]:
     """What a step left on the GPU, for some rows, against each stage from what that stage was given."""
     of = np.unique(np.linspace(0, constants.count - 1, min(constants.count, COMPARED)).astype(np.int64))
-    here, pushed = kept["sorted_positions"][:, :3].astype(float), kept["pushed"][:, :3].astype(float)
-    pressure, at = kept["sorted_pressures"].astype(float), here[of]
+    here, pushed = arrays["sorted_positions"][:, :3].astype(float), arrays["pushed"][:, :3].astype(float)
+    pressure, at = arrays["sorted_pressures"].astype(float), here[of]
     pairs = Pairs.of(constants, here, of)
     dense, steep, diagonal = meet(constants, pairs, at)
     excess = overfull(constants, dense) + constants.dt * gathering(pairs, steep, pushed[of], pushed)
@@ -216,11 +216,11 @@ def compared(constants: Constants, kept: Mapping[str, Any]) -> list[Comparison]:
         constants, at, pushed[of] + constants.dt * pressed(pairs, steep, pressure[of], pressure)
     )
     return [
-        compare("density", kept["positions"][of, 3], constants.density * dense, 1e-5),
-        compare("diagonal", kept["walls"][of, 3], diagonal, 1e-4),
-        compare("excess", 1.0 + kept["excess"][of], 1.0 + excess, 1e-5),
-        compare("position", kept["positions"][of, :3], positions, 1e-6),
-        compare("velocity", kept["velocities"][of, :3], velocities, 1e-4),
+        compare("density", arrays["positions"][of, 3], constants.density * dense, 1e-5),
+        compare("diagonal", arrays["walls"][of, 3], diagonal, 1e-4),
+        compare("excess", 1.0 + arrays["excess"][of], 1.0 + excess, 1e-5),
+        compare("position", arrays["positions"][of, :3], positions, 1e-6),
+        compare("velocity", arrays["velocities"][of, :3], velocities, 1e-4),
     ]
 
 

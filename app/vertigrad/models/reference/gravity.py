@@ -3,7 +3,7 @@
 Units: G = 1. Lengths, masses and times are whatever the caller's numbers mean. Arrays are positions (n, 3) and masses
 (n,). Results have the dtype of the positions, float32 or float64.
 
-The potential of a body is -m / sqrt(r^2 + softening^2), a Plummer sphere seen from outside (Aarseth 1963, MNRAS 126,
+The potential of a body is -m / sqrt(r^2 + softening^2), a Plummer sphere from outside (Aarseth 1963, MNRAS 126,
 223). The force below is its exact gradient, so energy is conserved.
 """
 

@@ -8,7 +8,7 @@ from ..physics.surfaces import Doubles, Surface
 
 
 def laplacian_of_plane(values: Doubles, edge: float) -> Doubles:
-    """Nine-point Laplacian of values (side, side, ...) that repeat, `edge` apart; its error is isotropic."""
+    """Nine-point Laplacian of values (side, side, ...) that repeat, of spacing `edge`; its error is isotropic."""
     edges = sum(np.roll(values, shift, axis) for axis in (0, 1) for shift in (-1, 1))
     corners = sum(np.roll(values, (a, b), (0, 1)) for a in (-1, 1) for b in (-1, 1))
     return (4.0 * edges + corners - 20.0 * values) / (6.0 * edge * edge)
@@ -17,16 +17,16 @@ def laplacian_of_plane(values: Doubles, edge: float) -> Doubles:
 def laplacian_of_mesh(values: Doubles, surface: Surface) -> Doubles:
     """Laplacian of values (n, ...) at the points of a mesh."""
     rows = np.repeat(np.arange(len(values)), np.diff(surface.starts))
-    ways = values[surface.neighbors] - values[rows]
-    return np.add.reduceat((ways.T * surface.weights).T, surface.starts[:-1])
+    differences = values[surface.neighbors] - values[rows]
+    return np.add.reduceat((differences.T * surface.weights).T, surface.starts[:-1])
 
 
 def slope_on_mesh(values: Doubles, surface: Surface) -> Doubles:
     """Slopes (n, 3) of values (n,)."""
     rows = np.repeat(np.arange(len(values)), np.diff(surface.starts))
-    ways = (values[surface.neighbors] - values[rows]) * surface.weights
+    differences = (values[surface.neighbors] - values[rows]) * surface.weights
     along = surface.points[surface.neighbors] - surface.points[rows]
-    return 0.5 * np.add.reduceat(ways[:, None] * along, surface.starts[:-1])
+    return 0.5 * np.add.reduceat(differences[:, None] * along, surface.starts[:-1])
 
 
 def slope_on_plane(values: Doubles, edge: float) -> Doubles:
@@ -50,8 +50,8 @@ def step(
     """u and v (..., 2) after an Euler step of `dt`, given their Laplacian; u is eaten at a rate up to `fastest`."""
     u, v = field[..., 0], field[..., 1]
     eaten = u * np.minimum(v * v, fastest)
-    made = np.stack([feed * (1.0 - u) - eaten, eaten - (feed + kill) * v], axis=-1)
-    return field + dt * (np.array(diffusion) * laplacian + made)
+    reaction = np.stack([feed * (1.0 - u) - eaten, eaten - (feed + kill) * v], axis=-1)
+    return field + dt * (np.array(diffusion) * laplacian + reaction)
 
 
 def raised(points: Doubles, normals: Doubles, v: Doubles, slope: Doubles, height: float) -> tuple[Doubles, Doubles]:

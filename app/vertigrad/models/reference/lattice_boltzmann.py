@@ -106,8 +106,8 @@ def _collided(f: Doubles, values: Mapping[str, Any], collision: str) -> Doubles:
         off = even - f
         sums, differences = 0.5 * (off + off[OPPOSITE]), 0.5 * (off - off[OPPOSITE])
         even_forcing, odd_forcing = 0.5 * (forcing + forcing[OPPOSITE]), 0.5 * (forcing - forcing[OPPOSITE])
-        kept = (1.0 - 0.5 * rate) * even_forcing + (1.0 - 0.5 * odd_rate) * odd_forcing
-        return f + rate * sums + odd_rate * differences + kept
+        relaxed_forcing = (1.0 - 0.5 * rate) * even_forcing + (1.0 - 0.5 * odd_rate) * odd_forcing
+        return f + rate * sums + odd_rate * differences + relaxed_forcing
     xx, yy, xy = C[:, 0] ** 2, C[:, 1] ** 2, C[:, 0] * C[:, 1]
     off = f - even
     sxx, syy, sxy = (np.einsum("k,kyx->yx", c, off) for c in (xx, yy, xy))

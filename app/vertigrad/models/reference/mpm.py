@@ -26,7 +26,7 @@ Known = Mapping[str, Any]
 class Particles(NamedTuple):
     """Positions [m], shades, velocities [m/s] and their gradients [1/s], elastic deformation, memory and materials.
 
-    `mass` [kg], of one element, is what lay on the grid in the step that made these.
+    `mass` [kg], of one element, is what was on the grid in the step that computed these.
     """
 
     positions: np.ndarray
@@ -110,9 +110,9 @@ def step(particles: Particles, known: Known, obstacle: np.ndarray | None = None)
     around = list(_around(particles.positions, known))
     for weight, offset, rows in around:
         momentum = mass[:, None] * particles.velocities + np.einsum("nij,nj->ni", bend, offset)
-        given = weight[:, None] * np.column_stack([momentum, mass])
+        contributions = weight[:, None] * np.column_stack([momentum, mass])
         for axis in range(4):
-            sums[:, axis] += np.bincount(rows, given[:, axis], len(sums))
+            sums[:, axis] += np.bincount(rows, contributions[:, axis], len(sums))
     nodes = _moved(sums, known, obstacle)
     velocities, gradients = np.zeros_like(particles.velocities), np.zeros_like(particles.gradients)
     for weight, offset, rows in around:
@@ -177,7 +177,7 @@ def _slid(logs: np.ndarray, mu: float, lambda_: float, slope: float) -> np.ndarr
 
 
 def _around(positions: np.ndarray, known: Known) -> Any:
-    """Weight, way from the particle [m] and row of each of its 27 nodes."""
+    """Weight, offset from the particle [m] and row of each of its 27 nodes."""
     position = (positions - np.array(known["low"])) / known["cell"]
     base = np.floor(position - 0.5).astype(int)
     offset = position - base

@@ -33,12 +33,12 @@ def gradients(
     """The gradients by both layers from that by the last of `states`."""
     by_first, by_second = np.zeros_like(first), np.zeros_like(second)
     for state in states[-2::-1]:
-        seen = perceived(state)
-        inside = seen @ first.T
+        perception = perceived(state)
+        inside = perception @ first.T
         sigmoid = 1.0 / (1.0 + np.exp(-inside))
         by_second += np.einsum("ijm,ijn->mn", gradient, inside * sigmoid)
         back = gradient @ second * sigmoid * (1.0 + inside * (1.0 - sigmoid))
-        by_first += np.einsum("ijm,ijn->mn", back, seen)
+        by_first += np.einsum("ijm,ijn->mn", back, perception)
         own, along, down = np.split(back @ first, 3, axis=-1)
         gradient = gradient + own - differences(along)[0] - differences(down)[1]
     return by_first, by_second

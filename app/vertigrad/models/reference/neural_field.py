@@ -46,7 +46,7 @@ _ACTIVATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """The weights of a network and what its file says about them.
+    """The weights of a network and their metadata from its file.
 
     `tensors` holds float32 `band{k}.layer{i}.weight` (out, in) and `band{k}.layer{i}.bias` (out,). `sway` has
     a number per band [rad]. Elevation [m] is `mean_m + metres_per_unit · H`; `side_east_m` and `side_south_m`
@@ -140,7 +140,7 @@ def _sizes(text: Mapping[str, str], problems: list[str]) -> tuple[int, int, int]
 
 
 def _listed(text: Mapping[str, str], name: str, default: list[str], problems: list[str]) -> list[str]:
-    """An entry per band; `default` (one entry per band) where the file says nothing."""
+    """An entry per band; `default` (one entry per band) where the file has none."""
     entries = text[name].split(",") if name in text else default
     if default and len(entries) != len(default):
         problems.append(f"metadata: {name} has {len(entries)} entries for {len(default)} bands")

@@ -60,8 +60,8 @@ def drawn(depth: Doubles, bed: Doubles, values: Mapping[str, Any]) -> Doubles:
     shifts = [(slice(i, i + rows), slice(j, j + columns)) for i in range(3) for j in range(3)]
     total, count = (sum(plane[shift] for shift in shifts) for plane in padded)
     hidden = bed - 0.02 * values["cell"]
-    beside = np.where(count > 0.0, np.minimum(total / np.maximum(count, 1.0), hidden), hidden)
-    return np.where(wet, bed + depth, beside) * values["height"]
+    dry_level = np.where(count > 0.0, np.minimum(total / np.maximum(count, 1.0), hidden), hidden)
+    return np.where(wet, bed + depth, dry_level) * values["height"]
 
 
 def velocity(water: Doubles, dry: float) -> Doubles:

@@ -10,7 +10,7 @@ Sources:
     Advection   MacCormack's scheme without conditions on the step, held within the values that were around: Selle,
                 Fedkiw, Kim, Liu and Rossignac 2008, "An Unconditionally Stable MacCormack Method", section 4. Near
                 sides that let air through it is Stam's (1999) alone. Paths are followed with the midpoint rule.
-    Mass        Neither scheme keeps it. The sum is put right after each step by one factor, as weather models do
+    Mass        Neither scheme conserves it. The sum is corrected after each step by one factor, as weather models do
                 (Priestley 1993, "A Quasi-Conservative Version of the Semi-Lagrangian Advection Scheme").
     Grid        Harlow and Welch 1965; the pressure is in `reference/smoke_pressure.py`.
 
@@ -43,7 +43,7 @@ class Air(NamedTuple):
 def step(air: Air, fields: Fields, solid: np.ndarray, cycles: int, sweeps: int) -> Air:
     """The air a step later, with so many cycles for the pressure and sweeps of diffusion. `solid` is true in walls."""
     box = _Box(fields, solid)
-    matter = _diffused(_made_good(_advected_matter(box, air), box, air), box, sweeps)
+    matter = _diffused(_corrected(_advected_matter(box, air), box, air), box, sweeps)
     matter = _emitted(matter, box)
     faces = _pushed(_advected_faces(box, air), matter, _swirl(air.velocity, fields), box)
     pressure = air.pressure.copy()
@@ -98,7 +98,7 @@ class _Box:
         return np.any((position < 0.0) & self.open_low | (position > self.count) & self.open_high, axis=-1)
 
     def blocked(self, axis: int) -> np.ndarray:
-        """The faces along an axis that let no air through: one more of them than cells that way."""
+        """The faces along an axis that let no air through: one more of them than cells along it."""
         solid = np.moveaxis(self.solid, 2 - axis, 0)
         low = np.full((1, *solid.shape[1:]), not self.open_low[axis])
         high = np.full((1, *solid.shape[1:]), not self.open_high[axis])
@@ -154,7 +154,7 @@ def _advected_matter(box: _Box, air: Air) -> np.ndarray:
     return np.where((empty | box.has_left(forth))[..., None], guess, better)
 
 
-def _made_good(advected: np.ndarray, box: _Box, air: Air) -> np.ndarray:
+def _corrected(advected: np.ndarray, box: _Box, air: Air) -> np.ndarray:
     """What advection gained or lost in all is taken from or given to all; what flowed out of the box is lost."""
     away = np.zeros(box.solid.shape)
     for axis in range(3):
@@ -168,16 +168,16 @@ def _made_good(advected: np.ndarray, box: _Box, air: Air) -> np.ndarray:
 
 
 def _advected_faces(box: _Box, air: Air) -> np.ndarray:
-    guess, ways = np.zeros_like(air.faces), []
+    guess, passes = np.zeros_like(air.faces), []
     for axis in range(3):
         own = _own_faces(air.faces, axis)
         position = _positions(own.shape, _first_face(axis))
         back, forth = (_traced(air.faces, position, sign * box.courant) for sign in (-1.0, 1.0))
         values, weights = sampled(own, back, _first_face(axis))
         _own_faces(guess, axis)[...] = (values * weights).sum(-1)
-        ways.append((values, forth, box.has_left(back) | box.has_left(forth)))
+        passes.append((values, forth, box.has_left(back) | box.has_left(forth)))
     better = np.zeros_like(guess)
-    for axis, (values, forth, left) in enumerate(ways):
+    for axis, (values, forth, left) in enumerate(passes):
         first = _own_faces(guess, axis)
         again, weights = sampled(first, forth, _first_face(axis))
         mended = first + 0.5 * (_own_faces(air.faces, axis) - (again * weights).sum(-1))
@@ -260,7 +260,7 @@ def _projected(faces: np.ndarray, pressure: np.ndarray, box: _Box) -> np.ndarray
 
 
 def _slipping(faces: np.ndarray, box: _Box) -> np.ndarray:
-    """The faces within obstacles have the mean velocity of those beside them that air goes through."""
+    """The faces within obstacles have the mean velocity of those next to them that air goes through."""
     faces = faces.copy()
     for axis in range(3):
         free = np.where(box.blocked(axis), 0.0, 1.0)

@@ -1,9 +1,9 @@
 """NumPy reference of the pressure solve: multigrid V-cycles for the Poisson equation in a box with obstacles.
 
 Arrays are indexed [z, y, x]. A level has for each cell the conductances of its lower faces along x, y and z: 1 between
-two cells of fluid, 0 at a wall. What lies open has the pressure 0 on the face, half a cell away: a conductance of 2 to
-nothing, which only the diagonal knows. A coarse cell is two cells each way; its faces have the mean conductance of the
-four faces that lie on them, so a face half closed lets half as much through.
+two cells of fluid, 0 at a wall. An open face has the pressure 0 on the face, half a cell away: a conductance of 2 to
+nothing, which only the diagonal knows. A coarse cell is two cells along each axis; its faces have the mean conductance
+of the four faces on them, so a face half closed lets half as much through.
 
 Sources: red and black Gauss-Seidel and the V-cycle, Trottenberg, Oosterlee and Schüller 2001, "Multigrid", sections
 2.4 and 4.3; pressure 0 on open faces and walls as faces of no flux, Bridson 2015, "Fluid Simulation", section 5.
@@ -34,7 +34,7 @@ def neighbors(field: np.ndarray, axis: int, by: int) -> np.ndarray:
 
 
 def finest(solid: np.ndarray, open_low: tuple[bool, ...], open_high: tuple[bool, ...]) -> Level:
-    """The level of the grid itself. `open_low` and `open_high` say which sides of the box let air through."""
+    """The level of the grid itself. `open_low` and `open_high` are the sides of the box that let air through."""
     fluid = np.where(solid, 0.0, 1.0)
     x, y, z = (fluid * neighbors(fluid, axis, -1) for axis in range(3))
     free = np.zeros_like(fluid)
@@ -92,7 +92,7 @@ def _around(lower: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
 
 
 def _thinned(lower: np.ndarray, axis: int) -> np.ndarray:
-    """The mean of the four faces that lie on each lower face, along `axis`, of the coarse cells."""
+    """The mean of the four faces on each lower face, along `axis`, of the coarse cells."""
     for along in range(3):
         halves = [np.take(lower, np.arange(first, lower.shape[along], 2), axis=along) for first in (0, 1)]
         lower = halves[0] if along == 2 - axis else 0.5 * (halves[0] + halves[1])
@@ -126,7 +126,7 @@ def _between(coarse: Level, pressure: np.ndarray) -> np.ndarray:
 
 
 def _refined(field: np.ndarray, axis: int) -> np.ndarray:
-    """Twice the cells along an axis: three quarters of the cell they lie in, a quarter of the next on their side."""
+    """Twice the cells along an axis: three quarters of the cell around them, a quarter of the next on their side."""
     below = 0.75 * field + 0.25 * neighbors(field, axis, -1)
     above = 0.75 * field + 0.25 * neighbors(field, axis, 1)
     along = 2 - axis

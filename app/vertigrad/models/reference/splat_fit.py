@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LEAST, MOST, OPAQUE = 1.0 / 255.0, 0.99, 1e-4  # alpha that is not seen, alpha at most, and what is too little to go on
+LEAST, MOST, OPAQUE = 1.0 / 255.0, 0.99, 1e-4  # alpha that is not visible, alpha at most, too little to continue
 BLUR, REACH = 1.0 / 12.0, 1.3
 
 
@@ -24,7 +24,7 @@ class Eye(NamedTuple):
 
 class Flat(NamedTuple):
     """Splats as a camera sees them: `middle` (n, 2) [pixels], `covariance` (n, 2, 2) [pixels²], and the `order`
-    of those that are seen, the nearest first; and what the backward pass needs: positions in view space (n, 3), axes
+    of those that are visible, the nearest first; and what the backward pass needs: positions in view space (n, 3), axes
     on the image (n, 2, 3), in the camera's space (n, 3, 3) and in the world (n, 3, 3), columns being axes.
     """
 
@@ -59,8 +59,8 @@ def flattened(splats: list[np.ndarray], eye: Eye) -> Flat:
     turned = turn @ world * scale[:, None, :]
     axes = (eye.focal / z)[:, None, None] * (turned[:, :2] - slope[:, :, None] * turned[:, 2:])
     covariance = axes @ axes.transpose(0, 2, 1) + BLUR * np.eye(2)
-    is_beside = (np.abs(slope) >= REACH * 0.5 * eye.side / eye.focal).any(1)
-    order = np.flatnonzero((z > eye.near) & ~is_beside & (opacity > LEAST))
+    is_outside = (np.abs(slope) >= REACH * 0.5 * eye.side / eye.focal).any(1)
+    order = np.flatnonzero((z > eye.near) & ~is_outside & (opacity > LEAST))
     order = order[np.argsort(z[order], kind="stable")]
     return Flat(eye.focal * slope + 0.5 * eye.side, covariance, order, view_position, axes, turned, world)
 
@@ -71,20 +71,20 @@ def image(splats: list[np.ndarray], eye: Eye) -> np.ndarray:
 
 
 def _blended(flat: Flat, splats: list[np.ndarray], eye: Eye) -> tuple[np.ndarray, np.ndarray, list[tuple]]:
-    """The image, what is seen through it (side, side), and of each ellipse its box, offsets, alpha and whether it is
+    """The image, the transmittance (side, side), and of each ellipse its box, offsets, alpha and whether it is
     held there at the most.
     """
     side, steps = eye.side, []
-    made, through = np.zeros((side, side, 3)), np.ones((side, side))
+    image, through = np.zeros((side, side, 3)), np.ones((side, side))
     for i in flat.order:
         box, away = _box(flat, splats, i, side)
         inverse = np.linalg.inv(flat.covariance[i])
         raw = splats[3][i] * np.exp(-0.5 * np.einsum("yxi,ij,yxj->yx", away, inverse, away))
         alpha = np.where((raw >= LEAST) & (through[box] > OPAQUE), np.minimum(raw, MOST), 0.0)
-        made[box] += (through[box] * alpha)[..., None] * splats[4][i]
+        image[box] += (through[box] * alpha)[..., None] * splats[4][i]
         through[box] = through[box] * (1.0 - alpha)
         steps.append((i, box, away, inverse, alpha, raw > MOST))
-    return made + through[..., None] * eye.background, through, steps
+    return image + through[..., None] * eye.background, through, steps
 
 
 def _box(flat: Flat, splats: list[np.ndarray], i: int, side: int) -> tuple[tuple[slice, slice], np.ndarray]:

@@ -27,7 +27,7 @@ class Lattice(NamedTuple):
 
     @staticmethod
     def random(seed: int) -> Lattice:
-        """Unit vectors in any direction, turning either way."""
+        """Unit vectors in any direction, turning in either direction."""
         random = np.random.default_rng(seed)
         shape = (3, SIDE, SIDE, SIDE)
         one, other = random.standard_normal((2, *shape, 3))

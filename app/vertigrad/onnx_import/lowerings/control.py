@@ -1,4 +1,4 @@
-"""Branches and loops: which way and how often is known when the network is recorded, so they are written out."""
+"""Branches and loops: the branch and the number of steps are known when the network is recorded, so all are inlined."""
 
 from __future__ import annotations
 

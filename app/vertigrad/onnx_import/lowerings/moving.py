@@ -179,7 +179,7 @@ def compress(node: Node) -> Value:
 
 @lowers("BlackmanWindow", "HammingWindow", "HannWindow")
 def window(node: Node) -> Value:
-    """A sum of cosines over as many points as the input says, which is a constant of its own."""
+    """A sum of cosines over as many points as the input, which is a constant of its own."""
     size, elem = node.ints(0)[0], node.attribute("output_datatype", TensorProto.FLOAT)
     storage_of(elem)
     weights = {"BlackmanWindow": (0.42, 0.5, 0.08), "HammingWindow": (25 / 46, 21 / 46), "HannWindow": (0.5, 0.5)}

@@ -181,13 +181,13 @@ def _attends_simply(proto: onnx.NodeProto) -> bool:
 @lowers("Attention", only_if=_attends_simply)
 def attention(node: Node) -> Value:
     q, k, v = (node.tensor(index) for index in range(3))
-    heads_joined = q.ndim == 3
+    heads_merged = q.ndim == 3
     node.ignore(
         "q_num_heads", "kv_num_heads", "qk_matmul_output_mode"
     )  # of other ranks, and of an output not asked for
     if node.attribute("softmax_precision", TensorProto.FLOAT) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
         raise Refused("a softmax in other than f32")
-    if heads_joined:
+    if heads_merged:
         heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
         q, k, v = (
             x.reshape(*x.shape[:2], count, x.shape[2] // count).permute(0, 2, 1, 3)
@@ -206,7 +206,7 @@ def attention(node: Node) -> Value:
         lengths=node.optional(6),
         softcap=node.attribute("softcap", 0.0),
     )
-    if heads_joined:
+    if heads_merged:
         n, heads, rows, width = result.shape
         result = reshaped(result.permute(0, 2, 1, 3), (n, rows, heads * width))
     return node.result(result)

@@ -56,11 +56,11 @@ def _activations(node: Node) -> list[Any] | None:
     names = node.attribute("activations")
     if names is None:
         return None
-    given = [iter(node.attribute(f"activation_{which}", [])) for which in ("alpha", "beta")]
+    parameters = [iter(node.attribute(f"activation_{which}", [])) for which in ("alpha", "beta")]
     found: list[Any] = []
     for name in (name.decode() if isinstance(name, bytes) else name for name in names):
         if name not in _ACTIVATIONS:
             raise Refused(f"the activation {name}")
         kind, defaults = _ACTIVATIONS[name]
-        found.append((kind, *(next(values, default) for values, default in zip(given, defaults, strict=False))))
+        found.append((kind, *(next(values, default) for values, default in zip(parameters, defaults, strict=False))))
     return found

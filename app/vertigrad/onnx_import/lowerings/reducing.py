@@ -84,13 +84,13 @@ def _extreme(node: Node, tensor: Tensor, axes: tuple[int, ...], keep: bool) -> T
     if not axes:
         return tensor
     if any(node.shape()[axis] == 0 for axis in axes):
-        return _of_nothing(node, axes, keep)
+        return _of_no_elements(node, axes, keep)
     if node.elem() == TensorProto.BOOL:
         function = ops.any if node.op == "ReduceMax" else ops.all
     return function(tensor, axes, keepdims=keep)
 
 
-def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
+def _of_no_elements(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
     sizes = node.shape()
     shape = [1 if axis in axes else n for axis, n in enumerate(sizes) if keep or axis not in axes]
     if node.elem() in INTEGERS:

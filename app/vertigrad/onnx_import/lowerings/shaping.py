@@ -101,7 +101,7 @@ def cut(node: Node) -> Value:
 
 
 def _slice(size: int, start: int, end: int, step: int) -> slice:
-    """ONNX clamps both ends; Python's slice says "to the very first" by None."""
+    """ONNX clamps both ends; Python's slice ends before the first with None."""
     if not step:
         raise InputError("Slice: a step of 0")
     start, end = start + size * (start < 0), end + size * (end < 0)

@@ -240,8 +240,8 @@ def _of_peepholes(found: Tensor, pass_: _Direction) -> Tensor:
     turned = slice(None, None, -1 if pass_.backwards else 1)
     before, after = pass_.cells[:-1][turned], pass_.cells[1:][turned]
     size = before.shape[2]
-    seen = [
+    by_gate = [
         fused(lambda g, c: g * c, found[..., gate * size : (gate + 1) * size], cells)
         for gate, cells in ((0, before), (1, after), (2, before))
     ]
-    return concatenate([sum_(part, (0, 1)) for part in seen], 0)
+    return concatenate([sum_(part, (0, 1)) for part in by_gate], 0)

@@ -14,7 +14,7 @@ from ..window import pairs
 
 @rule("resize")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """The transposed filters. What lay outside of x was a number, and takes nothing back."""
+    """The transposed filters. The fill outside of x is constant and has no gradient."""
     shape = call.shapes["x"]
     how = Resampling(*(call[name] for name in Resampling._fields))
     _, tables = tables_of(shape, call["size"], call["scale"], call["axes"], how)

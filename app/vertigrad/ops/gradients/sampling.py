@@ -51,7 +51,7 @@ def _(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
 
 @through("grid_normals")
 def _(positions: Tensor) -> Tensor:
-    """As the formula says; where there is no normal, (0, 1, 0) is a constant."""
+    """By the formula; where there is no normal, (0, 1, 0) is a constant."""
     check_grid("positions", positions)
     horizontal = pad(positions, [(0, 0), (1, 1), (0, 0)], "edge")
     vertical = pad(positions, [(1, 1), (0, 0), (0, 0)], "edge")

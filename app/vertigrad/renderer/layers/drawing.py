@@ -210,8 +210,8 @@ class Drawing(ABC):
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the stages of a frame of "rows": each pixel gets the number of a row instead of a color.
 
-        The pass has one sample; fragments return `picked_row` or `picked_cell` of shaders/common/pick_pixel.wgsl. Called for a
-        click, not in each frame. Raises `LimitError` if the layer is too large for that.
+        The pass has one sample; fragments return `picked_row` or `picked_cell` of shaders/common/pick_pixel.wgsl.
+        Called for a click, not in each frame. Raises `LimitError` if the layer is too large for that.
         """
         if self.rows:
             self._draw(pass_, frame, self.rows)

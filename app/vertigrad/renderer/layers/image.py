@@ -105,7 +105,11 @@ class ImageDrawing(Drawing):
         return {
             **{"origin": origin, "right": right, "down": down},
             **{"first": self._first, "strides": self._strides, "component": self._component, "size": (columns, rows)},
-            **{"share": style.screen_fraction, "anchor": ANCHORS[style.anchor], "placement": PLACEMENTS[style.placement]},
+            **{
+                "share": style.screen_fraction,
+                "anchor": ANCHORS[style.anchor],
+                "placement": PLACEMENTS[style.placement],
+            },
         }
 
 

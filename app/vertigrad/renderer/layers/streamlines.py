@@ -118,8 +118,8 @@ class StreamlinesDrawing(LinesDrawing):
         nbytes, limit = 12 * self._lines * self._rows, self.gpu.limits["max-storage-buffer-binding-size"]
         if nbytes > limit:
             raise LimitError(
-                f"layer {self.name!r}: {self._rows} vertices on {self._lines:,} lines are {nbytes:,} bytes; this adapter "
-                f"binds {limit:,}; take fewer rows or fewer lines"
+                f"layer {self.name!r}: {self._rows} vertices on {self._lines:,} lines are {nbytes:,} bytes; this "
+                f"adapter binds {limit:,}; take fewer rows or fewer lines"
             )
 
     def _style_fields(self) -> dict[str, Any]:
