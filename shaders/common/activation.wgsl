@@ -35,9 +35,9 @@ fn log1p_to_one(u: f32) -> f32 {
     return 2.0 * (s + s * q * (3.3333206e-1 + q * (2.0010886e-1 + q * (1.3998932e-1 + q * 1.4015637e-1))));
 }
 
-// Share of a normal distribution below x: e^(-x²/2) times a polynomial in t = 1 / (1 + 0.3 |x|) (1.5e-7), a form that
+// Cumulative distribution of the normal distribution at x: e^(-x²/2) times a polynomial in t = 1 / (1 + 0.3 |x|) (1.5e-7), a form that
 // retains its digits in the tail, where 1 + erf has lost them.
-fn normal_share(x: f32) -> f32 {
+fn normal_cdf(x: f32) -> f32 {
     let z = abs(x);
     let t = 1.0 / (1.0 + 0.3 * z);
     let low = 1.1962930e-1 + t * (1.2075396e-1 + t * (9.991349e-2 + t * 1.2856165e-1));
@@ -92,7 +92,7 @@ fn hard_swish(x: f32) -> f32 {
 }
 
 fn gelu(x: f32) -> f32 {
-    return x * normal_share(x);
+    return x * normal_cdf(x);
 }
 
 // The form with tanh (Hendrycks and Gimpel 2016), by (1 + tanh u) / 2 = sigmoid(2u).

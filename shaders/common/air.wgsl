@@ -69,7 +69,7 @@ struct Params {
     buoyancy: f32,
     confinement: f32,
     spread: f32,               // diffusivity times the time of a sweep over the square of the edge
-    retained: vec2f,               // share of density, and of temperature, that is left after a step
+    retained: vec2f,               // fraction of density, and of temperature, that is left after a step
     key: vec2u,
     tool_point: vec3f,
     tool_radius: f32,

@@ -53,8 +53,8 @@ fn project(world: vec3f) -> vec3f {
     let eye = view.world_to_eye * vec4f(world, 1.0);
     let clip = view.eye_to_clip * eye;
     let before = is_parallel() | (-eye.z > view.near);
-    let share = vec2f(0.5, -0.5) * clip.xy / select(1.0, clip.w, before) + 0.5;
-    return vec3f(share * overlay.viewport, f32(before));
+    let fraction = vec2f(0.5, -0.5) * clip.xy / select(1.0, clip.w, before) + 0.5;
+    return vec3f(fraction * overlay.viewport, f32(before));
 }
 
 // Which of the four edges along an axis has the ticks and labels: on the outline, the leftmost of the upright ones, else the lowest.

@@ -36,7 +36,7 @@ fn is_hole(alpha: f32, pixel: vec2f) -> bool {
     return alpha < 1.0 && (view.distance > 0.0 || alpha <= noise);
 }
 
-// The share of samples, for adapters that make the mask of alpha themselves.
-fn share(samples: u32) -> f32 {
+// The fraction of samples, for adapters that make the mask of alpha themselves.
+fn coverage(samples: u32) -> f32 {
     return f32(countOneBits(samples)) / 4.0;
 }

@@ -45,7 +45,7 @@ fn hard_swish_derivative(x: f32) -> f32 {
 }
 
 fn gelu_derivative(x: f32) -> f32 {
-    return normal_share(x) + x * 3.98942280e-1 * precise_exp(-0.5 * x * x);
+    return normal_cdf(x) + x * 3.98942280e-1 * precise_exp(-0.5 * x * x);
 }
 
 fn gelu_tanh_derivative(x: f32) -> f32 {

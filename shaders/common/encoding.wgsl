@@ -30,7 +30,7 @@ fn cos_half_turns(x: f32) -> f32 {
 // go from 0 to 1; a point outside has the features of the border.
 struct Cell {
     low: array<u32, ${DIMENSIONS}>,
-    share: array<f32, ${DIMENSIONS}>,
+    fraction: array<f32, ${DIMENSIONS}>,
     line: u32,     // corners along an axis
     begin: u32,    // of the level's table
     dense: bool,   // whether each corner has an entry of its own
@@ -83,7 +83,7 @@ fn corner_of(cell: Cell, corner: u32) -> Corner {
     //% for d in range(DIMENSIONS)
     hash = hash ^ (at${d} * ${PRIMES[d]}u);
     number = number * cell.line + at${DIMENSIONS - 1 - d};
-    weight *= select(1.0 - cell.share[${d}], cell.share[${d}], far${d} == 1u);
+    weight *= select(1.0 - cell.fraction[${d}], cell.fraction[${d}], far${d} == 1u);
     //% endfor
     return Corner(cell.begin + select(hash % ${ENTRIES}u, number, cell.dense), weight);
 }

@@ -58,14 +58,14 @@ fn ${name}_around(position: vec3f) -> vec4f {
     //% endfor
     //% endfor
     //% endfor
-    let slope = vec3f(
+    let gradient = vec3f(
         mix(mix(d100 - d000, d110 - d010, t.y), mix(d101 - d001, d111 - d011, t.y), t.z),
         mix(mix(d010 - d000, d110 - d100, t.x), mix(d011 - d001, d111 - d101, t.x), t.z),
         mix(mix(d001 - d000, d101 - d100, t.x), mix(d011 - d010, d111 - d110, t.x), t.y),
     );
     let at_z0 = mix(mix(d000, d100, t.x), mix(d010, d110, t.x), t.y);
     let at_z1 = mix(mix(d001, d101, t.x), mix(d011, d111, t.x), t.y);
-    return vec4f(slope, mix(at_z0, at_z1, t.z));
+    return vec4f(gradient, mix(at_z0, at_z1, t.z));
 }
 //%- endmacro
 

@@ -1,16 +1,16 @@
-// Sums of many shares in integers, so that their order does not matter: multiples of a power of two, in two words.
-// A share counts in steps of 2^-FIXED_BITS of the largest magnitude, that rounded up to a power of two.
+// Sums of many summands in integers, so that their order does not matter: multiples of a power of two, in two words.
+// A summand is rounded to steps of 2^-FIXED_BITS of the largest magnitude, that rounded up to a power of two.
 
 const FIXED_BITS = 23;
-const FIXED_LOW = 18u;  // bits of the lower word: 2^14 shares cannot make it overflow
+const FIXED_LOW = 18u;  // bits of the lower word: 2^14 summands cannot make it overflow
 
 fn fixed_exponent(largest: f32) -> i32 {
     return clamp(i32((bitcast<u32>(largest) >> 23u) & 255u) - 126 - FIXED_BITS, -120, 100);
 }
 
-// How many steps a share is; it must be less than 2^8 times the largest.
-fn fixed_steps(share: f32, largest: f32) -> i32 {
-    return i32(round(share * bitcast<f32>(u32(127 - fixed_exponent(largest)) << 23u)));
+// How many steps a summand is; it must be less than 2^8 times the largest.
+fn fixed_steps(summand: f32, largest: f32) -> i32 {
+    return i32(round(summand * bitcast<f32>(u32(127 - fixed_exponent(largest)) << 23u)));
 }
 
 fn fixed_low(steps: i32) -> u32 {

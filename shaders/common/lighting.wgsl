@@ -37,17 +37,17 @@ fn sky_reflectance(roughness: f32, facing: f32) -> vec2f {
     return vec2f(1.0 - clamp(lost, 0.0, 0.75) - edge, edge);
 }
 
-// What a surface does with light from all around, on one side: the share that it reflects at its first facets, the
-// share that comes back after more of them, and what is left to be scattered below. They add up to 1 where nothing is
+// What a surface does with light from all around, on one side: the fraction that it reflects at its first facets, the
+// fraction that comes back after more of them, and what is left to be scattered below. They add up to 1 where nothing is
 // absorbed (Fdez-Aguera 2019, "A Multiple-Scattering Microfacet Model for Real-Time Image-based Lighting").
-struct Shares {
+struct Reflection {
     once: vec3f,
     often: vec3f,
     below: vec3f,
     gain: vec3f,        // light of many facets for each that of one (Turquin 2019)
 }
 
-fn shares(material: Material, facing: f32) -> Shares {
+fn reflection(material: Material, facing: f32) -> Reflection {
     let fit = sky_reflectance(material.roughness, facing);
     let paint = vec3f(0.04) * fit.x + fit.y;
     let metal = material.base * fit.x + fit.y;
@@ -57,7 +57,7 @@ fn shares(material: Material, facing: f32) -> Shares {
     let below = material.base * (1.0 - material.metallic) * (1.0 - paint - paint_often);
     let f0 = mix(vec3f(0.04), material.base, material.metallic);
     let once = mix(paint, metal, material.metallic);
-    return Shares(once, mix(paint_often, metal_often, material.metallic), below, 1.0 + f0 * (1.0 / all - 1.0));
+    return Reflection(once, mix(paint_often, metal_often, material.metallic), below, 1.0 + f0 * (1.0 / all - 1.0));
 }
 
 fn reflected_often(once: vec3f, f0: vec3f, all: f32) -> vec3f {
@@ -70,24 +70,24 @@ fn lit(material: Material, normal: vec3f, to_eye: vec3f) -> vec3f {
     return lit_where(material, normal, to_eye, vec2f(1.0));
 }
 
-// The same where only a share of the sun's light arrives, `open.x`, and of the sky's, `open.y`.
+// The same where only a fraction of the sun's light arrives, `open.x`, and of the sky's, `open.y`.
 fn lit_where(material: Material, normal: vec3f, to_eye: vec3f, open: vec2f) -> vec3f {
     let facing = max(dot(normal, to_eye), 1e-4);
     let f0 = mix(vec3f(0.04), material.base, material.metallic);
-    let part = shares(material, facing);
+    let part = reflection(material, facing);
     let mirrored = sky_toward(reflect(-to_eye, normal), material.roughness);
     return sun_light(material, f0, part, normal, to_eye, facing) * open.x
         + (part.often + part.below) * sky_around(normal) * open.y
         + part.once * mirrored * mirror_open(open.y, material.roughness, facing);
 }
 
-// The share of a mirror image that is not hidden, where `open` of the hemisphere is not (Lagarde and de Rousiers 2014).
+// The fraction of a mirror image that is not hidden, where `open` of the hemisphere is not (Lagarde and de Rousiers 2014).
 fn mirror_open(open: f32, roughness: f32, facing: f32) -> f32 {
     return clamp(pow(facing + open, exp2(-16.0 * roughness - 1.0)) - 1.0 + open, 0.0, 1.0);
 }
 
 fn sun_light(
-    material: Material, f0: vec3f, part: Shares, normal: vec3f, to_eye: vec3f, facing: f32,
+    material: Material, f0: vec3f, part: Reflection, normal: vec3f, to_eye: vec3f, facing: f32,
 ) -> vec3f {
     let sunward = dot(normal, view.sun_direction);
     if sunward <= 0.0 { return vec3f(0.0); }

@@ -40,14 +40,14 @@ fn hidden_vertex() -> OverlayVertex {
 
 fn glyph_quad(which: u32, corner: u32, pen: vec2f, strength: f32) -> OverlayVertex {
     let glyph = glyphs[which];
-    let share = quad_corner(corner);
+    let corner_offset = quad_corner(corner);
     let left_top = round(pen) + glyph.bearing;
-    return OverlayVertex(clip_position(left_top + share * glyph.size), glyph.coordinate + share * glyph.size, GLYPH, strength, glyph.size);
+    return OverlayVertex(clip_position(left_top + corner_offset * glyph.size), glyph.coordinate + corner_offset * glyph.size, GLYPH, strength, glyph.size);
 }
 
 fn rectangle(low: vec2f, high: vec2f, corner: u32, kind: u32, strength: f32) -> OverlayVertex {
-    let share = quad_corner(corner);
-    return OverlayVertex(clip_position(mix(low, high, share)), share, kind, strength, high - low);
+    let corner_offset = quad_corner(corner);
+    return OverlayVertex(clip_position(mix(low, high, corner_offset)), corner_offset, kind, strength, high - low);
 }
 
 // So much of a color, as a screen shows it, as a premultiplied color of the target.

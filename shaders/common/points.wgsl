@@ -46,7 +46,7 @@ fn outline_reach(center: vec3f, radius: f32) -> f32 {
     return select(select(0.0, wider, outside), radius, is_parallel());
 }
 
-// The share of the screen's pixels, along each side, that are drawn; what is drawn more finely has the same widths in drawn
+// The fraction of the screen's pixels, along each side, that are drawn; what is drawn more finely has the same widths in drawn
 // pixels.
 fn coarseness() -> f32 {
     return min(view.scale.y, 1.0);

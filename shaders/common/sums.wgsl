@@ -15,8 +15,8 @@ fn optical(light: vec4f) -> vec4f {
 // The premultiplied light that such a sum stands for.
 fn resolved(sum: vec4f) -> vec4f {
     let alpha = 1.0 - exp(-sum.a);
-    let share = select(1.0 - 0.5 * sum.a, alpha / sum.a, sum.a > 1e-3);
-    return vec4f(sum.rgb * share, alpha);
+    let scale = select(1.0 - 0.5 * sum.a, alpha / sum.a, sum.a > 1e-3);
+    return vec4f(sum.rgb * scale, alpha);
 }
 
 // `value` as an integer; of what is left the lower 8 bits of `chance` decide.

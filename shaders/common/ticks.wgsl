@@ -42,10 +42,10 @@ fn decade(value: f32) -> i32 {
 // The least of 1, 2 and 5 times a power of ten that is not below `least`: mantissa and exponent.
 fn round_step(least: f32) -> vec2i {
     let exponent = decade(least);
-    let share = least / power_of_ten(exponent) * 0.9999;    // a step may be as much too small as rounding makes it
-    if share <= 1.0 { return vec2i(1, exponent); }
-    if share <= 2.0 { return vec2i(2, exponent); }
-    if share <= 5.0 { return vec2i(5, exponent); }
+    let leading = least / power_of_ten(exponent) * 0.9999;    // a step may be as much too small as rounding makes it
+    if leading <= 1.0 { return vec2i(1, exponent); }
+    if leading <= 2.0 { return vec2i(2, exponent); }
+    if leading <= 5.0 { return vec2i(5, exponent); }
     return vec2i(1, exponent + 1);
 }
 

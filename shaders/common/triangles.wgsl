@@ -36,7 +36,7 @@ fn shaded(eye: vec3f, smooth_normal: vec3f, color: vec4f, pixel: vec2f) -> Pixel
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
-    out.color.a = share(samples);
+    out.color.a = coverage(samples);
 //% endif
     out.display = out.color;
     return out;

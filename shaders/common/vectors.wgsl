@@ -23,8 +23,8 @@ fn vector_at(cell: vec3i) -> vec3f {
 // A position in the box counted in samples of a grid of this size.
 fn sample_position(world: vec3f, size: vec3u) -> vec3f {
     let span = params.high - params.low;
-    let share = (world - params.low) / select(vec3f(1.0), span, span > vec3f(0.0));
-    return share * (vec3f(size) - 1.0 + 2.0 * params.inset) - params.inset;
+    let fraction = (world - params.low) / select(vec3f(1.0), span, span > vec3f(0.0));
+    return fraction * (vec3f(size) - 1.0 + 2.0 * params.inset) - params.inset;
 }
 
 // Trilinear between the eight samples around a position.

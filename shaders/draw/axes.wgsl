@@ -80,9 +80,9 @@ fn axes_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) inst
 }
 
 fn tick_mark(position: vec2f, direction: vec2f, corner: u32) -> OverlayVertex {
-    let share = quad_corner(corner);
-    let aside = vec2f(-direction.y, direction.x) * (share.y - 0.5) * max(overlay.unit, 1.0) * 1.2;
-    return OverlayVertex(clip_position(position + direction * share.x * TICK * overlay.unit + aside), share, FILLED, 0.55, vec2f(0.0));
+    let corner_offset = quad_corner(corner);
+    let aside = vec2f(-direction.y, direction.x) * (corner_offset.y - 0.5) * max(overlay.unit, 1.0) * 1.2;
+    return OverlayVertex(clip_position(position + direction * corner_offset.x * TICK * overlay.unit + aside), corner_offset, FILLED, 0.55, vec2f(0.0));
 }
 
 // The scale bar: a line with two feet as long as a round number of world units, at the camera's target.
@@ -96,8 +96,8 @@ fn scale_of(corner: u32) -> Scale {
     let pixel = view.pixel * select(overlay.distance, 1.0, is_parallel() | (corner > 3u));
     let most = overlay.scale.z * pixel;
     let exponent = decade(most);
-    let share = most / power_of_ten(exponent);
-    let mantissa = select(select(1, 2, share >= 2.0), 5, share >= 5.0);
+    let leading = most / power_of_ten(exponent);
+    let mantissa = select(select(1, 2, leading >= 2.0), 5, leading >= 5.0);
     let power = select(0, exponent, exponent < -3 || exponent > 5);
     let shift = exponent - power;
     return Scale(Number(u32(mantissa), false, max(-shift, 0), max(shift, 0), power), value_of(mantissa, exponent) / pixel);

@@ -32,8 +32,8 @@ fn bar_ticks(ends: vec2f, height: f32) -> Ticks {
 fn height_of(ticks: Ticks, i: i32, bar: Bar) -> f32 {
     let ends = ends_of(bar);
     let span = ends.y - ends.x;
-    let share = select(0.5, (tick_value(ticks, i) - ends.x) / span, abs(span) > 1e-30 && ticks.count > 1);
-    return clamp(share, 0.0, 1.0);
+    let fraction = select(0.5, (tick_value(ticks, i) - ends.x) / span, abs(span) > 1e-30 && ticks.count > 1);
+    return clamp(fraction, 0.0, 1.0);
 }
 
 @vertex

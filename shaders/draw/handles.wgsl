@@ -44,17 +44,17 @@ fn handles_vertex(@builtin(vertex_index) corner: u32) -> Corner {
     return Corner(vec4f(clip, 0.5, 1.0), pixel);
 }
 
-// How plainly something at `z` is drawn: the share of a pixel in which it is in front of the image. What is `lit` is
+// How plainly something at `z` is drawn: the fraction of a pixel in which it is in front of the image. What is `lit` is
 // halfway plain even where it is hidden.
 fn in_front(pixel: vec2f, z: f32, lit: f32) -> f32 {
 //% if SAMPLES
     let size = vec2f(textureDimensions(depth));
     let at = vec2i(clamp(pixel / handles.viewport * size, vec2f(0.0), size - 1.0));
-    var share = 0.0;
+    var fraction = 0.0;
     for (var s = 0; s < ${SAMPLES}; s += 1) {
-        share += select(0.0, 1.0 / ${SAMPLES}.0, textureLoad(depth, at, s) <= z * (1.0 + SAME));
+        fraction += select(0.0, 1.0 / ${SAMPLES}.0, textureLoad(depth, at, s) <= z * (1.0 + SAME));
     }
-    return max(share, 0.5 * lit);
+    return max(fraction, 0.5 * lit);
 //% else
     return 1.0;
 //% endif
@@ -65,13 +65,13 @@ fn over(below: vec4f, away: f32, color: vec3f, alpha: f32, plain: f32) -> vec4f 
     let covered = clamp(0.5 - away, 0.0, 1.0);
     let inside = covered * alpha;
     let dark = DARK.a * alpha * clamp(0.5 + HALO * handles.unit - away, 0.0, 1.0) * (1.0 - covered);
-    let share = mix(FAINT, 1.0, plain);
+    let opacity = mix(FAINT, 1.0, plain);
 //% if ENCODED_BY_TARGET
     let mixed = srgb_to_linear(color) * inside + srgb_to_linear(DARK.rgb) * dark;
 //% else
     let mixed = color * inside + DARK.rgb * dark;
 //% endif
-    return below * (1.0 - share * (inside + dark)) + share * vec4f(mixed, inside + dark);
+    return below * (1.0 - opacity * (inside + dark)) + opacity * vec4f(mixed, inside + dark);
 }
 
 fn turned(vector: vec2f) -> vec2f {

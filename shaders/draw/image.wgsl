@@ -21,7 +21,7 @@ struct Style {              // packed by name in renderer/layers/image.py
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,
     brightness: f32,
-    share: f32,             // on the screen: of the image that it fills, and where
+    screen_fraction: f32,             // on the screen: of the image that it fills, and where
     margin: f32,            // of its height
     anchor: vec2f,          // -1 to 1 along x and y
     smooth_: f32,           // 1: between pixels, 0: the nearest pixel
@@ -76,7 +76,7 @@ fn pixel_at_cell(cell: vec2i) -> vec4f {
 //% endif
 }
 
-// What is visible at a pixel; of one channel the number, and a share that is 0 where it is not finite.
+// What is visible at a pixel; of one channel the number, and a weight that is 0 where it is not finite.
 fn sampled(pixel: vec2f) -> vec4f {
     let low = floor(pixel - 0.5);
     let part = pixel - 0.5 - low;
@@ -106,7 +106,7 @@ fn shown(pixel: vec2f) -> vec4f {
 fn on_screen(corner: vec2f) -> vec2f {
     let aspect = view.eye_to_clip[1][1] / view.eye_to_clip[0][0];
     let own = f32(style.size.x) / f32(style.size.y);
-    let half = style.share * vec2f(min(own / aspect, 1.0), min(aspect / own, 1.0));
+    let half = style.screen_fraction * vec2f(min(own / aspect, 1.0), min(aspect / own, 1.0));
     let room = max(1.0 - half - 2.0 * style.margin * vec2f(1.0 / aspect, 1.0), vec2f(0.0));
     return style.anchor * room + (corner * 2.0 - 1.0) * vec2f(1.0, -1.0) * half;
 }

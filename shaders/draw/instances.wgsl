@@ -20,7 +20,7 @@ struct Style {              // packed by name in renderer/layers/meshes.py
     metallic: f32,
     roughness: f32,
     size: vec3f,            // of the mesh, along its own axes; a factor where sizes are bound. Of arrows:
-                            // length for each unit of direction, share of the head, radius of the shaft in lengths
+                            // length for each unit of direction, fraction of the head, radius of the shaft in lengths
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
     max_length: f32,        // of arrows, in world units
     normalize_: f32,        // 1: all arrows have one length, that of a direction of length 1

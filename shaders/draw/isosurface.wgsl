@@ -123,12 +123,12 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
         let world = style.low + (position_ + style.inset) * spacing();
         out.eye = (view.world_to_eye * vec4f(world, 1.0)).xyz;
         out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
-        let slope = mix(gradient(start), gradient(end), part);
-        out.normal = (view.world_to_eye * vec4f(slope, 0.0)).xyz;
+        let toward_larger = mix(gradient(start), gradient(end), part);
+        out.normal = (view.world_to_eye * vec4f(toward_larger, 0.0)).xyz;
         out.value = dot(world, style.height);
 //% if COLOR_COMPONENTS
-        let share = (world - style.low) / (style.high - style.low);
-        let sample = share * (vec3f(style.colors.size) - 1.0 + 2.0 * style.inset) - style.inset;
+        let fraction = (world - style.low) / (style.high - style.low);
+        let sample = fraction * (vec3f(style.colors.size) - 1.0 + 2.0 * style.inset) - style.inset;
 //% endif
 //% if COLOR_COMPONENTS == 1
         out.value = colors_between(sample);

@@ -67,7 +67,7 @@ struct Corner {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(linear) pixel: vec2f,     // on the screen, in pixels from its middle, y up
     @location(1) @interpolate(flat) ends: vec4f,        // where the two ends are there
-    @location(2) @interpolate(flat) widths: vec4f,      // pixels at the two ends, then the share of light at both
+    @location(2) @interpolate(flat) widths: vec4f,      // pixels at the two ends, then the fraction of light at both
     @location(3) @interpolate(flat) first: vec4f,       // the color at the one end; or scalar and range
     @location(4) @interpolate(flat) last: vec4f,
 //% if PICKING or not TRAILS
@@ -262,7 +262,7 @@ fn line_color(in: Corner, part: f32) -> vec4f {
     return color;
 }
 
-fn share_of_light(in: Corner, part: f32) -> f32 {
+fn light_fraction(in: Corner, part: f32) -> f32 {
     return mix(in.widths.z, in.widths.w, part);
 }
 
@@ -270,7 +270,7 @@ fn share_of_light(in: Corner, part: f32) -> f32 {
 @fragment
 fn line_fragment(in: Corner) -> PickPixel {
     let here = nearest_part(in);
-    let alpha = line_color(in, here.part).a * share_of_light(in, here.part);
+    let alpha = line_color(in, here.part).a * light_fraction(in, here.part);
     if here.outside >= 0.5 || alpha < LEAST_ALPHA { discard; }
 //% if TRAILS
     let row = in.row;
@@ -291,7 +291,7 @@ fn covered(here: Nearest) -> f32 {
 fn line_fragment(in: Corner) -> Output {
     let here = nearest_part(in);
     let color = line_color(in, here.part);
-    let alpha = color.a * share_of_light(in, here.part) * covered(here);
+    let alpha = color.a * light_fraction(in, here.part) * covered(here);
     return output(vec4f(unlit(color.rgb), 1.0) * alpha);
 }
 //% elif not PICKING
@@ -334,13 +334,13 @@ fn line_fragment(in: Corner) -> Pixel {
     var out: Pixel;
     var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
     samples &= select(alpha_samples(color.a, in.clip.xy), 15u, color.a >= 1.0);
-    let is_thin = share_of_light(in, here.part) < FULL;
+    let is_thin = light_fraction(in, here.part) < FULL;
     if samples == 0u || is_thin || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
     out.color = vec4f(line_light(in, here, color.rgb), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
-    out.color.a = share(samples);
+    out.color.a = coverage(samples);
 //% endif
     out.display = out.color;
     return out;
@@ -350,7 +350,7 @@ fn line_fragment(in: Corner) -> Pixel {
 fn thin_fragment(in: Corner) -> Output {
     let here = nearest_part(in);
     let color = line_color(in, here.part);
-    let light = share_of_light(in, here.part);
+    let light = light_fraction(in, here.part);
     let alpha = color.a * light * covered(here);
     if light >= FULL || alpha <= 0.0 || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
     return output(vec4f(line_light(in, here, color.rgb), 1.0) * alpha);
@@ -359,7 +359,7 @@ fn thin_fragment(in: Corner) -> Output {
 @fragment
 fn line_depth(in: Corner) {
     let here = nearest_part(in);
-    let hole = is_hole(line_color(in, here.part).a * share_of_light(in, here.part), in.clip.xy);
+    let hole = is_hole(line_color(in, here.part).a * light_fraction(in, here.part), in.clip.xy);
     if hole || here.outside >= 0.0 || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
 }
 //% endif

@@ -115,9 +115,9 @@ fn mark_fragment(in: Corner) -> PickPixel {
 //% elif SHAPE == "sprite"
 @fragment
 fn mark_fragment(in: Corner) -> Output {
-    let share = clamp(length(in.offset) / in.radius, 0.0, 1.0);
+    let fraction = clamp(length(in.offset) / in.radius, 0.0, 1.0);
     let inner = style.hardness * max(1.0 - 1.0 / in.radius, 0.0);
-    let rest = 1.0 - smoothstep(inner, 1.0, share);
+    let rest = 1.0 - smoothstep(inner, 1.0, fraction);
     let alpha = clamp(in.color.a, 0.0, 1.0) * rest * rest;
     return output(vec4f(unlit(in.color.rgb), 1.0 - style.glow) * alpha);
 }
@@ -141,7 +141,7 @@ fn mark_fragment(in: Corner) -> Pixel {
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
-    out.color.a = share(samples);
+    out.color.a = coverage(samples);
 //% endif
     out.display = out.color;
     return out;

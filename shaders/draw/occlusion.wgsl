@@ -130,8 +130,8 @@ fn smooth_fragment(in: Screen) -> @location(0) vec4f {
         for (var x = -3; x <= 3; x++) {
             let near = found_at(pixel + vec2i(x, y));
             let step = abs(near.y - here.y - dot(slope, vec2f(f32(x), f32(y))));
-            let share = f32((4 - abs(x)) * (4 - abs(y)));
-            sum += vec2f(near.x, 1.0) * share * max(1.0 - 25.0 * step, 0.0);
+            let weight = f32((4 - abs(x)) * (4 - abs(y)));
+            sum += vec2f(near.x, 1.0) * weight * max(1.0 - 25.0 * step, 0.0);
         }
     }
     return vec4f(sum.x / max(sum.y, 1e-6), here.y, 0.0, 0.0);

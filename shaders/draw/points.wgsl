@@ -163,7 +163,7 @@ fn solid_fragment(in: Corner) -> Pixel {
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
-    out.color.a = share(samples);
+    out.color.a = coverage(samples);
 //% endif
     out.display = out.color;
     out.depth = depth_at(hit.position);

@@ -13,14 +13,14 @@
 struct PostProcess {            // mirrored by renderer/view.py
     background: vec3f,      // linear, as it shall be on the screen
     exposure: f32,
-    glow: f32,              // share of the light that the lens scatters
+    glow: f32,              // fraction of the light that the lens scatters
     vignette: f32,
     aspect: f32,
     edges: f32,             // how strongly steps in depth are drawn
     edge_color: vec3f,      // linear, as it shall be on the screen
     edge_width: f32,        // pixels
     tint_light: vec3f,      // what white becomes,
-    tint: f32,              // of this share of the colors
+    tint: f32,              // of this fraction of the colors
     tint_dark: vec3f,       // and what black becomes
     parallel: f32,          // 1: depth is linear
 }
@@ -47,7 +47,7 @@ const GRAY = 0.18;
 const WHITE = 12.0;         // exposure that becomes full white
 const INWARD = 0.12;
 const OUTWARD = 0.10;
-const EDGE_GAIN = 40.0;     // steps of so small a share of the distance are drawn in full
+const EDGE_GAIN = 40.0;     // steps of so small a fraction of the distance are drawn in full
 const LINEAR = 0.001;       // linear depth of one distance, about
 const SAMPLES = ${4 if BY_SAMPLE else 1};   // of each pixel
 
@@ -115,14 +115,14 @@ fn shown_sample(drawn: vec4f, displayed: vec4f, around: Around) -> vec4f {
     // Light that covers nothing is visible also where all is covered.
     let free = 1.0 - select(0.0, covered / room, room > 1e-3);
     let brightest = max(light.r, max(light.g, light.b)) * post.exposure;
-    let share = max(max(room, free * min(brightest, 1.0)), 1e-4);
+    let fraction = max(max(room, free * min(brightest, 1.0)), 1e-4);
     let noise = select(around.dither, 0.0, displayed.a > 0.0);
-    let shown = filmed(light / share, covered / share, (room - covered) / share, around) * around.vignette;
+    let shown = filmed(light / fraction, covered / fraction, (room - covered) / fraction, around) * around.vignette;
 //% if TRANSPARENT
-    let straight = with_alpha(shown, covered / share);
-    return vec4f((straight.rgb + noise) * straight.a * share + displayed.rgb, straight.a * share + displayed.a);
+    let straight = with_alpha(shown, covered / fraction);
+    return vec4f((straight.rgb + noise) * straight.a * fraction + displayed.rgb, straight.a * fraction + displayed.a);
 //% else
-    let encoded = (linear_to_srgb(min(shown, vec3f(1.0))) + noise) * share + displayed.rgb;
+    let encoded = (linear_to_srgb(min(shown, vec3f(1.0))) + noise) * fraction + displayed.rgb;
     return vec4f(srgb_to_linear(clamp(encoded, vec3f(0.0), vec3f(1.0))), covered + displayed.a);
 //% endif
 }

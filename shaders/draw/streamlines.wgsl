@@ -20,7 +20,7 @@ struct Params {
     backward: u32,          // rows before the seed
     missing: f32,           // NaN
     width: f32,
-    taper: f32,             // share of a line, at each end, over which it becomes thinner
+    taper: f32,             // fraction of a line, at each end, over which it becomes thinner
     dashes: f32,            // 0: solid lines; 1: dashes that move along them
     dash_spacing: f32,      // world units from dash to dash
     dash_phase: f32,        // how far they have moved, in dashes
@@ -56,8 +56,8 @@ fn seed_of(line: u32) -> vec3f {
     return vec3f(seeds[at], seeds[at + 1u], seeds[at + 2u]);
 //% else
     // Multiples of the powers of 1 / 1.2207..., as fractions of 2^32, which wrap around by themselves.
-    let share = vec3f((line + 1u) * vec3u(3518319155u, 2882110345u, 2360945575u)) / 4294967296.0;
-    return mix(params.seed_low, params.seed_high, share);
+    let fraction = vec3f((line + 1u) * vec3u(3518319155u, 2882110345u, 2360945575u)) / 4294967296.0;
+    return mix(params.seed_low, params.seed_high, fraction);
 //% endif
 }
 
@@ -161,8 +161,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         last += select(0u, beyond, sign > 0);
     }
     for (var row = 0u; row < params.rows; row++) {
-        let share = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
-        let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, share)), params.taper > 0.0);
+        let fraction = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
+        let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, fraction)), params.taper > 0.0);
         vertices[STEP * (line * params.rows + row) + WIDTH] = params.width * thinned * mix(1.0, dash(line, row), params.dashes);
     }
 }

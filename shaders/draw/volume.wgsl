@@ -104,8 +104,8 @@ fn solid_at(depth: f32, start: vec3f, sight: vec3f) -> f32 {
 
 // A position in the box counted in samples.
 fn sample_position(world: vec3f, size: vec3u) -> vec3f {
-    let share = (world - style.low) / (style.high - style.low);
-    return share * (vec3f(size) - 1.0 + 2.0 * style.inset) - style.inset;
+    let relative = (world - style.low) / (style.high - style.low);
+    return relative * (vec3f(size) - 1.0 + 2.0 * style.inset) - style.inset;
 }
 
 fn fraction(value: f32, range: vec2f) -> f32 {
@@ -134,8 +134,8 @@ fn color_at(world: vec3f) -> vec3f {
 // How much of sun and sky reaches this point.
 fn reached(world: vec3f) -> vec2f {
     let size = vec3i(style.light_size);
-    let share = (world - style.low) / (style.high - style.low);
-    let position = clamp(share * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
+    let relative = (world - style.low) / (style.high - style.low);
+    let position = clamp(relative * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
     let low = vec3i(position);
     let part = position - vec3f(low);
     var sum = vec2f(0.0);

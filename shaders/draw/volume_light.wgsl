@@ -1,5 +1,5 @@
 // How much light of the sun, and of the sky overhead, reaches the middle of each cell of a box through the density in it.
-// In: samples of the density, and their extent. Out: for each cell, x fastest, the two shares let through.
+// In: samples of the density, and their extent. Out: for each cell, x fastest, the two fractions let through.
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
 //% include "common/index.wgsl"

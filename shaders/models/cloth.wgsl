@@ -66,7 +66,7 @@ struct Params {
 @group(0) @binding(10) var<storage, read> obstacle: array<f32>;
 //% endif
 
-const ALONG = 0.02;  // coefficient of the force along a surface, as a share of that across it
+const ALONG = 0.02;  // coefficient of the force along a surface, as a fraction of that across it
 
 //% if WIND
 fn wind_sample(cell: vec3i) -> vec3f {
@@ -106,13 +106,13 @@ fn air(position: vec3f) -> vec3f {
     return velocity;
 }
 
-// The share of a difference that a force proportional to it takes away in h: implicit, so never more than all of it.
+// The fraction of a difference that a force proportional to it takes away in h: implicit, so never more than all of it.
 fn taken(rate: f32) -> f32 {
     let part = rate * params.h;
     return part / (1.0 + part);
 }
 
-// How firmly the drag tool holds what is at `position`: the share of its own motion that it loses in h.
+// How firmly the drag tool holds what is at `position`: the fraction of its own motion that it loses in h.
 fn held(position: vec3f) -> f32 {
     let near = 1.0 - smoothstep(0.5, 1.0, distance(position, params.tool_point) / params.tool_radius);
     return taken(params.tool_rate * near);

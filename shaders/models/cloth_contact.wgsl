@@ -28,7 +28,7 @@ struct Params {
 
 //% include "common/grid.wgsl"
 
-const STIFFNESS = 0.5;  // share of an overlap that one small step takes away; less than 1, since overlaps are many
+const STIFFNESS = 0.5;  // fraction of an overlap that one small step takes away; less than 1, since overlaps are many
 
 @compute @workgroup_size(64)
 fn search(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {

@@ -98,8 +98,8 @@ fn see_sheet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         let t = (k + 0.5) / f32(BINS);
         let one = ends[0].x - t * divisor(ends[0].y);
         let other = ends[1].x - t * divisor(ends[1].y);
-        let share = select(0.5, clamp(one / (one - other), 0.0, 1.0), one != other);
-        atomicMin(&front[u32(k)], bitcast<u32>(mix(ends[0].y, ends[1].y, share)));
+        let fraction = select(0.5, clamp(one / (one - other), 0.0, 1.0), one != other);
+        atomicMin(&front[u32(k)], bitcast<u32>(mix(ends[0].y, ends[1].y, fraction)));
     }
 }
 

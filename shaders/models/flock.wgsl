@@ -114,8 +114,8 @@ fn turned_back(here: vec3f) -> vec3f {
 // Away from the predator.
 fn fled(here: vec3f) -> vec3f {
     let offset = here - params.predator;
-    let share = max(1.0 - length(offset) / max(params.fear, 1e-6), 0.0);
-    return with_length(offset, 2.0 * params.agility * share);
+    let nearness = max(1.0 - length(offset) / max(params.fear, 1e-6), 0.0);
+    return with_length(offset, 2.0 * params.agility * nearness);
 }
 
 // Sideways past an obstacle that is ahead within a second's flight, and outwards if it is touched.
@@ -134,9 +134,9 @@ fn avoided(here: vec3f, velocity: vec3f) -> vec3f {
 
 fn attracted(here: vec3f, velocity: vec3f) -> vec3f {
     let offset = params.tool_point - here;
-    let share = clamp(2.0 - 2.0 * length(offset) / max(params.tool_radius, 1e-6), 0.0, 1.0);
+    let nearness = clamp(2.0 - 2.0 * length(offset) / max(params.tool_radius, 1e-6), 0.0, 1.0);
     let toward = with_length(offset, params.agility) + max(sign(params.attraction), 0.0) * (params.tool_velocity - velocity);
-    return params.attraction * share * toward;
+    return params.attraction * nearness * toward;
 }
 
 fn random_vector(bird: u32) -> vec3f {
@@ -159,10 +159,10 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     let here = sorted_positions[me].xyz;
     let velocity = sorted_velocities[me].xyz;
     let neighborhood = neighborhood_of(here, with_length(velocity, 1.0), me);
-    let share = 1.0 / max(neighborhood.count, 1.0);
-    var social = params.separation * neighborhood.separation + params.cohesion * share * neighborhood.offset;
+    let inverse_count = 1.0 / max(neighborhood.count, 1.0);
+    var social = params.separation * neighborhood.separation + params.cohesion * inverse_count * neighborhood.offset;
     if neighborhood.count > 0.0 {
-        social += params.alignment * (share * neighborhood.velocity - velocity);
+        social += params.alignment * (inverse_count * neighborhood.velocity - velocity);
     }
     social.y -= params.leveling * velocity.y;
     let urgent = at_most(

@@ -1,7 +1,7 @@
 // A free-surface fluid of equal particles, incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
 // Incompressible SPH", with the pressure warm-started and relaxed without leaving the particles' positions of the step's start.
 // Walls have no particles. They add to the density what layers of fluid would, mirrored in them, by a function of the distance
-// alone (the idea of Koschier & Bender 2017, "Density Maps"), and push along its slope: what pressure does to the velocities
+// alone (the idea of Koschier & Bender 2017, "Density Maps"), and push along its gradient: what pressure does to the velocities
 // is the transpose of what these do to the density, at walls too, so that it makes no energy.
 //
 // Rows are stored cell by cell while a step lasts. Out and in: positions (x, y, z, density), velocities (velocity, speed),
@@ -23,7 +23,7 @@ struct Params {
     density: f32,      // at rest [kg/m³]
     density_correction: f32,  // fraction of the excess density that a step corrects
     chebyshev_weight: f32,    // of an iteration of the pressure solve; 1: plain Jacobi
-    warm: f32,         // share of the last step's pressure that is begun with
+    warm: f32,         // fraction of the last step's pressure that is begun with
     tank_low: vec3f,
     tank_high: vec3f,
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
@@ -53,7 +53,7 @@ struct Params {
 @group(0) @binding(8) var<storage, read> sorted_pressures: array<f32>;
 @group(0) @binding(9) var<storage, read> near: array<u32>;
 @group(0) @binding(10) var<storage, read> found: array<u32>;
-@group(0) @binding(11) var<storage, read> walls: array<vec4f>;  // slope of the share of walls, and the diagonal of the solve
+@group(0) @binding(11) var<storage, read> walls: array<vec4f>;  // gradient of the fraction of walls, and the diagonal of the solve
 @group(0) @binding(12) var<storage, read> field: array<f32>;
 @group(0) @binding(13) var<storage, read_write> new_positions: array<vec4f>;  // the same, by the entry points that write them
 @group(0) @binding(14) var<storage, read_write> new_velocities: array<vec4f>;
@@ -78,15 +78,15 @@ fn weight(q: f32) -> f32 {
     return select(0.25 * outer * outer * outer, 1.0 - q * q * (1.5 - 0.75 * q), q < 1.0) / PI;
 }
 
-// The slope of that along an offset, for the particle at its end.
-fn slope(offset: vec3f) -> vec3f {
+// The derivative of that along an offset, for the particle at its end.
+fn kernel_gradient(offset: vec3f) -> vec3f {
     let q = length(offset) / params.spacing;
     let outer = max(2.0 - q, 0.0);
     let steep = select(-0.75 * outer * outer / max(q, 1e-6), 2.25 * q - 3.0, q < 1.0);
     return offset * (steep / (PI * params.spacing * params.spacing));
 }
 
-// What a layer of particles `q` spacings away adds to the relative density, as if smeared over its plane; and its slope.
+// What a layer of particles `q` spacings away adds to the relative density, as if smeared over its plane; and its derivative.
 fn layer(q: f32) -> vec2f {
     let outer = max(2.0 - q, 0.0);
     let far = outer * outer * outer * vec2f(outer * (0.25 - 0.1 * outer), 0.5 * outer - 1.0);
@@ -94,7 +94,7 @@ fn layer(q: f32) -> vec2f {
     return select(far, close, q < 1.0);
 }
 
-// What a wall `q` spacings away adds to the relative density, being a mirror of such layers; and the slope of that along q.
+// What a wall `q` spacings away adds to the relative density, being a mirror of such layers; and the derivative of that along q.
 fn beyond(q: f32) -> vec2f {
     return (layer(2.0 * q) + layer(2.0 * q + 1.0)) * vec2f(1.0, 2.0);
 }
@@ -139,7 +139,7 @@ fn outwards(at: vec3f) -> vec3f {
     return select(vec3f(0.0, 1.0, 0.0), sum / long, long > 1e-12);
 }
 
-// The share of the kernel that walls take up, and its slope. Walls at right angles overlap as independent shares do.
+// The fraction of the kernel that walls take up, and its gradient. Walls at right angles overlap as independent fractions do.
 fn walled(at: vec3f) -> vec4f {
     var free = 1.0;
     var steep = vec3f(0.0);
@@ -190,7 +190,7 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if far2 < 4.0 * params.spacing * params.spacing && k != i {
         if met < ${MOST}u {
             new_near[met * params.count + i] = k;
-            let steep = slope(offset);
+            let steep = kernel_gradient(offset);
             dense += weight(sqrt(far2) / params.spacing);
             sum += steep;
             squares += dot(steep, steep);
@@ -220,13 +220,13 @@ fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
         let j = near[k * params.count + i];
         let offset = me - sorted_positions[j].xyz;
-        shear += (velocity - sorted_velocities[j].xyz) * (dot(slope(offset), offset) / (dot(offset, offset) + soft));
+        shear += (velocity - sorted_velocities[j].xyz) * (dot(kernel_gradient(offset), offset) / (dot(offset, offset) + soft));
     }
     let acceleration = 2.0 * params.viscosity * shear - vec3f(0.0, params.gravity, 0.0);
     let away = (me - params.tool_point) / params.tool_reach;
     let grip = max(1.0 - dot(away, away), 0.0);
-    let share = 1.0 - exp(-params.dt * params.tool_drag_rate * grip * grip);
-    let pushed = mix(velocity + params.dt * acceleration, params.tool_velocity, share);
+    let fraction = 1.0 - exp(-params.dt * params.tool_drag_rate * grip * grip);
+    let pushed = mix(velocity + params.dt * acceleration, params.tool_velocity, fraction);
     new_velocities[i] = vec4f(pushed, excess[i]);
 }
 
@@ -237,12 +237,12 @@ fn gathering(i: u32) -> f32 {
     var rate = dot(velocity, walls[i].xyz);
     for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
         let j = near[k * params.count + i];
-        rate += dot(velocity - sorted_velocities[j].xyz, slope(me - sorted_positions[j].xyz));
+        rate += dot(velocity - sorted_velocities[j].xyz, kernel_gradient(me - sorted_positions[j].xyz));
     }
     return rate;
 }
 
-// Density beyond that at rest after the step, if there were no pressure. Of what is too much already only a share counts:
+// Density beyond that at rest after the step, if there were no pressure. Of what is too much already only a fraction counts:
 // taken away at once it would leave the particles with the speed at which it was, and the fluid would never come to rest.
 @compute @workgroup_size(128)
 fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
@@ -260,7 +260,7 @@ fn pressed(i: u32) -> vec3f {
     var sum = -mine * walls[i].xyz;
     for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
         let j = near[k * params.count + i];
-        sum -= (mine + sorted_pressures[j]) * slope(me - sorted_positions[j].xyz);
+        sum -= (mine + sorted_pressures[j]) * kernel_gradient(me - sorted_positions[j].xyz);
     }
     return sum;
 }

@@ -43,8 +43,8 @@ fn laplacian(i: u32, here: vec2f) -> vec2f {
     return sum;
 }
 
-// Slope of v: twice the slopes' product of v and a coordinate x is L(v x) − v L x − x L v.
-fn slope(i: u32) -> vec3f {
+// Gradient of v: twice the gradients' product of v and a coordinate x is L(v x) − v L x − x L v.
+fn gradient(i: u32) -> vec3f {
     let here = before[i].y;
     var sum = vec3f(0.0);
     for (var at = starts[i]; at < starts[i + 1u]; at += 1u) {
@@ -78,7 +78,7 @@ fn laplacian(i: u32, here: vec2f) -> vec2f {
     return (4.0 * edges + corners - 20.0 * here) / (6.0 * params.edge * params.edge);
 }
 
-fn slope(i: u32) -> vec3f {
+fn gradient(i: u32) -> vec3f {
     let at = stencil_of(i);
     let r = at.row;
     let c = at.column;
@@ -124,7 +124,7 @@ fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     let normal = normals[i].xyz;
     let raised_point = points[i].xyz + params.height * before[i].y * normal;
-    let across = normalize(normal - params.height * slope(i));
+    let across = normalize(normal - params.height * gradient(i));
     for (var k = 0u; k < 3u; k += 1u) {
         raised[3u * i + k] = raised_point[k];
         tilted[3u * i + k] = across[k];

@@ -123,15 +123,15 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
         return population(${k}u, from_);
     }
     // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
-    let share = distance[cell] / max(distance[cell] - beyond, 1e-6);
-    if share >= 0.5 {
-        return mix(population(${k}u, cell), back, 0.5 / share);
+    let fraction = distance[cell] / max(distance[cell] - beyond, 1e-6);
+    if fraction >= 0.5 {
+        return mix(population(${k}u, cell), back, 0.5 / fraction);
     }
     r = row + (${C[k][1]});
     x = column + (${C[k][0]});
     let behind = u32(clamp(r, 0, rows - 1) * columns + clamp(x, 0, columns - 1));
     let usable = r >= 0 && x >= 0 && r < rows && x < columns && distance[behind] > 0.0;
-    return select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * share), usable);
+    return select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * fraction), usable);
 }
 //% endfor
 
@@ -241,8 +241,8 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     var d = params.size * aerofoil_distance(p / params.size + vec2f(0.5, 0.0));
     //% elif SHAPE == "mask"
     let size = vec2f(params.mask_shape);
-    let share = (vec2f(f32(row), f32(column)) + 0.5) / vec2f(f32(params.rows), f32(params.columns));
-    let at = min(vec2i(share * size), vec2i(params.mask_shape) - 1);
+    let fraction = (vec2f(f32(row), f32(column)) + 0.5) / vec2f(f32(params.rows), f32(params.columns));
+    let at = min(vec2i(fraction * size), vec2i(params.mask_shape) - 1);
     let index = i32(params.mask_offset) + at.x * params.mask_strides.x + at.y * params.mask_strides.y;
     var d = select(0.5, -0.5, mask[u32(index)] > 0.5);
     //% else
@@ -282,8 +282,8 @@ fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     }
     let point = vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.tool_from;
     let stroke = params.tool_to - params.tool_from;
-    let share = clamp(dot(point, stroke) / max(dot(stroke, stroke), 1e-12), 0.0, 1.0);
-    let away = point - share * stroke;
+    let fraction = clamp(dot(point, stroke) / max(dot(stroke, stroke), 1e-12), 0.0, 1.0);
+    let away = point - fraction * stroke;
     if dot(away, away) <= params.tool_radius * params.tool_radius {
         painted[cell] = params.painted_as;
     }

@@ -315,19 +315,19 @@ fn to_particles(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_i
         //% for y in range(3)
         //% for x in range(3)
         {
-            let share = spread[corner + ${x + 6 * (y + 6 * z)}u] * (w[${x}].x * w[${y}].y * w[${z}].z);
-            velocity += share;
-            along_x += share * (${x}.0 - offset.x);
-            along_y += share * (${y}.0 - offset.y);
-            along_z += share * (${z}.0 - offset.z);
+            let weighted = spread[corner + ${x + 6 * (y + 6 * z)}u] * (w[${x}].x * w[${y}].y * w[${z}].z);
+            velocity += weighted;
+            along_x += weighted * (${x}.0 - offset.x);
+            along_y += weighted * (${y}.0 - offset.y);
+            along_z += weighted * (${z}.0 - offset.z);
         }
         //% endfor
         //% endfor
         //% endfor
-        let slope = 4.0 / params.cell;
-        affine[3u * i] = vec4f(along_x * slope, 0.0);
-        affine[3u * i + 1u] = vec4f(along_y * slope, 0.0);
-        affine[3u * i + 2u] = vec4f(along_z * slope, 0.0);
+        let scale = 4.0 / params.cell;
+        affine[3u * i] = vec4f(along_x * scale, 0.0);
+        affine[3u * i + 1u] = vec4f(along_y * scale, 0.0);
+        affine[3u * i + 2u] = vec4f(along_z * scale, 0.0);
         let least = params.low + f32(WALL - 1u) * params.cell;
         let most = params.low + vec3f(params.cells + WALL + 1u) * params.cell;
         new_particles[2u * i] = vec4f(clamp(before.xyz + params.dt * velocity, least, most), before.w);

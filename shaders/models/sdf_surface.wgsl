@@ -1,5 +1,5 @@
 // The steps around a network that computes the signed distance of each point: rays from outside towards the center, each
-// followed to the surface, and there the slope of the distance.
+// followed to the surface, and there the gradient of the distance.
 // In: directions (count, 3), unit vectors. Between: points (count, 6): x, y, z and the latent; rays (count, 3): radius, and
 // radius and distance one step before; around (4 count, 6): points next to those found. distances are the network's answers,
 // (count) for points and (4 count) for around.
@@ -25,7 +25,7 @@ struct Params {
 @group(0) @binding(7) var<storage, read_write> normals: array<f32>;
 @group(0) @binding(8) var<storage, read_write> levels: array<f32>;
 
-const FLATTEST = 0.15;  // slopes along a ray that a secant is believed to have
+const FLATTEST = 0.15;  // derivatives along a ray, as far as secants are trusted
 const STEEPEST = 2.0;
 
 // The corners of a tetrahedron on the unit sphere.
@@ -61,13 +61,13 @@ fn march(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     }
     let radius = rays[3u * i];
     let far = distances[i];
-    var slope = 1.0;
+    var derivative = 1.0;
     if params.traced == 0u {
         let change_of_radius = radius - rays[3u * i + 1u];
         let change = far - rays[3u * i + 2u];
-        slope = clamp(change / select(change_of_radius, 1.0, change_of_radius == 0.0), FLATTEST, STEEPEST);
+        derivative = clamp(change / select(change_of_radius, 1.0, change_of_radius == 0.0), FLATTEST, STEEPEST);
     }
-    let next = clamp(radius - far / slope, 0.0, params.start);
+    let next = clamp(radius - far / derivative, 0.0, params.start);
     rays[3u * i] = next;
     rays[3u * i + 1u] = radius;
     rays[3u * i + 2u] = far;
@@ -94,17 +94,17 @@ fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if i >= params.count {
         return;
     }
-    var slope = vec3f(0.0);
+    var gradient = vec3f(0.0);
     var sum = 0.0;
     for (var k = 0u; k < 4u; k += 1u) {
-        slope += distances[4u * i + k] * corner(k);
+        gradient += distances[4u * i + k] * corner(k);
         sum += distances[4u * i + k];
     }
-    slope *= 0.75 / params.spacing;
-    let steep = length(slope);
+    gradient *= 0.75 / params.spacing;
+    let steep = length(gradient);
     for (var c = 0u; c < 3u; c += 1u) {
         positions[3u * i + c] = points[6u * i + c];
-        normals[3u * i + c] = select(directions[3u * i + c], slope[c] / steep, steep > 1e-12);
+        normals[3u * i + c] = select(directions[3u * i + c], gradient[c] / steep, steep > 1e-12);
     }
     levels[i] = 0.75 * sum / (params.spacing * params.spacing * max(steep, 1e-12));
 }

@@ -18,7 +18,7 @@ struct Params {
     spring: vec4f,      // position in cells, radius in cells, and water in its middle [m/s]
     tool: vec4f,        // the same of the tool
     drag: vec3f,        // velocity of the tool [m/s], and how fast water takes it on [1/s]
-    share: f32,         // of the longest stable step
+    cfl: f32,         // of the longest stable step
     time: f32,          // to go in this physical step [s]
     level: vec2f,       // of the water at first, on both sides of the dam [m]
     dam: f32,           // column
@@ -83,7 +83,7 @@ fn water(cell: vec2i, axis: vec2i) -> Water {
     let state = before[number(at)];
     let u = velocity(state);
     // no faster than the step allows: films of the second stage have velocities that nobody asked when it was chosen
-    let most = max(params.share * params.cell / timing[0] - sqrt(params.gravity * state.x), 0.0);
+    let most = max(params.cfl * params.cell / timing[0] - sqrt(params.gravity * state.x), 0.0);
     var along = clamp(dot(u, vec2f(axis)), -most, most);
     //% if EDGES == "walls"
     along = select(-along, along, inside(cell));
@@ -230,7 +230,7 @@ fn wind() {
 @compute @workgroup_size(1)
 fn tick() {
     let rest = clock[1];
-    let parts = max(ceil(rest * fastest[0] / params.share), 1.0);
+    let parts = max(ceil(rest * fastest[0] / params.cfl), 1.0);
     clock[0] = select(rest / parts, 0.0, rest <= 0.0);
     clock[1] = select(rest - rest / parts, 0.0, parts <= 1.0);
 }

@@ -70,12 +70,12 @@ fn spin_in(cell: vec3i) -> f32 {
 
 ${air.kernel("find_swirl")}
     ${air.each_cell()}
-    let slope = vec3f(
+    let gradient = vec3f(
         spin_in(cell + NEXT[0]) - spin_in(cell - NEXT[0]),
         spin_in(cell + NEXT[1]) - spin_in(cell - NEXT[1]),
         spin_in(cell + NEXT[2]) - spin_in(cell - NEXT[2]),
     ) / (2.0 * params.edge);
-    let toward = slope / (length(slope) + 1e-3 / params.edge);
+    let toward = gradient / (length(gradient) + 1e-3 / params.edge);
     out_vectors[i] = vec4f(params.confinement * params.edge * cross(toward, spin[i].xyz), 0.0);
 }
 

@@ -76,8 +76,8 @@ ${air.kernel("tally")}
 ${air.kernel("make_good")}
     ${air.each_cell()}
     let sums = totals[0];
-    let share = select(vec2f(1.0), clamp(sums.xy / sums.zw, vec2f(0.5), vec2f(2.0)), sums.zw > vec2f(1e-20));
-    out_matter[i] *= share;
+    let correction = select(vec2f(1.0), clamp(sums.xy / sums.zw, vec2f(0.5), vec2f(2.0)), sums.zw > vec2f(1e-20));
+    out_matter[i] *= correction;
 }
 
 ${air.kernel("predict_faces")}

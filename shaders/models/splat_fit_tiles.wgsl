@@ -42,7 +42,7 @@ var<workgroup> meets: array<atomic<u32>, ${4 * 8 * 8 // 32}>;
 var<workgroup> is_open: atomic<u32>;
 var<workgroup> listed: u32;
 var<workgroup> rows: array<u32, ${4 * 8 * 8}>;
-var<workgroup> shares: array<vec2f, ${16 * 8 * 8}>;     // of a pixel in an ellipse's color, and q
+var<workgroup> contributions: array<vec2f, ${16 * 8 * 8}>;     // of a pixel in an ellipse's color, and q
 var<workgroup> colors: array<vec3f, ${8 * 8}>;         // gradients of pixels
 var<workgroup> partial: array<f32, ${9 * 8 * 8}>;
 
@@ -86,18 +86,18 @@ fn list_round(first: u32, tile: u32, lane: u32, is_pixel_open: bool) -> u32 {
 }
 
 // Alpha of an ellipse at a pixel, and how far from its middle that is.
-struct Share {
+struct Contribution {
     away: vec2f,
     alpha: f32,
     is_held: bool,  // at the most that there may be
 }
 
-fn share_of(row: u32, pixel: vec2u) -> Share {
+fn contribution_of(row: u32, pixel: vec2u) -> Contribution {
     let away = vec2f(pixel) + 0.5 - flat[3u * row].xy;
     let inverse = flat[3u * row + 1u];
     let power = -0.5 * (inverse.x * away.x * away.x + inverse.z * away.y * away.y) - inverse.y * away.x * away.y;
     let alpha = inverse.w * exp(power);
-    return Share(away, select(0.0, min(alpha, MOST), alpha >= LEAST), alpha > MOST);
+    return Contribution(away, select(0.0, min(alpha, MOST), alpha >= LEAST), alpha > MOST);
 }
 
 @compute @workgroup_size(64)
@@ -111,7 +111,7 @@ fn draw(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         if count == ENOUGH { break; }
         for (var k = 0u; k < count; k++) {
             if through <= OPAQUE { break; }
-            let alpha = share_of(rows[k], pixel).alpha;
+            let alpha = contribution_of(rows[k], pixel).alpha;
             light += through * alpha * flat[3u * rows[k] + 2u].rgb;
             through *= 1.0 - alpha;
         }
@@ -140,17 +140,17 @@ fn sum_batch(first: u32, count: u32, tile: u32, lane: u32) {
         let box = flat[3u * rows[first + own]];
         for (var n = 0u; n < LANES / PARTS; n++) {
             let pixel = (lane % PARTS) * (LANES / PARTS) + n;
-            let share = shares[own * LANES + pixel];
+            let contribution = contributions[own * LANES + pixel];
             let away = (vec2f(pixel_of(tile, pixel)) + 0.5 - box.xy) / box.zw;
-            sums[0] += share.y;
-            sums[1] += share.y * away.x;
-            sums[2] += share.y * away.y;
-            sums[3] += share.y * away.x * away.x;
-            sums[4] += share.y * away.x * away.y;
-            sums[5] += share.y * away.y * away.y;
-            sums[6] += share.x * colors[pixel].x;
-            sums[7] += share.x * colors[pixel].y;
-            sums[8] += share.x * colors[pixel].z;
+            sums[0] += contribution.y;
+            sums[1] += contribution.y * away.x;
+            sums[2] += contribution.y * away.y;
+            sums[3] += contribution.y * away.x * away.x;
+            sums[4] += contribution.y * away.x * away.y;
+            sums[5] += contribution.y * away.y * away.y;
+            sums[6] += contribution.x * colors[pixel].x;
+            sums[7] += contribution.x * colors[pixel].y;
+            sums[8] += contribution.x * colors[pixel].z;
         }
     }
     for (var k = 0u; k < SUMS; k++) {
@@ -188,15 +188,15 @@ fn draw_backward(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_
                 var found = vec2f(0.0);
                 if batch + k < count && through > OPAQUE {
                     let row = rows[batch + k];
-                    let share = share_of(row, pixel);
-                    let weight = through * share.alpha;
+                    let contribution = contribution_of(row, pixel);
+                    let weight = through * contribution.alpha;
                     let value = dot(own, flat[3u * row + 2u].rgb);
                     behind -= weight * value;
-                    let by_alpha = through * value - behind / (1.0 - share.alpha);
-                    found = vec2f(weight, select(by_alpha * share.alpha, 0.0, share.is_held));
-                    through *= 1.0 - share.alpha;
+                    let by_alpha = through * value - behind / (1.0 - contribution.alpha);
+                    found = vec2f(weight, select(by_alpha * contribution.alpha, 0.0, contribution.is_held));
+                    through *= 1.0 - contribution.alpha;
                 }
-                shares[k * LANES + lane] = found;
+                contributions[k * LANES + lane] = found;
             }
             workgroupBarrier();
             sum_batch(batch, count, group.x, lane);

@@ -55,7 +55,7 @@ fn to_view(position: vec3f) -> vec3f {
 }
 
 // How much of each corner there is where a ray cuts the plane of a triangle, but for a factor: of one sign inside.
-fn shares(a: vec3f, b: vec3f, c: vec3f, ray: vec3f) -> vec3f {
+fn barycentric(a: vec3f, b: vec3f, c: vec3f, ray: vec3f) -> vec3f {
     return vec3f(dot(ray, cross(b, c)), dot(ray, cross(c, a)), dot(ray, cross(a, b)));
 }
 
@@ -81,11 +81,11 @@ fn cover(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     let levels = 0xffffffffu >> params.number_bits;
     for (var y = first.y; y < end.y; y++) {
         for (var x = first.x; x < end.x; x++) {
-            let share = shares(a, b, c, ray_of(vec2u(x, y)));
-            if !(all(share >= vec3f(0.0)) || all(share <= vec3f(0.0))) { continue; }
-            let total = share.x + share.y + share.z;
+            let weights = barycentric(a, b, c, ray_of(vec2u(x, y)));
+            if !(all(weights >= vec3f(0.0)) || all(weights <= vec3f(0.0))) { continue; }
+            let total = weights.x + weights.y + weights.z;
             if total == 0.0 { continue; }
-            let depth = dot(share, vec3f(a.z, b.z, c.z)) / total;
+            let depth = dot(weights, vec3f(a.z, b.z, c.z)) / total;
             let behind = clamp((depth - params.near) / (params.far - params.near), 0.0, 1.0);
             let level = levels - min(u32(behind * f32(levels)), levels - 1u);
             atomicMax(&nearest[y * ${SAMPLES}u * params.side + x], (level << params.number_bits) | face);
@@ -114,10 +114,10 @@ fn shade(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         let a = vector_of(corners.x);
         let b = vector_of(corners.y);
         let c = vector_of(corners.z);
-        var share = shares(to_view(a), to_view(b), to_view(c), ray_of(at));
-        share /= share.x + share.y + share.z;
-        let normal = share.x * normal_of(corners.x) + share.y * normal_of(corners.y) + share.z * normal_of(corners.z);
-        sum += vec4f(light_from(share.x * a + share.y * b + share.z * c, normalize(normal)), 1.0);
+        var weights = barycentric(to_view(a), to_view(b), to_view(c), ray_of(at));
+        weights /= weights.x + weights.y + weights.z;
+        let normal = weights.x * normal_of(corners.x) + weights.y * normal_of(corners.y) + weights.z * normal_of(corners.z);
+        sum += vec4f(light_from(weights.x * a + weights.y * b + weights.z * c, normalize(normal)), 1.0);
     }
     images[params.view * params.side * params.side + pixel] = sum / ${SAMPLES * SAMPLES}.0;
 }

@@ -48,7 +48,7 @@ fn normal_of(vertex: u32) -> vec3f {
     return vec3f(normals[at], normals[at + 1u], normals[at + 2u]);
 }
 
-// The shares of the second and the third corner in the middle of a part: rows of upright parts with upside-down ones
+// The fractions of the second and the third corner in the middle of a part: rows of upright parts with upside-down ones
 // between them, the first row along the edge from the first corner to the second.
 fn middle_of(part: u32) -> vec2f {
     let n = params.subdivisions;
@@ -102,12 +102,12 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count { return; }
     let first = params.index_offset + 3u * (i / (params.subdivisions * params.subdivisions));
     let corners = vec3u(index[first], index[first + 1u], index[first + 2u]);
-    let share = middle_of(i % (params.subdivisions * params.subdivisions));
+    let fractions = middle_of(i % (params.subdivisions * params.subdivisions));
     let start = position_of(corners.x);
     let one = position_of(corners.y) - start;
     let other = position_of(corners.z) - start;
-    let middle = start + share.x * one + share.y * other;
-    let shades = mix(mix(normal_of(corners.x), normal_of(corners.y), share.x), normal_of(corners.z), share.y);
+    let middle = start + fractions.x * one + fractions.y * other;
+    let shades = mix(mix(normal_of(corners.x), normal_of(corners.y), fractions.x), normal_of(corners.z), fractions.y);
 
     // The covariance of a triangle's area is (2 uu + 2 vv - uv - vu) / 36 of its edges; here in its own plane.
     let across = normalize(cross(one, other));

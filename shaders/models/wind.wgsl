@@ -62,9 +62,9 @@ fn noise(position: vec3f, first: u32) -> f32 {
     for (var k = 0u; k < 8u; k += 1u) {
         let ahead = vec3<bool>(vec3u(k, k >> 1u, k >> 2u) & vec3u(1u));
         let corner = select(near, far, ahead);
-        let share = select(1.0 - weight, weight, ahead);
+        let weights = select(1.0 - weight, weight, ahead);
         let gradient = gradients[first + (corner.z * SIDE + corner.y) * SIDE + corner.x].xyz;
-        sum += share.x * share.y * share.z * dot(gradient, p - vec3f(ahead));
+        sum += weights.x * weights.y * weights.z * dot(gradient, p - vec3f(ahead));
     }
     return sum;
 }

@@ -34,7 +34,7 @@ struct Params {
     keys: u32,
     heads: u32,
     members: u32,
-    share: u32,      // heads of q that have one head of k and v
+    group_size: u32,      // heads of q that have one head of k and v
     width: u32,
     width_out: u32,
     scale: f32,
@@ -116,7 +116,7 @@ fn main(
     let group = lane / ${LANES}u;
     let column = lane % ${LANES}u;
     let at = vec2i(i32(member), i32(head));
-    let shared_at = vec2i(i32(member), i32(head / params.share));
+    let shared_at = vec2i(i32(member), i32(head / params.group_size));
     let q_base = i32(params.q_offset) + dot(at, params.q_strides.xy);
     let k_base = i32(params.k_offset) + dot(shared_at, params.k_strides.xy);
     let v_base = i32(params.v_offset) + dot(shared_at, params.v_strides.xy);
@@ -285,8 +285,8 @@ fn main(
             o${i}_${j} *= factor;
             //% endfor
             //% for j in range(S_QUADS)
-            let share${j} = exp2((s${i}_${j} - top) * 1.44269504);
-            s${i}_${j} = select(share${j}, vec4f(), s${i}_${j} <= vec4f(0.5 * MASKED));
+            let weight${j} = exp2((s${i}_${j} - top) * 1.44269504);
+            s${i}_${j} = select(weight${j}, vec4f(), s${i}_${j} <= vec4f(0.5 * MASKED));
             sum${i} += dot(s${i}_${j}, vec4f(1.0));
             //% endfor
         }

@@ -1,5 +1,5 @@
 // Gradients of encodings: back to the points, and of hash grids to the tables.
-// What goes to one entry is added up in integers, so that the order does not matter: a share is rounded to a
+// What goes to one entry is added up in integers, so that the order does not matter: a contribution is rounded to a
 // multiple of a power of two, and added in two words, so wide that no number of points makes them overflow.
 // In: what common/encoding.wgsl names; X and TABLES, dtypes; COUNT and INCLUDE, of frequencies; LEVELS, of hash grids;
 //     gradient (points, features); largest, the magnitude of its largest element; params.bits of both words together,
@@ -65,7 +65,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 }
 //% else
 
-// The power of two by which shares are counted: params.bits below the largest gradient, rounded up to one.
+// The power of two by which contributions are counted: params.bits below the largest gradient, rounded up to one.
 fn unit_exponent() -> i32 {
     return i32((bitcast<u32>(largest[params.largest_offset]) >> 23u) & 255u) - 126 - i32(params.bits);
 }
@@ -94,10 +94,10 @@ fn spread(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
         let corner = corner_of(cell, ${corner}u);
         //% for n in range(FEATURES)
         {
-            let share = i32(round(corner.weight * g${n}));
+            let contribution = i32(round(corner.weight * g${n}));
             let word = 2u * (corner.entry * ${FEATURES}u + ${n}u);
-            atomicAdd(&words[word], u32(share) & ((1u << params.low) - 1u));
-            atomicAdd(&words[word + 1u], bitcast<u32>(share >> params.low));
+            atomicAdd(&words[word], u32(contribution) & ((1u << params.low) - 1u));
+            atomicAdd(&words[word + 1u], bitcast<u32>(contribution >> params.low));
         }
         //% endfor
     }
@@ -143,13 +143,13 @@ fn points(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
             //% endfor
             //% for d in range(DIMENSIONS)
             {
-                var slope = ${"cells" if corner // 2 ** d % 2 else "-cells"};
+                var derivative = ${"cells" if corner // 2 ** d % 2 else "-cells"};
                 //% for other in range(DIMENSIONS)
                 //% if other != d
-                slope *= ${"cell.share[" ~ other ~ "]" if corner // 2 ** other % 2 else "(1.0 - cell.share[" ~ other ~ "])"};
+                derivative *= ${"cell.fraction[" ~ other ~ "]" if corner // 2 ** other % 2 else "(1.0 - cell.fraction[" ~ other ~ "])"};
                 //% endif
                 //% endfor
-                sum${d} += slope * along;
+                sum${d} += derivative * along;
             }
             //% endfor
         }

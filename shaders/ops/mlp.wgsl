@@ -309,11 +309,11 @@ fn main(
             //% endfor
             //% for q in range(EACH_POINTS // 4)
             //% for j in range(4)
-            var share${q}_${j} = sum0_${q}_${j} * w0;
+            var partial${q}_${j} = sum0_${q}_${j} * w0;
             //% for n in range(1, EACH_NEURONS)
-            share${q}_${j} = fma(vec4f(sum${n}_${q}_${j}), w${n}, share${q}_${j});
+            partial${q}_${j} = fma(vec4f(sum${n}_${q}_${j}), w${n}, partial${q}_${j});
             //% endfor
-            signal[my_neuron * ${PART}u + 4u * (my_point + ${q * DOWN}u) + ${j}u] = share${q}_${j};
+            signal[my_neuron * ${PART}u + 4u * (my_point + ${q * DOWN}u) + ${j}u] = partial${q}_${j};
             //% endfor
             //% endfor
         }

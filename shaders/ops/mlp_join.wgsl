@@ -19,7 +19,7 @@ const ELEMENTS = 32u;
 const SLICES = 8u;
 const NOWHERE = 0xffffffffu;
 
-var<workgroup> shares: array<f32, 256>;
+var<workgroup> partial_sums: array<f32, 256>;
 
 // The offset of an element in a row, how far its other parts are, how many there are, and where it belongs.
 struct Source {
@@ -72,11 +72,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             }
         }
     }
-    shares[lane] = total;
+    partial_sums[lane] = total;
     workgroupBarrier();
     if lane < ELEMENTS && found.target_ != NOWHERE {
         for (var slice = 1u; slice < SLICES; slice += 1u) {
-            total += shares[slice * ELEMENTS + lane];
+            total += partial_sums[slice * ELEMENTS + lane];
         }
         flat[params.flat_offset + found.target_] = total;
     }

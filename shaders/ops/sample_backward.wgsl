@@ -99,7 +99,7 @@ fn taps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% endfor
     for (var tap = 0u; tap < ${TAPS ** RANK}u; tap += 1u) {
         var rest = tap;
-        var share = 1.0;
+        var product = 1.0;
         var element = 0;
         var step = 1;
         var is_there = true;
@@ -111,11 +111,11 @@ fn taps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
             is_there = is_there && at >= 0;
             element += at * step;
             step *= params.size[${axis}];
-            share *= weight(read${axis}.part, own);
+            product *= weight(read${axis}.part, own);
         }
         //% endfor
         keys[i * ${TAPS ** RANK}u + tap] = select(params.outside, u32(sample.member * step + element), is_there);
-        weights[i * ${TAPS ** RANK}u + tap] = share;
+        weights[i * ${TAPS ** RANK}u + tap] = product;
     }
 }
 

@@ -3,7 +3,7 @@
 //   pieces   how many pieces each segment has: ends[s], whose running total is computed after it
 //   fold     one total for each piece and column; LANES invocations take its rows in turn, a tree joins what they have
 //   combine_pieces   the totals of the pieces of each segment, likewise
-//   spread   the gradient of a sum or a mean: each row of a segment takes the segment's value, or its share of it
+//   spread   the gradient of a sum or a mean: each row of a segment takes the segment's value, or its part of it
 //   starts   the offsets of segments that are defined by keys in rising order: offsets[s] = how many keys are below s
 // In: FROM and TO, the dtypes read and written; VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a
 //     and b as one; IDENTITY, the value that changes none; FINISH, the total of rows as a result; LANES, a power of two up

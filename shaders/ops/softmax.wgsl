@@ -46,7 +46,7 @@ fn element(base: i32, i: u32) -> f32 {
 }
 
 // e^(x - top), 0 where both are -inf: there was no element then.
-fn share(x: f32, top: f32) -> f32 {
+fn weight_of(x: f32, top: f32) -> f32 {
     return select(precise_exp(x - top), 0.0, is_inf(x) && x < 0.0);
 }
 
@@ -61,7 +61,7 @@ fn larger(a: Part, b: Part) -> Part {
 
 fn join(a: Part, b: Part) -> Part {
     let first = larger(a, b);
-    return Part(first.top, a.sum * share(a.top, first.top) + b.sum * share(b.top, first.top), first.at);
+    return Part(first.top, a.sum * weight_of(a.top, first.top) + b.sum * weight_of(b.top, first.top), first.at);
 }
 
 fn added(a: f32, b: f32) -> f32 {
@@ -77,10 +77,10 @@ fn merged(a: Part, value: f32, i: u32) -> Part {
     }
     //% else
     if value > part.top || is_nan(value) {
-        part.sum = part.sum * share(part.top, value) + select(1.0, of_bits(0x7fc00000u), is_inf(value) || is_nan(value));
+        part.sum = part.sum * weight_of(part.top, value) + select(1.0, of_bits(0x7fc00000u), is_inf(value) || is_nan(value));
         part.top = value;
     } else {
-        part.sum += share(value, part.top);
+        part.sum += weight_of(value, part.top);
     }
     //% endif
     return part;
@@ -145,8 +145,8 @@ fn main(
     part.top = total;
     total = 0.0;
     //% for e in range(EACH)
-    let share${e} = precise_exp(loaded${e} - part.top);
-    total += select(0.0, share${e}, row + ${e * ROWS}u < params.count);
+    let weight${e} = precise_exp(loaded${e} - part.top);
+    total += select(0.0, weight${e}, row + ${e * ROWS}u < params.count);
     //% endfor
     //% if ROWS > 1
     workgroupBarrier();
@@ -170,9 +170,9 @@ fn main(
     //% elif KIND == "soft"
     let scale = 1.0 / part.sum;
     //% endif
-    //% macro write(i, value, share)
+    //% macro write(i, value, weight)
         //% if KIND == "soft"
-        let result = ${share} * scale;
+        let result = ${weight} * scale;
         //% elif KIND == "log"
         let result = (${value} - part.top) - log_sum;
         //% else
@@ -183,7 +183,7 @@ fn main(
     //% if EACH
     //% for e in range(EACH)
     if row + ${e * ROWS}u < params.count {
-        ${write("(row + " ~ e * ROWS ~ "u)", "loaded" ~ e, "share" ~ e)}
+        ${write("(row + " ~ e * ROWS ~ "u)", "loaded" ~ e, "weight" ~ e)}
     }
     //% endfor
     //% else

@@ -100,10 +100,10 @@ fn merged(a: Record, b: Record) -> Record {
         r.most_at = b.most_at;
     }
     r.finite += b.finite;
-    let share = f32(b.finite) / f32(r.finite);
+    let weight = f32(b.finite) / f32(r.finite);
     let difference = b.mean - a.mean;
-    r.mean = a.mean + difference * share;
-    r.squares = a.squares + b.squares + difference * difference * share * f32(a.finite);
+    r.mean = a.mean + difference * weight;
+    r.squares = a.squares + b.squares + difference * difference * weight * f32(a.finite);
     return r;
 }
 //% endif

@@ -175,13 +175,13 @@ def test_batches_are_chosen_anew_from_all_examples(make: Make) -> None:
         advance(model, 1)
         assert model._batch is not None
         seen.append(model._batch.numpy())
-    count = len(model._given.inputs)
+    count = len(model._data.inputs)
     assert not np.array_equal(seen[0], seen[1])
     assert set(np.concatenate(seen)) == set(range(count)) and np.concatenate(seen).max() == count - 1
 
 
 def test_tests_are_not_learned_from(make: Make) -> None:
-    given = make({**BLOBS, "data": {**BLOBS["data"], "shift": 1, "test": 0.3}})._given
+    given = make({**BLOBS, "data": {**BLOBS["data"], "shift": 1, "test": 0.3}})._data
     assert given.tests == 27 and len(given.inputs) == 63 * 9 and len(given.shown) == 90
     tests = {array.tobytes() for array in given.shown[-27:]}
     learned = {array.tobytes() for array in given.shown[:-27]}
@@ -219,7 +219,7 @@ def test_the_best_weights_are_kept(make: Make) -> None:
     advance(model, 5)
     spoilt = figures(model)
     assert spoilt["test_loss"] > 2.0 * best["best_loss"] and spoilt["best_loss"] <= best["best_loss"]
-    inputs, targets = model._tests(model._given)
+    inputs, targets = model._tests(model._data)
     value = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._best.items()})
     assert ((value - targets) ** 2).mean() == pytest.approx(spoilt["best_loss"], rel=1e-3)
 
@@ -231,7 +231,7 @@ def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
     model._params.take(model._params.with_values({"learning_rate": 1.0, "show": "best"}))
     advance(model, 3)
     given = {name: tensor.numpy() for name, tensor in model._best.items()}
-    expected = model._network.reference(model._given.shown, given).reshape(best.shape)
+    expected = model._network.reference(model._data.shown, given).reshape(best.shape)
     np.testing.assert_allclose(model.outputs()["value"].numpy(), expected, atol=1e-4)
     model._params.take(model._params.with_values({"show": "newest"}))
     model.step(0.0)
@@ -241,7 +241,7 @@ def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
 def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
     model = make(learning_rate=0.02, batch_size=0, steps=30)
     advance(model, 1)
-    inputs, targets = model._tests(model._given)
+    inputs, targets = model._tests(model._data)
     scores = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._weights.items()})
     assert figures(model)["accuracy"] == pytest.approx((scores.argmax(1) == targets).mean(), abs=1e-6)
     assert figures(model)["accuracy"] > 0.9
@@ -251,7 +251,7 @@ def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(mak
     model = make({**BLOBS, "draw": {"resolution": 9, "height": 0.5, "lift": 0.1}}, learning_rate=0.02)
     advance(model, 20)
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
-    scores = model._network.reference(model._given.shown, weights)
+    scores = model._network.reference(model._data.shown, weights)
     shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
     point, ground = model.outputs()["point"].numpy(), model.outputs()["ground"].numpy()
     np.testing.assert_allclose(point[:, 1], 0.5 * (shares.max(1) - 1 / 3) / (2 / 3) + 0.1, atol=2e-4)
@@ -406,9 +406,9 @@ def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
 
 def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
     plain, model = (make({**BLOBS, "data": {**BLOBS["data"], "normalize": on}}) for on in (False, True))
-    learned, given = plain._given.inputs, model._given
+    learned, given = plain._data.inputs, model._data
     np.testing.assert_allclose(given.inputs, (learned - learned.mean()) / learned.std(), atol=1e-5)
-    np.testing.assert_allclose(given.shown, (plain._given.shown - learned.mean()) / learned.std(), atol=1e-5)
+    np.testing.assert_allclose(given.shown, (plain._data.shown - learned.mean()) / learned.std(), atol=1e-5)
     advance(model, 5)
     import onnxruntime
     import safetensors
@@ -416,7 +416,7 @@ def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
     session = onnxruntime.InferenceSession(model.export(".onnx"), providers=["CPUExecutionProvider"])
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
     expected = model._network.reference(given.shown, weights)
-    found = np.asarray(session.run(None, {"x": plain._given.shown})[0])
+    found = np.asarray(session.run(None, {"x": plain._data.shown})[0])
     np.testing.assert_allclose(found, expected, atol=1e-4)
     (folder / "scaled.safetensors").write_bytes(model.export(".safetensors"))
     with safetensors.safe_open(folder / "scaled.safetensors", "numpy") as file:

@@ -211,8 +211,8 @@ def test_it_agrees_with_its_reference(make: Make, films: Path, tmp_path: Path) -
 
 
 def test_reset_and_step_back_give_the_same_bits(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kept in (screen.KEPT, BYTES):  # all pictures stay on the GPU, or one
-        monkeypatch.setattr(screen, "KEPT", kept)
+    for kept in (screen.CACHED_BYTES, BYTES):  # all pictures stay on the GPU, or one
+        monkeypatch.setattr(screen, "CACHED_BYTES", kept)
         model = make()
         first = seen(model)
         model.step(0.9)
@@ -259,7 +259,7 @@ def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gp
 def test_a_film_that_has_no_room_is_uploaded_again_and_takes_none(
     make: Make, steady: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "KEPT", COUNT * BYTES - 1)
+    monkeypatch.setattr(screen, "CACHED_BYTES", COUNT * BYTES - 1)
     model = make()
     before = steady.meter.read()
     for number in range(1, 2 * COUNT + 1):

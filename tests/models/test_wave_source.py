@@ -108,7 +108,7 @@ def test_the_loss_falls_three_hundredfold_in_fifty_steps_and_the_drops_are_found
     run(model, 50)
     last = figures(model)
     assert last["loss"] < 1.0 / 300.0 and last["distance"] < 0.02 and last["error"] < 0.35
-    given, outputs = model._given, {name: tensor.numpy() for name, tensor in model.outputs().items()}
+    given, outputs = model._beginning, {name: tensor.numpy() for name, tensor in model.outputs().items()}
     np.testing.assert_allclose(outputs["drop"][2:, [0, 2]] - [GAP, 0.0], given.drops, atol=1e-6)
     for (x, z), sign in zip(given.drops, given.signs, strict=True):
         row, column = (round((value + 1.0) * 31 / 2) for value in (z, x))
@@ -174,8 +174,8 @@ def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
     before = model.outputs()["found"].numpy()
     np.testing.assert_array_equal(model.outputs()["wave"].numpy(), before)
     run(model, 1 + 9)
-    medium, receiver_cells = model._given.medium, model._given.receiver_cells
-    for start, prefix, rows in ((before, "", slice(10, 20)), (model._given.start, "true_", slice(0, 10))):
+    medium, receiver_cells = model._beginning.medium, model._beginning.receiver_cells
+    for start, prefix, rows in ((before, "", slice(10, 20)), (model._beginning.start, "true_", slice(0, 10))):
         old = now = start.astype(float)
         for _ in range(9):
             old, now = reference.stepped(old, now, medium)

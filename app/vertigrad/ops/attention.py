@@ -144,7 +144,7 @@ def _launch(operands: Sequence[Any], out: Tensor, bounds: dict[str, Any]) -> Non
         keys=k.shape[2],
         heads=heads,
         members=members,
-        share=heads // k.shape[1],
+        group_size=heads // k.shape[1],
         width=width,
         width_out=width_out,
         **launch.strided(q=q, k=k, v=v, out=out, mask=wide, lengths=lengths),

@@ -206,7 +206,7 @@ class ShallowWater(FixedStepModel):
             "gravity": GRAVITY,
             "rain": params.rain / 3.6e6,
             "spring": (*at, params.spring_radius, share),
-            "share": SHARE,
+            "cfl": SHARE,
             "time": params.time_step,
             "level": (params.level, params.level_2),
             "dam": params.dam * columns,

@@ -30,7 +30,7 @@ def step(water: Doubles, bed: Doubles, values: Mapping[str, Any], edges: str, pa
     while rest > 0.0 and left > 0:
         u = np.abs(velocity(water, values["dry"]))
         rate = (u.max(axis=-1) + np.sqrt(values["gravity"] * water[..., 0])).max() / values["cell"]
-        dt = rest / max(math.ceil(rest * rate / values["share"]), 1)
+        dt = rest / max(math.ceil(rest * rate / values["cfl"]), 1)
         water = substep(water, bed, dt, values, edges)
         rest, left = rest - dt if dt < rest else 0.0, left - 1
     return water
@@ -78,7 +78,7 @@ def _within(spot: tuple[float, ...], shape: tuple[int, ...]) -> Doubles:
 def _change(water: Doubles, bed: Doubles, dt: float, values: Mapping[str, Any], edges: str) -> Doubles:
     u = velocity(water, values["dry"])
     depth, level = water[..., 0], water[..., 0] + bed
-    most = np.maximum(values["share"] * values["cell"] / dt - np.sqrt(values["gravity"] * depth), 0.0)
+    most = np.maximum(values["cfl"] * values["cell"] / dt - np.sqrt(values["gravity"] * depth), 0.0)
     held = np.clip(u, -most[..., None], most[..., None])
     x = _along(Water(depth, held[..., 0], u[..., 1], level), values, edges)
     turned = (plane.T for plane in (depth, held[..., 1], u[..., 0], level))

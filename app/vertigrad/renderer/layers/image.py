@@ -106,7 +106,7 @@ class ImageDrawing(Drawing):
             **{"origin": origin, "right": right, "down": down},
             **{"first": self._first, "strides": self._strides, "component": self._component, "size": (columns, rows)},
             **{
-                "share": style.screen_fraction,
+                "screen_fraction": style.screen_fraction,
                 "anchor": ANCHORS[style.anchor],
                 "placement": PLACEMENTS[style.placement],
             },
