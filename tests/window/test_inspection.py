@@ -195,7 +195,7 @@ def test_percentiles_are_those_of_the_last_frames(desk):
     one = desk()
     for ms in range(1, 101):
         one.session.timeline.wait_ms.append(float(ms))
-    one.session.timeline.wait_ms.shorten(0)
+    one.session.timeline.wait_ms.clear()
     for ms in range(1, 101):
         one.session.timeline.wait_ms.append(float(ms))
     rows = {row.name: row for row in performance.measurements(one.session).rows}

@@ -187,7 +187,7 @@ def _draw_line(line: Line) -> None:
 
 
 def _plot(session: Session) -> None:
-    used, held = session.timeline.used_bytes.values[-SHOWN:], session.timeline.held_bytes.values[-SHOWN:]
+    used, held = session.timeline.used_bytes.newest(SHOWN), session.timeline.held_bytes.newest(SHOWN)
     if not len(held):
         return
     height = 64.0 * scale()

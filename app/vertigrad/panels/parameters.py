@@ -65,7 +65,7 @@ class ParametersPanel(Panel):
         self._labels: dict[str, str] = {}  # cut to the room that there is
         self._drawn_for: tuple[float, ...] = ()  # the sizes for which those two are right
         self._files: dict[Path, str] = {}  # what the scene calls them
-        self._changed: tuple[Any, ...] = (None, frozenset())
+        self._changed: tuple[int, frozenset[Key]] = -1, frozenset()  # for which revision of the edits
         self._idle: dict[Key, str] = {}  # parameters without effect as the others are now, and why
         self._hovered: tuple[int, float] = (-1, 0.0)  # a row's number, and since when
 
@@ -95,9 +95,9 @@ class ParametersPanel(Panel):
             self._found = found(self._groups, self._search)
 
     def _changed_keys(self, session: Session) -> frozenset[Key]:
-        known = session.scene_edits.revision, session.scene
-        if self._changed[0] != known:
-            self._changed = known, frozenset(session.scene_edits.differing())
+        revision = session.scene_edits.revision
+        if self._changed[0] != revision:
+            self._changed = revision, frozenset(session.scene_edits.differing())
             self._idle = without_effect(session)
         return self._changed[1]
 

@@ -13,7 +13,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..session import Session
 from ..session.commands import SaveTrace, TimeKernels
 from ..session.quality import level_reason, level_text
-from ..session.statistics import statistics
+from ..session.statistics import Series, statistics
 from ..session.timeline import Timeline
 from . import plots
 from .base import Panel
@@ -112,7 +112,7 @@ class PerformancePanel(Panel):
 
     @staticmethod
     def _plot(timeline: Timeline, shown: Measurements, height: float) -> None:
-        frames = timeline.frame_ms.values[-SHOWN:]
+        frames = timeline.frame_ms.newest(SHOWN)
         with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), y_unit="ms", legend=True) as seen:
             if not seen:
                 return
@@ -121,7 +121,7 @@ class PerformancePanel(Panel):
             plots.filled("frame", frames, COLORS["frame"], start=-float(len(frames)))
             for name, series in timeline.series().items():
                 if name in ("CPU", "compute", "draw"):
-                    values = series.values[-SHOWN:]
+                    values = series.newest(SHOWN)
                     plots.line(name, values, COLORS[name], start=-float(len(values)))
             place = plots.pointed_at()
         if place is not None and len(frames) and -len(frames) <= place[0] < 0:
@@ -153,10 +153,10 @@ def measurements(session: Session) -> Measurements:
     timeline = session.timeline
     measured = session.gpu.adapter.kind != "software"
     rows = tuple(
-        _percentiles(name, series.values) if measured or name not in ON_GPU else Percentiles(name, "n/a", "n/a", "n/a")
+        _percentiles(name, series) if measured or name not in ON_GPU else Percentiles(name, "n/a", "n/a", "n/a")
         for name, series in timeline.series().items()
     )
-    target, last = timeline.target_ms, timeline.frame_ms.values[-SHOWN:]
+    target, last = timeline.target_ms, timeline.frame_ms.newest(SHOWN)
     slow = float(np.percentile(last, 99)) if len(last) else 0.0
     shown_in_time = max(timeline.shown, 1)
     dropped = f"{timeline.dropped:,} · {timeline.dropped / (timeline.dropped + shown_in_time):.1%}" if target else "–"
@@ -166,8 +166,8 @@ def measurements(session: Session) -> Measurements:
     return Measurements(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
 
 
-def _percentiles(name: str, values: np.ndarray) -> Percentiles:
-    found = statistics(values.tolist())
+def _percentiles(name: str, series: Series) -> Percentiles:
+    found = statistics(series)
     if found is None:
         return Percentiles(name, "–", "–", "–")
     return Percentiles(name, *(f"{found[key]:.2f}" for key in ("p50", "p95", "p99")))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
@@ -27,7 +25,7 @@ class PresetBar:
         self._typed = ""
         self._renamed: str | None = None  # the preset whose name is being typed
         self._typing = False  # the field for it has the keyboard
-        self._current: tuple[Any, str] = (None, "")
+        self._current = -1, ""  # for which revision of the edits
 
     def draw(self, session: Session, menu: ParameterMenu) -> None:
         """Draw it as wide as the window is."""
@@ -68,12 +66,12 @@ class PresetBar:
 
     def _name(self, session: Session) -> str:
         """Of the preset whose values are those that are set now."""
-        known = session.scene_edits.revision, session.scene
-        if self._current[0] != known:
+        revision = session.scene_edits.revision
+        if self._current[0] != revision:
             now = session.scene_edits.values()
             presets = session.scene_edits.extras.presets
             fitting = (p.name for p in presets if all(now.get(key) == value for key, value in p.values.items()))
-            self._current = known, next(fitting, "")
+            self._current = revision, next(fitting, "")
         return self._current[1]
 
     def _draw_list(self, session: Session, current: str) -> None:

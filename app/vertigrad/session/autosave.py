@@ -19,7 +19,7 @@ from ..atomic_file import write_file
 from ..errors import InputError
 from ..params import same
 from ..renderer.themes import THEMED
-from ..scene import Scene, load
+from ..scene import load
 from .command import command, command_of
 from .merging import MISSING
 from .parameters import THEME, file_values
@@ -48,7 +48,7 @@ class Autosave:
         self._scene: Path | None = None  # whose edits are in the slot
         self._slot: Slot | None = None
         self._offered: Slot | None = None  # left by an earlier run, and not decided about
-        self._known: tuple[int, Scene] | None = None
+        self._revision = -1  # of the edits, when they were checked last
         self._due: float | None = None
         self._reported = False
 
@@ -56,9 +56,8 @@ class Autosave:
         """Write what was changed, a little later; drop it once it was saved or undone."""
         if session.scene.path != self._scene:
             self._turn_to(session)
-        known = session.scene_edits.revision, session.scene
-        if known != self._known:
-            self._known = known
+        if session.scene_edits.revision != self._revision:
+            self._revision = session.scene_edits.revision
             self._due = self._due or self._now() + EVERY
         if self._due is not None and self._now() >= self._due:
             self.write(session)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import wgpu
 
@@ -71,24 +68,6 @@ class Failures:
     def dismiss(self) -> None:
         """Show none of them any more."""
         self.shown = []
-
-
-class Guarded:
-    """A `with` block whose errors are passed to `fail`; what follows it goes on."""
-
-    def __init__(self, stage: str, fail: Callable[[str, Exception], object]):
-        self._stage, self._fail = stage, fail
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._fail(self._stage, error)
-        return True
 
 
 def facts(gpu: Gpu) -> dict[str, str]:

@@ -38,13 +38,12 @@ class InteractionRecording:
     """The changes of a run, in the order of their frames. It is known up to the step that begins before `end`."""
 
     def __init__(self, changes: Sequence[InteractionChange] = (), end: int = 0):
-        self._frames = [change.frame for change in changes]
         self._changes = list(changes)
         self.end = end
 
     def at(self, frame: int) -> InteractionChange | None:
         """What holds for the step that begins at `frame`; None if that is not known."""
-        index = bisect_right(self._frames, frame)
+        index = bisect_right(self._changes, frame, key=_frame)
         return self._changes[index - 1] if index and frame < self.end else None
 
     def record(self, frame: int, dt: float, interaction: Interaction | None) -> None:
@@ -57,10 +56,8 @@ class InteractionRecording:
         known = self.at(frame)
         if known is not None and known[1:] == (dt, interaction):
             return
-        index = bisect_left(self._frames, frame)
-        del self._frames[index:], self._changes[index:]
+        del self._changes[bisect_left(self._changes, frame, key=_frame) :]
         if not self._changes or self._changes[-1][1:] != (dt, interaction):
-            self._frames.append(frame)
             self._changes.append(InteractionChange(frame, dt, interaction))
         self.end = frame + 1
 
@@ -70,7 +67,6 @@ class InteractionRecording:
 
     def clear(self) -> None:
         """Forget all of them."""
-        self._frames.clear()
         self._changes.clear()
         self.end = 0
 
@@ -88,6 +84,10 @@ class InteractionRecording:
         """The text of the file; `scene` is the scene's title, for people."""
         heading = {"format": FORMAT, "version": VERSION, "scene": scene, "end": self.end}
         return "".join(f"{json.dumps(line)}\n" for line in (heading, *map(_plain, self._changes)))
+
+
+def _frame(change: InteractionChange) -> int:
+    return change.frame
 
 
 def read_interactions(path: Path) -> InteractionRecording:

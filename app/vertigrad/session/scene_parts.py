@@ -67,3 +67,12 @@ class SceneParts:
     originals = OfScene[Callable[[], dict[str, Params]]]()
     hints = OfScene[Callable[[str], Mapping[str, UiHint]]]()
     reset = OfScene[Callable[[], None]]()  # every model back to its start, time to zero
+
+    @property
+    def playing(self) -> bool:
+        """Whether time passes for the models."""
+        return self.running.clock.playing
+
+    @playing.setter
+    def playing(self, on: bool) -> None:
+        self.running.clock.play(on)

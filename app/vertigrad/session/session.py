@@ -6,7 +6,6 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import wgpu
@@ -20,7 +19,7 @@ from ..renderer.renderer import Renderer
 from . import saving
 from .autosave import Autosave
 from .capture import CaptureService
-from .failures import Failures, Guarded
+from .failures import Failures
 from .hot_reload import HotReload
 from .pacing import Pacing
 from .quality import Quality, level_in_force
@@ -67,17 +66,17 @@ class Session(SceneParts):
         self.questions = Questions()
         self.autosave: Autosave | None = None  # who keeps edits that are not saved, if somebody does
         self.leaving = False  # the user decided to close the window
-        self._unsaved: tuple[Any, ...] = ()
+        self._unsaved = -1, False  # the revision of the edits for which it was found out, and whether there are some
         self._commands: deque[Command] = deque()
         gpu.pool.spill = self._spill
 
     @property
     def unsaved(self) -> bool:
         """Whether the user changed something that the scene's file does not have."""
-        known = self.scene_edits.revision, self.scene
-        if self._unsaved[:-1] != known:
-            self._unsaved = (*known, saving.unsaved(self))
-        return self._unsaved[-1]
+        revision = self.scene_edits.revision
+        if self._unsaved[0] != revision:
+            self._unsaved = revision, saving.unsaved(self)
+        return self._unsaved[1]
 
     @property
     def question(self) -> Question | None:
@@ -107,10 +106,8 @@ class Session(SceneParts):
         A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
         error later in the frame drops the frame, and must not drop the start of a model that was just built.
         """
-        try:
+        with self.guarded("reading back results"):
             collect_readbacks(self)
-        except Exception as error:
-            self.fail("reading back results", error)
         if self.hot_reload.on:
             with self.guarded("watching files"):
                 self._commands.extend(self.hot_reload.commands(self))
@@ -128,9 +125,13 @@ class Session(SceneParts):
             except Exception as error:
                 self.fail(f"command {type(command).__name__}", error)
 
-    def guarded(self, stage: str) -> Guarded:
-        """A block of a frame in which whatever goes wrong ends neither the frame nor the program; see `fail`."""
-        return Guarded(stage, self.fail)
+    @contextmanager
+    def guarded(self, stage: str) -> Iterator[None]:
+        """A block of a frame whose errors are passed to `fail`: they end neither the frame nor the program."""
+        try:
+            yield
+        except Exception as error:
+            self.fail(stage, error)
 
     def fail(self, stage: str, error: Exception) -> None:
         """Note an error that nobody expected: time stands still, and `failures` shows it. Without that, raise it.
@@ -159,15 +160,6 @@ class Session(SceneParts):
             return False
         readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool
         return not any(one.pending for one in readers)
-
-    @property
-    def playing(self) -> bool:
-        """Whether time passes for the models."""
-        return self.clock.playing
-
-    @playing.setter
-    def playing(self, on: bool) -> None:
-        self.clock.play(on)
 
     # a frame ----------------------------------------------------------------------------------------------------
 
@@ -232,7 +224,7 @@ class Session(SceneParts):
         self.clock.ask(lambda: self.diagnostics.ask(self.time, self.changes))
 
     def request_readbacks(self) -> None:
-        """Record what of the watches, and of the tensor that is looked into, is due in this frame.
+        """Record the readbacks of the watches and of the inspected tensor that are due in this frame.
 
         Not in the middle of a step that takes several frames: the tensors are then of different times.
         """
@@ -242,7 +234,7 @@ class Session(SceneParts):
             running.inspector.observe(running.changes)
 
     def inspect_now(self) -> None:
-        """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
+        """Collect pending readbacks, then check watches and the inspected tensor now; waits for the GPU."""
         for _ in range(2):
             self.request_readbacks()
             wait_for_readbacks(self.gpu)
@@ -262,9 +254,7 @@ class Session(SceneParts):
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # what commands do -------------------------------------------------------------------------------------------

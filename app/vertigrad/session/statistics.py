@@ -1,58 +1,29 @@
-"""Numbers that were measured one after another: how they are kept, and what is said about them."""
+"""Series of measured numbers: the latest of them, over time, and statistics of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+import itertools
+from collections import deque
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-_FIRST = 256  # numbers for which there is room at first
 
-
-class Series:
-    """The last `capacity` numbers that were appended, oldest first, as one contiguous array of float64."""
-
-    __slots__ = ("_begin", "_buffer", "_end", "capacity")
+class Series(deque[float]):
+    """The last `capacity` numbers that were appended, oldest first."""
 
     def __init__(self, capacity: int):
-        self.capacity = capacity
-        self._buffer = np.empty(min(2 * capacity, _FIRST))
-        self._begin = self._end = 0
+        super().__init__(maxlen=capacity)
 
     @property
     def values(self) -> np.ndarray:
-        """What is kept: a view, which holds until the next `append`."""
-        return self._buffer[self._begin : self._end]
+        """All of them, as a new array of float64."""
+        return np.fromiter(self, float, len(self))
 
-    def append(self, value: float) -> None:
-        """Add a number; the oldest one goes if there are too many."""
-        if self._end == len(self._buffer):
-            self._make_room()
-        self._buffer[self._end] = value
-        self._end += 1
-        self._begin = max(self._begin, self._end - self.capacity)
-
-    def shorten(self, length: int) -> None:
-        """Drop the newest numbers until at most `length` are left."""
-        self._end = min(self._end, self._begin + max(length, 0))
-
-    def __len__(self) -> int:
-        return self._end - self._begin
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self.values.tolist())
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.values, dtype)
-
-    def _make_room(self) -> None:
-        """To the front of the buffer, or of one twice as large: each number is moved once or twice, on average."""
-        kept = self.values
-        if 2 * len(kept) > len(self._buffer):
-            self._buffer = np.empty(min(2 * len(self._buffer), 2 * self.capacity))
-        self._buffer[: len(kept)] = kept
-        self._begin, self._end = 0, len(kept)
+    def newest(self, count: int) -> np.ndarray:
+        """The last `count` of them, or all if there are fewer, oldest first, as a new array of float64."""
+        count = min(count, len(self))
+        return np.fromiter(itertools.islice(reversed(self), count), float, count)[::-1].copy()
 
 
 class TimeSeries:
@@ -64,10 +35,10 @@ class TimeSeries:
         self.times, self.values = Series(capacity), Series(capacity)
 
     def append(self, time: float, value: float) -> None:
-        """Add the value at `time`. Where time went back, what was noted from there on is dropped."""
-        kept = int(np.searchsorted(self.times.values, time))
-        for series in (self.times, self.values):
-            series.shorten(kept)
+        """Add the value at `time`; values of this and later times are dropped, as after rewinding."""
+        while self.times and self.times[-1] >= time:
+            self.times.pop()
+            self.values.pop()
         self.times.append(time)
         self.values.append(value)
 
@@ -75,11 +46,11 @@ class TimeSeries:
         return len(self.times)
 
 
-def statistics(values: Collection[float] | Series) -> dict[str, float] | None:
+def statistics(values: Collection[float]) -> dict[str, float] | None:
     """Mean, median, 95th and 99th percentile; None if nothing was measured."""
-    if not len(values):
+    if not values:
         return None
-    sample = values.values if isinstance(values, Series) else np.fromiter(values, float)
+    sample = np.fromiter(values, float, len(values))
     p50, p95, p99 = np.percentile(sample, [50, 95, 99])
     return {"mean": float(np.mean(sample)), "p50": float(p50), "p95": float(p95), "p99": float(p99)}
 

@@ -42,7 +42,7 @@ class QualityWatch:
             auto.rest()
             return
         target = timeline.target_ms
-        period = target if held_back else float(timeline.frame_ms.values[-1])
+        period = target if held_back else timeline.frame_ms[-1]
         if not self._timed:
             auto.take(time.perf_counter(), period, target)
         elif self._session.gpu.timer.latest is not self._seen:
@@ -51,8 +51,8 @@ class QualityWatch:
 
     def _take_timed(self, period: float, target: float) -> None:
         """What the work took, since frames also wait for the screen; all that they took if they are late."""
-        auto, cpu_ms = self._auto, self._session.timeline.cpu_ms.values
-        work = max(sum(self._seen.values()), float(cpu_ms[-1]))
+        auto, cpu_ms = self._auto, self._session.timeline.cpu_ms
+        work = max(sum(self._seen.values()), cpu_ms[-1])
         late = period > LATE * target > 0.0
         draw = sum(ms for group, ms in self._seen.items() if not computes(group))
         auto.take(time.perf_counter(), max(work, period) if late else work, target, draw)
@@ -63,7 +63,7 @@ class QualityWatch:
         if session.scene.path != self._scene:
             self._scene = session.scene.path
             self._auto.restart()
-        known = session.viewport_size, session.scene_edits.revision, session.scene
+        known = session.viewport_size, session.scene_edits.revision
         if known != self._known:
             self._known = known
             self._auto.forget()
