@@ -32,7 +32,7 @@ def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:
         session.set_pacing({"budget": BUDGET})
         with Viewer(session, (320, 200), vsync=False) as viewer:
-            viewer.gui.visible = False
+            viewer.gui.workspace.visible = False
             yield viewer
 
 

@@ -330,7 +330,7 @@ def soak(gpu: Gpu, folder: Path, frames: int, seed: int = 0) -> None:
             print(f"{count:>8,} {kind}")
         run.check_edits()
         session.autosave.finish(session)  # pyright: ignore[reportOptionalMemberAccess]
-    assert session.left_behind() == [], gpu.tracker.leak_report()
+    assert session.allocations.left_behind() == [], gpu.tracker.leak_report()
     assert held(gpu)[:2] == before[:2]
     print(f"0 blocks and 0 bytes grown, {time.perf_counter() - began:.0f} s")
 

@@ -142,10 +142,10 @@ def test_everything_that_can_be_edited_comes_back_as_one_step(started, clock, tm
     assert wanted.values
     die(session)
     again = started()
-    assert again.question.about == "restore" and str(kept(tmp_path)[0]) in again.question.reason
+    assert again.questions.first.about == "restore" and str(kept(tmp_path)[0]) in again.questions.first.reason
     assert not again.unsaved
-    do(again, Ask(None), again.question.then)
-    assert not again.messages and again.question is None
+    do(again, Ask(None), again.questions.first.then)
+    assert not again.messages and again.questions.first is None
     found = entries(again)
     assert found.values == wanted.values
     assert again.unsaved and len(again.scene_edits.history.done) == 1
@@ -180,11 +180,11 @@ def test_discard_drops_it_and_later_asks_again(started, clock, tmp_path):
     again.leaving = True
     again.autosave.finish(again)
     once_more = started()
-    assert once_more.question.about == "restore"
+    assert once_more.questions.first.about == "restore"
     do(once_more, Ask(None), DiscardAutosave())
-    assert not kept(tmp_path) and once_more.question is None
+    assert not kept(tmp_path) and once_more.questions.first is None
     once_more.autosave.finish(once_more)
-    assert started().question is None
+    assert started().questions.first is None
 
 
 def test_a_scene_that_runs_twice_has_two_and_neither_is_offered(started, clock, tmp_path):
@@ -194,7 +194,7 @@ def test_a_scene_that_runs_twice_has_two_and_neither_is_offered(started, clock, 
         later(session, clock)
     assert sorted("2.5" in file.read_text() for file in kept(tmp_path)) == [False, True]
     third = started()
-    assert third.question is None, "they are in use"
+    assert third.questions.first is None, "they are in use"
     die(second)
     assert "3.5" in take_slot(tmp_path / "unsaved", third.scene.path).edited.read_text()
 
@@ -218,7 +218,7 @@ def test_another_scene_has_its_own(started, steady: Gpu, clock, tmp_path):
     later(session, clock)
     assert len(kept(tmp_path)) == 1
     do(session, Open(tmp_path / "scene.toml", discard=True))
-    assert session.question is None
+    assert session.questions.first is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"version = ", b"\xff\xfe\x00", b"version = 1\n[models.gone]\n"])

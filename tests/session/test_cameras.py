@@ -256,14 +256,14 @@ def test_all_of_the_layers_come_into_the_picture(session):
     session.viewport_size = (200, 100)
     do(session, FrameAll())
     assert session.cameras.moving
-    wait_for(session, lambda: session.cameras._way is not None)
+    wait_for(session, lambda: session.cameras._transition is not None)
     arrive(session)
     camera = session.camera
     assert camera.target == pytest.approx((0.4375, 0, 0), abs=1e-6)
     assert camera.distance == pytest.approx(0.4375 / math.sin(math.radians(22.5)), rel=1e-5)
     session.viewport_size = (50, 100)
     do(session, FrameAll())
-    wait_for(session, lambda: session.cameras._way is not None)
+    wait_for(session, lambda: session.cameras._transition is not None)
     arrive(session)
     assert camera.distance == pytest.approx(0.4375 / math.sin(math.atan(math.tan(math.radians(22.5)) / 2)), rel=1e-5)
 
@@ -272,9 +272,9 @@ def test_the_selected_row_comes_into_the_middle(session):
     do(session, FrameSelection())
     assert "nothing is selected" in session.messages["camera"]
     do(session, Select("dots", 6))
-    wait_for(session, lambda: session.selection.place() is not None)
+    wait_for(session, lambda: session.selection.position() is not None)
     do(session, FrameSelection())
-    wait_for(session, lambda: session.cameras._way is not None)
+    wait_for(session, lambda: session.cameras._transition is not None)
     arrive(session)
     assert session.camera.target == pytest.approx((0.75, 0, 0))
     assert session.camera.distance == pytest.approx(0.15 * 0.4375 / math.sin(math.radians(22.5)), rel=1e-5)

@@ -218,16 +218,16 @@ def test_another_scene_that_runs_code_is_asked_about_first(own, tmp_path):
     other = written(tmp_path, SCENE.replace("own.py", "stranger.py"), "other.toml")
     session.post(Open(other))
     run_frame(session)
-    question = session.question
+    question = session.questions.first
     assert question is not None and question.about == "code" and "stranger.py" in question.reason
     assert session.scene.path.name == "scene.toml" and not session.messages and not (tmp_path / "ran").exists()
     session.post(Ask(None))
     run_frame(session)
-    assert session.question is None and session.scene.path.name == "scene.toml"
+    assert session.questions.first is None and session.scene.path.name == "scene.toml"
     session.post(Open(other))
     run_frame(session)
     session.post(Ask(None))
-    session.post(session.question.then)
+    session.post(session.questions.first.then)
     for _ in range(2):
         run_frame(session)
     assert session.scene.path == other and (tmp_path / "ran").exists() and trust.is_trusted(tmp_path / "stranger.py")
@@ -237,8 +237,8 @@ def test_a_scene_that_is_edited_to_run_code_asks_too(own, opened, tmp_path):
     session, edit = own(SCENE.replace("own.py:Row", "rising"))
     (tmp_path / "stranger.py").write_text(CODE)
     edit(SCENE.replace("own.py", "stranger.py"), "scene.toml")
-    assert session.question is not None and session.question.about == "code"
-    session.post(session.question.then)
+    assert session.questions.first is not None and session.questions.first.about == "code"
+    session.post(session.questions.first.then)
     run_frame(session)
     run_frame(session)
     assert session.stage.instances["own"].source == tmp_path / "stranger.py"
@@ -250,27 +250,27 @@ def test_an_edit_of_code_that_was_allowed_once_asks_before_it_runs(own, tmp_path
     trust.allow([tmp_path / "own.py"])
     before = session.stage.instances["own"].model
     edit(f"open({str(tmp_path / 'ran')!r}, 'w')\n" + CODE)
-    question = session.question
+    question = session.questions.first
     assert question is not None and "changed since it was allowed" in question.reason
     assert session.stage.instances["own"].model is before and not (tmp_path / "ran").exists()
     session.post(replace(question.then, always=True))
     run_frame(session)
     run_frame(session)
     assert session.stage.instances["own"].model is not before and (tmp_path / "ran").exists()
-    assert session.question is None
+    assert session.questions.first is None
     edit(CODE + "\n# more\n")
-    assert session.question is None and not session.messages, "it is asked once"
+    assert session.questions.first is None and not session.messages, "it is asked once"
 
 
 def test_nothing_is_left_of_what_cannot_be_built(own, tmp_path):
     session, edit = own()
-    blocks = len(session.left_behind())
+    blocks = len(session.allocations.left_behind())
     for wrong in ("self.nothing", "self.run('main', 3)", "ops.sum(self.position, axis=9)"):
         edit(CODE + f"        {wrong}\n")
         assert session.messages
     session.clock.rewind.snapshots.limit = 0
     session.gpu.wait_idle()
-    assert len(session.left_behind()) == blocks
+    assert len(session.allocations.left_behind()) == blocks
 
 
 def test_code_that_fails_at_the_first_opening(opened, tmp_path, monkeypatch):

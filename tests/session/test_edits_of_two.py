@@ -184,10 +184,10 @@ class Both:
         assert self.now == before
         if others:
             assert self.path.read_text() == text and self.session.unsaved == unsaved
-            assert self.session.question is not None and self.session.question.about == "changed"
+            assert self.session.questions.first is not None and self.session.questions.first.about == "changed"
             self.do(Ask(None))
         else:
-            assert of(load(self.path)) == before and not self.session.unsaved and self.session.question is None
+            assert of(load(self.path)) == before and not self.session.unsaved and self.session.questions.first is None
             assert "# theirs" in self.path.read_text() or ("preset", "both", HEIGHT) not in before or not others
 
     def overwrite(self) -> None:

@@ -282,7 +282,7 @@ def test_closing_gives_everything_back(opened):
     session.post(Freeze())
     frame(session)
     session.close()
-    assert not session.left_behind()
+    assert not session.allocations.left_behind()
 
 
 def test_going_back_in_time_shows_what_was_then(opened):

@@ -139,11 +139,11 @@ def test_the_reload_that_a_changed_file_asks_for_keeps_bookmarks(opened, tmp_pat
     do(session, AddBookmark("ours"))
     written(tmp_path, SCENE.replace("size = 0.1", "size = 0.2"))
     do(session, Save())
-    assert session.question and session.question.about == "changed"
+    assert session.questions.first and session.questions.first.about == "changed"
     do(session, Reload())
     assert list(session.scene_edits.extras.bookmarks) == ["ours"] and session.unsaved
     do(session, Save())
-    assert not session.unsaved and session.question is None
+    assert not session.unsaved and session.questions.first is None
     assert list(load(tmp_path / "scene.toml").bookmarks) == ["ours"]
     assert "size = 0.2" in (tmp_path / "scene.toml").read_text()
 

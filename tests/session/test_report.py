@@ -68,7 +68,7 @@ class Uploaded:
 
 def test_building_a_model_anew_is_loading_and_no_copy_of_a_frame(opened):
     session = opened()
-    assert session.loaded["host_to_device"] == 0
+    assert session.allocations.loaded["host_to_device"] == 0
     session.post(Uploaded())
     session.post(SetParameter("models.row", "count", 20))
     session.post(Reload(restart=True))
@@ -87,7 +87,7 @@ def test_a_copy_in_a_frame_with_commands_is_still_a_copy(opened):
 
 def test_what_the_first_scene_took_to_load_is_told(steady: Gpu):
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=100"]) as session:
-        loaded = session.loaded["host_to_device"]
+        loaded = session.allocations.loaded["host_to_device"]
         assert loaded >= 100 * 32, "positions, masses and velocities at least"
         report = recorded(session, 2)
     assert geometry(report) == [0, 0, 0]

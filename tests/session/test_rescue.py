@@ -86,7 +86,7 @@ def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
             frames(session, 1, *shown)
             assert session.stage.instances["galaxy"].params.softening != 0.07
             assert not session.unsaved
-        assert session.left_behind() == [], gpu.tracker.leak_report()
+        assert session.allocations.left_behind() == [], gpu.tracker.leak_report()
         """)
 
 

@@ -217,11 +217,11 @@ def test_a_file_that_was_changed_meanwhile_asks(opened, tmp_path):
     theirs = COMMENTED.replace("size = 0.1", "size = 0.2")
     written(tmp_path, theirs)
     do(session, Save())
-    assert session.question and session.question.about == "changed" and session.unsaved
+    assert session.questions.first and session.questions.first.about == "changed" and session.unsaved
     assert text(session) == theirs
     do(session, Save(overwrite=True))
     assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.0 ")
-    assert session.question is None and not session.unsaved
+    assert session.questions.first is None and not session.unsaved
 
 
 def test_a_file_that_is_gone_is_written_again(opened):
@@ -236,9 +236,13 @@ def test_a_read_only_file_wants_another_name(opened, tmp_path):
     session = opened(COMMENTED)
     session.scene.path.chmod(0o444)
     do(session, SetParameter(*HEIGHT, 2.0), Save())
-    assert session.question and session.question.about == "name" and "is read-only" in session.question.reason
+    assert (
+        session.questions.first
+        and session.questions.first.about == "name"
+        and "is read-only" in session.questions.first.reason
+    )
     do(session, SaveAs(tmp_path / "mine.toml"))
-    assert session.question is None and session.scene.path == tmp_path / "mine.toml" and not session.unsaved
+    assert session.questions.first is None and session.scene.path == tmp_path / "mine.toml" and not session.unsaved
     assert (tmp_path / "scene.toml").read_text() == COMMENTED
     do(session, SetParameter(*HEIGHT, 3.0), Save())
     assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 3.0 ")
@@ -250,7 +254,9 @@ def test_a_packaged_scene_wants_another_name(steady: Gpu, tmp_path):
     with Session(steady, path, ["galaxy.count=64"]) as session:
         do(session, SetParameter("models.galaxy", "softening", 0.2), Save())
         assert (
-            session.question and session.question.about == "name" and "comes with Vertigrad" in session.question.reason
+            session.questions.first
+            and session.questions.first.about == "name"
+            and "comes with Vertigrad" in session.questions.first.reason
         )
         assert path.read_bytes() == before
         do(session, SaveAs(tmp_path / "mine.toml"))
@@ -337,10 +343,14 @@ def test_data_that_was_opened_is_saved_as_a_scene_beside_it(steady: Gpu, tmp_pat
     np.save(tmp_path / "a.npy", np.zeros((8, 8), np.float32))
     with Session(steady, tmp_path / "a.npy") as session:
         do(session, SetParameter("view", "exposure", 1.5), Save())
-        assert session.question and session.question.about == "name" and "is no scene" in session.question.reason
+        assert (
+            session.questions.first
+            and session.questions.first.about == "name"
+            and "is no scene" in session.questions.first.reason
+        )
         assert scene_name(session.scene.path) == tmp_path / "a.toml"
         do(session, SaveAs(tmp_path / "a.toml"))
-        assert not session.messages and session.question is None and not session.unsaved
+        assert not session.messages and session.questions.first is None and not session.unsaved
         do(session, SetParameter("view", "exposure", 1.6), Save())
         assert load(tmp_path / "a.toml").view.exposure == 1.6
 
@@ -356,9 +366,9 @@ def test_a_link_that_leads_elsewhere_now_is_not_saved_through(opened, tmp_path):
         link.unlink()
         link.symlink_to(tmp_path / "two.toml")
         do(session, SetParameter(*HEIGHT, 3.0), Save())
-        assert session.question and session.question.about == "changed"
+        assert session.questions.first and session.questions.first.about == "changed"
         do(session, Reload(), Save())
-        assert session.scene.path == tmp_path / "two.toml" and session.question is None
+        assert session.scene.path == tmp_path / "two.toml" and session.questions.first is None
         assert (tmp_path / "two.toml").read_text() == COMMENTED.replace("height = 1.0 ", "height = 3.0 ")
         assert (tmp_path / "one.toml").read_text() == COMMENTED.replace("height = 1.0 ", "height = 2.5 ")
 
@@ -369,30 +379,30 @@ def test_a_link_that_leads_elsewhere_now_is_not_saved_through(opened, tmp_path):
 def test_questions_wait_for_each_other(opened, tmp_path):
     session, other = opened(COMMENTED), written(tmp_path, COMMENTED, "other.toml")
     do(session, SetParameter(*HEIGHT, 2.0), Open(other), Leave(), Leave())
-    assert session.question and session.question.then == Open(other, discard=True)
+    assert session.questions.first and session.questions.first.then == Open(other, discard=True)
     do(session, Ask(None))
-    assert session.question and session.question.then == Leave(discard=True)
+    assert session.questions.first and session.questions.first.then == Leave(discard=True)
     do(session, Ask(None))
-    assert session.question is None
+    assert session.questions.first is None
 
 
 def test_what_waited_for_an_answer_need_not_wait_once_all_is_saved(opened, tmp_path):
     session, other = opened(COMMENTED), written(tmp_path, COMMENTED, "other.toml")
     do(session, SetParameter(*HEIGHT, 2.0), Open(other), Leave())
-    do(session, Save(then=session.question.then))
+    do(session, Save(then=session.questions.first.then))
     run_frame(session)
-    assert session.question is None and session.leaving and session.scene.path == other
+    assert session.questions.first is None and session.leaving and session.scene.path == other
 
 
 def test_a_question_about_code_is_not_answered_by_saving(opened, tmp_path):
     session = opened(COMMENTED)
     code = Question("code", "Run it?", Reload())
     do(session, SetParameter(*HEIGHT, 2.0), Ask(code), Leave())
-    assert session.question == code
+    assert session.questions.first == code
     do(session, Save())
-    assert session.question == code and not session.unsaved
+    assert session.questions.first == code and not session.unsaved
     do(session, code.then)
-    assert session.question is None, "it was answered: what waited for that is done"
+    assert session.questions.first is None, "it was answered: what waited for that is done"
 
 
 # leaving ------------------------------------------------------------------------------------------------------------
@@ -401,10 +411,10 @@ def test_a_question_about_code_is_not_answered_by_saving(opened, tmp_path):
 def test_leaving_asks_only_if_something_would_be_lost(opened):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
-    assert not session.leaving and session.question and session.question.about == "leave"
-    then = session.question.then
+    assert not session.leaving and session.questions.first and session.questions.first.about == "leave"
+    then = session.questions.first.then
     do(session, Save(then=then))
-    assert session.leaving and session.question is None
+    assert session.leaving and session.questions.first is None
     assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.0 ")
     quiet = opened(COMMENTED)
     do(quiet, Leave())
@@ -414,8 +424,8 @@ def test_leaving_asks_only_if_something_would_be_lost(opened):
 def test_leaving_can_lose_everything(opened):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
-    assert session.question
-    do(session, session.question.then)
+    assert session.questions.first
+    do(session, session.questions.first.then)
     assert session.leaving and text(session) == COMMENTED
 
 
@@ -423,10 +433,10 @@ def test_leaving_waits_for_a_name(opened, tmp_path):
     session = opened(COMMENTED)
     session.scene.path.chmod(0o444)
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
-    assert session.question
-    do(session, Save(then=session.question.then))
-    assert not session.leaving and session.question.about == "name"
-    do(session, SaveAs(tmp_path / "mine.toml", then=session.question.then))
+    assert session.questions.first
+    do(session, Save(then=session.questions.first.then))
+    assert not session.leaving and session.questions.first.about == "name"
+    do(session, SaveAs(tmp_path / "mine.toml", then=session.questions.first.then))
     run_frame(session)
     assert session.leaving and (tmp_path / "mine.toml").exists()
 
@@ -435,9 +445,9 @@ def test_saving_that_fails_stays(opened):
     session = opened(COMMENTED)
     folder: Path = session.scene.path.parent
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
-    assert session.question
+    assert session.questions.first
     moved = folder.rename(folder.with_name("moved"))
-    do(session, Save(then=session.question.then))
+    do(session, Save(then=session.questions.first.then))
     assert not session.leaving and "there is no folder" in session.messages["save"]
     moved.rename(folder)
     assert values(session, "row.phase").size

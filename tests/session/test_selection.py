@@ -89,7 +89,7 @@ def test_it_follows_the_row_as_the_simulation_moves(opened):
     session = opened()
     session.post(Select("dots", 4))
     settle(session)
-    assert session.selection.place() == (0.5, 0, 0)
+    assert session.selection.position() == (0.5, 0, 0)
     session.playing = True
     settle(session, 30)
     session.playing = False

@@ -436,7 +436,7 @@ def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu, ad
     assert steady.tracker.live
     session.close()
     session.close()
-    assert session.left_behind() == []
+    assert session.allocations.left_behind() == []
     assert added() == []
 
 
@@ -445,7 +445,7 @@ def test_what_stays_behind_is_told_apart_from_what_was_there_before(opened, stea
         session = opened()
         forgotten = Tensor.zeros(4, name="forgotten")
         session.close()
-        assert [block.name for block in session.left_behind()] == ["forgotten"]
+        assert [block.name for block in session.allocations.left_behind()] == ["forgotten"]
         forgotten.close()
 
 

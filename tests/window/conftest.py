@@ -92,7 +92,7 @@ def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> It
             session = stack.enter_context(Session(steady, path, [*quick, *sets]))
             session.playing = playing
             viewer = stack.enter_context(Viewer(session, size, vsync=False))
-            viewer.gui.visible = panels
+            viewer.gui.workspace.visible = panels
             driver = Driver(viewer, session, desktop)
             stack.callback(driver.require_no_failures)
             driver.frames()

@@ -67,7 +67,7 @@ def test_every_action_can_be_performed_at_any_time(shell: Open):
         for _ in range(3):
             one.key("Esc")
         one.workspace.gallery = one.workspace.palette = one.workspace.closing = False
-        if one.session.question is not None:
+        if one.session.questions.first is not None:
             from vertigrad.session.commands import Ask
 
             one.session.post(Ask(None))
@@ -211,10 +211,10 @@ def test_keys_belong_to_a_field_while_something_is_typed(shell: Open):
     one = shell()
     one.key("Ctrl+P")
     assert one.gui.io.want_text_input
-    before = one.session.playing, one.session.time, one.gui.visible
+    before = one.session.playing, one.session.time, one.gui.workspace.visible
     for keys in ("Space", "N", "G", "H", "R", "Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y"):
         assert not one.gui.press(one.session, keys), keys
-    assert (one.session.playing, one.session.time, one.gui.visible) == before
+    assert (one.session.playing, one.session.time, one.gui.workspace.visible) == before
     assert one.gui.press(one.session, "F1") and one.gui.press(one.session, "Ctrl+2")
     one.key("Esc")
     assert one.gui.press(one.session, "N")

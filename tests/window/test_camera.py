@@ -245,7 +245,7 @@ def test_keys_that_look_along_the_axes_and_back(opened):
 def test_frame_everything_by_key(opened):
     driver = opened("neural_field", "camera.target=[50,0,0]", "camera.position=[50,0,9]", panels=False)
     driver.key("f")
-    driver.frames_until(lambda: driver.session.cameras._way is not None, most=60)
+    driver.frames_until(lambda: driver.session.cameras._transition is not None, most=60)
     arrive(driver)
     assert_allclose(driver.session.camera.target, (0, 0, 0), atol=0.2)
     before = driver.picture()

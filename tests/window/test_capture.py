@@ -106,7 +106,7 @@ def test_with_panels_it_is_the_whole_window(opened, here):
     seen = driver.picture()
     assert image.shape == (400, 640, 3)
     assert np.abs(image - seen).mean() < 0.5, "but for numbers that change"
-    driver.viewer.gui.visible = False
+    driver.viewer.gui.workspace.visible = False
     driver.frames()
     assert np.abs(image - driver.picture()).mean() > 10
 

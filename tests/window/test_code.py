@@ -58,21 +58,23 @@ def test_it_is_asked_once_and_enter_means_no(opened, items: Items, stranger):
     session.post(Open(stranger))
     driver.frames()
     assert (
-        session.question.about == "code"
+        session.questions.first.about == "code"
         and items.seen("Run once")
         and items.seen("Always")
         and unsaved.HEADINGS["code"]
     )
     driver.key("Return")
-    assert session.question is None and session.scene.path != stranger and not session.messages
+    assert session.questions.first is None and session.scene.path != stranger and not session.messages
     session.post(Open(stranger))
     driver.frames()
     driver.click(items.at("Always"))
     driver.frames()
-    assert session.scene.path == stranger and session.question is None
+    assert session.scene.path == stranger and session.questions.first is None
     session.reload(restart=True)
     driver.frames(2)
-    assert session.question is None and (stranger.parent / "state" / trust.FILE).read_text().count("dots.py") == 1
+    assert (
+        session.questions.first is None and (stranger.parent / "state" / trust.FILE).read_text().count("dots.py") == 1
+    )
 
 
 def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stranger):

@@ -10,7 +10,7 @@ import vertigrad
 from vertigrad import resources
 from vertigrad.session import Session
 from vertigrad.session.commands import SetParameter
-from vertigrad.viewer.loop import Viewer, view
+from vertigrad.viewer import Viewer, view
 
 gpu = vertigrad.gpu()
 drawn = Viewer.frame

@@ -79,10 +79,10 @@ def test_nobody_is_asked_to_give_up_changes_for_a_file_that_cannot_be_opened(ope
     assert driver.session.unsaved
     drop(driver.desktop, driver.window, [tmp_path / "mesh.fbx"], driver.viewer.frame)
     driver.frames()
-    assert driver.session.question is None and "mesh.fbx" in driver.session.messages["scene"]
+    assert driver.session.questions.first is None and "mesh.fbx" in driver.session.messages["scene"]
     drop(driver.desktop, driver.window, [resources.path("scenes", "neural_field.toml")], driver.viewer.frame)
     driver.frames()
-    assert driver.session.question is not None and driver.session.scene.path.stem == "nbody"
+    assert driver.session.questions.first is not None and driver.session.scene.path.stem == "nbody"
 
 
 @pytest.mark.parametrize("suffix", [*sorted(MESHES), ".toml", ".onnx"])

@@ -93,7 +93,7 @@ def test_keys_typed_into_a_field_are_no_commands(opened, rows: Rows):
     driver.key("F5", "space", "Return")
     driver.frames(12)
     session = driver.session
-    assert session.time == 0.0 and not session.playing and driver.viewer.gui.visible
+    assert session.time == 0.0 and not session.playing and driver.viewer.gui.workspace.visible
     assert session.stage.instances["terrain"].params.height == 0.3  # that was no number
     driver.key("n")
     assert session.time > 0.0
@@ -108,7 +108,7 @@ def test_what_is_typed_right_after_a_click_into_a_field_is_no_shortcut(opened, i
     x, y = items.at("##search")
     driver.desktop.xdotool("mousemove", round(x), round(y), "click", 1, "key", "o", "key", "g", "key", "space")
     driver.frames(8)
-    assert not session.camera.orthographic and driver.viewer.gui.visible and not session.playing
+    assert not session.camera.orthographic and driver.viewer.gui.workspace.visible and not session.playing
     driver.desktop.xdotool("mousemove", 300, 250, "click", 1, "key", "o")
     driver.frames_until(lambda: session.camera.orthographic)  # in the picture it is one, and is not lost
 
@@ -128,7 +128,7 @@ def test_what_is_typed_right_after_the_palette_was_asked_for_is_no_shortcut(open
     driver.desktop.xdotool("key", "ctrl+p", "key", "o", "key", "g")
     driver.frames(8)
     assert driver.viewer.gui.workspace.palette
-    assert not driver.session.camera.orthographic and driver.viewer.gui.visible
+    assert not driver.session.camera.orthographic and driver.viewer.gui.workspace.visible
 
 
 def test_a_dialog_that_waits_for_an_answer_blocks_every_shortcut(opened, packaged_copy):
@@ -137,16 +137,20 @@ def test_a_dialog_that_waits_for_an_answer_blocks_every_shortcut(opened, package
     session.post(SetParameter("models.terrain", "height", 0.7))
     driver.frames(2)
     driver.key("ctrl+q")
-    question = session.question
+    question = session.questions.first
     assert question is not None and question.about == "leave"
     for key in ("F5", "ctrl+z", "ctrl+o", "ctrl+s", "ctrl+p", "ctrl+1", "F11", "n", "space", "F1", "ctrl+g", "F6"):
         driver.key(key)
-    assert session.question is question and session.stage.instances["terrain"].params.height == 0.7 and session.unsaved
+    assert (
+        session.questions.first is question
+        and session.stage.instances["terrain"].params.height == 0.7
+        and session.unsaved
+    )
     assert not (workspace.palette or workspace.gallery or workspace.fullscreen or workspace.opened["Help"])
     assert session.frame == 0 and workspace.opened["Run"]
     driver.key("Escape")
     driver.frames()
-    assert session.question is None
+    assert session.questions.first is None
     driver.key("ctrl+z")
     assert session.stage.instances["terrain"].params.height == 0.3, "and then they work again"
 

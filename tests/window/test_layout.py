@@ -107,7 +107,7 @@ def test_covers_agrees_with_imgui_at_every_place(shell: Open, scale: float):
             _, top, _, _ = one.windows()["Log"]
             one.drag((30.0 * scale, top + 8 * scale), (300.0, 200.0))
             assert "Log" in one.workspace.visible_panels and one.windows()["Log"][1] < top - 100
-        one.gui.visible = state != "hidden"
+        one.gui.workspace.visible = state != "hidden"
         one.frames()
         told = set()
         picture = one.gui.viewport
@@ -186,10 +186,10 @@ def test_toggling_closes_what_is_seen_and_raises_what_is_hidden(shell: Open):
 def test_panels_can_be_hidden_and_are_where_they_were(shell: Open):
     one = shell()
     places, picture = panels_of(one), one.gui.viewport
-    one.gui.visible = False
+    one.gui.workspace.visible = False
     one.frames()
     assert not panels_of(one) and one.gui.viewport == Rect(0, 0, *one.size)
-    one.gui.visible = True
+    one.gui.workspace.visible = True
     one.frames()
     assert panels_of(one) == places and one.gui.viewport == picture
 

@@ -79,9 +79,9 @@ def test_closing_asks_if_something_is_unsaved_and_cancel_continues(driver: Drive
         close(driver)
         assert not driver.viewer.closed and items.seen("Save") and items.seen("Don't save")
         driver.click((200, 400))  # behind the question nothing is pressed
-        assert driver.session.question
+        assert driver.session.questions.first
         driver.click(items.at("Cancel")) if cancel == "button" else driver.key("Escape")
-        assert not driver.viewer.closed and driver.session.question is None
+        assert not driver.viewer.closed and driver.session.questions.first is None
     driver.drag(rows.at("height", 0.7), rows.at("height", 0.5))
     assert len(driver.session.scene_edits.history.done) == 2 and text(driver) == before
 
@@ -135,7 +135,7 @@ def test_a_file_that_was_changed_elsewhere(driver: Driver, rows: Rows, items: It
     driver.click(items.at("Cancel"))
     driver.key("ctrl+s")
     driver.click(items.at("Reload"))
-    assert driver.session.question is None and driver.session.scene_edits.value(HEIGHT) == value
+    assert driver.session.questions.first is None and driver.session.scene_edits.value(HEIGHT) == value
     assert driver.session.parameters()["models.terrain"].amplitude == 0.2
     driver.key("ctrl+s")
     assert text(driver) == expected(driver, repr(value)).replace("amplitude = 0.1", "amplitude = 0.2")
@@ -156,7 +156,7 @@ def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_p
     driver.desktop.type("mine")
     driver.frames(10)
     driver.key("Return")
-    assert driver.session.scene.path == tmp_path / "mine.toml" and driver.session.question is None
+    assert driver.session.scene.path == tmp_path / "mine.toml" and driver.session.questions.first is None
     assert text(driver) == expected(driver, repr(driver.session.scene_edits.value(HEIGHT)))
     assert path.read_text() == before and not driver.session.unsaved
     driver.drag(rows.at("height", 0.7), rows.at("height", 0.3))
@@ -224,15 +224,15 @@ def test_a_folder_that_cannot_be_written_is_reported(raw: Driver, tmp_path, monk
 def test_save_as_can_be_given_up(driver: Driver, items: Items):
     driver.key("ctrl+shift+s")
     driver.frames(4)
-    assert driver.session.question
+    assert driver.session.questions.first
     driver.click(items.at("Cancel"))
     driver.frames(4)
-    assert driver.session.question is None
+    assert driver.session.questions.first is None
     driver.key("ctrl+shift+s")
     driver.frames(4)
     driver.key("Escape")
     driver.frames(4)
-    assert driver.session.question is None
+    assert driver.session.questions.first is None
 
 
 def test_a_read_only_file_leads_to_another_name_and_then_closes(driver: Driver, rows: Rows, items: Items, tmp_path):
@@ -240,7 +240,11 @@ def test_a_read_only_file_leads_to_another_name_and_then_closes(driver: Driver, 
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     close(driver)
     driver.click(items.at("Save"))
-    assert not driver.viewer.closed and driver.session.question and "read-only" in driver.session.question.reason
+    assert (
+        not driver.viewer.closed
+        and driver.session.questions.first
+        and "read-only" in driver.session.questions.first.reason
+    )
     driver.click(items.at("Save as"))
     driver.frames(4)
     driver.key("ctrl+a")
@@ -255,4 +259,4 @@ def test_a_viewer_that_shows_some_frames_ends_whatever_is_unsaved(driver: Driver
     """`--frames` is no user: nobody is there to answer."""
     driver.session.post(SetParameter(*HEIGHT, 1.0))
     driver.frames(2)
-    assert isinstance(driver.viewer, Viewer) and not driver.session.question
+    assert isinstance(driver.viewer, Viewer) and not driver.session.questions.first

@@ -68,8 +68,8 @@ def test_click_drag_and_escape(stars, panels):
     driver.frames_until(lambda: not driver.session.cameras.moving, most=400)
     driver.click((spot[0] + 1, spot[1] + 1))
     selected(driver, row)
-    driver.frames_until(lambda: driver.session.selection.place() is not None)
-    assert driver.session.selection.place() == pytest.approx(places[row].tolist())
+    driver.frames_until(lambda: driver.session.selection.position() is not None)
+    assert driver.session.selection.position() == pytest.approx(places[row].tolist())
     marked = driver.picture()
     around = slice(int(spot[1]) - 12, int(spot[1]) + 12), slice(int(spot[0]) - 12, int(spot[0]) + 12)
     assert np.abs(marked - plain)[around].mean() > 8, "a ring"
@@ -99,7 +99,7 @@ def test_while_the_models_run(stars):
 def test_the_card_takes_clicks_for_itself(stars):
     driver = stars()
     driver.session.post(Select("stars", 3))
-    driver.frames_until(lambda: driver.session.selection.place() is not None)
+    driver.frames_until(lambda: driver.session.selection.position() is not None)
     driver.frames()
     view = driver.viewer.gui.viewport
     driver.click((view.left + card.MARGIN + 40, view.top + view.height - card.MARGIN - 12))

@@ -245,7 +245,7 @@ def watch(session: Session, desktop: Desktop, ready: Callable[[], bool]) -> Watc
     """Frames of a window once the scene is `ready`; a key is pressed now and then."""
     session.set_pacing({"budget": BUDGET_MS})
     with Viewer(session, (320, 200), vsync=False) as viewer:
-        viewer.gui.visible = False
+        viewer.gui.workspace.visible = False
         Driver(viewer, session, desktop).frames_until(ready, 200)
         watched = Watched([], [], set())
         output = session.stage.instances["galaxy"].outputs["position"]

@@ -17,6 +17,7 @@ from ..renderer.bounds import Bounds
 from ..renderer.layers import Layer
 from ..renderer.renderer import Renderer
 from ..session import FPS, STEP, RunRecord, Session
+from ..session.readbacks import wait_for_readbacks
 from .diagnostics import DiagnosticsFile
 from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
 from .outputs import Output, open_output
@@ -122,10 +123,7 @@ class _Shooting:
 
     def drain(self) -> None:
         """Wait until the last image has arrived, and write it."""
-        gpu = self._session.gpu
-        gpu.sync()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        wait_for_readbacks(self._session.gpu)
         self.write()
         for layer, finite in zip(self._placed, self._bounds.finite(), strict=True):
             if finite == 0:

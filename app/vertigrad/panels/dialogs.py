@@ -36,7 +36,7 @@ class Dialogs:
         """Close all of them, without an answer: one cannot be drawn, and nobody may wait for it."""
         self.close_files()
         workspace.gallery = workspace.palette = workspace.browser = False
-        if session.question is not None:
+        if session.questions.first is not None:
             session.post(Ask(None))
 
     def close_files(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import wgpu
-from imgui_bundle import ImVec2, imgui
+from imgui_bundle import ImVec2, imgui, implot
 
 from .. import resources
 from ..gpu import Gpu
@@ -105,22 +105,13 @@ class Gui:
     def io(self) -> imgui.IO:
         """Where input goes. Makes this GUI's context the current one."""
         imgui.set_current_context(self._context)
-        plots.use(self._plots)
+        implot.set_current_context(self._plots)
         return imgui.get_io()
 
     @property
     def handles(self) -> Handles | None:
         """What is to be drawn into the viewport by which a place is moved."""
         return self._gizmo.handles
-
-    @property
-    def visible(self) -> bool:
-        """Whether panels and menu are shown."""
-        return self.workspace.visible
-
-    @visible.setter
-    def visible(self, on: bool) -> None:
-        self.workspace.visible = on
 
     @property
     def cursor(self) -> int:
@@ -151,7 +142,7 @@ class Gui:
         """Whether a dialog waits for an answer, or is about to."""
         _ = self.io
         opened = self.workspace.gallery or self.workspace.browser or self._dialogs.browser.is_open
-        return is_modal() or session.question is not None or opened
+        return is_modal() or session.questions.first is not None or opened
 
     def build(self, session: Session, size: tuple[int, int], seconds: float, scale: float | None = None) -> None:
         """Make this frame's windows for a window of `size` pixels; `seconds` have passed since the last.
@@ -195,7 +186,7 @@ class Gui:
 
     def _draw_windows(self, session: Session, size: tuple[int, int]) -> None:
         draw = self._boundary.draw
-        if self.visible:
+        if self.workspace.visible:
             draw(session, "menu", draw_menu, self.actions, session, self.workspace)
             self.viewport = dock_space(self._panels, self.workspace.reset_layout, self._scale)
             self.workspace.reset_layout = False
@@ -213,13 +204,13 @@ class Gui:
 
     def _draw_over(self, session: Session) -> None:
         """What lies over the viewport; without panels only notices of videos and files."""
-        draw = self._boundary.draw
-        draw(session, "gizmo", self._gizmo.draw, session, self.workspace.gizmo if self.visible else None, self.viewport)
-        if self.visible:
+        draw, workspace = self._boundary.draw, self.workspace
+        draw(session, "gizmo", self._gizmo.draw, session, workspace.gizmo if workspace.visible else None, self.viewport)
+        if workspace.visible:
             draw(session, "axes", self._axes.draw, session, self.viewport)
             draw(session, "tools", draw_tools, session, self.viewport)
             draw(session, "warnings", draw_warnings, session, self.viewport)
-            if SelectionPanel.title not in self.workspace.visible_panels:
+            if SelectionPanel.title not in workspace.visible_panels:
                 draw(session, "selection", draw_selection, session, self.viewport)
         draw(session, "notices", self._notices.draw, session, self.viewport)
         draw(session, "brush", draw_brush_circle, session, self.viewport, not imgui.get_io().want_capture_mouse)
@@ -235,7 +226,7 @@ class Gui:
             self.journal.close()
             self._dialogs.close_files()
             imgui.set_current_context(self._context)
-            plots.destroy(self._plots)
+            implot.destroy_context(self._plots)
             imgui.destroy_context(self._context)
             self._context = None
 
@@ -251,7 +242,7 @@ class Gui:
 
     def _renew_plots(self) -> None:
         """A context without the plot that was left open."""
-        plots.destroy(self._plots)
+        implot.destroy_context(self._plots)
         self._plots = plots.create_context()
 
     def _rescale(self) -> None:

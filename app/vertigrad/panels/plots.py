@@ -1,4 +1,4 @@
-"""Plots in the look of the panels: thin lines over a faint grid, no frames; and the context that ImPlot keeps."""
+"""Plots in the style of the panels: thin lines over a faint grid, no frames; and ImPlot's context."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _ZOOMED, _HOVERED = 1, 2  # of a plot in its window's storage: the user chose th
 
 
 def create_context() -> Any:
-    """ImPlot's context for ImGui's current one, in our look. `use` it when ImGui's changes, and `destroy` it first."""
+    """ImPlot's context for ImGui's current one, in our style, as the current one."""
     context = implot.create_context()
-    use(context)
+    implot.set_current_context(context)
     keys = implot.get_input_map()
     keys.zoom_mod = imgui.Key.mod_ctrl.value  # the wheel alone scrolls the panel
     keys.override_mod = imgui.Key.mod_super.value  # switches the plot's input off; it is Ctrl otherwise
     style = implot.get_style()
     style.use_iso8601 = True
-    for place, tint in (
+    for index, tint in (
         (implot.Col_.frame_bg, CLEAR),
         (implot.Col_.plot_bg, ImVec4(0.0, 0.0, 0.0, 0.16)),
         (implot.Col_.plot_border, CLEAR),
@@ -50,19 +50,9 @@ def create_context() -> Any:
         (implot.Col_.axis_bg_hovered, CLEAR),
         (implot.Col_.axis_bg_active, CLEAR),
     ):
-        style.set_color_(place.value, tint)
+        style.set_color_(index.value, tint)
     style.minor_alpha = 0.0
     return context
-
-
-def use(context: Any) -> None:
-    """Plot into this context from now on."""
-    implot.set_current_context(context)
-
-
-def destroy(context: Any) -> None:
-    """Give the context up."""
-    implot.destroy_context(context)
 
 
 @contextmanager
@@ -130,15 +120,15 @@ def curve(name: str, xs: np.ndarray, ys: np.ndarray, tint: ImVec4) -> None:
         implot.plot_line(name, xs, ys, spec=_spec(tint))
 
 
-def filled(name: str, values: np.ndarray, tint: ImVec4, *, start: float = 0.0, step: float = 1.0) -> None:
+def filled(name: str, values: np.ndarray, tint: ImVec4, *, start: float = 0.0) -> None:
     """The area between `values`, float64, and 0, under a line."""
     if len(values):
-        implot.plot_shaded(name, values, 0.0, step, start, spec=_spec(tint, 0.18))
-        line(name, values, tint, start=start, step=step)
+        implot.plot_shaded(name, values, 0.0, 1.0, start, spec=_spec(tint, 0.18))
+        line(name, values, tint, start=start)
 
 
 def bars(name: str, heights: np.ndarray, tint: ImVec4) -> None:
-    """Bars beside each other at 0.5, 1.5, 2.5 and so on."""
+    """Bars next to each other at 0.5, 1.5, 2.5 and so on."""
     implot.plot_bars(name, heights, 0.9, 0.5, spec=_spec(tint, 0.75))
 
 
@@ -150,11 +140,11 @@ def level(name: str, value: float, tint: ImVec4) -> None:
 
 
 def pointed_at() -> tuple[float, float] | None:
-    """Where the mouse is in the plot, if it is."""
+    """The coordinates under the mouse, if it is over the plot."""
     if not implot.is_plot_hovered():
         return None
-    place = implot.get_plot_mouse_pos()
-    return place.x, place.y
+    point = implot.get_plot_mouse_pos()
+    return point.x, point.y
 
 
 def ends(values: Sequence[float] | np.ndarray, from_zero: bool = False) -> tuple[float, float]:

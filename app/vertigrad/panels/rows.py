@@ -128,9 +128,9 @@ def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None
     imgui.text_colored(tint, value)
 
 
-def strong(text: str, size: float = 0.0) -> None:
-    """A text in the face of headings, `size` logical pixels high if that is not 0."""
-    with imgui_ctx.push_font(bold(), size):
+def strong(text: str) -> None:
+    """A text in the font of headings."""
+    with imgui_ctx.push_font(bold(), 0.0):
         imgui.text_unformatted(text)
 
 

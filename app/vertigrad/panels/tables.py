@@ -31,17 +31,17 @@ T = TypeVar("T")
 
 
 class Throttled(Generic[T]):
-    """A value that is recomputed on request, but at most every so many seconds."""
+    """A value that is recomputed on request, but at most every `EVERY` seconds."""
 
-    def __init__(self, compute: Callable[..., T], every: float = EVERY):
-        self._compute, self._every = compute, every
+    def __init__(self, compute: Callable[..., T]):
+        self._compute = compute
         self._value: T | None = None
         self._computed = -math.inf
 
     def __call__(self, *arguments: object) -> T:
         """The value, computed from these arguments if it is computed now."""
         now = time.perf_counter()
-        if self._value is None or now - self._computed >= self._every:
+        if self._value is None or now - self._computed >= EVERY:
             self._value, self._computed = self._compute(*arguments), now
         return self._value
 
@@ -75,22 +75,14 @@ def diagnostic_label(session: Session, name: str) -> str:
     return f"{model}: {label}" if len(session.stage.instances) > 1 else label
 
 
-@contextmanager
-def column(name: str, width: float, height: float = 0.0) -> Iterator[bool]:
-    """A part of a panel with its own scroll bar, `width` pixels wide; whether it is visible."""
-    visible = imgui.begin_child(name, ImVec2(width, height), 0, imgui.WindowFlags_.no_saved_settings.value)
-    yield visible
-    imgui.end_child()
-
-
-def draw_parts(*parts: tuple[str, float, float, Callable[[], object]], beside: bool = True) -> None:
-    """Parts of a panel beside or below each other: the name, width and height of each, and what draws it if visible."""
+def draw_parts(*parts: tuple[str, float, float, Callable[[], object]], in_row: bool = True) -> None:
+    """Parts of a panel in a row or a column, with scroll bars: name, width and height, and what draws it if visible."""
     for index, (name, width, height, draw) in enumerate(parts):
-        if index and beside:
+        if index and in_row:
             next_column()
-        with column(name, width, height) as visible:
-            if visible:
-                draw()
+        if imgui.begin_child(name, ImVec2(width, height), 0, imgui.WindowFlags_.no_saved_settings.value):
+            draw()
+        imgui.end_child()
 
 
 def next_column() -> None:

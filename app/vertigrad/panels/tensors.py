@@ -81,7 +81,7 @@ class TensorsPanel(Panel):
             next_column()
         room = (min(0.3 * whole.x, 270.0 * scale()), 0.0) if wide else (0.0, 0.4 * whole.y)
         facts = "facts", *room, partial(self._facts, session, found)
-        draw_parts(facts, ("rows", 0.0, 0.0, partial(self._rows, session, view, found)), beside=wide)
+        draw_parts(facts, ("rows", 0.0, 0.0, partial(self._rows, session, view, found)), in_row=wide)
 
     def show(self, session: Session, name: str, row: int | None = None) -> None:
         """Look at a tensor, and scroll to a row of it."""

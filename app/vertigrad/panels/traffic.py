@@ -28,7 +28,7 @@ class FrameTraffic:
     def update(self, session: Session) -> Mapping[str, Mapping[str, float]]:
         """Average over the frames since the last call."""
         totals, frame = session.gpu.meter.read(), session.gpu.tracker.frame
-        for direction, nbytes in session.loaded.items():
+        for direction, nbytes in session.allocations.loaded.items():
             totals[Traffic.GEOMETRY.value][direction] -= nbytes
         before, frames = self._before or totals, max(1, frame - self._frame)
         self.per_frame = {

@@ -41,7 +41,7 @@ class SavingDialogs:
 
     def draw(self, session: Session) -> None:
         """Draw what is asked, if anything is."""
-        question = session.question
+        question = session.questions.first
         if question is None:
             self._choosing = False
         elif self._choosing or (question.about == "name" and not question.reason):

@@ -67,7 +67,7 @@ class WatchPanel(Panel):
         wide = whole >= WIDE * scale()
         room = (min(0.3 * whole, 260.0 * scale()), 0.0) if wide else (0.0, 180.0 * scale())
         form = "make", *room, partial(self._form, session)
-        draw_parts(form, ("plots", 0.0, 0.0, partial(self._plots, session)), beside=wide)
+        draw_parts(form, ("plots", 0.0, 0.0, partial(self._plots, session)), in_row=wide)
 
     def _form(self, session: Session) -> None:
         self._alarm(session)

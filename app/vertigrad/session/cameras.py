@@ -1,4 +1,4 @@
-"""`Cameras`: the camera that draws, how it moves by itself, and the views that can be gone back to."""
+"""`Cameras`: the camera of the viewport, its automatic motion, and the history of its views."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..renderer.transition import Transition
 from ..scene import Scene
 from ..scene.viewpoints import home
 
-REMEMBERED = 64  # views to go back to
-LONGEST = 0.1  # seconds of a frame's movement: after a wait it goes on from where it was
-FLIGHT = 0.6  # distances to the target that are flown in a second
+REMEMBERED = 64  # previous views
+LONGEST = 0.1  # seconds of motion in a frame: after a pause the camera does not jump
+FLIGHT = 0.6  # flight speed, in distances to the target per second
 SLOWEST, FASTEST = 0.01, 100.0  # factors of that
 Thrust = tuple[float, float, float]  # to the right, up, forward; 1 is full speed
 NEVER = 1 << 62
-ALIKE = 0.1  # of the distance, by which two cameras that are fitted to nearly the same may differ
-STILL: Thrust = (0.0, 0.0, 0.0)
-SIDES: dict[str, Thrust] = {  # to the right, up, and toward who stands in front
+ALIKE = 0.1  # of the distance: cameras that differ by less show nearly the same
+NO_THRUST: Thrust = (0.0, 0.0, 0.0)
+SIDES: dict[str, Thrust] = {  # to the right, up, and toward a viewer in front
     "front": (0.0, 0.0, 1.0),
     "back": (0.0, 0.0, -1.0),
     "right": (1.0, 0.0, 0.0),
@@ -45,19 +45,19 @@ class Cameras:
     def __init__(self, scene: Scene, fly_speed: float = 1.0):
         self.now = home(scene)
         self.turntable = 0.0
-        self.thrust = STILL
+        self.thrust = NO_THRUST
         self.fly_speed = fly_speed
         self.flight_mode = False  # the flight keys fly without a button held
         self._views: deque[OrbitCamera] = deque(maxlen=REMEMBERED)
-        self._way: Transition | None = None
+        self._transition: Transition | None = None
         self._bounds: tuple[Bounds, Callable[[Box], None]] | None = None
-        self._fit_at = NEVER  # the step after which `fit` looks again
+        self._fit_at = NEVER  # the step after which `fit` checks the bounds again
         self._fitted: tuple[Thrust, float] | None = None  # target and distance, as it left them
 
     @property
     def moving(self) -> bool:
         """Whether the camera moves, or may soon."""
-        return bool(self._way or self._bounds or self.turntable or self.thrust != STILL)
+        return bool(self._transition or self._bounds or self.turntable or self.thrust != NO_THRUST)
 
     @property
     def can_go_back(self) -> bool:
@@ -66,70 +66,60 @@ class Cameras:
 
     @property
     def heading(self) -> OrbitCamera:
-        """Where it stands, or is on its way to."""
-        return self._way.goal if self._way else self.now
+        """The view that the camera is moving to, or has."""
+        return self._transition.goal if self._transition else self.now
 
     def advance(self, seconds: float) -> None:
-        """Move as far as the camera does by itself in so long."""
+        """Advance transitions, turntable and flight by this time."""
         seconds = min(seconds, LONGEST)
-        if self._way is not None:
-            self.now.take(self._way.advance(seconds))
-            self._way = None if self._way.done else self._way
+        if self._transition is not None:
+            self.now.take(self._transition.advance(seconds))
+            self._transition = None if self._transition.done else self._transition
         if self.turntable:
             self.now.orbit(math.radians(self.turntable) * seconds, 0.0)
-        if self.thrust != STILL:
+        if self.thrust != NO_THRUST:
             length = FLIGHT * self.fly_speed * self.now.distance * seconds
             right, rise, forward = (length * part for part in self.thrust)
             self.now.fly(right, rise, forward)
 
     def moved_by_user(self) -> OrbitCamera:
-        """The camera, to be moved by the user: where it was on its way to is given up."""
-        self._way = self._bounds = None
+        """The camera, to be moved by the user; a transition in progress is canceled."""
+        self._transition = self._bounds = None
         return self.now
 
     def remember(self) -> None:
-        """Keep this view to be gone back to, unless it is the last one kept."""
+        """Add this view to the history, unless it is the last one there."""
         view = self.heading
         if not self._views or self._views[-1] != view:
             self._views.append(OrbitCamera(**vars(view)))
 
     def go(self, goal: OrbitCamera) -> None:
-        """Move to another view, gently; this one can be gone back to."""
+        """Move smoothly to another view; `go_back` returns to this one."""
         if goal == self.heading:
             return
         self.remember()
-        self._set_out(goal)
+        self._move_to(goal)
 
     def go_back(self) -> None:
-        """To the view that was remembered last. Raises `InputError` if there is none."""
+        """Return to the last view of the history. Raises `InputError` if it is empty."""
         while self._views and self._views[-1] == self.heading:
             self._views.pop()
         if not self._views:
             raise InputError("there is no view to go back to")
-        self._set_out(self._views.pop())
+        self._move_to(self._views.pop())
 
     def jump(self, camera: OrbitCamera) -> None:
-        """Be elsewhere at once, as when another scene is opened."""
-        self._way = self._bounds = None
+        """Take this view at once, as when another scene is opened."""
+        self._transition = self._bounds = None
         self.now.take(camera)
 
     def change(self, **values: Any) -> None:
-        """Move to where these fields of the camera are other ones. Raises `ParameterError`."""
-        try:
-            self.go(OrbitCamera(**(vars(self.heading) | values)))
-        except ValueError as error:
-            raise ParameterError(str(error)) from None
+        """Move to the view with these fields of the camera changed. Raises `ParameterError`."""
+        self.go(_camera(**(vars(self.heading) | values)))
 
     def set_lens(self, fov: float) -> None:
-        """Set the vertical field of view [degrees]; the target keeps its size.
-
-        Raises `ParameterError`.
-        """
-        now = self.moved_by_user()
-        try:
-            lens = OrbitCamera(fov=fov)
-        except ValueError as error:
-            raise ParameterError(str(error)) from None
+        """Set the vertical field of view [degrees]; the target keeps its size. Raises `ParameterError`."""
+        now, lens = self.moved_by_user(), _camera(fov=fov)
         now.fov, now.distance = fov, now.half_height * lens.distance / lens.half_height
 
     def face(self, direction: tuple[float, float, float]) -> None:
@@ -146,7 +136,7 @@ class Cameras:
         self.face((right, above, back) if self.now.up == "y" else (right, -back, above))
 
     def accelerate(self, factor: float) -> None:
-        """Fly so many times as fast."""
+        """Multiply the flight speed."""
         self.fly_speed = min(max(self.fly_speed * factor, SLOWEST), FASTEST)
 
     # framing ----------------------------------------------------------------------------------------------------
@@ -156,11 +146,11 @@ class Cameras:
         self._find(layers, lambda box: self._show(box, aspect))
 
     def fit(self, layers: Iterable[Layer], aspect: float, finish: Callable[[], None], step: int | None = None) -> None:
-        """Be where all of the layers are seen, at once; `finish` waits for the GPU. Stays if no position is a number.
+        """Show all of the layers at once; `finish` waits for the GPU. Does nothing if no position is finite.
 
         Models of the user's own may write their positions in their first step only, so call it after each `step` as
-        well: it looks once more then, and after step 2, 4, 8, ... while everything is at one place, or nowhere. It
-        stays where it is if that differs little, or if the camera is elsewhere by now.
+        well: it checks the bounds once more then, and after step 2, 4, 8, ... while they are a single point, or no
+        position is finite. The camera stays if the view would change little, or if it was moved since.
         """
         moved = self._fitted != (self.now.target, self.now.distance)
         if step is not None and (step < self._fit_at or moved):
@@ -176,19 +166,19 @@ class Cameras:
         found = box is not None and bool(np.any(box[1] > box[0]))
         self._fit_at = 1 if step is None else NEVER if found else 2 * step
 
-    def frame_place(self, layers: Iterable[Layer], place: tuple[float, float, float], share: float) -> None:
-        """Show what lies around a place, as far as a `share` of the layers' size."""
+    def frame_position(self, layers: Iterable[Layer], position: tuple[float, float, float], fraction: float) -> None:
+        """Show the surroundings of a position, as large as this fraction of the layers' size."""
 
         def show(box: Box) -> None:
             goal = OrbitCamera(**vars(self.heading))
-            goal.fit((box[0] * share).tolist(), (box[1] * share).tolist())  # for its size
-            goal.target = place
+            goal.fit((box[0] * fraction).tolist(), (box[1] * fraction).tolist())  # for its size
+            goal.target = position
             self.go(goal)
 
         self._find(layers, show)
 
     def collect(self) -> None:
-        """Set out for what was to be framed, once it is known where that is. Raises `InputError` if it is nowhere."""
+        """Start the transition to what is to be framed, once its bounds are known. Raises `InputError` without any."""
         if self._bounds is None or not self._bounds[0].done:
             return
         (bounds, show), self._bounds = self._bounds, None
@@ -202,9 +192,9 @@ class Cameras:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _set_out(self, goal: OrbitCamera) -> None:
+    def _move_to(self, goal: OrbitCamera) -> None:
         self._bounds = None
-        self._way = Transition(self.now, goal)
+        self._transition = Transition(self.now, goal)
 
     def _find(self, layers: Iterable[Layer], then: Callable[[Box], None]) -> None:
         layers = list(layers)
@@ -216,6 +206,13 @@ class Cameras:
         goal = OrbitCamera(**vars(self.heading))
         goal.fit(box[0].tolist(), box[1].tolist(), aspect)
         self.go(goal)
+
+
+def _camera(**values: Any) -> OrbitCamera:
+    try:
+        return OrbitCamera(**values)
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
 
 
 def _alike(one: OrbitCamera, other: OrbitCamera) -> bool:

@@ -1,4 +1,4 @@
-"""Every tensor of a scene's models, by name: outputs, state, and what else a model keeps, such as weights."""
+"""Every tensor of a scene's models, by name: outputs, state, and other tensors of a model, such as weights."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ..errors import UseAfterFree
+from ..errors import ParameterError, UseAfterFree
 from ..memory import Owner
 from ..models import Model
+from ..params import unknown
 from ..scene.stage import Stage
 from ..tensor import Tensor
 from ..tensor.shape import Layout, Shape
 
-TENSORS = "tensors"  # the field of models with all that they made, by the names that these have anyway
+TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
 
 Role = Literal["output", "state", "inside"]
 
 
 class Entry(NamedTuple):
-    """A tensor that can be looked into; `name` is "model.tensor", `role` what it is to its model."""
+    """A tensor that can be inspected; `name` is "model.tensor", `role` its use in its model."""
 
     name: str
     model: str
@@ -52,6 +53,14 @@ def find(stage: Stage, name: str) -> Tensor | None:
         entry = catalog(stage).get(name)
         tensor = entry.tensor if entry else None
     return tensor if tensor is not None and _alive(tensor) else None
+
+
+def require(stage: Stage, name: str) -> Tensor:
+    """The tensor of this name in `catalog`. Raises `ParameterError` if there is none now."""
+    tensor = find(stage, name)
+    if tensor is None:
+        raise ParameterError(unknown("tensor", name, catalog(stage)))
+    return tensor
 
 
 def row_axes(shape: Shape, rows: int) -> int | None:

@@ -16,7 +16,6 @@ from .. import ops
 from ..errors import GpuError, ParameterError
 from ..gpu import Traffic
 from ..ops.summary import Summary, spread, summarize
-from ..params import unknown
 from ..scene.stage import Stage
 from ..tensor import DType, Readback, Tensor, f32
 from ..tensor.shape import Shape
@@ -77,8 +76,8 @@ class Inspector:
 
     def inspect(self, target: TensorRange | None) -> None:
         """Inspect this from now on; None for nothing. Raises `ParameterError` for an unknown tensor."""
-        if target is not None and catalog.find(self._stage, target.tensor) is None:
-            raise ParameterError(unknown("tensor", target.tensor, catalog.catalog(self._stage)))
+        if target is not None:
+            catalog.require(self._stage, target.tensor)
         if target is None or self.target is None or target.tensor != self.target.tensor:
             self.forget()
         self.target = target

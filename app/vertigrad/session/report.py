@@ -50,7 +50,7 @@ class RunRecord:
         report["parameters"] = {owner: params.model_dump(mode="json") for owner, params in session.parameters().items()}
         session.close()
         gc.collect()  # what was dropped without being closed is found by its finaliser
-        left = session.left_behind()
+        left = session.allocations.left_behind()
         report["memory"] |= {
             "leaked_blocks": len(left),
             "never_closed": self._gpu.tracker.leak_count - self._never_closed,
@@ -63,7 +63,8 @@ class RunRecord:
     def _report(self, session: Session) -> dict[str, Any]:
         frames = max(1, self.frames)
         per_frame = {
-            kind: {way: total / frames for way, total in ways.items()} for kind, ways in self._moved(session).items()
+            kind: {direction: total / frames for direction, total in totals.items()}
+            for kind, totals in self._moved(session).items()
         }
         tracker, pool = self._gpu.tracker, self._gpu.pool
         return {
@@ -75,7 +76,7 @@ class RunRecord:
             "quality": level_in_force(session.view.quality, session.quality).name,
             "submits_per_frame": (self._gpu.meter.submits - self._submits) / frames,
             "bytes_per_frame": {**per_frame.pop(Traffic.GEOMETRY.value), **per_frame},
-            "bytes_loaded": dict(session.loaded),
+            "bytes_loaded": dict(session.allocations.loaded),
             "ms_per_frame": self._times(),
             "memory": {
                 "peak_bytes": pool.peak_bytes,
@@ -83,7 +84,7 @@ class RunRecord:
                 "live_blocks": len(tracker.live),
             },
             "models": {
-                name: {output: _lies(tensor) for output, tensor in instance.outputs.items()}
+                name: {output: _layout(tensor) for output, tensor in instance.outputs.items()}
                 for name, instance in session.stage.instances.items()
             },
             "layers": {name: layer.report() for name, layer in session.stage.layers.items()},
@@ -92,9 +93,9 @@ class RunRecord:
     def _moved(self, session: Session) -> dict[str, dict[str, int]]:
         """Bytes by kind and direction, but for those that commands moved to build models anew."""
         moved = difference(self._gpu.meter.read(), self._before)
-        geometry = moved[Traffic.GEOMETRY.value]
-        for way in geometry:
-            geometry[way] -= session.loaded[way] - session.loaded_at_start[way]
+        geometry, counted = moved[Traffic.GEOMETRY.value], session.allocations
+        for direction in geometry:
+            geometry[direction] -= counted.loaded[direction] - counted.loaded_at_start[direction]
         return moved
 
     def _times(self) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def write(report: dict[str, Any], path: Path) -> None:
     write_file(path, (json.dumps(report, indent=2) + "\n").encode(), make_folder=True)
 
 
-def _lies(tensor: Tensor) -> dict[str, Any]:
+def _layout(tensor: Tensor) -> dict[str, Any]:
     return {
         "block": tensor.block.id,
         "dtype": tensor.dtype.name,

@@ -129,7 +129,7 @@ def recover(session: Session) -> str:
     state = session.rescue.usable(before.clock)
     lost = before.clock.frame
     _reopen(session.gpu)
-    session.device_opened()
+    session.allocations.device_opened()
     try:
         running = Running(session.gpu, before.source, session.sizes, before, before.scene)
         running.scene_edits.continue_from(before.scene_edits)

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..params import Params, accept, same
+from ..params import Params, same
 from ..scene import Animation, Scene
 from ..scene.preset_tables import can_be_animated, range_objection
-from .merging import MISSING, Conflict, text_of
+from .edit_checks import impossible_animations, overruled, refused_values
+from .merging import MISSING
 from .parameters import (
     MODELS,
     Key,
@@ -204,7 +205,7 @@ class SceneEdits:
         self.revision = next(_revisions)
         notes = [*map(str, conflicts), *self._update_base_values(before, ours)]
         self.apply_animations(self._running.clock.time)
-        self.notes = notes + self._overruled(before, ours)
+        self.notes = notes + overruled(before, self._running.scene, ours, self.values() | self.settings())
 
     def continue_from(self, before: SceneEdits) -> None:
         """Take over values, history and all else of `before`, whose scene was rebuilt unchanged."""
@@ -236,50 +237,22 @@ class SceneEdits:
         if edited:
             self.notes.append(f"{label_of(edited)}: reset to the file; Undo restores the edited values")
 
-    def _overruled(self, before: Scene, ours: Values) -> list[str]:
-        """Notes on edited values that the file changed or removed."""
-        base, theirs = file_values(before), file_values(self._running.scene)
-        now = self.values() | self.settings()
-        notes = []
-        for key, value in ours.items():
-            if same(value, base.get(key, MISSING)):
-                continue
-            name, there = ".".join(map(str, key.path)), theirs.get(key, MISSING)
-            if key not in now:
-                notes.append(f"{name}: was {text_of(value)} here, and is gone from the file")
-            elif not same(now[key], value):
-                notes.append(f"{name}: {text_of(value)} is no longer allowed; it is {text_of(now[key])}")
-            elif not same(there, base.get(key, MISSING)) and not same(there, value):
-                notes.append(str(Conflict(name, value, there)))
-        return notes
-
     def _update_base_values(self, before: Scene | None, ours: Values) -> list[str]:
         """Set the values of animated parameters without animation: the file's, or those the user had set.
 
         Animations that are not possible end; returns notes on them.
         """
         originals, old = as_read(self._running.scene), as_read(before) if before else {}
-        impossible = self._impossible(self.extras)
+        owners = self._running.parameters()
+        impossible = impossible_animations(self._running.originals(), self.extras.animations)
         self.extras = self.extras.without_animations(impossible)
         base_values = {}
         for key in self.extras.animations:
             was, now = getattr(old.get(key.owner), key.name, MISSING), ours.get(key, MISSING)
-            edited = MISSING not in (was, now) and not same(now, was) and not self._refused({key: now})
+            edited = MISSING not in (was, now) and not same(now, was) and not refused_values(owners, {key: now})
             base_values[key] = now if edited else getattr(originals[key.owner], key.name)
         self._base_values = base_values
         return [f"{key.name} is no longer animated: {objection}" for key, objection in impossible.items()]
-
-    def _impossible(self, extras: SceneExtras) -> dict[Key, str]:
-        found = dict[Key, str]()
-        for key, animation in extras.animations.items():
-            try:
-                spec = spec_of(self._running.originals(), key)
-                objection = range_objection(spec, animation.range) if can_be_animated(spec) else "it cannot be"
-            except ParameterError as error:
-                objection = str(error)
-            if objection:
-                found[key] = objection
-        return found
 
     def _apply_step(self, step: UndoStep) -> str:
         """Set the values that come after a step, and apply its change of extras.
@@ -289,35 +262,17 @@ class SceneEdits:
         values, extras = step.after, self.extras
         if step.extras_after != step.extras_before:
             extras = merge_extras(step.extras_before, extras, step.extras_after)[0]
-        impossible = self._impossible(extras)
+        impossible = impossible_animations(self._running.originals(), extras.animations)
         extras = extras.without_animations(impossible)
         try:
             self._assign(values, extras)
         except ParameterError:
-            refused = self._refused(values)
+            refused = refused_values(self._running.parameters(), values)
             if not refused:
                 raise
             self._assign({key: value for key, value in values.items() if key not in refused}, extras)
             impossible |= refused
         return "; ".join(f"{key.name} stays as it is: {why}" for key, why in impossible.items())
-
-    def _refused(self, values: Values) -> dict[Key, str]:
-        """Those that their parameters do not accept, each by itself or all of one owner together, and why."""
-        owners, refused = self._running.parameters(), dict[Key, str]()
-        fitting: dict[str, dict[str, Any]] = {}
-        for key, value in values.items():
-            try:
-                accepted = accept(spec_of(owners, key), value)
-                if not is_setting(key):
-                    fitting.setdefault(key.owner, {})[key.name] = accepted
-            except ParameterError as error:
-                refused[key] = str(error)
-        for owner, accepted in fitting.items():
-            try:
-                owners[owner].with_values(accepted)
-            except ParameterError as error:
-                refused |= {Key(owner, name): str(error) for name in accepted}
-        return refused
 
     def _assign(self, values: Values, extras: SceneExtras) -> None:
         moving = extras.animations

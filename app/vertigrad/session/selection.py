@@ -1,4 +1,4 @@
-"""`Selection`: one row of a layer, found by a click or named by a panel, and everything that is known of it."""
+"""`Selection`: one row of a layer, selected by a click or in a panel, and the values of its tensors."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 
 from ..errors import GpuError, ParameterError
 from ..gpu import Gpu, Traffic
-from ..gpu.readback import Reading
 from ..params import unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import Mark
 from ..renderer.layers import Constant, Layer
-from ..renderer.picking import Corners, Picker, Seen
+from ..renderer.picking import Corners, Seen
 from ..renderer.view import View
 from ..scene.schema import OutputRef
 from ..scene.stage import Stage
 from ..tensor import Readback, Tensor
 from . import catalog
+from .picking import CursorPicker
 
 EVERY = 0.1  # seconds between readings of the row's values: faster ones cannot be read
 
 
 class Row(NamedTuple):
-    """What is selected: a row of a layer, and the cell that was clicked with its corners' rows, if it was one."""
+    """The selected row of a layer; after a click on a cell, that cell and the rows of its corners."""
 
     layer: str
     row: int
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """One thing that is known of a row. `source` is the tensor it is read from, such as "galaxy.position", or empty.
+    """One value of a row. `source` is the tensor it is read from, such as "galaxy.position", or empty.
 
     `value` is an array of the row's shape; None until it has arrived; or a constant of the layer.
     """
@@ -48,16 +48,15 @@ class Fact(NamedTuple):
 
 
 class Selection:
-    """`row` is what is selected, None if nothing is; `facts` are its attributes, then its model's other outputs.
+    """`row` is the selected row, if any; `facts` are its attributes, then its model's other outputs.
 
     Values are read without a stall, a few times a second while the models move.
     """
 
     def __init__(self, gpu: Gpu, stage: Stage, camera: OrbitCamera, view: View):
-        self._gpu, self._stage, self._camera, self._view = gpu, stage, camera, view
+        self._stage = stage
+        self._picker = CursorPicker(gpu, stage, camera, view)
         self.row: Row | None = None
-        self._picker: Picker | None = None
-        self._picking: Reading | None = None
         self._constants: dict[str, Constant] = {}
         self._sources: dict[str, str] = {}
         self._values: dict[str, np.ndarray] = {}
@@ -66,33 +65,28 @@ class Selection:
 
     @property
     def pending(self) -> bool:
-        """Whether something is on its way."""
-        return self._picking is not None or bool(self._readings)
+        """Whether a readback is pending."""
+        return self._picker.pending or bool(self._readings)
 
     @property
     def facts(self) -> list[Fact]:
-        """Everything that is known of the row, by name."""
+        """The values of the row, by name."""
         constants = [Fact(name, "", value) for name, value in self._constants.items()]
         return [Fact(name, source, self._values.get(name)) for name, source in self._sources.items()] + constants
 
     def pick(self, cursor: tuple[float, float], size: tuple[int, int]) -> None:
-        """Select what is seen at the pixel `cursor` of a viewport of `size`, as it was drawn last; nothing if that is
-        the background. Known some frames later. Raises `LimitError`.
+        """Select what is visible at the pixel `cursor` of a viewport of `size`; nothing if that is the background.
+
+        The result arrives some frames later, unless something else is selected before. Raises `LimitError`.
         """
-        layers = dict(self._stage.layers)
+        names = list(self._stage.layers)
 
         def take(seen: Seen | None) -> None:
-            if self._picking is not reading:  # something else was selected since
-                return
-            self._picking = None
             self.clear()
-            names = list(layers)
             if seen is not None and names == list(self._stage.layers):
                 self._set(Row(names[seen.layer], seen.row, seen.cell, seen.corners))
 
-        self._picker = self._picker or Picker(self._gpu)
-        reading = self._picker.ask(list(layers.values()), self._camera, size, cursor, take, self._view)
-        self._picking = reading
+        self._picker.request(cursor, size, take)
 
     def select(self, layer: str, row: int) -> None:
         """Select a row by its number. Raises `ParameterError` if there is no such row."""
@@ -107,17 +101,17 @@ class Selection:
 
     def clear(self) -> None:
         """Deselect."""
-        self.row = self._picking = None
-        for kept in (self._constants, self._sources, self._values, self._readings):
-            kept.clear()
+        self.row = None
+        self._picker.cancel()
+        for cached in (self._constants, self._sources, self._values, self._readings):
+            cached.clear()
 
     def follow(self, changes: int) -> None:
-        """Take in what has arrived, and ask for the row's values if tensors have changed since; once a frame.
+        """Collect what has arrived, and request the row's values if tensors have changed since; once a frame.
 
-        `changes` counts how often they did. A row that is no more, since its layer was rebuilt, is let go.
+        `changes` counts how often they did. A row that no longer exists, since its layer was rebuilt, is deselected.
         """
-        if self._picking is not None and self._picking.dropped:
-            self._picking = None
+        self._picker.dropped()
         if self.row is None:
             return
         layer = self._stage.layers.get(self.row.layer)
@@ -127,7 +121,7 @@ class Selection:
         if self._readings or self._stage.in_progress is not None:  # amid a step, tensors are of different times
             return
         if changes != self._read_changes and time.perf_counter() - self._read_at >= EVERY:
-            self._ask(layer, self.row.row)
+            self._request_values(layer, self.row.row)
             self._read_at, self._read_changes = time.perf_counter(), changes
 
     def mark(self) -> Mark | None:
@@ -139,8 +133,8 @@ class Selection:
         corners = self.row.corners if self.row.corners and max(self.row.corners) < rows else None
         return Mark(layer, self.row.row, corners) if self.row.row < rows else None
 
-    def place(self) -> tuple[float, float, float] | None:
-        """Where the row is, in world space; None if that has not arrived or is nowhere."""
+    def position(self) -> tuple[float, float, float] | None:
+        """The row's position in world space; None if it has not arrived or is not finite."""
         value = self._values.get("position")
         if value is None or not np.isfinite(value).all():
             return None
@@ -160,12 +154,12 @@ class Selection:
         if not self._readings or not all(reading.done for reading in self._readings.values()):
             return
         readings, self._readings = self._readings, {}
-        with suppress(GpuError):  # the frame they were recorded in was dropped: asked again at the next change
+        with suppress(GpuError):  # the frame they were recorded in was dropped: requested again at the next change
             self._values = {name: reading.result() for name, reading in readings.items()}
 
-    def _ask(self, layer: Layer, row: int) -> None:
+    def _request_values(self, layer: Layer, row: int) -> None:
         for name, _, tensor in _tensors(self._stage, layer):
-            with tensor[_place(tensor, row, layer.attributes.rows)] as part:
+            with tensor[_index(tensor, row, layer.attributes.rows)] as part:
                 self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
 
 
@@ -187,5 +181,5 @@ def _tensors(stage: Stage, layer: Layer) -> Iterator[tuple[str, str, Tensor]]:
             yield source, source, tensor
 
 
-def _place(tensor: Tensor, row: int, rows: int) -> tuple[int, ...]:
+def _index(tensor: Tensor, row: int, rows: int) -> tuple[int, ...]:
     return tuple(map(int, np.unravel_index(row, tensor.shape[: catalog.row_axes(tensor.shape, rows)])))

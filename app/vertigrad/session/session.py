@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 import wgpu
 
 from ..errors import CodeError, DeviceLost, UntrustedCode, VertigradError
-from ..gpu import Gpu, Traffic
-from ..gpu.meter import difference
-from ..memory import Block
+from ..gpu import Gpu
 from ..renderer.handles import Handles
 from ..renderer.renderer import Renderer
 from . import saving
+from .allocations import Allocations
 from .autosave import Autosave
 from .capture import CaptureService
 from .failures import Failures
 from .hot_reload import HotReload
 from .pacing import Pacing
 from .quality import Quality, level_in_force
-from .questions import Question, Questions
+from .questions import Questions
 from .readbacks import collect_readbacks, wait_for_readbacks
 from .rescue import Rescue
 from .running import Running, SceneSource
@@ -47,12 +46,11 @@ class Session(SceneParts):
 
     def __init__(self, gpu: Gpu, path: Path, sets: Sequence[str] = (), seed: int | None = None):
         self.gpu = gpu
-        self.loaded: Counter[str] = Counter()
-        self._live_before = _live(gpu)
+        self.allocations = Allocations(gpu)
         self.sizes = Sizes(gpu)
-        with self._loading():
+        with self.allocations.loading():
             self.running = Running(gpu, SceneSource(path.absolute(), tuple(sets), seed), self.sizes)
-        self.loaded_at_start = Counter(self.loaded)
+        self.allocations.loaded_at_start.update(self.allocations.loaded)
         self.viewport_size = (1, 1)  # pixels of the viewport that was drawn last
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
         self.quality = Quality()  # of "auto"; another one in a window only
@@ -78,11 +76,6 @@ class Session(SceneParts):
             self._unsaved = revision, saving.unsaved(self)
         return self._unsaved[1]
 
-    @property
-    def question(self) -> Question | None:
-        """What the user is to decide first, before anything is written or lost."""
-        return self.questions.first
-
     # commands ---------------------------------------------------------------------------------------------------
 
     def post(self, command: Command) -> None:
@@ -92,7 +85,7 @@ class Session(SceneParts):
     def carry_out(self, command: Command) -> None:
         """Change the session at once, as between two frames. Raises what the command raises, where `apply` notes it."""
         now = self.frame, self.time
-        with self._loading():
+        with self.allocations.loading():
             try:
                 command.apply(self)
             finally:
@@ -108,9 +101,8 @@ class Session(SceneParts):
         """
         with self.guarded("reading back results"):
             collect_readbacks(self)
-        if self.hot_reload.on:
-            with self.guarded("watching files"):
-                self._commands.extend(self.hot_reload.commands(self))
+        with self.guarded("watching files"):
+            self._commands.extend(self.hot_reload.commands(self))
         while self._commands:
             command = self._commands.popleft()
             self.questions.answered(command)
@@ -148,10 +140,6 @@ class Session(SceneParts):
         """Raise `DeviceLost` if the GPU's device is gone, whatever `error` came of that; see `rescue.recover`."""
         if self.gpu.lost:
             raise DeviceLost("the GPU's device was lost") from error
-
-    def device_opened(self) -> None:
-        """The GPU has another device: there is nothing on it yet."""
-        self._live_before = _live(self.gpu)
 
     @property
     def idle(self) -> bool:
@@ -247,10 +235,6 @@ class Session(SceneParts):
             self.gpu.pool.spill = lambda: None
         self.gpu.sync()
 
-    def left_behind(self) -> list[Block]:
-        """Blocks that are live and were not before the session was made; after `close`, those that leaked."""
-        return [block for key, block in _live(self.gpu).items() if key not in self._live_before]
-
     def __enter__(self) -> Session:
         return self
 
@@ -313,22 +297,5 @@ class Session(SceneParts):
             self.clock.halt()
             self.fail("step", error)
 
-    # inside -----------------------------------------------------------------------------------------------------
-
     def _spill(self) -> None:
         self.clock.rewind.give_way()
-
-    @contextmanager
-    def _loading(self) -> Iterator[None]:
-        """Count the geometry moved inside as `loaded`: once, not in every frame."""
-        before = self.gpu.meter.read()
-        try:
-            yield
-        finally:
-            self.loaded.update(difference(self.gpu.meter.read(), before)[Traffic.GEOMETRY.value])
-
-
-def _live(gpu: Gpu) -> dict[tuple[int, int], Block]:
-    """Live blocks; a block that was freed and taken again is another."""
-    gpu.tracker.collect()
-    return {(block.id, block.generation): block for block in gpu.tracker.live}

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..gpu import Gpu
-from ..gpu.readback import Reading
 from ..models.interaction import Gesture, Interaction, Vector
 from ..params import Params, number
 from ..renderer.camera import OrbitCamera
-from ..renderer.picking import Picker, Seen
+from ..renderer.picking import Seen
 from ..renderer.view import View
 from ..scene.stage import Stage
+from .picking import CursorPicker
 
 Pixels = tuple[float, float]
 
@@ -44,21 +44,22 @@ class Brush(Params):
 
 
 class Ray(NamedTuple):
-    """From the eye through a pixel of the viewport. `along` times a depth before the eye leads from it to a point."""
+    """From the eye through a pixel of the viewport: a point is `origin` plus `along` times its depth."""
 
     origin: np.ndarray
     along: np.ndarray
 
     def point(self, depth: float) -> np.ndarray:
-        """What lies so deep before the eye, along the middle of the view."""
+        """The point at this depth, which is measured from the eye along the middle of the view."""
         return self.origin + depth * self.along
 
 
 def ray(camera: OrbitCamera, cursor: Pixels, size: tuple[int, int]) -> Ray:
     """Through the pixel `cursor` of a viewport of `size`; in world space, float64."""
     width, height = size
-    up_share = camera.pixel(1) / 2.0  # half the viewport's height: at depth 1, or, without perspective, at any
-    x, y = (2.0 * cursor[0] / width - 1.0) * up_share * width / height, (1.0 - 2.0 * cursor[1] / height) * up_share
+    half_height = camera.pixel(1) / 2.0  # of the viewport: at depth 1, or, without perspective, at any depth
+    x = (2.0 * cursor[0] / width - 1.0) * half_height * width / height
+    y = (1.0 - 2.0 * cursor[1] / height) * half_height
     right, up, back = camera.rotation().T
     eye = np.asarray(camera.position)
     if camera.orthographic:
@@ -77,7 +78,8 @@ class InteractionTool:
     """
 
     def __init__(self, gpu: Gpu, stage: Stage, camera: OrbitCamera, view: View, before: InteractionTool | None = None):
-        self._gpu, self._stage, self._camera, self._view = gpu, stage, camera, view
+        self._stage, self._camera = stage, camera
+        self._picker = CursorPicker(gpu, stage, camera, view)
         self.gesture: Gesture | None = before.gesture if before else None
         self.brush = before.brush if before else Brush()
         self._active: Gesture | None = None  # of the interaction in progress
@@ -86,8 +88,6 @@ class InteractionTool:
         self._depth: float | None = None
         self._previous_ray: Ray | None = None  # through the mouse at the last step
         self._ending = False  # released, but part of the stroke is still to be applied
-        self._picker: Picker | None = None
-        self._picking: Reading | None = None
         self._picked_at: Pixels = (0.0, 0.0)  # where the depth was requested
 
     @property
@@ -98,7 +98,7 @@ class InteractionTool:
     @property
     def pending(self) -> bool:
         """Whether its depth is still being read back."""
-        return self._picking is not None
+        return self._picker.pending
 
     def select(self, tool: Gesture | None) -> None:
         """Select a gesture; None for the camera. Raises `ParameterError` if no model of the scene supports it."""
@@ -109,7 +109,7 @@ class InteractionTool:
     def press(self, gesture: Gesture, cursor: Pixels, size: tuple[int, int]) -> None:
         """Begin an interaction with what is visible at the pixel `cursor` of a viewport of `size`.
 
-        Over nothing, its depth is that of the camera's target. Raises as `select` and `Picker.ask`.
+        Over the background, its depth is that of the camera's target. Raises as `select` and `CursorPicker.request`.
         """
         self._require(gesture)
         self._clear()
@@ -127,7 +127,7 @@ class InteractionTool:
             self._cursor, self._size = cursor, size
 
     def release(self) -> None:
-        """The interaction is over; a cut when the rest of its way is gone."""
+        """End the interaction; a cut ends once the rest of its stroke was applied."""
         if self._active is Gesture.CUT:
             self._ending = True
         else:
@@ -144,11 +144,11 @@ class InteractionTool:
             self.gesture = None
         if self._active is not None and self._active not in known:
             self._clear()
-        if self._picking is not None and self._picking.dropped:
-            self._picking, self._depth = None, self._depth or self._camera.distance
+        if self._picker.dropped():
+            self._depth = self._depth or self._camera.distance
         if (
             self.pressed
-            and self._picking is None
+            and not self.pending
             and self._cursor != self._picked_at
             and _on_surface(self._active, self._stage)
         ):
@@ -182,26 +182,23 @@ class InteractionTool:
             self._clear()
 
     def _pick_depth(self) -> None:
-        """Request the depth under the cursor; over nothing it stays, or is that of the target."""
+        """Request the depth under the cursor; over the background it stays, or is that of the target."""
         target = self._camera.distance
 
         def take(seen: Seen | None) -> None:
-            if self._picking is reading:
-                self._picking = None
-                depth = seen.depth if seen is not None and math.isfinite(seen.depth) else None
-                self._depth = depth or self._depth or target
+            depth = seen.depth if seen is not None and math.isfinite(seen.depth) else None
+            self._depth = depth or self._depth or target
 
-        self._picker = self._picker or Picker(self._gpu)
-        layers = list(self._stage.layers.values())
-        reading = self._picker.ask(layers, self._camera, self._size, self._cursor, take, self._view)
-        self._picking, self._picked_at = reading, self._cursor
+        self._picker.request(self._cursor, self._size, take)
+        self._picked_at = self._cursor
 
     def _require(self, gesture: Gesture) -> None:
         if gesture not in gestures(self._stage):
             raise ParameterError(f"no model of the scene supports {gesture}")
 
     def _clear(self) -> None:
-        self._active = self._picking = self._depth = self._previous_ray = None
+        self._picker.cancel()
+        self._active = self._depth = self._previous_ray = None
         self._ending = False
 
 

@@ -18,7 +18,7 @@ from ..params import unknown
 from ..scene.schema import OutputRef
 from ..scene.stage import Stage
 from ..tensor import DType, Readback, Tensor
-from ..tensor.shape import Layout, Shape
+from ..tensor.shape import Shape
 from . import catalog
 from .statistics import TimeSeries
 
@@ -114,9 +114,7 @@ class Watches:
 
     def add(self, watch: Watch) -> None:
         """Add a watch. Raises `ParameterError` for an unknown tensor or statistic."""
-        entries = catalog.catalog(self._stage)
-        if watch.tensor not in entries:
-            raise ParameterError(unknown("tensor", watch.tensor, entries))
+        catalog.require(self._stage, watch.tensor)
         if watch.statistic not in STATISTICS:
             raise ParameterError(unknown("statistic", watch.statistic, STATISTICS))
         self.history.setdefault(watch, TimeSeries(CAPACITY))
@@ -272,9 +270,6 @@ def _part(part: Tensor, whole: Tensor) -> bool:
     """Whether `part` is the beginning of `whole` along its axes, and smaller."""
     if part.owner is not whole.owner or part.dtype is not whole.dtype or part.ndim != whole.ndim:
         return False
-    return _begins(part.layout, whole.layout) and part.shape != whole.shape
-
-
-def _begins(part: Layout, whole: Layout) -> bool:
-    same = part.offset == whole.offset and part.strides == whole.strides
-    return same and all(n <= m for n, m in zip(part.shape, whole.shape, strict=True))
+    same_start = part.offset == whole.offset and part.strides == whole.strides
+    within = all(n <= m for n, m in zip(part.shape, whole.shape, strict=True))
+    return same_start and within and part.shape != whole.shape

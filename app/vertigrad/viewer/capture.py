@@ -21,6 +21,7 @@ from ..session import FPS, STEP, Session
 from ..session.capture import CaptureRequest, RecordingStatus
 from ..session.commands import CaptureFinished
 from ..session.files import new_file
+from ..session.readbacks import wait_for_readbacks
 
 SMALLEST = 2  # pixels a side of a video
 
@@ -131,10 +132,7 @@ class WindowCapture:
         """Finish everything: waits for the GPU, and for the files to be written."""
         if self._recording is not None:
             self._recording.ended = True
-        gpu = self._session.gpu
-        gpu.sync()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        wait_for_readbacks(self._session.gpu)
         self.collect()
         for writer, _ in self._writers:
             writer.wait()

@@ -7,24 +7,25 @@ import sys
 import glfw
 from imgui_bundle import imgui
 
-KEYS = {
-    glfw.KEY_TAB: imgui.Key.tab,
-    glfw.KEY_LEFT: imgui.Key.left_arrow,
-    glfw.KEY_RIGHT: imgui.Key.right_arrow,
-    glfw.KEY_UP: imgui.Key.up_arrow,
-    glfw.KEY_DOWN: imgui.Key.down_arrow,
-    glfw.KEY_PAGE_UP: imgui.Key.page_up,
-    glfw.KEY_PAGE_DOWN: imgui.Key.page_down,
-    glfw.KEY_HOME: imgui.Key.home,
-    glfw.KEY_END: imgui.Key.end,
-    glfw.KEY_INSERT: imgui.Key.insert,
-    glfw.KEY_DELETE: imgui.Key.delete,
-    glfw.KEY_BACKSPACE: imgui.Key.backspace,
-    glfw.KEY_SPACE: imgui.Key.space,
-    glfw.KEY_ENTER: imgui.Key.enter,
-    glfw.KEY_KP_ENTER: imgui.Key.keypad_enter,
-    glfw.KEY_ESCAPE: imgui.Key.escape,
+_SPECIAL = {  # keys that are no letters: as ImGui has them, and as the table of actions writes them
+    glfw.KEY_TAB: (imgui.Key.tab, "Tab"),
+    glfw.KEY_LEFT: (imgui.Key.left_arrow, "Left"),
+    glfw.KEY_RIGHT: (imgui.Key.right_arrow, "Right"),
+    glfw.KEY_UP: (imgui.Key.up_arrow, "Up"),
+    glfw.KEY_DOWN: (imgui.Key.down_arrow, "Down"),
+    glfw.KEY_PAGE_UP: (imgui.Key.page_up, "PageUp"),
+    glfw.KEY_PAGE_DOWN: (imgui.Key.page_down, "PageDown"),
+    glfw.KEY_HOME: (imgui.Key.home, "Home"),
+    glfw.KEY_END: (imgui.Key.end, "End"),
+    glfw.KEY_INSERT: (imgui.Key.insert, ""),
+    glfw.KEY_DELETE: (imgui.Key.delete, "Del"),
+    glfw.KEY_BACKSPACE: (imgui.Key.backspace, "Backspace"),
+    glfw.KEY_SPACE: (imgui.Key.space, "Space"),
+    glfw.KEY_ENTER: (imgui.Key.enter, "Enter"),
+    glfw.KEY_KP_ENTER: (imgui.Key.keypad_enter, "Enter"),
+    glfw.KEY_ESCAPE: (imgui.Key.escape, "Esc"),
 }
+KEYS = {key: of_imgui for key, (of_imgui, _) in _SPECIAL.items()}
 LETTERS = {  # those that ImGui's text fields know commands for, by what is printed on the key
     "a": imgui.Key.a,
     "c": imgui.Key.c,
@@ -46,23 +47,8 @@ CURSORS = {
     imgui.MouseCursor_.resize_ns.value: glfw.VRESIZE_CURSOR,
 }
 
-
-NAMES = {  # of keys that are no letters, as the table of actions writes them
-    glfw.KEY_SPACE: "Space",
-    glfw.KEY_ENTER: "Enter",
-    glfw.KEY_KP_ENTER: "Enter",
-    glfw.KEY_ESCAPE: "Esc",
-    glfw.KEY_TAB: "Tab",
-    glfw.KEY_BACKSPACE: "Backspace",
-    glfw.KEY_DELETE: "Del",
-    glfw.KEY_LEFT: "Left",
-    glfw.KEY_RIGHT: "Right",
-    glfw.KEY_UP: "Up",
-    glfw.KEY_DOWN: "Down",
-    glfw.KEY_HOME: "Home",
-    glfw.KEY_END: "End",
-    glfw.KEY_PAGE_UP: "PageUp",
-    glfw.KEY_PAGE_DOWN: "PageDown",
+NAMES = {
+    **{key: name for key, (_, name) in _SPECIAL.items()},
     glfw.KEY_KP_ADD: "Plus",
     glfw.KEY_KP_SUBTRACT: "Minus",
     **{glfw.KEY_F1 + number: f"F{number + 1}" for number in range(24)},

@@ -10,7 +10,7 @@ import glfw
 from ..models.interaction import Gesture
 from ..panels import Gui
 from ..session import Session, commands
-from ..session.cameras import STILL, Thrust
+from ..session.cameras import NO_THRUST, Thrust
 from ..session.tool import Brush, gestures
 
 ORBIT = math.pi  # radians for a drag over the height of the viewport
@@ -50,7 +50,7 @@ class Mouse:
         self._pressed = self._dragged = (0.0, 0.0)  # where it was pressed; where the drag was last followed to
         self._dragging = self._panning = self._looking = self._interacting = False
         self._keys: set[int] = set()
-        self._thrust = STILL
+        self._thrust = NO_THRUST
         self._scrolled_at = -math.inf
 
     @property
@@ -167,7 +167,7 @@ class Mouse:
         right, rise, forward = (speed * sum(FLIGHT[key][axis] for key in self._keys) for axis in range(3))
         thrust: Thrust = (right, rise, forward)
         if thrust != self._thrust:
-            if self._thrust == STILL:
+            if self._thrust == NO_THRUST:
                 self._session.post(commands.RememberView())
             self._thrust = thrust
             self._session.post(commands.Fly(thrust))

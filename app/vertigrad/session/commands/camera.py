@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ...errors import InputError
 from ...renderer.camera import OrbitCamera
-from ..cameras import STILL, Cameras, Thrust
+from ..cameras import NO_THRUST, Cameras, Thrust
 from ..command import command, command_of
 from ..running import Running
 from ..session import Session
 
-AROUND = 0.15  # share of the layers' size that is shown around a selected row
+AROUND = 0.15  # of the layers' size, that is shown around a selected row
 
 _move = command_of("camera", lambda session: session.cameras.moved_by_user())
 Orbit = _move(OrbitCamera.orbit)
@@ -39,7 +39,7 @@ def Fly(session: Session, thrust: Thrust) -> None:
 def FlightMode(session: Session, on: bool) -> None:
     """The flight keys fly, and the mouse looks around, without a button held; or not."""
     session.cameras.flight_mode = on
-    session.cameras.thrust = STILL
+    session.cameras.thrust = NO_THRUST
 
 
 @command("camera")
@@ -51,11 +51,11 @@ def FrameAll(session: Session) -> None:
 
 @command("camera")
 def FrameSelection(session: Session) -> None:
-    """The selected row into the middle, with what is around it."""
-    place = session.selection.place()
-    if place is None:
+    """Center the selected row, with what is around it."""
+    position = session.selection.position()
+    if position is None:
         raise InputError("nothing is selected that could be framed; click a point or a surface first")
-    session.cameras.frame_place(session.stage.layers.values(), place, AROUND)
+    session.cameras.frame_position(session.stage.layers.values(), position, AROUND)
 
 
 @command("camera")

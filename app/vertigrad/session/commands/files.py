@@ -109,9 +109,7 @@ def ExportNetwork(session: Session, suffix: str = ".safetensors", model: str = "
 @command("save tensor")
 def SaveTensor(session: Session, name: str, path: Path | None = None) -> None:
     """Write a tensor to a .npy file, for NumPy's `load`; to a new one if none is named. `name` as in the catalog."""
-    tensor = catalog.find(session.stage, name)
-    if tensor is None:
-        raise ParameterError(unknown("tensor", name, catalog.catalog(session.stage)))
+    tensor = catalog.require(session.stage, name)
     file = io.BytesIO()
     np.save(file, tensor.read_async(Traffic.DIAGNOSTICS).result())
     _write(session, "save tensor", path or new_file(name, ".npy"), file.getvalue())
