@@ -19,7 +19,7 @@ from ..session.command_line import command_line
 from ..session.commands import Command, SetParameter
 from ..session.questions import Question
 from ..session.tool import Brush, gestures
-from .actions import Action, Menu, flag, posts, switch, tests
+from .actions import Action, Menu, flag, switch, tests
 from .base import Panel
 from .workspace import Workspace
 
@@ -114,7 +114,7 @@ def _can_export(session: Session, suffix: str) -> bool:
 
 def _export(name: str, suffix: str) -> Action:
     possible = tests(lambda session: _can_export(session, suffix))
-    export = posts(commands.ExportNetwork(suffix))
+    export = commands.ExportNetwork(suffix)
     return Action("File", f"Export trained weights as {name}", export, possible=possible, group=4)
 
 
@@ -146,29 +146,23 @@ def for_panels(panels: Iterable[Panel]) -> tuple[Action, ...]:
 ACTIONS: tuple[Action, ...] = (
     flag("File", "Gallery…", "gallery", ("Ctrl+G",), icons.ICON_FA_TABLE_CELLS_LARGE, dialog=True),
     flag("File", "Open…", "browser", ("Ctrl+O",), icons.ICON_FA_FOLDER_OPEN, on=None),
-    Action("File", "Save", posts(commands.Save()), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
-    Action("File", "Save as…", posts(commands.Ask(Question("name", ""))), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
-    Action("File", "Reload file", posts(commands.Reload(restart=True)), ("F5",), icons.ICON_FA_ROTATE),
-    Action("File", "Export profiler trace", posts(commands.SaveTrace()), icon=icons.ICON_FA_STOPWATCH, group=5),
+    Action("File", "Save", commands.Save(), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
+    Action("File", "Save as…", commands.Ask(Question("name", "")), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
+    Action("File", "Reload file", commands.Reload(restart=True), ("F5",), icons.ICON_FA_ROTATE),
+    Action("File", "Export profiler trace", commands.SaveTrace(), icon=icons.ICON_FA_STOPWATCH, group=5),
     Action("File", "Quit", _quit, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
-    Action(
-        "Edit", "Undo", posts(commands.Undo()), ("Ctrl+Z",), icons.ICON_FA_ROTATE_LEFT, possible=_can_undo, repeats=True
-    ),
+    Action("Edit", "Undo", commands.Undo(), ("Ctrl+Z",), icons.ICON_FA_ROTATE_LEFT, possible=_can_undo, repeats=True),
     Action(
         "Edit",
         "Redo",
-        posts(commands.Redo()),
+        commands.Redo(),
         ("Ctrl+Shift+Z", "Ctrl+Y"),
         icons.ICON_FA_ROTATE_RIGHT,
         possible=_can_redo,
         repeats=True,
     ),
-    Action(
-        "Edit", "Compare A/B", posts(commands.SwitchSide()), ("X",), icons.ICON_FA_RIGHT_LEFT, on=_is_side_b, group=1
-    ),
-    Action(
-        "Edit", "Reset parameters to file", posts(commands.ResetParameters()), icon=icons.ICON_FA_ARROWS_ROTATE, group=1
-    ),
+    Action("Edit", "Compare A/B", commands.SwitchSide(), ("X",), icons.ICON_FA_RIGHT_LEFT, on=_is_side_b, group=1),
+    Action("Edit", "Reset parameters to file", commands.ResetParameters(), icon=icons.ICON_FA_ARROWS_ROTATE, group=1),
     Action("Edit", "Copy as command line", _copy_command_line, ("Ctrl+Shift+C",), icons.ICON_FA_TERMINAL, group=2),
     flag("View", "Panels", "visible", ("G",), icons.ICON_FA_TABLE_COLUMNS),
     Action("View", "Reset layout", _reset_layout, icon=icons.ICON_FA_BORDER_ALL),
@@ -178,11 +172,11 @@ ACTIONS: tuple[Action, ...] = (
     _cycle_panels("Next panel", 1, "F6"),
     _cycle_panels("Previous panel", -1, "Shift+F6"),
     switch("Time", "Play", lambda session: session.playing, commands.Play, ("Space",), icons.ICON_FA_PLAY),
-    Action("Time", "Step forward", posts(commands.Step()), ("N",), icons.ICON_FA_FORWARD_STEP, repeats=True),
-    Action("Time", "Step back", posts(commands.Step(-1)), ("B",), icons.ICON_FA_BACKWARD_STEP, repeats=True),
-    Action("Time", "Reset simulation", posts(commands.Reset()), ("R",), icons.ICON_FA_BACKWARD_FAST),
-    Action("Camera", "Reset camera", posts(commands.Home()), ("H",), icons.ICON_FA_HOUSE),
-    Action("Help", "Documentation", posts(commands.OpenDocumentation()), icon=icons.ICON_FA_BOOK),
+    Action("Time", "Step forward", commands.Step(), ("N",), icons.ICON_FA_FORWARD_STEP, repeats=True),
+    Action("Time", "Step back", commands.Step(-1), ("B",), icons.ICON_FA_BACKWARD_STEP, repeats=True),
+    Action("Time", "Reset simulation", commands.Reset(), ("R",), icons.ICON_FA_BACKWARD_FAST),
+    Action("Camera", "Reset camera", commands.Home(), ("H",), icons.ICON_FA_HOUSE),
+    Action("Help", "Documentation", commands.OpenDocumentation(), icon=icons.ICON_FA_BOOK),
     _panel("Help", "Keyboard shortcuts", "Help", ("F1",), icons.ICON_FA_KEYBOARD),
     flag("Help", "Command palette…", "palette", ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS, on=None),
     flag("Help", "About Vertigrad", "about", (), icons.ICON_FA_CIRCLE_INFO, group=1),
@@ -192,13 +186,9 @@ ACTIONS: tuple[Action, ...] = (
     _annotation("Scale bar", "scale_bar", "Shift+B", icons.ICON_FA_RULER_HORIZONTAL),
     Action("View", "Color bars", _flip_bars, ("Shift+C",), icons.ICON_FA_PALETTE, on=_shows_bars, group=2),
     # captures, selection, camera
-    Action("File", "Screenshot", posts(commands.TakeScreenshot()), ("F12",), icons.ICON_FA_CAMERA, group=4),
+    Action("File", "Screenshot", commands.TakeScreenshot(), ("F12",), icons.ICON_FA_CAMERA, group=4),
     Action(
-        "File",
-        "Screenshot with panels",
-        posts(commands.TakeScreenshot(CaptureRequest(panels=True))),
-        ("Ctrl+F12",),
-        group=4,
+        "File", "Screenshot with panels", commands.TakeScreenshot(CaptureRequest(panels=True)), ("Ctrl+F12",), group=4
     ),
     Action(
         "File", "Screenshot at another size…", lambda _, workspace: workspace.show("Capture"), ("Shift+F12",), group=4
@@ -212,12 +202,12 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_FILM,
         group=4,
     ),
-    Action("Edit", "Deselect all", posts(commands.Deselect()), ("Esc",), possible=_is_selected, group=3),
-    Action("Camera", "Frame all", posts(commands.FrameAll()), ("F",), icons.ICON_FA_EXPAND),
+    Action("Edit", "Deselect all", commands.Deselect(), ("Esc",), possible=_is_selected, group=3),
+    Action("Camera", "Frame all", commands.FrameAll(), ("F",), icons.ICON_FA_EXPAND),
     Action(
         "Camera",
         "Frame selected",
-        posts(commands.FrameSelection()),
+        commands.FrameSelection(),
         ("Shift+F",),
         icons.ICON_FA_CROSSHAIRS,
         possible=_is_selected,
@@ -225,13 +215,13 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "Camera",
         "Previous view",
-        posts(commands.PreviousView()),
+        commands.PreviousView(),
         ("Backspace",),
         icons.ICON_FA_ARROW_LEFT,
         possible=_can_go_back,
     ),
     *(
-        Action("Camera", f"View from the {side}", posts(commands.ViewFrom(side)), (key,), group=1)
+        Action("Camera", f"View from the {side}", commands.ViewFrom(side), (key,), group=1)
         for side, key in SIDE_KEYS.items()
     ),
     switch(
@@ -268,7 +258,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "File",
         "Save interaction recording",
-        posts(commands.SaveInteractions()),
+        commands.SaveInteractions(),
         icon=icons.ICON_FA_HAND,
         possible=_has_interactions,
         group=4,

@@ -34,14 +34,15 @@ def _always(session: Session, workspace: Workspace) -> bool:
 class Action:
     """One row: what is done, from where, by which keys, and whether it is possible now.
 
-    `keys` are written as in "Ctrl+Shift+P"; further ones do the same, only the first is shown. `does` returns the
-    command to be posted, or None where it changed the workspace. `on` tells of a switch whether it is on. With
-    `repeats` it is done again and again while its key is held. Actions of one `group` stand together in the menu.
+    `keys` are written as in "Ctrl+Shift+P"; further ones do the same, only the first is shown. `does` is the command
+    to post; or a function that returns it, or returns None if it changed the workspace instead. `on` tests whether a
+    switch is on. With `repeats` it is performed repeatedly while its key is held. Actions of one `group` are next to
+    each other in the menu.
     """
 
     menu: Menu
     name: str
-    does: Callable[[Session, Workspace], Command | None]
+    does: Command | Callable[[Session, Workspace], Command | None]
     keys: tuple[str, ...] = ()
     icon: str = ""
     possible: Test = _always
@@ -63,15 +64,10 @@ class Action:
         """Do it if it is possible now; returns whether it was."""
         if not self.possible(session, workspace):
             return False
-        command = self.does(session, workspace)
+        command = self.does(session, workspace) if callable(self.does) else self.does
         if command is not None:
             session.post(command)
         return True
-
-
-def posts(command: Command) -> Callable[[Session, Workspace], Command]:
-    """For a row whose command is always the same."""
-    return lambda session, workspace: command
 
 
 def flag(menu: Menu, name: str, attribute: str, *more: Any, **options: Any) -> Action:
