@@ -11,7 +11,7 @@ from vertigrad.renderer.quality import AUTO, CHOSEN, HIGH, LEVELS, LOW, MEDIUM, 
 from vertigrad.renderer.view import View
 from vertigrad.session import Session
 from vertigrad.session.commands import SetParameter, SetQuality
-from vertigrad.session.quality import AutoQuality, level_in_force, level_reason, level_text
+from vertigrad.session.quality import AutoQuality, describe_level, level_in_force
 
 TARGET = 1000.0 / 60.0
 Cost = Callable[[str, float], float]  # ms of a frame, by the level's name and the time in s
@@ -118,7 +118,7 @@ def test_where_the_picture_is_not_what_takes_the_time_it_is_drawn_finely_again()
     screen = Screen(costs(101.0, 102.0, 104.0))
     screen.run(20.0)
     assert screen.levels == ["medium", "low", "high"]
-    assert screen.auto.in_vain and "not because of rendering" in level_reason(AUTO, screen.auto.quality)
+    assert screen.auto.in_vain and "not because of rendering" in describe_level(AUTO, screen.auto.quality)[1]
     screen.run(600.0)
     assert len(screen.changes) == 3
 
@@ -224,12 +224,12 @@ def test_a_restart_begins_at_the_finest_level_and_forgetting_keeps_the_level() -
 
 def test_one_line_says_the_level_in_force_and_why() -> None:
     screen = Screen(costs(5.0, 9.0, 21.0))
-    assert level_text(AUTO, screen.auto.quality) == "auto: high"
+    assert describe_level(AUTO, screen.auto.quality)[0] == "auto: high"
     screen.run(2.5)
-    assert level_text(AUTO, screen.auto.quality) == "auto: medium, 21 ms of 16.7 ms"
+    assert describe_level(AUTO, screen.auto.quality)[0] == "auto: medium, 21 ms of 16.7 ms"
     screen.run(5.0)
-    assert level_text(AUTO, screen.auto.quality) == "auto: medium, 9.0 ms of 16.7 ms"
-    assert level_text("ultra", screen.auto.quality) == "ultra"
+    assert describe_level(AUTO, screen.auto.quality)[0] == "auto: medium, 9.0 ms of 16.7 ms"
+    assert describe_level("ultra", screen.auto.quality)[0] == "ultra"
     assert level_in_force(AUTO, screen.auto.quality) is MEDIUM and level_in_force("low", screen.auto.quality) is LOW
 
 

@@ -207,12 +207,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def names(dialog: FileDialog) -> list[str]:
-    return [one.path.name for one in dialog._entries]
+    return [path.name for path, _ in dialog._entries]
 
 
 def test_folders_come_first_and_only_files_that_can_be_opened(folder: Path):
-    assert [one.path.name for one in listed(folder, frozenset({".toml"}))] == ["alpha", "Beta", "A.TOML", "z.toml"]
-    everything = [one.path.name for one in listed(folder, frozenset())]
+    assert [path.name for path, _ in listed(folder, frozenset({".toml"}))] == ["alpha", "Beta", "A.TOML", "z.toml"]
+    everything = [path.name for path, _ in listed(folder, frozenset())]
     assert "mesh.obj" in everything and ".secret.toml" not in everything and "dangling" in everything
 
 
@@ -297,7 +297,7 @@ def test_places_are_offered_once_each(folder: Path):
     dialog = FileDialog("Test", "Take", {".toml"})
     recent = [folder / "a.toml", folder / "b.toml", Path.home() / "c.toml"]
     dialog.ask(folder, recent=recent)
-    places = [place for _, place in dialog._places]
+    places = [path for _, path in dialog._sidebar]
     assert len(places) == len(set(places)) and folder in places and resources.path("scenes") in places
 
 

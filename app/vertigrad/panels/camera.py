@@ -9,7 +9,7 @@ from ..session import Session, commands
 from ..session.cameras import FASTEST, SIDES, SLOWEST
 from .action_table import BY_NAME
 from .base import Panel
-from .controls import checkbox_row, name_field, slider_row
+from .controls import checkbox_row, name_field, post_change, slider_row
 from .rows import fact, flat_button, in_rows, section, text_button
 from .theme import DIM
 from .workspace import Workspace
@@ -39,7 +39,7 @@ class CameraPanel(Panel):
         if section("auto-rotate, fly"):
             _draw_motion(session)
         if section("position", opened=False):
-            _draw_place(session)
+            _draw_position(session)
 
     def _draw_views(self, session: Session) -> None:
         for name, width in in_rows(JUMPS, ABREAST):
@@ -71,30 +71,25 @@ class CameraPanel(Panel):
 def _draw_lens(session: Session) -> None:
     camera, tooltip = session.cameras.heading, "vertical; the size of the target in the viewport stays the same"
     fov = slider_row("field of view", tooltip, camera.fov, (NARROWEST, WIDEST), "%.1f°")
-    if fov is not None:
-        session.post(commands.SetLens(fov))
+    post_change(session, fov, commands.SetLens)
     parallel = checkbox_row("orthographic", "parallel projection, without perspective", camera.orthographic)
-    if parallel is not None:
-        session.post(commands.Parallel(parallel))
+    post_change(session, parallel, commands.Parallel)
 
 
 def _draw_motion(session: Session) -> None:
     cameras, ends = session.cameras, (-QUICKEST, QUICKEST)
     rate = slider_row("turntable", "auto-rotate around the target (T)", cameras.turntable, ends, "%.0f °/s")
-    if rate is not None:
-        session.post(commands.Turntable(round(rate)))
+    post_change(session, rate, lambda rate: commands.Turntable(round(rate)))
     tooltip = "fly with W A S D Q E and look around with the mouse, without holding the right button (V)"
     flying = checkbox_row("flight", tooltip, cameras.flight_mode)
-    if flying is not None:
-        session.post(commands.FlightMode(flying))
+    post_change(session, flying, commands.FlightMode)
     tooltip = "also the wheel while flying; Shift flies four times as fast"
     speed = slider_row("flight speed", tooltip, cameras.fly_speed, (SLOWEST, FASTEST), "%.2f ×", log=True)
-    if speed:
-        session.post(commands.FlyFaster(speed / cameras.fly_speed))
+    post_change(session, speed or None, lambda speed: commands.FlyFaster(speed / cameras.fly_speed))
 
 
-def _draw_place(session: Session) -> None:
+def _draw_position(session: Session) -> None:
     camera = session.camera
-    for name, place in (("eye", camera.position), ("target", camera.target)):
-        fact(name, ", ".join(f"{part:.4g}" for part in place), DIM)
+    for name, position in (("eye", camera.position), ("target", camera.target)):
+        fact(name, ", ".join(f"{part:.4g}" for part in position), DIM)
     fact("distance", f"{camera.distance:.4g}", DIM)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..params import ParamSpec
 from ..scene import UiHint
+from ..session import Session
+from ..session.commands import Command
 from .rows import explain, labeled
 from .slider import slide_number
 from .widgets import Edit, edit
 
+T = TypeVar("T")
 SEARCH = f"{icons.ICON_FA_MAGNIFYING_GLASS}  search"
 
 
@@ -39,6 +43,12 @@ def checkbox(label: str, tooltip: str, on: bool) -> bool | None:
     return on if changed else None
 
 
+def post_change(session: Session, value: T | None, command: Callable[[T], Command]) -> None:
+    """Post the command for the value that one of these rows returned, if it was changed in this frame."""
+    if value is not None:
+        session.post(command(value))
+
+
 def edit_row(label: str, tooltip: str, spec: ParamSpec, hint: UiHint | None, value: Any, room: float = 0.0) -> Edit:
     """A row with the widget of a parameter."""
     with imgui_ctx.push_id(label), labeled(label, tooltip, room):
@@ -55,7 +65,7 @@ def search_field(
 
 
 def name_field(hint: str, typed: str, tooltip: str) -> tuple[str, str]:
-    """A field for a new name and a button beside it; what is typed, and the name in the frame in which it is chosen."""
+    """A field for a new name, and a button; what is typed, and the name in the frame in which it is chosen."""
     side, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
     imgui.set_next_item_width(imgui.get_content_region_avail().x - side - gap)
     flags = imgui.InputTextFlags_.enter_returns_true.value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
@@ -22,14 +21,6 @@ SIDEBAR = 170.0  # width of the column of folders
 MOST = 2000  # entries of a folder that are listed
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A file or folder in the list."""
-
-    path: Path
-    is_folder: bool
-
-
 class FileDialog:
     """Asks for a file: to be read, or, with `saving`, one to be written, which need not be there.
 
@@ -43,8 +34,8 @@ class FileDialog:
         self._native: NativeDialog | None = None
         self._folder = Path.home()
         self._typed = self._error = ""
-        self._entries: list[Listed] = []
-        self._places: list[tuple[str, Path]] = []
+        self._entries: list[tuple[Path, bool]] = []  # files and folders in the list, and whether it is a folder
+        self._sidebar: list[tuple[str, Path]] = []
 
     @property
     def is_open(self) -> bool:
@@ -56,7 +47,7 @@ class FileDialog:
         self._typed, self._error = name, ""
         near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", here())]
         near += [(file.parent.name or str(file.parent), file.parent) for file in recent]
-        self._places = list({place: (label, place) for label, place in reversed(near)}.values())[::-1]
+        self._sidebar = list({path: (label, path) for label, path in reversed(near)}.values())[::-1]
         self._go(folder if folder.is_dir() else Path.home())
         if available():
             self._native = NativeDialog(self._title, self._folder, self._kinds, self._saving, name)
@@ -104,7 +95,7 @@ class FileDialog:
         footer = imgui.get_frame_height_with_spacing() + error
         size = ImVec2(SIDEBAR * scale(), -footer)
         imgui.begin_child("##places", size, imgui.ChildFlags_.nav_flattened.value)
-        self._draw_places()
+        self._draw_sidebar()
         imgui.end_child()
         imgui.same_line()
         imgui.begin_child("##files", ImVec2(0.0, -footer), imgui.ChildFlags_.nav_flattened.value)
@@ -112,13 +103,13 @@ class FileDialog:
         imgui.end_child()
         return self._draw_field() or chosen
 
-    def _draw_places(self) -> None:
-        for index, (label, place) in enumerate(self._places):
+    def _draw_sidebar(self) -> None:
+        for index, (label, folder) in enumerate(self._sidebar):
             text = f"{icons.ICON_FA_FOLDER}  {fitted(label, (SIDEBAR - 40) * scale())}##{index}"
-            clicked, _ = imgui.selectable(text, place == self._folder)
-            imgui.set_item_tooltip(str(place))
+            clicked, _ = imgui.selectable(text, folder == self._folder)
+            imgui.set_item_tooltip(str(folder))
             if clicked:
-                self._go(place)
+                self._go(folder)
 
     def _draw_entries(self) -> Path | None:
         """Returns the file that was chosen. A double click or Enter chooses; a click names it in the field."""
@@ -130,19 +121,19 @@ class FileDialog:
         if clicked:
             self._go(self._folder.parent)
             return None
-        for index, one in enumerate(self._entries):
+        for index, (path, is_folder) in enumerate(self._entries):
             corner = imgui.get_cursor_screen_pos()
-            clicked, _ = imgui.selectable(f"##{index}", one.path.name == self._typed, flags)
-            icon = icons.ICON_FA_FOLDER if one.is_folder else icons.ICON_FA_FILE
+            clicked, _ = imgui.selectable(f"##{index}", path.name == self._typed, flags)
+            icon = icons.ICON_FA_FOLDER if is_folder else icons.ICON_FA_FILE
             draw, top = imgui.get_window_draw_list(), corner.y
             draw.add_text(ImVec2(corner.x, top), color(DIM), icon)
             text = imgui.get_color_u32(imgui.Col_.text.value)
-            draw.add_text(ImVec2(corner.x + 22 * scale(), top), text, one.path.name)
-            if clicked and one.is_folder:
-                self._go(one.path)
+            draw.add_text(ImVec2(corner.x + 22 * scale(), top), text, path.name)
+            if clicked and is_folder:
+                self._go(path)
                 return None
             if clicked:
-                self._typed = one.path.name
+                self._typed = path.name
                 if imgui.is_mouse_double_clicked(0) or imgui.get_io().nav_visible:
                     return self._answer()
         if not self._entries:
@@ -197,16 +188,16 @@ class FileDialog:
         self._folder, self._error = folder, ""
 
 
-def listed(folder: Path, kinds: frozenset[str]) -> list[Listed]:
-    """Folders, then files of these kinds, by name; hidden ones are left out. Raises `OSError`."""
+def listed(folder: Path, kinds: frozenset[str]) -> list[tuple[Path, bool]]:
+    """Folders, then files of these kinds, by name, and whether each is a folder; no hidden ones. Raises `OSError`."""
     found = []
     with os.scandir(folder) as entries:
         for one in entries:
             is_folder = _is_folder(one)
             fits = is_folder or not kinds or Path(one.name).suffix.lower() in kinds
             if fits and not one.name.startswith("."):
-                found.append(Listed(Path(one.path), is_folder))
-    return sorted(found, key=lambda one: (not one.is_folder, one.path.name.lower()))[:MOST]
+                found.append((Path(one.path), is_folder))
+    return sorted(found, key=lambda entry: (not entry[1], entry[0].name.lower()))[:MOST]
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

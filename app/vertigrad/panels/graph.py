@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ from .watch import Show
 GAP, BETWEEN = 96.0, 16.0  # between columns, and between the boxes of one, in logical pixels
 EDGE = 10.0  # between a box and the panel's border
 NEAR = 5.0  # how near the mouse must come to a line
-SEGMENTS = 24  # of a line, when the mouse is looked for
+SEGMENTS = 24  # of a line, when the distance of the mouse is measured
 
 
 class Port(NamedTuple):
-    """A line of a box: an input at its left or an output at its right; `tensor` is its name, `note` how it lies."""
+    """A line of a box: an input at its left or an output at its right; `tensor` is its name, `note` its layout."""
 
     key: str
     label: str
@@ -57,13 +57,6 @@ class Wire(NamedTuple):
     proof: str
 
 
-class Drawing(NamedTuple):
-    """All of it."""
-
-    boxes: tuple[Box, ...]
-    wires: tuple[Wire, ...]
-
-
 class Placed(NamedTuple):
     """A box with its corner and its size, in pixels from the drawing's corner."""
 
@@ -73,42 +66,42 @@ class Placed(NamedTuple):
 
 
 class GraphPanel(Panel):
-    """Boxes in columns by what they depend on, lines colored by output. A click on either looks at the tensor."""
+    """Boxes in columns by what they depend on, lines colored by output. A click on either inspects the tensor."""
 
     title = "Graph"
     icon = icons.ICON_FA_DIAGRAM_PROJECT
 
     def __init__(self, show: Show) -> None:
         self._show = show
-        self._drawing = Throttled(drawing)
+        self._graph = Throttled(graph)
 
     def draw(self, session: Session) -> None:
-        found = self._drawing(session)
+        boxes, wires = self._graph(session)
         flags = imgui.WindowFlags_.horizontal_scrollbar | imgui.WindowFlags_.no_saved_settings
         if imgui.begin_child("graph", ImVec2(0.0, 0.0), 0, flags.value):
-            chosen = self._draw_all(found)
+            chosen = self._draw_all(boxes, wires)
             if chosen and imgui.is_mouse_clicked(0):
                 self._show(session, chosen, None)
         imgui.end_child()
 
-    def _draw_all(self, found: Drawing) -> str:
-        """Draw it; returns the tensor that the mouse is over, if any."""
+    def _draw_all(self, boxes: list[Box], wires: list[Wire]) -> str:
+        """Draw the graph; returns the tensor under the mouse, if any."""
         room = imgui.get_content_region_avail()
         origin = imgui.get_cursor_screen_pos()
-        placed, extent = arranged(found.boxes, room.y)
+        placed, extent = arranged(boxes, room.y)
         imgui.dummy(ImVec2(extent.x, max(extent.y, 1.0)))
         mouse = imgui.get_mouse_pos() if imgui.is_window_hovered() else None
         ports: dict[str, ImVec2] = {}
         over = ""
         for one in placed:
             over = _draw_box(one, origin, mouse, ports) or over
-        for wire in found.wires:
+        for wire in wires:
             over = _draw_wire(wire, ports, mouse) or over
         return over
 
 
-def drawing(session: Session) -> Drawing:
-    """The scene as it runs now: models in the order of their inputs, then layers."""
+def graph(session: Session) -> tuple[list[Box], list[Wire]]:
+    """The running scene: models in the order of their inputs, then layers; and the wires between them."""
     scene, stage = session.scene, session.stage
     depth: dict[str, int] = {}
     boxes, wires = list[Box](), list[Wire]()
@@ -120,14 +113,14 @@ def drawing(session: Session) -> Drawing:
         depth[name] = max((depth[ref.model] + 1 for ref in spec.inputs.values()), default=0)
         inputs = tuple(Port(f"> {name}.{key}", key, str(ref), "", True) for key, ref in spec.inputs.items())
         outputs = tuple(
-            Port(full, key, full, _lies(tensor), full in used)
+            Port(full, key, full, _layout(tensor), full in used)
             for key, tensor in instance.outputs.items()
             for full in [f"{name}.{key}"]
         )
         boxes.append(Box(name, name, spec.type, depth[name], inputs, outputs))
         for key, ref in spec.inputs.items():
             block = stage.instances[ref.model].outputs[ref.output].block.id
-            proof = f"{ref} is block {block}; {name} was given the tensor itself"
+            proof = f"{ref} is block {block}; {name} got the tensor itself"
             wires.append(Wire(str(ref), f"> {name}.{key}", str(ref), tints[str(ref)], True, proof))
     last = max(depth.values(), default=-1) + 1
     for name, spec in scene.layers.items():
@@ -135,11 +128,11 @@ def drawing(session: Session) -> Drawing:
         inputs = tuple(Port(f"> layer {name}.{key}", key, str(ref), "", True) for key, ref in refs.items())
         boxes.append(Box(f"layer {name}", name, f"{spec.type} layer", last, inputs, ()))
         wires += _drawn(session, name, refs, tints)
-    return Drawing(tuple(boxes), tuple(wires))
+    return boxes, wires
 
 
-def arranged(boxes: tuple[Box, ...], height: float) -> tuple[list[Placed], ImVec2]:
-    """Where the boxes go in a panel of `height` pixels, each column about its middle; and the size of all."""
+def arranged(boxes: Iterable[Box], height: float) -> tuple[list[Placed], ImVec2]:
+    """The boxes placed in a panel of `height` pixels, each column centered; and the size of all."""
     columns: dict[int, list[tuple[Box, ImVec2]]] = {}
     for box in boxes:
         columns.setdefault(box.column, []).append((box, _extent(box)))
@@ -158,14 +151,14 @@ def arranged(boxes: tuple[Box, ...], height: float) -> tuple[list[Placed], ImVec
     return placed, ImVec2(left - GAP * scale() + edge, needed if needed > height else 0.0)
 
 
-def _lies(tensor: Tensor) -> str:
+def _layout(tensor: Tensor) -> str:
     shape = " × ".join(f"{n:,}" for n in tensor.shape) or "one element"
     where = f"block {tensor.block.id}, offset {tensor.offset}, strides {tensor.strides}"
     return f"{tensor.dtype}  {shape}, {size(tensor.nbytes)}\n{where}"
 
 
 def _drawn(session: Session, layer: str, refs: dict[str, OutputRef], tints: dict[str, ImVec4]) -> Iterator[Wire]:
-    """The wires to a layer; the block that it binds is the one that the output lies in, or something is wrong."""
+    """The wires to a layer. The block that it binds must be the block of the output."""
     bound = session.stage.layers[layer].report()
     for key, ref in refs.items():
         block = session.stage.instances[ref.model].outputs[ref.output].block.id
@@ -230,8 +223,8 @@ def _draw_wire(wire: Wire, ports: dict[str, ImVec2], mouse: ImVec2 | None) -> st
     tint = wire.tint if wire.same else BAD
     draw = imgui.get_window_draw_list()
     draw.add_bezier_cubic(start, first, second, end, color(tint), (3.0 if near else 1.75) * scale())
-    for place in (start, end):
-        draw.add_circle_filled(place, 3.5 * scale(), color(tint))
+    for point in (start, end):
+        draw.add_circle_filled(point, 3.5 * scale(), color(tint))
     if near:
         with imgui_ctx.push_style_color(imgui.Col_.text.value, GOOD if wire.same else BAD):
             imgui.set_tooltip(wire.proof)
@@ -239,7 +232,7 @@ def _draw_wire(wire: Wire, ports: dict[str, ImVec2], mouse: ImVec2 | None) -> st
 
 
 def _near(mouse: ImVec2, points: tuple[ImVec2, ImVec2, ImVec2, ImVec2]) -> bool:
-    """Whether the mouse is near a cubic Bézier curve, which is looked at in a few places."""
+    """Whether the mouse is near a cubic Bézier curve, which is sampled at a few points."""
     a, b, c, d = points
     reach = NEAR * scale()
     if not (min(a.x, d.x) - reach <= mouse.x <= max(a.x, d.x) + reach):

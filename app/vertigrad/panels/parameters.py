@@ -64,7 +64,6 @@ class ParametersPanel(Panel):
         self._heights: dict[int, float] = {}  # of rows, by their numbers
         self._labels: dict[str, str] = {}  # cut to the room that there is
         self._drawn_for: tuple[float, ...] = ()  # the sizes for which those two are right
-        self._files: dict[Path, str] = {}  # what the scene calls them
         self._changed: tuple[int, frozenset[Key]] = -1, frozenset()  # for which revision of the edits
         self._idle: dict[Key, str] = {}  # parameters without effect as the others are now, and why
         self._hovered: tuple[int, float] = (-1, 0.0)  # a row's number, and since when
@@ -86,7 +85,7 @@ class ParametersPanel(Panel):
     def _take_scene(self, session: Session) -> None:
         self._scene, self._groups = session.scene, groups(session)
         self._pending, self._active = {}, None
-        self._files, self._heights, self._labels = {}, {}, {}
+        self._heights, self._labels = {}, {}
         self._found = found(self._groups, self._search)
 
     def _draw_search(self) -> None:
@@ -161,7 +160,7 @@ class ParametersPanel(Panel):
         imgui.same_line(places.widget)
         button = self._gizmo_button(row) if row.spec.gizmo else 0.0
         imgui.set_next_item_width(places.width - button)
-        shown = self._named(value) if isinstance(value, Path) else value
+        shown = named(value, session.scene.path.parent) if isinstance(value, Path) else value
         edited = edit(row.spec, row.hint, self._pending.get(row.key, shown))
         imgui.end_disabled()
         imgui.pop_id()
@@ -223,12 +222,6 @@ class ParametersPanel(Panel):
         if row.label not in self._labels:
             self._labels[row.label] = fitted(row.label, room)
         return self._labels[row.label]
-
-    def _named(self, file: Path) -> str:
-        if file not in self._files:
-            assert self._scene is not None
-            self._files[file] = named(file, self._scene.path.parent)
-        return self._files[file]
 
     @staticmethod
     def _mark_heading(group: Group) -> None:

@@ -12,18 +12,18 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import SaveTrace, TimeKernels
-from ..session.quality import level_reason, level_text
+from ..session.quality import describe_level
 from ..session.statistics import Series, statistics
 from ..session.timeline import Timeline
 from . import plots
 from .base import Panel
-from .controls import checkbox
+from .controls import checkbox, post_change
 from .rows import explain, fact, fitted, paragraph, scale
 from .tables import Throttled, draw_parts, right_cells, row, table, visible_rows
 from .theme import BAD, DIM, TEXT
 
 SHOWN = 400  # frames in the plot
-WIDE = 720.0  # logical pixels from which on the parts lie beside each other
+WIDE = 720.0  # logical pixels from which on the parts are in a row
 COLORS: dict[str, ImVec4] = dict(
     zip(("frame", "CPU", "compute", "draw", "present", "wait"), (TEXT, *plots.SERIES), strict=False)
 )
@@ -38,28 +38,19 @@ MEANING = {
 }
 
 
-class Percentiles(NamedTuple):
-    """A line of the table: percentiles in ms as they are written."""
-
-    name: str
-    p50: str
-    p95: str
-    p99: str
-
-
 class Group(NamedTuple):
-    """A group of the GPU's timer, or a kernel in one: ms in a frame, and its share of the whole."""
+    """A group of the GPU's timer, or a kernel in one: ms in a frame, and as a fraction of all groups."""
 
     name: str
     kernel: bool
     ms: float
-    share: float
+    fraction: float
 
 
 class Measurements(NamedTuple):
     """All values shown, updated twice a second."""
 
-    rows: tuple[Percentiles, ...]
+    rows: dict[str, list[str]]  # 50th, 95th and 99th percentile of each series, ms
     dropped: str
     late: bool
     groups: tuple[Group, ...]
@@ -103,7 +94,7 @@ class PerformancePanel(Panel):
         for text, share in (("ms per frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
             imgui.table_setup_column(text, 0, share)
         row("ms per frame", [(text, DIM) for text in ("p50", "p95", "p99")], DIM)
-        for name, *percentiles in shown.rows:
+        for name, percentiles in shown.rows.items():
             row(name, [(text, TEXT) for text in percentiles], swatch=COLORS[name], tooltip=MEANING[name])
         imgui.end_table()
         tint = BAD if shown.late else TEXT
@@ -123,9 +114,9 @@ class PerformancePanel(Panel):
                 if name in ("CPU", "compute", "draw"):
                     values = series.newest(SHOWN)
                     plots.line(name, values, COLORS[name], start=-float(len(values)))
-            place = plots.pointed_at()
-        if place is not None and len(frames) and -len(frames) <= place[0] < 0:
-            imgui.set_tooltip(f"{-int(place[0]):,} frames ago: {frames[int(place[0])]:.2f} ms")
+            point = plots.pointed_at()
+        if point is not None and len(frames) and -len(frames) <= point[0] < 0:
+            imgui.set_tooltip(f"{-int(point[0]):,} frames ago: {frames[int(point[0])]:.2f} ms")
 
     @staticmethod
     def _groups(session: Session, shown: Measurements) -> None:
@@ -134,9 +125,7 @@ class PerformancePanel(Panel):
             imgui.text_colored(DIM, "This GPU has no timestamp queries.")
         else:
             tooltip = "time each kernel separately: every dispatch becomes its own pass, which adds some overhead"
-            on = checkbox("per kernel", tooltip, timer.each_kernel)
-            if on is not None:
-                session.post(TimeKernels(on))
+            post_change(session, checkbox("per kernel", tooltip, timer.each_kernel), TimeKernels)
             imgui.same_line()
         _trace_button(session)
         if session.gpu.adapter.kind == "software" and timer.available:
@@ -152,25 +141,22 @@ def measurements(session: Session) -> Measurements:
     """The values shown of the frames so far."""
     timeline = session.timeline
     measured = session.gpu.adapter.kind != "software"
-    rows = tuple(
-        _percentiles(name, series) if measured or name not in ON_GPU else Percentiles(name, "n/a", "n/a", "n/a")
+    rows = {
+        name: _percentiles(series) if measured or name not in ON_GPU else ["n/a"] * 3
         for name, series in timeline.series().items()
-    )
+    }
     target, last = timeline.target_ms, timeline.frame_ms.newest(SHOWN)
     slow = float(np.percentile(last, 99)) if len(last) else 0.0
     shown_in_time = max(timeline.shown, 1)
     dropped = f"{timeline.dropped:,} · {timeline.dropped / (timeline.dropped + shown_in_time):.1%}" if target else "–"
     top = plots.nice_above(max(1.25 * slow, 1.25 * target, 1.0))
-    chosen = session.view.quality, session.quality
-    quality = level_text(*chosen), level_reason(*chosen)
+    quality = describe_level(session.view.quality, session.quality)
     return Measurements(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
 
 
-def _percentiles(name: str, series: Series) -> Percentiles:
+def _percentiles(series: Series) -> list[str]:
     found = statistics(series)
-    if found is None:
-        return Percentiles(name, "–", "–", "–")
-    return Percentiles(name, *(f"{found[key]:.2f}" for key in ("p50", "p95", "p99")))
+    return [f"{found[key]:.2f}" for key in ("p50", "p95", "p99")] if found else ["–"] * 3
 
 
 def _grouped(session: Session) -> Iterator[Group]:
@@ -204,7 +190,7 @@ def _group_row(group: Group) -> None:
     imgui.table_set_column_index(0)
     imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + indent)
     imgui.text_colored(tint, fitted(group.name, imgui.get_content_region_avail().x))
-    right_cells([(f"{group.ms:.3f}", tint), (f"{group.share:.0%}", DIM)])
+    right_cells([(f"{group.ms:.3f}", tint), (f"{group.fraction:.0%}", DIM)])
 
 
 def _trace_button(session: Session) -> None:

@@ -12,10 +12,10 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..gpu import Traffic
 from ..session import Session
 from ..session.commands import SetSpeed
-from ..session.quality import level_reason, level_text
+from ..session.quality import describe_level
 from .action_table import BY_NAME
 from .base import Panel
-from .controls import slider_row
+from .controls import post_change, slider_row
 from .pacing import PacingRows
 from .rows import explain, fact, in_rows, section
 from .tables import diagnostic_label, size
@@ -67,8 +67,7 @@ class FrameStatistics:
             self.gpu_ms = dict(session.gpu.timer.latest)
             self.steps = max(session.frame - self._start[0], 0) / self._seconds
             self.time_scale = max(session.time - self._start[1], 0.0) / self._seconds
-        chosen = session.view.quality, session.quality
-        self.quality = level_text(*chosen), level_reason(*chosen)
+        self.quality = describe_level(session.view.quality, session.quality)
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
         self._seconds, self._frames = 0.0, 0
         self._start = session.frame, session.time
@@ -95,8 +94,7 @@ class RunPanel(Panel):
         fact("steps", rate, tooltip="simulation steps per second; simulated time relative to real time")
         tooltip = "simulated seconds per second, at 60 frames/s"
         speed = slider_row("speed", tooltip, session.speed, (0.0, FASTEST), "%.2f ×")
-        if speed is not None:
-            session.post(SetSpeed(speed))
+        post_change(session, speed, SetSpeed)
         self._pacing.draw_seeds(session)
         if section("frame pacing", opened=False):
             self._pacing.draw(session)

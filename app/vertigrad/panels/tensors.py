@@ -1,4 +1,4 @@
-"""`TensorsPanel`: any tensor of any model: how it lies, what is in it, its rows, and what changed meanwhile."""
+"""`TensorsPanel`: any tensor of any model: its layout, statistics and rows, and its difference to a frozen copy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tables import Throttled, draw_parts, heading, next_column, number, right, 
 from .theme import ACCENT, BAD, DIM, TEXT
 from .workspace import Workspace
 
-WIDE = 760.0  # logical pixels from which on the parts lie beside each other
+WIDE = 760.0  # logical pixels from which on the parts are in a row
 MOST = 48  # columns in the table
 CELL = 84.0  # width of a column in logical pixels
 ROLES = {"output": "outputs", "state": "state", "inside": "inside"}
@@ -40,13 +40,12 @@ class Item(NamedTuple):
     note: str
 
 
-class Lie(NamedTuple):
-    """How the chosen tensor lies, in words, and what the table needs of it."""
+class TensorInfo(NamedTuple):
+    """Shape and layout of the chosen tensor, in words, and what the table needs of it."""
 
     name: str
     shape: tuple[int, ...]
     itemsize: int
-    block: int
     facts: tuple[tuple[str, str, str], ...]  # label, value, tooltip
 
 
@@ -59,7 +58,7 @@ class TensorsPanel(Panel):
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._items = Throttled(listed)
-        self._lie = Throttled(lie)
+        self._info = Throttled(info)
         self._find = ""
         self._inspected: TensorRange | None = None
         self._jump: int | None = None  # the row to be scrolled to
@@ -73,9 +72,9 @@ class TensorsPanel(Panel):
         height = 0.0 if wide else min(0.25 * whole.y, 160.0 * scale())
         draw_parts(("list", side, height, partial(self._list, session)))
         view = session.inspector.target
-        found = self._lie(session, view.tensor) if view is not None else None
+        found = self._info(session, view.tensor) if view is not None else None
         if view is None or found is None or found.name != view.tensor:
-            self._lie.forget()
+            self._info.forget()
             return
         if wide:
             next_column()
@@ -84,12 +83,12 @@ class TensorsPanel(Panel):
         draw_parts(facts, ("rows", 0.0, 0.0, partial(self._rows, session, view, found)), in_row=wide)
 
     def show(self, session: Session, name: str, row: int | None = None) -> None:
-        """Look at a tensor, and scroll to a row of it."""
+        """Inspect a tensor, and scroll to a row of it."""
         self._jump = self._marked = row
         self._left = 0
         self._inspected = TensorRange(name)
         session.post(InspectTensor(self._inspected))
-        self._lie.forget()
+        self._info.forget()
         self._workspace.show(self.title)
 
     # the list -------------------------------------------------------------------------------------------------------
@@ -109,9 +108,9 @@ class TensorsPanel(Panel):
                 self.show(session, item.name)
             explain(item.note)
 
-    # what is in it --------------------------------------------------------------------------------------------------
+    # statistics -----------------------------------------------------------------------------------------------------
 
-    def _facts(self, session: Session, found: Lie) -> None:
+    def _facts(self, session: Session, found: TensorInfo) -> None:
         self._buttons(session, found)
         result = session.inspector.result
         if result is not None:
@@ -126,7 +125,7 @@ class TensorsPanel(Panel):
         for label, value, tooltip in found.facts:
             fact(label, fitted(value, 0.72 * imgui.get_content_region_avail().x), tooltip=tooltip)
 
-    def _buttons(self, session: Session, found: Lie) -> None:
+    def _buttons(self, session: Session, found: TensorInfo) -> None:
         frozen = session.inspector.frozen_at == found.name
         if imgui.button(f"{icons.ICON_FA_SNOWFLAKE}  {'thaw' if frozen else 'freeze'}"):
             session.post(Thaw() if frozen else Freeze())
@@ -141,7 +140,7 @@ class TensorsPanel(Panel):
             session.post(AddWatch(Watch(found.name)))
         explain("plot its mean over time, in the Watch panel")
 
-    def _summary(self, summary: Summary, found: Lie) -> None:
+    def _summary(self, summary: Summary, found: TensorInfo) -> None:
         width = max(columns(found.shape), 1)
         for label, value, at in (("min", summary.min, summary.min_at), ("max", summary.max, summary.max_at)):
             fact(label, number(value) if at is None else f"{number(value)}   row {at // width:,}")
@@ -154,7 +153,7 @@ class TensorsPanel(Panel):
 
     # its rows -------------------------------------------------------------------------------------------------------
 
-    def _rows(self, session: Session, view: TensorRange, found: Lie) -> None:
+    def _rows(self, session: Session, view: TensorRange, found: TensorInfo) -> None:
         wide = columns(found.shape)
         if wide > MOST:
             imgui.set_next_item_width(160.0 * scale())
@@ -176,8 +175,8 @@ class TensorsPanel(Panel):
             self._inspected = rows_range
             session.post(InspectTensor(rows_range))
 
-    def _draw_rows(self, inspector: Inspector, found: Lie, shown: range) -> tuple[int, int]:
-        """Draw the rows that are seen; returns the first and the last of them."""
+    def _draw_rows(self, inspector: Inspector, found: TensorInfo, shown: range) -> tuple[int, int]:
+        """Draw the visible rows; returns the first and the last of them."""
         total, height = rows(found.shape), page_rows(found.shape, found.itemsize)
         if self._jump is not None:
             imgui.set_scroll_y(max(0.0, (self._jump - 2) * row_height()))
@@ -190,9 +189,9 @@ class TensorsPanel(Panel):
             imgui.table_next_row()
             imgui.table_set_column_index(0)
             right(f"{row:,}", ACCENT if row == self._marked else DIM)
-            for place, number_ in enumerate(shown, 1):
-                if imgui.table_set_column_index(place):
-                    _cell(values, number_)
+            for index, column in enumerate(shown, 1):
+                if imgui.table_set_column_index(index):
+                    _cell(values, column)
         return min(first, last), last
 
 
@@ -206,8 +205,8 @@ def listed(session: Session) -> list[Item]:
     return found
 
 
-def lie(session: Session, name: str) -> Lie | None:
-    """How the tensor of this name lies; None if there is none now."""
+def info(session: Session, name: str) -> TensorInfo | None:
+    """Shape and layout of the tensor of this name; None if there is none now."""
     entries = catalogs.catalog(session.stage)
     if name not in entries:
         return None
@@ -225,14 +224,14 @@ def lie(session: Session, name: str) -> Lie | None:
         ("shares it with", ", ".join(other.partition(".")[2] for other in others) or "nobody", "\n".join(others)),
         ("drawn by", ", ".join(layers) or "no layer", "layers that bind the same block"),
     )
-    return Lie(name, tensor.shape, tensor.itemsize, block.id, facts)
+    return TensorInfo(name, tensor.shape, tensor.itemsize, facts)
 
 
 def _layers_of(session: Session, block: int) -> list[str]:
     found: list[str] = []
     for name, layer in session.stage.layers.items():
-        attributes: Mapping[str, object] = layer.report()  # where each lies, or its value if it is a constant
-        if any(isinstance(lies, Mapping) and lies.get("block") == block for lies in attributes.values()):
+        attributes: Mapping[str, object] = layer.report()  # the layout of each, or its value if it is a constant
+        if any(isinstance(layout, Mapping) and layout.get("block") == block for layout in attributes.values()):
             found.append(name)
     return found
 
@@ -248,10 +247,10 @@ def _title(column_: int, shape: tuple[int, ...]) -> str:
     return ", ".join(str(index) for index in np.unravel_index(column_, shape[1:]))
 
 
-def _cell(values: np.ndarray | None, place: int) -> None:
+def _cell(values: np.ndarray | None, column: int) -> None:
     if values is None:
         return right("…", DIM)
-    value = values[place].item()
+    value = values[column].item()
     if isinstance(value, bool):
         return right("true" if value else "false")
     right(number(value), TEXT if value == value and abs(value) != float("inf") else BAD)

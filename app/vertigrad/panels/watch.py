@@ -21,12 +21,12 @@ from ..session.statistics import TimeSeries
 from ..session.watches import STATISTICS, Watch
 from . import plots
 from .base import Panel
-from .controls import checkbox
+from .controls import checkbox, post_change
 from .rows import button_width, explain, fitted, paragraph, scale
 from .tables import Throttled, diagnostic_label, draw_parts, number, width
 from .theme import BAD, CLEAR, DIM, TEXT
 
-WIDE = 560.0  # logical pixels from which on the parts lie beside each other
+WIDE = 560.0  # logical pixels from which on the parts are in a row
 CELL, HEIGHT = 210.0, 92.0  # of a plot, in logical pixels
 POINTS = 400  # of a line
 
@@ -91,15 +91,10 @@ class WatchPanel(Panel):
     @staticmethod
     def _guards(session: Session) -> None:
         tooltip = "check every float output on the GPU, one after the other"
-        on = checkbox("stop at NaN or infinity", tooltip, session.watches.guarding)
-        if on is not None:
-            session.post(Guard(on))
+        post_change(session, checkbox("stop at NaN or infinity", tooltip, session.watches.guarding), Guard)
         tooltip = "limits declared by the models, drawn as lines; if off, exceeding one only shows a warning"
-        if (
-            limits(session.stage)
-            and (on := checkbox("stop above a limit", tooltip, session.limits.stopping)) is not None
-        ):
-            session.post(StopAtLimits(on))
+        if limits(session.stage):
+            post_change(session, checkbox("stop above a limit", tooltip, session.limits.stopping), StopAtLimits)
 
     def _make(self, session: Session) -> None:
         names = self._names(session)
@@ -134,8 +129,8 @@ class WatchPanel(Panel):
         wide = (imgui.get_content_region_avail().x - gap * (across - 1)) / across
         left, top = imgui.get_cursor_pos_x(), imgui.get_cursor_pos_y()
         line = imgui.get_text_line_height() + imgui.get_style().item_spacing.y
-        for place, cell in enumerate(shown):
-            row, across_ = divmod(place, across)
+        for index, cell in enumerate(shown):
+            row, across_ = divmod(index, across)
             imgui.set_cursor_pos(ImVec2(left + across_ * (wide + gap), top + row * (line + HEIGHT * scale() + gap)))
             imgui.begin_group()
             self._draw_cell(session, cell, wide)
@@ -200,13 +195,13 @@ def _bounded(cell: Cell, limit: Limit) -> Cell:
 
 
 def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `POINTS` of the points, copied: the least and the greatest of each stretch, so that peaks stay."""
+    """At most about `POINTS` of the points: the smallest and the greatest of each interval, so that peaks stay."""
     each = -(-len(values) // (POINTS // 2))
     if each <= 2:
-        return times.copy(), values.copy()
+        return times, values
     whole = len(values) // each * each
-    stretches = values[:whole].reshape(-1, each)
-    low, high = stretches.min(axis=1), stretches.max(axis=1)
+    intervals = values[:whole].reshape(-1, each)
+    low, high = intervals.min(axis=1), intervals.max(axis=1)
     joined = np.column_stack([low, high]).reshape(-1)
     at = times[:whole].reshape(-1, each)[:, [0, each // 2]].reshape(-1)
     return np.append(at, times[whole:]), np.append(joined, values[whole:])

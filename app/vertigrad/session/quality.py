@@ -185,16 +185,11 @@ def level_in_force(quality: str, auto: Quality) -> Level:
     return auto.level if quality == AUTO else level_of(quality)
 
 
-def level_text(quality: str, auto: Quality) -> str:
-    """The level in force and why, as one line."""
-    if quality != AUTO or not auto.ms:
-        return quality if quality != AUTO else f"{AUTO}: {auto.level.name}"
-    return f"{AUTO}: {auto.level.name}, {auto.ms:.{int(auto.ms < 10.0)}f} ms of {auto.target_ms:.1f} ms"
-
-
-def level_reason(quality: str, auto: Quality) -> str:
-    """The same at length."""
+def describe_level(quality: str, auto: Quality) -> tuple[str, str]:
+    """The level in force as a short text, and the reason for it at length."""
     if quality != AUTO:
-        return "rendering quality, set by view.quality"
-    why = "rendering quality: the highest at which frames are in time; they take, of their budget"
-    return f"{why}. They are late, but not because of rendering" if auto.in_vain else why
+        return quality, "rendering quality, set by view.quality"
+    times = f", {auto.ms:.{int(auto.ms < 10.0)}f} ms of {auto.target_ms:.1f} ms" if auto.ms else ""
+    reason = "rendering quality: the highest at which frames are in time; they take, of their budget"
+    late = ". They are late, but not because of rendering" if auto.in_vain else ""
+    return f"{AUTO}: {auto.level.name}{times}", reason + late

@@ -16,8 +16,7 @@ def collect_readbacks(session: Session) -> None:
     """Take the results that have been read back; an alarm of a watch stops the run."""
     running = session.running  # once, instead of the session's property for each part, in every frame
     running.diagnostics.collect()
-    if running.limits.checked != running.diagnostics.revision:
-        check_limits(session)
+    check_limits(session)
     running.inspector.collect()
     running.tool.update()
     running.selection.follow(running.changes)
@@ -36,11 +35,12 @@ def collect_readbacks(session: Session) -> None:
 
 def check_limits(session: Session) -> None:
     """Check the models' diagnostics against their limits, if they have changed."""
-    if session.limits.checked == session.diagnostics.revision:
+    limits, diagnostics = session.running.limits, session.running.diagnostics
+    if limits.checked == diagnostics.revision:
         return
-    session.limits.checked = session.diagnostics.revision
-    found = session.limits.check(session.diagnostics)
-    if found is not None and session.limits.stopping:
+    limits.checked = diagnostics.revision
+    found = limits.check(diagnostics)
+    if found is not None and limits.stopping:
         session.playing = False
         session.messages["limits"] = f"the run was stopped: {found}"
 

@@ -11,12 +11,12 @@ from ..models.interaction import Gesture
 from ..panels import Gui
 from ..session import Session, commands
 from ..session.cameras import NO_THRUST, Thrust
-from ..session.tool import Brush, gestures
+from ..session.tool import Brush, Pixels, gestures
 
 ORBIT = math.pi  # radians for a drag over the height of the viewport
 TURN = math.pi / 2  # the same, when the eye stays
 ZOOM = 1.15  # factor for each notch of the wheel
-FINE = 0.25  # share of a notch with Ctrl
+FINE = 0.25  # of a notch, with Ctrl
 SCROLL = 0.04  # heights of the viewport for each notch, when the wheel moves it sideways
 SWING = 0.08  # radians for each notch, when the wheel circles
 FASTER = 1.2  # flight, for each notch
@@ -41,13 +41,13 @@ class Mouse:
     The wheel zooms towards the cursor, a second finger or shift makes it pan, alt circle, ctrl go finely. With W, A, S,
     D, Q and E the camera flies while the right button is held, or in flight mode; the mouse looks around then, the
     wheel makes it faster. With a tool, or Ctrl, a left drag acts on the models instead, but not with Alt; Ctrl and the
-    wheel change the brush radius, with Shift the brush strength. Places are pixels of the window.
+    wheel change the brush radius, with Shift the brush strength. Cursors are in pixels of the window.
     """
 
     def __init__(self, session: Session, gui: Gui):
         self._session, self._gui = session, gui
         self._held: int | None = None  # the button that drags the camera
-        self._pressed = self._dragged = (0.0, 0.0)  # where it was pressed; where the drag was last followed to
+        self._pressed = self._dragged = (0.0, 0.0)  # the cursor when it was pressed, and at the last step of the drag
         self._dragging = self._panning = self._looking = self._interacting = False
         self._keys: set[int] = set()
         self._thrust = NO_THRUST
@@ -58,21 +58,19 @@ class Mouse:
         """Whether the flight keys fly now."""
         return self._held == glfw.MOUSE_BUTTON_RIGHT or self._session.cameras.flight_mode
 
-    def press(
-        self, button: int, place: tuple[float, float], shift: bool, ctrl: bool = False, alt: bool = False
-    ) -> None:
+    def press(self, button: int, cursor: Pixels, shift: bool, ctrl: bool, alt: bool) -> None:
         """A button went down on the viewport."""
         if self._held is None:
             gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
             self._interacting = gesture is not None
             if gesture is not None:
-                self._session.post(commands.BeginInteraction(gesture, *self._on_viewport(place)))
-            self._held, self._pressed, self._dragged = button, place, place
+                self._session.post(commands.BeginInteraction(gesture, *self._on_viewport(cursor)))
+            self._held, self._pressed, self._dragged = button, cursor, cursor
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
             self._looking = self._session.cameras.flight_mode and not self._panning
 
-    def release(self, button: int, place: tuple[float, float]) -> None:
+    def release(self, button: int, cursor: Pixels) -> None:
         """A button went up, anywhere."""
         if button != self._held:
             return
@@ -80,24 +78,24 @@ class Mouse:
         if self._interacting:
             self._end_interaction()
         elif not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
-            self._select(place)
+            self._select(cursor)
         self._steer(False)
 
-    def move(self, place: tuple[float, float]) -> None:
-        """The mouse is somewhere else."""
+    def move(self, cursor: Pixels) -> None:
+        """The mouse moved."""
         height = self._gui.viewport.height
         if self._held is None or not height:
             return
         if self._interacting:
-            self._session.post(commands.MoveInteraction(*self._on_viewport(place)))
+            self._session.post(commands.MoveInteraction(*self._on_viewport(cursor)))
             return
         if not self._dragging:
-            if math.dist(place, self._pressed) <= STEADY * self._gui.scale:
+            if math.dist(cursor, self._pressed) <= STEADY * self._gui.scale:
                 return
             self._dragging = True
             self._session.post(commands.RememberView())
-        (x, y), self._dragged = self._dragged, place
-        dx, dy = (place[0] - x) / height, (place[1] - y) / height
+        (x, y), self._dragged = self._dragged, cursor
+        dx, dy = (cursor[0] - x) / height, (cursor[1] - y) / height
         if self._looking:
             self._session.post(commands.Turn(dx * TURN, -dy * TURN))
         elif self._panning:
@@ -105,15 +103,7 @@ class Mouse:
         else:
             self._session.post(commands.Orbit(-dx * ORBIT, dy * ORBIT))
 
-    def scroll(
-        self,
-        dx: float,
-        dy: float,
-        place: tuple[float, float],
-        shift: bool = False,
-        alt: bool = False,
-        ctrl: bool = False,
-    ) -> None:
+    def scroll(self, dx: float, dy: float, cursor: Pixels, shift: bool, alt: bool, ctrl: bool) -> None:
         """The wheel was turned over the viewport, or two fingers moved on a trackpad."""
         viewport, session = self._gui.viewport, self._session
         if not viewport.width or not viewport.height:
@@ -133,10 +123,10 @@ class Mouse:
             if dx:
                 session.post(commands.Pan(-dx * SCROLL, 0.0))
             factor = ZOOM ** (dy * FINE if ctrl else dy)
-            session.post(commands.Zoom(factor, viewport.clip(*place), viewport.width / viewport.height))
+            session.post(commands.Zoom(factor, viewport.clip(*cursor), viewport.width / viewport.height))
 
     def key(self, key: int, pressed: bool, shift: bool, free: bool) -> bool:
-        """A key went down or up; returns whether it was for flying. Not `free`: the GUI has a use for it."""
+        """A key went down or up; returns whether it was for flying. If it is not `free`, the GUI uses it."""
         if key not in FLIGHT:
             if self._keys and key in (glfw.KEY_LEFT_SHIFT, glfw.KEY_RIGHT_SHIFT):
                 self._steer(shift)
@@ -172,10 +162,10 @@ class Mouse:
             self._thrust = thrust
             self._session.post(commands.Fly(thrust))
 
-    def _select(self, place: tuple[float, float]) -> None:
-        cursor, size = self._on_viewport(place)
-        if 0 <= cursor[0] < size[0] and 0 <= cursor[1] < size[1]:
-            self._session.post(commands.Pick(cursor, size))
+    def _select(self, cursor: Pixels) -> None:
+        pixel, size = self._on_viewport(cursor)
+        if 0 <= pixel[0] < size[0] and 0 <= pixel[1] < size[1]:
+            self._session.post(commands.Pick(pixel, size))
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""
@@ -191,10 +181,10 @@ class Mouse:
         value = getattr(self._session.tool.brush, name) * factor
         self._session.post(commands.SetBrush(name, min(max(value, low), high)))
 
-    def _on_viewport(self, place: tuple[float, float]) -> tuple[tuple[float, float], tuple[int, int]]:
-        """A place of the window in pixels of the viewport, and the viewport's size."""
+    def _on_viewport(self, cursor: Pixels) -> tuple[Pixels, tuple[int, int]]:
+        """A pixel of the window as one of the viewport, and the viewport's size."""
         viewport = self._gui.viewport
-        return (place[0] - viewport.left, place[1] - viewport.top), (viewport.width, viewport.height)
+        return (cursor[0] - viewport.left, cursor[1] - viewport.top), (viewport.width, viewport.height)
 
     def _remember_before_scrolling(self) -> None:
         now = time.perf_counter()
