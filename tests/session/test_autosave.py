@@ -8,7 +8,7 @@ import pytest
 from vertigrad.gpu import Gpu
 from vertigrad.scene import Animation
 from vertigrad.session import Session
-from vertigrad.session.autosave import EVERY, SLOTS, Autosave, DiscardAutosave, KeepAutosave, Restore, take_slot
+from vertigrad.session.autosave import EVERY, SLOTS, Autosave, DiscardAutosave, PostponeAutosave, Restore, take_slot
 from vertigrad.session.commands import (
     AddBookmark,
     Animate,
@@ -173,7 +173,7 @@ def test_discard_drops_it_and_later_asks_again(started, clock, tmp_path):
     later(session, clock)
     die(session)
     again = started()
-    do(again, Ask(None), KeepAutosave())
+    do(again, Ask(None), PostponeAutosave())
     do(again, SetParameter(*GLOW, 0.5))
     later(again, clock)
     assert len(kept(tmp_path)) == 2, "new edits do not overwrite those that nobody decided about"
@@ -263,4 +263,4 @@ def test_a_folder_that_cannot_be_written_is_reported_once(started, clock, tmp_pa
         do(session, SetParameter(*HEIGHT, height))
         later(session, clock)
     session.autosave.finish(session)
-    assert caplog.text.count("are not kept") == 1
+    assert caplog.text.count("they cannot be stored") == 1

@@ -67,7 +67,7 @@ def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
             frames(session, 3, *shown)
             camera, scene = session.camera.yaw, session.scene
             told = lose(session, shown)
-            assert f"go on from frame {frame}" in told and session.messages["device"] == told, told
+            assert f"continue from frame {frame}" in told and session.messages["device"] == told, told
             assert (session.frame, session.playing) == (frame, True)
             assert abs(session.time - frame * STEP) < 1e-9
             assert bits(session) == was

@@ -222,9 +222,9 @@ def test_a_trace_goes_back_only_so_far(steady: Gpu, clock: Clock):
 
 def test_what_is_kept_is_bounded(steady: Gpu, clock: Clock, monkeypatch: pytest.MonkeyPatch):
     line = Timeline(steady)
-    for _ in range(timeline.KEPT + 50):
+    for _ in range(timeline.CAPACITY + 50):
         tick(line, clock, 1.0, 0.0, 0.0)
-    assert len(line.frames) == len(line.wait_ms) == timeline.KEPT
+    assert len(line.frames) == len(line.wait_ms) == timeline.CAPACITY
     assert steady.timer.submissions.maxlen is not None
 
 

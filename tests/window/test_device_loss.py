@@ -28,7 +28,7 @@ Viewer.frame = frame
 with Session(gpu, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
     record = view(session, (320, 240), frames=18)
     assert record.frames == 18
-    assert "lost and has been opened again" in session.messages["device"]
+    assert "lost and has been reopened" in session.messages["device"]
     assert session.stage.instances["galaxy"].params.softening == 0.07
     assert session.unsaved and session.playing
     assert session.failures is None

@@ -10,7 +10,7 @@ from imgui_bundle import ImVec2, imgui
 from .. import resources
 from ..scene.kinds import scene_name
 from ..session import Session
-from ..session.autosave import DiscardAutosave, KeepAutosave
+from ..session.autosave import DiscardAutosave, PostponeAutosave
 from ..session.commands import Ask, Reload, Save, SaveAs
 from ..session.files import here
 from ..session.questions import Allow, Question
@@ -95,7 +95,7 @@ class SavingDialogs:
         if pressed == cancel or imgui.is_key_pressed(imgui.Key.escape, False):
             session.post(Ask(None))
             if question.about == "restore":
-                session.post(KeepAutosave())
+                session.post(PostponeAutosave())
         elif pressed == "Save as…":
             self._choosing = True
             imgui.close_current_popup()

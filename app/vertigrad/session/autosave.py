@@ -1,4 +1,4 @@
-"""`Autosave`: the scene's text with the edits that are not saved, kept in a file until they are, or were given up.
+"""`Autosave`: stores the scene's text with unsaved edits in a file until they are saved or discarded.
 
 The files of an autosave are a `Slot`, which belongs to one running program at a time.
 """
@@ -76,7 +76,7 @@ class Autosave:
             self._report(error)
 
     def finish(self, session: Session) -> None:
-        """The window closes. What is not saved stays, unless the user decided to give it up."""
+        """The window closes. Unsaved edits stay stored, unless the user decided to discard them."""
         if self._slot is not None and session.leaving:
             self._slot.clear()
         elif self._due is not None:
@@ -86,9 +86,9 @@ class Autosave:
     # what was left ------------------------------------------------------------------------------------------------
 
     def restore(self, session: Session) -> None:
-        """Take what an earlier run left into the session, as one step that can be undone.
+        """Restore what an earlier run left, as one step that can be undone.
 
-        Raises `InputError` and `SceneError` if it cannot be used; it stays where it is then.
+        Raises `InputError` and `SceneError` if it cannot be used; its file stays then.
         """
         slot, self._offered = self._offered, None
         if slot is None:
@@ -112,8 +112,8 @@ class Autosave:
             slot.clear()
             self._replace(slot)
 
-    def keep(self) -> None:
-        """Decide another time: the next start asks again."""
+    def postpone(self) -> None:
+        """Decide another time: the next start asks."""
         if self._offered is not None:
             self._offered.close()
             self._offered = None
@@ -121,7 +121,7 @@ class Autosave:
     # inside -------------------------------------------------------------------------------------------------------
 
     def _turn_to(self, session: Session) -> None:
-        """Another scene: the edits of the one before it were saved or given up."""
+        """Another scene: the edits of the previous one were saved or discarded."""
         if self._slot is not None:
             self._slot.clear()
         self._close()
@@ -151,7 +151,7 @@ class Autosave:
     def _report(self, error: Exception) -> None:
         if not self._reported:
             self._reported = True
-            _log.warning("changes that are not saved are not kept for the case of a crash: %s", error)
+            _log.warning("unsaved changes would be lost in a crash: they cannot be stored: %s", error)
 
 
 def _autosave(session: Session) -> Autosave:
@@ -161,12 +161,12 @@ def _autosave(session: Session) -> Autosave:
 
 @command("autosave")
 def Restore(session: Session) -> None:
-    """Take the edits in that an earlier run left."""
+    """Restore the edits that an earlier run left."""
     _autosave(session).restore(session)
 
 
 DiscardAutosave = command_of("autosave", _autosave)(Autosave.discard)
-KeepAutosave = command_of("autosave", _autosave)(Autosave.keep)
+PostponeAutosave = command_of("autosave", _autosave)(Autosave.postpone)
 
 
 def _offer(scene: Path, slot: Slot) -> str:
@@ -178,7 +178,7 @@ def _offer(scene: Path, slot: Slot) -> str:
 
 
 def _apply(session: Session, base_text: str, edited_text: str) -> None:
-    """What was changed between two texts of the scene's file, as one edit. What the file has otherwise now stays."""
+    """Apply the changes between two texts of the scene's file, as one edit. Other changes of the file stay."""
     scene, scene_edits = session.scene, session.scene_edits
     base, edited = (load(scene.path, text=text) for text in (base_text, edited_text))
     before, after = file_values(base), file_values(edited)
@@ -188,17 +188,17 @@ def _apply(session: Session, base_text: str, edited_text: str) -> None:
     here = file_values(scene)
     values = {key: value for key, value in changed.items() if key in here}
     known = scene_edits.file_extras.presets
-    kept, _ = merge_extras(SceneExtras.of(base, known), scene_edits.extras, SceneExtras.of(edited, known))
-    scene_edits.change(values, "restore what was not saved", kept)
+    extras, _ = merge_extras(SceneExtras.of(base, known), scene_edits.extras, SceneExtras.of(edited, known))
+    scene_edits.change(values, "restore unsaved changes", extras)
 
 
 # slots ----------------------------------------------------------------------------------------------------------------
 
 
 class Slot:
-    """Holds the lock of `name` in `folder` until `close`; the system lets go of it when the process ends, however.
+    """Holds the lock of `name` in `folder` until `close`; the system releases it when the process ends.
 
-    `edited` is the scene's text with the edits, `base` the text that they were made to.
+    `edited` has the scene's text with the edits, `base` the text without them.
     """
 
     def __init__(self, folder: Path, name: str, lock: BinaryIO):
@@ -211,14 +211,14 @@ class Slot:
         return self.edited.is_file() and self.base.is_file()
 
     def write(self, base: str, edited: str) -> None:
-        """Keep these texts: whole or not at all, and never edits of another text. Raises `InputError`."""
+        """Store these texts: whole or not at all, and never edits of another text. Raises `InputError`."""
         if _read(self.base) != base:
             self.edited.unlink(missing_ok=True)
             write_file(self.base, base.encode())
         write_file(self.edited, edited.encode())
 
     def texts(self) -> tuple[str, str]:
-        """The text that the edits were made to, and the one with them. Raises `OSError` and `UnicodeDecodeError`."""
+        """The text without the edits, and with them. Raises `OSError` and `UnicodeDecodeError`."""
         return self.base.read_text(encoding="utf-8"), self.edited.read_text(encoding="utf-8")
 
     def clear(self) -> None:
@@ -228,7 +228,7 @@ class Slot:
             self.base.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let another program have it. Idempotent."""
+        """Release it for other programs. Idempotent."""
         lock, self._lock = self._lock, None
         if lock is not None:
             if not self.used:
@@ -238,7 +238,7 @@ class Slot:
 
 
 def take_slot(folder: Path, scene: Path, but: tuple[Path, ...] = ()) -> Slot | None:
-    """A slot for the edits of a scene: one that a program left edits in and that is not among `but`, else an empty one.
+    """A slot for the edits of a scene: one with edits left by a program, and not among `but`; else an empty one.
 
     None if all are in use. Raises `OSError` if the folder cannot be written.
     """
@@ -267,7 +267,7 @@ def _locked(folder: Path, name: str) -> Slot | None:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Raises `OSError` if another process has it."""
+    """Lock a file. Raises `OSError` if another process has."""
     if sys.platform == "win32":
         import msvcrt
 

@@ -31,13 +31,13 @@ class Entry(NamedTuple):
 def catalog(stage: Stage) -> dict[str, Entry]:
     """The tensors of all models as they are now, by name; models in the order of the scene, outputs first."""
     found: dict[str, Entry] = {}
-    seen: set[tuple[Owner, Layout]] = set()
+    listed: set[tuple[Owner, Layout]] = set()
     for model, instance in stage.instances.items():
         for role, name, tensor in _tensors(instance.model):
             key = f"{model}.{name}"
-            if key in found or not _alive(tensor) or (role != "output" and (tensor.owner, tensor.layout) in seen):
+            if key in found or not _alive(tensor) or (role != "output" and (tensor.owner, tensor.layout) in listed):
                 continue
-            seen.add((tensor.owner, tensor.layout))
+            listed.add((tensor.owner, tensor.layout))
             found[key] = Entry(key, model, role, tensor)
     return found
 

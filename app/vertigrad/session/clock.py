@@ -17,18 +17,18 @@ from .rewind import RecordedStep, RewindBuffer
 
 FPS = 60  # frames in a second of model time, and of a video: one image per frame
 STEP = 1.0 / FPS  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
-AGAIN = 64  # steps per frame at most, on the way to an earlier frame
+REPLAYED = 64  # steps per frame at most, while steps are repeated to reach an earlier frame
 
 
 class Clock:
-    """`time` [s] is what passed for the models since their start, `frame` how many steps they took; `speed` is model
+    """`time` [s] is the simulated time since the models' start, `frame` the number of their steps; `speed` is model
     seconds in a second of 60 frames.
 
-    `stale` is whether a parameter changed since the last step: a paused model is then drawn again. `interaction` is
+    `stale` is whether a parameter changed since the last step: a paused model is then redrawn. `interaction` is
     that of the next steps, `interactions` the recording of past ones, and `played`, if there is one, a recording that
-    is replayed: it also says how long the steps are.
+    is replayed: it also sets the length of the steps.
 
-    Another scene, or the `same` one built anew, gets a clock that goes as the one `before` it did.
+    Another scene, or the `same` one rebuilt, gets a clock with the settings of the one `before`.
     """
 
     def __init__(self, gpu: Gpu, stage: Stage, before: Clock | None = None, same: bool = False):
@@ -39,18 +39,18 @@ class Clock:
         self.steps_requested = before.steps_requested if before else 0  # further steps, although it does not play
         self.steps = before.steps if before else 1  # per frame
         self.interaction: Interaction | None = None
-        self._interaction_steps = 0  # of the steps that lead to `interaction`, how many are still to be taken
+        self._interaction_steps = 0  # the number of remaining steps that lead to `interaction`
         self.interactions = InteractionRecording()
         self.played: InteractionRecording | None = before.played if before and same else None
         self.pacer = Pacer(gpu, before.pacer if before else None)
         self.rewind = RewindBuffer(gpu, before.rewind.snapshots.limit if before else 0)
         self._tracker = gpu.tracker
-        self._marked: _Mark | None = None  # how everything was before this frame's steps
+        self._marked: _Mark | None = None  # the state before this frame's steps
         self._stage = stage
         self._begun: RecordedStep | None = None  # the step that the stage has in progress, if any
         self._asked: Callable[[], object] | None = None
         self._answering = False
-        self._again: deque[RecordedStep] = deque()  # to be made again, on the way to a frame that was asked for
+        self._replayed: deque[RecordedStep] = deque()  # steps to repeat, to reach the requested frame
         self.rewind.start(stage, 0, 0.0)
 
     @property
@@ -60,8 +60,8 @@ class Clock:
 
     @property
     def heading(self) -> int:
-        """The frame that is being made again; `frame` if none is."""
-        return self.frame + sum(step.frames for step in self._again)
+        """The frame that is being recomputed; `frame` if none is."""
+        return self.frame + sum(step.frames for step in self._replayed)
 
     @property
     def moves(self) -> bool:
@@ -76,23 +76,23 @@ class Clock:
         begun = self._begun if self._stage.in_progress is not None else None
         interacting = begun is not None and not begun.frames
         asked = self._asked is not None and self._stage.in_progress is None
-        return not (self._again or asked or self._answering or interacting)
+        return not (self._replayed or asked or self._answering or interacting)
 
     # what commands do -------------------------------------------------------------------------------------------
 
     def play(self, on: bool) -> None:
-        """Let time pass, or stand still at once."""
+        """Let time pass, or pause at once."""
         self.playing = on
         self.steps_requested = self._interaction_steps = 0
 
     def halt(self) -> None:
-        """Stand still, and do not try again what could not be done."""
+        """Pause, and drop the steps that failed."""
         self.play(False)
-        self._again.clear()
+        self._replayed.clear()
         self.stale = False
 
     def step_frames(self, count: int = 1) -> None:
-        """Let `count` frames' steps pass, then stand still; go back as many if it is negative."""
+        """Take the steps of `count` frames, then pause; go back as many if it is negative."""
         if count < 0:
             self.go_to(self.heading + count)
         else:
@@ -101,11 +101,11 @@ class Clock:
 
     def go_to(self, frame: int) -> None:
         """Pause at `frame`, or at the nearest one in the rewind buffer. Raises `InputError` if it is empty."""
-        self.rewind.snapshot_before(frame)  # raises before anything is given up for it
+        self.rewind.snapshot_before(frame)  # raises before anything is changed
         with self._stage.rewriting():
-            self.time, again = self.rewind.go_to(frame, self._stage)
+            self.time, replayed = self.rewind.go_to(frame, self._stage)
         self.play(False)
-        self._again = deque(again)
+        self._replayed = deque(replayed)
 
     def set_speed(self, speed: float) -> None:
         """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a number from 0 on."""
@@ -114,29 +114,29 @@ class Clock:
         self.speed = speed
 
     def restart(self) -> None:
-        """Time begins anew, with the models as they are."""
+        """Reset time to zero, with the models as they are."""
         self.time = 0.0
         self._interaction_steps = 0
         self.interactions.clear()
         self._restart_rewind(0)
 
     def resumed(self, frame: int, time: float) -> None:
-        """The models are as they were at `frame` and `time` [s]; what was before cannot be gone back to."""
+        """The models have their state of `frame` and `time` [s]; earlier frames cannot be rewound to."""
         self.time = time
         self._restart_rewind(frame)
 
     def rebuilt(self) -> None:
-        """Some models were built anew, and no longer fit their snapshots; time goes on."""
+        """Some models were rebuilt, and no longer fit their snapshots; time goes on."""
         self._restart_rewind(self.frame)
 
     def code_changed(self) -> None:
-        """The models do otherwise from here on: what was made before can be gone back to, but not made again."""
-        self._again.clear()
+        """The models' code changed: earlier snapshots can be rewound to, but earlier steps cannot be repeated."""
+        self._replayed.clear()
         self.rewind.change_code(self._stage, self.time)
         self.stale = True
 
     def set_rewind_memory(self, nbytes: int) -> None:
-        """Let snapshots take so many bytes, until memory is short; 0 for none."""
+        """Set the memory limit of snapshots in bytes; 0 for none."""
         self.rewind.snapshots.limit = nbytes
         if not self.rewind.snapshots:
             self._restart_rewind(self.frame)
@@ -144,9 +144,9 @@ class Clock:
     # a frame ----------------------------------------------------------------------------------------------------
 
     def set_interaction(self, ask: Callable[[float], Interaction | None]) -> None:
-        """Set `interaction` for the steps of this frame; `ask` is given their seconds.
+        """Set `interaction` for the steps of this frame; `ask` gets their seconds.
 
-        A stroke of which some steps are still to be taken is continued first.
+        A stroke with remaining steps is continued first.
         """
         if self._stage.in_progress is None and (
             self.interaction is None or not self._interaction_steps or self.played is not None
@@ -155,9 +155,9 @@ class Clock:
             self.interaction = ask(STEP * self.speed * self._interaction_steps)
 
     def advance(self) -> bool:
-        """Record the steps of this frame, if any; returns whether they came to another state.
+        """Record the steps of this frame, if any; returns whether the state changed.
 
-        Raises what a model raises; the models are where they were then, as far as nothing was submitted in between.
+        Raises what a model raises; then the models are unchanged, as far as nothing was submitted in between.
         """
         self.pacer.begin(self._stage.in_progress is not None)
         stage, submitted = self._stage, self._tracker.submitted
@@ -172,9 +172,9 @@ class Clock:
         return moved
 
     def take_back(self) -> None:
-        """The frame was dropped: the models are where they were before its steps, and so is time.
+        """The frame was dropped: restore models and time to before its steps.
 
-        Where these steps were submitted already, they stay.
+        Steps that were already submitted stay.
         """
         marked, self._marked = self._marked, None
         if marked is None or marked.submitted != self._tracker.submitted or self._stage is not marked.stage:
@@ -184,7 +184,7 @@ class Clock:
         self._stage.resume(marked.numbers)
 
     def ask(self, record: Callable[[], object]) -> None:
-        """Record something that looks at the models, between two steps; over several frames if these take as long."""
+        """Record something that reads the models, between two steps; over several frames if these take as long."""
         if self.pacer.slices:
             self._asked = record
         else:
@@ -197,14 +197,14 @@ class Clock:
         """Take the steps of this frame that there is time for; returns whether there were any."""
         moved = False
         if self._answer():
-            for _ in range(max(self.steps, min(len(self._again), AGAIN))):
+            for _ in range(max(self.steps, min(len(self._replayed), REPLAYED))):
                 if not self.pacer.has_time() or not self._advance():
                     break
                 moved = True
         return moved
 
     def _answer(self) -> bool:
-        """Go on with what was asked for, if it is its turn; returns whether the models may go on."""
+        """Continue the work of `ask`, if it is due; returns whether the models may step."""
         stage = self._stage
         if stage.in_progress is not None and stage.in_progress.lost:
             stage.cancel()
@@ -220,8 +220,8 @@ class Clock:
         if step is None or not self._go_on(step):
             return False
         self._begun = None
-        if self._again and step is self._again[0]:
-            self._again.popleft()
+        if self._replayed and step is self._replayed[0]:
+            self._replayed.popleft()
         elif step.frames:
             self.steps_requested = max(0, self.steps_requested - 1)
             self.interactions.record(self.frame, step.dt, step.interaction)
@@ -230,12 +230,12 @@ class Clock:
         return True
 
     def _due(self) -> RecordedStep | None:
-        """The step to be made now, or to be gone on with. A step that was begun waits while time stands still."""
+        """The step to begin or to continue now. A step in progress waits while time is paused."""
         begun = self._begun if self._stage.in_progress is not None else None
-        if begun is not None and (self.moves or self._again or not begun.frames):
+        if begun is not None and (self.moves or self._replayed or not begun.frames):
             return begun
-        if self._again:
-            return self._again[0]
+        if self._replayed:
+            return self._replayed[0]
         if self.moves:
             played = self.played.at(self.frame) if self.played is not None else None
             dt, interaction = self._next_interaction() if played is None else played[1:]
@@ -251,7 +251,7 @@ class Clock:
         stage, pacer = self._stage, self.pacer
         if stage.in_progress is None or step is not self._begun:
             stage.apply_interaction(step.interaction)
-            if self._again:
+            if self._replayed:
                 with step.applied(stage):
                     self._start(step)
             else:
@@ -260,7 +260,7 @@ class Clock:
         return stage.proceed(pacer.grant)
 
     def _start(self, step: RecordedStep) -> None:
-        """Record the step whole, or as work that goes on over several frames."""
+        """Record the step whole, or as work that continues over several frames."""
         if not self.pacer.slices:
             self._stage.step(step.dt)
             self.pacer.stepped()
@@ -269,12 +269,12 @@ class Clock:
             self._begun = step
 
     def _restart_rewind(self, frame: int) -> None:
-        self._again.clear()
+        self._replayed.clear()
         self.rewind.start(self._stage, frame, self.time)
 
 
 class _Mark(NamedTuple):
-    """Where the models of `stage` stood when submission number `submitted` was the last."""
+    """The state of the models of `stage` when submission number `submitted` was the last."""
 
     stage: Stage
     time: float

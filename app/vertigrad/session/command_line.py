@@ -1,4 +1,4 @@
-"""What is seen now as a command line that renders the same image without a window."""
+"""The current view as a command line that renders the same image without a window."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _VALUES = ("true", "false", "inf", "nan")  # words that TOML takes for something
 def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: str = "out.png") -> str:
     """`vertigrad render SCENE ...` with every value that its file has otherwise, the seed, the camera and the time.
 
-    The image is the same if the values were not changed since the models' start. What no option can say stands behind
-    a # at its end.
+    The image is the same if the values were not changed since the models' start. What no option can express follows in
+    a comment after a #.
     """
     changes = {path: value for path, value in entries(session).values.items() if path[0] not in ("presets", "camera")}
     chosen = {key.path: int(value) for key, value in session.scene_edits.values().items() if isinstance(value, Auto)}
-    changes |= chosen  # another adapter would choose otherwise
+    changes |= chosen  # another adapter would choose another number
     words = ["vertigrad", "render", scene_name(session)]
     for text in session.source.sets:
         if parameter_of(session.scene, text) is None:
@@ -53,7 +53,7 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
 
 
 def scene_name(session: Session) -> str:
-    """What the command line calls the session's scene."""
+    """The name of the session's scene on the command line."""
     path = session.scene.path
     return path.stem if path in [found.resolve() for found in resources.scenes()] else str(path)
 
@@ -74,5 +74,5 @@ def setting(path: KeyPath, value: Any) -> str:
 
 
 def quoted(words: list[str]) -> str:
-    """As the system's own shell takes it."""
+    """Quoted for the shell of the system."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

@@ -1,4 +1,4 @@
-"""`Diagnostics`: the numbers by which models tell whether they are well, over time; `Limits`: those above bounds."""
+"""`Diagnostics`: scalars that show whether the models are stable, over time; `Limits`: those above their bounds."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ..scene.stage import Stage
 from ..tensor import Readback
 from .statistics import TimeSeries
 
-KEPT = 4096  # values of each that are kept
-DROPPED = "dropped_time"  # of models with clocks: the share of the last frame's time that was left out
+CAPACITY = 4096  # values stored of each
+DROPPED = "dropped_time"  # of models with clocks: the fraction of the last frame's time that was skipped
 SLOW = Limit(0.0, "more steps are due in a frame than are taken, so it runs slowly: a lower rate, or longer steps")
 
 
 class Diagnostics(UserDict[str, float]):
-    """The newest value of each by "model.name"; `history` has those before it, over model time.
+    """The newest value of each by "model.name"; `history` has all values over model time.
 
-    They are read without a stall: `ask` records what they are made of, `collect` takes them in some frames later, all
-    at once.
+    They are read without a stall: `ask` records the readbacks, `collect` takes the results some frames later, all at
+    once.
     """
 
     def __init__(self, stage: Stage) -> None:
         super().__init__()
         self._stage = stage
         self.history: dict[str, TimeSeries] = {}
-        self.revision = 0  # how often there were other values
+        self.revision = 0  # increases with each update of the values
         self._readings: dict[str, Readback] = {}
-        self._counted: dict[str, float] = {}  # what is known without a reading, when `_readings` were asked for
+        self._counted: dict[str, float] = {}  # values that need no readback, at the time of `_readings`
         self._asked = -1, 0.0
 
     @property
     def pending(self) -> bool:
-        """Whether values are on their way."""
+        """Whether readbacks are pending."""
         return bool(self._readings)
 
     def ask(self, time: float, changes: int) -> None:
         """Record the models' diagnostics as they are now, at model time `time` [s].
 
-        Does nothing while values are on their way, or if `changes` is what it was the last time. Raises what a model
-        raises; then the next call asks again, for all of them.
+        Does nothing while readbacks are pending, or if `changes` is the same as last time. Raises what a model raises;
+        then the next call records all of them.
         """
         if self._readings or self._asked[0] == changes:
             return
@@ -56,16 +56,16 @@ class Diagnostics(UserDict[str, float]):
         }
         readings: dict[str, Readback] = {}
         for model, instance in self._stage.instances.items():
-            figures = instance.model.diagnostics()
+            tensors = instance.model.diagnostics()
             with ExitStack() as stack:
-                for tensor in figures.values():
+                for tensor in tensors.values():
                     stack.enter_context(tensor)
-                for name, tensor in figures.items():
+                for name, tensor in tensors.items():
                     readings[f"{model}.{name}"] = tensor.read_async(Traffic.DIAGNOSTICS)
         self._readings, self._counted, self._asked = readings, counted, (changes, time)
 
     def collect(self) -> None:
-        """Take in what was asked for, once all of it is there; if its frame was dropped, let it be asked for again."""
+        """Take the results once all have arrived; if their frame was dropped, the next `ask` records them anew."""
         if not self._readings or not all(reading.done for reading in self._readings.values()):
             return
         readings, self._readings = self._readings, {}
@@ -77,15 +77,15 @@ class Diagnostics(UserDict[str, float]):
         self.data = read | self._counted
         self.revision += 1
         for name, value in self.data.items():
-            self.history.setdefault(name, TimeSeries(KEPT)).append(self._asked[1], value)
+            self.history.setdefault(name, TimeSeries(CAPACITY)).append(self._asked[1], value)
 
     def forget(self) -> None:
-        """Drop what is on its way."""
+        """Drop pending readbacks."""
         self._readings.clear()
         self._asked = -1, 0.0
 
     def clear(self) -> None:
-        """Drop everything, for models that are others."""
+        """Drop everything: the models were replaced."""
         self.forget()
         self.revision += 1
         self.data.clear()
@@ -93,7 +93,7 @@ class Diagnostics(UserDict[str, float]):
 
 
 class Excess(NamedTuple):
-    """A diagnostic, by "model.name", whose `value` is above its limit, or no number."""
+    """A diagnostic, by "model.name", whose `value` is above its limit, or not a number."""
 
     name: str
     value: float
@@ -104,9 +104,8 @@ class Excess(NamedTuple):
 
 
 class Limits:
-    """`exceeded` are those that are too large now, in the order of the models; with `stopping` one stops the run.
-
-    `worst` has the largest excess of each that was ever seen.
+    """`exceeded` are the diagnostics that are too large now, in the order of the models; with `stopping` one stops the
+    run. `worst` has the largest excess of each so far.
     """
 
     def __init__(self, stage: Stage, stopping: bool = False) -> None:

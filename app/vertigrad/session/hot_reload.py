@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 EVERY = 0.1  # seconds between checks
-DELAY = 0.1  # seconds without a change, after which a file is taken to be complete
-EMPTY_DELAY = 1.0  # the same for one that is empty or not there: editors write by truncating, or by another file's name
+DELAY = 0.1  # seconds without a change, after which a file is considered complete
+EMPTY_DELAY = 1.0  # the same for one that is empty or missing: editors truncate a file, or rename another one
 
 
 class HotReload:
@@ -38,7 +38,7 @@ class HotReload:
         """The commands for the files that were written since the last call."""
         if not (self.on and self._watcher.due):
             return
-        scene, source = session.scene.path, session.running.source.path  # which may be a link that leads there
+        scene, source = session.scene.path, session.running.source.path  # which may be a link to it
         shaders = {resources.root() / "shaders" / name: name for name in shader.used()}
         written = self._watcher.written({scene, source, *shaders, *session.stage.files()})
         if scene in written or source in written:
@@ -50,7 +50,7 @@ class HotReload:
                 yield ReloadFile(file)
 
     def reload_shaders(self, session: Session, names: Collection[str]) -> None:
-        """Reload shader files that were written; those that failed before are tried again with them.
+        """Reload shader files that were written; those that failed before are retried with them.
 
         Raises `ShaderError`, `InputError`, and what a layer raises; then the previous shaders stay in use.
         """
@@ -88,7 +88,7 @@ def ReloadShaders(session: Session, names: tuple[str, ...]) -> None:
 
 @command("file {file}")
 def ReloadFile(session: Session, file: Path) -> None:
-    """Reload a file that models were made of. Raises as `Session.reload` and `Stage.reread`."""
+    """Reload a file that models were built from. Raises as `Session.reload` and `Stage.reread`."""
     if file in session.stage.sources():
         session.reload()
     elif session.stage.reread(file):

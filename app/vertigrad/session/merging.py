@@ -1,4 +1,4 @@
-"""Merges three ways: what a file had, what it has now, and what the user made of it since. No edit is lost."""
+"""Three-way merges: what a file had, what it has now, and the user's edits. No edit is lost."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Conflict:
-    """One value that both sides changed, each in its own way; `kept` is the one in force."""
+    """One value that both sides changed differently: `ours` is in force, `theirs` is in the file."""
 
     name: str
-    kept: Any
-    other: Any
+    ours: Any
+    theirs: Any
 
     def __str__(self) -> str:
-        return f"{self.name}: {text_of(self.kept)} here, {text_of(self.other)} in the file"
+        return f"{self.name}: {text_of(self.ours)} here, {text_of(self.theirs)} in the file"
 
 
 def merged_value(base: Any, theirs: Any, ours: Any, same: Same = operator.eq) -> tuple[Any, bool]:

@@ -39,7 +39,7 @@ def spelled(scene: Scene, table: KeyPath, path: KeyPath) -> str:
 def moved(scene: Scene, presets: Iterable[Preset], folder: Path) -> dict[KeyPath, Any]:
     """The entries that name files of the scene, as a copy of it in another folder has to have them.
 
-    Raises `InputError` if a file lies outside of that folder: a scene reads only files of its own.
+    Raises `InputError` if a file is outside of that folder: a scene reads only files of its own.
     """
     found: dict[KeyPath, Any] = {path: _from(folder, file, scene) for path, file in _files(scene)}
     for name, model in scene.models.items():
@@ -79,5 +79,5 @@ def _from(folder: Path, file: Path, scene: Scene) -> str:
     except ParameterError:
         raise InputError(
             f"{folder}: the scene reads {before} of {scene.path.parent}, and a scene reads only files of its own "
-            f"folder; copy that file there first, or save the scene beside it"
+            f"folder; copy that file there first, or save the scene next to it"
         ) from None

@@ -22,7 +22,7 @@ class CursorPicker:
 
     @property
     def pending(self) -> bool:
-        """Whether a result is still being read back."""
+        """Whether a result is being read back."""
         return self._reading is not None
 
     def request(

@@ -1,7 +1,7 @@
 """Where a parameter's slider ends, and values between two ends: random ones, and those of an animation.
 
-An animation goes by simulated and not wall time: a paused run stands still, a faster run moves faster, a reset begins
-again, a frame that is stepped back to looks as it did, and a run without a window gives the same images.
+An animation goes by simulated and not wall time: a paused run pauses it, a faster run moves faster, a reset restarts
+it, a frame after rewinding is the same as before, and a run without a window gives the same images.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def limited(spec: ParamSpec, value: float) -> float:
 
 
 def is_log(spec: ParamSpec, hint: UiHint | None) -> bool:
-    """Whether equal ways along the slider are equal factors."""
+    """Whether equal distances along the slider are equal factors."""
     return ((hint.scale if hint else None) or spec.scale) == "log"
 
 
@@ -93,8 +93,8 @@ def _first(*values: float | None) -> float | None:
     return next((value for value in values if value is not None), None)
 
 
-def _between(low: float, high: float, share: float, log: bool) -> float:
-    value = low * (high / low) ** share if log and low > 0.0 else low + share * (high - low)
+def _between(low: float, high: float, fraction: float, log: bool) -> float:
+    value = low * (high / low) ** fraction if log and low > 0.0 else low + fraction * (high - low)
     return min(max(value, min(low, high)), max(low, high))  # against rounding: beyond a limit it would be refused
 
 
@@ -114,9 +114,9 @@ def _noise(rounds: float, seed: int) -> float:
     return before + (after - before) * t * t * t * (t * (6.0 * t - 15.0) + 10.0)
 
 
-def _random(place: int, seed: int) -> float:
-    """From 0 to 1, always the same for a place and a seed: the mixing steps of SplitMix64 (Steele et al. 2014)."""
-    bits = (seed * 0x9E3779B97F4A7C15 + place * 0xD1B54A32D192ED03 + 0x9E3779B97F4A7C15) & _MASK
+def _random(index: int, seed: int) -> float:
+    """From 0 to 1, always the same for an index and a seed: the mixing steps of SplitMix64 (Steele et al. 2014)."""
+    bits = (seed * 0x9E3779B97F4A7C15 + index * 0xD1B54A32D192ED03 + 0x9E3779B97F4A7C15) & _MASK
     bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
     return ((bits ^ (bits >> 31)) >> 11) / (1 << 53)

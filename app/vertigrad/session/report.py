@@ -1,4 +1,4 @@
-"""`RunRecord`: what a run moved, took and drew, as the JSON that `--report` writes."""
+"""`RunRecord`: traffic, times and memory of a run, as the JSON that `--report` writes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .readbacks import check_limits, wait_for_readbacks
 from .session import Session
 from .statistics import GpuTimes, Series, statistics
 
-KEPT = 100_000  # frames whose times are kept, the latest: a window may stay open for days
+CAPACITY = 100_000  # frames whose times are stored, the latest: a window may stay open for days
 
 
 class RunRecord:
-    """Counts from the moment it is made; call `frame` after each frame, and `finish` instead of closing the session."""
+    """Counts from its construction on; call `frame` after each frame, and `finish` instead of closing the session."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
@@ -29,27 +29,27 @@ class RunRecord:
         self._submits = gpu.meter.submits
         self._never_closed = gpu.tracker.leak_count
         self.frames = 0
-        self.cpu_ms, self.wall_ms = Series(KEPT), Series(KEPT)
-        self.gpu_times = GpuTimes(KEPT, gpu.timer.latest)
+        self.cpu_ms, self.wall_ms = Series(CAPACITY), Series(CAPACITY)
+        self.gpu_times = GpuTimes(CAPACITY, gpu.timer.latest)
 
     def frame(self, cpu_ms: float, wall_ms: float) -> None:
-        """Note one frame: milliseconds the CPU worked on it, and that passed from its begin to its end or the next."""
+        """Note one frame: milliseconds of work on the CPU, and from its start to its end or to the next frame."""
         self.frames += 1
         self.cpu_ms.append(cpu_ms)
         self.wall_ms.append(wall_ms)
         self.take_times()
 
     def take_times(self) -> None:
-        """Note the times on the GPU that arrived last, once: they are those of some earlier frame."""
+        """Note the newest times on the GPU, once; they are of some earlier frame."""
         self.gpu_times.take(self._gpu.timer.latest)
 
     def finish(self, session: Session) -> dict[str, Any]:
-        """The report; closes the session, to see whether anything stays behind."""
+        """The report; closes the session, to find leaked blocks."""
         report = self._report(session) | {"rows": _rows(session), "limits": _exceeded(session)}
         report["diagnostics"] = dict(session.diagnostics)
         report["parameters"] = {owner: params.model_dump(mode="json") for owner, params in session.parameters().items()}
         session.close()
-        gc.collect()  # what was dropped without being closed is found by its finaliser
+        gc.collect()  # finalizers find what was dropped without being closed
         left = session.allocations.left_behind()
         report["memory"] |= {
             "leaked_blocks": len(left),
@@ -91,7 +91,7 @@ class RunRecord:
         }
 
     def _moved(self, session: Session) -> dict[str, dict[str, int]]:
-        """Bytes by kind and direction, but for those that commands moved to build models anew."""
+        """Bytes by kind and direction, without those that commands moved to rebuild models."""
         moved = difference(self._gpu.meter.read(), self._before)
         geometry, counted = moved[Traffic.GEOMETRY.value], session.allocations
         for direction in geometry:
@@ -109,15 +109,15 @@ class RunRecord:
 
 
 def _rows(session: Session) -> dict[str, dict[str, int]]:
-    """Of each layer the rows that it was given, and how many of them are at no place: those are not drawn."""
+    """The rows of each layer, and how many of them are not drawn because their position is not finite."""
     layers = session.stage.layers
     finite = Bounds(layers.values()).finite()
-    given = {name: layer.attributes.tensors["position"].layout.rows for name, layer in layers.items()}
-    return {name: {"given": n, "dropped": n - kept} for (name, n), kept in zip(given.items(), finite, strict=True)}
+    rows = {name: layer.attributes.tensors["position"].layout.rows for name, layer in layers.items()}
+    return {name: {"given": n, "dropped": n - drawn} for (name, n), drawn in zip(rows.items(), finite, strict=True)}
 
 
 def _exceeded(session: Session) -> list[str]:
-    """What of the models was above its limit in the run, at its worst; they are measured a last time."""
+    """The largest excess of each diagnostic above its limit in the run, after a last measurement."""
     session.measure()
     wait_for_readbacks(session.gpu)
     session.diagnostics.collect()

@@ -1,4 +1,4 @@
-"""`Rescue`: what outlives the GPU's device: the state of models, copied to the host now and then, to go on with.
+"""`Rescue`: copies of the models' state on the host, made now and then, to continue after the GPU's device was lost.
 
 Everything else that a session holds is on the host anyway. A driver that is updated or reset, or a GPU that is taken
 away, loses the device and all memory on it.
@@ -21,18 +21,18 @@ from .snapshots import state, words
 if TYPE_CHECKING:
     from .session import Session
 
-EVERY = 3.0  # seconds between copies, at least; and so many that
-SHARE = 0.01  # of the time is not passed with them, where
-HOST_RATE = 2e9  # bytes a second is how fast they are copied once they have arrived
-LARGEST = 128 << 20  # bytes of a state that is copied at all: the frame in which it arrives takes as much longer
-ATTEMPTS = 6  # at opening a device again, and
-WAIT = 0.5  # seconds between them, each time twice as long: a driver that was reset needs a while
+EVERY = 3.0  # seconds between copies, at least; longer, so that no more than
+MAX_FRACTION = 0.01  # of the time is spent on them
+HOST_RATE = 2e9  # bytes per second at which a state is copied on the host once it has arrived
+LARGEST = 128 << 20  # bytes of a state that is copied: it delays the frame in which it arrives
+ATTEMPTS = 6  # to reopen the device, and
+WAIT = 0.5  # seconds between them, doubled each time: a driver that was reset needs a while
 
 _log = logging.getLogger("vertigrad")
 
 
 class HostState:
-    """The state of all models at `frame` and `time` [s], on its way to the host; `complete` when all of it is there."""
+    """The state of all models at `frame` and `time` [s], being read back; `complete` when all of it has arrived."""
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
         self.frame, self.time, self.start = clock.frame, clock.time, clock.rewind.starts
@@ -53,7 +53,7 @@ class HostState:
 
     @property
     def dropped(self) -> bool:
-        """Whether some will never arrive: the frame they were recorded in failed."""
+        """Whether some will never arrive, because their frame was dropped."""
         return any(reading.dropped for reading in self._readings.values())
 
     def fits(self, stage: Stage) -> bool:
@@ -62,7 +62,7 @@ class HostState:
         return sizes == {key: reading.nbytes for key, reading in self._readings.items()}
 
     def restore(self, gpu: Gpu, stage: Stage) -> None:
-        """Upload it; the models go on from there."""
+        """Upload it; the models continue from this state."""
         for key, owner in state(stage):
             if key in self._readings:
                 gpu.make_writable(owner, keep=False)
@@ -73,7 +73,7 @@ class HostState:
 
 
 class Rescue:
-    """Keeps the last state that reached the host, a new one `every` so many seconds; none while that is 0."""
+    """Stores the last state that reached the host, a new one `every` so many seconds; none while that is 0."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
@@ -82,7 +82,7 @@ class Rescue:
         self._coming: HostState | None = None
         self._due, self._of = 0.0, -1
 
-    def keep(self, stage: Stage, clock: Clock, changes: int) -> None:
+    def update(self, stage: Stage, clock: Clock, changes: int) -> None:
         """Start a copy if one is due and the models are between two steps; they have changed `changes` times so far."""
         self._take_in()
         now = time.perf_counter()
@@ -99,16 +99,16 @@ class Rescue:
             return
         self._of = changes
         cost = time.perf_counter() - now + self._coming.nbytes / HOST_RATE
-        self._due = now + max(self.every, cost / SHARE)
+        self._due = now + max(self.every, cost / MAX_FRACTION)
 
     def usable(self, clock: Clock) -> HostState | None:
-        """The last state, unless models began again, or went back in time, since it was copied."""
+        """The last state, unless models were reset or rewound since it was copied."""
         self._take_in()
         last = self.last
         return last if last is not None and last.start == clock.rewind.starts and last.frame <= clock.frame else None
 
     def forget(self) -> None:
-        """The states are of models that are no more; the next may be copied at once."""
+        """Drop the states: their models are gone. The next may be copied at once."""
         self.last = self._coming = None
         self._due, self._of = 0.0, -1
 
@@ -120,10 +120,10 @@ class Rescue:
 
 
 def recover(session: Session) -> str:
-    """Open the GPU again after its device was lost, and build what runs again; returns what became of the models.
+    """Reopen the GPU after its device was lost, and rebuild what runs; returns a message about the models.
 
-    Scene, parameters, history, unsaved edits, camera and watches are as they were. The models go on from the last state
-    that reached the host, or else from the start. Raises `DeviceLost` if that cannot be done.
+    Scene, parameters, history, unsaved edits, camera and watches stay. The models continue from the last state that
+    reached the host, or else from the start. Raises `DeviceLost` if that cannot be done.
     """
     before = session.running
     state = session.rescue.usable(before.clock)
@@ -134,17 +134,17 @@ def recover(session: Session) -> str:
         running = Running(session.gpu, before.source, session.sizes, before, before.scene)
         running.scene_edits.continue_from(before.scene_edits)
     except VertigradError as error:
-        raise DeviceLost(f"the GPU was lost, and what ran cannot be built again: {error}") from error
+        raise DeviceLost(f"the GPU was lost, and what ran cannot be rebuilt: {error}") from error
     session.running = running
-    with suppress(VertigradError):  # much of what it would do needs the device; the rest is given back with it
+    with suppress(VertigradError):  # much of it needs the device; the rest is freed with it
         before.close()
-    text = "The GPU's device was lost and has been opened again. "
+    text = "The GPU's device was lost and has been reopened. "
     if state is not None and state.fits(running.stage):
         state.restore(session.gpu, running.stage)
         running.clock.resumed(state.frame, state.time)
-        text += f"The models go on from frame {state.frame:,}, the last that was copied to the host, of {lost:,}."
+        text += f"The models continue from frame {state.frame:,}, the last that was copied to the host, of {lost:,}."
     else:
-        text += "The models began again from the start: no state of theirs had been copied to the host."
+        text += "The models continue from the start: no state had been copied to the host."
     session.rescue.forget()
     _log.warning(text)
     session.report("device", text)
@@ -157,5 +157,5 @@ def _reopen(gpu: Gpu) -> None:
             return gpu.reopen()
         except NoAdapter as error:
             if attempt == ATTEMPTS - 1:
-                raise DeviceLost(f"the GPU was lost, and cannot be opened again: {error}") from error
+                raise DeviceLost(f"the GPU was lost, and cannot be reopened: {error}") from error
             time.sleep(WAIT * 2**attempt)

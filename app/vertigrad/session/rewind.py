@@ -146,7 +146,7 @@ class RewindBuffer:
         if not self.snapshots.paused:
             return ""
         return (
-            "GPU memory is short: the rewind buffer was cleared; it is filled again when there is room. "
+            "GPU memory is short: the rewind buffer was cleared; it is refilled when there is room. "
             "A smaller rewind buffer (--rewind-memory), smaller models, or other programs closed would help"
         )
 
@@ -159,7 +159,7 @@ class RewindBuffer:
     def _take_if_due(self, stage: Stage, time: float) -> None:
         """Take a snapshot if one is due at this frame, and drop the steps before the first."""
         snapshots = self.snapshots
-        if self._done or not snapshots.wants(self.frame) or self.frame <= snapshots.last:
+        if self._done or not snapshots.is_due(self.frame) or self.frame <= snapshots.last:
             return
         self._take(stage, time)
         while self._steps and next(iter(self._steps)) < self.first:

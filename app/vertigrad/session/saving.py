@@ -1,4 +1,4 @@
-"""What of a session is not in its scene's file yet, and how it gets there."""
+"""Unsaved edits of a session, and how they are written into its scene's file."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Changes = dict[KeyPath, Any]
 
 @dataclass(frozen=True)
 class Entries:
-    """What a scene's file has otherwise: `values` by their paths, with None for what is to go; `renames` gives tables
-    other names, which `values` uses; `removed` are tables that go before that.
+    """Changes to a scene's file: `values` by their paths, None to remove an entry; `renames` gives tables other names,
+    which `values` uses; `removed` are tables that are removed before that.
     """
 
     values: Changes
@@ -47,7 +47,7 @@ class Entries:
 def unsaved(session: Session) -> bool:
     """Whether the user changed something that the scene's file does not have.
 
-    What the command line set counts only from when it is changed again; when it is saved, it is saved too.
+    Values of the command line count only once they are changed; they are saved with the other changes.
     """
     scene_edits, scene = session.scene_edits, session.scene
     read = as_read(scene)
@@ -81,14 +81,14 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
         removed=found.removed,
         target=target,
         overwrite=overwrite,
-        check=lambda made: load(made, sets=sets, seed=seed),
+        check=lambda written: load(written, sets=sets, seed=seed),
     )
     origin = replace(origin, path=path, sets=sets, seed=seed)
     session.running.saved(origin.read(session.sizes), origin)
 
 
 def text_to_save(session: Session) -> str:
-    """What the scene's file would say with what was changed. Raises `InputError` if its layout does not allow that."""
+    """The text of the scene's file with all changes. Raises `InputError` if its layout does not allow that."""
     found = entries(session)
     try:
         return edited(session.scene.places.text, found.values, found.renames, found.removed)
@@ -97,7 +97,7 @@ def text_to_save(session: Session) -> str:
 
 
 def entries(session: Session, folder: Path | None = None) -> Entries:
-    """Every entry that the scene's file has otherwise, or would have in another folder.
+    """Every entry of the scene's file that changed, or would have to in another folder.
 
     Raises `InputError` if a file of that folder could not name a file that the scene reads.
     """
@@ -119,7 +119,7 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
 
 
 def _beneath_theme(session: Session, changes: Changes) -> Changes:
-    """With another theme, what the file must say besides: what differs from it, and nothing that it sets by itself."""
+    """With another theme, also the values that differ from it, and none that it sets by itself."""
     theme = changes.get(THEME.path)
     if theme is None:
         return changes
@@ -132,8 +132,8 @@ def _beneath_theme(session: Session, changes: Changes) -> Changes:
     found = dict(changes)
     for key in (Key("view", name) for name in THEMED):
         found.pop(key.path, None)
-        given, spec = _entry(written, key.path), specs[key.name]
-        base = getattr(source, key.name) if given is MISSING else _read(spec, given, folder)
+        entry, spec = _entry(written, key.path), specs[key.name]
+        base = getattr(source, key.name) if entry is MISSING else _read(spec, entry, folder)
         if not same(values[key], base):
             found[key.path] = plain(spec, values[key], folder)
     return found
@@ -143,9 +143,9 @@ def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:
     """The value of each parameter in the file itself, as it was read: without what the command line set."""
     values = values_of(as_read(scene))
     specs = specs_of(as_read(scene))
-    given = [key for text in sets if (key := parameter_of(scene, text)) is not None]
-    written = tomllib.loads(scene.places.text) if given else {}
-    for key in given:
+    keys = [key for text in sets if (key := parameter_of(scene, text)) is not None]
+    written = tomllib.loads(scene.places.text) if keys else {}
+    for key in keys:
         values[key] = _read(specs[key], _entry(written, key.path), scene.path.parent)
     return values
 
@@ -165,12 +165,12 @@ def _entry(values: Any, path: KeyPath) -> Any:
     return values
 
 
-def _read(spec: ParamSpec, given: Any, folder: Path) -> Any:
-    """What the file says; `MISSING` if that is nothing, or something that cannot be."""
+def _read(spec: ParamSpec, entry: Any, folder: Path) -> Any:
+    """The value of an entry of the file; `MISSING` if there is none, or if it is invalid."""
     try:
-        if given is MISSING:
+        if entry is MISSING:
             return MISSING if spec.required else spec.default
-        return accept(spec, find(given, folder) if spec.kind == "file" else given)
+        return accept(spec, find(entry, folder) if spec.kind == "file" else entry)
     except ParameterError:
         return MISSING
 
@@ -235,7 +235,7 @@ def _bookmarks(session: Session) -> Changes:
 
 
 def _settings(session: Session) -> Changes:
-    """Seeds and substeps that the user changed; with one seed all, since that of the command line is given up then."""
+    """Seeds and substeps that the user changed; with one seed all, since that of the command line no longer holds."""
     read, now = settings_of(session.scene.models), session.scene_edits.settings()
     changes: Changes = {key.path: value for key, value in now.items() if value != read.get(key, value)}
     if session.source.seed is not None and any(path[-1] == "seed" for path in changes):
@@ -244,7 +244,7 @@ def _settings(session: Session) -> Changes:
 
 
 def ask_before(session: Session, command: Command) -> bool:
-    """Whether `command`, which would lose what is not saved, has to wait until the user said what becomes of that."""
+    """Whether `command`, which would lose unsaved changes, has to wait until the user decided about them."""
     if not session.unsaved:
         return False
     session.questions.ask(Question("leave", f"{session.scene.path.name} has changes that are not saved.", command))
@@ -252,7 +252,7 @@ def ask_before(session: Session, command: Command) -> bool:
 
 
 def try_to_save(session: Session, target: Path | None, overwrite: bool, then: Command | None) -> None:
-    """Save; where the user has to decide something first, ask. `then` is done after it. Raises `InputError`."""
+    """Save; ask if the user has to decide something first. `then` is carried out after it. Raises `InputError`."""
     try:
         save_scene(session, target, overwrite)
     except FileChanged as error:

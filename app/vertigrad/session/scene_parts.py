@@ -1,4 +1,4 @@
-"""`SceneParts`: what of the session belongs to the scene that is open."""
+"""`SceneParts`: the parts of the session that belong to the open scene."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ class SceneParts:
     scene = OfScene[Scene]()  # as its file was read
     stage = OfScene[Stage]()  # its models and layers
     view = OfScene[View]()  # how it is drawn
-    cameras = OfScene[Cameras]()  # from where it is seen
+    cameras = OfScene[Cameras]()  # its camera, and how it moves
     clock = OfScene[Clock]()  # its time
-    scene_edits = OfScene[SceneEdits]()  # what the user made of it
+    scene_edits = OfScene[SceneEdits]()  # the user's changes
     selection = OfScene[Selection]()  # the row that is selected
     tool = OfScene[InteractionTool]()  # the tool by which the mouse acts on its models
-    diagnostics = OfScene[Diagnostics]()  # what its models say of themselves
+    diagnostics = OfScene[Diagnostics]()  # scalars that its models measure
     limits = OfScene[Limits]()  # which diagnostics are too large
     watches = OfScene[Watches]()  # statistics of its tensors
-    inspector = OfScene[Inspector]()  # the tensor that is looked into
+    inspector = OfScene[Inspector]()  # the inspected tensor
     camera = OfScene[OrbitCamera]("cameras.now")  # the camera that draws
     speed = OfScene[float]("clock.speed")  # model seconds that pass in a second of 60 frames
     frame = OfScene[int]("clock.frame")  # steps that the models took since their start
     time = OfScene[float]("clock.time")  # seconds that passed for the models since their start
-    changes = OfScene[int]()  # how often tensors were made other ones: by a step, a reset, another scene
+    changes = OfScene[int]()  # increases when tensors change: by a step, a reset, another scene
     parameters = OfScene[Callable[[], dict[str, Params]]]()  # see `Running`, as for the next two
     originals = OfScene[Callable[[], dict[str, Params]]]()
     hints = OfScene[Callable[[str], Mapping[str, UiHint]]]()
-    reset = OfScene[Callable[[], None]]()  # every model back to its start, time to zero
+    reset = OfScene[Callable[[], None]]()  # resets every model, and time to zero
 
     @property
     def playing(self) -> bool:

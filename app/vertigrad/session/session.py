@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Session(SceneParts):
     """A scene being run: its stage, camera and view, and whether time passes.
 
-    `running` is all that belongs to the scene that is open: another one is built completely and takes its place in one
-    assignment. The rest stays as long as the program runs.
+    `running` is all that belongs to the scene that is open: another one is built completely and replaces it in one
+    assignment. All else stays as long as the program runs.
 
     `sets` and `seed` are those of the command line; they hold after a reload as well, `sets` only of the same file.
     Close it, or use it with `with`. Raises `SceneError`, `InputError`, and what a model raises.
@@ -55,15 +55,15 @@ class Session(SceneParts):
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
         self.quality = Quality()  # of "auto"; another one in a window only
         self.messages: dict[str, str] = {}
-        self.failures: Failures | None = None  # who shows errors that nobody expected; they are raised if nobody does
+        self.failures: Failures | None = None  # shows unexpected errors; without it they are raised
         self.timeline = Timeline(gpu)
         self.rescue = Rescue(gpu)
         self.capture: CaptureService | None = None  # of the window, if there is one
-        self.written: dict[str, Path] = {}  # files that commands wrote last, by topic
+        self.written: dict[str, Path] = {}  # the file that was written last, by topic
         self.hot_reload = HotReload()
         self.questions = Questions()
-        self.autosave: Autosave | None = None  # who keeps edits that are not saved, if somebody does
-        self.leaving = False  # the user decided to close the window
+        self.autosave: Autosave | None = None  # stores unsaved edits, if there is one
+        self.leaving = False  # whether the user decided to close the window
         self._unsaved = -1, False  # the revision of the edits for which it was found out, and whether there are some
         self._commands: deque[Command] = deque()
         gpu.pool.spill = self._spill
@@ -83,7 +83,7 @@ class Session(SceneParts):
         self._commands.append(command)
 
     def carry_out(self, command: Command) -> None:
-        """Change the session at once, as between two frames. Raises what the command raises, where `apply` notes it."""
+        """Change the session at once, between two frames. Raises what the command raises."""
         now = self.frame, self.time
         with self.allocations.loading():
             try:
@@ -94,7 +94,7 @@ class Session(SceneParts):
             self.running.changes += 1
 
     def apply(self) -> None:
-        """Carry out what was posted. An error leaves things as they were, with `messages` saying why.
+        """Carry out the posted commands. An error leaves the state unchanged, and is shown in `messages`.
 
         A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
         error later in the frame drops the frame, and must not drop the start of a model that was just built.
@@ -126,9 +126,9 @@ class Session(SceneParts):
             self.fail(stage, error)
 
     def fail(self, stage: str, error: Exception) -> None:
-        """Note an error that nobody expected: time stands still, and `failures` shows it. Without that, raise it.
+        """Note an unexpected error: time is paused, and `failures` shows it. Without `failures`, raise it.
 
-        Raises `DeviceLost` if that is what it comes from.
+        Raises `DeviceLost` if that is the cause.
         """
         self.require_device(error)
         if self.failures is None:
@@ -137,7 +137,7 @@ class Session(SceneParts):
             self.clock.halt()
 
     def require_device(self, error: Exception | None = None) -> None:
-        """Raise `DeviceLost` if the GPU's device is gone, whatever `error` came of that; see `rescue.recover`."""
+        """Raise `DeviceLost` if the GPU's device is gone, whatever `error` resulted; see `rescue.recover`."""
         if self.gpu.lost:
             raise DeviceLost("the GPU's device was lost") from error
 
@@ -154,7 +154,7 @@ class Session(SceneParts):
     def advance(self) -> None:
         """Record this frame's step of the models, if time passes; one of no length if a paused model was changed.
 
-        Raises what a model raises; the models are as they were before the step then.
+        Raises what a model raises; then the models are as before the step.
         """
         running, clock = self.running, self.running.clock
         running.scene_edits.apply_animations(clock.time)
@@ -166,13 +166,10 @@ class Session(SceneParts):
             running.stepped()
             running.scene_edits.apply_animations(clock.time)
         self.report("snapshots", clock.rewind.shortage)
-        self.rescue.keep(running.stage, clock, running.changes)
+        self.rescue.update(running.stage, clock, running.changes)
 
     def frame_dropped(self) -> None:
-        """What was recorded in this frame is lost, its steps among it: the models, and time, are as they were before.
-
-        Time stands still.
-        """
+        """The commands recorded in this frame are lost: restore models and time to before its steps, and pause."""
         self.clock.take_back()
         self.clock.halt()
         self.running.changes += 1
@@ -188,7 +185,7 @@ class Session(SceneParts):
     ) -> None:
         """Record the viewport of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
-        What is selected is marked in it, and `handles` are drawn over it. With `supersample` each pixel is the mean of
+        The selected row is highlighted, and `handles` are drawn over it. With `supersample` each pixel is the mean of
         so many along each side.
         """
         running = self.running
@@ -196,18 +193,18 @@ class Session(SceneParts):
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
         layers, mark = list(stage.layers.values()), running.selection.mark()
         renderer.draw(layers, camera, view, target, size, running.clock.time, corner, mark, level, handles)
-        if min(size) > 0:  # while panels leave no room for the viewport, its last size is kept
+        if min(size) > 0:  # while panels leave no room for the viewport, its last size stays
             self.viewport_size = size
 
     def draw_to_file(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
-        """Record the same view for a file: of any size, without marks, at the highest quality."""
+        """Record the same view for a file: of any size, without highlights, at the highest quality."""
         layers = list(self.stage.layers.values())
         renderer.draw(layers, self.camera, self.view, target, size, self.time)
 
     def measure(self) -> None:
-        """Record what brings `diagnostics` ("model.name": value) up to date: without a stall, they arrive frames later.
+        """Record an update of `diagnostics` ("model.name": value), without a stall: values arrive some frames later.
 
-        Costs nothing if no model moved since, or if values are still on their way.
+        Costs nothing if no model changed since, or if readbacks are pending.
         """
         self.clock.ask(lambda: self.diagnostics.ask(self.time, self.changes))
 
@@ -229,7 +226,7 @@ class Session(SceneParts):
             collect_readbacks(self)
 
     def close(self) -> None:
-        """Give back everything the scene holds. Idempotent."""
+        """Free everything the scene uses. Idempotent."""
         self.running.close()
         if self.gpu.pool.spill == self._spill:
             self.gpu.pool.spill = lambda: None
@@ -244,7 +241,7 @@ class Session(SceneParts):
     # what commands do -------------------------------------------------------------------------------------------
 
     def report(self, topic: str, text: str) -> None:
-        """Show a message under `topic`, in the place of the last one; if there is nothing to say, take that away."""
+        """Show a message under `topic`, instead of the last one; remove that if the text is empty."""
         if text:
             self.messages[topic] = text
         else:
@@ -258,12 +255,11 @@ class Session(SceneParts):
         self.timeline.requested_ms = 1e3 / self.pacing.fps_limit if self.pacing.fps_limit else 0.0
 
     def reload(self, path: Path | None = None, restart: bool = False) -> None:
-        """Read the scene again, or another one. The old one stays, with an error, if the new one cannot be used.
+        """Reload the scene, or open another one. If that fails, the old one stays, and the error is raised.
 
-        Of the same file what has changed in it is taken over, and the models go on, unless `path` is given or `restart`
-        is true. The camera stays where it is unless another file is opened. Edits that are not saved stay as well,
-        unless another file is opened; but a restart gives values, seeds and substeps as the file has them, and Undo
-        brings back the others.
+        Changes in the same file are applied, and the models go on, unless there is a `path` or `restart` is true.
+        Camera and unsaved edits stay unless another file is opened; but a restart sets values, seeds and substeps to
+        those of the file, and Undo restores the others.
         """
         if path is None and not restart:
             self.running.read_again()
@@ -275,13 +271,13 @@ class Session(SceneParts):
             for command in self.questions.nothing_unsaved():
                 self.post(command)
         notes = self.scene_edits.notes
-        heading = f"{self.scene.path.name} was read again, beside changes that are not saved:"
+        heading = f"{self.scene.path.name} was reloaded, with changes that are not saved:"
         self.report("edits", "\n".join([heading, *notes]) if notes else "")
 
     def try_to_advance(self) -> None:
-        """As `advance`; if a model fails, time stands still, and the reason is shown.
+        """As `advance`; if a model fails, time is paused, and the reason is shown.
 
-        The message stays until a model moves again or, of a scene's own Python, until the file is fixed.
+        The message stays until a model moves or, of a scene's own Python, until the file is fixed.
         """
         try:
             changes = self.changes

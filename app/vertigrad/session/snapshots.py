@@ -25,10 +25,10 @@ class Snapshot:
         self.frame, self.time = frame, time
         self._gpu = gpu
         self._numbers = stage.numbers()
-        self._kept: dict[tuple[str, str], Owner] = {}
+        self._copies: dict[tuple[str, str], Owner] = {}
         try:
             for key, owner in state(stage):
-                self._kept[key] = self._copied(owner)
+                self._copies[key] = self._copied(owner)
         except BaseException:
             self.close()
             raise
@@ -36,21 +36,21 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """Bytes that its blocks take."""
-        return sum(owner.block.capacity for owner in self._kept.values())
+        return sum(owner.block.capacity for owner in self._copies.values())
 
     def restore(self, stage: Stage) -> None:
-        """Record that the models are as they were. They must not have been built anew since."""
+        """Record the restoring of the models' state. They must not have been rebuilt since."""
         gpu = self._gpu
         for key, owner in state(stage):
             gpu.make_writable(owner, keep=False)
-            kept, target = self._kept[key].block, owner.block
-            gpu.recorder.copy(kept, 0, target, 0, words(kept.nbytes), Traffic.SNAPSHOTS)
+            copy, target = self._copies[key].block, owner.block
+            gpu.recorder.copy(copy, 0, target, 0, words(copy.nbytes), Traffic.SNAPSHOTS)
         stage.resume(self._numbers)
 
     def close(self) -> None:
-        """Give the blocks back. Idempotent."""
-        kept, self._kept = self._kept, {}
-        for owner in kept.values():
+        """Free the blocks. Idempotent."""
+        copies, self._copies = self._copies, {}
+        for owner in copies.values():
             owner.drop()
 
     def _copied(self, owner: Owner) -> Owner:
@@ -69,8 +69,8 @@ class Snapshot:
 class Snapshots:
     """Snapshots by frame, in its order; none if `limit` is 0.
 
-    All of the last frames are kept, of older ones fewer and fewer, down to every 64th; what has no room after that is
-    dropped, oldest first. So the frames between two are never many, and the buffer reaches far back.
+    All of the last frames are stored, of older ones fewer and fewer, down to every 64th; what has no room after that is
+    dropped, oldest first. So few frames are between two snapshots, and the buffer reaches far back.
     """
 
     def __init__(self, gpu: Gpu, limit: int = 0):
@@ -78,7 +78,7 @@ class Snapshots:
         self._limit = limit
         self._by_frame: dict[int, Snapshot] = {}
         self._each = 0  # bytes of a snapshot, once there is one
-        self._resumes, self._pause = 0, 0  # the frame from which on they are taken again, and how long that was put off
+        self._resumes, self._pause = 0, 0  # the frame at which snapshots resume, and the length of the pause
 
     @property
     def limit(self) -> int:
@@ -110,7 +110,7 @@ class Snapshots:
         """A frame gets a snapshot if its number can be divided by this."""
         return 1 << max(0, (-(-SPARSE // max(self.room, 1)) - 1).bit_length())
 
-    def wants(self, frame: int) -> bool:
+    def is_due(self, frame: int) -> bool:
         """Whether `frame` is to get one."""
         if frame < self._resumes or not self._limit or not self.room:
             return False
@@ -129,13 +129,13 @@ class Snapshots:
         self.drop_after(-1)
 
     def take(self, stage: Stage, frame: int, time: float) -> None:
-        """Record a copy of the models as they are, in place of an older one of this frame, and make room for it."""
+        """Record a copy of the models' state, instead of an older one of this frame, and make room for it."""
         old = self._by_frame.pop(frame, None)
         if old is not None:
             old.close()
-        made = Snapshot(self._gpu, stage, frame, time)
-        self._each = max(made.nbytes, 1)
-        self._by_frame[frame] = made
+        snapshot = Snapshot(self._gpu, stage, frame, time)
+        self._each = max(snapshot.nbytes, 1)
+        self._by_frame[frame] = snapshot
         self._resumes = self._pause = 0
         self._thin(frame)
         self._make_room()
@@ -180,11 +180,11 @@ class Snapshots:
 
 def state(stage: Stage) -> Iterator[tuple[tuple[str, str], Owner]]:
     """The owner of each tensor of the models' states, once, by model and name."""
-    seen: set[Owner] = set()
+    yielded: set[Owner] = set()
     for name, instance in stage.instances.items():
         for key, tensor in instance.model.state().items():
-            if tensor.owner not in seen:
-                seen.add(tensor.owner)
+            if tensor.owner not in yielded:
+                yielded.add(tensor.owner)
                 yield (name, key), tensor.owner
 
 

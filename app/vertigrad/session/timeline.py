@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..gpu import Gpu, Traffic
 from .statistics import GpuTimes, Series
 
-KEPT = 2000  # frames whose times are kept, for plots and percentiles
+CAPACITY = 2000  # frames whose times are stored, for plots and percentiles
 LATE = 1.5  # refreshes of the screen that a frame may take before frames count as dropped
 
 
@@ -18,7 +18,7 @@ class Frame(NamedTuple):
 
     `phases` are (name, begin) one after another, up to `end`, in s of `time.perf_counter`; `cpu_ms` is the time in
     which the CPU worked rather than waited. `copied` are bytes of geometry that were moved in it, `used` and `spare`
-    bytes of GPU memory that are in use, or kept for reuse.
+    bytes of GPU memory that are in use, or free for reuse.
     """
 
     number: int
@@ -38,17 +38,17 @@ class Frame(NamedTuple):
 class Timeline:
     """Call `begin` when a frame begins, `enter` at each further phase of it, and `end` when it has been shown.
 
-    `requested_ms` is how long the user wants a frame to last, `refresh_ms` how long the screen shows one at least; 0
-    where nobody said.
+    `requested_ms` is the frame time of the user's FPS limit, `refresh_ms` that of the screen's refresh rate; 0 if
+    unknown.
     """
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
-        self.frames: deque[Frame] = deque(maxlen=KEPT)
-        self.frame_ms, self.cpu_ms = Series(KEPT), Series(KEPT)  # begin to begin; the CPU's work
-        self.wait_ms, self.present_ms = Series(KEPT), Series(KEPT)  # for GPU and screen; to present the frame
-        self.gpu_times = GpuTimes(KEPT, gpu.timer.latest)
-        self.used_bytes, self.held_bytes = Series(KEPT), Series(KEPT)  # held are those kept for reuse as well
+        self.frames: deque[Frame] = deque(maxlen=CAPACITY)
+        self.frame_ms, self.cpu_ms = Series(CAPACITY), Series(CAPACITY)  # begin to begin; the CPU's work
+        self.wait_ms, self.present_ms = Series(CAPACITY), Series(CAPACITY)  # for GPU and screen; to present the frame
+        self.gpu_times = GpuTimes(CAPACITY, gpu.timer.latest)
+        self.used_bytes, self.held_bytes = Series(CAPACITY), Series(CAPACITY)  # held: also those free for reuse
         self.requested_ms = self.refresh_ms = 0.0
         self.dropped = self.shown = 0  # frames presented too late, and all frames
         self._phases: list[tuple[str, float]] = []
@@ -58,11 +58,11 @@ class Timeline:
 
     @property
     def target_ms(self) -> float:
-        """How long a frame may take; 0 if nobody knows."""
+        """How long a frame may take; 0 if unknown."""
         return max(self.requested_ms, self.refresh_ms)
 
     def mark_idle(self) -> None:
-        """The loop sleeps because nothing changes: the time until the next frame says nothing about frames."""
+        """The loop sleeps because nothing changes: the time until the next frame does not count."""
         self._was_idle = True
 
     def begin(self) -> None:
@@ -83,7 +83,7 @@ class Timeline:
         self._phases.append((phase, time.perf_counter()))
 
     def end(self) -> None:
-        """The frame has been shown. One that is begun anew without it is forgotten."""
+        """The frame has been shown. A frame without `end` is not counted."""
         end, gpu = time.perf_counter(), self._gpu
         moved, pool = gpu.meter.total(Traffic.GEOMETRY), gpu.pool
         cpu_ms = (time.thread_time() - self._worked) * 1e3
@@ -102,7 +102,7 @@ class Timeline:
         self.gpu_times.take(gpu.timer.latest)
 
     def series(self) -> dict[str, Series]:
-        """Milliseconds of each kind that is told apart, by name."""
+        """Milliseconds of each kind of work, by name."""
         return {
             "frame": self.frame_ms,
             "CPU": self.cpu_ms,

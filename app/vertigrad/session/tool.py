@@ -73,7 +73,7 @@ class InteractionTool:
     An interaction begins with `press`, at the depth of what is visible there, which is read back some frames later; it
     follows the mouse, at that depth, until `release`. A cut follows the rays of the mouse, at any depth: it begins at
     once, and no part of its stroke is lost, neither before the depth is known nor between the last step and the end.
-    Where a model is edited on its surface, the depth is read again as the mouse moves. Gesture and brush are taken
+    Where a model is edited on its surface, the depth is updated as the mouse moves. Gesture and brush are taken
     over from the tool `before`, of another scene.
     """
 
@@ -87,7 +87,7 @@ class InteractionTool:
         self._size = (1, 1)
         self._depth: float | None = None
         self._previous_ray: Ray | None = None  # through the mouse at the last step
-        self._ending = False  # released, but part of the stroke is still to be applied
+        self._ending = False  # released, with part of the stroke not applied yet
         self._picked_at: Pixels = (0.0, 0.0)  # where the depth was requested
 
     @property
@@ -97,7 +97,7 @@ class InteractionTool:
 
     @property
     def pending(self) -> bool:
-        """Whether its depth is still being read back."""
+        """Whether its depth is being read back."""
         return self._picker.pending
 
     def select(self, tool: Gesture | None) -> None:
@@ -135,7 +135,7 @@ class InteractionTool:
 
     def update(self) -> None:
         """Call once per frame: drop gestures that the scene no longer supports, and a depth whose readback was dropped;
-        read the depth of a surface again after the cursor moved.
+        update the depth of a surface after the cursor moved.
         """
         if self.gesture is None and self._active is None:
             return

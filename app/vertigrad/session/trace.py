@@ -4,8 +4,8 @@ Written in the trace-event format of Chrome ("Trace Event Format", Google, 2016)
 "X" and counters "C", times in µs. A track shows the phases of each frame on the CPU, further ones the passes on the
 GPU: a group each, and below it each kernel, if those were timed.
 
-The GPU has a clock of its own. It is laid over the CPU's so that no pass begins before its commands were recorded: the
-true place is there or later, by as much as the GPU was behind at its least busy moment.
+The GPU has a clock of its own. It is aligned with the CPU's so that no pass begins before its commands were recorded:
+the true times are these or later, by the delay of the GPU at its least busy moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..gpu import Gpu
 from ..gpu.timer import Span, Timed
 from .timeline import Frame, Timeline
 
-SECONDS = 10.0  # of the past that a trace has
+SECONDS = 10.0  # of a trace
 CPU, GPU, KERNELS = 1, 2, 3  # numbers of the tracks
 _PROCESS = 1
 _TRACKS = {CPU: "CPU: frames", GPU: "GPU: groups", KERNELS: "GPU: kernels"}
@@ -86,11 +86,11 @@ def _frame(frame: Frame, since: float) -> Iterator[Event]:
 
 
 def _counters(frame: Frame, since: float) -> Iterator[Event]:
-    figures = {
+    counters = {
         "geometry copied [bytes]": {"copied": frame.copied},
-        "GPU memory [bytes]": {"in use": frame.used, "kept for reuse": frame.spare},
+        "GPU memory [bytes]": {"in use": frame.used, "free for reuse": frame.spare},
     }
-    for name, values in figures.items():
+    for name, values in counters.items():
         yield _event("C", name, 0, ts=(frame.end - since) * 1e6, args=values)
 
 
@@ -113,7 +113,7 @@ def _over(spans: Sequence[Span], offset: float) -> tuple[float, float]:
 
 def _clock_note(gpu: Gpu) -> str:
     if not gpu.timer.available:
-        return "this adapter takes no times"
+        return "this adapter has no timestamps"
     if gpu.adapter.kind == "software":
         return "a software adapter: passes may end here before their work has finished"
-    return "laid over the CPU's so that no pass begins before it was recorded"
+    return "aligned with the CPU's so that no pass begins before it was recorded"

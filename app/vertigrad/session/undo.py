@@ -66,7 +66,7 @@ class UndoHistory:
         self.done.append(self.undone.pop())
 
     def known_only(self, known: Callable[[object], bool]) -> UndoHistory:
-        """The history without steps about parameters that are not `known`: the scene was read again."""
+        """The history without steps about parameters that are not `known`: the scene was reloaded."""
         return UndoHistory(
             [step for step in self.done if all(map(known, step.before))],
             [step for step in self.undone if all(map(known, step.before))],

@@ -79,8 +79,8 @@ class Watches:
     """`history` has the values of every watch over model time; `alarm` is what stopped the run last.
 
     `observe` records what is due into one small tensor, `collect` takes the values when they have been read back. With
-    `thorough` the guard looks at all outputs after every step. For the `same` scene built anew those `before` go on,
-    for another one only what the guard does.
+    `thorough` the guard checks all outputs after every step. If the `same` scene is rebuilt, the watches `before` go
+    on; for another scene only the settings of the guard do.
     """
 
     def __init__(self, stage: Stage, before: Watches | None = None, same: bool = False) -> None:
@@ -90,9 +90,9 @@ class Watches:
         self.guarding = before.guarding if before else True
         self.thorough = before.thorough if before else False
         self.alarm: Alarm | None = None
-        self._met: set[tuple[str, Condition]] = set()  # conditions that stopped the run already, and still hold
+        self._met: set[tuple[str, Condition]] = set()  # conditions that already stopped the run, and hold since
         self._checked = -1  # changes at the last check
-        self._steps = self._guarded = 0  # steps, and outputs that the guard has looked at
+        self._steps = self._guarded = 0  # steps, and outputs that the guard has checked
         self._fresh = False  # a watch has no value yet
         self._reading: tuple[Readback, list[_Check], int, float] | None = None
 
@@ -126,7 +126,7 @@ class Watches:
         self.latest.pop(watch, None)
 
     def observe(self, changes: int, frame: int, time: float) -> None:
-        """Record what is due in this frame; `changes` tells whether tensors changed since the last check.
+        """Record what is due in this frame; `changes` counts how often tensors changed.
 
         While a readback is pending this check is skipped, unless it is `thorough`.
         """
@@ -168,7 +168,7 @@ class Watches:
         return found
 
     def dismiss_alarm(self) -> None:
-        """Dismiss the alarm: the run may continue, and stops again only for something new."""
+        """Dismiss the alarm: the run may continue, and stops only for something new."""
         self.alarm = None
 
     def forget(self) -> None:
@@ -228,31 +228,31 @@ class Watches:
 
 
 def shown_in(stage: Stage, alarm: Alarm) -> tuple[str, int] | None:
-    """The layer, and its row, that draws what an alarm is about: the tensor itself, else what lies beside it."""
+    """The layer and row that draw the element of an alarm: of its tensor, else of another output of its model."""
     tensor = catalog.find(stage, alarm.tensor)
     model = alarm.tensor.partition(".")[0]
-    beside: tuple[str, int] | None = None
+    of_model: tuple[str, int] | None = None
     for name, layer in stage.layers.items():
         refs = [ref for ref in stage.scene.layers[name].attributes.values() if isinstance(ref, OutputRef)]
         row = _row(alarm, layer.attributes.rows)
         if row is not None and alarm.tensor in map(str, refs):
             return name, row
         if row is not None and any(ref.model == model for ref in refs):
-            beside = beside or (name, row)
+            of_model = of_model or (name, row)
         parts = [stage.instances[ref.model].outputs[ref.output] for ref in refs if ref.model == model]
         if tensor is not None and alarm.row < layer.attributes.rows and any(_part(part, tensor) for part in parts):
             return name, alarm.row
-    return beside
+    return of_model
 
 
 def _row(alarm: Alarm, rows: int) -> int | None:
-    """The row of a layer of `rows` rows that the element of an alarm is in; None if they do not go together."""
+    """The row of a layer of `rows` rows that the element of an alarm is in; None if the shapes do not match."""
     axes = catalog.row_axes(alarm.shape, rows)
     return None if axes is None else int(np.ravel_multi_index(alarm.element[:axes], alarm.shape[:axes]))
 
 
 def guarded(stage: Stage) -> Mapping[str, Tensor]:
-    """The outputs of floats, but for those that are only a part of another: what is in them is in the other."""
+    """The outputs of floats, without those that are a part of another output, which contains them."""
     outputs = {
         f"{model}.{name}": tensor
         for model, instance in stage.instances.items()

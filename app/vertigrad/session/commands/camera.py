@@ -30,14 +30,14 @@ Home = command_of("camera", lambda session: session.running)(Running.go_home)
 
 @command("camera")
 def Fly(session: Session, thrust: Thrust) -> None:
-    """Fly on: to the right, up, forward; 1 is full speed, all 0 stands still."""
+    """Fly on: to the right, up, forward; 1 is full speed, all 0 stops."""
     session.cameras.moved_by_user()
     session.cameras.thrust = thrust
 
 
 @command("camera")
 def FlightMode(session: Session, on: bool) -> None:
-    """The flight keys fly, and the mouse looks around, without a button held; or not."""
+    """Turn flight mode on or off: keys fly and the mouse turns the view, without a button held."""
     session.cameras.flight_mode = on
     session.cameras.thrust = NO_THRUST
 
@@ -60,7 +60,7 @@ def FrameSelection(session: Session) -> None:
 
 @command("camera")
 def Parallel(session: Session, on: bool) -> None:
-    """With perspective or without."""
+    """Turn the orthographic projection on or off."""
     session.cameras.change(orthographic=on)
 
 
@@ -78,7 +78,7 @@ def GoToBookmark(session: Session, name: str) -> None:
 
 @command("bookmark")
 def AddBookmark(session: Session, name: str) -> None:
-    """Keep this view under a name; saving the scene writes it into the file."""
+    """Save this view under a name; saving the scene writes it into the file."""
     extras = session.scene_edits.extras.with_bookmark(name, session.cameras.heading)
     session.scene_edits.change_extras(extras, f"bookmark {name}")
 

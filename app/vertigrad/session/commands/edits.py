@@ -19,7 +19,7 @@ SwitchSide = _edits(SceneEdits.switch_side)
 
 @command("{owner}.{name}")
 def SetParameter(session: Session, owner: str, name: str, value: Any, stroke: int | None = None) -> None:
-    """A parameter gets another value; `owner` as in `Session.parameters`. A file is named as in the scene file.
+    """Set a parameter; `owner` as in `Session.parameters`. A file is named as in the scene file.
 
     All that come with one `stroke`, such as the drag of a slider, are undone together.
     """
@@ -28,25 +28,25 @@ def SetParameter(session: Session, owner: str, name: str, value: Any, stroke: in
 
 @command("parameters")
 def ResetParameters(session: Session, keys: tuple[Key, ...] = ()) -> None:
-    """Parameters back to what the scene has; all of them if none are named."""
+    """Reset parameters to the values of the scene; all of them if none are named."""
     session.scene_edits.reset(keys or tuple(session.scene_edits.values()))
 
 
 @command("{owner}.{name}")
 def Animate(session: Session, owner: str, name: str, animation: Animation | None, stroke: int | None = None) -> None:
-    """A parameter moves by itself from now on, or in another way; it stands still if `animation` is None."""
+    """Animate a parameter, or change its animation; None stops it."""
     session.scene_edits.animate(Key(owner, name), animation, stroke)
 
 
 @command("models.{model}.substeps")
 def SetSubsteps(session: Session, model: str, substeps: int) -> None:
-    """A model takes its time in so many steps a frame."""
+    """Set the number of a model's steps per frame."""
     session.scene_edits.change({_setting(session, model, "substeps"): substeps}, f"substeps of {model}")
 
 
 @command("seed")
 def SetSeed(session: Session, seed: int, model: str | None = None) -> None:
-    """All models begin again, one of them or all from another seed."""
+    """Reset all models, with another seed for one of them or all."""
     models = list(session.stage.instances) if model is None else [model]
     session.scene_edits.change({_setting(session, name, "seed"): seed for name in models}, "seed")
     session.running.reset()
@@ -54,14 +54,14 @@ def SetSeed(session: Session, seed: int, model: str | None = None) -> None:
 
 @command("presets")
 def SavePreset(session: Session, name: str) -> None:
-    """Keep what differs from the scene under a name: that of a preset that there is, or a new one."""
+    """Save the values that differ from the scene under the name of a preset, or a new name."""
     edits = session.scene_edits
     edits.change_extras(edits.extras.with_preset(name, edits.differing()), f"save preset {name}")
 
 
 @command("presets")
 def UpdatePreset(session: Session, name: str) -> None:
-    """Give a preset the values that its parameters, and those that differ from the scene, have now."""
+    """Set a preset to the current values of its parameters, and of those that differ from the scene."""
     edits = session.scene_edits
     preset, now = edits.extras.preset(name), edits.values()
     values = {key: now[key] for key in preset.values if key in now} | edits.differing()
@@ -76,13 +76,13 @@ def ApplyPreset(session: Session, name: str) -> None:
 
 @command("presets")
 def RenamePreset(session: Session, name: str, other: str) -> None:
-    """Give a preset another name."""
+    """Rename a preset."""
     session.scene_edits.change_extras(session.scene_edits.extras.renamed(name, other), f"rename preset {name}")
 
 
 @command("presets")
 def DeletePreset(session: Session, name: str) -> None:
-    """Take a preset away."""
+    """Delete a preset."""
     session.scene_edits.change_extras(session.scene_edits.extras.without_preset(name), f"delete preset {name}")
 
 
@@ -94,7 +94,7 @@ def Undo(session: Session) -> None:
 
 @command("history")
 def Redo(session: Session) -> None:
-    """Redo what was undone last."""
+    """Redo the step that was undone last."""
     session.report("undo", session.scene_edits.redo())
 
 

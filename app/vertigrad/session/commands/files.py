@@ -1,4 +1,4 @@
-"""Commands that read and write files: the scene's own, and those that a run gives, such as images and tensors."""
+"""Commands that read and write files: the scene's own, and those of a run, such as images and tensors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ..session import Session
 def Open(session: Session, path: Path, discard: bool = False) -> None:
     """Show a file: from the gallery, the browser, the recent ones, or dropped on the window.
 
-    If something is not saved that would be lost, ask first, unless that is to be so. An interaction recording is
-    played by the scene that runs.
+    If unsaved changes would be lost, ask first, unless they are to be discarded. An interaction recording is played
+    by the running scene.
     """
     if path.suffix.lower() in INTERACTIONS:
         return PlayInteractions(path).apply(session)
-    require_scene(path)  # nobody is asked to give anything up for a file that cannot be opened
+    require_scene(path)  # before it asks about unsaved changes
     if discard or not saving.ask_before(session, Open(path, discard=True)):
         session.reload(path)
 
@@ -50,13 +50,13 @@ def SetHotReload(session: Session, on: bool) -> None:
 
 @command("save")
 def Save(session: Session, overwrite: bool = False, then: Command | None = None) -> None:
-    """Write what was changed into the scene's file; `then` is done after that. Asks if somebody else wrote it."""
+    """Write all changes into the scene's file, then carry `then` out. Asks if another program wrote it."""
     saving.try_to_save(session, None, overwrite, then)
 
 
 @dataclass(frozen=True)
 class SaveAs:
-    """Write the scene with what was changed into another file, and go on with that; `overwrite` one that there is."""
+    """Write the scene with all changes into another file, and continue with that; `overwrite` an existing one."""
 
     path: Path
     overwrite: bool = False
@@ -71,7 +71,7 @@ class SaveAs:
 
 @command("question")
 def Ask(session: Session, question: Question | None) -> None:
-    """Let the user decide something, after what is asked already; None: the first question is answered."""
+    """Ask the user something, after the questions that wait; None: the first question is answered."""
     if question is None:
         session.questions.close_first()
     else:
@@ -80,17 +80,17 @@ def Ask(session: Session, question: Question | None) -> None:
 
 @command("question")
 def Leave(session: Session, discard: bool = False) -> None:
-    """Close the window; if something is not saved, ask first, unless that is to be lost."""
+    """Close the window; if there are unsaved changes, ask first, unless they are to be discarded."""
     if discard or not saving.ask_before(session, Leave(discard=True)):
         session.leaving = True
 
 
-# what a run gives ---------------------------------------------------------------------------------------------------
+# results of a run ---------------------------------------------------------------------------------------------------
 
 
 @command("export")
 def ExportNetwork(session: Session, suffix: str = ".safetensors", model: str = "", path: Path | None = None) -> None:
-    """Write what a model has learned to a file of the kind that `suffix` or `path` says, one of its `exports`.
+    """Write what a model has learned to a file of the kind of `suffix` or of `path`, one of its `exports`.
 
     To a new file if no path is named, of the one model that learns if `model` is empty.
     """
@@ -101,7 +101,7 @@ def ExportNetwork(session: Session, suffix: str = ".safetensors", model: str = "
         raise InputError(f"{name} is exported as {' or '.join(learned.exports)}, not as {suffix or 'a bare name'}")
     if session.stage.in_progress is not None:
         session.stage.cancel()
-        session.clock.stale = True  # what is shown may have been on its way
+        session.clock.stale = True  # the shown tensors may be from the middle of a step
     content = learned.export(suffix)
     _write(session, "export", path or new_file(f"{session.scene.path.stem}-{name}", suffix), content)
 
@@ -186,7 +186,7 @@ def OpenDocumentation(session: Session) -> None:
 
 @command("documentation")
 def DocumentationFailed(session: Session, error: InputError) -> None:
-    """There is no program to show the documentation, which is found out while frames go on."""
+    """There is no program to show the documentation, as another thread found out."""
     raise error
 
 
@@ -198,7 +198,7 @@ def learner(session: Session, name: str = "") -> str:
     if not found:
         raise ParameterError("no model of this scene learns anything that could be exported")
     if not name and len(found) > 1:
-        raise ParameterError(f"several models learn: {', '.join(found)}; say which is to be exported")
+        raise ParameterError(f"several models learn: {', '.join(found)}; name the one to export")
     return name or found[0]
 
 

@@ -1,4 +1,4 @@
-"""Commands about what is looked at: the selected row, the inspected tensor, watches and limits, and messages."""
+"""Commands of inspection: the selected row, the inspected tensor, watches and limits, and messages."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ DismissAlarm = _watches(Watches.dismiss_alarm)
 
 @command("watch")
 def Guard(session: Session, on: bool) -> None:
-    """Look for NaN and infinity in the outputs, or not."""
+    """Check the outputs for NaN and infinity, or not."""
     session.watches.guarding = on
 
 
 @command("watch")
 def StopOnNan(session: Session, on: bool) -> None:
-    """Look at every output after each step, and end the run at the first NaN or infinity."""
+    """Check every output after each step, and end the run at the first NaN or infinity."""
     session.watches.thorough = on
 
 
 @command("limits")
 def StopAtLimits(session: Session, on: bool) -> None:
-    """Stop the run where a diagnostic comes above the limit that its model names, or only tell of it."""
+    """Stop the run where a diagnostic comes above the limit that its model names, or only show a warning."""
     session.limits.stopping = on
 
 
@@ -50,6 +50,6 @@ def Dismiss(session: Session) -> None:
 
 @command("failures")
 def DismissFailures(session: Session) -> None:
-    """Show the errors that nobody expected no more; the log has them."""
+    """Dismiss the unexpected errors; the log has them."""
     if session.failures is not None:
         session.failures.dismiss()

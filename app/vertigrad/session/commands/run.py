@@ -28,13 +28,13 @@ EndInteraction = _tool(InteractionTool.release)
 
 @command("pacing.{name}")
 def SetPacing(session: Session, name: str, value: Any) -> None:
-    """One of the values of `Session.pacing` becomes another."""
+    """Set a value of `Session.pacing`."""
     session.set_pacing({name: value})
 
 
 @command("quality")
 def SetQuality(session: Session, quality: Quality) -> None:
-    """Draw at another level where the view says "auto"."""
+    """Set the quality level that is used if the view's is "auto"."""
     session.quality = quality
 
 
@@ -52,7 +52,7 @@ def SetBrush(session: Session, name: str, value: Any) -> None:
 
 @command("interaction")
 def BeginInteraction(session: Session, gesture: Gesture, cursor: Pixels, size: tuple[int, int]) -> None:
-    """Begin an interaction with what is visible at a pixel of a viewport of `size`; it keeps that depth as it moves.
+    """Begin an interaction with what is visible at a pixel of a viewport of `size`; its depth stays as it moves.
 
     Ends a replay of an interaction recording.
     """
