@@ -27,7 +27,7 @@ FRAMES, ROUNDS = 8, 4
 
 @pytest.fixture
 def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
-    monkeypatch.setattr(loop, "STILL_AFTER", np.inf)  # a paused viewer would show only ten pictures a second
+    monkeypatch.setattr(loop, "IDLE_AFTER", np.inf)  # a paused viewer would show only ten pictures a second
     path = resources.path("scenes", "digits.toml")
     with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:
         session.set_pacing({"budget": BUDGET})

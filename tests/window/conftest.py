@@ -76,7 +76,7 @@ def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> It
     """Opens a viewer on a packaged scene or a scene file, paused if nothing else is said; closed after the test."""
     from vertigrad.viewer import Viewer, loop
 
-    monkeypatch.setattr(loop, "STILL_AFTER", math.inf)  # a paused viewer would show only ten pictures a second
+    monkeypatch.setattr(loop, "IDLE_AFTER", math.inf)  # a paused viewer would show only ten pictures a second
     monkeypatch.setattr(quality, "FEWEST", math.inf)  # pictures are as fine whatever else the machine does
     with ExitStack() as stack:
 

@@ -293,12 +293,12 @@ def test_closing_the_window_finishes_the_video(opened, here, steady):
 def test_a_recording_keeps_a_still_window_going(opened, here, monkeypatch):
     from vertigrad.viewer import loop
 
-    monkeypatch.setattr(loop, "STILL_AFTER", 0.0)
+    monkeypatch.setattr(loop, "IDLE_AFTER", 0.0)
     driver = opened(panels=False)
 
     def comes_to_rest() -> bool:
         driver.frames(1)
-        return driver.viewer._still()
+        return driver.viewer._is_idle()
 
     assert wait_until(comes_to_rest)
     driver.session.post(StartRecording(here))

@@ -176,7 +176,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_panels(driver: Driver, items:
     driver.frames(6)
     assert items.seen("Dismiss") and driver.desktop.screenshot()[:600, :900].max() > 100
     monkeypatch.setattr(session, "draw", real)
-    driver.viewer._draw_again = 0.0
+    driver.viewer._retry_at = 0.0
     driver.click(items.at("Dismiss"))
     assert driver.picture()[300:400, 300:500].max() > 60, "the picture is back"
     driver.expected_failures()
@@ -207,7 +207,7 @@ def test_a_dropped_frame_takes_its_steps_back_bit_for_bit(driver: Driver, monkey
     driver.viewer.frame()
     assert session.frame == start + 2
     monkeypatch.setattr(session, "draw", real)
-    driver.viewer._draw_again = 0.0
+    driver.viewer._retry_at = 0.0
     for got, wanted in zip([*first, *states(2)], expected, strict=True):
         assert np.array_equal(got, wanted)
     assert position is session.stage.instances["galaxy"].outputs["star_position"]

@@ -10,7 +10,7 @@ import pytest
 from imgui_bundle import imgui
 
 from vertigrad.panels import log
-from vertigrad.panels.log import KEPT, Journal, LogPanel
+from vertigrad.panels.log import CAPACITY, Journal, LogPanel
 from vertigrad.session.commands import Open, SetParameter
 
 from .shell import Shell
@@ -49,9 +49,9 @@ def test_warnings_still_go_to_stderr_if_nobody_else_takes_them(journal: Journal,
 
 
 def test_only_the_latest_lines_are_kept(journal: Journal):
-    for number in range(KEPT + 50):
+    for number in range(CAPACITY + 50):
         ours.warning("%d", number)
-    assert len(journal.lines) == KEPT and journal.lines[-1].text == str(KEPT + 49)
+    assert len(journal.lines) == CAPACITY and journal.lines[-1].text == str(CAPACITY + 49)
 
 
 def test_a_bad_record_does_not_end_the_program(journal: Journal, monkeypatch):
@@ -103,7 +103,7 @@ def test_messages_of_the_session_are_noted_once_and_when_they_are_mended(shell: 
     one.session.post(SetParameter("models.galaxy", "softening", 0.3))
     one.frames(3)
     assert not one.session.messages
-    assert "in order again" in texts(one.gui.journal)[-1]
+    assert "fixed, or dismissed" in texts(one.gui.journal)[-1]
     one.session.post(Open(tmp_path / "notes.pdf"))
     one.frames(3)
     assert (
@@ -121,7 +121,7 @@ def shown(shell: OpenShell, monkeypatch) -> tuple[Shell, LogPanel, list[str]]:
     one = shell(size=(1000, 900))
     one.gui.journal.clear()
     for level, text in LINES.items():
-        one.gui.journal._keep(0.0, level, text)
+        one.gui.journal._add(0.0, level, text)
     one.workspace.show("Log")
     drawn: list[str] = []
     original = imgui.text_colored
@@ -148,7 +148,7 @@ def test_lines_are_chosen_by_level_and_text(shown, least: str, search: str, expe
     drawn.clear()
     one.frames(1)
     assert [text for text in drawn if text in LINES.values()] == expected
-    one.gui.journal._keep(0.0, 50, f"later {search}")
+    one.gui.journal._add(0.0, 50, f"later {search}")
     drawn.clear()
     one.frames(1)
     assert f"later {search}" in drawn
@@ -191,10 +191,10 @@ def button(one: Shell, label: str, left: float, top: float) -> tuple[float, floa
 
 def test_a_long_log_costs_no_more_than_a_short_one(shown):
     one, _, drawn = shown
-    for number in range(KEPT):
-        one.gui.journal._keep(0.0, 20, f"line {number}")
+    for number in range(CAPACITY):
+        one.gui.journal._add(0.0, 20, f"line {number}")
     one.frames(2)
     drawn.clear()
     one.frames(1)
     assert len([text for text in drawn if text.startswith("line")]) < 50
-    assert f"line {KEPT - 1}" in drawn, "the end is not in sight"
+    assert f"line {CAPACITY - 1}" in drawn, "the end is not in sight"

@@ -79,6 +79,6 @@ def test_a_picture_for_which_there_is_no_room_pauses_with_the_largest_holders(dr
     for failure in failures:
         assert failure.message.startswith("OutOfMemory: out of GPU memory"), failure.text
         assert "bytes  galaxy." in failure.message.partition("Largest holders:\n")[2], failure.text
-    viewer._draw_again = 0.0
+    viewer._retry_at = 0.0
     require_going_on(driver)
     assert session.view.axes

@@ -110,12 +110,12 @@ def test_the_timeline_is_dragged_to_any_frame(galaxy: Driver, strip):
 @pytest.mark.parametrize(("x", "frame"), [(-5.0, 10), (0.0, 10), (50.0, 60), (100.0, 110), (400.0, 110)])
 def test_places_on_the_timeline(x: float, frame: int):
     assert timeline.frame_at(x, 100.0, 10, 110) == frame
-    assert timeline.share_of(frame, 10, 110) == pytest.approx((frame - 10) / 100)
+    assert timeline.position_of(frame, 10, 110) == pytest.approx((frame - 10) / 100)
 
 
 def test_a_timeline_of_one_frame():
     assert timeline.frame_at(3.0, 100.0, 7, 7) == 7
-    assert timeline.share_of(7, 7, 7) == 1.0
+    assert timeline.position_of(7, 7, 7) == 1.0
 
 
 def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytest.MonkeyPatch):
@@ -193,7 +193,7 @@ def test_a_faster_rate_holds_at_once():
 
 def test_a_window_in_the_background_costs_little(opened, monkeypatch: pytest.MonkeyPatch):
     driver = opened("nbody", "galaxy.count=64", size=(200, 150), playing=True)
-    monkeypatch.setattr(loop, "STILL_AFTER", 0.2)
+    monkeypatch.setattr(loop, "IDLE_AFTER", 0.2)
     driver.session.set_pacing({"unfocused_fps_limit": 10.0})
     glfw.set_input_mode(driver.viewer.window.handle, glfw.STICKY_KEYS, 0)
     driver.viewer._input._focused(None, 0)

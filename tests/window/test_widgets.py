@@ -12,7 +12,7 @@ from imgui_bundle import ImVec2, imgui
 
 from vertigrad.models import registry
 from vertigrad.panels.rows import fitted
-from vertigrad.panels.slider import filled_share
+from vertigrad.panels.slider import filled_fraction
 from vertigrad.panels.theme import add_fonts, set_style
 from vertigrad.panels.widgets import Edit, edit, explanation, slider_range
 from vertigrad.params import (
@@ -181,12 +181,12 @@ def test_bar_is_filled_up_to_the_mouse(bench, place: float, scale: str):
     one = bench(number(1.0, min=1e-4, max=1.0, scale=scale), 1.0)
     one.click(place)
     assert one.value == pytest.approx({"linear": place, "log": 1e-4 ** (1 - place)}[scale], rel=0.5, abs=0.03)
-    assert filled_share(one.value, 1e-4, 1.0, scale == "log") == pytest.approx(place, abs=0.03)
+    assert filled_fraction(one.value, 1e-4, 1.0, scale == "log") == pytest.approx(place, abs=0.03)
 
 
 def test_bar_is_empty_where_the_value_has_no_place():
-    assert filled_share(0.5, 0.0, 1.0, log=True) is None and filled_share(math.nan, 0.0, 1.0, log=False) is None
-    assert filled_share(7.0, 0.0, 1.0, log=False) == 1.0 and filled_share(-7.0, 0.0, 1.0, log=False) == 0.0
+    assert filled_fraction(0.5, 0.0, 1.0, log=True) is None and filled_fraction(math.nan, 0.0, 1.0, log=False) is None
+    assert filled_fraction(7.0, 0.0, 1.0, log=False) == 1.0 and filled_fraction(-7.0, 0.0, 1.0, log=False) == 0.0
 
 
 def test_integer_slider_gives_integers(bench):

@@ -18,7 +18,7 @@ from vertigrad.panels import Gui
 from vertigrad.session import Session
 from vertigrad.session.commands import Play
 from vertigrad.viewer import Viewer, loop, view, window
-from vertigrad.viewer.loop import STILL_WAIT
+from vertigrad.viewer.loop import IDLE_WAIT
 
 SIZES = [(640, 400), (333, 217), (1280, 900), (97, 640), (17, 5), (1, 1), (320, 1), (500, 300)]
 
@@ -94,7 +94,7 @@ def test_frame_without_a_texture_is_left_out(opened, monkeypatch):
         broken.setattr(context, "get_current_texture", refuse)
         began = time.monotonic()
         assert [driver.viewer.frame() for _ in range(3)] == [False] * 3
-        assert time.monotonic() - began > 1.5 * STILL_WAIT  # it does not spin
+        assert time.monotonic() - began > 1.5 * IDLE_WAIT  # it does not spin
     assert driver.viewer.frame()
 
 
@@ -121,18 +121,18 @@ def test_surface_that_the_gpu_refuses_to_draw_on(opened, monkeypatch):
 
 def test_nothing_new_is_drawn_seldom_and_something_new_at_once(opened, monkeypatch):
     driver = opened(size=(200, 150))
-    monkeypatch.setattr(loop, "STILL_AFTER", 0.3)
+    monkeypatch.setattr(loop, "IDLE_AFTER", 0.3)
     driver.frames_until(lambda: driver.session.idle)
     driver.frames_for(0.5)
     began = time.monotonic()
     driver.frames(5)
-    assert time.monotonic() - began > 4 * STILL_WAIT
+    assert time.monotonic() - began > 4 * IDLE_WAIT
     yaw = driver.session.camera.yaw
     driver.desktop.move(100, 140)
     driver.frames(1)
     began = time.monotonic()
     driver.frames(5)
-    assert time.monotonic() - began < 4 * STILL_WAIT
+    assert time.monotonic() - began < 4 * IDLE_WAIT
     assert driver.session.camera.yaw == yaw
 
 

@@ -49,7 +49,7 @@ class Action:
     on: Test | None = None
     repeats: bool = False
     group: int = 0
-    dialog: bool = False  # it opens a dialog that keeps everything else waiting, and closes it
+    dialog: bool = False  # it opens and closes a modal dialog
 
     @property
     def shown_keys(self) -> str:
@@ -109,7 +109,7 @@ def are_free(keys: str, io: imgui.IO) -> bool:
 
 
 def is_modal() -> bool:
-    """Whether a dialog waits for an answer: whatever lies behind it waits too."""
+    """Whether a modal dialog is open: all behind it is blocked."""
     return imgui.internal.get_top_most_popup_modal() is not None
 
 

@@ -1,4 +1,4 @@
-"""`Axes`: the directions of the world in a corner of the viewport: a click looks along one, a drag turns all."""
+"""`Axes`: the axes of the world in a corner of the viewport: a click views along one, a drag orbits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RADIUS = 37.0  # from the middle to the balls; all in logical pixels
 BALL, HOLLOW = 9.0, 6.5  # radii of the balls at the positive ends, and at the others
 LINE = 2.2
 NEEDED = 300.0, 240.0  # width and height of a viewport that has room for it
-DRAG = 3.0  # pixels that make a click a drag
+DRAG = 3.0  # pixels from which on a click is a drag
 TURN = 0.012  # radians for each of them
 SHADE = 0.42  # how much darker what points away is
 NAMES = "XYZ"
@@ -63,7 +63,7 @@ class Axes:
         self._turned = False  # the mouse was dragged since it went down
         self._ends: list[End] = []
         self._shapes: list[tuple[str, tuple[Any, ...]]] = []  # how they are drawn, by the draw list's methods
-        self._made_for: tuple[Any, ...] = ()
+        self._drawn_for: tuple[Any, ...] = ()
 
     def draw(self, session: Session, viewport: Rect) -> None:
         """Draw it, and post what was asked for."""
@@ -97,15 +97,15 @@ class Axes:
             getattr(draw, name)(*arguments)
 
     def _update_ends(self, camera: OrbitCamera) -> None:
-        """Find the ends, if it is seen otherwise than in the last frame."""
-        seen = camera.rotation().tobytes()
-        if self._made_for[:1] != (seen,):
-            self._ends, self._made_for = ends(camera), (seen,)
+        """Find the ends, if the camera turned since the last frame."""
+        rotation = camera.rotation().tobytes()
+        if self._drawn_for[:1] != (rotation,):
+            self._ends, self._drawn_for = ends(camera), (rotation,)
 
     def _drawn(self, middle: ImVec2, under: End | None, unit: float) -> list[tuple[str, tuple[Any, ...]]]:
-        made_for = (*self._made_for[:1], middle.x, middle.y, under, unit)
-        if self._made_for != made_for:
-            self._made_for = made_for
+        drawn_for = (*self._drawn_for[:1], middle.x, middle.y, under, unit)
+        if self._drawn_for != drawn_for:
+            self._drawn_for = drawn_for
             self._shapes = [shape for end in self._ends for shape in _shapes(middle, end, end == under)]
         return self._shapes
 
@@ -123,7 +123,7 @@ class Axes:
 
 
 def nearest(found: list[End], x: float, y: float, unit: float) -> End | None:
-    """The end under a place, given from the middle in pixels: of several the one in front."""
+    """The end at a pixel, relative to the middle: of several the one in front."""
     reach = 1.15 * BALL * unit
     hit = [end for end in found if math.hypot(end.x * RADIUS * unit - x, end.y * RADIUS * unit - y) <= reach]
     return hit[-1] if hit else None
@@ -131,26 +131,26 @@ def nearest(found: list[End], x: float, y: float, unit: float) -> End | None:
 
 def _shapes(middle: ImVec2, end: End, lit: bool) -> Iterator[tuple[str, tuple[Any, ...]]]:
     unit = scale()
-    place = ImVec2(middle.x + end.x * RADIUS * unit, middle.y + end.y * RADIUS * unit)
+    ball = ImVec2(middle.x + end.x * RADIUS * unit, middle.y + end.y * RADIUS * unit)
     tint = color(_shaded(TINTS[end.axis], end.toward))
     if end.sign > 0:
         short = 1 - BALL / RADIUS if math.hypot(end.x, end.y) * RADIUS > BALL else 0.0
-        tip = ImVec2(middle.x + (place.x - middle.x) * short, middle.y + (place.y - middle.y) * short)
+        tip = ImVec2(middle.x + (ball.x - middle.x) * short, middle.y + (ball.y - middle.y) * short)
         yield "add_line", (middle, tip, tint, LINE * unit)
-        yield "add_circle_filled", (place, BALL * unit, tint, 32)
-        yield "add_text", _letter(place, NAMES[end.axis], ImVec4(0.05, 0.06, 0.08, 1.0))
+        yield "add_circle_filled", (ball, BALL * unit, tint, 32)
+        yield "add_text", _letter(ball, NAMES[end.axis], ImVec4(0.05, 0.06, 0.08, 1.0))
     else:
-        yield "add_circle_filled", (place, HOLLOW * unit, color(_shaded(TINTS[end.axis], end.toward, 0.45)), 32)
-        yield "add_circle", (place, HOLLOW * unit, tint, 32, 1.4 * unit)
+        yield "add_circle_filled", (ball, HOLLOW * unit, color(_shaded(TINTS[end.axis], end.toward, 0.45)), 32)
+        yield "add_circle", (ball, HOLLOW * unit, tint, 32, 1.4 * unit)
     if lit:
         ring = (BALL if end.sign > 0 else HOLLOW) * unit + 1.5 * unit
-        yield "add_circle", (place, ring, color(TEXT), 32, 1.6 * unit)
+        yield "add_circle", (ball, ring, color(TEXT), 32, 1.6 * unit)
 
 
-def _letter(place: ImVec2, letter: str, tint: ImVec4) -> tuple[Any, ...]:
+def _letter(ball: ImVec2, letter: str, tint: ImVec4) -> tuple[Any, ...]:
     with imgui_ctx.push_font(bold(), imgui.get_style().font_size_base * 0.86):
         size, height = imgui.calc_text_size(letter), imgui.get_font_size()
-    corner = ImVec2(round(place.x - size.x / 2), round(place.y - size.y / 2))
+    corner = ImVec2(round(ball.x - size.x / 2), round(ball.y - size.y / 2))
     return bold(), height, corner, color(tint), letter
 
 
@@ -161,7 +161,7 @@ def _shaded(tint: ImVec4, toward: float, light: float = 1.0) -> ImVec4:
 
 
 def _draw_lens(session: Session, left: float, side: float) -> None:
-    """A word below the axes that says how it is seen, and changes that."""
+    """A button below the axes that shows and switches the projection."""
     parallel = session.cameras.heading.orthographic
     word = fitted("orthographic" if parallel else "perspective", side)
     size = imgui.calc_text_size(word)
@@ -170,8 +170,8 @@ def _draw_lens(session: Session, left: float, side: float) -> None:
         session.post(Parallel(not parallel))
     low, hovered = imgui.get_item_rect_min(), imgui.is_item_hovered()
     draw = imgui.get_window_draw_list()
-    place = ImVec2(round(low.x), round(low.y))
+    corner = ImVec2(round(low.x), round(low.y))
     pad, high = 6 * scale(), 2 * scale()
-    box = ImVec2(place.x - pad, place.y - high), ImVec2(place.x + size.x + pad, place.y + size.y + high)
+    box = ImVec2(corner.x - pad, corner.y - high), ImVec2(corner.x + size.x + pad, corner.y + size.y + high)
     draw.add_rect_filled(*box, color(ImVec4(BAR.x, BAR.y, BAR.z, 0.75)), 5 * scale())
-    draw.add_text(place, color(TEXT if hovered else DIM), word)
+    draw.add_text(corner, color(TEXT if hovered else DIM), word)

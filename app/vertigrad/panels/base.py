@@ -11,10 +11,10 @@ Side = Literal["left", "upper right", "right", "bottom"]
 
 
 class Panel(ABC):
-    """One window. `draw` is called each frame in which the window is seen, between ImGui's new_frame and render.
+    """One window. `draw` is called each frame in which the window is visible, between ImGui's new_frame and render.
 
     `icon` is a letter of the icon font; `side` is where the window is docked, and `opened` whether it is open, until
-    the user has it otherwise.
+    the user changes that.
     """
 
     title: ClassVar[str]
@@ -24,4 +24,4 @@ class Panel(ABC):
 
     @abstractmethod
     def draw(self, session: Session) -> None:
-        """The window's content, made of what the session is now; changes are posted as commands."""
+        """Draw the window's content from the state of the session; changes are posted as commands."""

@@ -16,7 +16,7 @@ class Boundary:
     """Call `draw` for each part between ImGui's new_frame and render.
 
     After an error in it everything that the part left open (windows, groups, styles) is closed. `abandoned` is called
-    then, for what ImGui does not know. `failed` has the panels that are not drawn until the user tries them again.
+    then, for what ImGui does not know. `failed` has the panels that are not drawn until the user retries them.
     """
 
     def __init__(self, abandoned: Callable[[], object]) -> None:
@@ -37,7 +37,7 @@ class Boundary:
         return True
 
     def draw_panel(self, session: Session, title: str, draw: Callable[[Session], object]) -> None:
-        """Draw a panel's content; after an error its message stands in its place."""
+        """Draw a panel's content; after an error, its message instead."""
         if title in self.failed:
             paragraph(self.failed[title], BAD)
             if imgui.button("Try again"):
@@ -49,7 +49,7 @@ class Boundary:
 def recover(before: imgui.internal.ErrorRecoveryState) -> None:
     """Close what was opened in ImGui since its state was stored, and all popups: nobody may be left to draw them."""
     io = imgui.get_io()
-    given = {name: getattr(io, name) for name in _REPORTS}
+    before_recovery = {name: getattr(io, name) for name in _REPORTS}
     for name in _REPORTS:
         setattr(io, name, False)
     try:
@@ -57,7 +57,7 @@ def recover(before: imgui.internal.ErrorRecoveryState) -> None:
         if imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value):
             imgui.internal.close_popup_to_level(0, False)
     finally:
-        for name, value in given.items():
+        for name, value in before_recovery.items():
             setattr(io, name, value)
 
 

@@ -40,11 +40,11 @@ class Notices:
         """Draw the notices."""
         self._update(session)
         recording = session.capture.recording if session.capture else None
-        place = viewport.at((0.5, 0.0), MARGIN * scale())
+        at = viewport.at((0.5, 0.0), MARGIN * scale())
         if recording is not None:
-            place.y += _draw_recording(session, recording, place) + MARGIN * scale() / 2
+            at.y += _draw_recording(session, recording, at) + MARGIN * scale() / 2
         if self._news is not None:
-            self._draw_news(place, 0.6 * viewport.width, *self._news)
+            self._draw_news(at, 0.6 * viewport.width, *self._news)
 
     def _update(self, session: Session) -> None:
         for topic in TOPICS:
@@ -55,8 +55,8 @@ class Notices:
         if time.perf_counter() > self._until:
             self._news = None
 
-    def _draw_news(self, place: ImVec2, widest: float, topic: str, path: Path) -> None:
-        with overlay("##news", place, (0.5, 0.0), alpha=1.0, background=LIFTED):
+    def _draw_news(self, at: ImVec2, widest: float, topic: str, path: Path) -> None:
+        with overlay("##news", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
             imgui.text_colored(GOOD, ICONS[topic])
             imgui.same_line()
             imgui.text(fitted(str(path), min(WIDTH * scale(), widest)))
@@ -118,7 +118,7 @@ class CapturePanel(Panel):
         width = imgui.get_content_region_avail().x
         if recording is None:
             if imgui.button(f"{icons.ICON_FA_CIRCLE}  Record", ImVec2(width, 0.0)):
-                session.post(StartRecording(self._place()))
+                session.post(StartRecording(self._target_folder()))
             imgui.set_item_tooltip("each frame lasts 1/60 s in the video, however long it takes to render (F10)")
         else:
             fact("length", f"{recording.seconds:.1f} s · {size(recording.nbytes)}")
@@ -126,12 +126,15 @@ class CapturePanel(Panel):
                 session.post(StopRecording())
 
     def _request(self) -> CaptureRequest:
-        own = self._choice == len(SCALES)
-        pixels = (min(max(self._width, 1), LARGEST), min(max(self._height, 1), LARGEST)) if own else None
-        times = 1.0 if own else SCALES[self._choice]
-        return CaptureRequest(times, pixels, self._panels, self._transparent and not self._panels, self._place())
+        custom = self._choice == len(SCALES)
+        width, height = (min(max(side, 1), LARGEST) for side in (self._width, self._height))
+        pixels = (width, height) if custom else None
+        times = 1.0 if custom else SCALES[self._choice]
+        return CaptureRequest(
+            times, pixels, self._panels, self._transparent and not self._panels, self._target_folder()
+        )
 
-    def _place(self) -> Path | None:
+    def _target_folder(self) -> Path | None:
         return Path(self._folder.strip()) if self._folder.strip() else None
 
 
@@ -141,9 +144,9 @@ def clock(seconds: float) -> str:
     return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
 
 
-def _draw_recording(session: Session, recording: RecordingStatus, place: ImVec2) -> float:
+def _draw_recording(session: Session, recording: RecordingStatus, at: ImVec2) -> float:
     """Returns its height."""
-    with overlay("##recording", place, (0.5, 0.0), alpha=1.0, background=LIFTED):
+    with overlay("##recording", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
         imgui.align_text_to_frame_padding()
         imgui.text_colored(RED, icons.ICON_FA_CIRCLE)
         imgui.same_line()

@@ -1,4 +1,4 @@
-"""Controls with a label that panels share: sliders, checkboxes, and the widgets of parameters."""
+"""Labeled controls for several panels: sliders, checkboxes, and the widgets of parameters."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def name_field(hint: str, typed: str, tooltip: str) -> tuple[str, str]:
     flags = imgui.InputTextFlags_.enter_returns_true.value
     entered, typed = imgui.input_text_with_hint("##name", hint, typed, flags)
     imgui.same_line(0.0, gap)
-    pressed = imgui.button(f"{icons.ICON_FA_PLUS}##keep", ImVec2(side, 0.0))
+    pressed = imgui.button(f"{icons.ICON_FA_PLUS}##add", ImVec2(side, 0.0))
     imgui.set_item_tooltip(tooltip)
     return ("", typed.strip()) if (entered or pressed) and typed.strip() else (typed, "")

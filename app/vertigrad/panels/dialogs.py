@@ -1,4 +1,4 @@
-"""`Dialogs`: the windows that lie over everything else and want an answer."""
+"""`Dialogs`: the modal windows, which wait for an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Dialogs:
         self.palette.draw(self._actions, session, workspace)
 
     def close(self, session: Session, workspace: Workspace) -> None:
-        """Close all of them, without an answer: one cannot be drawn, and nobody may wait for it."""
+        """Close all of them without an answer, because one cannot be drawn."""
         self.close_files()
         workspace.gallery = workspace.palette = workspace.browser = False
         if session.questions.first is not None:

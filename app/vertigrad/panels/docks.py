@@ -31,11 +31,11 @@ class Rect(NamedTuple):
     width: int
     height: int
 
-    def at(self, share: tuple[float, float], margin: float) -> ImVec2:
-        """The pixel at these shares of its width and height, of what a margin at each side leaves."""
+    def at(self, point: tuple[float, float], margin: float) -> ImVec2:
+        """The pixel at this point, in fractions of the width and height without a margin at each side."""
         return ImVec2(
-            self.left + margin + share[0] * (self.width - 2 * margin),
-            self.top + margin + share[1] * (self.height - 2 * margin),
+            self.left + margin + point[0] * (self.width - 2 * margin),
+            self.top + margin + point[1] * (self.height - 2 * margin),
         )
 
     def clip(self, x: float, y: float) -> tuple[float, float]:
@@ -46,7 +46,7 @@ class Rect(NamedTuple):
 def dock_space(panels: Sequence[Panel], arrange: bool, scale: float) -> Rect:
     """Make room for the panels in this frame; returns what they leave for the viewport.
 
-    With `arrange` each goes to its own side, wherever the user had put it.
+    With `arrange` each goes to its own side, wherever the user docked it.
     """
     if arrange:
         _arrange(panels, imgui.get_main_viewport().work_size, scale)
@@ -54,13 +54,13 @@ def dock_space(panels: Sequence[Panel], arrange: bool, scale: float) -> Rect:
     return _central()
 
 
-def keep_dock_space() -> None:
-    """Keep the panels' places in a frame in which none is shown."""
+def retain_dock_space() -> None:
+    """Retain the dock space in a frame in which no panel is shown."""
     imgui.dock_space_over_viewport(ROOT, None, _FLAGS | imgui.DockNodeFlags_.keep_alive_only)
 
 
 def can_dock(panels: Iterable[Panel], layout: str) -> bool:
-    """Whether a layout, as ImGui writes it, has for every panel a place, or that of another of the same side.
+    """Whether a layout, as ImGui writes it, docks every panel, or another panel of the same side.
 
     One that was damaged has none: ImGui takes its nodes as they come, and ends the process where they are no tree.
     """
@@ -71,12 +71,12 @@ def can_dock(panels: Iterable[Panel], layout: str) -> bool:
 
 
 def dock_new(panels: Sequence[Panel], layout: str) -> None:
-    """Dock panels that a layout does not know beside others of the same side."""
+    """Dock panels that a layout does not have with others of the same side."""
     docked = _docked(layout)
     for panel in panels:
         if panel.title not in docked:
-            beside = next(one.title for one in panels if one.side == panel.side and one.title in docked)
-            _internal.dock_builder_dock_window(panel.title, docked[beside])
+            other = next(one.title for one in panels if one.side == panel.side and one.title in docked)
+            _internal.dock_builder_dock_window(panel.title, docked[other])
 
 
 def _docked(layout: str) -> dict[str, int]:
@@ -139,15 +139,15 @@ def _arrange(panels: Sequence[Panel], size: ImVec2, scale: float) -> None:
     _internal.dock_builder_finish(ROOT)
 
 
-def _split(node: int, direction: imgui.Dir, share: float) -> tuple[int, int]:
-    """Cut a share of a node off; returns what is cut off, and the rest."""
-    split = _internal.dock_builder_split_node(node, direction, min(share, 0.9))
+def _split(node: int, direction: imgui.Dir, fraction: float) -> tuple[int, int]:
+    """Split a fraction of a node off; returns this part, and the rest."""
+    split = _internal.dock_builder_split_node(node, direction, min(fraction, 0.9))
     return split.id_at_dir, split.id_at_opposite_dir
 
 
 def _length(bounds: tuple[float, float, float], whole: float, scale: float) -> float:
-    least, share, most = bounds
-    return min(max(share * whole, least * scale), most * scale)
+    least, fraction, most = bounds
+    return min(max(fraction * whole, least * scale), most * scale)
 
 
 def _central() -> Rect:

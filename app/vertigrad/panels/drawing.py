@@ -1,4 +1,4 @@
-"""`Drawing`: what ImGui wants drawn, recorded into the frame's own encoder."""
+"""`Drawing`: ImGui's draw lists, recorded into the frame's own encoder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BIND_GROUP = "__imgui_bind_group"  # where wgpu-py looks for the bind group of 
 
 
 class Drawing:
-    """Draws for the ImGui context that is the current one when it is made, into targets of one format.
+    """Draws the ImGui context that is current at its construction, into targets of one format.
 
     `backend` is wgpu-py's; it knows the textures.
     """
@@ -39,7 +39,7 @@ class Drawing:
             self._render(data, render)
 
     def _render(self, data: imgui.ImDrawData, render: Any) -> None:
-        """What the backend's `render` does in half of its time: what is set already is not set again."""
+        """As the backend's `render`, in half of the time: no state is set twice."""
         backend = self.backend
         backend._clear_pending_textures()
         width, height = (int(length) for length in data.display_size)
@@ -74,8 +74,8 @@ class Drawing:
     def _keep_bind_groups(self) -> None:
         """Give each texture its bind group, where the backend looks for one.
 
-        wgpu-py 0.32 keeps it under another name than it looks for (Python mangles names that begin with two
-        underscores), so it would make one for each window in each frame, 15 µs a piece.
+        wgpu-py 0.32 stores it under another name than it reads (Python mangles names that begin with two underscores),
+        so it would create one for each window in each frame, 15 µs each.
         """
         for view in self.backend._texture_views.values():
             if not hasattr(view, _BIND_GROUP):

@@ -43,7 +43,7 @@ class FileDialog:
         return self._asked or self._open or self._native is not None
 
     def ask(self, folder: Path, name: str = "", recent: Iterable[Path] = ()) -> None:
-        """Open it on a folder; the folders of `recent` files are offered beside it."""
+        """Open it on a folder; the folders of `recent` files are in the sidebar."""
         self._typed, self._error = name, ""
         near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", here())]
         near += [(file.parent.name or str(file.parent), file.parent) for file in recent]
@@ -94,7 +94,7 @@ class FileDialog:
         error = imgui.get_text_line_height_with_spacing() if self._error else 0.0
         footer = imgui.get_frame_height_with_spacing() + error
         size = ImVec2(SIDEBAR * scale(), -footer)
-        imgui.begin_child("##places", size, imgui.ChildFlags_.nav_flattened.value)
+        imgui.begin_child("##sidebar", size, imgui.ChildFlags_.nav_flattened.value)
         self._draw_sidebar()
         imgui.end_child()
         imgui.same_line()
@@ -160,7 +160,7 @@ class FileDialog:
         return self._answer() if entered or pressed else None
 
     def _answer(self) -> Path | None:
-        """What is typed, as a file; goes there if it is a folder, and says why if it will not do."""
+        """The typed file; opens it if it is a folder, and shows an error if it cannot be used."""
         typed = self._typed.strip()
         if not typed:
             return None

@@ -35,7 +35,7 @@ class Gallery:
         self._search = ""
         self._packaged: list[SceneEntry] = []
         self._recent: list[SceneEntry] = []
-        self._making = False  # a thumbnail may be made in this frame: one in each, so that none takes long
+        self._may_load = False  # a thumbnail may be loaded in this frame: one in each, so that none takes long
 
     def draw(self, session: Session, workspace: Workspace) -> None:
         """Draw it if the workspace has it open."""
@@ -64,7 +64,7 @@ class Gallery:
 
     def _draw_content(self, session: Session, workspace: Workspace) -> Path | None:
         """Returns the scene that was chosen."""
-        self._making = True
+        self._may_load = True
         entered = self._draw_head(workspace)
         imgui.begin_child("##cards", ImVec2(0.0, 0.0), imgui.ChildFlags_.nav_flattened.value)
         chosen = self._draw_section("Recent files", self._recent, session)
@@ -144,8 +144,8 @@ class Gallery:
     def _draw_thumbnail(self, one: SceneEntry, low: ImVec2, high: ImVec2, rounding: float) -> None:
         draw, corners = imgui.get_window_draw_list(), imgui.ImDrawFlags_.round_top.value
         known = self._thumbnails.knows(one.path)
-        texture = self._thumbnails.of(one.path, self._making)
-        self._making = self._making and known
+        texture = self._thumbnails.of(one.path, self._may_load)
+        self._may_load = self._may_load and known
         if texture is not None:
             white = color(imgui.ImVec4(1.0, 1.0, 1.0, 1.0))
             draw.add_image_rounded(texture, low, high, ImVec2(0, 0), ImVec2(1, 1), white, rounding, corners)

@@ -21,29 +21,29 @@ from .axes import TINTS
 from .docks import Rect
 from .rows import scale
 
-REACH = 78.0  # from the place to the tips of the arrows, in logical pixels
+REACH = 78.0  # from the position to the tips of the arrows, in logical pixels
 NEAR = 10.0  # logical pixels from an arrow, or from the middle, in which a press is its own
 SQUARE = 0.24, 0.52  # of a plane, in lengths of its two arrows; mirrored by draw/handles.wgsl
-SHORT, FLAT = 0.2, 0.15  # what is seen at less than this share of its full size is not taken hold of
-PLANES, MIDDLE = 3, 6  # numbers of the parts: arrows, from 3 on the planes across them, and what moves across the view
+SHORT, FLAT = 0.2, 0.15  # parts that appear smaller than this fraction of their full size cannot be dragged
+PLANES, MIDDLE = 3, 6  # numbers of the parts: arrows, from 3 on the planes across them, and the one along the screen
 STEEP = 0.02  # sine of the angle below which a line of sight goes along an arrow or a plane
 _RED, _GREEN, _BLUE = ((tint.x, tint.y, tint.z) for tint in TINTS)
 
-Place = tuple[float, float, float]
+Position = tuple[float, float, float]
 
 
 class Grip(NamedTuple):
-    """What a drag holds: the part, where the place was, and the ray through the mouse when it began."""
+    """A drag: the part, and the position and the ray through the mouse at its start."""
 
     part: int
-    place: Place
+    position: Position
     ray: Ray
 
 
 class Gizmo:
     """Of one parameter at a time. A drag from press to release is undone together; the renderer draws `handles`.
 
-    A place whose change makes its model anew is set when it is let go.
+    A position whose change rebuilds its model is set when the mouse is released.
     """
 
     def __init__(self) -> None:
@@ -51,48 +51,48 @@ class Gizmo:
         self._strokes = count()
         self._stroke = 0  # the number of the drag that is in progress, or was
         self._grip: Grip | None = None
-        self._pending: Place | None = None
+        self._pending: Position | None = None
         self._ends: np.ndarray | None = None  # of the arrows, in pixels of the window
 
     def draw(self, session: Session, key: Key | None, viewport: Rect) -> None:
-        """Lay it out at the place that `key` names, if that is in the scene, and post where it was dragged to."""
-        found = _place(session, key)
+        """Place it at the position that `key` names, if the scene has it, and post where it was dragged to."""
+        found = _position(session, key)
         self.handles = self._ends = None
         if key is None or found is None or min(viewport.width, viewport.height) <= 0:
             self._grip = self._pending = None
             return
         spec, value = found
-        place, reach = self._pending or value, REACH * scale()
-        seen = ends(session.camera, place, (viewport.width, viewport.height), reach)
-        if seen is not None:
-            self._ends = seen[:, :2] + (viewport.left, viewport.top)
+        position, reach = self._pending or value, REACH * scale()
+        projected = ends(session.camera, position, (viewport.width, viewport.height), reach)
+        if projected is not None:
+            self._ends = projected[:, :2] + (viewport.left, viewport.top)
             self._drag(session.camera, viewport, spec, value)
             lit = self._grip.part if self._grip else self._under_mouse()
-            self.handles = Handles(seen, (_RED, _GREEN, _BLUE), lit, scale(), reach)
+            self.handles = Handles(projected, (_RED, _GREEN, _BLUE), lit, scale(), reach)
         self._follow(session, key, spec)
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a press at this pixel is the gizmo's."""
+        """Whether a press at this pixel is for the gizmo."""
         return self._grip is not None or (self._ends is not None and part_at(self._ends, x, y, scale()) is not None)
 
     def _under_mouse(self) -> int | None:
-        """The part that a press would take hold of."""
+        """The part that a press would drag."""
         mouse, io = imgui.get_mouse_pos(), imgui.get_io()
         if self._ends is None or io.want_capture_mouse:
             return None
         return part_at(self._ends, mouse.x, mouse.y, scale())
 
-    def _drag(self, camera: OrbitCamera, viewport: Rect, spec: ParamSpec, value: Place) -> None:
-        """Take hold, and work out where the place is dragged to."""
+    def _drag(self, camera: OrbitCamera, viewport: Rect, spec: ParamSpec, value: Position) -> None:
+        """Begin a drag, or compute the position that it leads to."""
         mouse = imgui.get_mouse_pos()
-        way = ray(camera, (mouse.x - viewport.left, mouse.y - viewport.top), (viewport.width, viewport.height))
+        now = ray(camera, (mouse.x - viewport.left, mouse.y - viewport.top), (viewport.width, viewport.height))
         if imgui.is_mouse_clicked(imgui.MouseButton_.left.value):
             part = self._under_mouse()
             if part is not None:
-                self._grip, self._stroke = Grip(part, value, way), next(self._strokes)
+                self._grip, self._stroke = Grip(part, value, now), next(self._strokes)
         elif self._grip is not None and imgui.is_mouse_down(imgui.MouseButton_.left.value):
-            moved = dragged(self._grip, way, camera)
-            if moved is not None and moved != self._grip.place:
+            moved = dragged(self._grip, now, camera)
+            if moved is not None and moved != self._grip.position:
                 x, y, z = (limited(spec, part) for part in moved)
                 self._pending = x, y, z
 
@@ -105,8 +105,8 @@ class Gizmo:
             self._grip = None
 
 
-def _place(session: Session, key: Key | None) -> tuple[ParamSpec, Place] | None:
-    """The parameter and its value, if it is a place of the scene that there is."""
+def _position(session: Session, key: Key | None) -> tuple[ParamSpec, Position] | None:
+    """The parameter and its value, if it is a position of the scene."""
     owners = session.parameters()
     if key is None or key.owner not in owners or not hasattr(owners[key.owner], key.name):
         return None
@@ -114,17 +114,17 @@ def _place(session: Session, key: Key | None) -> tuple[ParamSpec, Place] | None:
     return (spec, value) if spec.gizmo and isinstance(value, tuple) else None
 
 
-def ends(camera: OrbitCamera, place: Place, size: tuple[int, int], reach: float) -> np.ndarray | None:
-    """A place, and the tips of three arrows from it along the axes, in a viewport of `size`; None if it lies behind.
+def ends(camera: OrbitCamera, position: Position, size: tuple[int, int], reach: float) -> np.ndarray | None:
+    """A position and the tips of three arrows along the axes, in a viewport of `size`; None if it is behind the eye.
 
     Shape (4, 3): pixels from the upper left, and the depth of clip space. An arrow across the view is `reach` pixels
     long.
     """
-    depth = -(camera.view() @ [*place, 1.0])[2]
+    depth = -(camera.view() @ [*position, 1.0])[2]
     if depth <= 0.0 and not camera.orthographic:
         return None
     length = reach * camera.pixel(size[1]) * (1.0 if camera.orthographic else depth)
-    points = np.array(place) + np.vstack([np.zeros(3), length * np.eye(3)])
+    points = np.array(position) + np.vstack([np.zeros(3), length * np.eye(3)])
     clip = np.column_stack([points, np.ones(4)]) @ (camera.projection(size[0] / size[1]) @ camera.view()).T
     if (clip[:, 3] <= 0.0).any():
         return None
@@ -138,50 +138,50 @@ def part_at(ends: np.ndarray, x: float, y: float, unit: float) -> int | None:
     mouse = np.array((x, y)) - middle
     if float(np.hypot(*mouse)) <= NEAR * unit:
         return MIDDLE
-    ways = tips - middle
-    off = [_off(mouse, way) if np.hypot(*way) > SHORT * REACH * unit else math.inf for way in ways]
+    arrows = tips - middle
+    off = [_off(mouse, arrow) if np.hypot(*arrow) > SHORT * REACH * unit else math.inf for arrow in arrows]
     nearest = int(np.argmin(off))
     if off[nearest] <= NEAR * unit:
         return nearest
-    inside = (axis for axis in range(3) if _is_on_plane(mouse, ways[axis - 2], ways[axis - 1], unit))
+    inside = (axis for axis in range(3) if _is_on_plane(mouse, arrows[axis - 2], arrows[axis - 1], unit))
     return next((PLANES + axis for axis in inside), None)
 
 
-def dragged(grip: Grip, now: Ray, camera: OrbitCamera) -> Place | None:
-    """Where the place comes to when the mouse is on the ray `now`; None where that is seen along the arrow or plane."""
-    start = np.array(grip.place)
+def dragged(grip: Grip, now: Ray, camera: OrbitCamera) -> Position | None:
+    """The dragged position when the mouse is on the ray `now`; None if the ray is parallel to the arrow or plane."""
+    start = np.array(grip.position)
     meet = _along if grip.part < PLANES else _across
     line = camera.rotation()[:, 2] if grip.part == MIDDLE else np.eye(3)[grip.part % 3]
-    before, after = (meet(start, line, way) for way in (grip.ray, now))
+    before, after = (meet(start, line, ray) for ray in (grip.ray, now))
     if before is None or after is None:
         return None
     x, y, z = (float(part) for part in start + after - before)
     return x, y, z
 
 
-def _along(start: np.ndarray, line: np.ndarray, way: Ray) -> np.ndarray | None:
+def _along(start: np.ndarray, line: np.ndarray, ray: Ray) -> np.ndarray | None:
     """The point of a line that is nearest to a ray."""
-    sight = way.along / np.linalg.norm(way.along)
-    across, off = float(line @ sight), start - way.origin
+    sight = ray.along / np.linalg.norm(ray.along)
+    across, off = float(line @ sight), start - ray.origin
     apart = 1.0 - across**2
     if apart < STEEP**2 or (far := float(sight @ off - across * (line @ off)) / apart) <= 0.0:
         return None
     return start + (far * across - float(line @ off)) * line
 
 
-def _across(start: np.ndarray, normal: np.ndarray, way: Ray) -> np.ndarray | None:
+def _across(start: np.ndarray, normal: np.ndarray, ray: Ray) -> np.ndarray | None:
     """Where a ray meets the plane through `start`."""
-    sight = way.along / np.linalg.norm(way.along)
+    sight = ray.along / np.linalg.norm(ray.along)
     toward = float(normal @ sight)
-    if abs(toward) < STEEP or (far := float(normal @ (start - way.origin)) / toward) <= 0.0:
+    if abs(toward) < STEEP or (far := float(normal @ (start - ray.origin)) / toward) <= 0.0:
         return None
-    return way.origin + far * sight
+    return ray.origin + far * sight
 
 
-def _off(mouse: np.ndarray, way: np.ndarray) -> float:
-    """How far a pixel is from an arrow, both from its beginning."""
-    share = float(np.clip(mouse @ way / (way @ way), 0.0, 1.0))
-    return float(np.hypot(*(mouse - share * way)))
+def _off(mouse: np.ndarray, arrow: np.ndarray) -> float:
+    """The distance of a pixel from an arrow, both relative to the start of the arrow."""
+    nearest = float(np.clip(mouse @ arrow / (arrow @ arrow), 0.0, 1.0)) * arrow
+    return float(np.hypot(*(mouse - nearest)))
 
 
 def _is_on_plane(mouse: np.ndarray, one: np.ndarray, other: np.ndarray, unit: float) -> bool:

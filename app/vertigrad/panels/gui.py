@@ -22,7 +22,7 @@ from .boundary import Boundary, recover
 from .camera import CameraPanel
 from .capture import CapturePanel, Notices
 from .dialogs import Dialogs
-from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
+from .docks import Rect, can_dock, dock_new, dock_space, retain_dock_space, scaled
 from .drawing import Drawing
 from .gizmo import Gizmo
 from .graph import GraphPanel
@@ -45,7 +45,7 @@ from .watch import WatchPanel
 from .workspace import Workspace
 
 _log = logging.getLogger("vertigrad")
-SETTLING = 2  # frames after which every window has its place and size; they are built, but never shown
+SETTLING = 2  # frames until every window has its position and size; they are built, but never shown
 
 
 def panels(gui: Gui) -> tuple[Panel, ...]:
@@ -110,12 +110,12 @@ class Gui:
 
     @property
     def handles(self) -> Handles | None:
-        """What is to be drawn into the viewport by which a place is moved."""
+        """The handles to draw into the viewport, if a position is edited there."""
         return self._gizmo.handles
 
     @property
     def cursor(self) -> int:
-        """The shape that ImGui wants the mouse to have, an `imgui.MouseCursor_`."""
+        """The shape of the mouse cursor that ImGui requests, an `imgui.MouseCursor_`."""
         return imgui.get_mouse_cursor() if self.io.want_capture_mouse else imgui.MouseCursor_.arrow.value
 
     def covers(self, x: float, y: float) -> bool:
@@ -125,10 +125,10 @@ class Gui:
         return is_covered(self._context, x, y) or self._gizmo.holds(x, y)
 
     def press(self, session: Session, keys: str, repeated: bool = False) -> bool:
-        """Do what the keys, written as in the table of actions, are for; returns whether anything was done.
+        """Perform the action of these keys, written as in the table of actions; returns whether there was one.
 
         Nothing is while they are typed into a field, or move about in a menu, or while a dialog waits for an answer;
-        but what opened the dialog closes it again.
+        but the keys that opened the dialog also close it.
         """
         action, io = self._by_keys.get(keys), self.io
         if action is None or (repeated and not action.repeats) or not are_free(keys, io):
@@ -147,7 +147,7 @@ class Gui:
     def build(self, session: Session, size: tuple[int, int], seconds: float, scale: float | None = None) -> None:
         """Make this frame's windows for a window of `size` pixels; `seconds` have passed since the last.
 
-        `scale` is given if it may have changed.
+        `scale` is passed if it may have changed.
         """
         io = self.io
         self._monitor = scale or self._monitor
@@ -161,7 +161,7 @@ class Gui:
         imgui.render()
 
     def _settle(self, session: Session, size: tuple[int, int]) -> None:
-        """The first frames, which nobody sees. A layout of the last time that ImGui cannot use is given up."""
+        """Build the first frames, which are not shown. A stored layout that ImGui cannot use is dropped."""
         self._fresh = False
         try:
             for _ in range(SETTLING):
@@ -192,7 +192,7 @@ class Gui:
             self.workspace.reset_layout = False
             self._draw_panels(session)
         else:
-            keep_dock_space()
+            retain_dock_space()
             self.viewport = Rect(0, 0, *size)
         self._draw_over(session)
         draw(session, "messages", draw_message, session, self.viewport)
@@ -203,7 +203,7 @@ class Gui:
         self._note_file(session)
 
     def _draw_over(self, session: Session) -> None:
-        """What lies over the viewport; without panels only notices of videos and files."""
+        """Draw what is over the viewport; without panels only notices of videos and files."""
         draw, workspace = self._boundary.draw, self.workspace
         draw(session, "gizmo", self._gizmo.draw, session, workspace.gizmo if workspace.visible else None, self.viewport)
         if workspace.visible:
@@ -221,7 +221,7 @@ class Gui:
         self._drawing.draw(target)
 
     def close(self) -> None:
-        """Give up the context. Idempotent."""
+        """Destroy the context. Idempotent."""
         if self._context is not None:
             self.journal.close()
             self._dialogs.close_files()

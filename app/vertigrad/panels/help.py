@@ -64,7 +64,7 @@ def found(search: str, actions: Sequence[Action]) -> Sections:
         heading: [row for row in all_ if needle in f"{row[0]} {row[1]} {heading}".lower()]
         for heading, all_ in {**rows, "Mouse": MOUSE}.items()
     }
-    return {heading: kept for heading, kept in fitting.items() if kept}
+    return {heading: rows for heading, rows in fitting.items() if rows}
 
 
 def _draw_rows(rows: Sequence[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Which places of the window are the GUI's."""
+"""Hit test: whether a pixel of the window belongs to the GUI."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from imgui_bundle import imgui
 
 
 def is_covered(context: Any, x: float, y: float) -> bool:
-    """Whether a click at this pixel is for one of ImGui's windows, as they were drawn last.
+    """Whether a click at this pixel is for one of ImGui's windows, as drawn last.
 
-    ImGui's own answer, `want_capture_mouse`, is about where the mouse was when the last frame began, and a mouse may
-    cross the screen and click within a frame.
+    ImGui's own answer, `want_capture_mouse`, is for the position of the mouse at the start of the last frame, and a
+    mouse may cross the screen and click within a frame.
     """
     if imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value):
         return True

@@ -1,4 +1,4 @@
-"""The log: what the program and its scene had to say, the latest at the end."""
+"""The log: messages of the program and its scene, the latest at the end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .rows import scale
 from .tables import visible_rows
 from .theme import ACCENT, BAD, DIM, TEXT, mono
 
-KEPT = 2000  # lines, the latest
+CAPACITY = 2000  # lines, the latest
 LOGGERS = "vertigrad", "wgpu"
 _ours = logging.getLogger("vertigrad")
 LEVELS = {"all": logging.DEBUG, "info": logging.INFO, "warnings": logging.WARNING, "errors": logging.ERROR}
 
 
 class Line(NamedTuple):
-    """One line of what was said; the further lines of a longer text have no time of their own."""
+    """One line of a message; the further lines of a longer message have no time of their own."""
 
     clock: str
     level: int
@@ -33,12 +33,12 @@ class Line(NamedTuple):
 
 
 class Journal(logging.Handler):
-    """Keeps the latest lines of the program's loggers, from any thread, and of the session's messages."""
+    """Stores the latest lines of the program's loggers, from any thread, and of the session's messages."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
-        self.lines: deque[Line] = deque(maxlen=KEPT)
-        self.count = 0  # of all lines so far: tells whether there are new ones
+        self.lines: deque[Line] = deque(maxlen=CAPACITY)
+        self.count = 0  # of all lines so far, to detect new ones
         self._messages: dict[str, str] = {}
         for name in LOGGERS:
             logging.getLogger(name).addHandler(self)
@@ -48,25 +48,25 @@ class Journal(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self._keep(record.created, record.levelno, record.getMessage())
+            self._add(record.created, record.levelno, record.getMessage())
             if logging.lastResort and not logging.getLogger().handlers and record.levelno >= logging.lastResort.level:
                 logging.lastResort.handle(record)  # to stderr as before: it is left out where there is a handler
         except Exception:  # whatever the record's arguments do, a log line must not end the program
             self.handleError(record)
 
     def take_messages(self, messages: dict[str, str]) -> None:
-        """Note what of the session's messages is new, and which of them have been mended."""
+        """Note what of the session's messages is new, and which of them have been fixed."""
         if messages == self._messages:
             return
         for topic, text in messages.items():
             if self._messages.get(topic) != text:
-                self._keep(time.time(), logging.ERROR, text)
+                self._add(time.time(), logging.ERROR, text)
         for topic in self._messages.keys() - messages.keys():
-            self._keep(time.time(), logging.INFO, f"{topic}: in order again, or put away")
+            self._add(time.time(), logging.INFO, f"{topic}: fixed, or dismissed")
         self._messages = dict(messages)
 
     def clear(self) -> None:
-        """Forget the lines."""
+        """Drop the lines."""
         self.lines.clear()
         self.count += 1
 
@@ -76,7 +76,7 @@ class Journal(logging.Handler):
         _ours.setLevel(self._level_before)
         super().close()
 
-    def _keep(self, when: float, level: int, text: str) -> None:
+    def _add(self, when: float, level: int, text: str) -> None:
         clock = time.strftime("%H:%M:%S", time.localtime(when))
         for index, line in enumerate(text.splitlines() or [""]):
             self.lines.append(Line("" if index else clock, level, line))
@@ -93,7 +93,7 @@ class LogPanel(Panel):
         self._journal = journal
         self._least, self._search = "all", ""
         self._shown: Sequence[Line] = ()
-        self._of: tuple[int, str, str] | None = None  # what `_shown` was made of
+        self._of: tuple[int, str, str] | None = None  # what `_shown` was computed from
 
     def draw(self, session: Session) -> None:
         self._draw_controls()

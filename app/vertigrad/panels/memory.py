@@ -23,19 +23,19 @@ from .theme import BAD, DIM, TEXT
 from .traffic import DIRECTIONS, FrameTraffic, draw_copies
 
 SHOWN = 600  # frames in the plot
-WIDE = 640.0  # logical pixels from which on the parts lie beside each other
+WIDE = 640.0  # logical pixels from which on the parts are in a row
 _STATES = {State.LIVE: TEXT, State.RETIRING: plots.SERIES[0], State.FREE: DIM}
 
 
 class Line(NamedTuple):
-    """A block as the table has it: what is written in each column, and all of its place in the source."""
+    """A row of the table: the text of each column, and the line of code that created the block."""
 
     texts: tuple[str, ...]
     state: State
     origin: str
 
 
-# heading, width in logical pixels (0: a share), what it is sorted by, as it is written
+# heading, width in logical pixels (0: a part of the rest), sort key, text
 Column = tuple[str, float, Callable[[Block], Any], Callable[[Block], str]]
 COLUMNS: tuple[Column, ...] = (
     ("owner", 70.0, lambda b: parts(b.name), lambda b: parts(b.name)[0]),
@@ -49,7 +49,7 @@ COLUMNS: tuple[Column, ...] = (
     ("serial", 66.0, lambda b: b.last_serial, lambda b: f"{b.last_serial:,}"),
     ("block", 52.0, lambda b: b.id, lambda b: str(b.id)),
     ("gen.", 44.0, lambda b: b.generation, lambda b: str(b.generation)),
-    ("created at", 130.0, lambda b: (b.origin.file, b.origin.line), lambda b: place(b.origin)),
+    ("created at", 130.0, lambda b: (b.origin.file, b.origin.line), lambda b: short_origin(b.origin)),
 )
 
 
@@ -58,7 +58,7 @@ _HEADINGS = [(name, width or 150.0, _LARGEST_FIRST if name == "bytes" else 0) fo
 
 
 class MemoryPanel(Panel):
-    """A table of all blocks, and beside it totals, bytes in a frame, and leaks."""
+    """A table of all blocks, and totals, bytes in a frame, and leaks."""
 
     title = "Memory"
     icon = icons.ICON_FA_MEMORY
@@ -86,7 +86,7 @@ class MemoryPanel(Panel):
         pool, tracker = session.gpu.pool, session.gpu.tracker
         draw_copies(self._frame_traffic)
         used = f"{size(pool.held_bytes - pool.free_bytes)} · peak {size(pool.peak_bytes)}"
-        fact("in use", used, tooltip="live blocks, and those that the GPU still needs")
+        fact("in use", used, tooltip="live blocks, and those that the GPU needs until it finishes")
         fact("free for reuse", size(pool.free_bytes), tooltip=_class_note(self._classes(session)))
         if tracker.leak_count:
             fact("never closed", f"{tracker.leak_count:,}", BAD, "handles that the garbage collector had to close")
@@ -140,11 +140,11 @@ class MemoryPanel(Panel):
 
 
 def lines(blocks: Sequence[Block] | Any, sought: str, order: int, descending: bool) -> list[Line]:
-    """The blocks whose tensor's name, state or place in the source has `sought` in it, in the order of a column."""
+    """The blocks whose tensor's name, state or origin contains `sought`, in the order of a column."""
     sought = sought.lower()
-    kept = [b for b in blocks if not sought or sought in f"{b.name} {b.state.value} {b.origin}".lower()]
-    kept.sort(key=COLUMNS[order][2], reverse=descending)
-    return [Line(tuple(c[3](b) for c in COLUMNS), b.state, str(b.origin)) for b in kept]
+    found = [b for b in blocks if not sought or sought in f"{b.name} {b.state.value} {b.origin}".lower()]
+    found.sort(key=COLUMNS[order][2], reverse=descending)
+    return [Line(tuple(c[3](b) for c in COLUMNS), b.state, str(b.origin)) for b in found]
 
 
 def free_classes(session: Session) -> dict[int, int]:
@@ -154,13 +154,13 @@ def free_classes(session: Session) -> dict[int, int]:
 
 
 def parts(name: str) -> tuple[str, str]:
-    """The model that a tensor of this name belongs to, and the rest of the name; dashes for what nobody said."""
+    """The model that a tensor of this name belongs to, and the rest of the name; dashes for parts that are missing."""
     owner, dot, rest = name.partition(".")
     return (owner, rest) if dot else ("–", name or "–")
 
 
-def place(origin: Any) -> str:
-    """Where something was made: the file's name and the line."""
+def short_origin(origin: Any) -> str:
+    """The name of the file and the line in which something was created."""
     return f"{Path(origin.file).name}:{origin.line}" if origin.line else origin.file
 
 

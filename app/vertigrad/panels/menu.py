@@ -1,4 +1,4 @@
-"""The menu bar: every action under its heading, with its keys beside it."""
+"""The menu bar: every action under its heading, with its keys."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from .rows import color, fitted, scale
 from .theme import ACCENT, DIM
 from .workspace import Workspace
 
-WIDTH, ROWS = 520.0, 12  # logical pixels; actions seen at a time
+WIDTH, ROWS = 520.0, 12  # logical pixels; actions visible at a time
 NAME = "##palette"
 
 
@@ -38,7 +38,7 @@ class Palette:
         imgui.set_next_window_size(ImVec2(width, 0.0))
         # Arrows choose from the list; to ImGui they would mean to leave the field.
         if not imgui.begin_popup(NAME, (imgui.WindowFlags_.no_move | imgui.WindowFlags_.no_nav_inputs).value):
-            self._open = workspace.palette = False  # a click beside it, or Escape
+            self._open = workspace.palette = False  # a click outside, or Escape
             return
         self._draw_content(actions, session, workspace)
         imgui.end_popup()

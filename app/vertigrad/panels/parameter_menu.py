@@ -32,7 +32,7 @@ _SPECS = {spec.name: spec for spec in Animation.specs()}
 
 
 class ParameterMenu:
-    """One menu for all rows; `seed` is that of the next random values, so that they can be had again."""
+    """One menu for all rows; `seed` is that of the next random values, so that they can be repeated."""
 
     def __init__(self) -> None:
         self._target: Row | Group | None = None
@@ -65,7 +65,7 @@ class ParameterMenu:
         imgui.end_popup()
 
     def _is_there(self, session: Session) -> bool:
-        """Whether the scene still has what the menu is about: it may have been read again since it was opened."""
+        """Whether the scene has the target of the menu: it may have been reloaded since the menu was opened."""
         if self._target is None:
             return False
         keys = (self._target.key,) if isinstance(self._target, Row) else self._target.keys
@@ -149,8 +149,8 @@ def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
 
 
 def tame(rows: tuple[Row, ...]) -> tuple[Key, ...]:
-    """Those that may be randomized many at a time: none that makes its model anew, perhaps a hundred times as large,
-    nor the rendering quality.
+    """Those that may be randomized together: none that rebuilds its model, perhaps a hundred times as large, nor the
+    rendering quality.
     """
     rows = tuple(row for row in rows if not row.spec.rebuild and row.key != QUALITY)
     return tuple(row.key for row in rows if can_be_random(row.spec, row.hint))
@@ -172,9 +172,9 @@ def _text(spec: ParamSpec, value: Any, session: Session) -> str:
 
 
 def _range(row: Row, value: Any) -> tuple[Any, Any]:
-    """Where it moves until the user says otherwise: along the slider, or half as far around the value as it is.
+    """The default range of an animation: the slider's, or the value plus and minus half of it.
 
-    A color moves to the one opposite, and a vector's components all alike.
+    A color moves to the complementary one, and all components of a vector move alike.
     """
     if row.spec.kind == "color":
         other = tuple(1.0 - part for part in value)

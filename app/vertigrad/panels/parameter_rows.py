@@ -1,4 +1,4 @@
-"""What the rows of the parameters panel are made of: once for each scene, not in each frame."""
+"""The rows of the parameters panel: computed once for each scene, not in each frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VIEW = {  # headings of the parts of the view, and the names of their parameters
 
 @dataclass(frozen=True)
 class Row:
-    """One parameter. `number` tells it from all others, `words` are what a search looks at."""
+    """One parameter. `number` identifies it, `words` are searched."""
 
     key: Key
     spec: ParamSpec

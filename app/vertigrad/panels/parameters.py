@@ -26,11 +26,11 @@ from .widgets import edit
 from .workspace import Workspace
 
 TOOLTIP_DELAY = 0.5  # seconds over a row
-BEYOND = 60.0  # what is drawn above and below what is seen, so that the arrow keys find their way, in logical pixels
+BEYOND = 60.0  # logical pixels drawn above and below the visible part, so that the arrow keys can go there
 
 
 class Columns(NamedTuple):
-    """Where things stand in a row: x of the label and of the widget, and their widths."""
+    """The layout of a row: x of the label and of the widget, and their widths."""
 
     label: float
     room: float
@@ -39,9 +39,9 @@ class Columns(NamedTuple):
 
 
 class ParametersPanel(Panel):
-    """A row for each parameter, with a dot where the value is no longer the scene's; a click on the dot puts it back.
+    """A row for each parameter, with a dot if the value is not the scene's; a click on the dot resets it.
 
-    A value is set while a slider moves. One that makes its model anew waits until the mouse lets go, and one that is
+    A value is set while a slider moves. One that rebuilds its model waits until the mouse is released, and one that is
     typed until Enter is pressed or the field is left. All that is set while the mouse is held is undone together.
     """
 
@@ -103,7 +103,7 @@ class ParametersPanel(Panel):
     # rows -------------------------------------------------------------------------------------------------------
 
     def _draw_groups(self, session: Session) -> None:
-        places = self._columns()
+        layout = self._columns()
         changed, owners = self._changed_keys(session), session.parameters()
         active, self._active = self._active, None
         hovered = imgui.is_window_hovered(imgui.HoveredFlags_.allow_when_blocked_by_active_item.value)
@@ -117,11 +117,11 @@ class ParametersPanel(Panel):
             if not changed.isdisjoint(group.keys):
                 self._mark_heading(group)
             if is_open and group.owner in owners:
-                self._draw_rows(session, rows, owners[group.owner], changed, places, active, mouse)
+                self._draw_rows(session, rows, owners[group.owner], changed, layout, active, mouse)
         if not self._found:
             imgui.text_disabled("no matching parameter")
 
-    def _draw_rows(self, session, rows, params, changed, places, active, mouse) -> None:
+    def _draw_rows(self, session, rows, params, changed, layout, active, mouse) -> None:
         gap, beyond = imgui.get_style().item_spacing.y, BEYOND * scale()
         top = imgui.get_window_pos().y - beyond
         bottom = top + imgui.get_window_height() + 2 * beyond
@@ -136,7 +136,7 @@ class ParametersPanel(Panel):
                     imgui.dummy(ImVec2(1.0, skipped - gap))
                     skipped = 0.0
                 value = getattr(params, row.spec.name)
-                self._draw_row(session, row, value, row.key in changed, row.key in moving, places, mouse)
+                self._draw_row(session, row, value, row.key in changed, row.key in moving, layout, mouse)
                 height = imgui.get_cursor_screen_pos().y - gap - y
                 self._heights[row.number] = height
             y += height + gap
@@ -144,7 +144,7 @@ class ParametersPanel(Panel):
             imgui.dummy(ImVec2(1.0, skipped - gap))
 
     def _draw_row(
-        self, session: Session, row: Row, value: Any, changed: bool, moving: bool, places: Columns, mouse: ImVec2 | None
+        self, session: Session, row: Row, value: Any, changed: bool, moving: bool, layout: Columns, mouse: ImVec2 | None
     ) -> None:
         imgui.push_id(row.number)
         top = imgui.get_cursor_screen_pos().y
@@ -154,12 +154,12 @@ class ParametersPanel(Panel):
         elif changed and mark("click to reset", animated=False):
             session.post(ResetParameters((row.key,)))
         imgui.begin_disabled(row.key in self._idle)
-        imgui.set_cursor_pos_x(places.label)
+        imgui.set_cursor_pos_x(layout.label)
         imgui.align_text_to_frame_padding()
-        imgui.text_colored(TEXT if changed or moving else DIM, self._label(row, places.room))
-        imgui.same_line(places.widget)
+        imgui.text_colored(TEXT if changed or moving else DIM, self._label(row, layout.room))
+        imgui.same_line(layout.widget)
         button = self._gizmo_button(row) if row.spec.gizmo else 0.0
-        imgui.set_next_item_width(places.width - button)
+        imgui.set_next_item_width(layout.width - button)
         shown = named(value, session.scene.path.parent) if isinstance(value, Path) else value
         edited = edit(row.spec, row.hint, self._pending.get(row.key, shown))
         imgui.end_disabled()
@@ -170,7 +170,7 @@ class ParametersPanel(Panel):
             self._hover(row)
 
     def _gizmo_button(self, row: Row) -> float:
-        """Before a place: what shows it in the viewport, to be moved there; returns its width."""
+        """The button before a position that shows its handles in the viewport; returns its width."""
         workspace, gap = self._workspace, imgui.get_style().item_inner_spacing.x
         held = workspace.gizmo == row.key
         with imgui_ctx.push_style_color(imgui.Col_.text.value, ACCENT if held else DIM):
@@ -180,7 +180,7 @@ class ParametersPanel(Panel):
         return imgui.get_frame_height() + gap
 
     def _take(self, session: Session, row: Row, edited: Any, shown: Any) -> None:
-        """Set what was edited, unless it has to wait until the user is done."""
+        """Set the edited value, unless it has to wait until the user is done."""
         if edited.active:
             self._active = row
         if edited.changed:

@@ -91,8 +91,8 @@ class PerformancePanel(Panel):
         flags = imgui.TableFlags_.sizing_stretch_prop | imgui.TableFlags_.no_saved_settings
         if not imgui.begin_table("percentiles", 4, flags.value):
             return
-        for text, share in (("ms per frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
-            imgui.table_setup_column(text, 0, share)
+        for text, weight in (("ms per frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
+            imgui.table_setup_column(text, 0, weight)
         row("ms per frame", [(text, DIM) for text in ("p50", "p95", "p99")], DIM)
         for name, percentiles in shown.rows.items():
             row(name, [(text, TEXT) for text in percentiles], swatch=COLORS[name], tooltip=MEANING[name])

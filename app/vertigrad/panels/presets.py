@@ -1,4 +1,4 @@
-"""`PresetBar`: above the parameters, what is about all of them: undo, presets, A and B, and a menu of the rest."""
+"""`PresetBar`: the bar above the parameters: undo, presets, A and B, and a menu for all parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PresetBar:
         history, gap = session.scene_edits.history, imgui.get_style().item_inner_spacing.x
         side, width = imgui.get_frame_height(), imgui.get_content_region_avail().x
         undo = f"undo {history.done[-1].label} (Ctrl+Z)" if history.done else "nothing to undo"
-        redo = f"do {history.undone[-1].label} again (Ctrl+Shift+Z)" if history.undone else "nothing to redo"
+        redo = f"redo {history.undone[-1].label} (Ctrl+Shift+Z)" if history.undone else "nothing to redo"
         if icon_button(icons.ICON_FA_ROTATE_LEFT, undo, bool(history.done)):
             session.post(commands.Undo())
         imgui.same_line(0.0, gap)
@@ -65,7 +65,7 @@ class PresetBar:
             imgui.end_popup()
 
     def _name(self, session: Session) -> str:
-        """Of the preset whose values are those that are set now."""
+        """The name of the preset whose values are the current ones; empty if there is none."""
         revision = session.scene_edits.revision
         if self._current[0] != revision:
             now = session.scene_edits.values()

@@ -29,7 +29,7 @@ def scale() -> float:
 def labeled(label: str, tooltip: str = "", room: float = 0.0) -> Iterator[None]:
     """A row whose widget, drawn inside, fills what the label leaves; both show the tooltip.
 
-    The widgets of rows that are given the same `room`, the width of their widest label, begin below each other.
+    The widgets of rows with the same `room`, the width of their widest label, are aligned.
     """
     left, width, gap = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x, 8 * scale()
     column = columns(width, room)
@@ -119,7 +119,7 @@ def button_width(label: str, paddings: int = 2) -> float:
 
 
 def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None:
-    """A row that only tells: the value at its right end."""
+    """A row without a widget: a label, and a value at its right end."""
     left, width = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x
     taken = imgui.calc_text_size(value).x
     imgui.text_colored(DIM, fitted(label, width - taken - 8 * scale()))
@@ -148,14 +148,14 @@ def section(label: str, note: str = "", opened: bool = True) -> bool:
     low, high, size = imgui.get_item_rect_min(), imgui.get_item_rect_max(), imgui.calc_text_size(note)
     right = min(right, high.x - imgui.get_style().frame_padding.x)
     if note and low.x + imgui.calc_text_size(label, True).x + 40 * scale() < right - size.x:
-        place = ImVec2(right - size.x, (low.y + high.y - size.y) / 2)
-        imgui.get_window_draw_list().add_text(place, color(DIM), note)
+        left_top = ImVec2(right - size.x, (low.y + high.y - size.y) / 2)
+        imgui.get_window_draw_list().add_text(left_top, color(DIM), note)
     return is_open
 
 
 @lru_cache(maxsize=64)
 def color(value: ImVec4) -> int:
-    """One of the colors of `look`, which stay as they are, as draw lists take it."""
+    """A constant color of the theme, in the format of draw lists."""
     return imgui.color_convert_float4_to_u32(value)
 
 

@@ -1,4 +1,4 @@
-"""What is selected: a card over the viewport, and the panel in which a row is named by its number."""
+"""The selected row: a card over the viewport, and the panel in which a row is chosen by its number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ELEMENTS = 4  # of a row that are written out
 
 
 def draw_selection(session: Session, viewport: Rect) -> None:
-    """Over the lower left of the viewport: everything that is known of the selected row, if there is one."""
+    """Over the lower left of the viewport: the values of the selected row, if there is one."""
     if session.selection.row is None or viewport.width < 1.5 * WIDTH * scale():
         return
     margin, width = MARGIN * scale(), WIDTH * scale()
@@ -39,7 +39,7 @@ def draw_selection(session: Session, viewport: Rect) -> None:
 
 
 class SelectionPanel(Panel):
-    """A row by its layer and number, and everything that is known of it."""
+    """A row by its layer and number, and its values."""
 
     title = "Selection"
     icon = icons.ICON_FA_CROSSHAIRS
@@ -99,7 +99,7 @@ def _number(part: Any) -> str:
 
 def _draw_heading(session: Session) -> None:
     row = session.selection.row
-    assert row is not None, "the callers look"
+    assert row is not None, "the callers check"
     button = imgui.get_frame_height()
     what = f"row {row.row:,}" if row.cell is None else f"vertex {row.row:,}"
     imgui.align_text_to_frame_padding()

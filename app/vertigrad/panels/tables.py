@@ -24,7 +24,7 @@ TABLE = (
     | imgui.TableFlags_.pad_outer_x
 )
 
-# text, width in logical pixels (0: a share of what is left), and perhaps flags of its column
+# text, width in logical pixels (0: a part of the remaining width), and perhaps flags of its column
 Heading: TypeAlias = tuple[str, float] | tuple[str, float, int]
 
 T = TypeVar("T")
@@ -123,8 +123,8 @@ def _head(headings: Sequence[Heading], sortable: bool, marked: int) -> int:
         corner, room = imgui.get_cursor_screen_pos(), imgui.get_content_region_avail().x
         imgui.table_header(f"##{number}" if at_right else text)
         if at_right:
-            place = ImVec2(corner.x + max(room - width(text), 0.0), corner.y)
-            imgui.get_window_draw_list().add_text(place, color(tint), text)
+            left_top = ImVec2(corner.x + max(room - width(text), 0.0), corner.y)
+            imgui.get_window_draw_list().add_text(left_top, color(tint), text)
         if imgui.is_item_clicked():
             clicked = number
         imgui.pop_style_color()
@@ -137,7 +137,7 @@ def row_height() -> float:
 
 
 def visible_rows(count: int, height: float | None = None) -> Iterator[int]:
-    """The visible ones of `count` rows, of a table if no `height` is given."""
+    """The visible ones of `count` rows, of a table if there is no `height`."""
     clipper = imgui.ListClipper()
     clipper.begin(count, height or row_height())  # with a height, or it would draw the first row to measure it
     while clipper.step():
@@ -160,7 +160,7 @@ def row(
     swatch: ImVec4 | None = None,
     tooltip: str = "",
 ) -> None:
-    """A row of a table: a name, after a dot of the color `swatch` if given, and texts at the right of other cells."""
+    """A row of a table: a name, after a dot of the color `swatch` if any, and texts at the right of other cells."""
     imgui.table_next_row()
     imgui.table_set_column_index(0)
     if swatch is not None:

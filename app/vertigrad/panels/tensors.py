@@ -221,7 +221,7 @@ def info(session: Session, name: str) -> TensorInfo | None:
         ("strides", ", ".join(map(str, tensor.strides)) or "none", "bytes between elements along each axis"),
         ("offset", f"{tensor.offset:,} B", "offset of the first element in the block, in bytes"),
         ("block", f"{block.id} · {size(block.nbytes)}", f"generation {block.generation}, created at {block.origin}"),
-        ("shares it with", ", ".join(other.partition(".")[2] for other in others) or "nobody", "\n".join(others)),
+        ("same block as", ", ".join(other.partition(".")[2] for other in others) or "nobody", "\n".join(others)),
         ("drawn by", ", ".join(layers) or "no layer", "layers that bind the same block"),
     )
     return TensorInfo(name, tensor.shape, tensor.itemsize, facts)

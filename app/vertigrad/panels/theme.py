@@ -1,4 +1,4 @@
-"""How the GUI looks: fonts, colors and sizes, the latter in logical pixels."""
+"""The style of the GUI: fonts, colors and sizes, the latter in logical pixels."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ OVER = ImVec4(1.0, 1.0, 1.0, 0.05)  # over a field that is held
 CLEAR = ImVec4(0.0, 0.0, 0.0, 0.0)
 
 PANEL = ImVec4(0.082, 0.090, 0.106, 1.0)
-BAR = ImVec4(0.059, 0.065, 0.078, 1.0)  # menu and tabs: what panels lie on
-LIFTED = ImVec4(0.106, 0.117, 0.139, 1.0)  # what lies over panels: menus, lists, dialogs
+BAR = ImVec4(0.059, 0.065, 0.078, 1.0)  # menu and tabs: behind the panels
+LIFTED = ImVec4(0.106, 0.117, 0.139, 1.0)  # in front of the panels: menus, lists, dialogs
 
 
-def _white(share: float) -> ImVec4:
-    return ImVec4(1.0, 1.0, 1.0, share)
+def _white(alpha: float) -> ImVec4:
+    return ImVec4(1.0, 1.0, 1.0, alpha)
 
 
-def _accent(share: float) -> ImVec4:
-    return ImVec4(ACCENT.x, ACCENT.y, ACCENT.z, share)
+def _accent(alpha: float) -> ImVec4:
+    return ImVec4(ACCENT.x, ACCENT.y, ACCENT.z, alpha)
 
 
 _COLORS = {
@@ -97,7 +97,7 @@ _COLORS = {
 
 
 def add_fonts() -> None:
-    """The faces of `regular`, `bold` and `mono` into the current context; icons are among the letters of the first."""
+    """Add the fonts of text, `bold` and `mono` to the current context; icons are glyphs of the first."""
     fonts = imgui.get_io().fonts
     for file in FACES:
         fonts.add_font_from_file_ttf(str(_FONTS / file), FONT_SIZE)
@@ -109,17 +109,17 @@ def add_fonts() -> None:
 
 
 def bold() -> imgui.ImFont:
-    """The face of headings. For `imgui.push_font`."""
+    """The font of headings, for `imgui.push_font`."""
     return imgui.get_io().fonts.fonts[1]
 
 
 def mono() -> imgui.ImFont:
-    """The face of columns of numbers and of what programs say, whose letters are all of one width."""
+    """The monospace font, for columns of numbers and for logs."""
     return imgui.get_io().fonts.fonts[2]
 
 
 def set_style(scale: float) -> None:
-    """Give the current context its look, `scale` pixels to a logical one."""
+    """Set the style of the current context, with `scale` pixels to a logical one."""
     style = imgui.get_style()
     _undo_scale(style)
     imgui.style_colors_dark()
@@ -137,15 +137,15 @@ def set_style(scale: float) -> None:
     style.docking_node_has_close_button = False
     style.window_menu_button_position = imgui.Dir.none
     style.hover_delay_short = 0.3
-    for place, color in _COLORS.items():
-        style.set_color_(place.value, color)
+    for index, color in _COLORS.items():
+        style.set_color_(index.value, color)
     style.scale_all_sizes(scale)
     style.font_size_base = FONT_SIZE
     style.font_scale_dpi = scale
 
 
 def _undo_scale(style: imgui.Style) -> None:
-    """ImGui's own sizes again: it rounds them when it scales, so they must be scaled from there, and once."""
+    """Restore ImGui's own sizes: it rounds them when it scales, so they must be scaled from there, and once."""
     fresh = imgui.Style()
     for name in dir(fresh):
         value = getattr(fresh, name)

@@ -15,7 +15,7 @@ from wgpu.utils.imgui import ImguiWgpuBackend
 from .. import resources
 from ..gpu import Direction, Gpu, Traffic
 
-DESCRIBED = 64 << 10  # bytes of a scene file in which title and description are looked for
+DESCRIBED = 64 << 10  # bytes of a scene file that are searched for title and description
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ def packaged() -> list[SceneEntry]:
 
 
 def existing(files: Iterable[Path]) -> list[SceneEntry]:
-    """Those of the files that are still there."""
+    """Those of the files that exist."""
     return [entry(path) for path in files if path.is_file()]
 
 
 def entry(path: Path) -> SceneEntry:
-    """What the file says of itself; its name alone if it cannot be read: opening it tells why."""
+    """Title and description of a file; its name alone if it cannot be read: opening it reports the error."""
     try:
         with path.open("rb") as file:
             head = file.read(DESCRIBED).decode()
@@ -59,7 +59,7 @@ def entry(path: Path) -> SceneEntry:
 
 
 class Thumbnails:
-    """The PNG beside each scene, as a texture of `size` pixels that ImGui can draw; loaded on first use."""
+    """The PNG next to each scene, as a texture of `size` pixels that ImGui can draw; loaded on first use."""
 
     def __init__(self, gpu: Gpu, backend: ImguiWgpuBackend):
         self._gpu, self._backend = gpu, backend

@@ -1,4 +1,4 @@
-"""`draw_timeline`: the frames that can be gone back to, as a strip along which time is dragged."""
+"""`draw_timeline`: the frames that can be rewound to, as a strip along which time is dragged."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LINE = 2.0  # width of the mark of the present
 
 
 def draw_timeline(session: Session) -> None:
-    """Draw the strip over the width there is: what was is filled, what was gone back from is not."""
+    """Draw the strip over the available width: filled up to the present, not where the run was rewound from."""
     rewind = session.clock.rewind
     if not len(rewind.snapshots):
-        _say_why_not(session)
+        _draw_reason(session)
         return
     first, last = rewind.first, rewind.last
     corner, width, height = imgui.get_cursor_screen_pos(), imgui.get_content_region_avail().x, HEIGHT * scale()
@@ -28,24 +28,24 @@ def draw_timeline(session: Session) -> None:
         if shown != session.clock.heading:
             session.post(GoTo(shown))
     elif imgui.is_item_hovered():
-        imgui.set_tooltip(f"frame {shown:,}; drag to rewind\n{_kept(session)}")
-    _draw(corner, width, height, share_of(session.clock.heading, first, last))
+        imgui.set_tooltip(f"frame {shown:,}; drag to rewind\n{_stored_frames(session)}")
+    _draw(corner, width, height, position_of(session.clock.heading, first, last))
 
 
 def frame_at(x: float, width: float, first: int, last: int) -> int:
     """The frame at `x` pixels from the left of a strip of `width`."""
-    share = min(max(x / width, 0.0), 1.0) if width > 0.0 else 0.0
-    return first + round(share * (last - first))
+    position = min(max(x / width, 0.0), 1.0) if width > 0.0 else 0.0
+    return first + round(position * (last - first))
 
 
-def share_of(frame: int, first: int, last: int) -> float:
-    """How far along the strip a frame is, from 0 to 1; the end, if there is but one."""
+def position_of(frame: int, first: int, last: int) -> float:
+    """The position of a frame along the strip, from 0 to 1; the end, if there is only one."""
     return min(max((frame - first) / (last - first), 0.0), 1.0) if last > first else 1.0
 
 
-def _draw(corner: ImVec2, width: float, height: float, share: float) -> None:
+def _draw(corner: ImVec2, width: float, height: float, position: float) -> None:
     draw, rounding = imgui.get_window_draw_list(), imgui.get_style().frame_rounding
-    end = corner.x + share * width
+    end = corner.x + position * width
     far = ImVec2(corner.x + width, corner.y + height)
     draw.add_rect_filled(corner, far, color(FIELD), rounding)
     draw.add_rect_filled(corner, ImVec2(end, far.y), color(FILL), rounding, imgui.ImDrawFlags_.round_left.value)
@@ -53,14 +53,14 @@ def _draw(corner: ImVec2, width: float, height: float, share: float) -> None:
     draw.add_rect_filled(ImVec2(left, corner.y), ImVec2(left + LINE * scale(), far.y), color(ACCENT))
 
 
-def _kept(session: Session) -> str:
+def _stored_frames(session: Session) -> str:
     rewind = session.clock.rewind
     snapshots = rewind.snapshots
     count = f"{len(snapshots)} of {rewind.last - rewind.first + 1:,} frames stored, {size(snapshots.nbytes)}"
     return f"{count} of {size(snapshots.limit)}; others are recomputed"
 
 
-def _say_why_not(session: Session) -> None:
+def _draw_reason(session: Session) -> None:
     limit = session.clock.rewind.snapshots.limit
     reason = "the rewind buffer is off" if not limit else f"a frame takes more than {size(limit)}"
     imgui.align_text_to_frame_padding()

@@ -1,4 +1,4 @@
-"""`SavingDialogs`: what is asked before a file is overwritten, or changes are lost."""
+"""`SavingDialogs`: the questions before a file is overwritten, or changes are lost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SavingDialogs:
             self._draw_modal(session, question)
 
     def close(self) -> None:
-        """Forget what is asked."""
+        """Close them without an answer."""
         self._files.close()
         self._question, self._choosing = None, False
 
@@ -152,8 +152,8 @@ def _buttons(labels: list[str], usual: str) -> str:
         if index:
             imgui.same_line(0.0, gap)
         if label == usual:
-            for place in (imgui.Col_.button, imgui.Col_.button_hovered, imgui.Col_.button_active):
-                imgui.push_style_color(place.value, ACCENT)
+            for item in (imgui.Col_.button, imgui.Col_.button_hovered, imgui.Col_.button_active):
+                imgui.push_style_color(item.value, ACCENT)
             imgui.push_style_color(imgui.Col_.text.value, BAR)
         if imgui.button(label, ImVec2(width, 0.0)):
             pressed = label

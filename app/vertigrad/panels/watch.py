@@ -34,7 +34,7 @@ Show = Callable[[Session, str, int | None], None]
 
 
 class Cell(NamedTuple):
-    """A plot: what is written over it, its line, its limits, and the watch that it is of, if any."""
+    """A plot: its heading, its line, its limits, and its watch, if any."""
 
     key: str
     name: str
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
 
 
 class WatchPanel(Panel):
-    """Plots at the right; at the left a form for new watches. `show` looks at a row of a tensor."""
+    """Plots at the right; at the left a form for new watches. `show` inspects a row of a tensor."""
 
     title = "Watch"
     icon = icons.ICON_FA_CHART_LINE
@@ -66,14 +66,14 @@ class WatchPanel(Panel):
         whole = imgui.get_content_region_avail().x
         wide = whole >= WIDE * scale()
         room = (min(0.3 * whole, 260.0 * scale()), 0.0) if wide else (0.0, 180.0 * scale())
-        form = "make", *room, partial(self._form, session)
+        form = "form", *room, partial(self._form, session)
         draw_parts(form, ("plots", 0.0, 0.0, partial(self._plots, session)), in_row=wide)
 
     def _form(self, session: Session) -> None:
         self._alarm(session)
         self._guards(session)
         imgui.spacing()
-        self._make(session)
+        self._new_watch(session)
 
     def _alarm(self, session: Session) -> None:
         alarm = session.watches.alarm
@@ -85,7 +85,7 @@ class WatchPanel(Panel):
         imgui.same_line()
         if imgui.button("Dismiss"):
             session.post(DismissAlarm())
-        explain("the run may continue; only a new finding stops it again")
+        explain("the run may continue; only a new finding stops it")
         imgui.spacing()
 
     @staticmethod
@@ -96,7 +96,7 @@ class WatchPanel(Panel):
         if limits(session.stage):
             post_change(session, checkbox("stop above a limit", tooltip, session.limits.stopping), StopAtLimits)
 
-    def _make(self, session: Session) -> None:
+    def _new_watch(self, session: Session) -> None:
         names = self._names(session)
         if self._tensor not in names:
             self._tensor = names[0] if names else ""
@@ -186,7 +186,7 @@ def _cell(key: str, name: str, history: TimeSeries, watch: Watch | None, note: s
 
 
 def _bounded(cell: Cell, limit: Limit) -> Cell:
-    """With the line of its limit in sight."""
+    """With the line of its limit in the range of the plot."""
     newest = float(cell.values[-1]) if len(cell.values) else 0.0
     bad = cell.bad or newest > limit.bound
     y_limits = plots.ends(np.append(cell.values, limit.bound))

@@ -1,4 +1,4 @@
-"""One widget for each kind of parameter, made from its `ParamSpec` and the scene's hint alone."""
+"""One widget for each kind of parameter, built from its `ParamSpec` and the scene's hint alone."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..session.ranges import is_log, slider_range
 from .rows import button_width, text_button
 from .slider import LARGEST_FLOAT, LARGEST_INT, slide_integer, slide_number
 
-DRAG_SPEED = 0.005  # change for each pixel dragged, as a share of the value, where a parameter has no range
+DRAG_SPEED = 0.005  # change for each pixel dragged, relative to the value, where a parameter has no range
 IN_A_LINE = 3  # elements of a vector
 FEW = 10_000  # numbers below it are written with four digits, those above without a fraction
 
 
 class Edit(NamedTuple):
-    """What became of a widget in this frame. `active`: the user holds it, or types into it."""
+    """The result of a widget in this frame. `active`: the user holds it, or types into it."""
 
     value: Any
     changed: bool
@@ -41,7 +41,7 @@ def edit(spec: ParamSpec, hint: UiHint | None, value: Any) -> Edit:
 
 
 def explanation(spec: ParamSpec) -> str:
-    """What a tooltip says about a parameter."""
+    """The tooltip of a parameter."""
     low = f"at least {written(spec.min)}" if spec.min is not None else ""
     high = f"at most {written(spec.max)}" if spec.max is not None else ""
     limits = ", ".join(filter(None, (low, high)))
@@ -168,7 +168,7 @@ def _color(spec: ParamSpec, hint: UiHint | None, value: tuple[float, ...]) -> tu
 
 
 def _of_256(component: float) -> float:
-    """The nearest of the shades that a screen has and "#rrggbb" can say."""
+    """The nearest of the 256 values of a component in "#rrggbb"."""
     return round(min(max(component, 0.0), 1.0) * 255) / 255
 
 
@@ -200,7 +200,7 @@ def _elements(spec: ParamSpec, ends: tuple[float, float] | None, values: tuple[f
 
 
 def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]]) -> tuple[bool, Any]:
-    """The widget of the numbers, with a button beside it for the word that may stand in their place, if any."""
+    """The widget of the numbers, with a button for the word that may replace them, if any."""
     if not spec.words:
         return numbers()
     word, gap = spec.words[0], imgui.get_style().item_inner_spacing.x
@@ -221,7 +221,7 @@ def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]
 
 
 def _word_button(word: str, taken: bool) -> bool:
-    """A button for a word that may stand in the place of a value, and does if it is `taken`."""
+    """A button for a word that may replace a value, and does if it is `taken`."""
     if taken:
         imgui.push_style_color(imgui.Col_.text.value, imgui.get_style_color_vec4(imgui.Col_.check_mark.value))
     pressed = imgui.button(word)
@@ -231,7 +231,7 @@ def _word_button(word: str, taken: bool) -> bool:
 
 
 def _start(spec: ParamSpec, hint: UiHint | None) -> Any:
-    """A value for what was not given so far."""
+    """The first value of a parameter that was not set."""
     low = (slider_range(spec, hint) or (spec.min or 0.0, 0.0))[0]
     match spec.kind:
         case "switch":
@@ -248,7 +248,7 @@ def _start(spec: ParamSpec, hint: UiHint | None) -> Any:
 
 
 def _some_numbers(spec: ParamSpec) -> tuple[float, ...]:
-    """Where numbers start from when they take the place of a word."""
+    """The first numbers after a word was removed."""
     if isinstance(spec.default, tuple):
         return spec.default
     low = 0.0 if spec.min is None else spec.min

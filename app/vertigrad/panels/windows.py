@@ -1,4 +1,4 @@
-"""Windows outside of the layout: small ones over the viewport, dialogs, and those that everything else waits for."""
+"""Windows outside of the layout: small ones over the viewport, dialogs, and modal ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def overlay(
     alpha: float = 0.9,
     background: ImVec4 = PANEL,
 ) -> Iterator[None]:
-    """Draw into an overlay. The share `pivot` of its width and height lies at the pixel `at`."""
+    """Draw into an overlay. Its point `pivot`, in fractions of its width and height, is at the pixel `at`."""
     imgui.set_next_window_pos(at, imgui.Cond_.always.value, pivot)
     imgui.set_next_window_bg_alpha(alpha)
     with imgui_ctx.push_style_color(imgui.Col_.window_bg.value, background):
@@ -43,15 +43,15 @@ def overlay(
 
 
 def centered(
-    width: float, height: float, shares: tuple[float, float], when: imgui.Cond_ = imgui.Cond_.always, at: float = 0.5
+    width: float, height: float, most: tuple[float, float], when: imgui.Cond_ = imgui.Cond_.always, at: float = 0.5
 ) -> ImVec2:
-    """Put the next window's middle into that of the screen, or at the share `at` of its height.
+    """Center the next window on the screen, vertically at the fraction `at` of its height.
 
-    Returns its size in pixels, if it is to have so many logical ones, but at most these `shares` of the screen.
+    Returns its size in pixels, from logical ones, limited to the fractions `most` of the screen.
     """
     display, unit = imgui.get_io().display_size, scale()
     imgui.set_next_window_pos(ImVec2(display.x / 2, display.y * at), when.value, ImVec2(0.5, 0.5))
-    return ImVec2(min(width * unit, shares[0] * display.x), min(height * unit, shares[1] * display.y))
+    return ImVec2(min(width * unit, most[0] * display.x), min(height * unit, most[1] * display.y))
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def floating(name: str, flags: imgui.WindowFlags_ = imgui.WindowFlags_.none) -> 
 
 @contextmanager
 def modal(name: str, flags: imgui.WindowFlags_ = MODAL, padding: ImVec2 | None = None) -> Iterator[bool]:
-    """A popup that everything else waits for; whether it is open."""
+    """A modal popup; whether it is open."""
     padding = padding or imgui.get_style().window_padding
     with imgui_ctx.push_style_var(imgui.StyleVar_.window_padding.value, padding):
         is_open, _ = imgui.begin_popup_modal(name, None, flags)

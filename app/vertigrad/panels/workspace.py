@@ -13,7 +13,7 @@ RECENT = 12  # files that are remembered
 
 @dataclass
 class Workspace:
-    """Which windows are open and how large everything is; actions change it, the GUI draws what it says.
+    """Which windows are open and how large everything is; actions change it, the GUI reads it.
 
     `opened` is by the panels' titles. What only the window can do is asked for here and done by the viewer's loop:
     `closing` and `fullscreen`.
@@ -30,12 +30,12 @@ class Workspace:
     browser: bool = False  # the dialog that opens a file
     layout: str = ""  # where the panels were docked when the program was last closed, as ImGui writes it
     layout_scale: float = 1.0  # pixels to a logical one in it
-    reset_layout: bool = False  # dock the panels at their default places in the next frame
+    reset_layout: bool = False  # dock the panels on their default sides in the next frame
     raised: str = ""  # the panel to bring to the front of its dock
     visible_panels: set[str] = field(default_factory=set)  # drawn last, not hidden behind another
     closing: bool = False
     fullscreen: bool = False
-    gizmo: Key | None = None  # the place of the scene that is moved by hand
+    gizmo: Key | None = None  # the position of the scene that has handles in the viewport
 
     def toggle(self, panel: str) -> None:
         """Close the panel of this title if it is visible; else open it, in front of those in the same dock."""

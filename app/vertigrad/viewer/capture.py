@@ -29,7 +29,7 @@ SMALLEST = 2  # pixels a side of a video
 class WindowCapture:
     """The session's `CaptureService`: call `capture_frame` at the end of each frame, and `collect` between frames.
 
-    A video keeps the size that the viewport had when it was started. Each of its frames lasts a sixtieth of a second,
+    A video has the size of the viewport at its start. Each of its frames lasts a sixtieth of a second,
     however long it took to draw.
     """
 
@@ -55,7 +55,7 @@ class WindowCapture:
 
     @property
     def busy(self) -> bool:
-        """Whether something is still to be drawn, read back or written."""
+        """Whether captures are being drawn, read back or written."""
         return bool(self._requests or self._writers or self._recording or self._received)
 
     def take_screenshot(self, request: CaptureRequest) -> None:
@@ -123,7 +123,7 @@ class WindowCapture:
         self._end_when_read()
         for writer in [writer for writer, reading in self._readbacks.items() if reading.done]:
             if self._readbacks.pop(writer).dropped:
-                writer.abort(GpuError("the frame of the screenshot was dropped; take it again"))
+                writer.abort(GpuError("the frame of the screenshot was dropped; please retry"))
         for writer, topic in [entry for entry in self._writers if entry[0].done]:
             self._writers.remove((writer, topic))
             self._session.post(CaptureFinished(topic, writer.path, writer.error))
@@ -149,7 +149,7 @@ class WindowCapture:
         return not session.playing or session.changes != recording.changes
 
     def _file(self, folder: Path | None, suffix: str) -> Path:
-        """A free file name, also not taken by a file that is still to be written."""
+        """A free file name, also not that of a file that is about to be written."""
         taken = {*(path for _, path in self._requests), *(writer.path for writer, _ in self._writers)}
         return new_file(f"{self._session.scene.path.stem}-{datetime.now():%Y-%m-%d-%H%M%S}", suffix, folder, taken)
 
@@ -203,7 +203,7 @@ class _Recording:
 
     @property
     def pending(self) -> bool:
-        """Whether an image is still being read back."""
+        """Whether an image is being read back."""
         return self._reading is not None and not self._reading.done
 
     def draw(self, then: Callable[[np.ndarray], object]) -> None:

@@ -9,7 +9,7 @@ SHORT = 1e-4  # seconds that are not worth a sleep
 
 
 class FrameLimiter:
-    """Call `wait` before each frame. A late frame is not made up for."""
+    """Call `wait` before each frame. A late frame does not shorten the next ones."""
 
     def __init__(self, now: Callable[[], float] = time.perf_counter):
         self._now = now
@@ -19,7 +19,7 @@ class FrameLimiter:
     def wait(self, fps: float, sleep: Callable[[float], object], stop: Callable[[], bool] = lambda: False) -> None:
         """Sleep until the next frame is due, for `fps` frames per second; not at all if that is 0.
 
-        `sleep` may return early, and is called again; unless `stop` says that there is no need to wait any longer.
+        `sleep` may return early, and is called repeatedly, until `stop` returns true or the frame is due.
         """
         self.held_back = False
         if fps > 0.0:

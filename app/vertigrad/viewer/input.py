@@ -1,4 +1,4 @@
-"""Keys and mouse: first to the GUI, then, if it does not want them, to camera and session."""
+"""Keys and mouse: events go to the GUI first, then, if it does not use them, to camera and session."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .mouse import Mouse
 from .window import Window
 
 _log = logging.getLogger("vertigrad")
-FOCUSED = 4  # frames after a click until ImGui says that text is typed: press, release, and one each to be known
-NOWHERE = -3.4e38  # where ImGui has a mouse that is outside of the window
+FOCUSED = 4  # frames after a click until ImGui reports that text is typed: press, release, and one each to be known
+NOWHERE = -3.4e38  # ImGui's coordinate of a mouse outside of the window
 
 
 class Input:
@@ -36,7 +36,7 @@ class Input:
         self._cursor = (0.0, 0.0)  # where the mouse is
         self._mouse = Mouse(session, gui)
         self.last_event = time.perf_counter()
-        self.focused = True  # until the window system says otherwise
+        self.focused = True  # until the window system reports otherwise
         self._frames, self._known_from = 0, 0  # frames so far, and the one from which ImGui knows what keys are for
         self._keys: list[tuple[str, bool]] = []  # that wait for it
         handle = window.handle
@@ -58,23 +58,23 @@ class Input:
                 self._press(name, repeated)
 
     def _moved(self, _: Any, x: float, y: float) -> None:
-        self._place(x, y)
+        self._set_cursor(x, y)
         self._mouse.move(self._cursor)
 
     def _button(self, _: Any, button: int, action: int, modifiers: int) -> None:
         self._note_event()
-        self._tell_modifiers()
+        self._pass_modifiers()
         if action == glfw.RELEASE:
             self._mouse.release(button, self._cursor)
-            return self._tell_button(button, action)
+            return self._pass_button(button, action)
         if self._gui.io.want_text_input or self._gui.covers(*self._cursor):
             self._known_from = self._frames + FOCUSED
         if not self._gui.covers(*self._cursor):
             shift, ctrl, alt = (bool(modifiers & held) for held in (glfw.MOD_SHIFT, glfw.MOD_CONTROL, glfw.MOD_ALT))
             self._mouse.press(button, self._cursor, shift, ctrl, alt)
-        self._tell_button(button, action)
+        self._pass_button(button, action)
 
-    def _tell_button(self, button: int, action: int) -> None:
+    def _pass_button(self, button: int, action: int) -> None:
         if button <= glfw.MOUSE_BUTTON_MIDDLE:
             self._gui.io.add_mouse_button_event(button, action == glfw.PRESS)
 
@@ -89,10 +89,10 @@ class Input:
     def _key(self, _: Any, key: int, code: int, action: int, modifiers: int) -> None:
         self._note_event()
         io, name = self._gui.io, letter(key, code)
-        self._tell_modifiers()
-        place = KEYS.get(key) or LETTERS.get(name)
-        if place is not None and action != glfw.REPEAT:  # ImGui repeats by itself
-            io.add_key_event(place, action == glfw.PRESS)
+        self._pass_modifiers()
+        of_imgui = KEYS.get(key) or LETTERS.get(name)
+        if of_imgui is not None and action != glfw.REPEAT:  # ImGui repeats by itself
+            io.add_key_event(of_imgui, action == glfw.PRESS)
         shift = self._down(MODIFIERS[imgui.Key.mod_shift])
         settled = self._frames >= self._known_from and not self._keys
         free = settled and not io.want_text_input and not modifiers & ~_LOCKS and not self._gui.waits(self._session)
@@ -117,7 +117,7 @@ class Input:
 
     def _entered(self, handle: Any, inside: int) -> None:
         if inside:
-            self._place(*glfw.get_cursor_pos(handle))
+            self._set_cursor(*glfw.get_cursor_pos(handle))
         else:
             self._note_event()
             self._gui.io.add_mouse_pos_event(NOWHERE, NOWHERE)
@@ -138,17 +138,17 @@ class Input:
     def _note_event(self) -> None:
         self.last_event = time.perf_counter()
 
-    def _place(self, x: float, y: float) -> None:
-        """Note where the mouse is; given in window coordinates, kept in pixels."""
+    def _set_cursor(self, x: float, y: float) -> None:
+        """Store the position of the mouse, in pixels; `x` and `y` are window coordinates."""
         self._note_event()
         pixels, extent = self._window.size, self._window.extent
         self._cursor = (x * pixels[0] / max(extent[0], 1), y * pixels[1] / max(extent[1], 1))
         self._gui.io.add_mouse_pos_event(*self._cursor)
 
-    def _tell_modifiers(self) -> None:
+    def _pass_modifiers(self) -> None:
         """As the keyboard has them: the event's own are, on X11, those before it."""
-        for place, keys in MODIFIERS.items():
-            self._gui.io.add_key_event(place, self._down(keys))
+        for of_imgui, keys in MODIFIERS.items():
+            self._gui.io.add_key_event(of_imgui, self._down(keys))
 
     def _down(self, keys: Sequence[int]) -> bool:
         return any(glfw.get_key(self._window.handle, key) == glfw.PRESS for key in keys)

@@ -1,4 +1,4 @@
-"""`writing_log`: what the program reports goes into a file as well, which outlives a crash."""
+"""`writing_log`: writes the log into a file as well, which remains after a crash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-LARGEST, OLDER = 1 << 20, 3  # bytes of a file, and how many older ones are kept
+LARGEST, OLDER = 1 << 20, 3  # bytes of a file, and how many older ones are retained
 FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 _log = logging.getLogger("vertigrad")
@@ -18,7 +18,7 @@ _log = logging.getLogger("vertigrad")
 def writing_log(file: Path) -> Iterator[None]:
     """Append what the loggers of this program and of wgpu report to `file`, tracebacks included.
 
-    The file is made with the first line. Where its folder cannot be, the program says so and goes on without it.
+    The file is created with the first line. If its folder cannot be created, a warning is logged, and there is no file.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -22,18 +22,18 @@ from .settings import Settings
 from .window import SurfaceTexture, Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
-DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small share
-STILL_AFTER = 1.0  # seconds without input, in which the GUI settles
+DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small part
+IDLE_AFTER = 1.0  # seconds without input, in which the GUI settles
 TITLE_EVERY = 4  # frames
-SIZE = 1280, 800  # of the window, if nobody says another
-DRAW_AGAIN = 1.0  # seconds after which a frame that could not be drawn is tried again
-STILL_WAIT = 0.1  # seconds between frames while nothing changes, and between looks at a window that shows nothing
+SIZE = 1280, 800  # of the window, by default
+RETRY_DRAWING = 1.0  # seconds after which a viewport that could not be drawn is retried
+IDLE_WAIT = 0.1  # seconds between frames while nothing changes, or while the window shows nothing
 
 
 class Viewer:
     """A session in a window of `size` logical pixels: a context manager, whose `frame` is one turn of the loop.
 
-    Window and panels are as `settings` remembers them, but for a size that is given. Raises `InputError` if there is no
+    Window and panels are as `settings` remembers them, but for an explicit `size`. Raises `InputError` if there is no
     display.
     """
 
@@ -76,7 +76,7 @@ class Viewer:
         self._shown = True
         self._acquired = False  # whether there ever was something to draw on
         self.failure: Exception | None = None  # why the last frame was dropped
-        self._draw_again = 0.0  # when drawing is tried again, after it failed
+        self._retry_at = 0.0  # when drawing is retried, after it failed
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +86,7 @@ class Viewer:
 
     @property
     def closed(self) -> bool:
-        """Whether the user wants the window closed, and nothing that is not saved waits for an answer."""
+        """Whether the user wants the window closed, and no question about unsaved changes is open."""
         return self._session.leaving
 
     def settings(self) -> Settings:
@@ -129,7 +129,7 @@ class Viewer:
     def _frame(self) -> bool:
         session, guarded = self._session, self._session.guarded
         session.require_device()  # presenting to a lost device ends the process
-        idle = not self._shown or self._still()
+        idle = not self._shown or self._is_idle()
         with guarded("input"):
             self._wait(idle)
         self._timeline.begin()
@@ -140,7 +140,7 @@ class Viewer:
             self._timeline.enter("input")
             with guarded("input"):
                 self._input.frame()
-                self.window.poll()  # only now, after all waiting: what the user does is seen in this very frame
+                self.window.poll()  # only now, after all waiting: input takes effect in this very frame
             self._ask_to_leave()
             session.apply()
             if surface is None:
@@ -178,16 +178,16 @@ class Viewer:
         """Record the viewport, the panels over it, and captures of both.
 
         If the viewport cannot be drawn, the frame is dropped: nothing of it is submitted. The next ones show the panels
-        alone, with the error, until it is tried again.
+        alone, with the error, until it is retried.
         """
         left, top, *size = self.gui.viewport
-        if time.perf_counter() < self._draw_again:
+        if time.perf_counter() < self._retry_at:
             self._blank(surface)
         else:
             try:
                 self._session.draw(self._renderer, surface.view, (size[0], size[1]), (left, top), self.gui.handles)
             except Exception:
-                self._draw_again = time.perf_counter() + DRAW_AGAIN
+                self._retry_at = time.perf_counter() + RETRY_DRAWING
                 raise
         self.gui.draw(surface.view)
         self._capture.capture_frame()
@@ -201,7 +201,7 @@ class Viewer:
     def _wait(self, idle: bool) -> None:
         if idle:
             self._timeline.mark_idle()
-            self.window.wait(STILL_WAIT)
+            self.window.wait(IDLE_WAIT)
         self._limit_frame_rate()
 
     def _ask_to_leave(self) -> None:
@@ -230,12 +230,12 @@ class Viewer:
 
     def _attended(self) -> bool:
         """Whether the user interacts with the window, or needs every frame of it."""
-        recently = time.perf_counter() - self._input.last_event < STILL_AFTER
+        recently = time.perf_counter() - self._input.last_event < IDLE_AFTER
         return self._input.focused or recently or self._capture.busy
 
-    def _still(self) -> bool:
+    def _is_idle(self) -> bool:
         return (
-            self._session.idle and not self._capture.busy and time.perf_counter() - self._input.last_event > STILL_AFTER
+            self._session.idle and not self._capture.busy and time.perf_counter() - self._input.last_event > IDLE_AFTER
         )
 
     def _measure(self) -> None:

@@ -26,7 +26,7 @@ class QualityWatch:
         self._known: tuple[Any, ...] = ()
         timer = session.gpu.timer
         self._timed = timer.available and session.gpu.adapter.kind != "software"  # there, passes end before their work
-        self._seen: Mapping[str, float] = session.gpu.timer.latest  # that was looked at last
+        self._times: Mapping[str, float] = session.gpu.timer.latest  # the times that were judged last
 
     def frame(self, steady: bool, held_back: bool) -> None:
         """A frame begins. It is not `steady` if it came late for another reason than work, `held_back` if it waited."""
@@ -45,16 +45,16 @@ class QualityWatch:
         period = target if held_back else timeline.frame_ms[-1]
         if not self._timed:
             auto.take(time.perf_counter(), period, target)
-        elif self._session.gpu.timer.latest is not self._seen:
-            self._seen = self._session.gpu.timer.latest
+        elif self._session.gpu.timer.latest is not self._times:
+            self._times = self._session.gpu.timer.latest
             self._take_timed(period, target)
 
     def _take_timed(self, period: float, target: float) -> None:
         """What the work took, since frames also wait for the screen; all that they took if they are late."""
         auto, cpu_ms = self._auto, self._session.timeline.cpu_ms
-        work = max(sum(self._seen.values()), cpu_ms[-1])
+        work = max(sum(self._times.values()), cpu_ms[-1])
         late = period > LATE * target > 0.0
-        draw = sum(ms for group, ms in self._seen.items() if not computes(group))
+        draw = sum(ms for group, ms in self._times.items() if not computes(group))
         auto.take(time.perf_counter(), max(work, period) if late else work, target, draw)
 
     def _notice_changes(self) -> None:

@@ -22,18 +22,18 @@ _log = logging.getLogger("vertigrad")
 
 
 Side = Annotated[int, Field(ge=1, le=1 << 14)]  # of a window, in logical pixels
-Place = Annotated[int, Field(ge=-(1 << 20), le=1 << 20)]
+Coordinate = Annotated[int, Field(ge=-(1 << 20), le=1 << 20)]
 
 
 class Settings(BaseModel):
-    """All of it. `size` and `position` are those of the window: logical pixels, and where it lay on the screen.
+    """`size` and `position` are those of the window: logical pixels, and coordinates on the screen.
 
     `layout` is where the panels were docked, as ImGui writes it, for `layout_scale` pixels to a logical one.
     """
 
     version: Literal[1] = VERSION
     size: tuple[Side, Side] | None = None
-    position: tuple[Place, Place] | None = None
+    position: tuple[Coordinate, Coordinate] | None = None
     zoom: float = Field(default=1.0, ge=ZOOMS[0], le=ZOOMS[-1])
     opened: dict[str, bool] = {}
     layout: str = ""
@@ -52,12 +52,12 @@ class Settings(BaseModel):
 
 
 def settings_file() -> Path:
-    """Where they are kept."""
+    """The file of the settings."""
     return state_folder() / FILE
 
 
 def load_settings(file: Path) -> Settings:
-    """What the file says. Entries that make no sense are left out, with a line in the log; the file is kept aside then.
+    """The settings in a file. Invalid entries are left out, with a line in the log; the file is renamed then.
 
     Raises `NewerSettings` for a file of a later version of Vertigrad, which must be left as it is.
     """
@@ -94,7 +94,7 @@ class NewerSettings(Exception):
 
 
 def save_settings(settings: Settings, file: Path) -> None:
-    """Write them in place of the old, all or nothing. What goes wrong is only told in the log."""
+    """Write them in place of the old, all or nothing. Errors are only logged."""
     write_state(file, settings.model_dump_json(indent=1) + "\n", "window and panels will be as before")
 
 

@@ -1,4 +1,4 @@
-"""`view`: shows a session in a window until it is closed, and again in another one if the GPU's device is lost."""
+"""`view`: shows a session in a window until it is closed, and in another one if the GPU's device is lost."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def view(
     """Show `session` in a window of `size` until it is closed, or for a number of frames; returns what was counted.
 
     `memory` is the file that remembers window and panels from one time to the next; with `gallery` the scenes are
-    offered first. If the GPU's device is lost, another window opens in the place of this one, and all goes on, as
-    `rescue.recover` says. Raises `InputError` if there is no display, `DeviceLost` if no GPU can be opened again, and,
+    offered first. If the GPU's device is lost, another window replaces this one, and all goes on, see
+    `rescue.recover`. Raises `InputError` if there is no display, `DeviceLost` if no GPU can be reopened, and,
     where a number of frames is asked for, what a frame is dropped for.
     """
     memory, settings = _remembered(memory)
@@ -78,7 +78,7 @@ def _remembered(memory: Path | None) -> tuple[Path | None, Settings]:
 
 @contextmanager
 def _keeping_edits(session: Session, memory: Path | None) -> Iterator[None]:
-    """What is not saved goes into a folder beside `memory`, and stays there if the program ends without an answer."""
+    """Context in which unsaved edits are stored in a folder next to `memory`, until the user decides about them."""
     if memory is None:
         yield
         return

@@ -25,12 +25,12 @@ class SurfaceTexture(NamedTuple):
 
 
 class Window:
-    """A window of `size` logical pixels, at `position` on the screen if that can be seen.
+    """A window of `size` logical pixels, at `position` on the screen if that is visible.
 
     Raises `InputError` if there is no display to open it on.
 
     `size` is its width and height in pixels of the screen, (0, 0) while it is minimized; `extent` is the same in the
-    units in which the mouse is told of. Both are as `acquire` found them last: each look asks the window system.
+    units of the mouse's coordinates. Both are as of the last `acquire`: reading them asks the window system.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Window:
         self._title = title
         largest = gpu.limits["max-texture-dimension-2d"]
         self.handle: Any = _open(title, (min(size[0], largest), min(size[1], largest)), position)
-        self._windowed: tuple[int, int, int, int] | None = None  # place and size to return to from the full screen
+        self._windowed: tuple[int, int, int, int] | None = None  # position and size to return to from the full screen
         self._shape = 0
         self._cursors: dict[int, Any] = {}
         try:
@@ -74,7 +74,7 @@ class Window:
 
     @property
     def refresh_ms(self) -> float:
-        """How long the monitor that the window is on shows a frame; 0 if it does not say."""
+        """The refresh period of the window's monitor; 0 if it is unknown."""
         mode = glfw.get_video_mode(monitor_at(self.position or (0, 0)))
         return 1e3 / mode.refresh_rate if mode.refresh_rate > 0 else 0.0
 
@@ -88,7 +88,7 @@ class Window:
 
     @property
     def position(self) -> tuple[int, int] | None:
-        """Where the window lies on the screen; None where the desktop does not tell."""
+        """The window's position on the screen; None where the desktop does not report it."""
         if self._windowed:
             return self._windowed[:2]
         return None if is_wayland() else glfw.get_window_pos(self.handle)
@@ -184,11 +184,11 @@ class Window:
 
 
 def _open(title: str, size: tuple[int, int], position: tuple[int, int] | None) -> Any:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", glfw.GLFWError)
         if not glfw.init():
             raise InputError(
-                f"no display to open a window on{_reasons(told)}; `vertigrad render SCENE -o out.mp4` needs none "
+                f"no display to open a window on{_reasons(caught)}; `vertigrad render SCENE -o out.mp4` needs none "
                 "(over ssh: use -X, or set DISPLAY)"
             )
         glfw.window_hint(glfw.CLIENT_API, glfw.NO_API)
@@ -198,13 +198,13 @@ def _open(title: str, size: tuple[int, int], position: tuple[int, int] | None) -
         glfw.window_hint(glfw.POSITION_Y, y)
         handle = glfw.create_window(*size, title, None, None)
         if not handle:
-            raise InputError(f"no window can be opened here{_reasons(told)}; `vertigrad render` needs none")
+            raise InputError(f"no window can be opened here{_reasons(caught)}; `vertigrad render` needs none")
     return handle
 
 
-def _reasons(told: list[warnings.WarningMessage]) -> str:
+def _reasons(caught: list[warnings.WarningMessage]) -> str:
     """What glfw warned of, in brackets."""
-    reasons = [str(warning.message) for warning in told]
+    reasons = [str(warning.message) for warning in caught]
     return f" ({'; '.join(reasons)})" if reasons else ""
 
 
@@ -220,12 +220,12 @@ def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu) -> str:
 
 
 def is_wayland() -> bool:
-    """Whether the desktop tells no window where it lies."""
+    """Whether the desktop is Wayland, which reports no positions of windows."""
     return glfw.get_platform() == glfw.PLATFORM_WAYLAND
 
 
 def can_be_grasped(position: tuple[int, int]) -> bool:
-    """Whether the upper left of a window there could be seen and dragged."""
+    """Whether the upper left of a window at this position would be visible and could be dragged."""
     x, y = position
     for left, top, width, height in map(glfw.get_monitor_workarea, glfw.get_monitors()):
         if left - GRIP < x < left + width - GRIP and top <= y < top + height - GRIP:
@@ -233,8 +233,8 @@ def can_be_grasped(position: tuple[int, int]) -> bool:
     return False
 
 
-def monitor_at(place: tuple[int, int]) -> Any:
-    """The monitor that a window is on whose upper left is there: the last that begins left of and above it."""
+def monitor_at(position: tuple[int, int]) -> Any:
+    """The monitor of a window with this upper left corner: the last one that begins left of and above it."""
     monitors = glfw.get_monitors()
-    before = [one for one in monitors if all(a <= b for a, b in zip(glfw.get_monitor_pos(one), place, strict=True))]
+    before = [one for one in monitors if all(a <= b for a, b in zip(glfw.get_monitor_pos(one), position, strict=True))]
     return before[-1] if before else monitors[0]
