@@ -90,7 +90,7 @@ def test_a_seed_of_train_changes_what_is_trained(vertigrad, tmp_path) -> None:
 def test_weights_that_are_not_kept_are_mentioned(vertigrad, tmp_path) -> None:
     outcome = vertigrad("train", hills_in(tmp_path), "--steps", 1)
     assert outcome.code == 0
-    assert outcome.told == ["the trained weights were not written; give --output FILE to keep them"]
+    assert outcome.told == ["the trained weights were not written; add --output FILE to save them"]
 
 
 def test_diagnostics_are_a_row_a_frame(vertigrad, tmp_path) -> None:

@@ -41,8 +41,8 @@ app.command("models")(reference.models)
 app.command("layers")(reference.layers)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from .. import __version__
 
         console.print(f"vertigrad {__version__}")
@@ -77,18 +77,18 @@ def main(arguments: list[str] | None = None) -> int:
     except typer.Exit as error:
         return error.exit_code
     except VertigradError as error:
-        return _tell(str(error), error.exit_code)
+        return _print_error(str(error), error.exit_code)
     except Exception as error:
         if _is_usage(error):
-            return _tell(f"{_sentence(error)} (see {_help_of(error)})", 2)
-        return _tell(
+            return _print_error(f"{_sentence(error)} (see {_help_of(error)})", 2)
+        return _print_error(
             f"this is a fault of Vertigrad: {type(error).__name__}: {' '.join(str(error).split())}; "
             "VERTIGRAD_TRACEBACK=1 shows where, please report it",
             1,
         )
 
 
-def _tell(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     if os.environ.get("VERTIGRAD_TRACEBACK") == "1":
         traceback.print_exc()
     errors_console.print(message, style="red")
@@ -101,8 +101,8 @@ def _is_usage(error: Exception) -> bool:
 
 
 def _sentence(error: Exception) -> str:
-    said = error.format_message()  # type: ignore[attr-defined]
-    return " ".join(said.split())
+    text = error.format_message()  # type: ignore[attr-defined]
+    return " ".join(text.split())
 
 
 def _help_of(error: Exception) -> str:

@@ -30,7 +30,7 @@ def command(
     """Measure milliseconds a frame (CPU, compute, draw), bytes moved and memory of SCENE."""
     from ..headless import render, require_writable
     from ..session import report as reports
-    from .running import WAYS, finish_run, open_session
+    from .running import DIRECTIONS, finish_run, open_session
 
     pixels = options.parse_size(size)
     for path in (json, report):
@@ -39,24 +39,24 @@ def command(
     with open_session(scene, set, seed, adapter, trust=trust) as session:
         with errors_console.status(Text(f"{session.scene.title}: {frames} frames of {size}")):
             record = render(session, frames, pixels, timed=True, warm_up=WARM_UP)
-        figures = finish_run(record, session, report, require_zero_copy)
+        results = finish_run(record, session, report, require_zero_copy)
     if json is not None:
-        reports.write(figures, json)
-    moved, memory = figures["bytes_per_frame"], figures["memory"]
-    console.print(_table(figures))
-    geometry = ", ".join(f"{moved[way]:,.0f} {way.replace('_', ' ')}" for way in WAYS)
+        reports.write(results, json)
+    moved, memory = results["bytes_per_frame"], results["memory"]
+    console.print(_table(results))
+    geometry = ", ".join(f"{moved[key]:,.0f} {key.replace('_', ' ')}" for key in DIRECTIONS)
     console.print(f"bytes a frame: of geometry {geometry}; of uniforms {moved['uniforms']['host_to_device']:,.0f}")
     console.print(f"memory: peak {memory['peak_bytes']:,} bytes, {memory['leaked_blocks']} leaked blocks")
 
 
-def _table(figures: dict[str, Any]) -> Table:
-    table = Table(title=Text(f"{figures['title']} on {figures['adapter']}"), caption="milliseconds a frame")
+def _table(results: dict[str, Any]) -> Table:
+    table = Table(title=Text(f"{results['title']} on {results['adapter']}"), caption="milliseconds a frame")
     for heading in ("", "mean", "p50", "p95", "p99"):
         table.add_column(heading, justify="left" if not heading else "right")
-    times = figures["ms_per_frame"]
+    times = results["ms_per_frame"]
     rows = {name: times[name] for name in ("cpu", "frame", "compute", "draw")}
-    rows |= {f"  {group}": figure for group, figure in times["groups"].items()}
-    for name, figure in rows.items():
-        values = [f"{figure[key]:.3f}" for key in ("mean", "p50", "p95", "p99")] if figure else ["not measured"] * 4
+    rows |= {f"  {group}": statistics for group, statistics in times["groups"].items()}
+    for name, found in rows.items():
+        values = [f"{found[key]:.3f}" for key in ("mean", "p50", "p95", "p99")] if found else ["not measured"] * 4
         table.add_row(Text(name), *values)
     return table

@@ -39,7 +39,7 @@ def command(
 
 
 def _compared(session: Session) -> list[str]:
-    """Print what each model's reference says; returns the quantities that differ."""
+    """Print the comparison of each model with its reference; returns the quantities that differ."""
     differing = []
     for name, instance in session.stage.instances.items():
         for comparison in instance.model.compare_with_reference():

@@ -47,11 +47,11 @@ def command(
         raise InputError(f"--output {output}: expected a name that ends in .npz")
     dims = dict(_dim(text) for text in dim)
     with Network(model, dims) as network:
-        given = _inputs(network, input)
+        inputs = _inputs(network, input)
         expected = read_arrays(compare) if compare is not None else None
         open_gpu(adapter)
-        program = network.program(given)
-        results = network.run(given)
+        program = network.program(inputs)
+        results = network.run(inputs)
         for name, array in results.items():
             console.print(f"{name}: {_described(array)}")
         if output is not None:
@@ -69,12 +69,12 @@ def _dim(text: str) -> tuple[str, int]:
     return name, int(size)
 
 
-def _inputs(network: Network, given: list[str]) -> dict[str, np.ndarray]:
+def _inputs(network: Network, options: list[str]) -> dict[str, np.ndarray]:
     """The arrays for a network. Raises `InputError` if a file cannot be read, or holds something else."""
     from ..tensor.weights import read_arrays
 
     found: dict[str, np.ndarray] = {}
-    for text in given:
+    for text in options:
         name, equals, path = text.partition("=")
         if equals and not Path(text).exists():
             found[name] = _array(Path(path))

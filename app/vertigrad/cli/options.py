@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how their values are read. Imports nothing that takes long."""
+"""Options of several verbs, and how their values are read. Imports nothing that takes long."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _models_of(scene: Path) -> Iterable[Mapping[str, Any]]:
 
 
 def _outputs(type: str, model: type[Model]) -> Table:
-    """Its outputs with default parameters, or as the first scene that uses it has them if it needs to be given some.
+    """Its outputs with default parameters, or as in the first scene that uses it if some parameters are required.
 
     Without rows for a type that needs a file, and of which there is no such scene.
     """

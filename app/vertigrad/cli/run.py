@@ -92,7 +92,7 @@ def _require_display(scene: str) -> None:
         return
     from .running import scene_path
 
-    scene_path(scene)  # a name that means nothing is the first thing to be said
+    scene_path(scene)  # an unknown name is reported first
     raise no_display(
         f"`vertigrad render {scene} -o out.mp4 --frames 120` needs none; `vertigrad scenes` lists the scenes"
     )

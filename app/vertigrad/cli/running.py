@@ -1,4 +1,4 @@
-"""What the verbs that run a scene share: the scene's file, the GPU, the session, the report."""
+"""Functions for the verbs that run a scene: the scene's file, the GPU, the session, the report."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..session.commands import JumpTo, PlayInteractions, StopOnNan
 from ..session.sizing import autos
 from .options import errors_console
 
-WAYS = ("host_to_device", "device_to_device", "device_to_host")
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 
 
 def scene_path(name: str) -> Path:
-    """The file a SCENE argument means: a path, or the name of a packaged scene. The loader says if there is none."""
+    """The file a SCENE argument means: a path, or the name of a packaged scene. The loader raises if there is none."""
     path = Path(name)
     packaged = {scene.stem: scene for scene in resources.scenes()}
     if path.suffix.lower() in MADE:
@@ -56,7 +56,7 @@ def open_session(
     trust: bool = False,
     quality: str = "",
 ) -> Session:
-    """The scene running on the GPU, seen from `camera`; errors in it are reported even without a GPU.
+    """The scene running on the GPU, viewed from `camera`; errors in it are reported even without a GPU.
 
     The Python that it names runs if the user allowed that, or does now; see `scene.trust`.
     """
@@ -96,20 +96,20 @@ def _quality_set(quality: str) -> str:
 
 
 def _allow(error: UntrustedCode, trust: bool) -> None:
-    """Let the scene's Python run if that is wanted: by the option, or by the answer in a terminal. Or raise `error`."""
+    """Let the scene's Python run if the option or the answer in a terminal allows it; else raise `error`."""
     if trust:
         allow_texts(error.texts, edits=True)
         return
     asked = sys.stdin.isatty() and sys.stderr.isatty()
     answer = typer.prompt(f"{error}. Run it? [once/always/no]", default="no", err=True) if asked else "no"
     if answer.strip().lower() not in ("once", "always"):
-        raise UntrustedCode(f"{error}; look at it, then say --trust to run it", error.texts) from None
+        raise UntrustedCode(f"{error}; read it, then add --trust to run it", error.texts) from None
     always = answer.strip().lower() == "always"
     allow_texts(error.texts, remember=always, edits=always)
 
 
 def open_gpu(adapter: str) -> Gpu:
-    """The GPU; says on stderr if it is a software adapter that nobody asked for."""
+    """The GPU; prints a notice if it is a software adapter that was not requested."""
     found = gpu(adapter or None)
     if found.adapter.kind == "software" and not adapter:
         errors_console.print(f"no GPU found: drawing on the processor with {found.adapter}", style="yellow")
@@ -131,8 +131,8 @@ def finish_run(
     for leak in report["memory"]["leaks"]:
         errors_console.print(f"leaked: {leak}", style="red")
     if require_zero_copy and geometry_bytes(report):
-        moved = {way: report["bytes_per_frame"][way] for way in WAYS}
-        message = ", ".join(f"{nbytes:,.0f} {way.replace('_', ' ')}" for way, nbytes in moved.items() if nbytes)
+        moved = {key: report["bytes_per_frame"][key] for key in DIRECTIONS}
+        message = ", ".join(f"{nbytes:,.0f} {key.replace('_', ' ')}" for key, nbytes in moved.items() if nbytes)
         raise RequirementError(f"zero copies were required, but bytes of geometry were copied in each frame: {message}")
     if alarm is not None:
         raise RequirementError(f"the run was stopped: {alarm}")
@@ -141,4 +141,4 @@ def finish_run(
 
 def geometry_bytes(report: dict[str, Any]) -> float:
     """Bytes of geometry that were copied in a frame, in any direction."""
-    return sum(report["bytes_per_frame"][way] for way in WAYS)
+    return sum(report["bytes_per_frame"][key] for key in DIRECTIONS)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..session import Session
 
 STEP = 1 / 60  # s; how long a step takes does not matter to what is learned
-TOLD = 10  # lines of figures in a run
+REPORTS = 10  # lines of diagnostics in a run
 
 
 def command(
@@ -50,21 +50,19 @@ def command(
         if best and "show" in type(instance.params).model_fields:
             session.carry_out(SetParameter(f"models.{name}", "show", "best"))
         if not output:
-            errors_console.print(
-                "the trained weights were not written; give --output FILE to keep them", style="yellow"
-            )
+            errors_console.print("the trained weights were not written; add --output FILE to save them", style="yellow")
         for path in output:
             session.carry_out(ExportNetwork(model=name, path=path))
             console.print(f"{path}: {path.stat().st_size:,} bytes")
 
 
 def _learn(session: Session, name: str, steps: int) -> None:
-    """Take the steps, and print some figures now and then."""
+    """Take the steps, and print the diagnostics now and then."""
     stage, begun = session.stage, time.perf_counter()
     for number in range(1, steps + 1):
         stage.step(STEP)
         session.gpu.submit()
-        if number % max(steps // TOLD, 1) == 0 or number == steps:
+        if number % max(steps // REPORTS, 1) == 0 or number == steps:
             found = stage.instances[name].model.diagnostics()
             text = ", ".join(f"{key} {tensor.item():.4g}" for key, tensor in found.items())
             for tensor in found.values():

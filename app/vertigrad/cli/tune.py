@@ -1,4 +1,4 @@
-"""`vertigrad tune`: measure the variants of the kernels on this GPU, and keep which are the fastest."""
+"""`vertigrad tune`: measure the variants of the kernels on this GPU, and save which are the fastest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def command(
     ] = None,
     adapter: AdapterOption = "",
 ) -> None:
-    """Measure variants of the kernels on this GPU (about a minute) and keep the fastest ones that are right."""
+    """Measure variants of the kernels on this GPU (about a minute) and save the fastest correct ones."""
     from ..ops import tuning
     from ..ops.tunable import tuned
     from .running import open_gpu
@@ -45,7 +45,7 @@ def command(
                 f"({found.error:.3g} times the error allowed)",
                 style="yellow",
             )
-    console.print(f"kept in {path}")
+    console.print(f"saved in {path}")
 
 
 def _measured(chosen: list[Tuned]) -> list[Measurement]:
