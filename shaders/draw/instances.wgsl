@@ -1,7 +1,7 @@
 // A mesh drawn once for each row, lit on both sides. In: the attributes of each row and of each vertex of the mesh, each
 // from its own vertex buffer; an index buffer. Out: linear color. A row that is not finite is not drawn.
 // With ARROW the mesh is an arrow along +y whose y counts its parts (renderer/layers/shapes.py), and a row's direction has
-// its length. With PICKING the same is drawn as the numbers of the rows.
+// its length. With PICKING the same is drawn as the indices of the rows.
 //% import "common/attributes.wgsl" as attributes
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"

@@ -3,7 +3,7 @@
 // premultiplied and blends over, without ends between pieces, so that they fade evenly.
 // Of lines an instance is a piece, from a row to the next. With TRAILS it is a row, and its pieces go back through a ring
 // of past positions (renderer/layers/trails.py). A piece with an end that is not finite is not drawn.
-// With PICKING the same is drawn as the numbers of the rows.
+// With PICKING the same is drawn as the indices of the rows.
 // Lines may also be tubes: with a width in world units, lit, and throwing shadows. `line_*` draws what is at least one pixel
 // wide and solid, `thin_*` blends the rest over it, so that what becomes ever thinner fades away.
 //% include "common/view.wgsl"
@@ -106,7 +106,7 @@ style.color
 //%- endmacro
 //% if TRAILS
 // Where a row was so many slots ago.
-fn past(row: u32, ago: u32) -> vec3f {
+fn past_position(row: u32, ago: u32) -> vec3f {
     let slot = (style.head + style.slots - ago) % style.slots;
     let at = 3u * (slot * style.rows + row);
     return vec3f(ring[at], ring[at + 1u], ring[at + 2u]);
@@ -137,8 +137,8 @@ fn corner_of(number: u32, instance: u32, row: Row) -> Corner {
     var out: Corner;
 //% if TRAILS
     let ago = number / 6u;
-    var start = past(instance, ago);
-    var end = past(instance, ago + 1u);
+    var start = past_position(instance, ago);
+    var end = past_position(instance, ago + 1u);
     var drawn = ago + 1u < style.filled;
     let age = vec2f(f32(ago), f32(ago + 1u)) / f32(max(style.slots, 2u) - 1u);
     let light = 1.0 - style.fade * age;

@@ -1,6 +1,6 @@
 // Flat marks for points, with one color each: discs that face the eye, soft sprites that blend over what is there, or single
 // pixels. In: the attributes of each point, each from its own vertex buffer. Out: premultiplied color.
-// SHAPE is "disc", "sprite" or "pixel". With PICKING the same is drawn as the numbers of the rows.
+// SHAPE is "disc", "sprite" or "pixel". With PICKING the same is drawn as the indices of the rows.
 //% import "common/attributes.wgsl" as attributes
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"

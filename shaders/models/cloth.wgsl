@@ -128,10 +128,10 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     var velocity = velocities[i].xyz;
     if vertex.w > 0.0 {
         velocity.y -= params.gravity * params.h;
-        let past = air(vertex.xyz) - velocity;
-        let rate = params.drag / params.density * length(past);
-        let across = normals[i].xyz * dot(past, normals[i].xyz);
-        velocity += across * taken(rate) + (past - across) * taken(rate * ALONG);
+        let relative_velocity = air(vertex.xyz) - velocity;
+        let rate = params.drag / params.density * length(relative_velocity);
+        let across = normals[i].xyz * dot(relative_velocity, normals[i].xyz);
+        velocity += across * taken(rate) + (relative_velocity - across) * taken(rate * ALONG);
         velocity *= 1.0 - taken(params.damping);
         velocity += (params.tool_velocity - velocity) * held(vertex.xyz);
     }
@@ -214,7 +214,7 @@ fn pushed_out(position: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f
 }
 
 @compute @workgroup_size(64)
-fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn resolve(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     if i >= params.count || vertices[i].w == 0.0 {
         return;

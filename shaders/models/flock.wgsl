@@ -174,11 +174,11 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     let calm = 1.0 - length(urgent) / max(params.agility, 1e-12);  // to turn back, a bird may brake as far as it has to
     let speed = clamp(length(faster), calm * params.speed_range.x, params.speed_range.y);
     faster = with_length(with_length(faster, 1.0) + params.noise * random_vector(bird), speed);
-    settle(bird, here + params.dt * faster, faster, neighborhood.count);
+    store(bird, here + params.dt * faster, faster, neighborhood.count);
 }
 
 // Puts a bird where it has flown: into the box if that is periodic, and not into the obstacle.
-fn settle(bird: u32, position: vec3f, velocity: vec3f, neighbor_count: f32) {
+fn store(bird: u32, position: vec3f, velocity: vec3f, neighbor_count: f32) {
     var here = position;
     var now = velocity;
     //% if PERIODIC

@@ -16,7 +16,7 @@
 @group(0) @binding(10) var<storage, read> swirl: array<vec4f>;
 @group(0) @binding(11) var<storage, read> pressure: array<f32>;
 @group(0) @binding(12) var<storage, read> obstacle: array<f32>;
-@group(0) @binding(16) var<storage, read_write> out_numbers: array<f32>;
+@group(0) @binding(16) var<storage, read_write> out_scalars: array<f32>;
 @group(0) @binding(17) var<storage, read_write> out_solid: array<u32>;
 @group(0) @binding(18) var<storage, read_write> tracers: array<vec4f>;
 @group(0) @binding(19) var<storage, read_write> ball: array<vec4f>;
@@ -141,7 +141,7 @@ ${air.kernel("diverge")}
     //% for axis in range(3)
     sum += faces[face_index(cell + NEXT[${axis}])].${AXES[axis]} - here.${AXES[axis]};
     //% endfor
-    out_numbers[i] = select(sum, 0.0, is_solid(cell));
+    out_scalars[i] = select(sum, 0.0, is_solid(cell));
 }
 
 //% for axis in range(3)
@@ -206,7 +206,7 @@ ${air.kernel("center")}
     ${air.each_cell()}
     let here = faces[face_index(cell)];
     //% for axis in range(3)
-    out_numbers[3u * i + ${axis}u] = 0.5 * (here.${AXES[axis]} + faces[face_index(cell + NEXT[${axis}])].${AXES[axis]});
+    out_scalars[3u * i + ${axis}u] = 0.5 * (here.${AXES[axis]} + faces[face_index(cell + NEXT[${axis}])].${AXES[axis]});
     //% endfor
 }
 
@@ -238,9 +238,9 @@ ${air.kernel("drift")}
     if begins || age > params.life || !inside(cell) || is_solid(clamp(cell, vec3i(0), vec3i(params.size) - 1)) {
         let chance = philox_uniform(philox(vec4u(i, params.turn, params.stream), params.key));
         tracers[i] = vec4f(born(chance), select(-0.2, -1.0, begins) * params.life * chance.w);
-        out_numbers[i] = 0.0;
+        out_scalars[i] = 0.0;
         return;
     }
     tracers[i] = vec4f(world(position), age);
-    out_numbers[i] = matter_at(position).value.y;
+    out_scalars[i] = matter_at(position).value.y;
 }

@@ -265,6 +265,6 @@ class Recorder:
         self.dispatches = 0
 
     def _end_pass(self) -> None:
-        ended, self._pass = self._pass, None
-        if ended is not None:
-            ended.end()
+        open_pass, self._pass = self._pass, None
+        if open_pass is not None:
+            open_pass.end()

@@ -96,7 +96,7 @@ class Reader:
                 self._changed.notify_all()
 
     def _read(self) -> None:
-        number, frames = 0, _nothing()
+        number, frames = 0, _no_frames()
         try:
             while (jump := self._wait_for_room()) is not None:
                 if jump >= 0:
@@ -128,5 +128,5 @@ class Reader:
                 self._changed.notify_all()
 
 
-def _nothing() -> Generator[np.ndarray, None, None]:
+def _no_frames() -> Generator[np.ndarray, None, None]:
     yield from ()

@@ -253,7 +253,7 @@ class Train(NamedTensorsModel):
         return prepared(self._tables, data.shown[-data.tests :]), data.shown_targets[-data.tests :]
 
 
-_MADE: dict[str, type[Model]] = {}  # by the tables: a file that is saved with the same ones goes on learning
+_CLASSES: dict[str, type[Model]] = {}  # by the tables: a file that is saved with the same ones goes on learning
 
 
 def declare(table: Mapping[str, Any], find: Find) -> tuple[type[Model], list[Fault]]:
@@ -263,11 +263,11 @@ def declare(table: Mapping[str, Any], find: Find) -> tuple[type[Model], list[Fau
     if tables is None:
         return Train, faults
     key = repr(tables)
-    if key not in _MADE:
-        _MADE[key] = type(
+    if key not in _CLASSES:
+        _CLASSES[key] = type(
             "Train", (Train,), {"scene_tables": tables, "Params": _params(tables), "__doc__": Train.__doc__}
         )
-    return _MADE[key], faults
+    return _CLASSES[key], faults
 
 
 def _params(tables: Tables) -> type[params.Params]:

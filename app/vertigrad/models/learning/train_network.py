@@ -77,8 +77,8 @@ def schedule_of(table: Schedule) -> Callable[[int], float]:
         "cosine": lambda: learn.cosine(table.steps, table.last),
         "exponential": lambda: learn.exponential(table.steps),
     }
-    curve = schedules[table.kind]()
-    return learn.warm_up(table.warm_up, curve) if table.warm_up else curve
+    schedule = schedules[table.kind]()
+    return learn.warm_up(table.warm_up, schedule) if table.warm_up else schedule
 
 
 def _encoding_layers(table: Table, dimensions: int, random: np.random.Generator) -> tuple[list[Layer], int]:

@@ -142,12 +142,12 @@ def read_tables(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> Ta
     before = len(faults)
     data = _data(table, find, faults)
     kinds = {"network": Network, "loss": Loss, "optimizer": Optimizer, "schedule": Schedule, "draw": Draw}
-    given = {name: dict(table_in(table, name, faults)) for name in kinds}
+    tables = {name: dict(table_in(table, name, faults)) for name in kinds}
     if isinstance(data, Classes):
-        given["loss"].setdefault("kind", "cross_entropy")
+        tables["loss"].setdefault("kind", "cross_entropy")
     if isinstance(data, Solid):
-        given["draw"].setdefault("resolution", 40)
-    found = {name: _read(kind, given[name], (name,), find, faults) for name, kind in kinds.items()}
+        tables["draw"].setdefault("resolution", 40)
+    found = {name: _read(kind, tables[name], (name,), find, faults) for name, kind in kinds.items()}
     if data is None or None in found.values() or len(faults) > before:
         return None
     tables = Tables(data, **found)  # type: ignore[arg-type]
@@ -159,12 +159,12 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
     if "data" not in table:
         faults.append(Fault((), f"needs a table `data` with its kind: {', '.join(DATA)}", False))
         return None
-    given = dict(table_in(table, "data", faults))
+    data = dict(table_in(table, "data", faults))
     if not isinstance(table["data"], Mapping):
         return None
-    kind = given.pop("kind", None)
+    kind = data.pop("kind", None)
     if kind is None:
-        faults.append(Fault(("data",), f"kind must be given; known: {', '.join(DATA)}", False))
+        faults.append(Fault(("data",), f"kind must be data; known: {', '.join(DATA)}", False))
         return None
     if not isinstance(kind, str) or kind not in DATA:
         message = (
@@ -172,11 +172,11 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
         )
         faults.append(Fault(("data", "kind"), message))
         return None
-    return _read(DATA[kind], given, ("data",), find, faults)
+    return _read(DATA[kind], data, ("data",), find, faults)
 
 
-def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: Find, faults: list[Fault]) -> P | None:
-    values = dict(given)
+def _read(kind: type[P], table: Mapping[str, Any], path: tuple[str, ...], find: Find, faults: list[Fault]) -> P | None:
+    values = dict(table)
     for spec in kind.specs():
         if spec.kind == "file" and isinstance(values.get(spec.name), str):
             try:

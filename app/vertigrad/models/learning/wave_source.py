@@ -159,9 +159,9 @@ class WaveSource(PlayingModel):
 
     def _create_tensors(self, parts: Parts) -> None:
         scene, side, receivers = self._beginning, self._params.resolution, self._params.receivers
-        copied, curve = parts.copied, shares(side)
-        self._along = copied("along", curve.reshape(1, 1, 1, -1))
-        self._down = copied("down", curve.reshape(1, 1, -1, 1))
+        copied, weights = parts.copied, shares(side)
+        self._along = copied("along", weights.reshape(1, 1, 1, -1))
+        self._down = copied("down", weights.reshape(1, 1, -1, 1))
         self._bay, self._truth = copied("bay", bay(side)), copied("truth", scene.start)
         self._weights, self._found = (parts.zeros(what, side, side) for what in ("weights", "found"))
         self._recorded = parts.zeros("recorded", self._params.steps, receivers)

@@ -64,10 +64,10 @@ def plane(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 def shares(side: int) -> np.ndarray:
     """What a start is smoothed by, along each axis: a Gaussian over an odd number of cells, of sum 1."""
-    deviation = SMOOTH * side
-    offsets = np.arange(-math.ceil(3.0 * deviation), math.ceil(3.0 * deviation) + 1)
-    curve = np.exp(-0.5 * (offsets / deviation) ** 2)
-    return curve / curve.sum()
+    std = SMOOTH * side
+    offsets = np.arange(-math.ceil(3.0 * std), math.ceil(3.0 * std) + 1)
+    weights = np.exp(-0.5 * (offsets / std) ** 2)
+    return weights / weights.sum()
 
 
 def bay(side: int) -> np.ndarray:

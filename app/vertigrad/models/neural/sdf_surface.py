@@ -142,7 +142,10 @@ class SdfSurface(NamedTensorsModel):
         self._net = parts.enter_context(Mlp(*layers, "silu", name=f"{self.name}.network"))
         self._directions = parts.copied("directions", directions(n).astype(np.float32))
         points, around = parts.empty("points", count, 6), parts.empty("around", 4 * count, 6)
-        self._distances, slopes = parts.empty("distances", count, 1), parts.empty("slopes", 4 * count, 1)
+        self._distances, nearby = (
+            parts.empty("distances", count, 1),
+            parts.empty("nearby", 4 * count, 1),
+        )
         self._rays = parts.zeros("rays", count, 3)
         self._positions, self._normals = (parts.empty(what, n, n, 3) for what in ("position", "normal"))
         self._levels = parts.empty("level", n, n)
@@ -153,9 +156,9 @@ class SdfSurface(NamedTensorsModel):
             self._evaluate(points, self._distances)
             add(self._plan, "march", count, traced=int(turn < TRACED))
         add(self._plan, "surround", 4 * count, traced=0)
-        self._evaluate(around, slopes)
+        self._evaluate(around, nearby)
         outputs: dict[str, Any] = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
-        add(self._plan, "finish", count, *outputs, distances=slopes, traced=0, **outputs)
+        add(self._plan, "finish", count, *outputs, distances=nearby, traced=0, **outputs)
         self._lattice = Lattice(parts, self._net, side, self._params.sdf_extent) if side else None
 
     def _compared_lattice(self) -> list[Comparison]:
@@ -243,9 +246,9 @@ def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np
         radius, last, nearest = np.clip(radius - far / slope, 0.0, START), radius, far
     positions = radius[:, None] * along
     around = [distance(network.layers, positions + SPACING * corner, latent) for corner in CORNERS]
-    slopes = 0.75 / SPACING * (np.stack(around, 1) @ CORNERS)
-    steep = np.linalg.norm(slopes, axis=1)
-    return positions, slopes / steep[:, None], 0.75 * np.sum(around, 0) / (SPACING**2 * steep)
+    gradients = 0.75 / SPACING * (np.stack(around, 1) @ CORNERS)
+    steep = np.linalg.norm(gradients, axis=1)
+    return positions, gradients / steep[:, None], 0.75 * np.sum(around, 0) / (SPACING**2 * steep)
 
 
 def _read(path: Path) -> Network:

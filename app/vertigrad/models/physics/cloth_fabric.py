@@ -119,7 +119,7 @@ class Fabric:
                 kernels.add(plan, "hinge" if kind == 2 else "stretch", size, count=size, first=first, kind=kind)
             if contact is not None:
                 contact.add(plan, "repel", count, "pushes")
-            kernels.add(plan, "settle", count)
+            kernels.add(plan, "resolve", count)
 
     def _record_search(self) -> Kernels:
         """The grid, and who may meet whom before the next search; returns the kernels of contact."""

@@ -158,8 +158,8 @@ def _disc_stars(count: int, field: MeanField, random: np.random.Generator) -> _P
     angles = 2.0 * np.pi * random.random(count)
     heights = shape.disc_heights(1e-4 + (1.0 - 2e-4) * _quantiles(count, random))
 
-    def at(curve: Doubles) -> Doubles:
-        return np.interp(radii, velocity.radii, curve)
+    def at(profile: Doubles) -> Doubles:
+        return np.interp(radii, velocity.radii, profile)
 
     outward = at(velocity.sigma_r) * random.standard_normal(count)
     along = at(velocity.rotation) + at(velocity.sigma_phi) * random.standard_normal(count)

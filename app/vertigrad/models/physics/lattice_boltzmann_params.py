@@ -19,7 +19,7 @@ MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzbu
 # [cells²/step] over the speed: stabilizes a lattice that is too coarse for the flow.
 LEAST_VISCOSITY = {"regularized": 0.02, "trt": 0.15}
 MOST_MACH = 0.45  # of the fastest cell
-PAST = 2.0  # speed next to an obstacle over what continuity asks for in the gap that it leaves
+GAP_SPEED = 2.0  # speed next to an obstacle over what continuity asks for in the gap that it leaves
 SPONGE = 0.12  # of the columns, before the outlet
 LONGER_SIDE = 3.0  # in the scene
 NO_TOOL = {"tool_from": (0.0, 0.0), "tool_to": (0.0, 0.0), "tool_radius": 0.0, "painted_as": 0.0}
@@ -89,7 +89,9 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
     """
     across = params.obstacle == "none" and not masked
     length = float(params.rows) if across else params.size * params.rows
-    inflow = params.speed if masked else min(params.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(params)) / PAST)
+    inflow = (
+        params.speed if masked else min(params.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(params)) / GAP_SPEED)
+    )
     viscosity = max(inflow * length / params.reynolds, LEAST_VISCOSITY[params.collision] * inflow)
     driven = params.ends == "periodic"
     camber, camber_at, thickness = section_of(params.naca)

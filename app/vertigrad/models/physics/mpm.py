@@ -140,7 +140,7 @@ class Mpm(FixedStepModel):
         reference = mpm_reference.step(before, self._known | fields, obstacle)
         self._step.replay(**fields)
         ours = [tensor.numpy() for tensor in (self._particles, self._affine, self._strains)]
-        particles, affine, strains = reference.laid_out()
+        particles, affine, strains = reference.packed()
         return [
             compare("position", ours[0][:, 0:3], particles[:, 0:3], 1e-6),
             compare("velocity", ours[0][:, 4:7], particles[:, 4:7], 1e-4),

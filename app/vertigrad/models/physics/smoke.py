@@ -158,14 +158,14 @@ class Smoke(FixedStepModel):
         air(push, "emit_matter", cells, "out_matter", out_matter=self._matter)
         air(push, "push", faces, "out_faces", out_faces=self._faces)
         for plan in (push, self._outflow):
-            air(plan, "diverge", cells, "out_numbers", out_numbers=self._pressure.rhs)
+            air(plan, "diverge", cells, "out_scalars", out_scalars=self._pressure.rhs)
         self._pressure.record_cycle(self._cycle)
 
         drift = self._drift
         air(drift, "project", faces, out_faces=self._faces)
         air(drift, "slip", faces, out_faces=self._faces)
-        air(drift, "center", cells, "out_numbers", out_numbers=self._velocity)
-        air(drift, "drift", self._params.tracers, out_numbers=self._color)
+        air(drift, "center", cells, "out_scalars", out_scalars=self._velocity)
+        air(drift, "drift", self._params.tracers, out_scalars=self._color)
 
     def _advance(self) -> None:
         fields = self._fields()

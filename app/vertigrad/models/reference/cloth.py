@@ -71,7 +71,7 @@ def sweep(
         for color in sheet.colors:
             (hinge if color.kind == 2 else stretch)(state, sheet, color, values)
         pushes = repel(state, values, pairs) if pairs is not None else 0.0
-        settle(state, predicted, pushes, values, obstacle)
+        resolve(state, predicted, pushes, values, obstacle)
     tear(state, sheet, values)
     state.normals = normals(state, sheet)
 
@@ -85,10 +85,10 @@ def predict(state: State, values: Values, wind: Box | None) -> Doubles:
     air = np.array(values["wind"]) * (1.0 + values["gust"] * waves)[:, None]
     if wind is not None:
         air = air + wind.at(state.positions)
-    past = air - velocity
-    rate = values["drag"] / values["density"] * np.linalg.norm(past, axis=1, keepdims=True)
-    across = state.normals * np.sum(past * state.normals, axis=1, keepdims=True)
-    velocity += across * _taken(rate, h) + (past - across) * _taken(rate * ALONG, h)
+    relative_velocity = air - velocity
+    rate = values["drag"] / values["density"] * np.linalg.norm(relative_velocity, axis=1, keepdims=True)
+    across = state.normals * np.sum(relative_velocity * state.normals, axis=1, keepdims=True)
+    velocity += across * _taken(rate, h) + (relative_velocity - across) * _taken(rate * ALONG, h)
     velocity *= 1.0 - _taken(values["damping"], h)
     velocity += (np.array(values["tool_velocity"]) - velocity) * held(state.positions, values)
     state.velocities[free] = velocity[free]
@@ -160,7 +160,7 @@ def repel(state: State, values: Values, pairs: list[NDArray[np.int64]]) -> Doubl
     return STIFFNESS * pushes
 
 
-def settle(state: State, predicted: Doubles, pushes: Doubles | float, values: Values, obstacle: Box | None) -> None:
+def resolve(state: State, predicted: Doubles, pushes: Doubles | float, values: Values, obstacle: Box | None) -> None:
     """Contacts, and the velocities that came of it all."""
     h, free = values["h"], state.inverse > 0
     start = predicted - h * state.velocities

@@ -156,8 +156,8 @@ def meet(constants: Constants, pairs: Pairs, at: Doubles) -> tuple[Doubles, Doub
 
 def push(constants: Constants, pairs: Pairs, at: Doubles, mine: Doubles, velocities: Doubles) -> Doubles:
     """Velocities after the step, were there no pressure: of rows with velocities `mine` among all `velocities`."""
-    apart2 = (pairs.offset**2).sum(axis=1) + 0.01 * constants.spacing**2
-    share = (pairs.slope * pairs.offset).sum(axis=1) / apart2
+    squared_distance = (pairs.offset**2).sum(axis=1) + 0.01 * constants.spacing**2
+    share = (pairs.slope * pairs.offset).sum(axis=1) / squared_distance
     shear = pairs.sum((mine[pairs.i] - velocities[pairs.j]) * share[:, None])
     acceleration = 2.0 * constants.viscosity * shear - [0.0, constants.gravity, 0.0]
     away = (at - np.array(constants.tool_point)) / constants.tool_reach

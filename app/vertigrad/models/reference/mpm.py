@@ -51,7 +51,7 @@ class Particles(NamedTuple):
             materials,
         )
 
-    def laid_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def packed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As the model has them: particles, affine, strains."""
         speeds = np.linalg.norm(self.velocities, axis=1)
         particles = np.column_stack([self.positions, self.shades, self.velocities, speeds])
@@ -139,9 +139,9 @@ def _matrices(columns: np.ndarray) -> np.ndarray:
 
 
 def _columns(matrices: np.ndarray) -> np.ndarray:
-    laid = np.zeros((len(matrices), 3, 4))
-    laid[:, :, 0:3] = np.swapaxes(matrices, 1, 2)
-    return laid.reshape(-1, 12)
+    padded = np.zeros((len(matrices), 3, 4))
+    padded[:, :, 0:3] = np.swapaxes(matrices, 1, 2)
+    return padded.reshape(-1, 12)
 
 
 def _yielded(

@@ -149,8 +149,8 @@ def _advected_matter(box: _Box, air: Air) -> np.ndarray:
     value, least, most = at(air.matter, back)
     empty = box.solid | box.has_left(back)
     guess = np.moveaxis(np.where(empty, 0.0, value), 0, -1)
-    again = np.moveaxis(at(guess, forth)[0], 0, -1)
-    better = np.clip(guess + 0.5 * (air.matter - again), np.moveaxis(least, 0, -1), np.moveaxis(most, 0, -1))
+    returned = np.moveaxis(at(guess, forth)[0], 0, -1)
+    better = np.clip(guess + 0.5 * (air.matter - returned), np.moveaxis(least, 0, -1), np.moveaxis(most, 0, -1))
     return np.where((empty | box.has_left(forth))[..., None], guess, better)
 
 
@@ -179,9 +179,9 @@ def _advected_faces(box: _Box, air: Air) -> np.ndarray:
     better = np.zeros_like(guess)
     for axis, (values, forth, left) in enumerate(passes):
         first = _own_faces(guess, axis)
-        again, weights = sampled(first, forth, _first_face(axis))
-        mended = first + 0.5 * (_own_faces(air.faces, axis) - (again * weights).sum(-1))
-        _own_faces(better, axis)[...] = np.where(left, first, np.clip(mended, values.min(-1), values.max(-1)))
+        returned, weights = sampled(first, forth, _first_face(axis))
+        corrected = first + 0.5 * (_own_faces(air.faces, axis) - (returned * weights).sum(-1))
+        _own_faces(better, axis)[...] = np.where(left, first, np.clip(corrected, values.min(-1), values.max(-1)))
     return better
 
 
@@ -211,7 +211,7 @@ def _emitted(matter: np.ndarray, box: _Box) -> np.ndarray:
     return np.where(box.solid[..., None], 0.0, np.maximum(matter * np.asarray(fields["retained"]), value))
 
 
-def _slopes(field: np.ndarray, edge: float) -> np.ndarray:
+def _gradient(field: np.ndarray, edge: float) -> np.ndarray:
     """Central differences along x, y, z, the last axis; cells beyond the box are like those at its sides."""
     padded = np.pad(field, 1, mode="edge")
     inner = slice(1, -1)
@@ -223,10 +223,10 @@ def _slopes(field: np.ndarray, edge: float) -> np.ndarray:
 
 def _swirl(velocity: np.ndarray, fields: Fields) -> np.ndarray:
     edge = fields["edge"]
-    dx, dy, dz = np.moveaxis(np.stack([_slopes(velocity[..., axis], edge) for axis in range(3)], -1), -2, 0)
+    dx, dy, dz = np.moveaxis(np.stack([_gradient(velocity[..., axis], edge) for axis in range(3)], -1), -2, 0)
     curl = np.stack([dy[..., 2] - dz[..., 1], dz[..., 0] - dx[..., 2], dx[..., 1] - dy[..., 0]], -1)
-    slope = _slopes(np.linalg.norm(curl, axis=-1), edge)
-    toward = slope / (np.linalg.norm(slope, axis=-1, keepdims=True) + 1e-3 / edge)
+    gradient = _gradient(np.linalg.norm(curl, axis=-1), edge)
+    toward = gradient / (np.linalg.norm(gradient, axis=-1, keepdims=True) + 1e-3 / edge)
     return fields["confinement"] * edge * np.cross(toward, curl)
 
 

@@ -143,5 +143,5 @@ def cumulative(node: Node) -> Value:
 def mean_variance(node: Node) -> Tensor:
     axes, x = tuple(node.attribute("axes", [0, 2, 3])), node.tensor(0)
     centered = ops.subtract(x, ops.mean(x, axes, keepdims=True))
-    deviation = ops.sqrt(ops.mean(ops.square(centered), axes, keepdims=True))
-    return ops.divide(centered, ops.add(deviation, 1e-9))
+    std = ops.sqrt(ops.mean(ops.square(centered), axes, keepdims=True))
+    return ops.divide(centered, ops.add(std, 1e-9))
