@@ -1,19 +1,23 @@
 """Find words that this project does not use, in code, shaders, tests and docs: one word for each thing, the field's.
 
-`WORDS` has the pattern of each with the word to use; `EXCEPTIONS` say where one has to stay, and why. Prints every
-place that is left and exits with 1 if there are any. `make lint` runs it.
+`WORDS` has the pattern of each with the word to use. `IDENTIFIERS` are words of ordinary English that may not be a part
+of a name in Python or WGSL. `EXCEPTIONS` are files where a word has to stay, with the reason. `NOT_SEARCHED` are words
+that no pattern can find. Prints each word that is left with its line, and exits with 1 if there are any. `make lint`
+runs it.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools")  # and the files beside them
+FOLDERS = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools")  # and the files next to them
 SUFFIXES = (".py", ".wgsl", ".md", ".toml", ".html")
 
 WORDS = {
@@ -58,6 +62,42 @@ WORDS = {
     r"\b[Rr]ulers?\b|(?<![A-Za-z])ruler_": "axis, axes, ticks",
     r"\b(sun_width|occlusion_reach|clip_place(_\d)?|pulse_(length|speed)|dimmed)\b": "see scene/renamed.py",
     r"\bLOOKS\b|view\.look\b|\brenderer[./]looks\b": "theme",
+    r"\bmlp_pull\b|\bpull_back\b": "mlp_backward, backward pass",
+    r"\b(Studio|Shot|Film)\b": "video writer, request, recording",
+    r"\b[Uu]nder way\b": "in flight, in progress",
+    r"\b[Ss]un's map\b": "shadow map",
+    r"\bnumbers per row\b": "components",
+    r"\bmakes? \w+ anew\b|\bmakes? anew\b": "rebuild",
+    r"network that learns|what was learned\"": "network in training, trained weights",
+    r"trace of the last seconds|Flip between|Keep the changes|what is to be done\?": "the labels",
+    r"Select nothing|[Vv]iew before\"|[Pp]anel before\"|done by hand|\bmissed –|\"sound, ": "the labels",
+    r"relief by which each band|looks wanted|MB a frame\b": "the labels",
+    r"common/seen\.wgsl|\bSeenPixel\b|\bseen_(row|cell|nothing)\b": "pick_pixel, picked_row",
+    r"\ball_or_nothing\b|\bAllOrNothing\b": "atomic_recording",
+    r"\bsample_place\b|\bby_place\b|\b(clip|nearest|arrow|line|seen)_place\b|\bplace_of\(": "position, pixel",
+    r"\b_tell_harmonics\b|\b_made_good\b|\bkept_out\b|\b_beside\b": "warn, corrected, pushed_out, neighbor",
+    r"\bin_place of\b|a walk over the places": "index, position",
+}
+IDENTIFIERS = {  # parts of names of the program: of functions, classes, variables, parameters, fields
+    **dict.fromkeys(("twin", "twins"), "reference"),
+    **dict.fromkeys(("tells", "says"), "reports, returns"),
+    **dict.fromkeys(("picture", "pictures"), "frame, image, viewport"),
+    **dict.fromkeys(("looks", "openness", "pulse"), "style presets, ambient occlusion, dash animation"),
+    **dict.fromkeys(("lend", "promise", "fulfil"), "borrow, reserve, commit"),
+    **dict.fromkeys(("maker", "become", "mend"), "factory, replace, correct"),
+    **dict.fromkeys(("actor", "actors", "rulers"), "model instance, axes"),
+    **dict.fromkeys(("pressing", "motions", "fading"), "pressure, velocities, dissipation"),
+    **dict.fromkeys(("crew", "studio", "reel", "tweaks", "missed"), "capture service, video writer, edits, dropped"),
+    **dict.fromkeys(("develop", "underway", "mistake", "keeps"), "post-process, in progress, problem, holds"),
+}
+NAMES_IN = ("app/", "shaders/")  # names of tests are sentences
+NOT_SEARCHED = {  # words of the glossary that no pattern finds, with the reason
+    "span, ring, page, row, room": "also the standard word of another thing: of time, of a buffer, of a file, of a tensor",
+    "rate, decay, deviation, length, start": "a part of standard names: learning_rate, weight_decay, standard deviation",
+    "numbers, result, even, rest, sound, past": "ordinary words in correct use",
+    "share, slope, curve, thickness, stride, lift, film": "the standard word of geometry and rendering in other files",
+    "net, carry, spots, dense, longest": "part of other names: networks, carry bits, dense layers, longest edge",
+    "touch, hand, figure, places": "of files, of people, in citations, decimal places",
 }
 _OLD_NAME = "an old name that still works"
 EXCEPTIONS = {  # files, or folders, with the reason
@@ -102,11 +142,29 @@ def excepted(name: str) -> bool:
 
 
 def found(name: str, text: str) -> Iterator[Found]:
-    """Every place of a word in a file's text, and in its name."""
+    """Each word in a file's text and in its name, with its line."""
     text = f"{name}\n{text}".replace("metres_per_unit", "")  # of a file format
     for pattern, instead in WORDS.items():
         for match in re.finditer(pattern, text):
             yield Found(name, text.count("\n", 0, match.start()), match[0], instead)
+    for line, identifier in identifiers(name, text.partition("\n")[2]):
+        for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier):
+            if part.lower() in IDENTIFIERS:
+                yield Found(name, line, identifier, IDENTIFIERS[part.lower()])
+
+
+def identifiers(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Names in a file of the program, each with its line; comments and strings of other files have none."""
+    if not name.startswith(NAMES_IN):
+        return
+    if name.endswith(".py"):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NAME:
+                yield token.start[0], token.string
+    if name.endswith(".wgsl"):
+        for number, line in enumerate(text.splitlines(), start=1):
+            for match in re.finditer(r"[A-Za-z_]\w*", re.sub(r"//(?!%).*", "", line)):
+                yield number, match[0]
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ fn alpha_samples(alpha: f32, pixel: vec2f) -> u32 {
     return ((mask << turn) | (mask >> (4u - turn))) & 15u;
 }
 
-// Whether what is so transparent leaves a hole where there is but one sample: of the sun's map, which is looked at with a
+// Whether what is so transparent leaves a hole where there is but one sample: of the shadow map, which is looked at with a
 // blur, some of its pixels; of what the eye sees, which has a distance, all of them. Needs `view` too.
 fn is_hole(alpha: f32, pixel: vec2f) -> bool {
     let noise = fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));

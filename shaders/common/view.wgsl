@@ -18,7 +18,7 @@ struct View {
     ground: vec3f,
     pad2: f32,
     clips: array<vec4f, 3>, // planes: what has dot(plane, (position, 1)) > 0 is cut off
-    eye_to_sun: mat4x4f,    // to the sun's map: x and y across it, 0 to 1, and z toward the sun
+    eye_to_sun: mat4x4f,    // to the shadow map: x and y across it, 0 to 1, and z toward the sun
     shadows: f32,           // how dark they are
     sun_spread: f32,        // half the width of a penumbra, in map widths for each unit of z
     sun_texel: f32,         // width of a texel of the map, in world units

@@ -318,7 +318,7 @@ fn tube_light(in: Corner, here: Nearest, base: vec3f) -> vec3f {
     let outward = side * select(-1.0, 1.0, dot(side.xy, left) > 0.0);
     let facing = normalize(to_eye - outward * dot(to_eye, outward));
     let normal = outward * aside + facing * sqrt(1.0 - aside * aside);
-    let position = eye + normal * (radius * pixel_of(eye));    // the sun's map has a ribbon through the middle of the tube
+    let position = eye + normal * (radius * pixel_of(eye));    // the shadow map has a ribbon through the middle of the tube
     return lit_at(Material(base, 0.0, mix(style.roughness, 1.0, fine)), normal, to_eye, position, in.clip.xy);
 }
 

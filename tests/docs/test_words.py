@@ -34,11 +34,38 @@ def test_none_is_left(words: ModuleType, capsys: pytest.CaptureFixture[str]) -> 
         ("Colours", "color"),
         ("a neighbour_grid", "neighbor"),
         ("of whole numbers", "integer"),
+        ("a copy under way", "in flight, in progress"),
+        ("the sun's map", "shadow map"),
     ],
 )
 def test_each_is_found_with_its_place(words: ModuleType, text: str, instead: str) -> None:
     (found,) = words.found("docs/page.md", f"first line\n{text}\n")
     assert (found.file, found.line, found.instead) == ("docs/page.md", 2, instead)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "identifier"),
+    [
+        ("app/a.py", "last_picture = 1\n", "last_picture"),
+        ("app/a.py", "class PictureSize:\n    pass\n", "PictureSize"),
+        ("shaders/a.wgsl", "fn all_looks() {}\n", "all_looks"),
+    ],
+)
+def test_parts_of_names_are_found(words: ModuleType, name: str, text: str, identifier: str) -> None:
+    (found,) = words.found(name, text)
+    assert (found.line, found.word) == (1, identifier)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("app/a.py", "keeper = 1  # says what it looks like\n"),
+        ("shaders/a.wgsl", "let value = 1;  // it keeps what it tells\n"),
+        ("tests/test_a.py", "def test_it_keeps_the_picture(): ...\n"),
+    ],
+)
+def test_names_of_tests_and_sentences_are_left_alone(words: ModuleType, name: str, text: str) -> None:
+    assert not list(words.found(name, text))
 
 
 def test_what_is_not_meant_is_left_alone(words: ModuleType) -> None:

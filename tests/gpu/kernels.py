@@ -84,5 +84,5 @@ def poll_until(gpu: Gpu, done: Callable[[], bool]) -> None:
 
 
 def everything_arrives(gpu: Gpu) -> None:
-    """Wait until no reading is under way."""
+    """Wait until no reading is in flight."""
     poll_until(gpu, lambda: gpu.readback.in_flight == 0)

@@ -1,4 +1,4 @@
-"""`Frames`: at most k under way, waiting for no more than that, and clean after an error."""
+"""`Frames`: at most k in flight, waiting for no more than that, and clean after an error."""
 
 from __future__ import annotations
 

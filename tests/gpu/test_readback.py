@@ -85,7 +85,7 @@ def test_few_staging_buffers_and_bytes_are_cached(gpu: Gpu, monkeypatch: pytest.
 
 
 def test_reading_does_not_stall(gpu: Gpu) -> None:
-    """The reading is under way while a long dispatch before it still runs."""
+    """The reading is in flight while a long dispatch before it still runs."""
     with Tensor.zeros(1 << 14) as x:
         kernel(SPIN)(x.size, x=x, rounds=long_rounds(gpu))
         reading = x.read_async()

@@ -14,7 +14,7 @@ class Level(NamedTuple):
 
     name: str
     scale: float  # pixels drawn to each one shown, along each side
-    sun_texels: int  # along each side of the sun's map
+    sun_texels: int  # along each side of the shadow map
     sun_taps: int  # samples of it for each fragment
     sky_planes: int  # planes in which ambient occlusion is searched for; 0: none
     sky_steps: int  # and samples to either side in each

@@ -244,7 +244,7 @@ class FrameUniforms:
         self._key: tuple[object, ...] = ()
         self._view, self._over = bytearray(), bytearray()
         self._post_process = b""
-        self.sun = b""  # what `View` is while the sun's map is drawn, if there are shadows
+        self.sun = b""  # what `View` is while the shadow map is drawn, if there are shadows
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the image that was packed last
 
     def pack(

@@ -135,7 +135,7 @@ def rows_drawn(
 
     The rule for rows and their numbers is that of `renderer.vertex_layout`, which sees the tensor itself later.
 
-    `components` are the numbers per row that the layer takes, `rows` as many as there must be, None if any number
+    `components` are those of an element that the layer takes, `rows` as many as there must be, None if any number
     will do. Raises `LayoutError` if it cannot be drawn so.
     """
     dtypes = _INDEX_DTYPES if attribute == INDEX else _DTYPES

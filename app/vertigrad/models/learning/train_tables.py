@@ -164,7 +164,7 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
         return None
     kind = data.pop("kind", None)
     if kind is None:
-        faults.append(Fault(("data",), f"kind must be data; known: {', '.join(DATA)}", False))
+        faults.append(Fault(("data",), f"kind must be given; known: {', '.join(DATA)}", False))
         return None
     if not isinstance(kind, str) or kind not in DATA:
         message = (
