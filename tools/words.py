@@ -92,8 +92,8 @@ IDENTIFIERS = {  # parts of names of the program: of functions, classes, variabl
 }
 NAMES_IN = ("app/", "shaders/")  # names of tests are sentences
 NOT_SEARCHED = {  # words of the glossary that no pattern finds, with the reason
-    "span, ring, page, row, room": "also the standard word of another thing: of time, of a buffer, of a file, of a tensor",
-    "rate, decay, deviation, length, start": "a part of standard names: learning_rate, weight_decay, standard deviation",
+    "span, ring, page, row, room": "also the standard word of another thing: time, buffers, files, tensors",
+    "rate, decay, deviation, length, start": "part of standard names: learning_rate, weight_decay",
     "numbers, result, even, rest, sound, past": "ordinary words in correct use",
     "share, slope, curve, thickness, stride, lift, film": "the standard word of geometry and rendering in other files",
     "net, carry, spots, dense, longest": "part of other names: networks, carry bits, dense layers, longest edge",
