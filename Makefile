@@ -78,9 +78,9 @@ pages: setup ## docs/models/ from what the types of models declare, docs/api/ fr
 	$(BIN)/python tools/model_pages.py
 	$(BIN)/python tools/api_pages.py
 
-golden: setup ## keep the pictures that tests draw now instead of those they are compared with, where they differ
-	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py
-	git status --short tests/renderer/golden
+golden: setup ## keep the pictures and panels that tests draw now instead of those they are compared with, where they differ
+	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py tests/window/test_drawn.py
+	git status --short tests/renderer/golden tests/window/drawn
 
 format: setup ## let ruff mend what it can
 	$(BIN)/ruff check --fix .

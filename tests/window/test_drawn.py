@@ -1,0 +1,419 @@
+"""What panels draw, say when the mouse rests on them, and do when they are clicked, against what is kept in `drawn/`.
+
+All is at 1.25 pixels to a logical one, so that no size is left unscaled. If a change is meant, `make golden` keeps what
+is drawn now; Git shows what became different.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from imgui_bundle import imgui
+
+from vertigrad.gpu import Traffic
+from vertigrad.memory import State
+from vertigrad.models.base import Limit
+from vertigrad.models.interaction import Gesture
+from vertigrad.panels import capture as capture_panel
+from vertigrad.panels import gallery as gallery_module
+from vertigrad.panels import log, reports
+from vertigrad.panels.memory import MemoryPanel
+from vertigrad.panels.thumbnails import SceneEntry
+from vertigrad.panels.traffic import DIRECTIONS, FrameTraffic
+from vertigrad.panels.workspace import Workspace
+from vertigrad.session.capture import RecordingStatus
+from vertigrad.session.commands import AddWatch, InspectTensor, Leave, Select, SetParameter, SetTool
+from vertigrad.session.diagnostics import Excess
+from vertigrad.session.failures import Failure, Failures
+from vertigrad.session.inspector import TensorRange
+from vertigrad.session.questions import Question
+from vertigrad.session.watches import Condition, Watch
+
+from ..session.running import LINKED, use_models, written
+from . import drawn_lists
+from .drawn_lists import Shape, Text
+from .shell import Shell
+
+KEPT = Path(__file__).parent / "drawn"
+SCALE, SIZE = 1.25, (1250, 875)
+LEAST = 4.0  # pixels that a shape must be wide and high for the mouse to rest on it
+APART = 12.0  # pixels between places that the mouse is moved to
+NOT_COMPARED = "visible_panels", "focused", "layout", "raised"  # of the workspace
+CHANGING = (
+    (re.compile(r"\bblock \d+"), "block N"),
+    (re.compile(r"generation \d+, created at.*"), "generation N, created somewhere"),
+    (re.compile(r"/[^|]*scene\.toml"), "/folder/scene.toml"),
+    (re.compile(r"frozenset\((.*)\)"), lambda found: "frozenset" + "".join(sorted(found[1]))),
+)
+Open = Callable[..., Shell]
+
+
+@pytest.fixture
+def software_only(gpu):
+    if gpu.adapter.kind != "software":
+        pytest.skip("what panels say of other adapters is not kept")
+
+
+class Recorder:
+    """A shell whose commands are noted and not carried out."""
+
+    def __init__(self, one: Shell, monkeypatch: pytest.MonkeyPatch):
+        self.shell, self.posted = one, list[str]()
+        monkeypatch.setattr(one.session, "post", lambda command: self.posted.append(_plain(repr(command))))
+
+    def lines(self, names: tuple[str, ...]) -> list[str]:
+        """All that is to be kept of the windows whose names begin with one of these."""
+        self.away()
+        return [*self._drawn(names), "", *self._hovered(names), "", *self._clicked(names)]
+
+    def away(self) -> None:
+        self.shell.gui.io.add_mouse_pos_event(-1.0, -1.0)
+        self.frames(3)
+
+    def frames(self, count: int = 1, seconds: float = 1 / 60) -> None:
+        for _ in range(count):
+            with self.shell.gpu.frames.frame():
+                self.shell.gui.build(self.shell.session, self.shell.size, seconds, self.shell.scale)
+
+    def _drawn(self, names: tuple[str, ...]) -> Iterator[str]:
+        for window, content in drawn_lists.windows().items():
+            if window.startswith(names):
+                yield f"# {window.partition('_')[0]}"
+                yield from (str(one) for one in content)
+
+    def _places(self, names: tuple[str, ...]) -> list[tuple[float, float]]:
+        """Where there is something small to be pointed at, from the bottom to the top: what is above stays there."""
+        found = set()
+        for window, content in drawn_lists.windows().items():
+            for one in content if window.startswith(names) else ():
+                if isinstance(one, Text):
+                    found.add((round(one.left) + 3, round(one.top) + 8))
+                elif isinstance(one, Shape) and min(_extent(one)) >= LEAST and max(_extent(one)) < 400.0:
+                    found.add((round((one.box[0] + one.box[2]) / 2), round((one.box[1] + one.box[3]) / 2)))
+        width, height = self.shell.size
+        inside = (place for place in found if 0 < place[0] < width and 0 < place[1] < height)
+        apart: list[tuple[float, float]] = []
+        for place in sorted(inside, key=lambda place: (-place[1], place[0])):
+            if all(math.dist(place, other) > APART for other in apart):
+                apart.append(place)
+        return apart
+
+    def _hovered(self, names: tuple[str, ...]) -> Iterator[str]:
+        for place in self._places(names):
+            self.shell.gui.io.add_mouse_pos_event(*place)
+            self.frames(4, 0.4)
+            said = drawn_lists.texts("##Tooltip")
+            if said:
+                yield _plain(f"{place[0]},{place[1]} says {' | '.join(said)}")
+        self.away()
+
+    def _clicked(self, names: tuple[str, ...]) -> Iterator[str]:
+        one, workspace = self.shell, self.shell.workspace
+        before, windows, shown = _state(workspace), set(drawn_lists.windows()), set(workspace.visible_panels)
+        for place in self._places(names):
+            self.posted.clear()
+            one.gui.io.add_mouse_pos_event(*place)
+            self.frames(2)
+            for down in (True, False):
+                one.gui.io.add_mouse_button_event(0, down)
+                self.frames(2)
+            changed = [f"{key}={_shown(value)}" for key, value in _state(workspace).items() if before[key] != value]
+            opened = sorted(set(drawn_lists.windows()) - windows)
+            said = [text for window in opened if "Tooltip" not in window for text in drawn_lists.texts(window)]
+            if self.posted or changed or said:
+                yield _plain(f"{place[0]},{place[1]} does {'; '.join([*self.posted, *changed, *said])}")
+            if opened and imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value):
+                self._escape()
+            for key, value in before.items():
+                setattr(workspace, key, value if key != "opened" else dict(value))
+            for title in shown - workspace.visible_panels:
+                workspace.show(title)
+            self.frames(3)
+
+    def _escape(self) -> None:
+        for down in (True, False):
+            self.shell.gui.io.add_key_event(imgui.Key.escape, down)
+            self.frames(2)
+
+
+def _state(workspace: Workspace) -> dict[str, Any]:
+    kept = dataclasses.asdict(workspace)
+    return {key: value for key, value in kept.items() if key not in NOT_COMPARED}
+
+
+def _shown(value: Any) -> Any:
+    """Of what is by panel, those that are open."""
+    return [title for title, is_open in value.items() if is_open] if isinstance(value, dict) else value
+
+
+def _extent(one: Shape) -> tuple[float, float]:
+    left, top, right, bottom = one.box
+    return right - left, bottom - top
+
+
+def _plain(text: str) -> str:
+    """Without what differs from run to run."""
+    for pattern, name in CHANGING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def check(name: str, lines: list[str]) -> None:
+    """Hold what was drawn against what is kept."""
+    file, text = KEPT / f"{name}.txt", "\n".join(lines) + "\n"
+    if "VERTIGRAD_KEEP_GOLDEN" in os.environ:
+        file.write_text(text, encoding="utf-8")
+    assert text.splitlines() == file.read_text(encoding="utf-8").splitlines()
+
+
+def use_capture(one: Shell, recording: RecordingStatus | None) -> None:
+    """Have a service of a window, which there is none of."""
+    service: Any = SimpleNamespace(recording=recording)
+    one.session.capture = service
+
+
+def entry(name: str, description: str = "") -> SceneEntry:
+    """A scene without a thumbnail."""
+    return SceneEntry(Path(f"/folder/{name}.toml"), f"The scene {name}", description)
+
+
+def memory_of(timeline: Any) -> Any:
+    """What the memory panel knows of a session; blocks and bytes depend on what ran before."""
+    origin = SimpleNamespace(file="/folder/model.py", line=12)
+    common = {"owners": 1, "published": 0, "last_frame": 1234, "last_serial": 99, "generation": 3, "origin": origin}
+    states = (State.LIVE, State.RETIRING, State.FREE)
+    blocks = {
+        number: SimpleNamespace(
+            **common,
+            id=number,
+            name=name,
+            nbytes=size,
+            capacity=2 * size,
+            pins=number % 2,
+            state=states[number % 3],
+        )
+        for number, (name, size) in enumerate([("row.phase", 32), ("late.position", 96000), ("loose", 7), ("", 12)])
+    }
+    pool = SimpleNamespace(held_bytes=5_000_000, free_bytes=1_500_000, peak_bytes=6_000_000)
+    leak = SimpleNamespace(name="lost", nbytes=4096, origin="model.py:7")
+    tracker = SimpleNamespace(blocks=blocks, leak_count=3, leaks=[leak, leak, leak], frame=10)
+    return SimpleNamespace(gpu=SimpleNamespace(pool=pool, tracker=tracker), timeline=timeline)
+
+
+def moved(traffic: FrameTraffic, _: Any) -> Any:
+    """Some bytes of every kind, and geometry in one direction only."""
+    traffic.per_frame = {kind.value: dict.fromkeys(DIRECTIONS, 0.0) for kind in Traffic}
+    for number, counts in enumerate(traffic.per_frame.values()):
+        counts["host_to_device"] = 1500.0 * (number + 1)
+    return traffic.per_frame
+
+
+@pytest.fixture
+def one(shell: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, software_only, request) -> Shell:
+    """Of a scene with two models after another, in a folder of the same name in every run."""
+    use_models(monkeypatch)
+    monkeypatch.setattr(capture_panel, "here", lambda: Path("/folder"))
+    monkeypatch.setattr(capture_panel, "SHOWN", math.inf)
+    monkeypatch.setattr(reports, "log_file", lambda: Path("/folder/vertigrad.log"))
+    monkeypatch.setattr(gallery_module, "packaged", lambda: [entry("a"), entry("b", "in few words"), entry("c")])
+    monkeypatch.setattr(gallery_module, "existing", lambda _: [entry("scene", "opened before " * 9)])
+    monkeypatch.setattr(FrameTraffic, "update", moved)
+    draw = MemoryPanel.draw
+    monkeypatch.setattr(MemoryPanel, "draw", lambda panel, session: draw(panel, memory_of(session.timeline)))
+    path = "nbody" if "a_tool" in request.node.name else written(tmp_path, LINKED)
+    return shell(path, size=SIZE, scale=SCALE)
+
+
+def only(one: Shell, title: str, frames: int = 4) -> tuple[str, ...]:
+    """Leave one panel open; the windows that it is made of."""
+    one.workspace.opened = {panel: panel == title for panel in one.workspace.opened}
+    one.workspace.show(title)
+    one.frames(frames)
+    return (title,)
+
+
+def parameters(one: Shell) -> tuple[str, ...]:
+    """One is changed, one moves, and one is searched for among others."""
+    one.session.post(SetParameter("models.late", "gain", 3.5))
+    one.session.post(SetParameter("models.row", "height", 2.0))
+    return only(one, "Parameters")
+
+
+def run_with_history(one: Shell) -> tuple[str, ...]:
+    """With something to go back to, diagnostics of which one is too large, and no number for another."""
+    session = one.session
+    session.clock.rewind.snapshots.limit = 1 << 20
+    session.playing = True
+    one.frames(4)
+    session.playing = False
+    session.diagnostics.update({"row.top": 12.3456789, "row.bottom": float("nan"), "late.far": 1234567.0})
+    session.limits.exceeded = (Excess("row.top", 12.3456789, Limit(10.0, "Lower it.")),)
+    return only(one, "Run")
+
+
+def tensors(one: Shell) -> tuple[str, ...]:
+    one.session.post(InspectTensor(TensorRange("row.position", 2, 5, 1)))
+    one.workspace.show("Tensors")
+    one.frames(6)
+    one.session.gpu.wait_idle()
+    one.frames(6)
+    return only(one, "Tensors", 8)
+
+
+def watches(one: Shell) -> tuple[str, ...]:
+    one.session.post(AddWatch(Watch("row.position", "max", Condition(above=0.5))))
+    one.session.post(AddWatch(Watch("late.position", "mean")))
+    one.session.playing = True
+    one.frames(3)
+    one.session.gpu.wait_idle()
+    one.session.playing = False
+    return only(one, "Watch")
+
+
+def selection(one: Shell) -> tuple[str, ...]:
+    one.session.post(Select("dots", 3))
+    one.frames(6)
+    one.session.gpu.wait_idle()
+    return only(one, "Selection", 6)
+
+
+def selection_card(one: Shell) -> tuple[str, ...]:
+    selection(one)
+    one.workspace.opened = dict.fromkeys(one.workspace.opened, False)
+    one.frames()
+    return ("##selection",)
+
+
+def performance(one: Shell) -> tuple[str, ...]:
+    timeline, times = one.session.timeline, 1.0 + np.sin(np.arange(20.0)) ** 2
+    for series in timeline.series().values():
+        for value in times:
+            series.append(float(value))
+    for value in times:
+        timeline.frame_ms.append(9.0 * float(value))
+    timeline.requested_ms, timeline.dropped, timeline.shown = 10.0, 7, 193
+    return only(one, "Performance")
+
+
+def memory(one: Shell) -> tuple[str, ...]:
+    timeline = one.session.timeline
+    for number in range(50):
+        timeline.used_bytes.append(1e6 + 1e4 * number)
+        timeline.held_bytes.append(2e6 + 1e4 * number)
+    return only(one, "Memory")
+
+
+def journal(one: Shell) -> tuple[str, ...]:
+    levels = ("DEBUG", "INFO", "WARNING", "ERROR")
+    lines = [log.Line("12:34:56", getattr(logging, level), f"{level.lower()} of the log") for level in levels]
+    one.gui.journal.lines.clear()
+    one.gui.journal.lines.extend([*lines, log.Line("", logging.ERROR, "its second line")])
+    one.gui.journal.count += 1
+    return only(one, "Log")
+
+
+def capture(one: Shell) -> tuple[str, ...]:
+    use_capture(one, RecordingStatus(Path("/folder/film.mp4"), (640, 360), 67.25, 2_500_000))
+    one.session.written["screenshot"] = Path("/folder/still.png")
+    return (*only(one, "Capture"), "##recording", "##news")
+
+
+def idle_capture(one: Shell) -> tuple[str, ...]:
+    use_capture(one, None)
+    return only(one, "Capture")
+
+
+def over_the_viewport(one: Shell) -> tuple[str, ...]:
+    """Messages, warnings, axes, and nothing else."""
+    session = one.session
+    session.messages = {"scene": "\n".join(f"line {line} of a long message" for line in range(11)), "run": "it stopped"}
+    session.limits.exceeded = (Excess("row.top", 12.3456789, Limit(10.0, "Lower it, or take shorter steps.")),)
+    one.workspace.opened = dict.fromkeys(one.workspace.opened, False)
+    one.frames(4)
+    return "##message", "##warnings", "##axes"
+
+
+def a_tool(one: Shell) -> tuple[str, ...]:
+    """With the circle of its brush around the mouse."""
+    one.session.post(SetTool(Gesture.DRAG))
+    one.workspace.opened = dict.fromkeys(one.workspace.opened, False)
+    one.frames(4)
+    return ("##tools",)
+
+
+def menu(one: Shell) -> tuple[str, ...]:
+    one.frames(2)
+    return ("##MainMenuBar",)
+
+
+def failures(one: Shell) -> tuple[str, ...]:
+    session = one.session
+    session.failures = Failures()
+    session.failures.shown.append(Failure("panels", "it broke", "Traceback\n  of it", 3))
+    one.frames(3)
+    return ("Something went wrong",)
+
+
+def palette(one: Shell) -> tuple[str, ...]:
+    one.workspace.palette = True
+    one.frames(2)
+    one.type("view")
+    return ("##palette", "##Popup")
+
+
+def gallery(one: Shell) -> tuple[str, ...]:
+    one.workspace.recent = [one.session.scene.path]
+    one.workspace.gallery = True
+    one.frames(6)
+    return ("##gallery",)
+
+
+def question(about: str) -> Callable[[Shell], tuple[str, ...]]:
+    def prepare(one: Shell) -> tuple[str, ...]:
+        one.session.questions.ask(Question(about, "What is to be done with the file scene.toml?", Leave()))  # pyright: ignore
+        one.frames(4)
+        return ("##question",)
+
+    return prepare
+
+
+STATES: dict[str, Callable[[Shell], tuple[str, ...]]] = {
+    "run": lambda one: only(one, "Run"),
+    "run_with_history": run_with_history,
+    "parameters": parameters,
+    "graph": lambda one: only(one, "Graph"),
+    "camera": lambda one: only(one, "Camera"),
+    "help": lambda one: only(one, "Help"),
+    "tensors": tensors,
+    "watch": watches,
+    "selection": selection,
+    "selection_card": selection_card,
+    "performance": performance,
+    "memory": memory,
+    "log": journal,
+    "capture": capture,
+    "idle_capture": idle_capture,
+    "over_the_viewport": over_the_viewport,
+    "a_tool": a_tool,
+    "menu": menu,
+    "failures": failures,
+    "palette": palette,
+    "gallery": gallery,
+    **{f"question_{about}": question(about) for about in ("leave", "changed", "code", "restore", "replace")},
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_all_is_drawn_said_and_done_as_it_is_kept(one: Shell, monkeypatch, name: str):
+    names = STATES[name](one)
+    check(name, Recorder(one, monkeypatch).lines(names))
