@@ -31,6 +31,7 @@ from vertigrad.panels.memory import MemoryPanel
 from vertigrad.panels.thumbnails import SceneEntry
 from vertigrad.panels.traffic import DIRECTIONS, FrameTraffic
 from vertigrad.panels.workspace import Workspace
+from vertigrad.session import commands
 from vertigrad.session.capture import RecordingStatus
 from vertigrad.session.commands import AddWatch, InspectTensor, Leave, Select, SetParameter, SetTool
 from vertigrad.session.diagnostics import Excess
@@ -69,7 +70,7 @@ class Recorder:
 
     def __init__(self, one: Shell, monkeypatch: pytest.MonkeyPatch):
         self.shell, self.posted = one, list[str]()
-        monkeypatch.setattr(one.session, "post", lambda command: self.posted.append(_plain(repr(command))))
+        monkeypatch.setattr(one.session, "post", lambda command: self.posted.append(_plain(_written(command))))
 
     def lines(self, names: tuple[str, ...]) -> list[str]:
         """All that is to be kept of the windows whose names begin with one of these."""
@@ -159,6 +160,13 @@ def _shown(value: Any) -> Any:
 def _extent(one: Shape) -> tuple[float, float]:
     left, top, right, bottom = one.box
     return right - left, bottom - top
+
+
+def _written(command: Any) -> str:
+    """A command by the name under which it is imported, with its fields."""
+    kind = type(command)
+    name = next((name for name, one in vars(commands).items() if one is kind), kind.__name__)
+    return name + repr(command).removeprefix(kind.__qualname__)
 
 
 def _plain(text: str) -> str:

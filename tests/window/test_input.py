@@ -1,0 +1,291 @@
+"""What the window system reports, handed to `Input` without a window: what of it the GUI and the session get."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import glfw
+import pytest
+from imgui_bundle import imgui
+
+from vertigrad.panels import Gui
+from vertigrad.session import commands
+from vertigrad.viewer import input as input_module
+from vertigrad.viewer.input import Input
+from vertigrad.viewer.keys import KEYS, LETTERS
+from vertigrad.viewer.mouse import FLIGHT
+
+from .shell import Shell
+
+EVENTS = ("cursor_pos", "mouse_button", "scroll", "key", "char", "cursor_enter", "window_focus", "drop")
+PIXELS = 2.0  # of the window for each of the units in which the mouse is reported
+
+
+class Reports:
+    """The window system's side: `send` reports an event, `held` are the keys that are down."""
+
+    def __init__(self, one: Shell, monkeypatch: pytest.MonkeyPatch):
+        self.held, self.cursor, self.time = set[int](), (0.0, 0.0), 100.0
+        self._callbacks: dict[str, Callable[..., None]] = {}
+        for event in EVENTS:
+            keep = lambda _, callback, event=event: self._callbacks.__setitem__(event, callback)  # noqa: E731
+            monkeypatch.setattr(glfw, f"set_{event}_callback", keep)
+        monkeypatch.setattr(glfw, "get_key", lambda _, key: glfw.PRESS if key in self.held else glfw.RELEASE)
+        monkeypatch.setattr(glfw, "get_key_name", lambda key, _: chr(key).lower() if 65 <= key <= 90 else None)
+        monkeypatch.setattr(glfw, "get_cursor_pos", lambda _: self.cursor)
+        monkeypatch.setattr(input_module.time, "perf_counter", lambda: self.time)
+        extent = one.size[0] / PIXELS, one.size[1] / PIXELS
+        window: Any = SimpleNamespace(handle=None, size=one.size, extent=extent)
+        self.posted: list[Any] = []
+        monkeypatch.setattr(one.session, "post", self.posted.append)
+        self.shell = one
+        self.input = Input(window, one.session, one.gui)
+
+    def send(self, event: str, *values: Any) -> list[Any]:
+        """Report an event; returns what was posted, once the GUI has built a frame."""
+        self.posted.clear()
+        self.time += 1.0
+        self._callbacks[event](None, *values)
+        self.frame()
+        return list(self.posted)
+
+    def frame(self) -> None:
+        self.input.frame()
+        with self.shell.gpu.frames.frame():
+            self.shell.gui.build(self.shell.session, self.shell.size, 1 / 60)
+
+    def move(self, x: float, y: float) -> list[Any]:
+        """To a pixel of the window."""
+        return self.send("cursor_pos", x / PIXELS, y / PIXELS)
+
+    def button(self, down: bool, button: int = glfw.MOUSE_BUTTON_LEFT, modifiers: int = 0) -> list[Any]:
+        return self.send("mouse_button", button, glfw.PRESS if down else glfw.RELEASE, modifiers)
+
+    def key(self, key: int, action: int = glfw.PRESS, modifiers: int = 0) -> list[Any]:
+        return self.send("key", key, 0, action, modifiers)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        left, top, width, height = self.shell.gui.viewport
+        return left + width // 2, top + height // 2
+
+
+@pytest.fixture
+def reports(shell, monkeypatch: pytest.MonkeyPatch) -> Reports:
+    return Reports(shell("nbody", size=(1000, 700)), monkeypatch)
+
+
+def kinds(posted: list[Any]) -> list[str]:
+    """Commands by the names under which they are imported."""
+    names = {kind: name for name, kind in vars(commands).items() if isinstance(kind, type)}
+    return [names[type(command)] for command in posted]
+
+
+def test_every_event_is_noted(reports: Reports):
+    values = {
+        "cursor_pos": (5.0, 6.0),
+        "mouse_button": (glfw.MOUSE_BUTTON_LEFT, glfw.PRESS, 0),
+        "scroll": (0.0, 1.0),
+        "key": (glfw.KEY_F24, 0, glfw.PRESS, 0),
+        "char": (97,),
+        "cursor_enter": (0,),
+        "window_focus": (1,),
+        "drop": (["a.toml"],),
+    }
+    assert set(values) == set(EVENTS)
+    for event in EVENTS:
+        reports.send(event, *values[event])
+        assert reports.input.last_event == reports.time, event
+    reports.send("cursor_enter", 1)
+    assert reports.input.last_event == reports.time
+
+
+def test_the_mouse_is_where_it_is_reported_in_pixels(reports: Reports):
+    io = reports.shell.gui.io
+    reports.move(300.0, 200.0)
+    assert tuple(io.mouse_pos) == (300.0, 200.0)
+    reports.send("cursor_enter", 0)
+    assert not imgui.is_mouse_pos_valid()
+    reports.cursor = (111.0, 77.0)
+    reports.send("cursor_enter", 1)
+    assert tuple(io.mouse_pos) == (222.0, 154.0)
+
+
+@pytest.mark.parametrize("button", [glfw.MOUSE_BUTTON_LEFT, glfw.MOUSE_BUTTON_RIGHT, glfw.MOUSE_BUTTON_MIDDLE])
+def test_buttons_are_reported_to_the_gui(reports: Reports, button: int):
+    io = reports.shell.gui.io
+    reports.move(*reports.middle)
+    reports.button(True, button)
+    assert [io.mouse_down[number] for number in range(3)] == [number == button for number in range(3)]
+    reports.button(False, button)
+    assert not any(io.mouse_down[number] for number in range(5))
+    reports.button(True, glfw.MOUSE_BUTTON_4)
+    assert not any(io.mouse_down[number] for number in range(5))
+
+
+def test_the_wheel_is_for_what_the_mouse_is_over(reports: Reports, monkeypatch: pytest.MonkeyPatch):
+    turned: list[tuple[float, float]] = []
+    reports.move(*reports.middle)
+    assert kinds(reports.send("scroll", 0.0, 1.0)) == ["RememberView", "Zoom"]
+    reports.move(990.0, 300.0)
+    monkeypatch.setattr(Gui, "io", SimpleNamespace(add_mouse_wheel_event=lambda *by: turned.append(by)))
+    monkeypatch.setattr(Gui, "covers", lambda *_: True)
+    reports.posted.clear()
+    reports._callbacks["scroll"](None, 2.0, 3.0)
+    assert turned == [(2.0, 3.0)] and not reports.posted
+
+
+@pytest.mark.parametrize(
+    ("held", "kind"),
+    [
+        ((), "Zoom"),
+        ((glfw.KEY_LEFT_SHIFT,), "Pan"),
+        ((glfw.KEY_RIGHT_ALT,), "Orbit"),
+        ((glfw.KEY_LEFT_CONTROL,), "Zoom"),
+    ],
+)
+def test_keys_that_are_held_change_what_the_wheel_does(reports: Reports, held: tuple[int, ...], kind: str):
+    reports.move(*reports.middle)
+    reports.held.update(held)
+    (*_, command) = reports.send("scroll", 0.0, 1.0)
+    assert kinds([command]) == [kind]
+    if kind == "Zoom":
+        assert command.factor == pytest.approx(1.15**0.25 if held else 1.15)
+
+
+@pytest.mark.parametrize("key", [*KEYS, *(ord(name.upper()) for name in LETTERS)])
+def test_keys_are_reported_to_the_gui_until_they_go_up(reports: Reports, key: int):
+    place = KEYS.get(key) or LETTERS[chr(key).lower()]
+    reports.key(key)
+    assert imgui.is_key_down(place)
+    reports.key(key, glfw.REPEAT)
+    assert imgui.is_key_down(place)
+    reports.key(key, glfw.RELEASE)
+    assert not imgui.is_key_down(place)
+
+
+def test_modifiers_are_those_of_the_keyboard(reports: Reports):
+    io = reports.shell.gui.io
+    told = {
+        "key_ctrl": (glfw.KEY_LEFT_CONTROL, glfw.KEY_RIGHT_CONTROL),
+        "key_shift": (glfw.KEY_LEFT_SHIFT, glfw.KEY_RIGHT_SHIFT),
+        "key_alt": (glfw.KEY_LEFT_ALT, glfw.KEY_RIGHT_ALT),
+        "key_super": (glfw.KEY_LEFT_SUPER, glfw.KEY_RIGHT_SUPER),
+    }
+    for name, keys in told.items():
+        for key in keys:
+            reports.held = {key}
+            reports.key(key)
+            assert {each for each in told if getattr(io, each)} == {name}
+            reports.held = set()
+            reports.button(False)
+            assert not any(getattr(io, each) for each in told)
+
+
+def test_shortcuts_are_done_when_pressed_and_repeated_where_that_helps(reports: Reports):
+    assert kinds(reports.key(glfw.KEY_SPACE)) == kinds([commands.Play(True)])
+    assert reports.key(glfw.KEY_SPACE, glfw.REPEAT) == [] == reports.key(glfw.KEY_SPACE, glfw.RELEASE)
+    assert len(reports.key(glfw.KEY_N)) == 1 == len(reports.key(glfw.KEY_N, glfw.REPEAT))
+
+
+def test_a_click_on_the_gui_makes_keys_wait(reports: Reports):
+    reports.move(990.0, 690.0)
+    assert reports.shell.gui.covers(990.0, 690.0)
+    reports.button(True)
+    reports.button(False)
+    waited = 0
+    reports._callbacks["key"](None, glfw.KEY_N, 0, glfw.PRESS, 0)
+    reports.posted.clear()
+    while not reports.posted and waited < 10:
+        waited += 1
+        reports.input.frame()
+    assert waited == 2, "two of four frames were those of the button"
+    reports.frame()
+    assert len(reports.key(glfw.KEY_N)) == 1
+
+
+def test_what_is_typed_reaches_the_gui(reports: Reports, monkeypatch: pytest.MonkeyPatch):
+    typed: list[int] = []
+    monkeypatch.setattr(Gui, "io", SimpleNamespace(add_input_character=typed.append))
+    reports._callbacks["char"](None, 0x3B1)
+    assert typed == [0x3B1]
+
+
+def test_a_drag_moves_the_camera_only_after_some_pixels(reports: Reports):
+    x, y = reports.middle
+    reports.move(x, y)
+    assert reports.button(True) == []
+    assert reports.move(x + 4.0, y) == []
+    assert kinds(reports.move(x + 5.0, y)) == ["RememberView", "Orbit"]
+    height = reports.shell.gui.viewport.height
+    (orbit,) = reports.move(x + 15.0, y - 20.0)
+    assert orbit == commands.Orbit(-10.0 / height * math.pi, -20.0 / height * math.pi)
+    assert reports.button(False) == [] == reports.move(x, y)
+
+
+def test_a_click_selects_and_other_buttons_do_not(reports: Reports):
+    x, y = reports.middle
+    left, top, width, height = reports.shell.gui.viewport
+    reports.move(x, y)
+    reports.button(True)
+    assert reports.button(False) == [commands.Pick((x - left, y - top), (width, height))]
+    for button in (glfw.MOUSE_BUTTON_RIGHT, glfw.MOUSE_BUTTON_MIDDLE):
+        reports.button(True, button)
+        assert reports.button(False, button) == []
+
+
+@pytest.mark.parametrize(
+    ("button", "modifiers"),
+    [(glfw.MOUSE_BUTTON_RIGHT, 0), (glfw.MOUSE_BUTTON_MIDDLE, 0), (glfw.MOUSE_BUTTON_LEFT, glfw.MOD_SHIFT)],
+)
+def test_other_buttons_and_shift_pan(reports: Reports, button: int, modifiers: int):
+    x, y = reports.middle
+    height = reports.shell.gui.viewport.height
+    reports.move(x, y)
+    reports.button(True, button, modifiers)
+    assert reports.move(x + 14.0, y + 7.0)[1:] == [commands.Pan(-14.0 / height, 7.0 / height)]
+    reports.button(False, button)
+
+
+def test_a_drag_with_ctrl_acts_on_the_models(reports: Reports):
+    x, y = reports.middle
+    reports.move(x, y)
+    assert kinds(reports.button(True, modifiers=glfw.MOD_CONTROL)) == ["BeginInteraction"]
+    assert kinds(reports.move(x + 1.0, y)) == ["MoveInteraction"]
+    assert kinds(reports.button(False)) == ["EndInteraction"]
+    assert reports.button(True, modifiers=glfw.MOD_CONTROL | glfw.MOD_ALT) == []
+    reports.button(False)
+    reports.button(True, modifiers=glfw.MOD_CONTROL)
+    assert kinds(reports.send("window_focus", 0)) == ["EndInteraction"]
+    assert not reports.input.focused
+    reports.send("window_focus", 1)
+    assert reports.input.focused
+
+
+@pytest.mark.parametrize("key", FLIGHT)
+def test_flight_keys_fly_while_the_right_button_is_held(reports: Reports, key: int):
+    reports.move(*reports.middle)
+    assert "Fly" not in kinds(reports.key(key))
+    reports.key(key, glfw.RELEASE)
+    reports.button(True, glfw.MOUSE_BUTTON_RIGHT)
+    assert reports.key(key) == [commands.RememberView(), commands.Fly(FLIGHT[key])]
+    reports.held.add(glfw.KEY_LEFT_SHIFT)
+    x, y, z = FLIGHT[key]
+    assert reports.key(glfw.KEY_LEFT_SHIFT) == [commands.Fly((4.0 * x, 4.0 * y, 4.0 * z))]
+    reports.held.clear()
+    assert reports.key(glfw.KEY_LEFT_SHIFT, glfw.RELEASE) == [commands.Fly(FLIGHT[key])]
+    assert reports.send("scroll", 0.0, 2.0) == [commands.FlyFaster(1.2**2.0)]
+    assert reports.key(key, glfw.RELEASE) == [commands.Fly((0.0, 0.0, 0.0))]
+    reports.button(False, glfw.MOUSE_BUTTON_RIGHT)
+
+
+def test_files_that_are_dropped_are_opened_one_by_one(reports: Reports, caplog: pytest.LogCaptureFixture):
+    assert reports.send("drop", ["/a/b.toml"]) == [commands.Open(Path("/a/b.toml"))]
+    assert "at once" not in caplog.text
+    with caplog.at_level("INFO", "vertigrad"):
+        assert reports.send("drop", ["/a/b.toml", "/c.toml"]) == [commands.Open(Path("/a/b.toml"))]
+    assert "2 files were dropped at once" in caplog.text
