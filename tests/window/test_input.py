@@ -289,3 +289,23 @@ def test_files_that_are_dropped_are_opened_one_by_one(reports: Reports, caplog: 
     with caplog.at_level("INFO", "vertigrad"):
         assert reports.send("drop", ["/a/b.toml", "/c.toml"]) == [commands.Open(Path("/a/b.toml"))]
     assert "2 files were dropped at once" in caplog.text
+
+
+@pytest.mark.parametrize("dialog", ["palette", "gallery", "browser"])
+def test_keys_wait_after_one_that_opens_a_text_field(reports: Reports, monkeypatch: pytest.MonkeyPatch, dialog: str):
+    pressed: list[str] = []
+
+    def press(gui: Gui, _: Any, keys: str, repeated: bool) -> bool:
+        setattr(gui.workspace, dialog, True)
+        pressed.append(keys)
+        return True
+
+    monkeypatch.setattr(Gui, "press", press)
+    for key in (glfw.KEY_P, glfw.KEY_N):
+        reports._callbacks["key"](None, key, 0, glfw.PRESS, 0)
+    assert pressed == ["P"]
+    for frame in range(1, 5):
+        assert pressed == ["P"], f"frame {frame}"
+        reports.input.frame()
+    assert pressed == ["P", "N"]
+    setattr(reports.shell.workspace, dialog, False)

@@ -15,10 +15,13 @@ from vertigrad.renderer.quality import HIGH, LOW, MEDIUM, Level
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.renderer.view import View
 from vertigrad.session import quality
+from vertigrad.session.autosave import Autosave
 from vertigrad.session.capture import RecordingStatus
 from vertigrad.session.commands import SetParameter
 from vertigrad.session.quality import Quality
 from vertigrad.session.statistics import Series
+from vertigrad.viewer import loop
+from vertigrad.viewer import show as show_module
 from vertigrad.viewer.capture import WindowCapture
 from vertigrad.viewer.quality import QualityWatch
 
@@ -152,3 +155,81 @@ def test_times_of_the_gpu_tell_what_the_picture_takes() -> None:
     assert waiting.level is HIGH and waiting.ms == pytest.approx(5.0)
     late = watched(2.0, 3.0, 60.0)  # nobody knows why
     assert late.level is HIGH and late.ms == pytest.approx(60.0)
+
+
+class Noted:
+    """In place of `AutoQuality`: the calls, without the time of each."""
+
+    quality = Quality()
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments: self.calls.append((name, *arguments[1:]))
+
+
+def test_what_is_judged_of_each_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that it took if it was late, the work if it was not; nothing after a change, and for a frame at rest."""
+    monkeypatch.setattr("vertigrad.viewer.quality.AutoQuality", Noted)
+    timer = SimpleNamespace(available=True, latest={})
+    timeline = SimpleNamespace(frame_ms=Series(8), cpu_ms=Series(8), target_ms=0.9)
+    session: Any = SimpleNamespace(
+        gpu=SimpleNamespace(timer=timer, adapter=SimpleNamespace(kind="integrated")),
+        timeline=timeline,
+        quality=Noted.quality,
+        view=View(),
+        capture=None,
+        scene=SimpleNamespace(path="scene.toml"),
+        viewport_size=(64, 64),
+        scene_edits=SimpleNamespace(revision=0),
+    )
+    watch: Any = QualityWatch(session)
+
+    def judged(period: float, steady: bool = True, held_back: bool = False) -> list[tuple[Any, ...]]:
+        timeline.frame_ms.append(period)
+        timeline.cpu_ms.append(0.25)
+        timer.latest = {"layers": 0.5}
+        watch._auto.calls.clear()
+        watch.frame(steady, held_back)
+        return watch._auto.calls
+
+    assert judged(0.95) == [("forget",), ("take", 0.5, 0.9, 0.5)]
+    assert judged(0.95) == [("take", 0.5, 0.9, 0.5)], "in time"
+    assert judged(1.4) == [("take", 1.4, 0.9, 0.5)], "late"
+    assert judged(1.4, held_back=True) == [("take", 0.5, 0.9, 0.5)]
+    assert judged(1.4, steady=False) == [("rest",)]
+    for change in ({"viewport_size": (32, 64)}, {"scene_edits": SimpleNamespace(revision=1)}):
+        vars(session).update(change)
+        assert judged(0.95)[0] == ("forget",)
+        assert judged(0.95)[0][0] == "take"
+    session.scene = SimpleNamespace(path="other.toml")
+    assert judged(0.95)[0] == ("restart",)
+    timeline.target_ms = 0.0
+    assert judged(100.0) == [("take", 0.5, 0.0, 0.5)], "nobody says how long a frame may take"
+    session.capture = SimpleNamespace(recording=object())
+    assert judged(0.95) == [("rest",)]
+    session.capture = None
+    session.gpu.adapter.kind, before = "software", watch
+    watch = QualityWatch(session)
+    assert watch is not before and judged(0.95)[1:] == [("take", 0.95, 0.0)]
+
+
+def test_a_window_keeps_edits_only_as_long_as_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the file that remembers it; what was answered is put away at the end, also after an error."""
+    finished: list[object] = []
+    monkeypatch.setattr(Autosave, "finish", lambda _, session: finished.append(session))
+    session: Any = SimpleNamespace(autosave=None)
+    with show_module._keeping_edits(session, None):
+        assert session.autosave is None
+    assert not finished
+    with pytest.raises(ZeroDivisionError), show_module._keeping_edits(session, tmp_path / "window.json"):
+        assert isinstance(session.autosave, Autosave) and not finished
+        raise ZeroDivisionError
+    assert finished == [session] and session.autosave is None
+
+
+@pytest.mark.parametrize(("unsaved", "mark"), [(False, ""), (True, "● ")])
+def test_the_title_says_whether_something_is_unsaved(unsaved: bool, mark: str) -> None:
+    session: Any = SimpleNamespace(unsaved=unsaved, scene=SimpleNamespace(title="A scene"))
+    assert loop._title(session) == f"{mark}A scene – Vertigrad"
