@@ -428,7 +428,7 @@ def test_a_label_behind_the_eye_is_not_seen(picture):
 
 @pytest.mark.parametrize("text", ["summit", "summit 1 2", "1 2 3", "summit 1 2 nan", "a 0 0 0; b 0 0"])
 def test_what_is_no_label_is_refused(text):
-    with pytest.raises(ParameterError, match="is no name with its x, y and z"):
+    with pytest.raises(ParameterError, match="is not a name with its x, y and z"):
         View.parse({"labels": text})
 
 

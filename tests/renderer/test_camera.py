@@ -56,7 +56,7 @@ def test_from_position_stands_there_and_looks_at_the_target(position, target, up
 
 
 def test_a_camera_on_its_target_is_refused():
-    with pytest.raises(ValueError, match="stands on its target"):
+    with pytest.raises(ValueError, match="is at its target"):
         OrbitCamera.from_position((1, 2, 3), (1, 2, 3))
 
 

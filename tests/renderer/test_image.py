@@ -116,7 +116,7 @@ def test_where_it_lies_and_its_pixels_are_picked(gpu, layer):
     flat = layer("image", {"width": WIDTH}, pixels=COLORS)
     got = []
     for cursor in ((45, 35), (115, 85), (20, 20)):
-        Picker(gpu).ask([flat], FACING, SIZE, cursor, got.append)
+        Picker(gpu).pick([flat], FACING, SIZE, cursor, got.append)
     gpu.wait_idle()
     low, high = bounds.result()
     assert np.allclose(low, (0, 0.5, -2.5)) and np.allclose(high, (2, 0.5, -1.5))

@@ -196,7 +196,7 @@ def test_the_row_that_is_seen(gpu, layer, kind):
     drawn = layer(kind, style, position=place, direction=along, **size)
     camera = OrbitCamera(distance=6.0, yaw=0.0, pitch=0.0, fov=40.0)
     got = []
-    Picker(gpu).ask([drawn], camera, (160, 120), (80, 60), got.append)
+    Picker(gpu).pick([drawn], camera, (160, 120), (80, 60), got.append)
     gpu.wait_idle()
     assert (got[0].row, got[0].cell) == (1, None)
     assert got[0].depth == pytest.approx(5.0, abs=0.35)

@@ -179,14 +179,14 @@ def test_it_hides_what_is_behind_from_picking(gpu, layer):
     camera = OrbitCamera(distance=6.0, yaw=0.0, pitch=0.0, fov=40.0)
     behind = OrbitCamera(distance=6.0, yaw=0.0, pitch=0.0, fov=40.0, target=(0.0, 0.0, 0.0))
     got = []
-    Picker(gpu).ask([points, surface], camera, (160, 120), (80, 60), got.append)
+    Picker(gpu).pick([points, surface], camera, (160, 120), (80, 60), got.append)
     gpu.wait_idle()
     assert (got[0].layer, got[0].row) == (0, 1)
     points.bind({"position": points.attributes.tensors["position"].tensor[:1], "size": 0.2})
-    Picker(gpu).ask([points, surface], behind, (160, 120), (80, 60), got.append)
+    Picker(gpu).pick([points, surface], behind, (160, 120), (80, 60), got.append)
     gpu.wait_idle()
     assert got[1] is None
-    Picker(gpu).ask([points], behind, (160, 120), (80, 60), got.append)
+    Picker(gpu).pick([points], behind, (160, 120), (80, 60), got.append)
     gpu.wait_idle()
     assert got[2] is not None
 

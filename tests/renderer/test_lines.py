@@ -145,7 +145,7 @@ def test_the_row_that_is_nearer(gpu, layer):
     line = layer("lines", position=np.float32([[-1, 0, 0], [0, 0, 0], [1, 0, 0]]), width=3.0)
     got = []
     for x in (45, 70, 90, 115):
-        Picker(gpu).ask([line], camera, SIZE, (x, 60), got.append)
+        Picker(gpu).pick([line], camera, SIZE, (x, 60), got.append)
     gpu.wait_idle()
     assert [seen.row for seen in got] == [0, 1, 1, 2]
     assert got[0].depth == pytest.approx(4.0, abs=0.01)
@@ -320,7 +320,7 @@ def test_trails_are_picked_by_row_and_move_no_geometry(gpu, layer, picture, walk
     got = []
     before = gpu.meter.read()["geometry"]
     for cursor in cursors:
-        Picker(gpu).ask([one.trail], camera, SIZE, tuple(cursor), got.append)
+        Picker(gpu).pick([one.trail], camera, SIZE, tuple(cursor), got.append)
     gpu.wait_idle()
     assert [seen.row for seen in got] == [0, 1, 2, 3]
     one.trail.prepare(MOMENT._replace(time=99.0))
@@ -330,5 +330,5 @@ def test_trails_are_picked_by_row_and_move_no_geometry(gpu, layer, picture, walk
 
 def test_more_than_is_bound_is_refused(gpu, layer, monkeypatch):
     monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 1000})
-    with pytest.raises(LimitError, match="48 positions of 5 rows are 2,880 bytes; this adapter binds 1,000"):
+    with pytest.raises(LimitError, match="48 positions of 5 rows are 2,880 bytes; this GPU binds 1,000"):
         layer("trails", position=np.zeros((5, 3), np.float32))

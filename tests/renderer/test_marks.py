@@ -107,7 +107,7 @@ def test_another_shape_a_view_and_picking(gpu, layer, picture):
         for shape in ("disc", "sprite", "pixel"):
             marks.style.change("shape", shape)
             cursor = on_screen(0.6, 0.0) * (1, -1) + (80, 60)
-            Picker(gpu).ask([marks], CAMERA, SIZE, tuple(cursor), got.append)
+            Picker(gpu).pick([marks], CAMERA, SIZE, tuple(cursor), got.append)
         gpu.wait_idle()
         assert [seen.row for seen in got] == [2, 2, 2]
         assert marks.report()["color"]["offset"] == 20

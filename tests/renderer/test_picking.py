@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vertigrad.errors import LimitError
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.layers.shapes import grid_triangles
-from vertigrad.renderer.picking import Picker, Seen
+from vertigrad.renderer.picking import Picker, PickResult
 from vertigrad.tensor import Tensor
 
 from .conftest import PLAIN
@@ -30,9 +30,9 @@ cursors = st.tuples(st.floats(0, SIZE[0] - 0.01), st.floats(0, SIZE[1] - 0.01))
 def pick(gpu):
     picker = Picker(gpu)
 
-    def ask(layers, camera, cursor, size=SIZE, view=None) -> Seen | None:
+    def ask(layers, camera, cursor, size=SIZE, view=None) -> PickResult | None:
         told = []
-        reading = picker.ask(layers, camera, size, cursor, told.append, view)
+        reading = picker.pick(layers, camera, size, cursor, told.append, view)
         gpu.submit()
         gpu.readback.wait(reading)
         assert len(told) == 1
@@ -247,9 +247,7 @@ def test_a_million_points(layer, pick):
 def test_a_surface_too_large_to_be_bound_is_told(layer, pick, gpu, monkeypatch):
     land = layer("surface", position=waves())
     monkeypatch.setitem(gpu.limits, "max-storage-buffer-binding-size", 1000)
-    with pytest.raises(
-        LimitError, match="cannot be picked: tensor 'position' spans 2,448 bytes; this adapter binds 1,000"
-    ):
+    with pytest.raises(LimitError, match="cannot be picked: tensor 'position' spans 2,448 bytes; this GPU binds 1,000"):
         pick([land], CAMERA, (100, 70))
     gpu.abandon()
     monkeypatch.undo()

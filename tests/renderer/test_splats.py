@@ -177,7 +177,7 @@ def test_picking(gpu, layer):
     camera, got = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0), []
     for x in (-0.6, 0.6, 0.0):
         cursor = SIZE[0] / 2 + x / 4 / camera.pixel(SIZE[1]), SIZE[1] / 2
-        Picker(gpu).ask([splats], camera, SIZE, cursor, got.append)
+        Picker(gpu).pick([splats], camera, SIZE, cursor, got.append)
     gpu.wait_idle()
     assert [seen and seen.row for seen in got] == [0, 2, None]
 

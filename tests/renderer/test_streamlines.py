@@ -205,7 +205,7 @@ def test_what_cannot_be_drawn_is_refused(layer, kind, given, error, message):
 
 def test_more_than_is_bound_is_refused(gpu, layer, monkeypatch):
     monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 100_000})
-    with pytest.raises(LimitError, match="96 vertices on 256 lines are 294,912 bytes; this adapter binds 100,000"):
+    with pytest.raises(LimitError, match="96 vertices on 256 lines are 294,912 bytes; this GPU binds 100,000"):
         layer("streamlines", vectors=CIRCLES)
 
 

@@ -245,5 +245,5 @@ def test_what_cannot_be_drawn_is_refused(layer, attributes, error, message):
 
 def test_more_than_is_bound_is_refused(gpu, layer, monkeypatch):
     monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 100})
-    with pytest.raises(LimitError, match="spans 256 bytes; this adapter binds 100"):
+    with pytest.raises(LimitError, match="spans 256 bytes; this GPU binds 100"):
         layer("volume", density=np.ones((4, 4, 4), np.float32))

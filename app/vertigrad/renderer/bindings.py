@@ -1,4 +1,4 @@
-"""Bind group layouts by the kinds of what is bound, and bind groups that follow tensors that move."""
+"""Bind group layouts by the kinds of their resources, and bind groups that follow tensors whose block changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
 def bind_group_layout(
     gpu: Gpu, kinds: Sequence[str] | Mapping[int, str], visibility: int = BOTH
 ) -> wgpu.GPUBindGroupLayout:
-    """The layout of one of `KINDS` at each binding, which count from 0 in a sequence; created once for each device."""
+    """The layout with one of `KINDS` at each binding; a sequence counts from 0. Created once for each device."""
     numbered = tuple(kinds.items() if isinstance(kinds, Mapping) else enumerate(kinds))
     entries: list[Any] = [{"binding": n, "visibility": visibility, **KINDS[kind]} for n, kind in numbered]
     return draw_cache(gpu).get(
@@ -43,7 +43,7 @@ def bind_group_layout(
 def bind_group(
     gpu: Gpu, layout: wgpu.GPUBindGroupLayout, resources: Sequence[Any] | Mapping[int, Any]
 ) -> wgpu.GPUBindGroup:
-    """A bind group of `resources`, by binding; they count from 0 in a sequence."""
+    """A bind group of `resources`, by binding; a sequence counts from 0."""
     numbered = resources.items() if isinstance(resources, Mapping) else enumerate(resources)
     entries: list[Any] = [{"binding": n, "resource": resource} for n, resource in numbered]
     return gpu.device.create_bind_group(layout=layout, entries=entries)
@@ -55,7 +55,7 @@ def uniform_range(gpu: Gpu, size: int) -> dict[str, Any]:
 
 
 def whole_buffer(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
-    """All of a buffer, to be bound."""
+    """A binding of the whole buffer."""
     return {"buffer": buffer, "offset": 0, "size": buffer.size}
 
 
@@ -68,7 +68,7 @@ class Bindings:
         self._groups: OrderedDict[Hashable, wgpu.GPUBindGroup] = OrderedDict()
 
     def group(self, key: Hashable, resources: Callable[[], Sequence[Any]]) -> wgpu.GPUBindGroup:
-        """The bind group of `resources`, created when `key`, on which they depend, is not among the latest."""
+        """The bind group of `resources`, cached by `key`, which must identify them; the latest few are cached."""
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = self.create(resources())

@@ -14,13 +14,13 @@ FORMAT = "rgba16float"
 LEVELS = 5
 FIRST = 4  # how many times smaller than the image the first level is
 SMALLEST = 8  # pixels
-SPREAD = 0.65  # share that each level takes from the next wider one
+SPREAD = 0.65  # weight of the next smaller level when it is added to a level
 
 _WIDEN = {"src_factor": "constant", "dst_factor": "one-minus-constant", "operation": "add"}
 
 
 class Bloom:
-    """Shrinks an image several times and adds the small ones up again; `glow` is the result."""
+    """Downsamples an image several times, then upsamples and adds the levels; `glow` is the result."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
@@ -29,7 +29,7 @@ class Bloom:
         self._levels: list[wgpu.GPUTextureView] = []
 
     def compile(self) -> None:
-        """Create the pipelines, again from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipelines; also called after the shader has changed. Raises `ShaderError`."""
         target, widen = {"format": FORMAT}, {"blend": {"color": _WIDEN, "alpha": _WIDEN}}
         self._shrink, self._down, self._up = (
             fullscreen_pipeline(self._gpu, SHADER, entry, self._layout, [{**target, **blend}])
@@ -38,13 +38,13 @@ class Bloom:
 
     @property
     def glow(self) -> wgpu.GPUTextureView:
-        """The image's light, spread out."""
+        """The blurred light of the image."""
         return self._levels[0]
 
     def resize(self, light: wgpu.GPUTextureView, size: tuple[int, int], scale: float = 1.0) -> None:
-        """Work on `light`, an image of `size` pixels, from now on: `scale` times as many as are shown.
+        """Use `light`, an image of `size` pixels, as the input. It has `scale` times as many pixels as are shown.
 
-        Light spreads over as much of the image whatever that is.
+        The blur covers the same fraction of the image at every scale.
         """
         self._levels = []
         for level in range(LEVELS):
@@ -58,7 +58,7 @@ class Bloom:
         self._larger = [_pass_into(level, "load") for level in self._levels]
 
     def record(self, recorder: Recorder) -> None:
-        """Record the passes that make `glow` from the image."""
+        """Record the passes that compute `glow` from the image."""
         for index, pass_ in enumerate(self._smaller):
             self._draw(recorder, self._down if index else self._shrink, self._sources[index], pass_)
         for index in range(len(self._levels) - 1, 0, -1):

@@ -20,9 +20,9 @@ Box = tuple[np.ndarray, np.ndarray]  # the low and the high corner, float64 (3,)
 
 
 class Bounds:
-    """Records the reduction of all positions of `layers`, at once; `result` is there when `done`.
+    """Records a reduction of all positions of `layers` when it is created; `result` is available once `done` is true.
 
-    Rows that have a NaN or an infinity in them do not count.
+    Rows that contain a NaN or an infinity do not count.
     """
 
     def __init__(self, layers: Iterable[Layer]):
@@ -30,11 +30,11 @@ class Bounds:
 
     @property
     def done(self) -> bool:
-        """Whether `result` will not wait."""
+        """Whether `result` returns without waiting."""
         return all(reading.done for reading in self._readings)
 
     def finite(self) -> list[int]:
-        """How many rows of each layer count; of more than 2²⁴ rows about as many."""
+        """The number of rows of each layer that count; approximate above 2²⁴ rows."""
         return [int(reading.result()[0, 3]) for reading in self._readings]
 
     def result(self) -> Box | None:

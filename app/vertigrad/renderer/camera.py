@@ -2,9 +2,9 @@
 
 World space is right-handed. Matrices are 4x4, float64, for column vectors: `clip = projection @ view @ position`.
 Eye space has the camera at its origin, looking along -z, with y up on the screen. Depth is reversed with the far plane
-at infinity: 1 at the near plane, 0 infinitely far away, which keeps float32 depth accurate at every distance. An
-orthographic camera shows what is as deep as the target in the same size; its depth is linear, reversed too, and
-reaches as far behind the eye as in front of it.
+at infinity: 1 at the near plane, 0 infinitely far away, so float32 depth is accurate at every distance. An
+orthographic camera shows objects at the distance of the target in the same size; its depth is linear, reversed too,
+and reaches as far behind the eye as in front of it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Vec3 = tuple[float, float, float]
 Axis = Literal["y", "z"]
 
 MAX_PITCH = math.radians(89.99)  # at 90 degrees the horizon has no direction, and a position does not determine the yaw
-NEAR_SHARE = 1e-3  # of the distance to the target
+NEAR_FRACTION = 1e-3  # distance of the near plane, as a fraction of the distance to the target
 MIN_DISTANCE, MAX_DISTANCE = 1e-6, 1e12
-REACH = 512.0  # how far an orthographic camera sees, before and behind its target, in distances; wider is coarser
+REACH = 512.0  # depth range of an orthographic camera, before and behind its target, in distances to the target
 
 
 @dataclass
@@ -59,23 +59,23 @@ class OrbitCamera:
         offset = np.asarray(position, float) - np.asarray(target, float)
         distance = float(np.linalg.norm(offset))
         if not distance > 0.0:
-            raise ValueError("the camera stands on its target; move one of them")
+            raise ValueError("the camera is at its target; move one of them")
         yaw, pitch = _angles(offset / distance, up)
         return cls(_vec3(target), distance, yaw, pitch, fov, up, orthographic)
 
     @property
     def position(self) -> Vec3:
-        """Where the eye is, in world space."""
+        """The position of the eye, in world space."""
         return _vec3(np.asarray(self.target) + self.distance * self.rotation()[:, 2])
 
     @property
     def near(self) -> float:
         """Distance of the near plane; of an orthographic camera it is behind the eye, and this is below zero."""
-        return self.distance * (1.0 - REACH if self.orthographic else NEAR_SHARE)
+        return self.distance * (1.0 - REACH if self.orthographic else NEAR_FRACTION)
 
     @property
     def half_height(self) -> float:
-        """Half the height of what is seen as deep as the target, in world units."""
+        """Half the visible height at the distance of the target, in world units."""
         return self.distance * self._half_height()
 
     @property
@@ -124,7 +124,7 @@ class OrbitCamera:
         return 2.0 * (self.half_height if self.orthographic else self._half_height()) / height
 
     def orbit(self, dx: float, dy: float) -> None:
-        """Circle the target: the eye goes `dx` radians to its right and `dy` radians up."""
+        """Orbit around the target: the eye moves `dx` radians to its right and `dy` radians up."""
         self.yaw = math.remainder(self.yaw + dx, math.tau)
         self.pitch = _clamp(self.pitch + dy, -MAX_PITCH, MAX_PITCH)
 
@@ -133,7 +133,7 @@ class OrbitCamera:
         self._shift(dx, dy, 2.0 * self.half_height)
 
     def turn(self, dx: float, dy: float) -> None:
-        """Look around: the eye stays, and its view goes `dx` radians to the right and `dy` up."""
+        """Turn the view `dx` radians to the right and `dy` up; the eye does not move."""
         eye = np.asarray(self.position)
         self.orbit(-dx, -dy)
         self.target = _vec3(eye - self.distance * self.rotation()[:, 2])
@@ -145,7 +145,7 @@ class OrbitCamera:
         self.target = _vec3(np.asarray(self.target) + way)
 
     def face(self, direction: Sequence[float]) -> None:
-        """Stand in this direction, in world space, of the target. Raises `ValueError` if it has no length."""
+        """Move the eye into this direction from the target, in world space. Raises `ValueError` if it has no length."""
         length = float(np.linalg.norm(direction))
         if not length > 0.0:
             raise ValueError("a direction of no length")
@@ -153,7 +153,7 @@ class OrbitCamera:
         self.yaw, self.pitch = yaw, _clamp(pitch, -MAX_PITCH, MAX_PITCH)
 
     def zoom(self, factor: float, cursor: tuple[float, float] = (0.0, 0.0), aspect: float = 1.0) -> None:
-        """Divide the distance by `factor`; what is under the cursor, as deep as the target, stays there.
+        """Divide the distance by `factor`; the point under the cursor at the target's distance stays under it.
 
         `cursor` is in clip coordinates: (-1, -1) is the lower left corner of the image, (1, 1) the upper right.
         Raises `ValueError` unless the factor is above zero.
@@ -165,9 +165,9 @@ class OrbitCamera:
         self.distance = distance
 
     def fit(self, low: Sequence[float], high: Sequence[float], aspect: float = 1.0) -> None:
-        """Look at the middle of the box from `low` to `high` from where all of it is in the image.
+        """Move so that all of the box from `low` to `high` is in the image, with its center as the target.
 
-        A box of no size comes into the middle, seen from as far as before.
+        For a box of size zero, the distance does not change.
         """
         corners = np.array([low, high], float)
         radius = float(np.linalg.norm(corners[1] - corners[0])) / 2.0
@@ -178,7 +178,7 @@ class OrbitCamera:
             self.distance = _clamp(radius / share, MIN_DISTANCE, MAX_DISTANCE)
 
     def take(self, other: OrbitCamera) -> None:
-        """Become the same as `other`."""
+        """Copy the values of `other`."""
         vars(self).update(vars(other))
 
     def _half_height(self) -> float:
@@ -191,7 +191,7 @@ class OrbitCamera:
 
 
 def _angles(direction: np.ndarray, up: Axis) -> tuple[float, float]:
-    """Yaw and pitch of a camera that stands in this direction, of length 1, of its target."""
+    """Yaw and pitch of a camera in this direction, of length 1, from its target."""
     x, y, z = _vec3(direction)
     right, above, back = (x, y, z) if up == "y" else (x, z, -y)
     return math.atan2(right, back), math.asin(_clamp(above, -1.0, 1.0))

@@ -12,15 +12,14 @@ from .vertex_layout import VertexLayout
 SHADER = "draw/extent.wgsl"
 WORKGROUP = 128
 GROUPS = 64  # workgroups that share the values
-FEW = 1024  # values for which one workgroup does, in one dispatch
+FEW = 1024  # up to so many values, one dispatch of one workgroup is enough
 
 
 class Extent:
-    """Finds (lowest, highest) of `values`, of which `layout` says where each row's number is.
+    """Finds the minimum and maximum of `values`; `layout` has the stride and offset of the rows.
 
-    `pair` is the result, shape (1, 2). It is set when `record` is called. NaN and infinities do not count; without any
-    other number the result is (0, 1). Without a layout the values are all elements, along three axes at most, with any
-    strides.
+    `pair` is the result, shape (1, 2). It is set when `record` is called. NaN and infinities do not count; if there are
+    no other values, the result is (0, 1). Without a layout, all elements count: of up to three axes, with any strides.
     """
 
     def __init__(self, values: Tensor, layout: VertexLayout | None = None):
@@ -56,7 +55,7 @@ class Extent:
             tensor.close()
 
     def add_to(self, plan: Plan) -> None:
-        """Make it part of a plan, which sets `pair` when it is replayed, like `record`."""
+        """Add the reduction to a plan: like `record`, a replay sets `pair`."""
         defines = {"TYPE": self._type, "WORKGROUP": WORKGROUP}
         missing = 3 - len(self._shape)
         fields: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""`Handles`: arrows in the image by which a position is moved, faint where something is in front of them."""
+"""`Handles`: arrows in the image with which a position is moved, faint where something is in front of them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .target import BLEND_OVER, SAMPLES, handles_samples
 
 SHADER = "draw/handles.wgsl"
 AXES = struct.Struct("<16f12f4f4I4f4f")  # `Handles` in the shader
-ROOM = 12.0  # around the tips, in units: heads and halos
+MARGIN = 12.0  # around the tips, in units: heads and halos
 Color = tuple[float, float, float]
 
 
 class Handles(NamedTuple):
-    """Where they are in an image.
+    """The handles of one position in an image.
 
     `ends` (4, 3): the position and the tips of the arrows along x, y and z: pixels from the image's upper left, and the
     depth of clip space. `tints` are sRGB from 0 to 1. `lit` is the part under the mouse: 0 to 2 an arrow, 3 to 5 the
-    plane across that axis, 6 the middle. `unit` is a line's width, and `reach` the length of an arrow across the view,
-    in pixels.
+    plane perpendicular to that axis, 6 the center. `unit` is the width of a line, and `reach` the length of an arrow
+    across the view, in pixels.
     """
 
     ends: np.ndarray
@@ -52,8 +52,9 @@ class HandleDrawing:
         corner: tuple[int, int],
         target_view: wgpu.GPUTextureView,
     ) -> None:
-        """Record them over the image of `size`, at `corner` of the target; `depth` is that of the image's solids,
-        of any size.
+        """Record them over the image of `size`, at `corner` of the target.
+
+        `depth` is the depth texture of opaque objects; it may have another size.
         """
         offset = self._gpu.uniforms.push(_packed(handles, size))
         with self._gpu.recorder.render_pass("handles", self._pass, target_view) as pass_:
@@ -81,9 +82,9 @@ class HandleDrawing:
 
 def _packed(handles: Handles, size: tuple[int, int]) -> bytes:
     ends, lit = handles.ends, handles.lit
-    room = ROOM * handles.unit
-    low = np.maximum(ends[:, :2].min(axis=0) - room, 0.0)
-    high = np.minimum(ends[:, :2].max(axis=0) + room, size)
+    margin = MARGIN * handles.unit
+    low = np.maximum(ends[:, :2].min(axis=0) - margin, 0.0)
+    high = np.minimum(ends[:, :2].max(axis=0) + margin, size)
     return AXES.pack(
         *np.column_stack([ends, np.zeros(4)]).ravel(),
         *(part for axis, tint in enumerate(handles.tints) for part in (*tint, float(lit == axis))),

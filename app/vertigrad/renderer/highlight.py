@@ -1,4 +1,4 @@
-"""`Highlight`: a ring around one row, drawn over the finished image where the row is now."""
+"""`Highlight`: a ring around one row, drawn over the finished image at the row's current position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARK = struct.Struct("<4f")  # `Mark` in the shader
 
 @dataclass(frozen=True)
 class Mark:
-    """The row to be marked; `corners` are those of the cell whose edges are drawn too."""
+    """The row to mark; `corners` are those of the cell whose edges are drawn too."""
 
     layer: Layer
     row: int

@@ -1,4 +1,4 @@
-"""Names at points of the world, as a text says them: "summit 0 1.2 0; lake 0.5 0 0.2"."""
+"""Labels at points of the world, parsed from a text such as "summit 0 1.2 0; lake 0.5 0 0.2"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Label(NamedTuple):
 
 @lru_cache(maxsize=64)
 def labels(text: str) -> tuple[Label, ...]:
-    """The labels of a text. Raises `ValueError` for what is none."""
+    """Parse the labels of a text. Raises `ValueError` for a part that is not a name and three coordinates."""
     return tuple(_label(part) for part in text.split(";") if part.strip())
 
 
@@ -27,5 +27,5 @@ def _label(part: str) -> Label:
     except ValueError:
         x = y = z = math.nan
     if len(words) < 4 or not all(map(math.isfinite, (x, y, z))):
-        raise ValueError(f'"{part.strip()}" is no name with its x, y and z; write "summit 0 1.2 0; lake 0.5 0 0.2"')
+        raise ValueError(f'"{part.strip()}" is not a name with its x, y and z; write "summit 0 1.2 0; lake 0.5 0 0.2"')
     return Label(" ".join(words[:-3]), (x, y, z))

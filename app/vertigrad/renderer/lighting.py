@@ -12,7 +12,7 @@ from .layers.base import Frame, Layer
 from .occlusion import Occlusion
 from .quality import HIGH, Level
 from .target import DEPTH, create_view
-from .view import View, darkened
+from .view import View, has_occlusion
 
 
 class Depths:
@@ -25,7 +25,7 @@ class Depths:
         self._pass = RenderPass([], {"view": self.view, **clear})
 
     def record(self, group: str, layers: Iterable[Layer], view_offset: int) -> None:
-        """Record a pass that draws what `layers` have that is solid, timed under `group`."""
+        """Record a depth pass of the opaque parts of `layers`, timed under `group`."""
         frame = Frame(view_offset, drawn="depth")
         with self._gpu.recorder.render_pass(group, self._pass) as pass_:
             for layer in layers:
@@ -36,7 +36,7 @@ class Lighting:
     """Draws the shadow map and computes the ambient occlusion, each only where it is needed.
 
     `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is the
-    depth of solid things, one sample per pixel, or a texel of nothing.
+    depth of opaque objects, one sample per pixel, or a single empty texel.
     """
 
     def __init__(self, gpu: Gpu):
@@ -54,7 +54,7 @@ class Lighting:
         self.depths = self._nothing.view
 
     def compile(self) -> None:
-        """Take pipelines from the cache again."""
+        """Get the pipelines from the cache, after shaders have changed."""
         if self._occlusion is not None:
             self._occlusion.compile()
 
@@ -67,13 +67,13 @@ class Lighting:
         sun: bytes | bytearray,
         level: Level = HIGH,
     ) -> None:
-        """Record what the next image of `layers` needs, as finely as `level` says; sets `group` and `depths`.
+        """Record the passes that the next image of `layers` needs, at this quality level; sets `group` and `depths`.
 
-        `size` is in pixels that are drawn; `sun` is `View` in shaders/common/view.wgsl as the sun has it.
+        `size` is in pixels that are drawn; `sun` has the bytes of `View` for the shadow map.
         """
         if (level, size) != (self._level, self._size):
             self._take(level, size)
-        shaded, occluded = view.shadows > 0.0, darkened(view, level)
+        shaded, occluded = view.shadows > 0.0, has_occlusion(view, level)
         if shaded:
             self._sun = self._sun or Depths(self._gpu, level.sun_texels)
             self._sun.record("shadows", [layer for layer in layers if layer.casts], self._gpu.uniforms.push(sun))
@@ -88,7 +88,7 @@ class Lighting:
         self.group = self._group((shaded, occluded))
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
-        """Drop what was made for another level or size: it is created again when it is needed."""
+        """Drop textures of another level or size; they are recreated when they are needed."""
         if level.sun_texels != self._level.sun_texels:
             self._sun = None
         if size != self._size:

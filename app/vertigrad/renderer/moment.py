@@ -1,4 +1,4 @@
-"""`Moment`: where light comes from, and what time it is, when an image is drawn."""
+"""`Moment`: the direction of light and the simulated time when an image is drawn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """Directions in world space, of unit length: toward the sun, the sky overhead, and forward; seconds simulated."""
+    """Unit vectors in world space: toward the sun, upward, and forward; and the simulated time in seconds."""
 
     sun: tuple[float, float, float]
     up: tuple[float, float, float]

@@ -17,7 +17,7 @@ SMALLER = 2  # than the image
 
 
 class Occlusion:
-    """Works on images of `size` pixels, as finely as `level` says; `visibility`, half as large, is the result."""
+    """For images of `size` pixels, at a quality level; `visibility`, half as large, is the result."""
 
     def __init__(self, gpu: Gpu, depths: wgpu.GPUTextureView, size: tuple[int, int], level: Level = HIGH):
         self._gpu = gpu
@@ -34,7 +34,7 @@ class Occlusion:
         ]
 
     def compile(self) -> None:
-        """Create the pipelines, again from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipelines; also called after the shader has changed. Raises `ShaderError`."""
         self._pipelines = [
             fullscreen_pipeline(self._gpu, SHADER, entry, layout, [{"format": FORMAT}], defines=self._defines)
             for entry, layout in zip(("search_fragment", "smooth_fragment"), self._layouts, strict=True)

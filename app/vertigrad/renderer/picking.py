@@ -17,18 +17,18 @@ from .view import LAYER_AT, VIEW_SIZE, View, view_uniform
 
 REGION = 9  # pixels a side that are searched, the cursor's in the middle
 CLIP_AT, CLIP_SIZE = 64, 64  # bytes of `View` that hold `eye_to_clip`
-SMALL = 4096  # bytes of uniforms that a layer may push in addition to its view
+LAYER_BYTES = 4096  # of uniforms that a layer may push in addition to its view
 
 Corners = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Seen:
+class PickResult:
     """What is at a pixel of the image.
 
-    `layer` is its index among the layers that were drawn. `cell` is the triangle of a surface, of which `row` is the
-    nearest corner and `corners` are all; None of points. `depth` is how far it is before the eye, in world units
-    along the middle of the view.
+    `layer` is its index among the layers that were drawn. `cell` is the triangle of a surface, `row` its nearest corner
+    and `corners` all three; of points, `cell` and `corners` are None. `depth` is the distance from the eye along the
+    direction of view, in world units.
     """
 
     layer: int
@@ -39,7 +39,7 @@ class Seen:
 
 
 class Picker:
-    """Draws a few pixels around the cursor once more, as numbers of rows, when it is asked and at no other time."""
+    """Draws a few pixels around the cursor with row indices instead of colors, when `pick` is called."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
@@ -57,25 +57,25 @@ class Picker:
             },
         )
 
-    def ask(
+    def pick(
         self,
         layers: Sequence[Layer],
         camera: OrbitCamera,
         size: tuple[int, int],
         cursor: tuple[float, float],
-        then: Callable[[Seen | None], None],
+        then: Callable[[PickResult | None], None],
         view: View | None = None,
     ) -> Reading:
-        """Record the search at the pixel `cursor` of an image of `size`; `then` is called when its result arrived.
+        """Record the search at the pixel `cursor` of an image of `size`; `then` is called when the result has arrived.
 
-        What is nearest to the eye counts, in the pixel nearest to the cursor that shows anything, up to half of
-        `REGION` away; None if there is nothing. What the planes of `view` cut off is not there.
+        The result is the row nearest to the eye in the nonempty pixel nearest to the cursor, at most half of `REGION`
+        away; None if all these pixels are empty. What the clipping planes of `view` cut off cannot be picked.
         Raises `LimitError` for a surface that is too large.
         """
         gpu = self._gpu
         for layer in layers:
             layer.prepare()
-        if not gpu.uniforms.fits(len(layers) * (gpu.uniforms.aligned(VIEW_SIZE) + SMALL)):
+        if not gpu.uniforms.fits(len(layers) * (gpu.uniforms.aligned(VIEW_SIZE) + LAYER_BYTES)):
             gpu.submit()
         packed = bytearray(view_uniform(view or View(), camera, size, 0.0))
         packed[CLIP_AT : CLIP_AT + CLIP_SIZE] = _region(camera, size, cursor).T.astype("<f4").tobytes()
@@ -87,8 +87,8 @@ class Picker:
                 layer.drawing.draw_rows(pass_, Frame(gpu.uniforms.push(packed), drawn="rows"))
         return self._read(then)
 
-    def _read(self, then: Callable[[Seen | None], None]) -> Reading:
-        """Both textures; they arrive in the order in which they were asked for."""
+    def _read(self, then: Callable[[PickResult | None], None]) -> Reading:
+        """Read both textures; they arrive in the order in which they were requested."""
         rows: list[np.ndarray] = []
         gpu, encoder = self._gpu, self._gpu.recorder.encoder
 
@@ -108,7 +108,7 @@ class Picker:
 
 
 def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> np.ndarray:
-    """Eye space to the clip space of the few pixels around the cursor's. They are just as the image's own do."""
+    """Eye space to the clip space of the few pixels around the cursor, which cover the same pixels as the image's."""
     width, height = size
     x, y = (int(coordinate) + 0.5 for coordinate in cursor)
     scale = np.array([width, height]) / REGION
@@ -119,7 +119,7 @@ def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, flo
     return closer @ camera.projection(width / height)
 
 
-def _nearest(rows: np.ndarray, corners: np.ndarray) -> Seen | None:
+def _nearest(rows: np.ndarray, corners: np.ndarray) -> PickResult | None:
     y, x = np.nonzero(rows[:, :, 0])
     if not len(x):
         return None
@@ -128,6 +128,6 @@ def _nearest(rows: np.ndarray, corners: np.ndarray) -> Seen | None:
     layer, row, cell, bits = (int(value) for value in rows[y[best], x[best]])
     depth = float(np.uint32(bits).view(np.float32))
     if not cell:
-        return Seen(layer - 1, row, depth)
+        return PickResult(layer - 1, row, depth)
     second, third = (int(value) for value in corners[y[best], x[best]])
-    return Seen(layer - 1, row, depth, cell - 1, (row, second, third))
+    return PickResult(layer - 1, row, depth, cell - 1, (row, second, third))

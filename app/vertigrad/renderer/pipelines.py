@@ -1,4 +1,4 @@
-"""Render pipelines, created once for what they depend on and shared by all layers of a device."""
+"""Render pipelines, cached by what they depend on and shared by all layers of a device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import ShaderError
 from ..gpu import Gpu, shader
 from ..gpu.device import forgotten_with_the_device
 
-REMEMBERED = 128  # of each kind of object, for each device
+CACHED = 128  # of each kind of object, for each device
 
 T = TypeVar("T")
 
@@ -25,17 +25,17 @@ class DrawCache:
         self._cached: OrderedDict[Hashable, Any] = OrderedDict()
         self.users: WeakSet[CacheUser] = WeakSet()
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returned the first time that `key` was asked for."""
+    def get(self, key: Hashable, create: Callable[[], T]) -> T:
+        """The cached object of `key`, created by `create` the first time."""
         if key not in self._cached:
-            self._cached[key] = make()
-            if len(self._cached) > REMEMBERED:
+            self._cached[key] = create()
+            if len(self._cached) > CACHED:
                 self._cached.popitem(last=False)
         self._cached.move_to_end(key)
         return self._cached[key]
 
     def drop(self, files: Collection[str]) -> dict[Hashable, Any]:
-        """Forget what was created from shader files; returns all there was, for `restore`."""
+        """Drop everything that was created from shader files; returns all cached objects, for `restore`."""
         before = dict(self._cached)
         for key in before:
             if isinstance(key, tuple) and any(isinstance(part, str) and part in files for part in key):
@@ -43,7 +43,7 @@ class DrawCache:
         return before
 
     def restore(self, cached: Mapping[Hashable, Any]) -> None:
-        """What `drop` returned is what there is."""
+        """Put back what `drop` returned."""
         self._cached = OrderedDict(cached)
 
     def __len__(self) -> int:
@@ -51,16 +51,16 @@ class DrawCache:
 
 
 class CacheUser(Protocol):
-    """What keeps pipelines of its own, besides layers."""
+    """An object, besides layers, that stores pipelines."""
 
     def compile(self) -> None:
-        """Take them from the cache again."""
+        """Get the pipelines from the cache, after shaders have changed."""
 
 
 def replace_draw_shaders(gpu: Gpu, files: Collection[str], bind_layers: Callable[[], object]) -> None:
-    """Compile shader files again, for all who draw with them; `bind_layers` binds every layer again.
+    """Recompile shader files for everything that draws with them; `bind_layers` rebinds every layer.
 
-    Raises `ShaderError`, and what binding raises; then all is as it was.
+    Raises `ShaderError`, and what binding raises; then the old pipelines are restored.
     """
     cache = draw_cache(gpu)
     before = cache.drop(files)
@@ -97,13 +97,13 @@ def draw_cache(gpu: Gpu) -> DrawCache:
 def draw_shader(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgpu.GPUShaderModule:
     """The shader file `path` below `shaders/`, compiled. Raises `ShaderError` with the compiler's message."""
 
-    def make() -> wgpu.GPUShaderModule:
+    def create() -> wgpu.GPUShaderModule:
         try:
             return gpu.device.create_shader_module(label=path, code=shader.render(path, defines))
         except wgpu.GPUError as error:
             raise ShaderError(shader.with_origin(f"shaders/{path}: {error}", path, defines)) from error
 
-    return draw_cache(gpu).get(("module", path, tuple(sorted(defines.items()))), make)
+    return draw_cache(gpu).get(("module", path, tuple(sorted(defines.items()))), create)
 
 
 def smooth_sampler(gpu: Gpu) -> wgpu.GPUSampler:
@@ -131,7 +131,7 @@ def render_pipeline(
     values = tuple((defines or {}).items())
     states = repr((targets, buffers, topology, cull, depth, multisample))
 
-    def make() -> wgpu.GPURenderPipeline:
+    def create() -> wgpu.GPURenderPipeline:
         module, (vertex, fragment) = draw_shader(gpu, shader, dict(values)), entries
         return gpu.device.create_render_pipeline(
             label=f"{shader}:{fragment}",
@@ -143,7 +143,7 @@ def render_pipeline(
             multisample=multisample,  # pyright: ignore
         )
 
-    return draw_cache(gpu).get((shader, entries, tuple(layouts), values, states), make)
+    return draw_cache(gpu).get((shader, entries, tuple(layouts), values, states), create)
 
 
 def compute_pipeline(
@@ -151,14 +151,14 @@ def compute_pipeline(
 ) -> wgpu.GPUComputePipeline:
     """The pipeline of an entry point of a shader file, created once for each device."""
 
-    def make() -> wgpu.GPUComputePipeline:
+    def create() -> wgpu.GPUComputePipeline:
         return gpu.device.create_compute_pipeline(
             label=f"{shader}:{entry}",
             layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
             compute={"module": draw_shader(gpu, shader, defines), "entry_point": entry},
         )
 
-    return draw_cache(gpu).get((shader, entry, layout, tuple(defines.items())), make)
+    return draw_cache(gpu).get((shader, entry, layout, tuple(defines.items())), create)
 
 
 def fullscreen_pipeline(

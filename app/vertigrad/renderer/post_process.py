@@ -1,4 +1,4 @@
-"""`PostProcess`: light becomes an image: bloom, exposure, tone mapping, edges, vignette, encoding."""
+"""`PostProcess`: bloom, exposure, tone mapping, outlines, vignette and encoding of an image."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SHADER = "draw/post_process.wgsl"
 
 
 class Finish(NamedTuple):
-    """What an image has besides its light."""
+    """Which variants of post-processing an image needs."""
 
     glow: bool
     edges: bool
     enlarged: bool = False  # fewer pixels were drawn than are shown
     fine: int = 1  # pixels drawn for each that is shown, along each side
-    split: bool = False  # display-referred colors are in a texture of their own
+    split: bool = False  # display-referred colors are in a separate texture
 
 
 class Viewport(NamedTuple):
@@ -35,7 +35,7 @@ class Viewport(NamedTuple):
 
 
 class PostProcess:
-    """Post-processes what is in `target` into textures of one format."""
+    """Post-processes the contents of `target` into textures of one format."""
 
     def __init__(self, gpu: Gpu, target: Target, bloom: Bloom, color_format: str, transparent: bool):
         self._gpu = gpu
@@ -50,18 +50,18 @@ class PostProcess:
         self.compile()
 
     def compile(self) -> None:
-        """Create the pipelines, again from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipelines; also called after the shader has changed. Raises `ShaderError`."""
         known = self._pipelines or (Finish(glow=True, edges=False), Finish(glow=False, edges=False))
         self._pipelines = {finish: self._pipeline(finish) for finish in known}
 
     def resized(self) -> None:
-        """The target's textures are others."""
+        """Drop bind groups: the target has new textures."""
         self._groups.clear()
 
     def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, viewport: Viewport) -> None:
         """Record the image into its viewport.
 
-        `depths` is the depth of solid things, for edges; `offset` that of `PostProcess` in the uniform ring.
+        `depths` is the depth of opaque objects, for outlines; `offset` that of `PostProcess` in the uniform ring.
         """
         if finish.glow:
             self._bloom.record(self._gpu.recorder)

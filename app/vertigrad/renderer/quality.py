@@ -1,4 +1,4 @@
-"""`Level`: how finely an image is drawn. The view says what is to be seen, the level what it may cost."""
+"""`Level`: the rendering quality of an image. The view has what is drawn, the level what it may cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-AUTO = "auto"  # no level: by how long frames take in a window, the best of the usual ones in a file
+AUTO = "auto"  # no level of its own: in a window it depends on the frame time, in a file it is "high"
 
 
 class Level(NamedTuple):
@@ -18,7 +18,7 @@ class Level(NamedTuple):
     sun_taps: int  # samples of it for each fragment
     sky_planes: int  # planes in which ambient occlusion is searched for; 0: none
     sky_steps: int  # and samples to either side in each
-    march: float  # steps through a volume, to those that its layer wants
+    march: float  # factor of the number of steps through a volume
 
     @property
     def fine(self) -> int:
@@ -26,7 +26,7 @@ class Level(NamedTuple):
         return max(1, round(self.scale))
 
     def supersampled(self, times: int) -> Level:
-        """The same with so many times the pixels along each side, of which means are shown."""
+        """The same with `factor` times the pixels along each side, which are averaged."""
         return self if times == 1 else self._replace(scale=float(times))
 
 
@@ -46,7 +46,7 @@ def level_of(quality: str) -> Level:
 
 
 def drawn_size(size: tuple[int, int], level: Level) -> tuple[int, int]:
-    """How many pixels are drawn of an image that is shown with `size`; one at least."""
+    """The number of pixels that are drawn of an image that is shown with `size`; at least one."""
     width, height = size
     if level.scale == 1.0:
         return max(1, width), max(1, height)

@@ -26,8 +26,7 @@ UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the sub
 
 
 class Renderer:
-    """Draws images of any size into textures of one format. Records into the open submission, never submits the
-    image itself.
+    """Draws images of any size into textures of one format. Records into the open submission, which the caller submits.
 
     With `transparent` there is no background: pixels have an alpha, and colors that are not multiplied by it.
     """
@@ -60,12 +59,11 @@ class Renderer:
         level: Level | None = None,
         handles: Handles | None = None,
     ) -> None:
-        """Record the image, of `size` pixels, into `target_view`; nothing if that is no pixels at all.
+        """Record the image, of `size` pixels, into `target_view`; does nothing if the size is zero.
 
-        `time` is in seconds. `corner` is the pixel of the target at which the upper left of the image is; what the
-        image leaves of the target turns black. `mark` and `handles` are drawn over it. `level` is how finely it is
-        drawn, if not as `view.quality` says. The layers must have been bound. Raises `UseAfterFree` if a tensor was
-        closed since.
+        `time` is in seconds. `corner` is the pixel of the target for the upper left of the image; the rest of the
+        target becomes black. `mark` and `handles` are drawn over the image. `level` replaces the level of
+        `view.quality`. The layers must have been bound. Raises `UseAfterFree` if a tensor was closed since.
         """
         if min(size) <= 0:
             return
@@ -103,7 +101,7 @@ class Renderer:
                 self._handles.record(handles, self._target.depth, size, corner, target_view)
 
     def compile(self) -> None:
-        """Create the pipelines, again from shaders that have changed. Raises `ShaderError`."""
+        """Create the pipelines; also called after shaders have changed. Raises `ShaderError`."""
         self._post_process.compile()
         self._bloom.compile()
         self._lighting.compile()
@@ -123,7 +121,7 @@ class Renderer:
         for layer in layers:
             recorder.use(layer.blocks())
         if keep_depth or any([layer.drawing.reads_depth or layer.transparency != "none" for layer in layers]):
-            self._draw_apart(layers, frame, resolve, notes)
+            self._draw_in_two_passes(layers, frame, resolve, notes)
             return
         with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
             pass_.set_bind_group(1, self._lighting.group)
@@ -134,8 +132,10 @@ class Renderer:
             for layer in layers:
                 layer.drawing.draw_over(pass_, frame)
 
-    def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
-        """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
+    def _draw_in_two_passes(
+        self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None
+    ) -> None:
+        """The same in two passes: in the second, layers can read the depth of opaque objects."""
         recorder, target = self._gpu.recorder, self._target
         over = replace(frame, depth=target.depth)
         surveying = [layer for layer in layers if layer.drawing.surveys]

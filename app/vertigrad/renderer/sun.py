@@ -1,7 +1,7 @@
-"""`SunCamera`: how the sun sees what the camera looks at. Pure arithmetic, no GPU.
+"""`SunCamera`: the camera of the shadow map. Pure arithmetic, no GPU.
 
-Its image is square and parallel. It is fitted to what the camera sees as deep as its target, with a margin, so that
-shadows are as fine as the image wherever one zooms in, and at rest when one only turns around.
+The map is square, with an orthographic projection. It is fitted to what the camera shows at the distance of its target,
+with a margin: the resolution of shadows follows the zoom, and shadows do not flicker while the camera only turns.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from .camera import OrbitCamera
 
-MARGIN = 1.6  # half the map, in half diagonals of what is seen as deep as the target
-DEPTH = 4.0  # how far the map reaches toward the sun and away from it, in half widths of it
-TEXELS = 1024  # along each side of the map, if nobody says another number
+MARGIN = 1.6  # half the map, in half diagonals of what is visible at the distance of the target
+DEPTH = 4.0  # depth range of the map toward the sun and away from it, in half widths of the map
+TEXELS = 1024  # along each side of the map, by default
 
 
 class SunCamera:

@@ -15,7 +15,7 @@ WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
 ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `PickPixel` in shaders/common/pick_pixel.wgsl
 ROW_BYTES, CORNERS_BYTES = 16, 8  # of a pixel
-LEAST_ALPHA = 0.125  # what is more transparent is not picked
+LEAST_ALPHA = 0.125  # fragments with a smaller alpha cannot be picked
 
 # "color"; "depth": of solid things, one sample per pixel; "clear": what is transparent; "rows": rows instead of colors
 Drawn = Literal["color", "depth", "clear", "rows"]
@@ -25,7 +25,7 @@ _MULTIPLIED = {"src_factor": "zero", "dst_factor": "src", "operation": "add"}
 _OVER = {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"}
 _TAKEN = {"src_factor": "zero", "dst_factor": "one-minus-src-alpha", "operation": "add"}
 BLEND_OVER = {"color": _OVER, "alpha": _OVER}  # of premultiplied colors
-TAKE_AWAY = {"color": _TAKEN, "alpha": _TAKEN}  # from what is there, as much as is covered
+TAKE_AWAY = {"color": _TAKEN, "alpha": _TAKEN}  # multiplies the target by 1 - alpha
 CLEAR_TARGETS: tuple[dict[str, Any], ...] = (
     {"format": WEIGHED, "blend": {"color": _ADDED, "alpha": _ADDED}},
     {"format": THROUGH, "blend": {"color": _MULTIPLIED, "alpha": _MULTIPLIED}},
@@ -57,7 +57,7 @@ def color_targets(over: bool, split: bool, display_referred: bool = False) -> li
 
 
 class PassStates(NamedTuple):
-    """What of a pipeline depends on the pass that it draws in."""
+    """The part of a pipeline that depends on the pass that it draws in."""
 
     targets: Sequence[Mapping[str, Any]]
     depth: Mapping[str, Any]
@@ -76,7 +76,7 @@ def pass_states(gpu: Gpu, drawn: Drawn, over: bool, split: bool, display_referre
 
 
 def cover_states(gpu: Gpu, split: bool) -> PassStates:
-    """The states of a pipeline that blends over all of a target, whatever its depth."""
+    """The states of a pipeline that blends over a whole target, without a depth test."""
     return pass_states(gpu, "color", over=True, split=split, display_referred=False)._replace(depth=NO_DEPTH_TEST)
 
 
@@ -100,13 +100,13 @@ def create_view(
 class Target:
     """Multisampled color and depth, and the color resolved to one sample (`light`), all of one size in pixels.
 
-    A split one has a second color, `display`, for what goes to the screen as it is: display-referred layers. Light and
-    display take away from each other where they are drawn over each other, so their coverages never exceed 1 together.
+    A split one has a second color, `display`, for display-referred layers, which are not tone-mapped. What is drawn
+    into one of the two attenuates the other, so the sum of their coverages is at most 1.
 
-    `layers_pass` draws everything at once; `solid_pass` and `over_pass` do the same in two parts, and in the second
-    `depth` can be read. `image` is what is tone-mapped: the samples where they can be read, else `light`. Textures
-    are dropped, never destroyed, when the size changes: commands recorded with the old ones may still wait for their
-    submit, and wgpu frees a texture when the last of them has finished.
+    `layers_pass` draws everything in one pass; `solid_pass` and `over_pass` do the same in two, and in the second one
+    `depth` can be read. `image` is the input of tone mapping: the samples where they can be read, else `light`.
+    Textures are dropped, never destroyed, when the size changes: commands recorded with the old ones may still wait
+    for their submit, and wgpu frees a texture when the last of them has finished.
     """
 
     def __init__(self, gpu: Gpu):

@@ -1,4 +1,4 @@
-"""Themes: sets of values of `View` by name, each of which makes a finished image of any scene."""
+"""Themes: named sets of values of `View`, each complete for any scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Transition`: interpolates between two views, and starts and ends gently."""
+"""`Transition`: interpolates between two views, with ease-in and ease-out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 from .camera import OrbitCamera
 
 SECONDS = 0.3
-FLAT = math.tan(math.radians(1.5))  # half the height seen at distance 1 by a lens that looks like none
+FLAT = math.tan(math.radians(1.5))  # half the height at distance 1 of a lens that looks orthographic
 
 
 class Transition:
-    """From `start` to `goal` within `SECONDS`; between perspective and none the lens grows longer, or shorter."""
+    """From `start` to `goal` within `SECONDS`; between perspective and orthographic, the field of view changes too."""
 
     def __init__(self, start: OrbitCamera, goal: OrbitCamera):
         self.start, self.goal = OrbitCamera(**vars(start)), OrbitCamera(**vars(goal))
@@ -19,11 +19,11 @@ class Transition:
 
     @property
     def done(self) -> bool:
-        """Whether the goal is reached."""
+        """Whether the transition has ended."""
         return self._passed >= SECONDS
 
     def advance(self, seconds: float) -> OrbitCamera:
-        """The camera so much later; the goal itself at the end."""
+        """The camera after so many more seconds; the goal itself at the end."""
         self._passed += seconds
         return self.goal if self.done else between(self.start, self.goal, eased(self._passed / SECONDS))
 
@@ -33,17 +33,17 @@ def eased(share: float) -> float:
     return share * share * (3.0 - 2.0 * share)
 
 
-def between(start: OrbitCamera, goal: OrbitCamera, share: float) -> OrbitCamera:
-    """The view at the fraction `share` between the two, around the smaller angle. What is seen grows evenly."""
-    lens = _even(_lens(start), _lens(goal), share)
-    half_height = _even(start.half_height, goal.half_height, share)
+def between(start: OrbitCamera, goal: OrbitCamera, fraction: float) -> OrbitCamera:
+    """The view at `fraction` between the two, around the smaller angle; sizes are interpolated geometrically."""
+    lens = _geometric(_lens(start), _lens(goal), fraction)
+    half_height = _geometric(start.half_height, goal.half_height, fraction)
     turn = math.remainder(goal.yaw - start.yaw, math.tau)
-    x, y, z = (a + share * (b - a) for a, b in zip(start.target, goal.target, strict=True))
+    x, y, z = (a + fraction * (b - a) for a, b in zip(start.target, goal.target, strict=True))
     return OrbitCamera(
         target=(x, y, z),
         distance=half_height / lens,
-        yaw=math.remainder(start.yaw + share * turn, math.tau),
-        pitch=start.pitch + share * (goal.pitch - start.pitch),
+        yaw=math.remainder(start.yaw + fraction * turn, math.tau),
+        pitch=start.pitch + fraction * (goal.pitch - start.pitch),
         fov=math.degrees(2.0 * math.atan(lens)),
         up=goal.up,
         orthographic=start.orthographic and goal.orthographic,
@@ -54,6 +54,6 @@ def _lens(camera: OrbitCamera) -> float:
     return FLAT if camera.orthographic else camera.half_height / camera.distance
 
 
-def _even(start: float, goal: float, share: float) -> float:
-    """By equal factors in equal times."""
-    return start * (goal / start) ** share
+def _geometric(start: float, goal: float, fraction: float) -> float:
+    """Geometric interpolation: equal factors in equal times."""
+    return start * (goal / start) ** fraction

@@ -1,4 +1,4 @@
-"""`Transparency`: what is transparent, added up without an order and put over what is solid.
+"""`Transparency`: transparent surfaces, added up without an order and composited over opaque ones.
 
 McGuire and Bavoil 2013, "Weighted Blended Order-Independent Transparency", JCGT 2; the sums are those of
 shaders/common/transparency.wgsl.
@@ -20,7 +20,7 @@ SHADER = "draw/transparency.wgsl"
 
 
 class Transparency:
-    """The sums for images as large as `target` is now; it is created again when that is resized."""
+    """The sums for images of the current size of `target`; must be recreated when that is resized."""
 
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu = gpu
@@ -43,13 +43,13 @@ class Transparency:
         self._group = bind_group(gpu, self._layout, sums)
 
     def compile(self) -> None:
-        """Create the pipeline, again from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipeline; also called after the shader has changed. Raises `ShaderError`."""
         self._pipeline = fullscreen_pipeline(
             self._gpu, SHADER, "cover_fragment", self._layout, **cover_states(self._gpu, self._split)._asdict()
         )
 
     def record(self, layers: Iterable[Layer], view_offset: int, lighting: wgpu.GPUBindGroup) -> None:
-        """Record the pass that adds up what of `layers` is transparent; the depth of what is solid is finished."""
+        """Record the pass that adds up the transparent parts of `layers`, after the depth of opaque parts."""
         frame = Frame(view_offset, drawn="clear")
         with self._gpu.recorder.render_pass("transparency", self._pass) as pass_:
             pass_.set_bind_group(1, lighting)
@@ -57,7 +57,7 @@ class Transparency:
                 layer.drawing.draw(pass_, frame)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """Draw the sums over what is solid."""
+        """Draw the sums over the opaque image."""
         pass_.set_pipeline(self._pipeline)
         pass_.set_bind_group(0, self._group)
         pass_.draw(3)

@@ -1,7 +1,7 @@
 """`vertex_layout`: how a vertex shader reads a tensor, straight from its block.
 
-The last axis holds the components of one row's attribute, all axes before it count the rows. Nothing is copied: what
-WebGPU cannot read raises `LayoutError` with the tensor's name, the number that does not fit, and the fix.
+The last axis holds the components of one row's attribute, all axes before it count the rows. Nothing is copied: a
+layout that WebGPU cannot read raises `LayoutError` with the tensor's name, the value that does not fit, and the fix.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..tensor import Tensor
 
 StepMode = Literal["instance", "vertex"]
 
-MAX_STRIDE = 2048  # the least that WebGPU promises of max-vertex-buffer-array-stride
+MAX_STRIDE = 2048  # WebGPU's guaranteed minimum of the limit max-vertex-buffer-array-stride
 
 # (element type, components) -> (vertex format, how the shader declares it)
 _FORMATS: dict[tuple[str, int], tuple[str, str]] = {
@@ -38,8 +38,8 @@ _FORMATS: dict[tuple[str, int], tuple[str, str]] = {
 class VertexLayout:
     """One attribute in a vertex buffer. `stride` and `offset` are in bytes, `wgsl` is the shader's type.
 
-    A stride of 0 gives every row the same value. Where the buffer begins goes to `set_vertex_buffer`, so that it is no
-    part of a pipeline: two layouts with the same `key` share one.
+    With a stride of 0 every row has the same value. The offset is an argument of `set_vertex_buffer`, not part of the
+    pipeline: two layouts with the same `key` share one pipeline.
     """
 
     stride: int
@@ -53,7 +53,7 @@ class VertexLayout:
 
     @property
     def key(self) -> tuple[int, str, StepMode]:
-        """What a pipeline depends on."""
+        """The part of the layout on which a pipeline depends."""
         return self.stride, self.format, self.step_mode
 
     def attribute(self, location: int, offset: int = 0) -> dict[str, object]:
@@ -78,9 +78,9 @@ def vertex_layout(
     element, itemsize = tensor.dtype.name, tensor.dtype.itemsize
     spacing = tensor.strides[row_axes] if count > 1 else itemsize
     if spacing != itemsize:
-        raise _error(tensor, f"its components lie {spacing} bytes apart, not {itemsize}", "call .contiguous() first")
+        raise _error(tensor, f"its components are {spacing} bytes apart, not {itemsize}", "call .contiguous() first")
     if (element, count) not in _FORMATS:
-        raise _error(tensor, f"{count} component(s) of {element} are no vertex format", _other_format(element))
+        raise _error(tensor, f"{count} component(s) of {element} are not a vertex format", _other_format(element))
     stride = _row_stride(tensor, row_axes, count * itemsize, max_stride)
     if tensor.offset % 4:
         raise _error(
@@ -132,9 +132,9 @@ def _stride_problem(stride: int, row_bytes: int, max_stride: int) -> str | None:
     if stride < 0:
         return f"its rows run backward, {stride} bytes each"
     if stride % 4:
-        return f"its rows lie {stride} bytes apart, not a multiple of 4"
+        return f"its rows are {stride} bytes apart, not a multiple of 4"
     if stride > max_stride:
-        return f"its rows lie {stride} bytes apart; this adapter allows {max_stride}"
+        return f"its rows are {stride} bytes apart; this GPU allows {max_stride}"
     if 0 < stride < row_bytes:
         return f"its rows overlap: {row_bytes} bytes each, {stride} apart"
     return None

@@ -1,4 +1,4 @@
-"""`View`: what the image looks like as a whole, and its uniforms with a camera."""
+"""`View`: the settings of a whole image, and its uniforms with a camera."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .themes import CUSTOM, NAMES, THEMES
 
 VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
-UNIT_HEIGHT = 800.0  # pixels of an image in which lines are as wide as they are said to be; they grow with larger ones
-LAYER_AT = 204  # and the number of the layer
+UNIT_HEIGHT = 800.0  # pixels of an image in which widths in pixels are exact; they grow with larger images
+LAYER_AT = 204  # byte of `View` that holds the index of the layer, from 1
 POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
 
 
@@ -121,24 +121,24 @@ class View(Params):
 
 
 def themed_view(theme: str) -> View:
-    """The view of a theme; that of "custom" has the defaults."""
+    """The view of a theme; for "custom", the defaults."""
     return View(theme=theme, **THEMES.get(theme, {}))
 
 
 def sun_in_world(view: View, camera: OrbitCamera) -> np.ndarray:
-    """Toward the sun, in world space. Azimuth 0 is where a camera with yaw 0 stands, and grows to its right."""
+    """Unit vector toward the sun, in world space. Azimuths are measured like the yaw of a camera."""
     azimuth, elevation = math.radians(view.sun_azimuth), math.radians(view.sun_elevation)
     level = OrbitCamera(yaw=azimuth, up=camera.up).rotation()[:, 2]
     return math.cos(elevation) * level + math.sin(elevation) * camera.up_direction
 
 
 def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
-    """Toward the sun, in eye space."""
+    """Unit vector toward the sun, in eye space."""
     return camera.rotation().T @ sun_in_world(view, camera)
 
 
 def moment_of(view: View, camera: OrbitCamera, time: float) -> Moment:
-    """What layers get before the image, such as where light comes from."""
+    """The values that layers get before the image is drawn, such as the direction of light."""
     directions = sun_in_world(view, camera), camera.up_direction, -camera.rotation()[:, 2]
     sun, up, forward = ((float(x), float(y), float(z)) for x, y, z in directions)
     return Moment(sun, up, time, forward)
@@ -171,8 +171,8 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
     return matrices.tobytes() + lights + cost
 
 
-def darkened(view: View, level: Level) -> bool:
-    """Whether what is near takes away some of the sky's light."""
+def has_occlusion(view: View, level: Level) -> bool:
+    """Whether there is ambient occlusion."""
     return view.occlusion > 0.0 and level.sky_planes > 0
 
 
@@ -184,26 +184,26 @@ def ambient_occlusion(view: View, camera: OrbitCamera, aspect: float, level: Lev
         to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
         shadow = view.shadows, sun.spread(view.sun_angle), sun.texel, level.sun_taps
     reach = 2.0 * camera.half_height * view.occlusion_radius
-    sky = view.occlusion, reach, 4 if darkened(view, level) else 0, camera.distance
+    sky = view.occlusion, reach, 4 if has_occlusion(view, level) else 0, camera.distance
     return to_map + struct.pack("<3fI2fIf", *shadow, *sky)
 
 
 def sun_uniform(view: View, camera: OrbitCamera, aspect: float, level: Level = HIGH) -> bytes:
-    """The bytes of `View` with which layers draw depths as the sun sees them."""
+    """The bytes of `View` with which layers draw the shadow map."""
     sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
     matrices = np.stack((sun.view().T, sun.projection().T)).astype("<f4")
-    # Nothing is behind this eye, and no sphere is too small to be one.
+    # The near plane is infinitely far behind this eye, and spheres of any size are drawn as spheres.
     lights = struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
     cost = struct.pack("<3f4x", 1.0, 1.0, level.march)
     return matrices.tobytes() + lights + clip_planes(view, sun) + bytes(VIEW_SIZE - 272 - len(cost)) + cost
 
 
-NOTHING_CUT = np.array((0.0, 0.0, 0.0, -1.0))  # a plane on whose other side there is nothing
-NO_CLIPS = np.tile(NOTHING_CUT, (3, 1)).astype("<f4").tobytes()
+NO_CLIP = np.array((0.0, 0.0, 0.0, -1.0))  # a plane that cuts nothing off
+NO_CLIPS = np.tile(NO_CLIP, (3, 1)).astype("<f4").tobytes()
 
 
 def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
-    """Three planes in eye space, (3, 4) f32: what has `dot(plane, (position, 1)) > 0` is cut off."""
+    """Three planes in eye space, (3, 4) f32: positions with `dot(plane, (position, 1)) > 0` are cut off."""
     clips = (
         (view.clip_normal, view.clip_origin),
         (view.clip_normal_2, view.clip_origin_2),
@@ -211,7 +211,7 @@ def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
     )
     if all(isinstance(normal, str) for normal, _ in clips):
         return NO_CLIPS
-    planes = np.tile(NOTHING_CUT, (3, 1))
+    planes = np.tile(NO_CLIP, (3, 1))
     to_world = np.linalg.inv(camera.view())
     for plane, (normal, origin) in zip(planes, clips, strict=True):
         length = 0.0 if isinstance(normal, str) else math.hypot(*normal)
@@ -238,19 +238,19 @@ _TIME = struct.Struct("<f")
 
 
 class FrameUniforms:
-    """The uniforms of an image, computed again only when camera, view or size have changed since the last one."""
+    """The uniforms of an image, recomputed only when camera, view or size have changed."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
         self._view, self._over = bytearray(), bytearray()
         self._post_process = b""
-        self.sun = b""  # what `View` is while the shadow map is drawn, if there are shadows
-        self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the image that was packed last
+        self.sun = b""  # the bytes of `View` for the shadow map, if there are shadows
+        self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the last packed image
 
     def pack(
         self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH
     ) -> tuple[bytearray, bytearray, bytes]:
-        """The bytes of `View` for what is drawn and for what is drawn over the image, and of `PostProcess`."""
+        """The bytes of `View` for the layers, of `View` for overlays, and of `PostProcess`."""
         key = (size, level, *vars(view).values(), *vars(camera).values())
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time, level))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..gpu import Gpu
 from ..gpu.readback import Reading
 from ..renderer.camera import OrbitCamera
-from ..renderer.picking import Picker, Seen
+from ..renderer.picking import Picker, PickResult
 from ..renderer.view import View
 from ..scene.stage import Stage
 
@@ -26,21 +26,21 @@ class CursorPicker:
         return self._reading is not None
 
     def request(
-        self, cursor: tuple[float, float], size: tuple[int, int], then: Callable[[Seen | None], object]
+        self, cursor: tuple[float, float], size: tuple[int, int], then: Callable[[PickResult | None], object]
     ) -> None:
         """Record the search at the pixel `cursor` of a viewport of `size`; `then` gets what is there, None if nothing.
 
         Raises `LimitError`.
         """
 
-        def finish(seen: Seen | None) -> None:
+        def finish(result: PickResult | None) -> None:
             if self._reading is reading:
                 self._reading = None
-                then(seen)
+                then(result)
 
         self._picker = self._picker or Picker(self._gpu)
         layers = list(self._stage.layers.values())
-        reading = self._reading = self._picker.ask(layers, self._camera, size, cursor, finish, self._view)
+        reading = self._reading = self._picker.pick(layers, self._camera, size, cursor, finish, self._view)
 
     def cancel(self) -> None:
         """Discard the result of the request, if there is one."""

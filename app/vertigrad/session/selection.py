@@ -16,7 +16,7 @@ from ..params import unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import Mark
 from ..renderer.layers import Constant, Layer
-from ..renderer.picking import Corners, Seen
+from ..renderer.picking import Corners, PickResult
 from ..renderer.view import View
 from ..scene.schema import OutputRef
 from ..scene.stage import Stage
@@ -81,10 +81,10 @@ class Selection:
         """
         names = list(self._stage.layers)
 
-        def take(seen: Seen | None) -> None:
+        def take(result: PickResult | None) -> None:
             self.clear()
-            if seen is not None and names == list(self._stage.layers):
-                self._set(Row(names[seen.layer], seen.row, seen.cell, seen.corners))
+            if result is not None and names == list(self._stage.layers):
+                self._set(Row(names[result.layer], result.row, result.cell, result.corners))
 
         self._picker.request(cursor, size, take)
 

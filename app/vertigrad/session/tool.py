@@ -12,7 +12,7 @@ from ..gpu import Gpu
 from ..models.interaction import Gesture, Interaction, Vector
 from ..params import Params, number
 from ..renderer.camera import OrbitCamera
-from ..renderer.picking import Seen
+from ..renderer.picking import PickResult
 from ..renderer.view import View
 from ..scene.stage import Stage
 from .picking import CursorPicker
@@ -185,8 +185,8 @@ class InteractionTool:
         """Request the depth under the cursor; over the background it stays, or is that of the target."""
         target = self._camera.distance
 
-        def take(seen: Seen | None) -> None:
-            depth = seen.depth if seen is not None and math.isfinite(seen.depth) else None
+        def take(result: PickResult | None) -> None:
+            depth = result.depth if result is not None and math.isfinite(result.depth) else None
             self._depth = depth or self._depth or target
 
         self._picker.request(self._cursor, self._size, take)

@@ -33,7 +33,7 @@ from .overlay import (
 
 BAR_SHADER, AXES_SHADER = "draw/color_bar.wgsl", "draw/axes.wgsl"
 BOX_SHADER, FLOOR_SHADER = "draw/axes_box.wgsl", "draw/floor.wgsl"
-PER_TICK, MOST_TICKS = 19, 12  # a mark and the symbols of a number; mirrored by the shaders
+PER_TICK, MOST_TICKS = 19, 12  # glyphs of a tick: its mark and the digits of a number; mirrored by the shaders
 PER_BAR = 3 + PER_TICK * MOST_TICKS
 AXES_QUADS = 3 * PER_TICK * MOST_TICKS
 SCALE = 3 + PER_TICK  # the line with its two feet, and a number
@@ -77,7 +77,7 @@ class Annotations:
     """Draws the annotations of one renderer: lines among the layers, text over the tone-mapped image.
 
     Numbers are formatted on the GPU, where ranges and boxes are computed, so nothing is read back and nothing lags.
-    Texts are laid out again only when they change.
+    Text layout is recomputed only when texts change.
     """
 
     def __init__(self, gpu: Gpu, color_format: str, transparent: bool):

@@ -17,15 +17,15 @@ from ..pipelines import compute_pipeline, draw_cache
 
 SHADER = "draw/axes_bounds.wgsl"
 ROWS = struct.Struct("<4I")  # `Rows` in the shader
-LANES, GROUPS = 64, 32  # of a workgroup; workgroups that share the rows of a layer
+LANES, GROUPS = 64, 32  # invocations of a workgroup; workgroups for the rows of a layer
 BOX_BYTES = 32
-REMEMBERED = 8  # bind groups of blocks that were drawn last
+CACHED = 8  # bind groups, of the blocks that were drawn last
 
 
 class AxesBounds:
-    """`buffer` holds two corners, (4,) f32 each; `record` brings them up to date with where the layers are now.
+    """`buffer` holds two corners, (4,) f32 each; `record` updates them for the current positions of the layers.
 
-    It starts again when other layers are drawn. Rows that have a NaN or an infinity in them do not count.
+    The box is reset when other layers are drawn. Rows that contain a NaN or an infinity do not count.
     """
 
     def __init__(self, gpu: Gpu):
@@ -60,7 +60,7 @@ class AxesBounds:
         compute.dispatch_workgroups(1)
 
     def _start(self, layers: int) -> None:
-        """Small buffers of the device's own: dropped, never destroyed, when there are others."""
+        """Small buffers, not from the pool: when they are replaced, they are dropped, never destroyed."""
         gpu, storage, size = self._gpu, wgpu.BufferUsage.STORAGE, max(layers, 1) * GROUPS * BOX_BYTES
         self.buffer = gpu.create_buffer(BOX_BYTES, storage | wgpu.BufferUsage.COPY_SRC, "axes bounds")
         self._boxes = gpu.create_buffer(size, storage, "axes bounds of layers")
@@ -68,13 +68,13 @@ class AxesBounds:
         self._combine_group = self._bind("combine", {3: whole_buffer(self.buffer)})
 
     def _gather_group(self, position: Bound) -> tuple[wgpu.GPUBindGroup, int]:
-        """The bind group of positions as they are now, and the element of it at which they begin."""
+        """The bind group of the current positions, and the index of their first element in it."""
         tensor = position.tensor
         resource, first = storage_range(self._gpu, tensor, "the box around everything")
         key = tensor.block.id, tensor.block.generation, resource["offset"], resource["size"]
         if key not in self._groups:
             self._groups[key] = self._bind("gather", {1: resource})
-            if len(self._groups) > REMEMBERED + len(self._layers):
+            if len(self._groups) > CACHED + len(self._layers):
                 del self._groups[next(iter(self._groups))]
         return self._groups[key], first // tensor.itemsize
 

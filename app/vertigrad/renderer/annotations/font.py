@@ -21,7 +21,7 @@ TEXT = "".join(
         + "–—‘’“”…•‰−∂∆∏∑√∞∫≈≠≤≥"
     )
 )
-UNKNOWN = "?"  # stands for what the face has no letter for
+UNKNOWN = "?"  # replaces letters that the font does not have
 RAISED_SIZE, RAISED_BY = 0.68, 0.36  # of the em
 RIM = 2  # texels of the soft rim, for a size of 13
 WIDTH = 512  # of the atlas
@@ -31,7 +31,7 @@ WIDTH = 512  # of the atlas
 class Font:
     """`atlas` is (height, width, 2) u8: coverage and rim. `table` is (n, 8) f32: `Glyph` of common/overlay_text.wgsl.
 
-    `index` finds a letter's row in the table; `size` is the em in pixels.
+    `index` has each letter's row in the table; `size` is the em in pixels.
     """
 
     size: int
@@ -40,15 +40,15 @@ class Font:
     index: dict[str, int]
 
     def row(self, letter: str) -> int:
-        """The row of a letter; of a question mark if the face does not have it."""
+        """The row of a letter; that of a question mark if the font does not have it."""
         return self.index.get(letter, self.index[UNKNOWN])
 
     def width(self, text: str) -> float:
-        """How far the pen goes, in pixels."""
+        """The width of a text in pixels."""
         return float(sum(self.table[self.row(letter), 6] for letter in text))
 
     def pens(self, text: str) -> np.ndarray:
-        """Where the pen stands before each letter, in pixels, (n,)."""
+        """The x coordinate of the pen before each letter, in pixels, (n,)."""
         advances = [self.table[self.row(letter), 6] for letter in text]
         return np.concatenate([[0.0], np.cumsum(advances)[:-1]]) if advances else np.zeros(0)
 
@@ -86,7 +86,7 @@ def _drawn(size: int, entries: list, index: dict[str, int]) -> Font:
 
 
 def _letter(face, letter: str, lift: int, rim: int) -> tuple[np.ndarray, tuple[float, float], float]:
-    """Coverage with room for the rim, where its upper left corner is from the pen, and how far the pen goes."""
+    """Coverage with a margin for the rim, the offset of its upper left corner from the pen, and the pen's advance."""
     mask, (left, top) = face.getmask2(letter, anchor="ls")
     image = (
         np.asarray(mask, np.uint8).reshape(mask.size[1], mask.size[0]) if min(mask.size) else np.zeros((0, 0), np.uint8)
@@ -95,7 +95,7 @@ def _letter(face, letter: str, lift: int, rim: int) -> tuple[np.ndarray, tuple[f
 
 
 def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
-    """Where each is, (x, y), in lines as high as their highest; and the height of all."""
+    """The position of each in the atlas, (x, y), packed in rows; and the height of the atlas."""
     corners, x, y, line = [], 0, 0, 0
     for height, width in sizes:
         if x + width > WIDTH:
@@ -106,7 +106,7 @@ def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
 
 
 def _rim(cover: np.ndarray, reach: int) -> np.ndarray:
-    """Coverage spread out and soft: letters are apart by twice the reach, so none takes from its neighbor."""
+    """Blurred coverage. Letters are at least two rim widths apart, so their rims do not overlap."""
     spread = cover.astype(np.float32) / 255.0
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / (0.55 * reach)) ** 2)
     for axis in (0, 1):

@@ -23,13 +23,14 @@ OVERLAY = struct.Struct("<4f4f4f4f4f4f4f4f")
 BAR = struct.Struct("<8f")
 OVERLAY_SIZE = OVERLAY.size + MOST_BARS * BAR.size
 MARGIN = 22.0  # to the edges of the viewport; all in units
-BAR_WIDTH, BAR_SHARE, BAR_LEAST, BAR_MOST = 12.0, 0.34, 90.0, 300.0  # the share is of the height of the viewport
+BAR_WIDTH, BAR_LEAST, BAR_MOST = 12.0, 90.0, 300.0
+BAR_FRACTION = 0.34  # of the height of the viewport
 USUAL_SIZE, MOST_COVERED = (320, 240), 0.25  # in smaller viewports, the fraction that bars may cover
 NUMBERS = 3.4  # width of the numbers next to a bar, in ems
 SCALE_MOST = 180.0  # length of the scale bar
 INK, DARK_INK = (0.93, 0.94, 0.96, 1.0), (0.10, 0.11, 0.13, 1.0)
 HALO, LIGHT_HALO = (0.03, 0.04, 0.06, 0.55), (1.0, 1.0, 1.0, 0.6)
-PLATE = 0.6  # how much of an image the plate behind a bar hides
+PLATE = 0.6  # opacity of the plate behind a bar
 LIGHT, DARK = 0.8, 0.02  # of lines in the scene, as light before exposure
 AXIS_NAMES = ("x", "y", "z")
 AXIS, UNIT, POINT = 1.0, 2.0, 3.0  # kinds of text; mirrored by shaders/draw/axes.wgsl
@@ -92,7 +93,7 @@ class BarLayout(NamedTuple):
 def bar_layouts(size: tuple[int, int], titles: Sequence[str], font: Font) -> list[BarLayout]:
     """The layout of each color bar: side by side in the lower right, the first leftmost."""
     unit, (width, height) = unit_of(size), size
-    tall = round(min(max(BAR_SHARE * height, BAR_LEAST * unit), BAR_MOST * unit, 0.8 * height))
+    tall = round(min(max(BAR_FRACTION * height, BAR_LEAST * unit), BAR_MOST * unit, 0.8 * height))
     thick, right = round(BAR_WIDTH * unit), width - MARGIN * unit
     layouts = []
     for title in reversed(titles):
@@ -104,7 +105,7 @@ def bar_layouts(size: tuple[int, int], titles: Sequence[str], font: Font) -> lis
 
 
 def fitting_bars(bars: Sequence[Layer], size: tuple[int, int], font: Font) -> list[Layer]:
-    """The first bars, as many as cover at most `MOST_COVERED` of a viewport smaller than `USUAL_SIZE`; else all."""
+    """All bars; in a viewport smaller than `USUAL_SIZE`, the first that cover at most `MOST_COVERED` of it."""
     shown = list(bars)
     if size[0] < USUAL_SIZE[0] or size[1] < USUAL_SIZE[1]:
         while shown and _covered(bar_layouts(size, headings(shown), font), size, font) > MOST_COVERED:
@@ -113,7 +114,7 @@ def fitting_bars(bars: Sequence[Layer], size: tuple[int, int], font: Font) -> li
 
 
 def _covered(layouts: Sequence[BarLayout], size: tuple[int, int], font: Font) -> float:
-    """The share of an image from the upper left of the bars with their titles to the image's lower right corner."""
+    """The covered fraction: from the upper left of the bars with their titles to the image's lower right corner."""
     width, height = size
     wide = width - min(layout.left for layout in layouts)
     tall = height - min(layout.top for layout in layouts) + 1.05 * font.size
@@ -136,7 +137,7 @@ def texts(view: View, size: tuple[int, int], titles: Sequence[str], font: Font) 
 
 
 def axis_names(view: View) -> list[str]:
-    """What the three axes are called; a unit follows each name that has none of its own."""
+    """The titles of the three axes; the unit is appended to each that has none."""
     own_names = [name.strip() for name in view.axis_names.split(",")] if view.axis_names else []
     names = [*own_names, *AXIS_NAMES[len(own_names) :]][:3]
     return [f"{name} [{view.unit}]" if view.unit and name and "[" not in name else name for name in names]

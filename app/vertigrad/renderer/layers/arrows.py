@@ -17,7 +17,7 @@ ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
 
 
 class ArrowsStyle(styles.LitStyle):
-    """How arrows look."""
+    """The style of arrows."""
 
     scale: float = styles.length(0.1, 1e-3, 10.0, "length per unit of the direction", min=0.0)
     max_length: float = styles.length(1e12, 1e-2, 10.0, "maximum length, in world units", min=0.0)

@@ -1,4 +1,4 @@
-"""`Attributes`: the tensors and constants bound to a layer, checked, with the layout each is drawn with."""
+"""`Attributes`: the checked tensors and constants bound to a layer, each with its vertex layout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bound:
         return describe(self.tensor, self.layout.stride, self.layout.format)
 
     def resource(self, gpu: Gpu, where: str = "a layer") -> tuple[dict[str, Any], int]:
-        """The range of its block to bind as storage, and the element of it that is the first. Raises `LimitError`."""
+        """The range of its block to bind as storage, and the index of its first element there. Raises `LimitError`."""
         resource, first = storage_range(gpu, self.tensor, where, self.layout.nbytes)
         return resource, first // self.tensor.itemsize
 
@@ -56,20 +56,20 @@ class Shared:
         return self.parts[0][1]
 
     def fits(self, bound: Bound) -> bool:
-        """Whether the rows of one more are interleaved with these."""
+        """Whether the rows of another attribute are interleaved with these."""
         first, (low, high) = self.first, _first_rows([*[one for _, one in self.parts], bound])
         alike = first.tensor.owner is bound.tensor.owner and first.layout.step_mode == bound.layout.step_mode
         return alike and first.layout.stride == bound.layout.stride >= high - low
 
     def descriptor(self, locations: Mapping[str, int]) -> dict[str, object]:
-        """The buffer as a render pipeline takes it, given each attribute's location in the shader."""
+        """The vertex buffer of a render pipeline, for each attribute's location in the shader."""
         layout, start = self.first.layout, self.range[0]
         attributes = [one.layout.attribute(locations[name], one.tensor.offset - start) for name, one in self.parts]
         return {"array_stride": layout.stride, "step_mode": layout.step_mode, "attributes": attributes}
 
 
 def _first_rows(bounds: Sequence[Bound]) -> tuple[int, int]:
-    """The bytes of the block between which the first rows are."""
+    """The range of bytes in the block that the first rows span."""
     sizes = [one.layout.nbytes - (one.layout.rows - 1) * one.layout.stride for one in bounds]
     ends = [one.tensor.offset + size for one, size in zip(bounds, sizes, strict=True)]
     return min(one.tensor.offset for one in bounds), max(ends)
@@ -78,8 +78,8 @@ def _first_rows(bounds: Sequence[Bound]) -> tuple[int, int]:
 class Attributes:
     """One checked set of attributes. All tensors have as many rows as the one bound as "position".
 
-    `excluded` names attributes that are no vertex buffers; the layer checks those itself. Raises `LayoutError` for a
-    tensor that cannot be drawn as it is laid out, `ParameterError` for what is unknown, missing or must be a tensor.
+    `excluded` names attributes that are not vertex buffers; the layer checks those itself. Raises `LayoutError` for a
+    tensor whose layout cannot be drawn, `ParameterError` for a name that is unknown or missing, or must be a tensor.
     """
 
     def __init__(
@@ -130,13 +130,13 @@ class Attributes:
         return bound.layout.wgsl if bound else ""
 
     def components(self, name: str) -> int:
-        """Components of a row of an attribute; 0 if it is no tensor."""
+        """Components of a row of an attribute; 0 if it is not a tensor."""
         bound = self.tensors.get(name)
         return bound.layout.components if bound else 0
 
     @property
     def buffers(self) -> list[Shared]:
-        """All tensors, by the vertex buffers that they are read through."""
+        """All tensors, grouped by vertex buffer."""
         found: list[Shared] = []
         for item in self.tensors.items():
             for one in found:
@@ -153,7 +153,7 @@ class Attributes:
         components = parse_color(value) if isinstance(value, str) else value
         if not isinstance(components, tuple | list) or len(components) not in (3, 4):
             raise ParameterError(
-                f'layer {self._layer!r}: color must be "#rrggbb" or 3 or 4 numbers from 0 to 1, got {value!r}'
+                f'layer {self._layer!r}: color must be "#rrggbb" or 3 or 4 values from 0 to 1, got {value!r}'
             )
         r, g, b, a = (*linear(components), 1.0)[:4]
         return r, g, b, a
@@ -166,7 +166,7 @@ class Attributes:
         return float(value)
 
     def factors(self, name: str) -> tuple[float, ...]:
-        """The same along three axes, for which there may be a number each. Raises `ParameterError`."""
+        """The same along three axes, as one value or three. Raises `ParameterError`."""
         value = self.constants.get(name, 1.0)
         values = value if isinstance(value, list | tuple) else [value] * 3
         if len(values) != 3 or not all(
@@ -176,7 +176,7 @@ class Attributes:
         return tuple(float(v) for v in values)
 
     def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}, of those in the layer's specs."""
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}, for the attributes in the specs."""
         return {name: one.report() for name, one in self.tensors.items() if name in self._specs} | self.constants
 
     def __iter__(self) -> Iterator[Bound]:

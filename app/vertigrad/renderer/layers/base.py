@@ -29,9 +29,9 @@ Transparency = Literal["none", "some", "all"]
 class AttributeSpec:
     """What may be bound under an attribute's name.
 
-    `components` are the numbers of components a row of the tensor may have; `default` is the constant used where
-    nothing is bound, None where there is none. Its tensor has as many rows as that of "position", unless `own_rows`.
-    `without` says what is drawn if nothing is bound, for an attribute that can be no constant.
+    `components` are the allowed numbers of components of a row; `default` is the constant used if nothing is bound, or
+    None. The tensor has as many rows as that of "position", unless `own_rows`. For an attribute that cannot be a
+    constant, `without` describes what is drawn if nothing is bound.
     """
 
     required: bool
@@ -47,19 +47,18 @@ class Frame:
     """One pass of an image: the offset of its `View` in the uniform ring, and what is drawn."""
 
     view_offset: int
-    depth: wgpu.GPUTextureView | None = None  # of solid things, while layers that read it blend over them
-    split: bool = False  # whether display-referred colors have a target of their own
+    depth: wgpu.GPUTextureView | None = None  # of opaque objects, for layers that blend over them and read it
+    split: bool = False  # whether display-referred colors have a separate target
     drawn: Drawn = "color"
 
 
 class Layer:
     """Draws tensors, bound by attribute name, from their own blocks: their bytes are never copied.
 
-    A layer is long-lived. `bind` is called when a tensor is another or has another layout; what changes with each
-    frame is read when it is drawn: the style's values, and the block and offset of each tensor, so that a
-    copy-on-write move of a block is followed. A kind of layer is the table of its attributes, its style, and a
-    `Drawing`, which has everything on the device that is needed to draw one set of attributes: `drawing` draws those
-    that were bound last.
+    A layer is long-lived. `bind` is called when a tensor is replaced or its layout changes. The values of the style,
+    and the block and offset of each tensor, are read whenever the layer is drawn, so it follows a copy-on-write move of
+    a block. A type of layer has a table of attributes, a style, and a `Drawing`, which has everything on the device
+    that is needed to draw one set of attributes: `drawing` draws those that were bound last.
     """
 
     Style: ClassVar[type[Params]]
@@ -68,7 +67,7 @@ class Layer:
     casts: ClassVar[bool] = False  # whether `Drawing.draw` can also draw "depth" frames
     blends: ClassVar[bool] = False  # and "clear" ones
 
-    colorbar: ColorBar | None = None  # its legend, if the scene asks for one
+    colorbar: ColorBar | None = None  # its legend, if the scene has one
     transparency: Transparency = "none"  # how much of what `Drawing.draw` draws lets light through
 
     def __init__(self, gpu: Gpu, name: str, style: Any):
@@ -79,10 +78,10 @@ class Layer:
         self._values: Mapping[str, Attribute] = {}
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
-        """Draw these from now on.
+        """Draw these attributes from now on.
 
-        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more than this adapter
-        binds; what was bound before stays then.
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more bytes than this GPU can
+        bind; then the attributes that were bound before remain.
         """
         drawing = self.DRAWING(self._gpu, self.name, self.style, attributes)
         self.close()
@@ -90,7 +89,7 @@ class Layer:
         self.transparency = drawing.attributes.transparency if self.blends else "none"
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Record what must precede the frame's passes; called for all layers before anything of it is recorded.
+        """Record what must precede the frame's passes; called for all layers before the frame is recorded.
 
         `moment` is None where only positions are needed, not colors.
         """
@@ -105,9 +104,9 @@ class Layer:
 
     @property
     def attributes(self) -> Attributes:
-        """What was bound last: "position", which every layer has, says where each row is.
+        """The attributes that were bound last. Every layer has a "position".
 
-        Layers of a grid have the corners of its box as "position".
+        In layers of a grid, "position" has the corners of its box.
         """
         return self.drawing.attributes
 
@@ -116,17 +115,17 @@ class Layer:
         return self.drawing.blocks()
 
     def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}, in their current state."""
         return self.drawing.report()
 
     def close(self) -> None:
-        """Release the memory of the layer's own; the tensors bound are not its own. Idempotent."""
+        """Release the memory that the layer owns; the bound tensors are not closed. Idempotent."""
         self.drawing.close()
         self.drawing = _Unbound(self.name)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Unbound:
-    """Stands for a drawing before the first `bind`: using it raises."""
+    """The drawing before the first `bind`: using it raises."""
 
     def __init__(self, layer: str):
         self._layer = layer

@@ -1,4 +1,4 @@
-"""`Box`: where in the world a grid of samples is, also as the positions of its corners."""
+"""`Box`: the position of a grid of samples in the world, also as a tensor of its corners."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...tensor import Tensor
 
 SHADER = "draw/box.wgsl"
 CORNERS = 8
-LONGEST = 2.0  # world units of the longest edge of a box that finds its own size
+LONGEST = 2.0  # world units of the longest edge of a box with automatic corners
 
 Vector = tuple[float, float, float]
 Corner = tuple[float, ...] | Literal["auto"]
 
 
 def box_samples(default: str) -> Any:
-    """Where the samples of a grid are in its box."""
+    """The positions of a grid's samples in its box."""
     doc = "cells: samples are at cell centers; nodes: the outer samples are on the faces of the box"
     return choice(default, ("cells", "nodes"), doc=doc)
 
@@ -35,7 +35,7 @@ class BoxStyle(Params):
 class Corners:
     """The corners of a box on the GPU: `positions`, a tensor (8, 3).
 
-    Layers of a grid have them as their "position", which the camera asks for what is to be seen.
+    Layers of a grid have them as their "position", which is used to frame them with the camera.
     """
 
     def __init__(self, name: str):
@@ -44,7 +44,7 @@ class Corners:
         self._plan.dispatch(Kernel.load(SHADER), CORNERS, overwrites=("positions",), positions=self.positions)
 
     def set(self, low: tuple[float, ...], high: tuple[float, ...]) -> None:
-        """Record that they are those of this box."""
+        """Set them to the corners of this box."""
         self._plan.replay(low=low, high=high)
 
     def close(self) -> None:
@@ -60,16 +60,16 @@ class Box(Corners):
         super().__init__(name)
         self._size = size
         self._style: tuple[object, ...] = ()
-        self._placed: tuple[Vector, Vector] = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        self._fitted: tuple[Vector, Vector] = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
-    def place(self, style: BoxStyle) -> tuple[Vector, Vector]:
-        """The low and the high corner that the style asks for, in world space; records them if they are others."""
+    def fit(self, style: BoxStyle) -> tuple[Vector, Vector]:
+        """The low and the high corner of the style, in world space; updates `positions` if they have changed."""
         values = (style.low, style.high, style.samples)
         if values != self._style:
             low, high = self._ends(style)
             self.set(low, high)
-            self._style, self._placed = values, (low, high)
-        return self._placed
+            self._style, self._fitted = values, (low, high)
+        return self._fitted
 
     def _ends(self, style: BoxStyle) -> tuple[Vector, Vector]:
         fill = [n if style.samples == "cells" else n - 1 for n in self._size]

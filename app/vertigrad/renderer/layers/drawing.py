@@ -25,7 +25,7 @@ from .styles import ends
 
 
 class Closable(Protocol):
-    """What a drawing may own."""
+    """An object that a drawing may own."""
 
     def close(self) -> None: ...
 
@@ -36,14 +36,14 @@ T = TypeVar("T", bound=Closable)
 class Drawing(ABC):
     """Pipelines, bind groups, vertex buffers and uniforms for one set of attributes.
 
-    A kind of layer gives `build`, which sets `attributes`, holds what it owns and calls `create`; `uniform`; and
-    `draw_call`. A color of one component goes through the colormap: `extent` is its range, for the range "auto".
+    A subclass defines `build`, which sets `attributes`, calls `hold` for what it owns, and `create`; `uniform`; and
+    `draw_call`. A color of one component is mapped by the colormap: `extent` is its range, for the range "auto".
     """
 
     attributes: Attributes
     color: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)  # where it is constant, as linear light and alpha
     plan: Plan  # what `record` has recorded
-    reads_depth = False  # whether what is drawn over needs the depth of solid things
+    reads_depth = False  # whether `draw_over` needs the depth of opaque objects
     plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
     rebuilds: tuple[str, ...] = ()  # values of the style on which `build` depends
     surveys = False  # whether `survey` and `gather` do anything
@@ -75,7 +75,7 @@ class Drawing(ABC):
 
     @abstractmethod
     def uniform(self) -> dict[str, Any]:
-        """The values of the shader's `Style` that are not in the style by the same name; called when it has changed."""
+        """The values of the shader's `Style` that the style has not, or by another name; called when it has changed."""
 
     @abstractmethod
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
@@ -86,7 +86,7 @@ class Drawing(ABC):
 
     @property
     def plan_key(self) -> tuple[object, ...] | None:
-        """The values on which `plan` depends: it is recorded again when they change; None: nothing is computed."""
+        """The values on which `plan` depends: it is rerecorded when they change; None: nothing is computed."""
         return (self.is_automatic,) if self.plans_extent else None
 
     @property
@@ -96,7 +96,7 @@ class Drawing(ABC):
 
     @property
     def is_display_referred(self) -> bool:
-        """Whether the screen shows the colors as they are, without exposure, tone map and glow, with this style."""
+        """Whether colors are shown without exposure, tone mapping and bloom, with this style."""
         return not getattr(self.style, "tone_mapped", True)
 
     def hold(self, owned: T) -> T:
@@ -105,7 +105,7 @@ class Drawing(ABC):
         return owned
 
     def add_extent(self, extent: Extent) -> None:
-        """Use the extent of the colors."""
+        """Compute the extent of the colors."""
         self.extent = self.hold(extent)
         self.extend(self.attributes)
 
@@ -121,7 +121,7 @@ class Drawing(ABC):
         excluded: Iterable[str] = (),
         step_mode: StepMode = "instance",
     ) -> None:
-        """Set `attributes` for layers that draw something for each row, and `color`, with the extent of its scalars."""
+        """Set `attributes` for layers that draw each row, and `color`, with the extent of its scalars."""
         self.attributes = Attributes(self.gpu, self.name, specs, values, step_mode, excluded)
         self.color = self.attributes.color()
         if self.attributes.components("color") == 1:
@@ -148,7 +148,7 @@ class Drawing(ABC):
         others: Iterable[Tensor] = (),
         defines: Mapping[str, Any] | None = None,
     ) -> None:
-        """Draw by `recipe`: `vertices` are read as vertex buffers, `storage` as such; `others` are kept resident."""
+        """Draw by `recipe`: `vertices` are vertex buffers, `storage` storage buffers; `others` are only kept alive."""
         self._recipe, self.vertices, self._storage = recipe, vertices, storage
         self.solid = [stage for stage in recipe.stages if not stage.over]
         self.over = [stage for stage in recipe.stages if stage.over]
@@ -163,11 +163,11 @@ class Drawing(ABC):
         self.pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
 
     def is_outdated(self) -> bool:
-        """Whether the attributes have to be bound again, for a style that has changed."""
+        """Whether the attributes have to be rebound, for a style that has changed."""
         return self._rebuild_values() != self._built_for
 
     def restyle(self) -> None:
-        """Follow a style that has changed."""
+        """Update what depends on a style that has changed."""
         style = self.style
         color_values = {"color": self.color, "range": ends(style.range), "auto_range": style.range == "auto"}
         self.packed = self.pipelines.pack_style(vars(style) | color_values | self.uniform())
@@ -179,7 +179,7 @@ class Drawing(ABC):
         self.style_values = tuple(vars(style).values())
 
     def prepare(self, moment: Moment | None) -> None:
-        """Upload what is borrowed, and compute what is drawn."""
+        """Upload borrowed tensors, and compute what is drawn."""
         if self._blocks.current is not self._resident:
             self._look_up()
         self.compute(moment)
@@ -193,7 +193,7 @@ class Drawing(ABC):
         """Record what must precede `draw`; called where it `surveys`, outside of any pass."""
 
     def gather(self, frame: Frame) -> None:  # noqa: B027
-        """Record what is computed from the depth of solid things, before `draw_over`; called where it `surveys`."""
+        """Record what is computed from the depth of opaque objects, before `draw_over`; called where it `surveys`."""
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the stages that do not blend."""
@@ -201,14 +201,14 @@ class Drawing(ABC):
             self._draw(pass_, frame, self.solid)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the stages that blend over the solid parts of all layers; since `draw` nothing can have moved."""
+        """Record the stages that blend over the opaque parts of all layers; called after `draw` of the same frame."""
         if self.over and self.solid and self._group is not None:
             self._draw_stages(pass_, frame, self.over, self._group)
         elif self.over:
             self._draw(pass_, frame, self.over)
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the stages of a frame of "rows": each pixel gets the number of a row instead of a color.
+        """Record the stages of a frame of "rows": each pixel gets the index of a row instead of a color.
 
         The pass has one sample; fragments return `picked_row` or `picked_cell` of shaders/common/pick_pixel.wgsl.
         Called for a click, not in each frame. Raises `LimitError` if the layer is too large for that.
@@ -217,7 +217,7 @@ class Drawing(ABC):
             self._draw(pass_, frame, self.rows)
 
     def push(self) -> int:
-        """Write the style into the uniform ring: its offset."""
+        """Write the style into the uniform ring; returns its offset."""
         return self.gpu.uniforms.push(self.packed)
 
     def blocks(self) -> list[Block]:
@@ -236,7 +236,7 @@ class Drawing(ABC):
         return [colormap_texture(self.gpu, self.style.colormap, self.style.colormap_flip), smooth_sampler(self.gpu)]
 
     def close(self) -> None:
-        """Release the memory that is held here. Idempotent."""
+        """Release the memory that the drawing owns. Idempotent."""
         self._close_plan()
         self._held.close()
         self.extent = None
@@ -262,7 +262,7 @@ class Drawing(ABC):
             self._plan_key = None
 
     def _look_up(self) -> None:
-        """Find the vertex buffers: tensors were borrowed, or copy-on-write moved them."""
+        """Look up the vertex buffers after tensors were borrowed, or moved by copy-on-write."""
         for tensor in self._blocks.tensors:
             self.gpu.make_resident(tensor.owner)
         self._resident, self._group = self._blocks.current, None

@@ -25,7 +25,7 @@ class Field:
 
     `size` counts samples along x, y and z, `strides` are elements from one to the next, `packed` are the bytes of
     `Field` in shaders/common/field.wgsl. Raises `LayoutError` for another shape or type, `LimitError` for more bytes
-    than this adapter binds.
+    than this GPU can bind.
     """
 
     def __init__(self, gpu: Gpu, layer: str, name: str, tensor: Tensor, components: int = 1):
@@ -73,7 +73,7 @@ class FieldDrawing(Drawing):
         self._packed_fields = {main: self.fields[main].packed, "colors": colors}
 
     def uniform(self) -> dict[str, Any]:
-        low, high = self.box.place(self.style)
+        low, high = self.box.fit(self.style)
         return {**self._packed_fields, "low": low, "high": high, "inset": inset(self.style)}
 
     def add_color_extent(self) -> None:

@@ -34,7 +34,7 @@ ANCHORS = {
 
 
 class ImageStyle(Params):
-    """Where an image is, and how it looks."""
+    """The position and style of an image."""
 
     placement: str = choice(
         "world", tuple(PLACEMENTS), doc="in the world, or on the screen in front of or behind everything"
@@ -79,7 +79,7 @@ class ImageDrawing(Drawing):
         self.create(RECIPE, storage=[pixels], defines={"DTYPE": pixels.dtype.name, "CHANNELS": channels})
 
     def restyle(self) -> None:
-        """Find out whether it blends over what is there, and whether its pixels can be picked."""
+        """Determine whether it blends, and whether its pixels can be picked."""
         super().restyle()
         style = self.style
         in_world = style.placement == "world"
@@ -149,5 +149,5 @@ def _checked(layer: str, values: Mapping[str, Attribute]) -> Tensor:
             f"{where} have the shape {pixels.shape}; an image has (rows, columns), or (rows, columns, 3 or 4)"
         )
     if pixels.ndim == 2 and pixels.dtype.name != "f32":
-        raise LayoutError(f"{where} are {pixels.dtype}; one channel goes through the colormap and must be f32: cast it")
+        raise LayoutError(f"{where} are {pixels.dtype}; one channel is mapped by the colormap and must be f32: cast it")
     return pixels

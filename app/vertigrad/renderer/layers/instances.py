@@ -16,7 +16,7 @@ from .styles import Range
 
 
 class InstancesStyle(Params):
-    """How the instances of a mesh look."""
+    """The style of the instances of a mesh."""
 
     shape: str = choice("cube", tuple(SHAPES), doc="mesh of each instance if none is bound, of radius 1")
     colormap: str = styles.colormap("batlow")
@@ -44,7 +44,7 @@ class InstancesDrawing(MeshesDrawing):
 
 
 class InstancesLayer(Layer):
-    """A mesh for each row of `position`, turned and sized as the row says. Rows that are not finite are not drawn."""
+    """A mesh for each row of `position`, with its rotation and size. Rows that are not finite are not drawn."""
 
     casts = True
     blends = True
@@ -56,7 +56,7 @@ class InstancesLayer(Layer):
         "size": AttributeSpec(False, (1, 3), 0.05, "scale of the mesh, or one for each of its axes"),
         "direction": AttributeSpec(
             *(False, (3, 4), None, "direction of the mesh's y axis, or a rotation as a quaternion x, y, z, w"),
-            without="meshes as they are",
+            without="meshes without rotation",
         ),
         **MESH,
     }

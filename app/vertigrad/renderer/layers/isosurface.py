@@ -23,7 +23,7 @@ from .surface import HEIGHT, SurfaceStyle
 
 CELLS_SHADER = "draw/isosurface_cells.wgsl"
 VERTICES = 3 * MOST  # of a cell; those that it does not need are outside of the clip volume
-MOST_CELLS = 1 << 24  # their numbers have 24 bits
+MOST_CELLS = 1 << 24  # their indices have 24 bits
 RECIPE = Recipe(
     shader="draw/isosurface.wgsl",
     stages=[Stage("isosurface", "isosurface")],
@@ -38,7 +38,7 @@ class LevelStyle(Params):
 
 
 class IsosurfaceStyle(SurfaceStyle, BoxStyle, LevelStyle):
-    """How a surface of one value looks, and where its grid is."""
+    """The style of an isosurface, and the box of its grid."""
 
     samples: str = box_samples("nodes")
     roughness: float = styles.roughness(0.5)
@@ -94,7 +94,7 @@ class IsosurfaceDrawing(FieldDrawing):
 
 
 class IsosurfaceLayer(Layer):
-    """Marching cubes, again for each frame. How many triangles there are is known on the GPU only."""
+    """Marching cubes, computed in each frame. The number of triangles is known on the GPU only."""
 
     casts = True
     blends = True

@@ -32,7 +32,7 @@ RECIPE = Recipe(
 
 
 class LinesStyle(Params):
-    """How lines look."""
+    """The style of lines."""
 
     colormap: str = styles.colormap("viridis")
     colormap_flip: bool = styles.COLORMAP_FLIP
@@ -44,7 +44,7 @@ class LinesStyle(Params):
 
 
 class LinesDrawing(Drawing):
-    """A piece of a line from each row to the next."""
+    """A segment from each row to the next."""
 
     def build(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
         self.bind_rows(values, LinesLayer.ATTRIBUTES)
@@ -62,17 +62,17 @@ class LinesDrawing(Drawing):
 
     @property
     def is_display_referred(self) -> bool:
-        """Unless they are tubes, on which light falls."""
+        """Lines are display-referred, but lit tubes are not."""
         return not self.style.tube and super().is_display_referred
 
     def restyle(self) -> None:
-        """Draw what is thinner than a pixel only where there may be such lines."""
+        """Skip the stage of lines that are thinner than a pixel where there are none."""
         super().restyle()
         may_be_thin = self.style.tube or self._width * LOW.scale < 1.0 or not self._same_width
         self.over = [THIN] if may_be_thin else []
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the pieces. What is no tube emits light and has no width in the world: it casts no shadows."""
+        """Draw the segments. Only tubes cast shadows: other lines emit light and have no width in the world."""
         if frame.drawn != "depth" or self.style.tube:
             super().draw(pass_, frame)
 
@@ -83,7 +83,7 @@ class LinesDrawing(Drawing):
         return {"width": self._width, "rows": self._row_count, "head": 0, "slots": 1, "filled": 0}
 
     def _pieces(self, attributes: Attributes) -> Attributes:
-        """Each attribute twice: of the row where a piece starts, and of the next one, where it ends."""
+        """Each attribute twice: of the row where a segment starts, and of the next one, where it ends."""
         values: dict[str, Attribute] = {}
         specs: dict[str, AttributeSpec] = {}
         for name, one in attributes.tensors.items():
@@ -98,7 +98,7 @@ class LinesDrawing(Drawing):
 class LinesLayer(Layer):
     """A line through the rows of `position`: one if its shape is (n, 3), one for each but the last axes if it has more.
 
-    Pieces with an end that is not finite are not drawn, so a NaN interrupts a line.
+    Segments with an end that is not finite are not drawn, so a NaN interrupts a line.
     """
 
     casts = True
@@ -114,7 +114,7 @@ class LinesLayer(Layer):
 
 
 def _in_a_row(bound: Bound) -> Tensor:
-    """A view with one axis of rows; the layout has found that they are evenly spaced."""
+    """A view with one axis of rows; the layout has checked that they are evenly spaced."""
     tensor, layout = bound.tensor, bound.layout
     with_axis = math.prod(tensor.shape[:-1]) == layout.rows and tensor.shape[-1] == layout.components
     return tensor.reshape(layout.rows, layout.components) if with_axis else tensor.reshape(layout.rows)

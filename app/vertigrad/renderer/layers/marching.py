@@ -1,11 +1,12 @@
 """The table of marching cubes: which triangles cut a cell, for each set of its corners that are inside.
 
-Corner c of a cell is at x = c & 1, y = c >> 1 & 1, z = c >> 2. Edge 4 axis + k runs along `axis`; the bits of k say
-on which side it is along the other two axes, the next one (cyclically) first.
+Corner c of a cell is at x = c & 1, y = c >> 1 & 1, z = c >> 2. Edge 4 axis + k is along `axis`; the bits of k are its
+side along the other two axes, the next one (cyclically) first.
 
-The idea is that of Lorensen and Cline 1987, "Marching Cubes"; the table is computed: the boundary of what is inside
-is drawn on each face of the cell, and the lines join to loops. Where the corners of a face alternate, each one inside
-is cut off by itself; the cell on the other side of the face does the same, so that surfaces have no holes.
+The method is that of Lorensen and Cline 1987, "Marching Cubes"; the table is computed: the boundary of the inside is
+drawn on each face of the cell, and these lines are connected to loops. Where inside and outside corners of a face
+alternate, each inside corner is cut off separately; the cell on the other side of the face does the same, so surfaces
+have no holes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ NONE = 15  # instead of an edge
 
 
 def edge(first: int, second: int) -> int:
-    """The number of the edge between two neighboring corners."""
+    """The index of the edge between two neighboring corners."""
     axis = (first ^ second).bit_length() - 1
     low = first & second
     one, two = (axis + 1) % 3, (axis + 2) % 3
@@ -36,7 +37,7 @@ def ends(number: int) -> tuple[int, int]:
 
 @cache
 def triangles(inside: int) -> tuple[tuple[int, int, int], ...]:
-    """The triangles, by the edges their corners lie on; bit c of `inside` stands for corner c. They face outwards."""
+    """The triangles, as three edges each; bit c of `inside` is set if corner c is inside. They face outwards."""
     found = []
     for loop in _loops(inside):
         found += [(loop[0], loop[i], loop[i + 1]) for i in range(1, len(loop) - 1)]

@@ -28,7 +28,7 @@ RECIPES = {
 
 
 class MarksStyle(Params):
-    """How marks look."""
+    """The style of marks."""
 
     shape: str = choice(
         "disc", tuple(SHAPES), doc="discs that face the camera, soft sprites with blending, or single pixels"

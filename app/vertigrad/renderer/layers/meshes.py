@@ -37,7 +37,7 @@ class IndexedDrawing(Drawing):
     count = 1
 
     def report_index(self) -> dict[str, Any]:
-        """Where the index is."""
+        """The index and its layout, for a layer's report."""
         return describe(self.index, self.index.itemsize, "uint32")
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
@@ -52,7 +52,7 @@ class MeshesDrawing(IndexedDrawing):
     def create_meshes(
         self, recipe: Recipe, rows: Attributes, bound: Mapping[str, Attribute], name: str, *others
     ) -> None:
-        """Draw the mesh that is bound, or else the shape of this name, for each of `rows`."""
+        """Draw the bound mesh, or else the shape of this name, for each of `rows`."""
         self.bound_mesh = {key: value for key, value in bound.items() if key in MESH and isinstance(value, Tensor)}
         tensors = self.bound_mesh or self._shape(name)
         if "mesh" not in tensors or "index" not in tensors:
@@ -69,7 +69,7 @@ class MeshesDrawing(IndexedDrawing):
 
 
 def checked_index(layer: str, index: Attribute) -> Tensor:
-    """The index, three rows for each triangle. Raises `LayoutError` if it cannot be drawn as it is laid out."""
+    """The index, three rows for each triangle. Raises `LayoutError` if its layout cannot be drawn."""
     if not isinstance(index, Tensor) or index.dtype.name != "u32":
         found = f"the {index.dtype} tensor {index.name!r}" if isinstance(index, Tensor) else repr(index)
         raise LayoutError(f"layer {layer!r}: index must be a u32 tensor, got {found}; cast it")

@@ -1,4 +1,4 @@
-"""`PointSplatting`: a great many points; few are visible as spheres, the others are added up by compute shaders."""
+"""`PointSplatting`: a compute rasterizer for many points; only the large ones are drawn as spheres."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ SHADER, COMPOSITE_SHADER, SPHERES_SHADER = (
     "draw/points.wgsl",
 )
 LAYOUT = struct.Struct("<2II4x2I2I2I8x")  # `PointArrays` in the shader
-MANY = 1 << 17  # rows from which on they are added up: a rasterizer takes longer for them by then
-WORDS = 6  # u32 of each pixel: two for light and optical depth, and one for what does not fit of each number in them
+MANY = 1 << 17  # from so many rows on, adding them up is faster than rasterization
+WORDS = 6  # u32 of each pixel: two for light and optical depth, and four for the overflow of the four sums in them
 WORKGROUP = 128
 CACHED = 12  # bind groups: three for each of four sets of blocks, which may alternate
 READ = ("position", "color", "size")
 
 
 def adds_up(gpu: Gpu, attributes: Attributes) -> bool:
-    """Whether points are so many that they are added up, and compute shaders can read their tensors."""
+    """Whether there are enough points for splatting, and compute shaders can read their tensors."""
     if attributes.rows < MANY or not handles_samples(gpu):
         return False
     bound = [attributes.tensors[name] for name in READ if name in attributes.tensors]
@@ -51,10 +51,10 @@ def adds_up(gpu: Gpu, attributes: Attributes) -> bool:
 
 
 class PointSplatting:
-    """The spots and spheres of a drawing of points, for images of any size.
+    """Splatting of the small points and drawing of the large ones as spheres, for images of any size.
 
-    In each frame `survey` comes first, then `draw` in the pass of what is solid, then `gather`, and `cover` in the
-    pass that blends.
+    In each frame `survey` is called first, then `draw` in the pass of opaque objects, then `gather`, then `cover` in
+    the pass that blends.
     """
 
     def __init__(self, drawing: Drawing):
@@ -89,7 +89,7 @@ class PointSplatting:
             self._held = stack.pop_all()
 
     def survey(self, frame: Frame, style_offset: int) -> None:
-        """Clear the sums, and list the rows that are visible as spheres."""
+        """Clear the sums, and list the rows that are drawn as spheres."""
         encoder, sums = self._gpu.recorder.encoder, self._fitted(frame)
         self._layout_offset = self._gpu.uniforms.push(self._layout())
         encoder.clear_buffer(sums.block.buffer, 0, sums.nbytes)
@@ -103,7 +103,7 @@ class PointSplatting:
         pass_.draw_indirect(self._many.block.buffer, 0)
 
     def gather(self, frame: Frame, style_offset: int) -> None:
-        """Add all spots up, but for what is hidden by what is solid."""
+        """Add up all small points that are not hidden by opaque objects."""
         self._dispatch("gather", frame, style_offset)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
@@ -113,7 +113,7 @@ class PointSplatting:
         pass_.draw(3)
 
     def blocks(self) -> list[Block]:
-        """Every block of its own."""
+        """The blocks that it owns."""
         return [one.block for one in (self._is_sphere, self._spheres, self._many, self._sums) if one is not None]
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class PointSplatting:
         self._groups.clear()
 
     def _recorded(self, stack: ExitStack) -> Plan:
-        """What lists the rows of spheres, in their order, so that those of equal depth do not flicker."""
+        """The kernels that list the rows of spheres, in order: spheres of equal depth do not flicker."""
         count, plan = stack.enter_context(Tensor.empty(1, u32, name=f"{self._name}.count")), Plan(self._spheres.name)
         with plan.recording():
             nonzero(self._is_sphere, out=(self._spheres, count))
@@ -132,7 +132,7 @@ class PointSplatting:
         return plan
 
     def _fitted(self, frame: Frame) -> Tensor:
-        """The sums, as many as the image has pixels."""
+        """The sums of each pixel of the image."""
         assert frame.depth is not None
         width, height, _ = frame.depth.texture.size
         if self._sums is None or self._size != (width, height):
@@ -162,7 +162,7 @@ class PointSplatting:
         recorder.dispatches += 1
 
     def _workgroups(self) -> tuple[int, int]:
-        """Enough for all rows, folded where they are more than fit into one dimension."""
+        """Workgroups for all rows, in two dimensions if one is not enough."""
         count = -(-self._drawing.attributes.rows // WORKGROUP)
         down = -(-count // self._gpu.limits["max-compute-workgroups-per-dimension"])
         return -(-count // down), down
@@ -179,7 +179,7 @@ class PointSplatting:
         return self._groups[key]
 
     def _sources(self, depth: wgpu.GPUTextureView | None) -> dict[int, Any]:
-        """What may be bound, by its binding in the shaders."""
+        """The resources, by their binding in the shaders."""
         gpu, own = self._gpu, {5: self._sums, 6: self._is_sphere, 12: self._spheres}
         sizes = {0: VIEW_SIZE, 1: self._drawing.pipelines.style.size, 4: LAYOUT.size}
         return {
@@ -192,7 +192,7 @@ class PointSplatting:
         }
 
     def _kinds(self, kind: str) -> dict[int, str]:
-        """What is bound, by its binding in the shaders."""
+        """The kinds of the resources, by their binding in the shaders."""
         if kind == "cover":
             return {4: "uniform", 5: "storage"}
         found = {0: "uniform", 1: "uniform", 4: "uniform"} | {8 + READ.index(name): "storage" for name in self._read}
@@ -201,7 +201,7 @@ class PointSplatting:
         return found | ({12: "storage"} if kind == "spheres" else {5: "written", 6: "written", 7: "depth samples"})
 
     def _pipelines(self, split: bool) -> dict[str, wgpu.GPURenderPipeline]:
-        """What draws spheres and sums, into a target that is split or not."""
+        """The pipelines that draw spheres and sums, into a target that is split or not."""
         if split not in self._draws:
             gpu = self._gpu
             spheres = {"POSITION": "vec3f", "PICKING": False, "PULLED": True, "SAMPLE_MASK": True}

@@ -25,7 +25,7 @@ RECIPE = Recipe(
 
 
 class PointsStyle(styles.LitStyle):
-    """How points look. A sphere of radius `size` stands around each position."""
+    """The style of points: spheres of radius `size` around each position."""
 
     colormap: str = styles.colormap("inferno")
     roughness: float = styles.roughness(0.45)
@@ -37,7 +37,7 @@ class PointsStyle(styles.LitStyle):
 
 
 class PointsDrawing(Drawing):
-    """An instance of a quad for each row; where there are many, those that are small are added up instead."""
+    """An instance of a quad for each row; if there are many rows, small points are added up by compute shaders."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, PointsLayer.ATTRIBUTES)
@@ -49,25 +49,25 @@ class PointsDrawing(Drawing):
         self.reads_depth = self.surveys = self.splatting is not None
 
     def survey(self, frame: Frame) -> None:
-        """Find out which are spheres, where spots are added up."""
+        """With splatting, determine which rows are drawn as spheres."""
         if self.splatting is not None:
             self._offset = self.push()
             self.splatting.survey(frame, self._offset)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the spheres that are large enough to be seen as such."""
+        """Draw the points that are large enough as spheres."""
         if self.splatting is None or frame.drawn != "color":
             super().draw(pass_, frame)
         else:
             self.splatting.draw(pass_, frame, self._offset)
 
     def gather(self, frame: Frame) -> None:
-        """Add the others up, where they are so many."""
+        """With splatting, add up the other points."""
         if self.splatting is not None:
             self.splatting.gather(frame, self._offset)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the others as soft spots."""
+        """Draw the other points as soft sprites."""
         if self.splatting is None:
             super().draw_over(pass_, frame)
         else:
@@ -85,10 +85,10 @@ class PointsDrawing(Drawing):
 
 
 class PointsLayer(Layer):
-    """One sphere for each row of `position`: an instance of a quad, on which each pixel's ray meets the sphere.
+    """One sphere for each row of `position`: an instance of a quad, whose pixels are intersected with the sphere.
 
-    Those too small to be seen as spheres are soft spots, which blend in the order of rows; a great many of them are
-    added up instead, as if they were at random before one another.
+    Spheres that are too small on the screen are drawn as soft sprites, which blend in the order of rows. If there are
+    very many rows, they are added up instead, as if their order in depth were random.
     """
 
     casts = True

@@ -20,7 +20,7 @@ from .attributes import Attributes
 class Stage:
     """A pair of entry points, VERTEX_vertex and FRAGMENT_fragment.
 
-    FRAGMENT_depth and FRAGMENT_clear draw frames of these. `over`: it blends over what is there and leaves the depth;
+    FRAGMENT_depth and FRAGMENT_clear draw "depth" and "clear" frames. `over`: it blends and does not write depth;
     `rows`: it is also drawn in frames of rows.
     """
 
@@ -32,11 +32,11 @@ class Stage:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What all drawings of one kind of layer share.
+    """What all drawings of one type of layer have in common.
 
     `locations` are those of the attributes in the shader, `defines` are values for the shader in addition to those
-    that every drawing has. With `depth` the shader reads the depth of solid things as its first resource, and does the
-    depth test itself.
+    that every drawing has. With `depth` the shader reads the depth of opaque objects as its first resource, and does
+    the depth test itself.
     """
 
     shader: str
@@ -51,7 +51,7 @@ class Recipe:
 class StagePipelines:
     """The pipelines of the stages of `recipe`, for `vertices` that are read as vertex buffers.
 
-    `bindings` has the uniforms `View` and `Style`, laid out as `style` says, and a resource of each of `kinds`. Raises
+    `bindings` has the uniforms `View` and `Style`, with the layout `style`, and a resource of each of `kinds`. Raises
     `ShaderError`.
     """
 
@@ -88,7 +88,7 @@ class StagePipelines:
         return self._pipelines[key]
 
     def pack_style(self, values: Mapping[str, Any]) -> bytearray:
-        """The uniform `Style` with these values. A trailing underscore makes a keyword of WGSL a name."""
+        """The uniform `Style` with these values. Names that are keywords of WGSL have a trailing underscore there."""
         packed = bytearray(self.style.size)
         for name in self.style.fields:
             if not name.startswith("pad"):

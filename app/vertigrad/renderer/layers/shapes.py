@@ -1,4 +1,4 @@
-"""Small meshes that layers draw for each row: vertices, unit normals and triangles that face outwards; and grids."""
+"""Small meshes that layers draw for each row: vertices, unit normals and outward-facing triangles; and grids."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def cone() -> Shape:
 
 
 def arrow() -> Shape:
-    """As shaders/draw/instances.wgsl needs it: y counts the parts, and the normal's y says of which part it is."""
+    """An arrow for shaders/draw/instances.wgsl: the integer part of y, and the normal's y, are indices of its parts."""
     shaft = _turned([(1, 0), (1, 1)], [(1, 0), (1, 0)], caps=((0, -1),), round=ARROW_ROUND)
     head = _turned([(1, 2), (0, 3)], [(1, 1), (1, 1)], caps=((2, -1),), round=ARROW_ROUND)
     return Shape(
@@ -87,7 +87,7 @@ def shape(name: str) -> Shape:
 def grid_triangles(rows: int, columns: int) -> np.ndarray:
     """Vertex indices of the triangles, uint32 [2 * (rows - 1) * (columns - 1), 3], for vertices in row-major order.
 
-    The diagonals of neighboring cells run across each other, so that shading shows no grain.
+    The diagonals of neighboring cells alternate in direction, so shading shows no grain.
     """
     y, x = np.mgrid[0 : rows - 1, 0 : columns - 1]
     order = np.lexsort((x.ravel(), y.ravel(), x.ravel() // TILE))
@@ -102,7 +102,7 @@ def grid_triangles(rows: int, columns: int) -> np.ndarray:
 
 
 def _turned(profile: list, normals: list, caps: tuple = (), round: int = ROUND) -> Shape:
-    """What a profile of (radius, y) sweeps around the y axis; `caps` are discs of radius 1: their y, and their side."""
+    """The surface of revolution of a profile (radius, y) around the y axis; `caps` are unit discs: their y and side."""
     around = np.linspace(0, 2 * np.pi, round + 1)
     circle = np.stack([np.cos(around), np.zeros_like(around), -np.sin(around)], axis=-1)
     up = np.array([0.0, 1.0, 0.0])

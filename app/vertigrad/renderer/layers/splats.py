@@ -20,7 +20,7 @@ from .recipe import Recipe, Stage
 from .styles import Range
 
 ORDER_SHADER = "draw/splat_order.wgsl"
-ARRAYS = {  # by attribute, what the kernel calls them
+ARRAYS = {  # attribute: name in the kernel
     "position": "positions",
     "scale": "scales",
     "rotation": "rotations",
@@ -35,7 +35,7 @@ RECIPE = Recipe(
 
 
 class SplatsStyle(Params):
-    """How splats look."""
+    """The style of splats."""
 
     size: float = number(
         1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=5.0, scale="log", doc="factor of all standard deviations"
@@ -52,9 +52,9 @@ class SplatsStyle(Params):
 
 
 class SplatsDrawing(Drawing):
-    """`order` are the rows as they are drawn, i32; those that are not drawn are the last.
+    """`order` has the rows in drawing order, i32; those that are not drawn are last.
 
-    `size` is the indirect draw, u32 (4,): its second number is how many rows are drawn, all others were not finite.
+    `size` is the indirect draw, u32 (4,): element 1 is the number of rows that are drawn, which are the finite ones.
     """
 
     plans_extent = True
@@ -113,7 +113,7 @@ class SplatsDrawing(Drawing):
         }
 
     def _check(self) -> None:
-        """Raise `LayoutError` for what shaders do not read as storage."""
+        """Raise `LayoutError` for types that the shaders do not read."""
         for name, bound in self._read.items():
             if bound.tensor.dtype.name != "f32":
                 raise LayoutError(
@@ -125,8 +125,8 @@ class SplatsDrawing(Drawing):
 class SplatsLayer(Layer):
     """A Gaussian cloud for each row of `position`, projected as an ellipse, blended from the farthest to the nearest.
 
-    A row in which anything is not finite is not drawn. Splats blend over what is solid, by the depth of their middles.
-    Colors are display-referred and blend as sRGB, which captured scenes were fitted to.
+    A row with a value that is not finite is not drawn. Splats blend over opaque objects, by the depth of their centers.
+    Colors are display-referred and blend as sRGB, to which captured scenes were fitted.
     """
 
     Style = SplatsStyle
@@ -135,7 +135,7 @@ class SplatsLayer(Layer):
         "position": styles.POSITION,
         "scale": AttributeSpec(False, (1, 3), 0.02, "standard deviation, or one along each of the splat's own axes"),
         "rotation": AttributeSpec(
-            *(False, (4,), None, "rotation of those axes as a quaternion x, y, z, w"), without="splats as they are"
+            *(False, (4,), None, "rotation of those axes as a quaternion x, y, z, w"), without="splats without rotation"
         ),
         "opacity": AttributeSpec(False, (1,), 0.8, "opacity at the center"),
         "color": styles.color_attribute(styles.BLUE_GRAY),

@@ -1,4 +1,4 @@
-"""Where tensors are stored: the range of a block to bind, and the blocks of tensors that may move."""
+"""Storage of tensors: the range of a block to bind, and the blocks of tensors that may move."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...tensor import Tensor
 
 
 def storage_range(gpu: Gpu, tensor: Tensor, where: str, nbytes: int | None = None) -> tuple[dict[str, Any], int]:
-    """The range of a block to bind as storage, and the byte of it that is the first of the tensor's elements.
+    """The range of a block to bind as storage, and the offset in it of the tensor's first element, in bytes.
 
-    `nbytes` counts from the tensor's offset, if not all that it spans is needed. Raises `LimitError`, which begins
-    with `where`, if that is more than this adapter binds.
+    `nbytes` counts from the tensor's offset; by default all that it spans. Raises `LimitError`, which begins with
+    `where`, if that is more than this GPU can bind.
     """
     alignment, limit = (
         gpu.limits[name] for name in ("min-storage-buffer-offset-alignment", "max-storage-buffer-binding-size")
@@ -25,12 +25,12 @@ def storage_range(gpu: Gpu, tensor: Tensor, where: str, nbytes: int | None = Non
     end = lowest + tensor.extent if nbytes is None else tensor.offset + nbytes
     size = -(-(end - start) // 4) * 4
     if size > limit:
-        raise LimitError(f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most")
+        raise LimitError(f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this GPU binds {limit:,} at most")
     return {"buffer": tensor.block.buffer, "offset": start, "size": size}, tensor.offset - start
 
 
 class Blocks:
-    """The blocks of tensors; looked up, which takes longer than drawing, only when one has been moved or closed."""
+    """The blocks of tensors, cached: they are looked up only when one has been moved or closed."""
 
     def __init__(self, gpu: Gpu, tensors: Iterable[Tensor]):
         self._tracker = gpu.tracker
@@ -40,7 +40,7 @@ class Blocks:
 
     @property
     def current(self) -> list[Block]:
-        """Each once: the same list as the last time if they are the same. Raises `UseAfterFree`."""
+        """Each block once; the same list object until one changes. Raises `UseAfterFree`."""
         tracker = self._tracker
         if self._moves != tracker.moves or self._drops != tracker.drops:
             found = list(dict.fromkeys([tensor.block for tensor in self.tensors]))

@@ -22,12 +22,12 @@ from .vector_field import PLANES, VectorField, longest
 
 SHADER = "draw/streamlines.wgsl"
 SPEED = "speed"
-FINE = 0.5  # cells that a step of the method may be long
+FINE = 0.5  # maximum length of an integration step, in cells
 MOST_SUBSTEPS = 64
 
 
 class StreamlinesStyle(BoxStyle, LinesStyle):
-    """How lines through a field look, where it is, and where they begin."""
+    """The style, box and seeds of lines through a field."""
 
     tube: bool = switch(True, doc="draw lit tubes that cast shadows, with widths in world units")
     plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="plane of a two-dimensional field")
@@ -82,7 +82,7 @@ class StreamlinesDrawing(LinesDrawing):
             self.reported["seeds"] = self._seeds.tensors["seeds"].report
 
     def compute(self, moment: Moment | None) -> None:
-        """Follow the field as it is now."""
+        """Integrate the lines through the current field."""
         style = self.style
         if moment is not None:
             self._time = moment.time
@@ -118,13 +118,13 @@ class StreamlinesDrawing(LinesDrawing):
         nbytes, limit = 12 * self._lines * self._rows, self.gpu.limits["max-storage-buffer-binding-size"]
         if nbytes > limit:
             raise LimitError(
-                f"layer {self.name!r}: {self._rows} vertices on {self._lines:,} lines are {nbytes:,} bytes; this "
-                f"adapter binds {limit:,}; take fewer rows or fewer lines"
+                f"layer {self.name!r}: {self._rows} vertices on {self._lines:,} lines are {nbytes:,} bytes; this GPU "
+                f"binds {limit:,}; take fewer rows or fewer lines"
             )
 
     def _style_fields(self) -> dict[str, Any]:
         style = self.style
-        box = self._field.place(style)
+        box = self._field.kernel_params(style)
         low, high = box["low"], box["high"]
         cell = longest((low, high)) / max(self._field.size)
         step = style.length / (self._rows - 1)
@@ -158,10 +158,10 @@ class StreamlinesDrawing(LinesDrawing):
 
 
 class StreamlinesLayer(Layer):
-    """Lines of one length along the vectors as they are now, computed on the GPU for each frame.
+    """Streamlines of one length along the current vectors, integrated on the GPU in each frame.
 
-    They end where the box does, where nothing moves, and where a vector is not finite. What moves fast is no longer:
-    lines show the direction, and their color the speed. When picking, a row is line × vertices + vertex.
+    They end at the box, where a vector is zero, and where it is not finite. Their length does not depend on the speed,
+    which is shown by the color. When picking, a row is line × vertices + vertex.
     """
 
     casts = True

@@ -1,4 +1,4 @@
-"""What several layers declare alike: parameters of their styles, and the attributes position and color."""
+"""Declarations that several layers share: parameters of their styles, and the attributes position and color."""
 
 from __future__ import annotations
 
@@ -66,5 +66,5 @@ class LitStyle(Params):
 
 
 def ends(range: Range) -> tuple[float, float]:
-    """The two ends of a range for a shader, which does not use them where they are "auto"."""
+    """The two ends of a range for a shader, which ignores them if the range is "auto"."""
     return (0.0, 1.0) if range == "auto" else (float(range[0]), float(range[1]))

@@ -35,7 +35,7 @@ RECIPE = Recipe(
 
 
 class SurfaceStyle(styles.LitStyle):
-    """How a surface looks."""
+    """The style of a surface."""
 
     roughness: float = styles.roughness(0.7)
     contours: float = number(
@@ -64,7 +64,7 @@ class SurfaceDrawing(IndexedDrawing):
         self.create(RECIPE, [self.attributes], others=[self.index])
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the triangles as the numbers of their nearest corners. Nothing if they are all but transparent."""
+        """Draw the triangles with the indices of their nearest corners, unless the surface is almost transparent."""
         if self.color[3] >= LEAST_ALPHA:
             _draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
@@ -75,7 +75,7 @@ class SurfaceDrawing(IndexedDrawing):
         size = position.shape[:-1]
         if len(size) != 2 or min(size) < 2:
             raise LayoutError(
-                f"layer {self.name!r}: position {position.name!r} has the shape {position.shape}, which is no grid "
+                f"layer {self.name!r}: position {position.name!r} has the shape {position.shape}, which is not a grid "
                 "(h, w, 3); bind index, three rows of position for each triangle"
             )
         return size
@@ -99,10 +99,10 @@ class SurfaceLayer(Layer):
 
 
 def _draw_cells(gpu: Gpu, pass_: wgpu.GPURenderPassEncoder, frame: Frame, position: Bound, index: Tensor) -> None:
-    """Draw the triangles that `index`, contiguous, makes of the rows of `position`, read from their own blocks.
+    """Draw the triangles of `index`, contiguous, between the rows of `position`, read from their own blocks.
 
-    Vertex buffers do not distinguish corners of a triangle, so both are bound as storage. Raises `LimitError` if one
-    of them is larger than this adapter binds.
+    Vertex buffers do not distinguish the corners of a triangle, so both are bound as storage. Raises `LimitError` if
+    one of them is larger than this GPU can bind.
     """
     where = "a surface cannot be picked"
     positions, first_position = position.resource(gpu, where)

@@ -1,4 +1,4 @@
-"""`TrailsLayer`: the past positions of rows, as lines behind them."""
+"""`TrailsLayer`: the past positions of rows, as lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRAILS = replace(RECIPE, stages=[Stage("line", "line", over=True)], defines={"TR
 
 
 class TrailsStyle(Params):
-    """How trails look, and how far back they go."""
+    """The style and length of trails."""
 
     length: int = integer(48, min=2, max=4096, slider_max=256, scale="log", doc="number of positions in each trail")
     sample_interval: float = number(
@@ -41,7 +41,7 @@ class TrailsStyle(Params):
 
 
 class TrailsDrawing(Drawing):
-    """The last positions of all rows are in a ring (slots, rows, 3) of f32.
+    """The last positions of all rows are in a ring buffer (slots, rows, 3) of f32.
 
     `filled` slots are set, the latest is slot `head`.
     """
@@ -56,7 +56,7 @@ class TrailsDrawing(Drawing):
         nbytes, limit = 12 * self.slots * rows, self.gpu.limits["max-storage-buffer-binding-size"]
         if nbytes > limit:
             raise LimitError(
-                f"layer {self.name!r}: {self.slots} positions of {rows:,} rows are {nbytes:,} bytes; this adapter "
+                f"layer {self.name!r}: {self.slots} positions of {rows:,} rows are {nbytes:,} bytes; this GPU "
                 f"binds {limit:,}; take a shorter length or fewer rows"
             )
         self._ring = self.hold(Tensor.empty((self.slots, rows, 3), name=f"{self.name}.ring"))
@@ -67,7 +67,7 @@ class TrailsDrawing(Drawing):
         return ()
 
     def record(self, plan: Plan) -> None:
-        """Copy the positions into a slot of the ring."""
+        """Copy the positions into a slot of the ring buffer."""
         position, rows = self.attributes.tensors["position"], self.attributes.rows
         plan.dispatch(
             Kernel.load(SHADER, defines={"TYPE": position.tensor.scalar}),
@@ -79,7 +79,7 @@ class TrailsDrawing(Drawing):
         )
 
     def compute(self, moment: Moment | None) -> None:
-        """Store the positions, if they are those of a later time."""
+        """Store the positions, if time has advanced."""
         super().compute(moment)
         if moment is not None and self._is_due(moment.time):
             self.head = (self.head + 1) % self.slots
@@ -104,10 +104,10 @@ class TrailsDrawing(Drawing):
 
 
 class TrailsLayer(Layer):
-    """A line back through the last positions of each row, stored in a ring on the GPU.
+    """A line through the last positions of each row, stored in a ring buffer on the GPU.
 
-    A position is stored when simulated time has passed since the last; when time goes back, trails begin again, as they
-    do when other rows are bound. Colors are those of the rows now.
+    A position is stored when simulated time has passed since the last one. Trails restart when time jumps back or other
+    rows are bound. Colors are the current ones of the rows.
     """
 
     Style = TrailsStyle

@@ -1,4 +1,4 @@
-"""`VectorField`: a tensor of vectors on a grid, as shaders of layers read it, and where it is in the world."""
+"""`VectorField`: a tensor of vectors on a grid, as shaders of layers read it, and its box in the world."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .base import Attribute
 from .box import Box, BoxStyle, Vector, inset
 from .storage import storage_range
 
-PLANES = {"xz": 2, "xy": 1}  # of a flat field: the axis along which its rows follow each other
+PLANES = {"xz": 2, "xy": 1}  # of a flat field: the axis along which its rows advance
 
 
 class VectorField:
     """Vectors (nz, ny, nx, 3), or a flat field (rows, columns, 2 or 3), of f32, in a box.
 
-    A flat field is across `plane`: its columns go along x, its rows along the plane's other axis, and of two
-    components the second points along that. `constants` are the fields of common/vectors.wgsl that stay. Raises
-    `LayoutError` for another shape or type, `ParameterError` if it is none, `LimitError` for more bytes than this
-    adapter binds.
+    A flat field is in `plane`: its columns are along x and its rows along the plane's other axis, which is also the
+    direction of the second of two components. `constants` are the fields of common/vectors.wgsl that do not change.
+    Raises `LayoutError` for another shape or type, `ParameterError` if it is not a tensor, `LimitError` for more bytes
+    than this GPU can bind.
     """
 
     def __init__(self, gpu: Gpu, layer: str, name: str, values: Mapping[str, Attribute], plane: str):
@@ -47,15 +47,15 @@ class VectorField:
         }
         self.box = Box(layer, self.size)
 
-    def place(self, style: BoxStyle) -> dict[str, Any]:
-        """The fields of a kernel that say where it is; a flat field has no thickness. Records changed corners."""
-        low, high = self.box.place(style)
+    def kernel_params(self, style: BoxStyle) -> dict[str, Any]:
+        """The box as parameters of a kernel; a flat field has no thickness. Updates the box if the style changed."""
+        low, high = self.box.fit(style)
         if style.low == "auto":
             low, high = self._flat(low), self._flat(high)
         return {"low": low, "high": high, "inset": inset(style)}
 
     def report(self) -> dict[str, Any]:
-        """Where it is and how it is read."""
+        """The tensor and its layout, for a layer's report."""
         tensor = self.tensor
         return describe(tensor, tensor.strides[-2], f"float32x{tensor.shape[-1]}")
 

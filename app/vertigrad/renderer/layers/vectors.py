@@ -19,7 +19,7 @@ LENGTH = "length"
 
 
 class VectorsStyle(BoxStyle, ArrowsStyle):
-    """How the arrows of a field look, where it is, and how many there are."""
+    """The style, box and number of the arrows of a field."""
 
     anchor: str = choice("middle", ("tail", "middle", "tip"), doc="the part of the arrow that is at its position")
     plane: str = choice("xz", tuple(PLANES), doc="plane of a two-dimensional field")
@@ -38,7 +38,7 @@ class VectorsDrawing(ArrowsDrawing):
         style, specs = self.style, VectorsLayer.ATTRIBUTES
         self._field = VectorField(self.gpu, self.name, "vectors", values, style.plane)
         self.hold(self._field.box)
-        box = self._field.place(style)
+        box = self._field.kernel_params(style)
         self._lattice = _lattice(box["low"], box["high"], style.count)
         x, y, z = self._lattice
         self._arrows = self.hold(Tensor.empty((x * y * z, 7), name=f"{self.name}.arrows"))
@@ -63,14 +63,14 @@ class VectorsDrawing(ArrowsDrawing):
             lattice=self._lattice,
             arrows=self._arrows,
             **self._field.constants,
-            **self._field.place(self.style),
+            **self._field.kernel_params(self.style),
         )
 
 
 class VectorsLayer(Layer):
-    """Arrows at the points of a lattice, along the vectors there; trilinear between the samples of the field.
+    """Arrows at the points of a lattice, along the field, which is interpolated trilinearly between its samples.
 
-    When picking, a row is the number of a point in the lattice, x fastest.
+    When picking, a row is the index of a point in the lattice, x fastest.
     """
 
     casts = True

@@ -1,4 +1,4 @@
-"""`VolumeLayer`: something that fills a box, and absorbs, scatters and emits light."""
+"""`VolumeLayer`: a box of density that absorbs, scatters and emits light."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
-MOST_LIGHT = 48  # cells of light along each axis: it is soft
+MOST_LIGHT = 48  # cells of the grid of light along each axis; light varies slowly
 RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
     shader="draw/volume.wgsl",
     stages=[Stage("volume", fragment, over=True, rows=False) for fragment in ("whole", "edge")],
@@ -32,7 +32,7 @@ RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
 
 
 class VolumeStyle(BoxStyle):
-    """How a volume looks, and where it is."""
+    """The style and the box of a volume."""
 
     density_range: Range = styles.color_range("density that is transparent, and density with full extinction")
     extinction: float = number(
@@ -84,11 +84,11 @@ class VolumeDrawing(FieldDrawing):
         return tuple(dict.fromkeys([one for one, range in ranges if one is not None and range == "auto"]))
 
     def restyle(self) -> None:
-        """Find out which extents are needed, and whether light is."""
+        """Determine which extents are needed, and whether light is."""
         super().restyle()
         style, self._extents = self.style, self.plan_key
         self._shaded = style.shadow > 0.0 and style.emissive < 1.0
-        low, high = self.box.place(style)
+        low, high = self.box.fit(style)
         self._shading: dict[str, Any] = {
             "box": tuple(b - a for a, b in zip(low, high, strict=True)),
             "extinction": style.extinction,
@@ -98,7 +98,7 @@ class VolumeDrawing(FieldDrawing):
         }
 
     def compute(self, moment: Moment | None) -> None:
-        """Find the extents of automatic ranges, and how far the light reaches."""
+        """Compute the extents of automatic ranges, and the light in each cell."""
         if moment is not None and self._shaded:
             self.plan.replay(**self._shading, sun=moment.sun, up=moment.up)
         else:
@@ -106,7 +106,7 @@ class VolumeDrawing(FieldDrawing):
                 extent.record()
 
     def record(self, plan: Plan) -> None:
-        """Find the extents, then how far the light reaches."""
+        """Compute the extents, then the light in each cell."""
         for extent in self.plan_key:
             extent.add_to(plan)
         density = self.fields["density"]
@@ -137,9 +137,9 @@ class VolumeDrawing(FieldDrawing):
 
 
 class VolumeLayer(Layer):
-    """A box full of `density`, seen along each line of sight, in front of and behind everything else as it is.
+    """A box of `density`, ray-marched and depth-tested against opaque objects.
 
-    What blends over, as it does, is drawn in the order of the layers. A volume has no rows that could be picked.
+    Volumes and other layers that blend are drawn in the order of the layers. A volume has no rows that can be picked.
     """
 
     Style = VolumeStyle
