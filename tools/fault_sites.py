@@ -29,10 +29,10 @@ _CACHE = "how many things are kept for reuse: with one more, nothing else comes 
 _FASTER = "from which size on another kernel is faster: both give the same"
 UNOBSERVABLE = {  # constants in which no fault is drawn, with the reason
     "gpu/plan.py": {"CACHED_LISTS": _CACHE},
-    "renderer/pipelines.py": {"REMEMBERED": _CACHE},
+    "renderer/pipelines.py": {"CACHED": _CACHE},
     "renderer/bindings.py": {"CACHED": _CACHE},
     "layers/point_splatting.py": {"CACHED": _CACHE, "MANY": _FASTER},
-    "annotations/axes_bounds.py": {"REMEMBERED": _CACHE},
+    "annotations/axes_bounds.py": {"CACHED": _CACHE},
     "ops/conv_tiles.py": {"BUSY": _FASTER, "FEW": _FASTER, "MOST_SLICES": _FASTER},
     "ops/product.py": {"BUSY": _FASTER, "LEAST_PART": _FASTER, "LEAST_LINE": _FASTER},
     "ops/product_variants.py": {"FEW": _FASTER},
