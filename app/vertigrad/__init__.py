@@ -1,4 +1,4 @@
-"""Vertigrad: models as WGSL compute, their tensors drawn as they lie in GPU memory."""
+"""Vertigrad: models as WGSL compute shaders, whose tensors are drawn from GPU memory without a copy."""
 
 from . import errors, ops
 from .gpu.device import Sync, gpu

@@ -1,4 +1,4 @@
-"""`write_file`: a file that is at every moment the old one or the new one, whole."""
+"""`write_file`: replace a file atomically."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _log = logging.getLogger("vertigrad")
 def write_file(
     path: Path, content: bytes, *, make_folder: bool = False, check: Callable[[Path], object] = lambda path: None
 ) -> None:
-    """Put a file with this content in the place of the one at `path`, in one instant, with the same permissions.
+    """Atomically replace the file at `path` by one with this content and the same permissions.
 
-    A link stays, and what it leads to is written; so is a device, such as /dev/stdout. `make_folder` creates the folder
-    if there is none. `check` is called with the new file before it takes the place, and may raise. Raises `InputError`.
+    The target of a link is written, and so is a device, such as /dev/stdout. `make_folder` creates a missing folder.
+    `check` is called with the new file before it replaces the old one, and may raise. Raises `InputError`.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -35,7 +35,7 @@ def write_file(
 
 
 def write_state(path: Path, text: str, consequence: str) -> None:
-    """Write what is kept from one run to the next. If that fails, only the log says so, and the `consequence`."""
+    """Write saved state of the program. A failure is only logged, with its `consequence`."""
     try:
         write_file(path, text.encode(), make_folder=True)
     except InputError as error:
@@ -43,24 +43,24 @@ def write_state(path: Path, text: str, consequence: str) -> None:
 
 
 def _replace(path: Path, content: bytes, check: Callable[[Path], object]) -> None:
-    made = path.with_name(f".{path.name[:60]}.{os.urandom(6).hex()}.tmp")
+    temporary = path.with_name(f".{path.name[:60]}.{os.urandom(6).hex()}.tmp")
     try:
-        with open(made, "xb") as file:
+        with open(temporary, "xb") as file:
             with suppress(FileNotFoundError):
-                os.chmod(made, stat.S_IMODE(path.stat().st_mode))
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        check(made)
-        os.replace(made, path)
+        check(temporary)
+        os.replace(temporary, path)
     finally:
         with suppress(OSError):
-            made.unlink()
+            temporary.unlink()
     _settle(path.parent)
 
 
 def _settle(folder: Path) -> None:
-    """Let the folder's new entry reach the disk too, where folders can be opened."""
+    """Flush the folder's new entry to the disk, where folders can be opened."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:

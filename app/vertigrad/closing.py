@@ -1,4 +1,4 @@
-"""`Closing`: a base of what is closed at the end of a `with` block."""
+"""`Closing`: a base class for objects that a `with` block closes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Closing:
     __slots__ = ()
 
     def close(self) -> None:
-        """Give up what it holds. Idempotent."""
+        """Release its resources. Idempotent."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Old names of functions, arguments and attributes, which go on working with a `FutureWarning`."""
+"""Old names of functions, arguments and attributes, which still work, with a `FutureWarning`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def renamed_arguments(values: Mapping[Any, Any] | None = None, /, **names: str) -> Callable[[F], F]:
-    """Accept old names of keyword arguments, given as old="new", and under these names old `values` too."""
+    """Accept old names of keyword arguments, passed as old="new", and old `values` of these arguments."""
 
     def decorate(function: F) -> F:
         called = function.__qualname__.removesuffix(".__init__")
@@ -30,7 +30,7 @@ def renamed_arguments(values: Mapping[Any, Any] | None = None, /, **names: str) 
 
 
 def recorded(old: str, new: str, function: Callable[..., Any], callers: int = 1) -> Callable[..., None]:
-    """The function `old`, which took the plan to add to first: `function`, called inside of a recording.
+    """The function `old`, whose first argument was the plan to add to: calls `function` inside of a recording.
 
     The warning points at the caller's line, `callers` functions up.
     """

@@ -1,15 +1,15 @@
 """Every error Vertigrad raises, in one tree.
 
 VertigradError                    exit code
-├── InputError                        2     what the user gave cannot be used
+├── InputError                        2     input of the user that cannot be used
 │   ├── SceneError                          a scene file, with every problem in it
 │   ├── ParameterError                      a value outside a parameter's type or range
-│   ├── FileChanged                         a scene file that somebody wrote since it was read
+│   ├── FileChanged                         a scene file that was changed since it was read
 │   ├── FileProtected                       a scene file that may not be written at its path
 │   ├── CodeError                           a scene's own Python, with file and line
-│   ├── UntrustedCode                       a scene's own Python that nobody has allowed to run
-│   └── UnsupportedOp                       a network with nodes that cannot be run, every one of them
-├── RequirementError                  3     a requirement asked for was not met
+│   ├── UntrustedCode                       a scene's own Python that the user has not allowed to run
+│   └── UnsupportedOp                       a network with nodes that cannot be run, with a list of them
+├── RequirementError                  3     a requirement of the user was not met
 ├── NoAdapter                         4     no usable GPU
 ├── GpuError                          1
 │   ├── OutOfMemory
@@ -24,7 +24,7 @@ VertigradError                    exit code
 └── TensorError                       1
     ├── ShapeError
     ├── DtypeError
-    ├── GradientError                       there is no gradient, or what it needs is gone
+    ├── GradientError                       there is no gradient, or values that it needs were freed
     └── LayoutError                         cannot be bound in its layout
 
 A message says what was wrong, where, and what to do about it.
@@ -46,7 +46,7 @@ class VertigradError(Exception):
 
 
 class InputError(VertigradError):
-    """Something the user gave (file, option, value) cannot be used."""
+    """Input of the user (file, option, value) cannot be used."""
 
     exit_code = 2
 
@@ -80,7 +80,7 @@ class SceneError(InputError):
 
 
 class ParameterError(InputError):
-    """A parameter was given a value of the wrong type or outside its limits, or does not exist."""
+    """A value has the wrong type or is outside of its parameter's limits, or the parameter does not exist."""
 
 
 class UnsupportedOp(InputError):
@@ -93,7 +93,7 @@ class UnsupportedOp(InputError):
 
 
 class FileChanged(InputError):
-    """A scene file is not what it was when it was read; writing it would undo what somebody else did."""
+    """A scene file was changed by another program since it was read; writing it would undo that."""
 
 
 class FileProtected(InputError):
@@ -101,7 +101,7 @@ class FileProtected(InputError):
 
 
 class CodeError(InputError):
-    """The Python of a scene's own model, in `file`, cannot be run, or raised something; says file and line."""
+    """The Python of a scene's own model, in `file`, cannot be run or raised an exception; has file and line."""
 
     def __init__(self, message: str, file: Path | None = None):
         self.file = file
@@ -111,7 +111,7 @@ class CodeError(InputError):
 class UntrustedCode(InputError):
     """A scene would run Python that the user has not allowed to run; nothing of it ran.
 
-    `files` are those asked for, `texts` the digests of what they said.
+    `files` are those that need permission, `texts` the digests of their contents.
     """
 
     def __init__(self, message: str, texts: Mapping[Path, str]):
@@ -126,17 +126,17 @@ class RequirementError(VertigradError):
 
 
 class NoAdapter(VertigradError):
-    """No usable GPU, or none that fits what was asked for."""
+    """No usable GPU, or none that matches the request."""
 
     exit_code = 4
 
 
 class GpuError(VertigradError):
-    """The device refused something."""
+    """The device reported an error."""
 
 
 class OutOfMemory(GpuError):
-    """An allocation failed after everything that could be given back was."""
+    """An allocation failed, although all unused memory had been released."""
 
 
 class LimitError(GpuError):
@@ -148,15 +148,15 @@ class ShaderError(GpuError):
 
 
 class WrongThread(GpuError):
-    """The GPU belongs to the thread that opened it; nothing was recorded or changed by this call from another one."""
+    """The GPU was called from another thread than the one that opened it; the call changed nothing."""
 
 
 class DeviceLost(GpuError):
-    """The device is gone; nothing recorded on it can be finished."""
+    """The device was lost; commands recorded on it cannot be finished."""
 
 
 class LifetimeError(VertigradError):
-    """Memory was used at a time at which it must not be."""
+    """Memory was used at the wrong time."""
 
 
 class UseAfterFree(LifetimeError):
@@ -164,19 +164,19 @@ class UseAfterFree(LifetimeError):
 
 
 class StillInUse(LifetimeError):
-    """Something was to be freed or handed out while it was still needed."""
+    """Memory should have been freed or reused while it was still needed."""
 
 
 class BorrowInUse(LifetimeError):
-    """Borrowed host memory was to be given back while a tensor still needs it, or changed under the borrow."""
+    """Borrowed host memory should have been released while a tensor still needs it, or was moved while borrowed."""
 
 
 class TensorError(VertigradError):
-    """A tensor does not fit what was asked of it."""
+    """A tensor does not fit an operation."""
 
 
 class ShapeError(TensorError):
-    """Shapes that do not go together, or an index outside of one."""
+    """Shapes that do not match, or an index outside of a shape."""
 
 
 class DtypeError(TensorError):
@@ -184,8 +184,8 @@ class DtypeError(TensorError):
 
 
 class GradientError(TensorError):
-    """A gradient that cannot be worked out: nothing made it, or what it needs was freed or written."""
+    """A gradient that cannot be computed: there is no graph, or values that it needs were freed or written."""
 
 
 class LayoutError(TensorError):
-    """A tensor cannot be bound in its layout; names the tensor, the number that does not fit, and the fix."""
+    """A tensor cannot be bound in its layout; names the tensor, the value that does not fit, and the fix."""

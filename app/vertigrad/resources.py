@@ -1,6 +1,6 @@
-"""Where shaders, scenes and assets lie: the only file that knows.
+"""Paths of shaders, scenes and assets, which are defined only here.
 
-In a source tree they are folders beside `app/`; in an installed package they are under `vertigrad/_data/`.
+In a source tree they are folders next to `app/`; in an installed package they are under `vertigrad/_data/`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def path(*parts: str) -> Path:
 
 
 def state_folder() -> Path:
-    """What is remembered from one run to the next: VERTIGRAD_CONFIG_DIR, or where the system keeps programs' state."""
+    """The folder for saved state: VERTIGRAD_CONFIG_DIR, or the system's folder for state of programs."""
     from platformdirs import user_state_path
 
     folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
@@ -39,7 +39,7 @@ def state_folder() -> Path:
 
 
 def log_file() -> Path:
-    """Where the window writes its log: in VERTIGRAD_CONFIG_DIR, or where the system keeps programs' logs."""
+    """The folder of the window's log: VERTIGRAD_CONFIG_DIR, or the system's folder for logs of programs."""
     from platformdirs import user_log_path
 
     folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
@@ -57,13 +57,13 @@ def scenes() -> list[Path]:
 
 
 def documentation() -> Path:
-    """The page that leads to all others. Raises `InputError` if it is not there."""
+    """The start page of the documentation. Raises `InputError` if it is missing."""
     return path("README.md")
 
 
 def font() -> Path:
-    """The face of letters in images: that of the GUI, which comes with imgui_bundle. Does not import that."""
+    """The font of text in images: that of the GUI, which comes with imgui_bundle. Does not import that."""
     found = find_spec("imgui_bundle")
     if found is None or found.origin is None:
-        raise InputError("imgui_bundle is not there; is the installation complete?")
+        raise InputError("imgui_bundle is missing; is the installation complete?")
     return Path(found.origin).parent / "assets" / "fonts" / "Roboto" / "Roboto-Regular.ttf"

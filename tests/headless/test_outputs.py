@@ -117,7 +117,7 @@ def test_a_video_of_odd_size_is_refused_before_anything_is_drawn(tmp_path, size)
 
 @pytest.mark.parametrize("size", [(16386, 32), (32, 16386)])
 def test_a_video_larger_than_the_encoder_takes_is_refused_before_anything_is_drawn(tmp_path, size):
-    with pytest.raises(InputError, match=f"at most 16384 pixels a side, got {size[0]}x{size[1]}"):
+    with pytest.raises(InputError, match=f"at most 16384 pixels per side, got {size[0]}x{size[1]}"):
         require_output(tmp_path / "out.mp4", size)
     require_output(tmp_path / "out.mp4", (16384, 32))
     require_output(tmp_path / "out.png", size)

@@ -44,7 +44,9 @@ def played(path: Path) -> list[np.ndarray]:
         return [frame.to_ndarray(format="rgb24").astype(int) for frame in container.decode(video=0)]
 
 
-def test_a_layer_with_no_finite_place_is_said(steady: Gpu, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_layer_without_finite_positions_is_reported(
+    steady: Gpu, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     scene = """version = 1
 [models.data]
 type = "array"
@@ -62,6 +64,24 @@ position = "data.values"
             assert record.finish(session)["submits_per_frame"] == 1.0
         said = [entry.message for entry in caplog.records if "shows nothing" in entry.message]
         assert said == (["layer 'points' shows nothing: no row of its position is finite"] if name == "lost" else [])
+
+
+def test_an_image_on_the_screen_needs_no_finite_position(
+    steady: Gpu, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    np.save(tmp_path / "pixels.npy", np.full((8, 8, 3), 0.5, np.float32))
+    (tmp_path / "scene.toml").write_text("""version = 1
+[models.data]
+type = "array"
+file = "pixels.npy"
+[layers.overlay]
+type = "image"
+pixels = "data.values"
+placement = "front"
+""")
+    with Session(steady, tmp_path / "scene.toml") as session:
+        render(session, 2, SIZE, [tmp_path / "a.png"])
+    assert not [entry.message for entry in caplog.records if "shows nothing" in entry.message]
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -84,7 +84,7 @@ def test_a_problem_in_its_table_is_told_as_of_any_model(load):
             "row.py:5: ModuleNotFoundError: No module",
         ),
         ("class Row(Sketch)", "class Raw(Sketch)", 'row.py: unknown class "Row"; did you mean "Raw"?'),
-        ("class Row(Sketch)", "class Row", "row.py:5: Row is no model; derive it from vertigrad.models.CustomModel"),
+        ("class Row(Sketch)", "class Row", "row.py:5: Row is not a model; derive it from vertigrad.models.CustomModel"),
         ("    def advance", "    def advnce", "row.py:5: Row lacks advance"),
         ("    class Params(Params):", "    class Parms(Params):", "row.py:5: Row needs a class Params"),
         ('number(1.0, doc="strength")', "1.0", "row.py:5: Row.Params: pull is not declared with a function of"),

@@ -19,7 +19,7 @@ from vertigrad.models.data.footage import STILLS
 from vertigrad.models.data.video import VIDEO_SUFFIXES
 from vertigrad.scene import load
 from vertigrad.scene.data_scene import points_text
-from vertigrad.scene.kinds import IMAGES, MADE, VIDEOS, require_scene
+from vertigrad.scene.kinds import DATA, IMAGES, VIDEOS, require_scene
 from vertigrad.scene.save import refuse_protected
 from vertigrad.scene.stage import Stage
 
@@ -78,7 +78,7 @@ def test_what_opens_as_what(
     for one in stage.layers.values():
         one.prepare()
     stage.close()
-    with pytest.raises(FileProtected, match="is no scene, but what one is made of"):
+    with pytest.raises(FileProtected, match="is a data file, not a scene file"):
         refuse_protected(path)
 
 
@@ -122,7 +122,7 @@ def test_other_shapes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> Non
 
 
 def test_what_the_readme_says_can_be_opened() -> None:
-    (said,) = re.findall(r"a file of data by itself: (.*?)\. `vertigrad` alone", README.read_text("utf-8"), re.DOTALL)
+    (said,) = re.findall(r"a data file: (.*?)\.\s`vertigrad` without", README.read_text("utf-8"), re.DOTALL)
     suffixes = re.findall(r"`(\.\w+)`", said)
     assert len(suffixes) >= 8
     for suffix in suffixes:
@@ -136,4 +136,4 @@ def test_images_and_videos_are_those_that_the_models_read() -> None:
 def test_what_can_be_opened_is_said() -> None:
     with pytest.raises(InputError) as error:
         require_scene(Path("a.xyz"))
-    assert all(suffix in str(error.value) for suffix in MADE)
+    assert all(suffix in str(error.value) for suffix in DATA)

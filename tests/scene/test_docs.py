@@ -53,7 +53,7 @@ def test_every_key_of_camera_and_view_with_its_default(title, kind):
 def test_every_key_of_a_bookmark():
     told = rows(section("`[camera.bookmarks.NAME]`"), 3)[2:]
     assert [key for key, *_ in told] == list(scene.Bookmark.model_fields)
-    required = {key for key, default, _ in told if default == "must be given"}
+    required = {key for key, default, _ in told if default == "required"}
     assert required == {spec.name for spec in scene.Bookmark.specs() if spec.required}
 
 
@@ -98,4 +98,4 @@ def test_every_key_of_an_animation_with_its_default():
     told = {key: default for key, default, _ in rows(section('`[animations."NAME.PARAMETER"]`'), 3)[2:]}
     assert told.keys() == scene.Animation.model_fields.keys()
     for key, default in told.items():
-        assert default == "must be given" or is_default(default, scene.Animation, key), key
+        assert default == "required" or is_default(default, scene.Animation, key), key

@@ -147,7 +147,7 @@ def test_a_file_beside_the_scene_that_looks_packaged(load, tmp_path, monkeypatch
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "own.safetensors").touch()
     text = 'version = 1\nmodels.hills = { type = "neural_field", weights = "assets/own.safetensors" }\n'
-    with pytest.raises(SceneError, match=r'a file beside the scene is written "\./assets/own\.safetensors"$'):
+    with pytest.raises(SceneError, match=r'a file next to the scene is written "\./assets/own\.safetensors"$'):
         load(text)
 
 

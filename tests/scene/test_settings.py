@@ -93,9 +93,9 @@ def test_an_impossible_seed(load, seed):
         ("layers.stars.position=galaxy.speeed", 'galaxy: unknown output "speeed"; did you mean "speed"?'),
         ("camera.fov=0", "0.0 is below the minimum 1.0 degrees"),
         ("camera.fvo=50", 'unknown key; did you mean "fov"?'),
-        ("galaxy=1", "sets all of models.galaxy; give the entry too"),
-        ("camera=1", "sets all of camera; give the entry too"),
-        ("version=1", "sets all of version; give the entry too"),
+        ("galaxy=1", "sets all of models.galaxy; add the name of an entry"),
+        ("camera=1", "sets all of camera; add the name of an entry"),
+        ("version=1", "sets all of version; add the name of an entry"),
         ("softening", "expected NAME.PARAMETER=VALUE, such as galaxy.softening=0.1"),
     ],
 )

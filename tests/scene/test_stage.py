@@ -91,7 +91,7 @@ def test_what_is_built_before_a_problem_is_found_is_given_back(stage, steady: Gp
 
 def test_a_layer_that_cannot_draw_its_tensors_gives_all_back(stage, added):
     wrong = SCENE + '[layers.sheet]\ntype = "surface"\nposition = "row.position"\n'
-    with pytest.raises(SceneError, match=r"scene\.toml:14:9  layers\.sheet: .*which is no grid"):
+    with pytest.raises(SceneError, match=r"scene\.toml:14:9  layers\.sheet: .*which is not a grid"):
         stage(wrong)
     assert added() == []
 

@@ -168,7 +168,7 @@ def test_a_paused_picture_shows_an_animation_that_begins_and_then_rests(opened):
         (COUNT, (1.0, 5.0), "count cannot be animated"),
         (HEIGHT, (-11.0, 5.0), "-11.0 is below the minimum -10.0"),
         (HEIGHT, (0.0, 50.0), "50.0 is above the maximum 10.0"),
-        (Key("view", "background"), (0.0, 1.0), "background moves between two colors"),
+        (Key("view", "background"), (0.0, 1.0), "the range of background is two colors"),
         (Key("layers.dots", "colormap"), (0.0, 1.0), "colormap cannot be animated"),
         (Key("view", "blom"), (0.0, 1.0), 'did you mean "bloom"?'),
     ],
@@ -227,10 +227,10 @@ def test_a_color_moves_and_is_undone(opened):
 @pytest.mark.parametrize(
     ("declared", "ends", "expected"),
     [
-        (vector((0.0, 0.0), length=2), (0.0, 1.0), "x moves between two vectors of 2"),
-        (vector((0.0, 0.0), length=2), ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), "x moves between two vectors of 2"),
-        (number(0.0), ((0.0,) * 2, (1.0,) * 2), "x moves between two numbers"),
-        (color("#000000"), (0.0, 1.0), "x moves between two colors"),
+        (vector((0.0, 0.0), length=2), (0.0, 1.0), "the range of x is two vectors of 2"),
+        (vector((0.0, 0.0), length=2), ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), "the range of x is two vectors of 2"),
+        (number(0.0), ((0.0,) * 2, (1.0,) * 2), "the range of x is two numbers"),
+        (color("#000000"), (0.0, 1.0), "the range of x is two colors"),
         (color("#000000"), ((0.0, 0.0, 0.0), (0.0, 1.5, 0.0)), "1.5 is above the maximum 1.0"),
         (vector((0.0, 0.0), length=2, min=-1.0), ((0.0, -2.0), (1.0, 1.0)), "-2.0 is below the minimum -1.0"),
         (integer(3), (0.0, 9.0), ""),

@@ -179,7 +179,7 @@ class Both:
 
     def save(self) -> None:
         before, text, unsaved = self.now, self.path.read_text(), self.session.unsaved
-        others = text != self.session.scene.places.text
+        others = text != self.session.scene.source_map.text
         self.do(Save())
         assert self.now == before
         if others:

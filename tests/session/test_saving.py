@@ -346,7 +346,7 @@ def test_data_that_was_opened_is_saved_as_a_scene_beside_it(steady: Gpu, tmp_pat
         assert (
             session.questions.first
             and session.questions.first.about == "name"
-            and "is no scene" in session.questions.first.reason
+            and "is a data file" in session.questions.first.reason
         )
         assert scene_name(session.scene.path) == tmp_path / "a.toml"
         do(session, SaveAs(tmp_path / "a.toml"))

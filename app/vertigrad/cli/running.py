@@ -15,7 +15,7 @@ from ..gpu import Gpu, gpu
 from ..params import hint, with_hint
 from ..renderer.quality import NAMES as QUALITIES
 from ..scene import load
-from ..scene.kinds import MADE, require_scene
+from ..scene.kinds import DATA, require_scene
 from ..scene.settings import without_effect
 from ..scene.trust import allow_texts
 from ..scene.viewpoints import camera_from
@@ -32,7 +32,7 @@ def scene_path(name: str) -> Path:
     """The file a SCENE argument means: a path, or the name of a packaged scene. The loader raises if there is none."""
     path = Path(name)
     packaged = {scene.stem: scene for scene in resources.scenes()}
-    if path.suffix.lower() in MADE:
+    if path.suffix.lower() in DATA:
         require_scene(path)
     if os.path.isfile(path):  # Path's own raises for a name that is too long
         return path

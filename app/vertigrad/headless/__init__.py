@@ -1,4 +1,4 @@
-"""Pictures and videos without a window."""
+"""Images and videos without a window."""
 
 from .offscreen import Offscreen
 from .outputs import require_output, require_writable

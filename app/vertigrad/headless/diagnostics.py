@@ -1,4 +1,4 @@
-"""`DiagnosticsFile`: what the models measured in each frame of a run, as a table in a CSV file."""
+"""`DiagnosticsFile`: the models' diagnostics in each frame of a run, as a CSV file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..session.readbacks import wait_for_readbacks
 
 
 class DiagnosticsFile:
-    """One row a frame: frame, simulated time [s], and the diagnostics as "model.name". Raises `InputError`."""
+    """One row per frame: frame, simulated time [s], and the diagnostics as "model.name". Raises `InputError`."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -24,7 +24,7 @@ class DiagnosticsFile:
         self._names: list[str] = []
 
     def add(self, session: Session) -> None:
-        """Measure the models as they are now, and write a row; waits for the GPU."""
+        """Measure the models, and write a row; waits for the GPU."""
         session.measure()
         wait_for_readbacks(session.gpu)
         session.diagnostics.collect()

@@ -1,4 +1,4 @@
-"""`FrameWriter`: writes images or a video in a thread of its own, while the frame loop continues."""
+"""`FrameWriter`: writes images or a video in another thread, while the frame loop continues."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class FrameWriter:
 
     @property
     def done(self) -> bool:
-        """Whether nothing more will be written."""
+        """Whether writing has ended."""
         return not self._thread.is_alive()
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are in the file now."""
+        """Bytes written to the file so far."""
         try:
             return self.path.stat().st_size
         except OSError:
@@ -86,7 +86,7 @@ class FrameWriter:
             self._note(error)
 
     def _note(self, error: Exception) -> None:
-        """Keep the first error. One that nobody expected is logged with its traceback: no other thread would see it."""
+        """Store the first error. Unexpected errors are logged with their traceback, which other threads do not have."""
         if not isinstance(error, VertigradError):
             _log.error("%s: writing it failed", self.path, exc_info=error)
             error = VertigradError(f"{self.path}: writing it failed ({type(error).__name__}: {error})")

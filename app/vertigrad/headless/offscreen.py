@@ -1,4 +1,4 @@
-"""`Offscreen`: a texture to draw into, whose images are read back without stalling the frames."""
+"""`Offscreen`: a render target whose images are read back without stalling the frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = "rgba8unorm"
 
 class Offscreen:
     """A target of `size` = (width, height) pixels, of `format`: eight bits each of red, green, blue and alpha, in this
-    order or with blue first. Raises `InputError` if this adapter cannot draw that many.
+    order or with blue first. Raises `InputError` if this GPU cannot draw that many.
     """
 
     def __init__(self, gpu: Gpu, size: tuple[int, int], format: str = FORMAT):
@@ -47,7 +47,7 @@ class Offscreen:
 
 @contextmanager
 def enough_memory(size: tuple[int, int]) -> Iterator[None]:
-    """Raise `OutOfMemory` in plain words if what is done inside takes more GPU memory than there is."""
+    """Raise `OutOfMemory` with a simple message if there is not enough GPU memory inside the context."""
     try:
         yield
     except OutOfMemory as error:
@@ -56,14 +56,14 @@ def enough_memory(size: tuple[int, int]) -> Iterator[None]:
 
 
 def require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:
-    """Raise `InputError` if this adapter cannot draw that many pixels, or not read them back."""
+    """Raise `InputError` if this GPU cannot draw that many pixels, or not read them back."""
     width, height = size
     side = gpu.limits["max-texture-dimension-2d"]
     if not (1 <= width <= side and 1 <= height <= side):
-        raise InputError(f"an image of {width}x{height} pixels; this adapter draws from 1 to {side:,} a side")
+        raise InputError(f"an image of {width}x{height} pixels; this GPU draws from 1 to {side:,} per side")
     nbytes = -(-width * 4 // ROW_ALIGNMENT) * ROW_ALIGNMENT * height
     if nbytes > gpu.limits["max-buffer-size"]:
         raise InputError(
-            f"an image of {width}x{height} pixels takes {nbytes:,} bytes to read back; this adapter allows "
+            f"an image of {width}x{height} pixels takes {nbytes:,} bytes to read back; this GPU allows "
             f"{gpu.limits['max-buffer-size']:,}"
         )

@@ -13,24 +13,24 @@ import numpy as np
 from ..errors import InputError
 
 _NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
-LARGEST_VIDEO = 16384  # pixels a side, as libx264 has it
-_ITU_709 = 1  # as H.264 counts color spaces, transfer curves and primaries; what players assume of larger videos
+LARGEST_VIDEO = 16384  # pixels per side, the limit of libx264
+_ITU_709 = 1  # H.264's number of its color space, transfer curve and primaries; players assume it for larger videos
 
 
 class Output(ABC):
-    """Takes the images of a run in their order. Raises `InputError` if they cannot be written."""
+    """Writes the images of a run in order. Raises `InputError` if they cannot be written."""
 
     @abstractmethod
     def wants(self, frame: int, last: int) -> bool:
-        """Whether `frame` (from 0) is to be put; the run ends with the frame `last`."""
+        """Whether `frame` (from 0) must be passed to `put`; the run ends with the frame `last`."""
 
     @abstractmethod
     def put(self, frame: int, pixels: np.ndarray) -> None:
-        """The image of `frame`, (height, width, 4) u8."""
+        """Write the image of `frame`, (height, width, 4) u8."""
 
     @abstractmethod
     def close(self) -> None:
-        """Nothing more will be put; finish the file."""
+        """Finish the file after the last image."""
 
 
 class Png(Output):
@@ -40,7 +40,7 @@ class Png(Output):
         self._path, self._transparent, self._numbered = path, transparent, numbered
 
     def wants(self, frame: int, last: int) -> bool:
-        """All of them if numbered, else the last."""
+        """All frames if numbered, else the last."""
         return self._numbered or frame == last
 
     def put(self, frame: int, pixels: np.ndarray) -> None:
@@ -48,7 +48,7 @@ class Png(Output):
         save_png(pixels, numbered(self._path, frame) if self._numbered else self._path, self._transparent)
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Does nothing: files are complete after `put`."""
 
 
 class Mp4(Output):
@@ -74,7 +74,7 @@ class Mp4(Output):
         context.colorspace = context.color_primaries = context.color_trc = _ITU_709
 
     def wants(self, frame: int, last: int) -> bool:
-        """All of them."""
+        """All frames."""
         return True
 
     def put(self, frame: int, pixels: np.ndarray) -> None:
@@ -83,7 +83,7 @@ class Mp4(Output):
         self._encode(image.reformat(format="yuv420p", dst_colorspace=self._colorspace))
 
     def close(self) -> None:
-        """Encode what the encoder still holds, and finish the file; raises again what an image raised."""
+        """Flush the encoder, and finish the file; raises the error of an earlier image again."""
         try:
             if self._refused:  # FFmpeg crashes when an encoder that could not be opened is flushed (PyAV 19)
                 raise self._refused
@@ -122,7 +122,7 @@ def require_output(path: Path, size: tuple[int, int], transparent: bool = False)
         raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
     if kind == ".mp4" and max(size) > LARGEST_VIDEO:
         raise InputError(
-            f"{path}: a video has at most {LARGEST_VIDEO} pixels a side, got {size[0]}x{size[1]}; "
+            f"{path}: a video has at most {LARGEST_VIDEO} pixels per side, got {size[0]}x{size[1]}; "
             "write numbered images (.png) instead"
         )
     if kind == ".mp4" and transparent:

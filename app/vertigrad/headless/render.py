@@ -39,15 +39,14 @@ def render(
     supersample: int = 1,
     diagnostics: Path | None = None,
 ) -> RunRecord:
-    """Run `frames` frames, write their images to `outputs`, and return what was counted.
+    """Run `frames` frames, write their images to `outputs`, and return the counted bytes and times.
 
-    Models take all steps that are due, however long that takes, and are measured now and then: `session.limits` says
-    what was exceeded. `progress` is called with the number of frames that are done; with `timed` the GPU's times are
-    taken as well. The frames of `warm_up` come first, neither counted nor written; `transparent` images have no
-    background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV file for
-    what the models measure in each frame, which waits for the GPU. Raises `InputError` for outputs
-    that cannot be written and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more
-    memory.
+    Models take all steps that are due, however long that takes, and are measured every `MEASURED` frames:
+    `session.limits` has the exceeded limits. `progress` is called with the number of finished frames; with `timed` the
+    times of the GPU are measured too. `warm_up` frames come first, neither counted nor written; `transparent` images
+    have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV
+    file for the diagnostics of each frame, which waits for the GPU. Raises `InputError` for outputs that cannot be
+    written and for a size that cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
@@ -79,7 +78,7 @@ def render(
 
 
 class _Shooting:
-    """Draws a session's frames and hands the images to the files that want them, when they arrive."""
+    """Draws a session's frames and passes their images to the files, when they have arrived."""
 
     def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
@@ -87,12 +86,12 @@ class _Shooting:
         with enough_memory(size):
             self._offscreen = Offscreen(session.gpu, size)
             self._renderer = Renderer(session.gpu, FORMAT, transparent)
-        self._placed: Sequence[Layer] = ()
+        self._world_layers: Sequence[Layer] = ()
         self._bounds = Bounds(())
         self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
 
     def frame(self, number: int = 0, outputs: Sequence[Output] = (), last: bool = False) -> None:
-        """Run one frame, in one submission. Of the last one `drain` says which layers had nothing to show."""
+        """Run one frame, in one submission. After the last one, `drain` warns of layers without finite positions."""
         session = self._session
         with session.gpu.frames.frame():
             session.apply()
@@ -105,11 +104,11 @@ class _Shooting:
                 session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
             session.cameras.advance(STEP)
             if last:
-                layers = session.stage.layers.values()  # those in front of or behind everything have no position
-                self._placed = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
+                layers = session.stage.layers.values()
+                self._world_layers = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
                 timer, timed = session.gpu.timer, session.gpu.timer.enabled
-                timer.enabled = False  # no part of what a frame takes
-                self._bounds = Bounds(self._placed)
+                timer.enabled = False  # not part of the frame time
+                self._bounds = Bounds(self._world_layers)
                 timer.enabled = timed
             if outputs:
                 self._offscreen.read(partial(self._arrive, number, outputs))
@@ -125,10 +124,10 @@ class _Shooting:
         """Wait until the last image has arrived, and write it."""
         wait_for_readbacks(self._session.gpu)
         self.write()
-        for layer, finite in zip(self._placed, self._bounds.finite(), strict=True):
+        for layer, finite in zip(self._world_layers, self._bounds.finite(), strict=True):
             if finite == 0:
                 _log.warning("layer %r shows nothing: no row of its position is finite", layer.name)
 
     def _arrive(self, number: int, files: Sequence[Output], image: np.ndarray) -> None:
-        """Keep it for `write`: images arrive while the GPU is waited for, where no error may interrupt."""
+        """Store it for `write`: images arrive while the GPU is waited for, where no error may be raised."""
         self._arrived.append((number, files, image))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..scene.kinds import INTERACTIONS, MADE, SCENES
+from ..scene.kinds import DATA, INTERACTIONS, SCENES
 from ..session import Session
 from ..session.commands import Ask, Open
 from .actions import Action
@@ -21,7 +21,7 @@ class Dialogs:
 
     def __init__(self, thumbnails: Thumbnails, actions: Sequence[Action]):
         self._actions = actions
-        self.browser = FileDialog("Open a file", "Open", SCENES | MADE | INTERACTIONS)
+        self.browser = FileDialog("Open a file", "Open", SCENES | DATA | INTERACTIONS)
         self.gallery, self.palette = Gallery(thumbnails), Palette()
         self._saving = SavingDialogs()
 

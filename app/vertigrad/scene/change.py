@@ -1,4 +1,4 @@
-"""`Change`: what of a running scene is to become other when its file was edited, and what stays as it is."""
+"""`Change`: the differences between a running scene and its edited file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ P = TypeVar("P", bound=Params)
 class Change:
     """`specs` and `params` are those of every model, `styles` those of every layer.
 
-    `built` are the models to be built, in their order, `made` the layers to be made; `bound` are those to be bound.
-    `carried` are those of `built` that differ in their code at most, and in what other models of these give them.
+    `built` are the models to build, in their order, `created_layers` the layers to create, `bound_layers` those to
+    bind. `carried` are the models of `built` that take over their old state: only their code or inputs differ.
     """
 
     specs: Mapping[str, ModelSpec]
@@ -27,17 +27,17 @@ class Change:
     styles: Mapping[str, Params]
     built: tuple[str, ...]
     carried: frozenset[str]
-    made: frozenset[str]
-    bound: frozenset[str]
+    created_layers: frozenset[str]
+    bound_layers: frozenset[str]
 
 
 def between(
     old: Scene, new: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], styles: Mapping[str, Params]
 ) -> Change:
-    """From what runs, which was made of `old` and changed by the user since, to what `new` says.
+    """The change from the running scene, which was built from `old` and edited by the user, to `new`.
 
-    A value that the user changed stays; every other one is the file's. Raises `ParameterError` if values of the file
-    and of the user do not go together.
+    Values that the user edited remain; all others are those of `new`. Raises `ParameterError` if values of the file and
+    of the user are not valid together.
     """
     new_specs = {name: _spec(specs.get(name), old.models.get(name), spec) for name, spec in new.models.items()}
     new_params = {
@@ -47,30 +47,34 @@ def between(
         for name, spec in new.models.items()
     }
     built, carried = _built(specs, new_specs, new.order, params, new_params)
-    made = {name for name, spec in new.layers.items() if name not in old.layers or old.layers[name].type != spec.type}
+    created = {
+        name for name, spec in new.layers.items() if name not in old.layers or old.layers[name].type != spec.type
+    }
     return Change(
         new_specs,
         new_params,
         {
-            name: spec.style.model_copy() if name in made else merged(styles[name], old.layers[name].style, spec.style)
+            name: spec.style.model_copy()
+            if name in created
+            else merged(styles[name], old.layers[name].style, spec.style)
             for name, spec in new.layers.items()
         },
         built,
         carried,
-        frozenset(made),
-        frozenset(name for name in new.layers if name in made or _draws_other(name, old, new, built)),
+        frozenset(created),
+        frozenset(name for name in new.layers if name in created or _draws_other(name, old, new, built)),
     )
 
 
 def merged(now: P, old: Params, new: P) -> P:
-    """`new`, with the values in which `now` differs from `old`. Raises `ParameterError` if they do not go together."""
+    """`new`, with the values in which `now` differs from `old`. Raises `ParameterError` if the result is not valid."""
     if type(now) is not type(new):
         return _refitted(now, old, new)
     return now.with_values({name: value for name, value in new if same(getattr(now, name), getattr(old, name))})
 
 
 def _refitted(now: Params, old: Params, new: P) -> P:
-    """`new`, of another class, with the user's values of parameters that both have and that fit."""
+    """`new`, of another class, with the user's values of parameters that both classes have, where they are valid."""
     found = new.model_copy()
     for name, value in now:
         if name in type(new).model_fields and not same(value, getattr(old, name, value)):
@@ -80,7 +84,7 @@ def _refitted(now: Params, old: Params, new: P) -> P:
 
 
 def reshapes(old: Params, new: Params) -> bool:
-    """Whether a change of parameters needs tensors of other shapes."""
+    """Whether a change of parameters changes shapes of tensors."""
     return any(spec.rebuild and getattr(old, spec.name, None) != getattr(new, spec.name) for spec in new.specs())
 
 
@@ -109,7 +113,7 @@ def _built(
 
 
 def _spec(now: ModelSpec | None, old: ModelSpec | None, new: ModelSpec) -> ModelSpec:
-    """As the file has it, but with the seed and the substeps that the user changed."""
+    """The model of the file, with the seed and the substeps that the user changed."""
     if now is None or old is None:
         return new
     ours: dict[str, Any] = {name: getattr(now, name) for name in SETTINGS if getattr(now, name) != getattr(old, name)}

@@ -1,6 +1,6 @@
 """Models written in Python, in a file next to the scene: `type = "rings.py:Rings"`.
 
-A file is run once for each version of it. Whatever it raises, then or later, becomes a `CodeError` that says where.
+A file is run once for each version of it. Exceptions from it, then or later, become a `CodeError` with file and line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _modules: dict[Path, tuple[bytes, ModuleType]] = {}
 
 
 def named_files(values: Mapping[str, Any], folder: Path) -> list[Path]:
-    """The Python files that the models of a scene in `folder` name, of those that there are."""
+    """The existing Python files that the models of a scene in `folder` name."""
     models = values.get("models")
     found = []
     for table in models.values() if isinstance(models, dict) else ():
@@ -43,7 +43,7 @@ def named_files(values: Mapping[str, Any], folder: Path) -> list[Path]:
 
 
 def model_class(file: Path, name: str) -> type[Model]:
-    """The class of model that a file defines. The same one while its text is the same. Raises `CodeError`."""
+    """The class of model that a file defines, cached while its text is the same. Raises `CodeError`."""
     module = _module(file)
     kind = vars(module).get(name)
     own = [key for key, value in vars(module).items() if _is_model(value) and value.__module__ == module.__name__]
@@ -51,7 +51,9 @@ def model_class(file: Path, name: str) -> type[Model]:
         raise CodeError(f"{file.name}: {unknown('class', name, own)}")
     where = f"{file.name}:{_line(kind)}: {name}"
     if not _is_model(kind):
-        raise CodeError(f"{where} is no model; derive it from vertigrad.models.CustomModel or vertigrad.models.Model")
+        raise CodeError(
+            f"{where} is not a model; derive it from vertigrad.models.CustomModel or vertigrad.models.Model"
+        )
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise CodeError(f"{where} lacks {', '.join(missing)}")
     if not (isinstance(getattr(kind, "Params", None), type) and issubclass(kind.Params, Params)):
@@ -64,7 +66,7 @@ def model_class(file: Path, name: str) -> type[Model]:
 
 
 def source(kind: type) -> Path | None:
-    """The file that a class of model was read from; None for those that come with Vertigrad."""
+    """The file that a class of model was loaded from; None for those that come with Vertigrad."""
     if not kind.__module__.startswith(_PREFIX):
         return None
     return Path(str(sys.modules[kind.__module__].__file__))
@@ -90,7 +92,7 @@ def _text(file: Path) -> bytes:
 
 
 def _run(file: Path, text: bytes) -> ModuleType:
-    """The module that the text makes; the last good one of this file stays in `sys.modules` if it raises."""
+    """Run the text as a module. If it raises, the last good module of this file remains in `sys.modules`."""
     name = f"{_PREFIX}{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
     module, before = ModuleType(name), sys.modules.get(name)
     module.__file__ = str(file)
@@ -110,7 +112,7 @@ def _run(file: Path, text: bytes) -> ModuleType:
 
 
 def code_error(error: BaseException, file: Path) -> CodeError:
-    """What the Python of `file` raised, with the line in it."""
+    """An exception from the Python of `file` as a `CodeError`, with the line."""
     if isinstance(error, CodeError):
         return error
     if isinstance(error, SyntaxError) and error.filename == str(file):

@@ -1,4 +1,4 @@
-"""Scenes for files of data by themselves: networks, meshes, points, splats, images, videos and arrays."""
+"""Scenes for data files: networks, meshes, points, splats, images, videos and arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, VIDEOS
+from .kinds import ARRAYS, DATA, IMAGES, NETWORKS, VIDEOS
 from .locate import dotted
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 Tables = dict[str, dict[str, Any]]  # by header, such as "layers.points"
 
-SLANTED, FACING = (1.9, 1.4, 3.2), (0.0, 0.0, 4.0)  # where the eye is
-UPWARDS = {".stl": "z"}  # most programs that write these have z upwards; of the other formats the convention is y
+SLANTED, FACING = (1.9, 1.4, 3.2), (0.0, 0.0, 4.0)  # positions of the eye
+UPWARDS = {".stl": "z"}  # the up axis in most programs that write these; for the other formats the convention is y
 MOST_SLIDERS = 32  # elements of an input that get sliders
-POINTS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions that have none: of points, of images, of anything else
-IMAGE_SIDES = 8  # rows and columns from which on numbers look like an image
+POINTS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions without one: of points, of images, of anything else
+IMAGE_SIDES = 8  # an array with at least so many rows and columns is taken for an image
 
 
 def scene_text(path: Path) -> str:
-    """The scene file for a file of data, one of `kinds.MADE`; empty for all others.
+    """The scene file for a data file, one of `kinds.DATA`; empty for all others.
 
-    Raises `InputError` for a network of which nothing can be drawn, and for an array of a shape that is not drawn.
+    Raises `InputError` for a network without an output that can be drawn, and for an array with an unsupported shape.
     """
     from ..models.data import splat_file
 
@@ -44,7 +44,7 @@ def scene_text(path: Path) -> str:
         return _splats_text(path)
     if kind == splat_file.SUFFIX and _is_cloud(path):
         return points_text(path)
-    return _mesh_text(path) if kind in MADE else ""
+    return _mesh_text(path) if kind in DATA else ""
 
 
 def points_text(path: Path) -> str:
@@ -72,7 +72,7 @@ def _lines(table: Mapping[str, Any]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value as TOML has it: what JSON writes is a part of that, but for tables."""
+    """A value in TOML: that of JSON, except for tables."""
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{dotted((key,))} = {_literal(inner)}' for key, inner in value.items())} }}"
     return json.dumps(value, ensure_ascii=False)
@@ -94,7 +94,7 @@ def _view(background: str, **more: float) -> Tables:
 
 
 def _image_text(path: Path, model: str, output: str) -> str:
-    """It stands and faces the eye."""
+    """An upright image that faces the eye."""
     tables = {**_data(path, model), "layers.image": {"type": "image", "pixels": f"data.{output}"}}
     return _text(path, FACING, {**tables, **_view("#16181d", bloom=0.0, vignette=0.0)})
 
@@ -130,8 +130,8 @@ def _grid(path: Path, array: np.ndarray) -> Tables:
         style = {"count": 400, "width": 0.012, "length": 0.8}
         return {"layers.lines": {"type": "streamlines", "vectors": "data.values", **style}, **_view("#171c26")}
     raise InputError(
-        f"{path}: its array has the shape {shape}; drawn by themselves are points (n, 3) or with colors (n, 6), "
-        "images (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
+        f"{path}: its array has the shape {shape}; without a scene file, arrays can be points (n, 3) or with colors "
+        "(n, 6), images (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
         "(nz, ny, nx, 3): write a scene for others"
     )
 
@@ -155,7 +155,7 @@ def _is_cloud(path: Path) -> bool:
 
 
 def _is_colored(path: Path, up: str) -> bool:
-    """Whether the vertices of a mesh have colors; false for what cannot be read, which its model says."""
+    """Whether the vertices of a mesh have colors; false for a file that cannot be read: the model reports it."""
     from ..models.data import mesh_file
 
     try:
@@ -168,7 +168,7 @@ def _is_colored(path: Path, up: str) -> bool:
 
 
 def _network_text(path: Path) -> str:
-    """Its inputs become sliders, and its output is drawn as what it looks like."""
+    """A scene with sliders for the network's inputs, and a layer that fits the shape of its output."""
     from ..onnx_import import Network
 
     network = Network(path)

@@ -1,7 +1,7 @@
-"""`edited`: a scene's text with some entries set, taken out or renamed, and every other character as it was.
+"""`edited`: a scene's text with some entries set, removed or renamed, and every other character unchanged.
 
-Nothing is written anew but what changes: `locate` says where a value stands, and only those characters are exchanged.
-An entry that is not there yet is put below the last one of its table. The result is read again and compared.
+`locate` finds the position of a value, and only those characters are replaced. A new entry is added below the last one
+of its table. The result is parsed and compared with the expected values.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from .locate import KeyPath, Places, Statement, dotted, locate
+from .locate import KeyPath, SourceMap, Statement, dotted, locate
 
-Splice = tuple[int, int, str]  # from, to, what comes in place of it
+Splice = tuple[int, int, str]  # start, end, replacement
 
 _WHOLE = re.compile(r"[+-]?[0-9][0-9_]*")
 _BLANK_LINES = re.compile(r"(?:\r?\n[ \t]*)+\Z")
 _COMMENT_LINES = re.compile(r"(?:\r?\n[ \t]*#[^\r\n]*)*")
 _EMPTY_LINE = re.compile(r"\s*\Z|\r?\n[ \t]*\r?\n")
-_LARGEST_WHOLE = 1 << 53  # beyond it a float is better not written as an integer
+_LARGEST_WHOLE = 1 << 53  # larger floats are not written as integers
 
 
 class Uneditable(Exception):
-    """The text is laid out so that an entry cannot be changed alone."""
+    """An entry cannot be changed without changing other parts of the text."""
 
 
 def edited(
@@ -32,11 +32,11 @@ def edited(
     renames: Mapping[KeyPath, str] | None = None,
     removed: Collection[KeyPath] = (),
 ) -> str:
-    """The TOML `text`, which is sound, with `changes` made: values by their path, None for what is to go.
+    """The valid TOML `text` with `changes`: values by their path, None for paths to remove.
 
-    A path that is to go may be a table. First `removed` ones go, then `renames` gives tables other names, which may be
-    those of removed ones; `changes` uses the new names. A value that is there already is not touched, however it is
-    written. Raises `Uneditable`.
+    A removed path may be a table. First `removed` paths are removed, then `renames` renames tables, also to names of
+    removed ones; `changes` uses the new names. A value that is equal already is not changed, however it is written.
+    Raises `Uneditable`.
     """
     if removed:
         text = edited(text, dict.fromkeys(removed))
@@ -45,12 +45,12 @@ def edited(
     text = _spliced(text, _renamed(locate(text), renames))
     for path in [path for path, value in changes.items() if value is None]:
         text = _without(text, path)
-    values, places = tomllib.loads(text), locate(text)
+    values, source_map = tomllib.loads(text), locate(text)
     splices: list[Splice] = []
     absent: dict[KeyPath, dict[str, Any]] = {}
     for path, value in changes.items():
-        if value is not None and path in places.values:
-            splices += _exchanged(places, path, _at(values, path), value)
+        if value is not None and path in source_map.values:
+            splices += _exchanged(source_map, path, _at(values, path), value)
         elif value is not None:
             absent.setdefault(path[:-1], {})[str(path[-1])] = value
     text = _spliced(text, splices)
@@ -62,7 +62,7 @@ def edited(
 
 
 def literal(value: Any, instead: str = "") -> str:
-    """A value as TOML writes it; a float like 3.0 as an integer if it stands `instead` of one."""
+    """A value in TOML; a float like 3.0 as an integer if it replaces one, `instead`."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -80,15 +80,15 @@ def literal(value: Any, instead: str = "") -> str:
 # exchange, remove, rename -------------------------------------------------------------------------------------------
 
 
-def _exchanged(places: Places, path: KeyPath, old: Any, new: Any) -> list[Splice]:
-    """Of an array of the same length only the elements that differ."""
+def _exchanged(source_map: SourceMap, path: KeyPath, old: Any, new: Any) -> list[Splice]:
+    """The splices that set a value; in an array of the same length, only of the elements that differ."""
     if _same(old, new):
         return []
     if isinstance(old, list) and isinstance(new, list | tuple) and len(old) == len(new):
-        each = [_exchanged(places, (*path, at), *both) for at, both in enumerate(zip(old, new, strict=True))]
+        each = [_exchanged(source_map, (*path, at), *both) for at, both in enumerate(zip(old, new, strict=True))]
         return [splice for splices in each for splice in splices]
-    start, end = places.values[path]
-    return [(start, end, literal(new, places.text[start:end]))]
+    start, end = source_map.values[path]
+    return [(start, end, literal(new, source_map.text[start:end]))]
 
 
 def _same(old: Any, new: Any) -> bool:
@@ -97,24 +97,28 @@ def _same(old: Any, new: Any) -> bool:
     return isinstance(old, bool) == isinstance(new, bool) and old == new
 
 
-def _renamed(places: Places, renames: Mapping[KeyPath, str]) -> list[Splice]:
-    return [(start, end, dotted((renames[path],))) for path, start, end in places.parts if path in renames]
+def _renamed(source_map: SourceMap, renames: Mapping[KeyPath, str]) -> list[Splice]:
+    return [(start, end, dotted((renames[path],))) for path, start, end in source_map.parts if path in renames]
 
 
 def _without(text: str, path: KeyPath) -> str:
-    """All that gives the entry or the table at `path` taken out, statement by statement."""
+    """Remove every statement that defines a part of the entry or table at `path`."""
     while True:
-        places = locate(text)
-        given = [found for found in places.statements if found.path[: len(path)] == path]
-        if not given:
+        source_map = locate(text)
+        statements = [found for found in source_map.statements if found.path[: len(path)] == path]
+        if not statements:
             return text
-        last = max(given, key=lambda found: found.end)  # the outermost of those that end together
-        text = _spliced(text, [_inline_removal(places, last) if last.inline else _removal(places, last)])
+        last = max(statements, key=lambda found: found.end)  # the outermost of those that end together
+        text = _spliced(text, [_inline_removal(source_map, last) if last.inline else _removal(source_map, last)])
 
 
-def _removal(places: Places, statement: Statement) -> Splice:
-    """Its lines; with a header go the empty lines before it, and the comments below it that no next table follows."""
-    text, start, end = places.text, _line_start(places.text, statement.start), _line_end(places.text, statement.end)
+def _removal(source_map: SourceMap, statement: Statement) -> Splice:
+    """Remove its lines; for a header, also empty lines before it, and comments below it unless a table follows them."""
+    text, start, end = (
+        source_map.text,
+        _line_start(source_map.text, statement.start),
+        _line_end(source_map.text, statement.end),
+    )
     if statement.header:
         comments = _COMMENT_LINES.match(text, end)
         end = comments.end() if comments and _EMPTY_LINE.match(text, comments.end()) else end
@@ -127,45 +131,45 @@ def _removal(places: Places, statement: Statement) -> Splice:
     return start, end + len(newline), ""
 
 
-def _inline_removal(places: Places, pair: Statement) -> Splice:
-    """With the comma after it, or else the one before it."""
-    beside = sorted(
-        (found for found in places.statements if found.inline and found.table == pair.table),
+def _inline_removal(source_map: SourceMap, pair: Statement) -> Splice:
+    """Remove it with the comma after it, or else the one before it."""
+    pairs = sorted(
+        (found for found in source_map.statements if found.inline and found.table == pair.table),
         key=lambda found: found.start,
     )
-    at = beside.index(pair)
-    if at + 1 < len(beside):
-        return pair.start, beside[at + 1].start, ""
-    return (beside[at - 1].end if at else pair.start), pair.end, ""
+    at = pairs.index(pair)
+    if at + 1 < len(pairs):
+        return pair.start, pairs[at + 1].start, ""
+    return (pairs[at - 1].end if at else pair.start), pair.end, ""
 
 
 # add ----------------------------------------------------------------------------------------------------------------
 
 
-def _addition(places: Places, table: KeyPath, entries: Mapping[str, Any]) -> Splice:
-    """Where new entries of a table go, and the text that brings them in."""
-    inline = next((table[:n] for n in range(len(table), 0, -1) if table[:n] in places.values), None)
+def _addition(source_map: SourceMap, table: KeyPath, entries: Mapping[str, Any]) -> Splice:
+    """The splice that adds new entries to a table."""
+    inline = next((table[:n] for n in range(len(table), 0, -1) if table[:n] in source_map.values), None)
     if inline is not None:
-        return _inline_addition(places, inline, table, entries)
-    own = [found for found in places.statements if found.table == table and not found.inline]
+        return _inline_addition(source_map, inline, table, entries)
+    own = [found for found in source_map.statements if found.table == table and not found.inline]
     if own:
         last = _latest(found for found in own if not found.header) or own[0]
-        return _lines_below(places.text, last, table, table, entries)
+        return _lines_below(source_map.text, last, table, table, entries)
     within = _latest(
         found
-        for found in places.statements
+        for found in source_map.statements
         if not (found.inline or found.header) and found.path[: len(table)] == table and len(found.table) < len(table)
     )
     if within is not None:  # a table made of dotted keys
-        return _lines_below(places.text, within, within.table, table, entries)
+        return _lines_below(source_map.text, within, within.table, table, entries)
     if not table:
-        return 0, 0, "".join(f"{line}{_eol(places.text, 0)}" for line in _lines((), (), entries))
-    return _new_table(places, table, entries)
+        return 0, 0, "".join(f"{line}{_eol(source_map.text, 0)}" for line in _lines((), (), entries))
+    return _new_table(source_map, table, entries)
 
 
-def _inline_addition(places: Places, inline: KeyPath, table: KeyPath, entries: Mapping[str, Any]) -> Splice:
-    text, (start, end) = ", ".join(_lines(inline, table, entries)), places.values[inline]
-    last = _latest(found for found in places.statements if found.inline and found.table == inline)
+def _inline_addition(source_map: SourceMap, inline: KeyPath, table: KeyPath, entries: Mapping[str, Any]) -> Splice:
+    text, (start, end) = ", ".join(_lines(inline, table, entries)), source_map.values[inline]
+    last = _latest(found for found in source_map.statements if found.inline and found.table == inline)
     if last is None:
         return start + 1, start + 1, f" {text}" + " " * (end - start == 2)
     return last.end, last.end, f", {text}"
@@ -177,9 +181,9 @@ def _lines_below(text: str, last: Statement, header: KeyPath, table: KeyPath, en
     return at, at, "".join(f"{eol}{indent}{line}" for line in _lines(header, table, entries))
 
 
-def _new_table(places: Places, table: KeyPath, entries: Mapping[str, Any]) -> Splice:
-    """Below the tables that are nearest to it, or at the end."""
-    text, written = places.text, [found for found in places.statements if not found.inline]
+def _new_table(source_map: SourceMap, table: KeyPath, entries: Mapping[str, Any]) -> Splice:
+    """Add a table below the most closely related ones, or at the end."""
+    text, written = source_map.text, [found for found in source_map.statements if not found.inline]
     headers = [found for found in written if found.header and found.path[:1] == table[:1]]
     kin = max(headers, key=lambda found: (_shared(found.path, table), found.end), default=None)
     last = _latest(found for found in written if kin is None or found.table == kin.table)
@@ -218,7 +222,7 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Before the newline, which may be of two characters."""
+    """The offset of the newline, which may have two characters."""
     newline = text.find("\n", at)
     if newline < 0:
         return len(text)
@@ -234,11 +238,11 @@ def _newline_before(text: str, at: int) -> str:
 
 
 def _eol(text: str, at: int) -> str:
-    """How the line of `at` ends, or the one before if it is the last."""
+    """The newline of the line at `at`, or of the line before if it is the last."""
     return _newline_at(text, _line_end(text, at)) or _newline_before(text, _line_start(text, at)) or "\n"
 
 
-# what must come out of it -------------------------------------------------------------------------------------------
+# expected result ----------------------------------------------------------------------------------------------------
 
 
 def _at(values: Any, path: KeyPath) -> Any:

@@ -1,4 +1,4 @@
-"""Files that a scene names: its own, in its folder, and packaged ones under `assets/`. Never any other."""
+"""Files that a scene names: those in its folder, and packaged ones under `assets/`; all others are refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _packaged(text: str, folder: Path) -> Path:
     try:
         return _regular(resources.root().joinpath(*parts), text)
     except ParameterError as error:
-        own = f'a file beside the scene is written "./{text}"' if (folder / text).is_file() else ""
+        own = f'a file next to the scene is written "./{text}"' if (folder / text).is_file() else ""
         raise ParameterError(with_hint(str(error), own)) from None
 
 

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class InProgress:
-    """Execute what `record` records of `models` part by part in `proceed`; their outputs change when it ends.
+    """Execute the dispatches that `record` records of `models` in parts, by `proceed`; outputs change at the end.
 
-    What models hold outside of tensors changes at once, and `cancel` restores it; `numbers` are the values before. If
-    `record` raises, nothing has changed.
+    The scalars of models change immediately, and `cancel` restores them; `scalars` are the values before. If `record`
+    raises, nothing has changed.
     """
 
     def __init__(self, gpu: Gpu, spares: Spares, models: Mapping[str, Model], record: Callable[[], object]):
         self._models = models
-        self.numbers = {name: dict(model.numbers()) for name, model in models.items()}
+        self.scalars = {name: dict(model.numbers()) for name, model in models.items()}
         self._deferred = Deferred(gpu, spares)
         try:
             with self._deferred.recording():
@@ -41,7 +41,7 @@ class InProgress:
         return list(self._deferred.workgroups())
 
     def proceed(self, grant: Grant) -> bool:
-        """Record as much as is granted; returns whether that was the end, and the tensors have their new values."""
+        """Record as much as is granted; returns whether it has ended, so that the tensors have their new values."""
         if not self._deferred.encode(grant):
             return False
         self._deferred.commit()
@@ -54,4 +54,4 @@ class InProgress:
 
     def _restore(self) -> None:
         for name, model in self._models.items():
-            model.resume(self.numbers[name])
+            model.resume(self.scalars[name])

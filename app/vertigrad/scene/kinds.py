@@ -1,4 +1,4 @@
-"""What kinds of files can be opened; one place for the command line, dropped files, and the file browser."""
+"""The kinds of files that can be opened: for the command line, dropped files, and the file browser."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NETWORKS = frozenset({".onnx"})
 IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
-MADE = NETWORKS | MESHES | IMAGES | VIDEOS | ARRAYS  # no scenes, but one is made up for each
-INTERACTIONS = frozenset({".jsonl"})  # interaction recordings: no scenes, but played by the one that runs
+DATA = NETWORKS | MESHES | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
+INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the running scene
 
 
-UNREAD = {  # what is often tried, and what to do with it
+UNREAD = {  # common formats that are not supported, with advice
     **dict.fromkeys((".las", ".laz", ".e57", ".pcd", ".pts", ".xyz"), "convert the points to PLY, or to .npy (n, 3)"),
     **dict.fromkeys((".splat", ".spz", ".ksplat"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
@@ -27,18 +27,18 @@ UNREAD = {  # what is often tried, and what to do with it
 
 
 def scene_name(path: Path) -> Path:
-    """The path of a scene file that is to be called so: with `.toml` at its end, in place of that of data."""
+    """The path with the suffix `.toml`, which replaces that of a data file."""
     if path.suffix.lower() in SCENES:
         return path
-    return path.with_suffix(".toml") if path.suffix.lower() in MADE else path.with_name(f"{path.name}.toml")
+    return path.with_suffix(".toml") if path.suffix.lower() in DATA else path.with_name(f"{path.name}.toml")
 
 
 def require_scene(file: Path) -> None:
-    """Raise `InputError`, saying what can be opened, for a file that is none of it by its name."""
+    """Raise `InputError`, which lists what can be opened, for a file with another suffix."""
     kind = file.suffix.lower()
-    if kind in SCENES | MADE:
+    if kind in SCENES | DATA:
         return
-    refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is no file of a known kind"
+    refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is not a file of a known kind"
     if kind in UNREAD:
         refused += f": {UNREAD[kind]}"
     raise InputError(

@@ -1,4 +1,4 @@
-"""The `[layers.NAME]` tables: what each attribute is drawn from, and the layer's style."""
+"""The `[layers.NAME]` tables: the source of each attribute, and the layer's style."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .schema import Constant, LayerSpec, OutputRef
 from .tables import Reader
 
 Drawn = OutputRef | Constant
-POSITION = "position"  # the attribute that says how many rows a layer draws
-INDEX = "index"  # the attribute that names rows instead of being one
+POSITION = "position"  # the attribute that sets the number of rows of a layer
+INDEX = "index"  # the attribute with indices of rows
 _INDEX_DTYPES = ("u32",)
 _DTYPES = ("f32", "f16", "u8")
 
@@ -50,7 +50,7 @@ def read_layers(
 def _colorbar(
     table: Mapping[str, Any], path: KeyPath, attributes: Mapping[str, Drawn], reader: Reader
 ) -> ColorBar | None:
-    """The legend, if the layer is to have one and something to show in it."""
+    """The legend, if the layer has one and its color is a scalar."""
     if COLORBAR not in table:
         return None
     bar_path = (*path, COLORBAR)
@@ -96,21 +96,21 @@ def _constant(value: Any, rule: AttributeSpec) -> Constant:
     if rule.default is None:
         raise ParameterError(f'expected "MODEL.OUTPUT", such as "galaxy.position", got {described(value)}')
     if isinstance(value, str):
-        numbers: tuple[float, ...] = parse_color(value)
+        components: tuple[float, ...] = parse_color(value)
     elif isinstance(value, list):
-        numbers = accept(ParamSpec(kind="vector", length=len(value)), value)
+        components = accept(ParamSpec(kind="vector", length=len(value)), value)
     else:
-        numbers = (accept(ParamSpec(kind="number"), value),)
-    count = len(numbers)
+        components = (accept(ParamSpec(kind="number"), value),)
+    count = len(components)
     if count not in rule.components:
         raise ParameterError(f"expected {' or '.join(map(str, rule.components))} numbers, got {count}")
-    return numbers[0] if count == 1 else numbers
+    return components[0] if count == 1 else components
 
 
 def _refuse_misfits(
     layer: type[Layer], drawn: Mapping[str, Drawn], path: KeyPath, links: Links, problems: SceneProblems
 ) -> None:
-    """Each attribute against what it takes, and against the rows of the position."""
+    """Check dtype and shape of each attribute, and its rows against those of the position."""
     rows: int | None = None
     for name in sorted(drawn, key=lambda name: name != POSITION):
         reference = drawn[name]
@@ -131,12 +131,12 @@ def _refuse_misfits(
 def rows_drawn(
     attribute: str, reference: OutputRef, output: OutputSpec, components: Sequence[int], rows: int | None
 ) -> int | None:
-    """The rows of the output, of which only shape and dtype are known, drawn as `attribute`; None if not known yet.
+    """The rows of an output drawn as `attribute`, from its shape and dtype; None if they are not known yet.
 
-    The rule for rows and their numbers is that of `renderer.vertex_layout`, which sees the tensor itself later.
+    The rule for rows and components is that of `renderer.vertex_layout`, which checks the tensor itself later.
 
-    `components` are those of an element that the layer takes, `rows` as many as there must be, None if any number
-    will do. Raises `LayoutError` if it cannot be drawn so.
+    `components` are the allowed numbers of components per row, `rows` is the required number of rows, None for any.
+    Raises `LayoutError` if the output does not fit.
     """
     dtypes = _INDEX_DTYPES if attribute == INDEX else _DTYPES
     if output.dtype not in dtypes:
@@ -151,7 +151,7 @@ def rows_drawn(
 
 
 def _readings(shape: Shape, components: Sequence[int]) -> list[int | None]:
-    """How many rows the shape may be: with its last axis as the numbers of a row, or with one number a row."""
+    """The possible numbers of rows: with the last axis as the components of a row, or with one component per row."""
     found = []
     if shape and (shape[-1] in components or shape[-1] is None):
         found.append(_product(shape[:-1]))

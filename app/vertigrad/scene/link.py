@@ -1,4 +1,4 @@
-"""References such as `"galaxy.position"`: where they lead, and which model comes first."""
+"""References such as `"galaxy.position"`: their outputs, and the order of the models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFERENCE = re.compile(r"([^.]+)\.([^.]+)")
 
 
 class Links:
-    """What can be referred to: every model that the file names, and the outputs of those of known type."""
+    """The targets of references: every model in the file, and the outputs of models of known type."""
 
     def __init__(self, names: Sequence[str], outputs: Mapping[str, Mapping[str, OutputSpec]], problems: SceneProblems):
         self._names = names
@@ -25,7 +25,7 @@ class Links:
         self._problems = problems
 
     def reference(self, text: str, path: KeyPath) -> OutputRef | None:
-        """The output that `text`, the value at `path`, names; None, and a problem, if there is none."""
+        """The output that `text`, the value at `path`, names; None if there is none, which is reported as a problem."""
         found = _REFERENCE.fullmatch(text)
         if not found:
             self._problems.at_value(path, f'expected "MODEL.OUTPUT", such as "galaxy.position", got {shown(text)}')
@@ -41,12 +41,12 @@ class Links:
         return OutputRef(model, output)
 
     def spec(self, reference: OutputRef) -> OutputSpec | None:
-        """What is known of an output; None if its model is not sound."""
+        """The spec of an output; None if its model has problems."""
         return self._outputs.get(reference.model, {}).get(reference.output)
 
 
 def order(inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems) -> tuple[str, ...]:
-    """The models' names, each after those whose outputs it takes. Every circle becomes a problem."""
+    """The models' names, each after those whose outputs it reads. Cycles are reported as problems."""
     before = {name: dict.fromkeys(ref.model for ref in taken.values()) for name, taken in inputs.items()}
     while True:
         try:
@@ -58,13 +58,13 @@ def order(inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems
 
 
 def _from_first(cycle: list[str], names: list[str]) -> list[str]:
-    """The circle turned so that it starts, and ends, with the model that comes first in the file."""
+    """The cycle, rotated so that it starts and ends with the model that comes first in the file."""
     start = cycle.index(min(cycle, key=names.index))
     turned = cycle[start:] + cycle[:start]
     return [*turned, turned[0]]
 
 
 def _report_cycle(cycle: list[str], inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems) -> None:
-    steps = ", ".join(f"{taker} takes from {giver}" for taker, giver in pairwise(cycle))
+    steps = ", ".join(f"{reader} reads from {source}" for reader, source in pairwise(cycle))
     name = next(name for name, ref in inputs[cycle[0]].items() if ref.model == cycle[1])
-    problems.at_value(("models", cycle[0], "inputs", name), f"the inputs go in a circle: {steps}")
+    problems.at_value(("models", cycle[0], "inputs", name), f"the inputs form a cycle: {steps}")

@@ -39,10 +39,10 @@ def load(
     """The scene that the file at `path` describes. Uses no GPU.
 
     `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every model for
-    which `sets` has none. `text` is taken for what the file says, if given. The built-in types of model and layer are
-    used where none are given.
-    Raises `SceneError` with every problem in the file, or `InputError` if only `sets` or `seed` is wrong. Raises
-    `UntrustedCode` before anything else if it would run Python that was not allowed to run; see `trust`.
+    which `sets` has none. `text` replaces the content of the file. By default, types are the built-in types of models
+    and layers.
+    Raises `SceneError` with every problem in the file, or `InputError` if only `sets` or `seed` is wrong. Before
+    anything else, raises `UntrustedCode` if it would run Python that was not allowed to run; see `trust`.
     """
     source = read(Path(path), text)
     problems = SceneProblems(source)
@@ -65,8 +65,8 @@ def load(
 
 
 class _Heading(Params):
-    title: str = text("", doc="what the scene is called")
-    description: str = text("", doc="what there is to see, in a line for the gallery")
+    title: str = text("", doc="title of the scene")
+    description: str = text("", doc="one line for the gallery")
 
 
 def _scene(
@@ -78,7 +78,7 @@ def _scene(
     values, problems = source.values, reader.problems
     reader.refuse_unknown(values, SECTIONS, (), "key")
     heading = reader.params(_Heading, values, ()).params
-    camera = reader.section(Camera, values, ("camera",), beside=(viewpoints.BOOKMARKS,)).params
+    camera = reader.section(Camera, values, ("camera",), ignored=(viewpoints.BOOKMARKS,)).params
     bookmarks = viewpoints.read_bookmarks(values, reader)
     view = reader.section(View, _themed(values), ("view",)).params
     drafts = read_drafts(values, model_types, reader)
@@ -104,7 +104,7 @@ def _scene(
         models=models,
         layers=drawn,
         order=order,
-        places=source.places,
+        source_map=source.source_map,
         bookmarks=bookmarks,
         presets=presets,
         animations=animations,
@@ -112,13 +112,13 @@ def _scene(
 
 
 def _themed(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With the values of the look that the view asks for, beneath its own."""
+    """The view with the values of its theme, which the view's own values override."""
     view = values.get("view")
     return {**values, "view": themed_values(view)} if isinstance(view, dict) else values
 
 
 def _check_version(values: Mapping[str, Any], problems: SceneProblems) -> None:
-    """Raises `SceneError` at once for a newer version, of which nothing else can be judged."""
+    """Raises `SceneError` immediately for a newer version, whose other keys cannot be checked."""
     version = values.get("version")
     if version is None:
         problems.at_key((), f"the version of the format must be given: version = {VERSION}")

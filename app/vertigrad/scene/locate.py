@@ -1,7 +1,7 @@
 """The position of each key and value of a TOML document: `("models", "galaxy", "seed")` is on line 12.
 
-The parser of the standard library keeps no positions. This walks a text which that parser has already found
-sound, so it looks for the bounds of keys and values only and never asks whether they are right.
+The parser of the standard library does not report positions. This one requires text that the other has accepted: it
+finds the bounds of keys and values only, and does not validate them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 KeyPath = tuple[str | int, ...]
 
-MAX_DEPTH = 32  # far more than a scene needs; keeps hostile files from costing time
+MAX_DEPTH = 32  # far more than a scene needs; limits the time for malicious files
 
 _BLANK = re.compile(r"[ \t]*")
 _FILL = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")  # between statements, and between the elements of an array
@@ -37,10 +37,10 @@ class TooDeep(Exception):
 
 @dataclass(frozen=True)
 class Statement:
-    """`key = value`, or a header such as `[models.galaxy]`, from its first character to behind its last.
+    """`key = value`, or a header such as `[models.galaxy]`, from `start` to `end`, exclusive.
 
-    `path` is what it gives; `table` is the table in which it is written, of a header the path itself. `inline`: that
-    table is one of `{ }`.
+    `path` is the path that it defines; `table` is the table in which it is written, or the path itself for a header.
+    `inline`: that table is written as `{ }`.
     """
 
     path: KeyPath
@@ -52,11 +52,11 @@ class Statement:
 
 
 @dataclass
-class Places:
+class SourceMap:
     """Offsets into the text of every key, and of every value as (start, end).
 
-    `parts` are all words of all keys, each with the path that it leads to, its start and its end; `statements` are in
-    the order of their ends.
+    `parts` are the parts of all keys, each with the path up to it, its start and its end; `statements` are in the order
+    of their ends.
     """
 
     text: str
@@ -69,14 +69,14 @@ class Places:
         self._lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def of_key(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column of the key, or of the nearest table around it that is written out."""
+        """Line and column of the key, or of the nearest enclosing table that is in the text."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.keys:
                 return self.line_column(self.keys[path[:length]])
         return 1, 1
 
     def of_value(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column of the value; of the key if the value is a table of its own."""
+        """Line and column of the value; of the key if the value is a table with a header."""
         return self.line_column(self.values[path][0]) if path in self.values else self.of_key(path)
 
     def line_column(self, offset: int) -> tuple[int, int]:
@@ -85,11 +85,11 @@ class Places:
         return line, offset - self._lines[line - 1] + 1
 
 
-def locate(text: str) -> Places:
-    """The positions of every key and value of `text`, which is sound TOML. Raises `TooDeep`."""
+def locate(text: str) -> SourceMap:
+    """The positions of every key and value of `text`, which must be valid TOML. Raises `TooDeep`."""
     walk = _Walk(text)
     walk.document()
-    return walk.places
+    return walk.source_map
 
 
 def dotted(path: KeyPath) -> str:
@@ -102,7 +102,7 @@ class _Walk:
     def __init__(self, text: str):
         self.text = text
         self.at = 0
-        self.places = Places(text)
+        self.source_map = SourceMap(text)
         self.lengths: dict[KeyPath, int] = {}  # of arrays of tables: `[[name]]`
 
     def document(self) -> None:
@@ -120,7 +120,7 @@ class _Walk:
         self.at += 2 if is_array else 1
         path = self._path((), is_array)
         self.at += 2 if is_array else 1
-        self.places.statements.append(Statement(path, path, start, self.at, header=True))
+        self.source_map.statements.append(Statement(path, path, start, self.at, header=True))
         return path
 
     def _pair(self, table: KeyPath, *, inline: bool = False) -> None:
@@ -128,7 +128,7 @@ class _Walk:
         self.at += 1  # the equals sign
         self._skip(_BLANK)
         self._value(path)
-        self.places.statements.append(Statement(path, table, start, self.at, inline))
+        self.source_map.statements.append(Statement(path, table, start, self.at, inline))
 
     def _path(self, above: KeyPath, is_array: bool = False) -> KeyPath:
         path, parts = above, self._dotted_key(above)
@@ -144,9 +144,9 @@ class _Walk:
 
     def _key(self, path: KeyPath, offset: int, *, written_out: bool) -> None:
         if written_out:
-            self.places.keys[path] = offset
+            self.source_map.keys[path] = offset
         else:
-            self.places.keys.setdefault(path, offset)
+            self.source_map.keys.setdefault(path, offset)
 
     def _dotted_key(self, above: KeyPath) -> list[tuple[str, int]]:
         parts = []
@@ -156,7 +156,7 @@ class _Walk:
                 raise TooDeep(self.at)
             parts.append((self._key_part(), self._part_start))
             above_it = tuple(part for part, _ in parts)
-            self.places.parts.append(((*above, *above_it), self._part_start, self.at))
+            self.source_map.parts.append(((*above, *above_it), self._part_start, self.at))
             self._skip(_BLANK)
             if self.text[self.at] != ".":
                 return parts
@@ -182,12 +182,12 @@ class _Walk:
                 self._skip(_STRING)
             case _:
                 self._skip(_PLAIN)
-        self.places.values[path] = (start, self.at)
+        self.source_map.values[path] = (start, self.at)
 
     def _array(self, path: KeyPath) -> None:
         index = 0
         while self._element_follows("]"):
-            self.places.keys[(*path, index)] = self.at
+            self.source_map.keys[(*path, index)] = self.at
             self._value((*path, index))
             index += 1
 

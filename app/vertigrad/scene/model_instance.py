@@ -19,8 +19,8 @@ _log = logging.getLogger("vertigrad")
 class ModelInstance:
     """A running model: an object of its class, its parameters, and its published outputs.
 
-    Code that did not come with Vertigrad takes a step of no length first: what cannot step is not built. Raises what
-    the model raises; nothing stays allocated then.
+    A model of a scene's own code takes a step of length zero first, to find its errors before it is used. Raises what
+    the model raises; then nothing remains allocated.
     """
 
     def __init__(self, spec: ModelSpec, params: Params, inputs: Mapping[str, Tensor]):
@@ -45,7 +45,7 @@ class ModelInstance:
         return self.model.outputs()
 
     def files(self) -> Iterator[tuple[str, Path]]:
-        """The parameters that name files, and which."""
+        """The parameters that name files, with the files."""
         for spec in self.params.specs():
             file = getattr(self.params, spec.name) if spec.kind == "file" else None
             if file is not None:
@@ -63,36 +63,36 @@ class ModelInstance:
             self.model.step(dt / self.substeps)
 
     def apply_interaction(self, interaction: Interaction | None) -> None:
-        """In the next steps this is done to the model, if that is a gesture that it knows; nothing else is."""
+        """Set the interaction of the next steps; models ignore those that they do not support."""
         known = interaction if interaction is not None and interaction.gesture in self.model.gestures else None
         if known is not None or self._interacting:
             self.model.interact(known)
         self._interacting = known is not None
 
     def carry_on(self, other: ModelInstance) -> bool:
-        """Take the state of another one over; returns whether it fits, and so was.
+        """Take over the state of another instance; returns whether it fits.
 
-        What does not fit in every tensor begins anew: half a state is none.
+        If any tensor or scalar does not fit, nothing is taken over.
         """
         ours, theirs = self.model.state(), other.model.state()
-        numbers = other.model.numbers()
-        fits = ours.keys() == theirs.keys() and self.model.numbers().keys() == numbers.keys()
+        scalars = other.model.numbers()
+        fits = ours.keys() == theirs.keys() and self.model.numbers().keys() == scalars.keys()
         if not fits or any((a.shape, a.dtype) != (theirs[name].shape, theirs[name].dtype) for name, a in ours.items()):
-            _log.info("%s: its state is another one than before; it begins anew", self.spec.name)
+            _log.info("%s: its state has other tensors or shapes than before; it restarts", self.spec.name)
             return False
         self.publication.withdraw()
         for name, tensor in ours.items():
             tensor[...] = theirs[name]
-        self.model.resume(numbers)
+        self.model.resume(scalars)
         self.publish()
         return True
 
     def publish(self) -> None:
-        """Publish the outputs as they are stored now."""
+        """Publish the outputs from their current blocks."""
         self.publication.publish(self.outputs.values())
 
     def close(self) -> None:
-        """Give back every tensor. Idempotent."""
+        """Close every tensor. Idempotent."""
         self.publication.withdraw()
         self.model.close()
 

@@ -1,4 +1,4 @@
-"""The `[models.NAME]` tables: first each by itself, then what each takes from the others."""
+"""The `[models.NAME]` tables: first each separately, then their inputs from other models."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .problems import SceneProblems
 from .schema import MODEL_KEYS, ModelSettings, ModelSpec, OutputRef, UiHint
 from .tables import Checked, Reader
 
-MAX_OUTPUT_BYTES = 2 << 30  # what a binding holds at most with common drivers
+MAX_OUTPUT_BYTES = 2 << 30  # the maximum size of a binding with common drivers
 _WITH_SLIDER = ("number", "integer", "angle", "vector", "interval")  # kinds of parameter
-MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
+MAX_TOTAL_BYTES = 64 << 30  # more than the memory of GPUs with a display
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A model before its inputs are read: `spec` is without them, and None if its parameters are a problem.
+    """A model before its inputs are read: `spec` has no inputs, and is None if its parameters have problems.
 
-    `outputs` is None if nothing is known of them. Not `sound`: something in it is a problem already.
+    `outputs` is None if they are unknown. Not `sound`: problems in it have been reported.
     """
 
     name: str
@@ -51,31 +51,31 @@ def read_drafts(values: Mapping[str, Any], types: Mapping[str, type[Model]], rea
 def known_type(
     table: Mapping[str, Any], path: KeyPath, word: str, types: Mapping[str, Any], problems: SceneProblems
 ) -> str | None:
-    """The table's `type` if there is such a one; otherwise None, and a problem."""
-    given = table.get("type")
-    if given is None:
+    """The table's `type` if it exists; otherwise None, and a problem is reported."""
+    type_name = table.get("type")
+    if type_name is None:
         problems.at_key(path, f"type must be given; known: {', '.join(sorted(types))}")
-    elif not isinstance(given, str):
-        problems.at_value((*path, "type"), f"expected the name of a type, got {described(given)}")
-    elif given in types:
-        return given
+    elif not isinstance(type_name, str):
+        problems.at_value((*path, "type"), f"expected the name of a type, got {described(type_name)}")
+    elif type_name in types:
+        return type_name
     else:
-        problems.at_value((*path, "type"), unknown(f"type of {word}", given, types))
+        problems.at_value((*path, "type"), unknown(f"type of {word}", type_name, types))
     return None
 
 
 def _kind(
     table: Mapping[str, Any], path: KeyPath, types: Mapping[str, type[Model]], reader: Reader
 ) -> type[Model] | None:
-    """The class of a model: a built-in one, or one of a Python file; otherwise None, and a problem."""
-    given = code.PATTERN.fullmatch(str(table.get("type")))
-    if given is None:
+    """The class of a model: a built-in one, or one of a Python file; otherwise None, and a problem is reported."""
+    match = code.PATTERN.fullmatch(str(table.get("type")))
+    if match is None:
         type_name = known_type(table, path, "model", types, reader.problems)
         return None if type_name is None else types[type_name]
     try:
-        kind = code.model_class(find(given[1], reader.folder), given[2])
+        kind = code.model_class(find(match[1], reader.folder), match[2])
         if taken := sorted(kind.Params.model_fields.keys() & {*MODEL_KEYS, *kind.tables}):
-            raise CodeError(f"{given[2]}.Params: {', '.join(taken)} means something else in a scene file")
+            raise CodeError(f"{match[2]}.Params: {', '.join(taken)} means something else in a scene file")
         return kind
     except (ParameterError, CodeError) as error:
         reader.problems.at_value((*path, "type"), str(error))
@@ -83,7 +83,7 @@ def _kind(
 
 
 def finish(drafts: Sequence[Draft], links: Links, problems: SceneProblems) -> dict[str, ModelSpec]:
-    """The models with their inputs; those without parameters, which are problems already, are left out."""
+    """The models with their inputs; those without parameters, which have been reported, are omitted."""
     return {
         draft.name: replace(draft.spec, inputs=_inputs(draft.spec, draft.inputs, links, problems))
         for draft in drafts
@@ -114,7 +114,7 @@ def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], 
 def _outputs(
     kind: type[Model], checked: Checked[Params], path: KeyPath, problems: SceneProblems
 ) -> Mapping[str, OutputSpec] | None:
-    """What the model will give; if its parameters are not sound, without sizes; None if nothing is known."""
+    """The outputs of the model; without sizes if its parameters have problems; None if they are unknown."""
     if checked.params is None:
         return None
     try:
@@ -149,10 +149,10 @@ def _gib(nbytes: int) -> str:
 def _inputs(spec: ModelSpec, inputs: Mapping[str, Any], links: Links, problems: SceneProblems) -> dict[str, OutputRef]:
     path = ("models", spec.name, "inputs")
     found = {}
-    for name, given in inputs.items():
+    for name, value in inputs.items():
         if name in spec.kind.own_inputs:
             continue
-        reference = _input(spec, (*path, name), given, links, problems)
+        reference = _input(spec, (*path, name), value, links, problems)
         if reference is not None:
             found[name] = reference
     for name in sorted(spec.kind.required_inputs - inputs.keys()):
@@ -161,15 +161,15 @@ def _inputs(spec: ModelSpec, inputs: Mapping[str, Any], links: Links, problems: 
     return found
 
 
-def _input(spec: ModelSpec, path: KeyPath, given: Any, links: Links, problems: SceneProblems) -> OutputRef | None:
+def _input(spec: ModelSpec, path: KeyPath, value: Any, links: Links, problems: SceneProblems) -> OutputRef | None:
     if not spec.kind.inputs:
         problems.at_key(path, f'a model of type "{spec.type}" takes no inputs')
     elif path[-1] not in spec.kind.inputs:
         problems.at_key(path, unknown("input", str(path[-1]), spec.kind.inputs))
-    elif not isinstance(given, str):
-        problems.at_value(path, f'expected "MODEL.OUTPUT", got {described(given)}')
+    elif not isinstance(value, str):
+        problems.at_value(path, f'expected "MODEL.OUTPUT", got {described(value)}')
     else:
-        return links.reference(given, path)
+        return links.reference(value, path)
     return None
 
 
@@ -196,9 +196,9 @@ def _check(ui: UiHint, spec: ParamSpec, path: KeyPath, reader: Reader) -> None:
             reader.problems.at_key(path, f"{spec.name} has no slider, so only a label can be given")
         return
     for end, limit, beyond in (("min", spec.min, "below"), ("max", spec.max, "above")):
-        given = getattr(ui, end)
-        if given is not None and limit is not None and (given < limit if end == "min" else given > limit):
-            reader.problems.at_value((*path, end), f"{shown(given)} is {beyond} the parameter's limit {shown(limit)}")
+        value = getattr(ui, end)
+        if value is not None and limit is not None and (value < limit if end == "min" else value > limit):
+            reader.problems.at_value((*path, end), f"{shown(value)} is {beyond} the parameter's limit {shown(limit)}")
     low = next((end for end in (ui.min, spec.slider_min, spec.min) if end is not None), None)
     if ui.scale == "log" and (low is None or low <= 0):
         reader.problems.at_value((*path, "scale"), "a log scale needs a min above 0")

@@ -13,12 +13,12 @@ from .schema import Animation, LayerSpec, ModelSpec
 from .settings import entry
 from .tables import Reader, name_objection
 
-ANIMATED = ("number", "integer", "angle", "vector", "color")  # kinds of parameter that can move by themselves
+ANIMATED = ("number", "integer", "angle", "vector", "color")  # kinds of parameter that can be animated
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a key may name: the parameters of those models and layers that are sound, and of the view."""
+    """The parameters that a key may name: those of the view, and of models and layers without problems."""
 
     values: Mapping[str, Any]  # of the whole file
     models: Mapping[str, ModelSpec]
@@ -26,7 +26,7 @@ class Named:
     view: type[Params]
 
     def spec(self, path: KeyPath) -> ParamSpec | None:
-        """Of the parameter at `path`; None if it belongs to what is a problem already. Raises `ParameterError`."""
+        """The spec of the parameter at `path`; None if its owner has problems. Raises `ParameterError`."""
         owner, name = list(path[:-1]), path[-1] if path else ""
         found = self._class(owner)
         if found is None:
@@ -49,8 +49,8 @@ class Named:
     def _named(self, name: str, section: str, sound: Mapping[str, Params]) -> type[Params] | None:
         if name in sound:
             return type(sound[name])
-        given = self.values.get(section)
-        known = given if isinstance(given, dict) else {}
+        table = self.values.get(section)
+        known = table if isinstance(table, dict) else {}
         if name in known:
             return None
         raise ParameterError(unknown(section.removesuffix("s"), name, known))
@@ -67,37 +67,37 @@ def read_presets(values: Mapping[str, Any], named: Named, reader: Reader) -> dic
 
 
 def read_animations(values: Mapping[str, Any], named: Named, reader: Reader) -> dict[KeyPath, Animation]:
-    """Every animation, by the path of the parameter that it moves."""
+    """Every animation, by the path of its parameter."""
     found: dict[KeyPath, Animation] = {}
     tables = reader.tables(values, ("animations",))
     for key in tables:
-        place = ("animations", key)
-        spec, path = _parameter(key, place, found, named, reader)
-        checked = reader.section(Animation, tables, place)
+        at = ("animations", key)
+        spec, path = _parameter(key, at, found, named, reader)
+        checked = reader.section(Animation, tables, at)
         if spec is None or checked.params is None or not checked.sound:
             continue
         if not can_be_animated(spec):
-            reason = "a change of it makes the model anew" if spec.rebuild else f"it is a {spec.kind}"
-            reader.problems.at_key(place, f"{spec.name} cannot be animated: {reason}")
+            reason = "a change of it rebuilds the model" if spec.rebuild else f"it is a {spec.kind}"
+            reader.problems.at_key(at, f"{spec.name} cannot be animated: {reason}")
         elif objection := range_objection(spec, checked.params.range):
-            reader.problems.at_value((*place, "range"), objection)
+            reader.problems.at_value((*at, "range"), objection)
         found[path] = checked.params
     return found
 
 
 def can_be_animated(spec: ParamSpec) -> bool:
-    """Whether a parameter may move by itself: one made of numbers, and none that makes its model anew."""
+    """Whether a parameter can be animated: it must be numeric, and must not rebuild its model."""
     return spec.kind in ANIMATED and not spec.rebuild
 
 
 def range_objection(spec: ParamSpec, ends: tuple[Any, Any]) -> str:
-    """Why a parameter cannot move between these values; empty if it can."""
-    given = [len(end) if isinstance(end, tuple) else 1 for end in ends]
-    if any(count != spec.length for count in given):
+    """Why a parameter cannot be animated between these values; empty if it can."""
+    lengths = [len(end) if isinstance(end, tuple) else 1 for end in ends]
+    if any(count != spec.length for count in lengths):
         kind = {"color": "two colors", "vector": f"two vectors of {spec.length}"}.get(spec.kind, "two numbers")
-        return f"{spec.name} moves between {kind}"
-    numbers = [number for end in ends for number in (end if isinstance(end, tuple) else (end,))]
-    low, high = min(numbers), max(numbers)
+        return f"the range of {spec.name} is {kind}"
+    components = [value for end in ends for value in (end if isinstance(end, tuple) else (end,))]
+    low, high = min(components), max(components)
     if spec.min is not None and low < spec.min:
         return f"{shown(low)} is below the minimum {shown(spec.min)}"
     if spec.max is not None and high > spec.max:
@@ -105,27 +105,27 @@ def range_objection(spec: ParamSpec, ends: tuple[Any, Any]) -> str:
     return ""
 
 
-def _preset(table: Mapping[str, Any], place: KeyPath, named: Named, reader: Reader) -> dict[KeyPath, Any]:
+def _preset(table: Mapping[str, Any], at: KeyPath, named: Named, reader: Reader) -> dict[KeyPath, Any]:
     found: dict[KeyPath, Any] = {}
-    for key, given in table.items():
-        if isinstance(given, dict):
+    for key, assigned in table.items():
+        if isinstance(assigned, dict):
             example = '"galaxy.softening" = 0.1'
-            reader.problems.at_key((*place, key), f"expected a value; a key with a dot in it needs quotes: {example}")
+            reader.problems.at_key((*at, key), f"expected a value; a key with a dot in it needs quotes: {example}")
             continue
-        spec, path = _parameter(key, (*place, key), found, named, reader)
-        for value in reader.value(spec, given, (*place, key)) if spec else ():
+        spec, path = _parameter(key, (*at, key), found, named, reader)
+        for value in reader.value(spec, assigned, (*at, key)) if spec else ():
             found[path] = value
     return found
 
 
 def _parameter(
-    key: str, place: KeyPath, others: Mapping[KeyPath, Any], named: Named, reader: Reader
+    key: str, at: KeyPath, others: Mapping[KeyPath, Any], named: Named, reader: Reader
 ) -> tuple[ParamSpec | None, KeyPath]:
     path = entry(key)
     try:
         if path in others:
-            raise ParameterError("this is given twice")
+            raise ParameterError("this is set twice")
         return named.spec(path), path
     except ParameterError as error:
-        reader.problems.at_key(place, str(error))
+        reader.problems.at_key(at, str(error))
         return None, path

@@ -29,19 +29,19 @@ class SceneProblems:
         self._in_settings: list[tuple[str, str]] = []
 
     def at_key(self, path: KeyPath, message: str) -> None:
-        """The entry itself is wrong: unknown, or something is missing in it."""
-        self._add(path, self._source.places.of_key(path), message)
+        """Report a problem with the entry itself: it is unknown, or a key in it is missing."""
+        self._add(path, self._source.source_map.of_key(path), message)
 
     def at_value(self, path: KeyPath, message: str) -> None:
-        """The entry is known, but its value cannot be used."""
-        self._add(path, self._source.places.of_value(path), message)
+        """Report a problem with the value of a known entry."""
+        self._add(path, self._source.source_map.of_value(path), message)
 
     def applied(self, setting: Setting) -> None:
         """Report problems with the entry that this `--set` assigned as problems of the option, not of the file."""
         self._settings.insert(0, setting)
 
     def in_setting(self, setting: Setting, message: str) -> None:
-        """A `--set` cannot be applied, or its value is wrong."""
+        """Report a `--set` that cannot be applied, or has a wrong value."""
         self._in_settings.append((f"--set {setting.text}", message))
 
     def raise_any(self) -> None:
@@ -60,7 +60,7 @@ class SceneProblems:
         self._in_file.append(SceneProblem(*position, dotted(path), message))
 
     def _assigned(self, setting: Setting, path: KeyPath) -> bool:
-        """Whether the setting assigned what is at `path`: a part of its value, or a table that the file lacks."""
+        """Whether the setting assigned the entry at `path`: a part of its value, or a table that is not in the file."""
         within = path[: len(setting.path)] == setting.path
-        around = bool(path) and setting.path[: len(path)] == path and path not in self._source.places.keys
+        around = bool(path) and setting.path[: len(path)] == path and path not in self._source.source_map.keys
         return within or around

@@ -1,6 +1,6 @@
-"""Old names in scene files: what is called otherwise now is read as if the file had the new names.
+"""Old names in scene files: files with old names are read as if they had the new names.
 
-The text is changed before anything else reads it, so that saving, reloading and messages know only new names.
+The text is changed before anything else reads it, so saving, reloading and messages use only new names.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ _PARAMETER = re.compile(r"""(?:(models|layers)\.)?(["']?)([^"']+)\2\.(\w+)""")  
 
 
 def renewed(text: str) -> str:
-    """`text` with new names; as it is if it has no old ones, or is no TOML."""
+    """`text` with new names; unchanged if it has no old ones, or is not TOML."""
     return renewed_with_notice(text)[0]
 
 
 def renewed_with_notice(text: str) -> tuple[str, str]:
-    """`text` with new names, and which old ones it has and what they are called now: empty if it has none."""
+    """`text` with new names, and a notice with the old and new names: empty if it has no old ones."""
     changes = _changes(text)
     if not changes:
         return text, ""
@@ -127,19 +127,19 @@ def renewed_with_notice(text: str) -> tuple[str, str]:
 
 
 def _changes(text: str) -> list[tuple[int, int, str]]:
-    """Where old names begin and end, and what stands there from now on."""
+    """The start and end of each old name, and its replacement."""
     if not _OLD.search(text):
         return []
     try:
-        types, places = types_of(tomllib.loads(text)), locate(text)
+        types, source_map = types_of(tomllib.loads(text)), locate(text)
     except (ValueError, RecursionError, TooDeep):
         return []
     changes: list[tuple[int, int, str]] = []
-    for path, start, end in places.parts:
+    for path, start, end in source_map.parts:
         if (new_path := renewed_path(path, types)) != path:
             quote = text[start] if text[start] in "\"'" else ""
             changes.append((start, end, f"{quote}{new_path[-1]}{quote}"))
-    for path, (start, end) in places.values.items():
+    for path, (start, end) in source_map.values.items():
         quote, value = text[start], text[start + 1 : end - 1]
         if quote in "\"'" and (new := renewed_value(path, value, types)) != value:
             changes.append((start, end, f"{quote}{new}{quote}"))

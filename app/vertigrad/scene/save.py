@@ -1,4 +1,4 @@
-"""`save`: changed values back into a scene file, which is at every moment the old one or the new one, whole."""
+"""`save`: write changed values to a scene file, which is replaced atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..params import shown
 from . import source
 from .edit import Uneditable, edited
 from .files import PACKAGED
-from .kinds import MADE, SCENES
+from .kinds import DATA, SCENES
 from .locate import KeyPath
 from .schema import Scene
 
@@ -34,31 +34,31 @@ def save(
     overwrite: bool = False,
     check: Callable[[Path], object] = lambda path: None,
 ) -> None:
-    """Write the file that `scene` was read from, with `changes` made in it, to `target` or to where it was.
+    """Write the file that `scene` was read from, with `changes`, to `target` or to its own path.
 
-    `changes`, `renames` and `removed` are as for `edit.edited`. Comments, order and all else stay byte for byte.
-    `check` is given the path of the new file before it takes the old one's place; what it raises leaves the old one.
-    Raises `FileChanged` if the file is not what it was when it was read, unless `overwrite`; for a `target` that is
-    another file, if there is one already. Raises `FileProtected` if it may not be written, `InputError` if it cannot.
+    `changes`, `renames` and `removed` are as for `edit.edited`. Comments, order and everything else do not change.
+    `check` is called with the path of the new file before it replaces the old one; if it raises, the old one remains.
+    Raises `FileChanged` if the file was changed since it was read, or if another `target` exists, unless `overwrite`.
+    Raises `FileProtected` if it may not be written, `InputError` if it cannot.
     """
     path = _followed(target or scene.path)
     own = path == _followed(scene.path)
-    if not own and path.suffix.lower() not in SCENES | MADE:
+    if not own and path.suffix.lower() not in SCENES | DATA:
         raise InputError(f"{path.name}: the name of a scene file ends in .toml; otherwise it cannot be opened again")
     if not overwrite:
         _refuse_changed(scene, path, own)
     try:
-        text = edited(scene.places.text, changes, renames, removed)
+        text = edited(scene.source_map.text, changes, renames, removed)
     except Uneditable:
         raise InputError(f"{path}: its layout does not allow to change single values; edit it by hand") from None
-    if own and text == scene.places.text and path.exists() and not overwrite:
+    if own and text == scene.source_map.text and path.exists() and not overwrite:
         return
     refuse_protected(path)
     write_file(path, _mark(scene) + text.encode("utf-8"), check=lambda written: _checked(check, written, path))
 
 
 def named(file: Path, folder: Path) -> str:
-    """What a scene in `folder` calls a file: relative to it, or packaged under `assets/`."""
+    """The name of a file in a scene in `folder`: relative to it, or packaged under `assets/`."""
     packaged, folder = resources.root() / "assets", folder.resolve()
     if file.is_relative_to(folder):
         name = file.relative_to(folder).as_posix()
@@ -67,9 +67,9 @@ def named(file: Path, folder: Path) -> str:
 
 
 def changed_on_disk(scene: Scene) -> bool:
-    """Whether the file is another one than was read; false if it is gone."""
+    """Whether the file has changed since it was read; false if it does not exist any more."""
     try:
-        return scene.path.exists() and source.text_of(scene.path) != scene.places.text
+        return scene.path.exists() and source.text_of(scene.path) != scene.source_map.text
     except (OSError, InputError):
         return True
 
@@ -77,9 +77,9 @@ def changed_on_disk(scene: Scene) -> bool:
 def refuse_protected(path: Path) -> None:
     """Raises `FileProtected` if the file may not be written, by its permissions or because it is packaged."""
     if _followed(path).is_relative_to(resources.root() / "scenes"):
-        raise FileProtected(f"{path.name} comes with Vertigrad and stays as it is; save it under another name")
-    if path.suffix.lower() in MADE:
-        raise FileProtected(f"{path.name} is no scene, but what one is made of; save the scene under another name")
+        raise FileProtected(f"{path.name} comes with Vertigrad and cannot be changed; save it under another name")
+    if path.suffix.lower() in DATA:
+        raise FileProtected(f"{path.name} is a data file, not a scene file; save the scene under another name")
     with suppress(OSError):
         if not path.stat().st_mode & _WRITERS or not os.access(path, os.W_OK):
             raise FileProtected(f"{path} is read-only; save it under another name")
@@ -88,7 +88,7 @@ def refuse_protected(path: Path) -> None:
 
 
 def _followed(path: Path) -> Path:
-    """Where a link leads: the link stays, and what it leads to is written."""
+    """The target of a link, which is written instead of the link."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):
@@ -109,7 +109,7 @@ def _mark(scene: Scene) -> bytes:
 
 
 def _checked(check: Callable[[Path], object], written: Path, path: Path) -> None:
-    """What is wrong with the new file is reported under the name that it would have had."""
+    """Report problems of the new file under its final name."""
     try:
         check(written)
     except SceneError as error:

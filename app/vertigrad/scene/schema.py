@@ -1,4 +1,4 @@
-"""What a scene file says, checked: models, layers, camera and view, before anything is on the GPU."""
+"""The checked contents of a scene file: models, layers, camera and view, before anything is on the GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..models.base import Model, OutputSpec
 from ..params import Params, angle, choice, ends, integer, number, switch, text, vector
 from ..renderer.annotations.overlay import ColorBar
 from ..renderer.view import View
-from .locate import KeyPath, Places, dotted
+from .locate import KeyPath, SourceMap, dotted
 
 VERSION = 1
 SECTIONS = ("version", "title", "description", "camera", "models", "layers", "view", "presets", "animations")
@@ -35,7 +35,7 @@ class OutputRef(NamedTuple):
 
 
 class Viewpoint(Params):
-    """Where an image is taken from, and what is in its middle."""
+    """The position and target of a camera."""
 
     position: Vector
     target: Vector
@@ -50,35 +50,35 @@ class Viewpoint(Params):
 class Camera(Viewpoint):
     """The camera when the scene opens. The world is right-handed."""
 
-    position: Vector = vector((0.0, 2.0, 8.0), doc="where the eye is")
-    target: Vector = vector((0.0, 0.0, 0.0), doc="what it looks at and circles")
+    position: Vector = vector((0.0, 2.0, 8.0), doc="position of the eye")
+    target: Vector = vector((0.0, 0.0, 0.0), doc="the point it looks at and orbits")
     fov: float = angle(45.0, min=1.0, max=170.0, doc="vertical field of view")
     up: Literal["y", "z"] = choice("y", ("y", "z"), doc="the axis that is up in the image")
-    orthographic: bool = switch(False, doc="no perspective: what is farther away is as large")
-    fit: bool = switch(False, doc="at the start, as far away that everything is seen")
+    orthographic: bool = switch(False, doc="orthographic projection")
+    fit: bool = switch(False, doc="move the eye at the start until everything is visible")
 
 
 class Bookmark(Viewpoint):
-    """A view to come back to; what is left out is as the scene's camera has it."""
+    """A saved view; values that are not set are those of the scene's camera."""
 
-    position: Vector = vector(..., doc="where the eye is")
-    target: Vector = vector(..., doc="what it looks at and circles")
+    position: Vector = vector(..., doc="position of the eye")
+    target: Vector = vector(..., doc="the point it looks at and orbits")
     fov: float | None = angle(None, min=1.0, max=170.0, doc="vertical field of view")
-    orthographic: bool | None = switch(None, doc="no perspective")
+    orthographic: bool | None = switch(None, doc="orthographic projection")
 
 
 class ModelSettings(Params):
-    """What can be set of every model, whatever its type."""
+    """The settings of models of every type."""
 
-    seed: int = integer(0, min=0, max=2**32 - 1, doc="start of its random numbers")
-    substeps: int = integer(1, min=1, max=10_000, doc="steps it takes in each frame")
+    seed: int = integer(0, min=0, max=2**32 - 1, doc="seed of its random numbers")
+    substeps: int = integer(1, min=1, max=10_000, doc="steps in each frame")
 
 
 SETTINGS = tuple(ModelSettings.model_fields)
 
 
 class UiHint(Params):
-    """How the GUI shows a parameter; what is left out is as the model declares it."""
+    """How the GUI shows a parameter; by default, as the model declares it."""
 
     label: str | None = text(None, doc="name to show")
     min: float | None = number(None, doc="low end of the slider")
@@ -93,12 +93,12 @@ class UiHint(Params):
 
 
 class Animation(Params):
-    """How a parameter moves by itself as simulated time passes; a vector or a color in each component by itself."""
+    """Animation of a parameter by simulated time; components of a vector or a color are animated separately."""
 
     shape: Literal["sine", "ramp", "noise"] = choice(
-        "sine", ("sine", "ramp", "noise"), doc="to and fro; up, then from the start again; or at random, smoothly"
+        "sine", ("sine", "ramp", "noise"), doc="a sine, a sawtooth, or smooth noise"
     )
-    range: tuple[Any, Any] = ends(..., doc="between which values")
+    range: tuple[Any, Any] = ends(..., doc="lowest and highest value")
     frequency: float = number(
         0.2,
         min=1e-3,
@@ -109,12 +109,12 @@ class Animation(Params):
         scale="log",
         doc="cycles per simulated second",
     )
-    seed: int = integer(0, min=0, max=2**32 - 1, doc="start of the noise")
+    seed: int = integer(0, min=0, max=2**32 - 1, doc="seed of the noise")
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """One model: `kind` is its class, `outputs` what it will give."""
+    """One model: `kind` is its class, `outputs` are the specs of its outputs."""
 
     name: str
     type: str
@@ -127,13 +127,13 @@ class ModelSpec:
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)
 
     def without_effect(self, params: Params) -> Mapping[str, str]:
-        """Return the parameters that change nothing while the others are as in `params`, by name, and why."""
+        """Return the parameters without effect for the values in `params`, by name, with the reason."""
         return self.kind.without_effect(params, self.inputs)
 
 
 @dataclass(frozen=True)
 class LayerSpec:
-    """One layer: what each attribute is drawn from, its style, its legend. Attributes left out have their default."""
+    """One layer: the source of each attribute, its style, its legend. Missing attributes have their default."""
 
     name: str
     type: str
@@ -144,10 +144,10 @@ class LayerSpec:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene file that was found sound. `order` has every model after those whose outputs it takes.
+    """A scene file without problems. `order` has every model after those whose outputs it reads.
 
     `presets` are sets of parameters by name, `animations` are by parameter: the path of its entry, such as
-    ("models", "galaxy", "softening"). `places` has the position of each entry in the file, for errors
+    ("models", "galaxy", "softening"). `source_map` has the position of each entry in the file, for errors
     that are found only when the scene is built.
     """
 
@@ -158,12 +158,12 @@ class Scene:
     models: Mapping[str, ModelSpec]
     layers: Mapping[str, LayerSpec]
     order: tuple[str, ...]
-    places: Places
+    source_map: SourceMap
     version: int = VERSION
     bookmarks: Mapping[str, Bookmark] = field(default_factory=dict)
     presets: Mapping[str, Mapping[KeyPath, Any]] = field(default_factory=dict)
     animations: Mapping[KeyPath, Animation] = field(default_factory=dict)
 
     def error(self, key: KeyPath, message: str) -> SceneError:
-        """The error that says that the value of an entry, such as ("layers", "stars", "color"), is wrong."""
-        return SceneError(str(self.path), [SceneProblem(*self.places.of_value(key), dotted(key), message)])
+        """The error for a wrong value of an entry, such as ("layers", "stars", "color")."""
+        return SceneError(str(self.path), [SceneProblem(*self.source_map.of_value(key), dotted(key), message)])

@@ -1,4 +1,4 @@
-"""`--set galaxy.softening=0.1`: entries of a scene file that the command line gives."""
+"""`--set galaxy.softening=0.1`: entries of a scene file set by the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED = ("models", "layers")  # sections whose first key is a name
 
 
 def parse(text: str) -> Setting:
-    """`galaxy.softening=0.1` as path and value; the path is empty if the text has none that can be read."""
+    """Parse `galaxy.softening=0.1` to path and value; the path is empty if it cannot be parsed."""
     key, equals, value = text.partition("=")
     path = entry(key)
     return Setting(text, path, _value(value.strip())) if equals and path else Setting(text)
@@ -29,20 +29,20 @@ def entry(key: str) -> KeyPath:
 
 
 def path_in(scene: Scene, text: str) -> KeyPath:
-    """The entry of a scene that `galaxy.softening=0.1` sets, by its present name; empty if the text names none."""
+    """The entry of a scene that `galaxy.softening=0.1` sets, by its current name; empty if the text names none."""
     types = {("models", name): spec.type for name, spec in scene.models.items()}
     types |= {("layers", name): spec.type for name, spec in scene.layers.items()}
     return renewed_path(parse(text).path, types)
 
 
 def shortest(path: KeyPath) -> str:
-    """The text for which `entry` gives this path: without "models." where that can be left out."""
+    """The text for which `entry` returns this path: without "models." where that is optional."""
     short = path[0] == "models" and len(path) > 1 and path[1] not in SECTIONS
     return dotted(path[1:] if short else path)
 
 
 def apply(settings: Sequence[Setting], values: dict[str, Any], problems: SceneProblems) -> None:
-    """Writes the settings into the values of a scene file, in order; what does not fit becomes a problem."""
+    """Write the settings into the values of a scene file, in order; those that do not fit are reported as problems."""
     for setting in settings:
         objection = _objection(setting, values) or _write(setting, values)
         if objection:
@@ -52,7 +52,7 @@ def apply(settings: Sequence[Setting], values: dict[str, Any], problems: ScenePr
 
 
 def without_effect(scene: Scene, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return those of the settings, all of which fit the scene, that change nothing in a model, and why."""
+    """Return the settings without effect on a model, with the reason. All settings must fit the scene."""
     found = []
     for text in texts:
         match path_in(scene, text):
@@ -72,7 +72,7 @@ def _path(key: str) -> KeyPath:
 
 
 def _value(text: str) -> Any:
-    """The TOML value, or the text itself if it is none: `--set stars.colormap=inferno` needs no quotes."""
+    """The TOML value, or the text itself if it is not TOML: `--set stars.colormap=inferno` needs no quotes."""
     try:
         parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
@@ -85,7 +85,7 @@ def _objection(setting: Setting, values: dict[str, Any]) -> str | None:
         return "expected NAME.PARAMETER=VALUE, such as galaxy.softening=0.1"
     section, *rest = setting.path
     if section == "version" or (not rest and section not in ("title", "description")):
-        return f"sets all of {section}; give the entry too"
+        return f"sets all of {section}; add the name of an entry"
     if section in _NAMED:
         return _name_objection(str(section), str(rest[0]), len(rest) == 1, values)
     return None
@@ -96,7 +96,7 @@ def _name_objection(section: str, name: str, alone: bool, values: dict[str, Any]
     known = named if isinstance(named, dict) else {}
     layers = values.get("layers")
     if name in known:
-        return f"sets all of {section}.{name}; give the entry too" if alone else None
+        return f"sets all of {section}.{name}; add the name of an entry" if alone else None
     if section == "models" and isinstance(layers, dict) and name in layers:
         return f'unknown model "{name}"; a layer has this name: write layers.{name}'
     return unknown(section.removesuffix("s"), name, known)

@@ -13,18 +13,18 @@ from typing import Any
 from ..errors import SceneError, SceneProblem
 from ..params import closest, with_hint
 from . import data_scene
-from .kinds import MADE, UNREAD, require_scene
-from .locate import MAX_DEPTH, Places, TooDeep, locate
+from .kinds import DATA, UNREAD, require_scene
+from .locate import MAX_DEPTH, SourceMap, TooDeep, locate
 from .renamed import renewed, renewed_with_notice
 
 _log = logging.getLogger("vertigrad")
 _noticed: dict[Path, str] = {}  # by file
 
-MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
+MAX_BYTES = 4 << 20  # a scene names its data files and does not contain data
 
 _BYTE_ORDER_MARK = "\ufeff"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 files begin
-_PARSER_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_PARSER_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _UNCLOSED = re.compile(r"(?:[\[{][^\[\]{}]*){" f"{MAX_DEPTH}" "}")
 _LONG_NUMBER = re.compile(r"[0-9_]{1000,}")
 _PLAINER = {
@@ -42,35 +42,35 @@ class Source:
 
     path: str
     values: dict[str, Any]
-    places: Places
+    source_map: SourceMap
 
 
 def read(path: Path, text: str | None = None) -> Source:
-    """What the file says, or `text` in its place; for a network or a mesh, its scene is made up.
+    """Parse the file, or `text` instead; for a data file, a scene is generated.
 
-    Raises `SceneError` if there is no such file or it is not TOML, and `InputError` for a network that cannot be read,
-    or not be drawn.
+    Raises `SceneError` if there is no such file or it is not TOML, and `InputError` for a network that cannot be read
+    or drawn.
     """
     content = text_of(path) if text is None else renewed(text)
     try:
         return Source(str(path), tomllib.loads(content), locate(content))
     except TooDeep as error:
-        line, column = Places(content).line_column(error.offset)
+        line, column = SourceMap(content).line_column(error.offset)
     except RecursionError:
         found = _UNCLOSED.search(content)
-        line, column = Places(content).line_column(found.start() if found else 0)
+        line, column = SourceMap(content).line_column(found.start() if found else 0)
     except ValueError as error:
         raise _syntax_error(path, content, error) from None
     raise _error(path, line, column, f"nested more than {MAX_DEPTH} levels deep") from None
 
 
 def text_of(path: Path) -> str:
-    """What the file says, with new names; for a network or a mesh, the scene made up for it. Raises as `read`."""
+    """The text of the file, with new names; for a data file, the generated scene. Raises as `read`."""
     return _made_up(path) or _with_new_names(path, _decoded(path, _bytes(path)))
 
 
 def _with_new_names(path: Path, text: str) -> str:
-    """The text by new names; a notice is logged once for each list of old ones."""
+    """The text with new names; a notice is logged once for each list of old ones."""
     text, notice = renewed_with_notice(text)
     if notice and _noticed.get(path) != notice:
         _noticed[path] = notice
@@ -79,9 +79,9 @@ def _with_new_names(path: Path, text: str) -> str:
 
 
 def _made_up(path: Path) -> str:
-    """The scene of a file that is no scene by itself; empty for all others."""
+    """The generated scene of a data file; empty for all others."""
     kind = path.suffix.lower()
-    if kind not in MADE | UNREAD.keys() or not os.path.isfile(path):  # `Path.is_file` raises for a name too long
+    if kind not in DATA | UNREAD.keys() or not os.path.isfile(path):  # `Path.is_file` raises for a name too long
         return ""
     if kind in UNREAD:
         require_scene(path)
@@ -119,26 +119,26 @@ def _decoded(path: Path, content: bytes) -> str:
         return content.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
-        line, column = Places(before).line_column(len(before))
+        line, column = SourceMap(before).line_column(len(before))
         byte = content[error.start]
         raise _error(path, line, column, f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from None
 
 
 def _syntax_error(path: Path, text: str, error: ValueError) -> SceneError:
     said = str(error)
-    place = _PARSER_PLACE.search(said)
-    if not place:  # the one other thing the parser raises: a number too long to convert
+    position = _PARSER_POSITION.search(said)
+    if not position:  # the only other error of the parser: a number too long to convert
         long_number = _LONG_NUMBER.search(text)
-        line, column = Places(text).line_column(long_number.start() if long_number else 0)
+        line, column = SourceMap(text).line_column(long_number.start() if long_number else 0)
         return _error(path, line, column, "a number with too many digits")
-    if place[1]:
-        line, column = int(place[1]), int(place[2])
+    if position[1]:
+        line, column = int(position[1]), int(position[2])
     else:
-        line, column = Places(text).line_column(len(text.rstrip()))
-    message = _PLAINER.get(said[: place.start()], said[: place.start()])
-    if _TWICE.match(said):  # noticed at the end of the line
+        line, column = SourceMap(text).line_column(len(text.rstrip()))
+    message = _PLAINER.get(said[: position.start()], said[: position.start()])
+    if _TWICE.match(said):  # detected at the end of the line
         written = text.split("\n")[line - 1]
-        column, message = len(written) - len(written.lstrip()) + 1, "this is given twice"
+        column, message = len(written) - len(written.lstrip()) + 1, "this is set twice"
     return _error(path, line, column, f"not TOML: {message}")
 
 

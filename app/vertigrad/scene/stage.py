@@ -23,9 +23,10 @@ from .wiring import bind, built, layers_of, with_dependents
 
 
 class Stage:
-    """Builds the models of `scene` in the order of their inputs, binds the layers to their outputs.
+    """Builds the models of `scene` in the order of their inputs, and binds the layers to their outputs.
 
-    Raises `SceneError` if something is found wrong only now, and what a model raises; nothing stays allocated then.
+    Raises `SceneError` for problems that can only be found now, and what a model raises; then nothing remains
+    allocated.
     """
 
     def __init__(self, scene: Scene, gpu: Gpu):
@@ -33,7 +34,7 @@ class Stage:
         self._gpu = gpu
         self.in_progress: InProgress | None = None
         self._spares = Spares(gpu)
-        self.specs = dict(scene.models)  # as they are now: with other seeds and substeps, perhaps
+        self.specs = dict(scene.models)  # the current ones: seeds and substeps may differ from the file
         self.layers: dict[str, Layer] = {}
         self.instances: dict[str, ModelInstance] = {}
         try:
@@ -46,9 +47,9 @@ class Stage:
             raise
 
     def step(self, dt: float) -> None:
-        """Record one frame's step of every model, inputs before those who take them.
+        """Record one frame's step of every model, in the order of their inputs.
 
-        If a model raises, what was recorded since the last submit is dropped: all outputs are as they were then.
+        If a model raises, what was recorded since the last submit is dropped: outputs have the values of that time.
         """
         self.cancel()
         try:
@@ -58,17 +59,17 @@ class Stage:
             self._drop()
             raise
 
-    def numbers(self) -> dict[str, dict[str, float]]:
-        """What each model holds outside of tensors; while a step is in progress, the values before it."""
+    def scalars(self) -> dict[str, dict[str, float]]:
+        """The scalars of each model; while a step is in progress, the values before it."""
         if self.in_progress is not None:
-            return self.in_progress.numbers
+            return self.in_progress.scalars
         return {name: dict(instance.model.numbers()) for name, instance in self.instances.items()}
 
-    def resume(self, numbers: Mapping[str, Mapping[str, float]]) -> None:
-        """Let models go on with what they held outside of tensors."""
+    def resume(self, scalars: Mapping[str, Mapping[str, float]]) -> None:
+        """Restore the scalars of models."""
         for name, instance in self.instances.items():
-            if name in numbers:
-                instance.model.resume(numbers[name])
+            if name in scalars:
+                instance.model.resume(scalars[name])
 
     def apply_interaction(self, interaction: Interaction | None) -> None:
         """Set the interaction that acts on all models in the next steps."""
@@ -86,7 +87,7 @@ class Stage:
         return self.in_progress
 
     def begin_step(self, dt: float) -> InProgress:
-        """Begin one frame's step of every model. Raises what a model raises; nothing has changed then."""
+        """Begin one frame's step of every model. Raises what a model raises; then nothing has changed."""
         return self.begin(lambda: [instance.take_steps(dt) for instance in self.instances.values()])
 
     def proceed(self, grant: Grant) -> bool:
@@ -100,20 +101,20 @@ class Stage:
         return True
 
     def cancel(self) -> None:
-        """Drop the work in progress: the models are as they were before it."""
+        """Drop the work in progress, and restore the models to the state before it."""
         work, self.in_progress = self.in_progress, None
         if work is not None:
             work.cancel()
 
     def reset(self) -> None:
-        """Every model back to its start; if one raises, as in `step`."""
+        """Reset every model to its initial state; if one raises, as in `step`."""
         with self.rewriting():
             for instance in self.instances.values():
                 instance.model.reset()
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:
-        """For what gives the models another state: their outputs are published as they are stored afterwards."""
+        """A context for replacing the state of models; their outputs are published after it."""
         self.cancel()
         try:
             for instance in self.instances.values():
@@ -126,11 +127,11 @@ class Stage:
             raise
 
     def adopt(self, scene: Scene) -> bool:
-        """Become what `scene` says, the file of `self.scene` read again; returns whether models were built or dropped.
+        """Update to `scene`, the reloaded file of `self.scene`; returns whether models were built or dropped.
 
-        What has not changed in the file goes on as it is, with the values that the user gave it; a model of which only
-        the code has, goes on from where it was. Raises what building and binding raise, and `ParameterError`;
-        everything is as before then.
+        Parts that have not changed in the file continue, with the values that the user set; a model with changed code
+        continues with its state. Raises what building and binding raise, and `ParameterError`; then nothing has
+        changed.
         """
         self.cancel()
         styles = {name: layer.style for name, layer in self.layers.items()}
@@ -139,20 +140,20 @@ class Stage:
         before = self.scene, self.specs, self.instances, self.layers
         self.scene, self.specs = scene, dict(change.specs)
         fresh: dict[str, ModelInstance] = {}
-        made: dict[str, Layer] = {}
+        created: dict[str, Layer] = {}
         try:
             fresh = self._built({name: change.params[name] for name in change.built})
             for name in fresh.keys() & change.carried:
                 fresh[name].carry_on(self.instances[name])
             self.instances = {name: fresh[name] if name in fresh else self.instances[name] for name in scene.order}
-            made = {name: self._layer(name, change.styles[name]) for name in change.made}
-            self.layers = {name: made[name] if name in made else self.layers[name] for name in scene.layers}
-            for name in change.bound:
+            created = {name: self._layer(name, change.styles[name]) for name in change.created_layers}
+            self.layers = {name: created[name] if name in created else self.layers[name] for name in scene.layers}
+            for name in change.bound_layers:
                 self._bind(name)
         except BaseException:
             self.scene, self.specs, self.instances, self.layers = before
             self._bind_all(self.instances)
-            _close_all(made, fresh)
+            _close_all(created, fresh)
             raise
         self._take_over(change)
         gone = {name: instance for name, instance in before[2].items() if self.instances.get(name) is not instance}
@@ -160,23 +161,23 @@ class Stage:
         return bool(fresh or gone)
 
     def rebind(self) -> None:
-        """Bind every layer anew. Raises what a layer raises; those that were not reached draw as before."""
+        """Rebind every layer. Raises what a layer raises; layers after it are not rebound."""
         for name in self.layers:
             self._bind(name)
 
     def files(self) -> set[Path]:
-        """The files that models were made of, those with their classes among them."""
+        """The files that models were built from, including those of their classes."""
         named = {file for instance in self.instances.values() for _, file in instance.files()}
         return named | self.sources()
 
     def sources(self) -> set[Path]:
-        """The Python files of the models' classes, but for those that come with Vertigrad."""
+        """The Python files of the models' classes, except those that come with Vertigrad."""
         return {instance.source for instance in self.instances.values() if instance.source is not None}
 
     def reread(self, file: Path) -> bool:
-        """Take in a file that was written anew; returns whether models were built for it.
+        """Reload a changed file; returns whether models were built for it.
 
-        Raises `InputError` if it cannot be used, and what building raises; the models go on as they were then.
+        Raises `InputError` if it cannot be used, and what building raises; then the old models continue.
         """
         self.cancel()
         unfit = {
@@ -190,16 +191,16 @@ class Stage:
         return bool(unfit)
 
     def change(self, model: str, name: str, value: Any) -> None:
-        """Set one parameter of a model. Raises `ParameterError`, and what `give` raises; the old value stays then."""
+        """Set one parameter of a model. Raises `ParameterError`, and what `give` raises; then the old value remains."""
         if model not in self.instances:
             raise ParameterError(unknown("model", model, self.instances))
         self.give({model: self.instances[model].params.with_values({name: value})})
 
     def give(self, params: Mapping[str, Params], settings: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        """Give models other parameters, and other seeds and substeps (`settings`), all or none of them.
+        """Set parameters of models, and seeds and substeps (`settings`), all or none of them.
 
-        Those whose tensors reshape, or that begin from another seed, are built anew, at once, with the models that take
-        their outputs. Raises what the new models or the layers that draw them raise; all is as before then.
+        Models whose tensors reshape or whose seed changes are rebuilt immediately, with the models that read their
+        outputs. Raises what the new models or the layers that draw them raise; then nothing has changed.
         """
         specs = {name: replace(self.specs[name], **values) for name, values in (settings or {}).items()}
         reshaped = {name: new for name, new in params.items() if reshapes(self.instances[name].params, new)}
@@ -217,15 +218,15 @@ class Stage:
             self.instances[name].spec, self.instances[name].substeps = spec, spec.substeps
 
     def close(self) -> None:
-        """Give back everything. Idempotent."""
+        """Close all models and layers. Idempotent."""
         self.cancel()
         self._spares.clear()
         _close_all(self.layers, self.instances)
 
-    # inside -----------------------------------------------------------------------------------------------------
+    # internal ---------------------------------------------------------------------------------------------------
 
     def _rebuild(self, params: Mapping[str, Params]) -> None:
-        """Build models anew, and what depends on them, next to the old ones, which go only when all has succeeded."""
+        """Rebuild models and their dependents; the old ones are closed only when everything has succeeded."""
         self.cancel()
         old = {name: self.instances[name] for name in with_dependents(self.scene, params)}
         fresh = self._built({name: params.get(name, instance.params) for name, instance in old.items()})
@@ -266,7 +267,7 @@ class Stage:
     def _drop(self) -> None:
         self._gpu.abandon()
         for instance in self.instances.values():
-            instance.publish()  # what is stored where it was before
+            instance.publish()  # outputs whose blocks have not changed
 
 
 def _close_all(layers: Mapping[str, Layer], instances: Mapping[str, ModelInstance]) -> None:

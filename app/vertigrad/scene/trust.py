@@ -1,8 +1,8 @@
-"""Which Python a scene may run: what comes with Vertigrad, and texts that the user allowed, in the files they stand in.
+"""The Python that a scene may run: files of Vertigrad, and files whose path and contents the user has allowed.
 
-A scene that names any other is not run until the user says so: the viewer and a terminal ask, `--trust` says it for one
-run. Another text in a file that was allowed is asked about again, unless edits of it are `followed`: for this run,
-whatever is written into it may run, so that a model can be written while it runs.
+A scene with other Python is not run until the user allows it: the viewer and a terminal ask, `--trust` allows it for
+one run. If the contents of an allowed file change, the user is asked about them, unless edits of it are `followed`:
+then all its contents may run in this process, so that a model can be edited while it runs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..atomic_file import write_state
 from ..errors import UntrustedCode
 
 FILE, VERSION = "trusted.json", 2
-MOST = 1000  # files that are remembered
-TEXTS = 20  # of each, the latest
+MOST = 1000  # files that are stored
+TEXTS = 20  # latest digests of each
 
 _allowed: set[tuple[Path, str]] = set()  # files and digests of their texts, in this process
-_followed: dict[Path, bool] = {}  # files whose edits may run in this process, and whether they are remembered
+_followed: dict[Path, bool] = {}  # files whose edits may run in this process, and whether they are stored
 
 
 def require(scene: Path, files: Iterable[Path]) -> None:
-    """Raises `UntrustedCode` unless all of these files of the scene may be run as they are now."""
+    """Raises `UntrustedCode` unless the current contents of all of these files of the scene may run."""
     missing = {file: digest(file) for file in dict.fromkeys(files) if not is_trusted(file)}
     if missing:
         names, folder = ", ".join(file.name for file in missing), next(iter(missing)).parent
@@ -37,14 +37,14 @@ def require(scene: Path, files: Iterable[Path]) -> None:
 
 
 def require_text(file: Path, content: bytes) -> None:
-    """Raises `UntrustedCode` unless the file may be run with this content: it may have changed since it was asked."""
+    """Raises `UntrustedCode` unless the file may run with this content, which may have changed since the question."""
     text = hashlib.sha256(content).hexdigest()
     if not is_trusted(file, text):
         raise UntrustedCode(f"{file.name} in {file.parent} was changed by another program just now", {file: text})
 
 
 def is_trusted(file: Path, text: str | None = None) -> bool:
-    """Whether the file comes with Vertigrad, or may be run with a text of this digest, or else as it is now."""
+    """Whether the file comes with Vertigrad, or may run with this digest, by default that of its current contents."""
     if any(file.is_relative_to(resources.root() / folder) for folder in ("scenes", "assets")):
         return True
     text = digest(file) if text is None else text
@@ -56,22 +56,22 @@ def is_trusted(file: Path, text: str | None = None) -> bool:
 
 
 def allow(files: Iterable[Path], remember: bool = False, edits: bool = False) -> None:
-    """Let these files be run as they are now; with `remember`, in later runs of the program too.
+    """Allow the current contents of these files; with `remember`, in later runs of the program too.
 
-    With `edits`, whatever is written into them in this run may run as well, and is remembered as they are.
+    With `edits`, later contents in this run are allowed as well, and remembered likewise.
     """
     allow_texts({file: digest(file.resolve()) for file in files}, remember, edits)
 
 
 def allow_texts(texts: dict[Path, str], remember: bool = False, edits: bool = False) -> None:
-    """As `allow`, for files with texts of these digests, whatever has become of them since."""
+    """As `allow`, for files with these digests, even if they have changed since."""
     texts = {file.resolve(): text for file, text in texts.items()}
     _followed.update(dict.fromkeys(texts, remember) if edits else {})
     _allow(texts, remember)
 
 
 def digest(file: Path) -> str:
-    """Of the file's bytes; empty if it cannot be read, which is reported when it is to be run."""
+    """The digest of the file's bytes; empty if it cannot be read, which is reported when it is run."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -79,7 +79,7 @@ def digest(file: Path) -> str:
 
 
 def forget() -> None:
-    """Trust nothing that was allowed in this process only."""
+    """Forget what was allowed in this process only."""
     _allowed.clear()
     _followed.clear()
 

@@ -1,4 +1,4 @@
-"""Views by name or in words: the `[camera.bookmarks.NAME]` tables, and what `--camera` takes."""
+"""Views by name or as text: the `[camera.bookmarks.NAME]` tables, and the values of `--camera`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .schema import Bookmark, Camera, Scene
 from .tables import Reader, name_objection
 
 BOOKMARKS = "bookmarks"
-FORM = '"x,y,z;x,y,z" (where the eye is; what it looks at), then ";fov=45" or ";orthographic" if wanted'
-DIGITS, STEEP_DIGITS = 6, 9  # behind the distance's first; looking straight up or down they alone tell the yaw
+FORM = '"x,y,z;x,y,z" (position of the eye; its target), optionally with ";fov=45" or ";orthographic"'
+DIGITS, STEEP_DIGITS = 6, 9  # after the distance's first; vertical views need more, since these digits define the yaw
 STEEP = math.radians(89.0)
 
 
@@ -35,12 +35,12 @@ def read_bookmarks(values: Mapping[str, Any], reader: Reader) -> dict[str, Bookm
 
 
 def home(scene: Scene) -> OrbitCamera:
-    """The camera as the scene has it."""
+    """The camera of the scene."""
     return marked(scene, scene.camera)
 
 
 def marked(scene: Scene, bookmark: Bookmark | Camera) -> OrbitCamera:
-    """The camera at a bookmark; what that leaves out is as the scene's camera has it."""
+    """The camera at a bookmark; values that it does not set are those of the scene's camera."""
     own = scene.camera
     fov = own.fov if bookmark.fov is None else bookmark.fov
     parallel = own.orthographic if bookmark.orthographic is None else bookmark.orthographic
@@ -48,7 +48,7 @@ def marked(scene: Scene, bookmark: Bookmark | Camera) -> OrbitCamera:
 
 
 def entries(camera: OrbitCamera) -> dict[str, Any]:
-    """The camera as a table of a scene file has it, rounded to what can be seen."""
+    """The camera as a table of a scene file, rounded to visible precision."""
     digits = STEEP_DIGITS if abs(camera.pitch) > STEEP else DIGITS
     decimals = digits - math.floor(math.log10(camera.distance))
     position, target = (
@@ -63,13 +63,13 @@ def entries(camera: OrbitCamera) -> dict[str, Any]:
 
 
 def camera_text(camera: OrbitCamera) -> str:
-    """The camera as `--camera` takes it, exactly."""
+    """The exact camera as a value of `--camera`."""
     points = ";".join(",".join(f"{value + 0.0!r}" for value in point) for point in (camera.position, camera.target))
     return f"{points};fov={camera.fov!r}" + (";orthographic" if camera.orthographic else "")
 
 
 def camera_from(text: str, scene: Scene) -> OrbitCamera:
-    """The camera that a `--camera` means: the name of one of the scene's bookmarks, or what `camera_text` writes.
+    """The camera of a `--camera`: the name of one of the scene's bookmarks, or text as `camera_text` writes it.
 
     Raises `InputError`.
     """

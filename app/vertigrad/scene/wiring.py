@@ -1,4 +1,4 @@
-"""How models are built from what a scene says of them, and linked to each other and to the layers that draw them."""
+"""Builds models from their specs, and links them to each other and to the layers that draw them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _UNFIT = (InputError, TensorError, LimitError)
 def built(
     scene: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], others: Mapping[str, ModelInstance]
 ) -> dict[str, ModelInstance]:
-    """New model instances with these parameters, in the order given, linked to each other and to `others`.
+    """New model instances with these parameters, in the order of `params`, linked to each other and to `others`.
 
-    Raises `SceneError`, and what a model raises; nothing stays allocated then.
+    Raises `SceneError`, and what a model raises; then nothing remains allocated.
     """
     fresh: dict[str, ModelInstance] = {}
     try:
@@ -41,9 +41,7 @@ def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelIns
     except _UNFIT as error:
         raise scene.error(("layers", name), str(error)) from error
     if scene.layers[name].colorbar is not None and "extent" not in layer.attributes.tensors:
-        raise scene.error(
-            ("layers", name, "colorbar"), "nothing of this layer goes through a colormap: color is no scalar"
-        )
+        raise scene.error(("layers", name, "colorbar"), "this layer does not use its colormap: color is not a scalar")
 
 
 def layers_of(scene: Scene, models: Collection[str]) -> list[str]:
@@ -56,7 +54,7 @@ def layers_of(scene: Scene, models: Collection[str]) -> list[str]:
 
 
 def with_dependents(scene: Scene, models: Collection[str]) -> list[str]:
-    """`models` and every model that takes an output of one, directly or not, in the order of their inputs."""
+    """`models` and every model that reads an output of one, directly or not, in the order of their inputs."""
     affected: list[str] = []
     for name in scene.order:
         if name in models or any(ref.model in affected for ref in scene.models[name].inputs.values()):

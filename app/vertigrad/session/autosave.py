@@ -71,7 +71,7 @@ class Autosave:
             self._slot.clear()
             return
         try:
-            self._slot.write(session.scene.places.text, text_to_save(session))
+            self._slot.write(session.scene.source_map.text, text_to_save(session))
         except (OSError, InputError) as error:
             self._report(error)
 

@@ -161,7 +161,7 @@ class Clock:
         """
         self.pacer.begin(self._stage.in_progress is not None)
         stage, submitted = self._stage, self._tracker.submitted
-        mark = None if self.idle else _Mark(stage, self.time, self.rewind.mark(), stage.numbers(), submitted)
+        mark = None if self.idle else _Mark(stage, self.time, self.rewind.mark(), stage.scalars(), submitted)
         self._marked = mark
         try:
             moved = self._move()

@@ -76,7 +76,7 @@ class HotReload:
 def ReloadScene(session: Session) -> None:
     """Reload the scene's file, unless it has the text that was read or saved last."""
     path = session.running.source.path
-    if path.resolve() != session.scene.path or not _has_text(path, session.scene.places.text):
+    if path.resolve() != session.scene.path or not _has_text(path, session.scene.source_map.text):
         session.reload()
 
 

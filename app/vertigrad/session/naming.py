@@ -33,7 +33,7 @@ def plain(spec: ParamSpec, value: Any, folder: Path) -> Any:
 def spelled(scene: Scene, table: KeyPath, path: KeyPath) -> str:
     """How the file names a parameter in a table of presets or animations, or would."""
     forms = (shortest(path), ".".join(map(str, path)))
-    return next((form for form in forms if (*table, form) in scene.places.keys), forms[0])
+    return next((form for form in forms if (*table, form) in scene.source_map.keys), forms[0])
 
 
 def moved(scene: Scene, presets: Iterable[Preset], folder: Path) -> dict[KeyPath, Any]:
@@ -56,9 +56,9 @@ def moved(scene: Scene, presets: Iterable[Preset], folder: Path) -> dict[KeyPath
 
 def _files(scene: Scene) -> Iterator[tuple[KeyPath, Path]]:
     """The entries of models and layers that name files, those in tables of a model's own among them."""
-    written = tomllib.loads(scene.places.text)
+    written = tomllib.loads(scene.source_map.text)
     parameters = {key.path: spec.kind for key, spec, _ in each(as_read(scene))}
-    for path in scene.places.values:
+    for path in scene.source_map.values:
         value: Any = written
         for part in path:
             value = value[part]

@@ -36,7 +36,7 @@ class HostState:
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
         self.frame, self.time, self.start = clock.frame, clock.time, clock.rewind.starts
-        self.numbers = stage.numbers()
+        self.numbers = stage.scalars()
         self.nbytes = 0
         self._readings: dict[tuple[str, str], Reading] = {}
         for key, owner in state(stage):

@@ -91,7 +91,7 @@ def text_to_save(session: Session) -> str:
     """The text of the scene's file with all changes. Raises `InputError` if its layout does not allow that."""
     found = entries(session)
     try:
-        return edited(session.scene.places.text, found.values, found.renames, found.removed)
+        return edited(session.scene.source_map.text, found.values, found.renames, found.removed)
     except Uneditable:
         raise InputError(f"{session.scene.path}: its layout does not allow to change single values") from None
 
@@ -124,7 +124,7 @@ def _beneath_theme(session: Session, changes: Changes) -> Changes:
     if theme is None:
         return changes
     written, folder, values = (
-        tomllib.loads(session.scene.places.text),
+        tomllib.loads(session.scene.source_map.text),
         session.scene.path.parent,
         session.scene_edits.values(),
     )
@@ -144,7 +144,7 @@ def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:
     values = values_of(as_read(scene))
     specs = specs_of(as_read(scene))
     keys = [key for text in sets if (key := parameter_of(scene, text)) is not None]
-    written = tomllib.loads(scene.places.text) if keys else {}
+    written = tomllib.loads(scene.source_map.text) if keys else {}
     for key in keys:
         values[key] = _read(specs[key], _entry(written, key.path), scene.path.parent)
     return values

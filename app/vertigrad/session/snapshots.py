@@ -24,7 +24,7 @@ class Snapshot:
     def __init__(self, gpu: Gpu, stage: Stage, frame: int, time: float):
         self.frame, self.time = frame, time
         self._gpu = gpu
-        self._numbers = stage.numbers()
+        self._numbers = stage.scalars()
         self._copies: dict[tuple[str, str], Owner] = {}
         try:
             for key, owner in state(stage):
