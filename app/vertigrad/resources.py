@@ -65,5 +65,5 @@ def font() -> Path:
     """The font of text in images: that of the GUI, which comes with imgui_bundle. Does not import that."""
     found = find_spec("imgui_bundle")
     if found is None or found.origin is None:
-        raise InputError("imgui_bundle is missing; is the installation complete?")
+        raise InputError("imgui_bundle is not there; is the installation complete?")
     return Path(found.origin).parent / "assets" / "fonts" / "Roboto" / "Roboto-Regular.ttf"

@@ -50,8 +50,8 @@ def test_what_is_no_view_is_told_before_anything_is_drawn(vertigrad, scene, tmp_
     outcome = vertigrad("render", scene, "-o", tmp_path / "out.png", "--camera", "from abve")
     assert outcome.code == 2 and not (tmp_path / "out.png").exists()
     assert outcome.told == [
-        '--camera "from abve": neither a bookmark of the scene nor "x,y,z;x,y,z" (where the eye is; what it looks at), '
-        'then ";fov=45" or ";orthographic" if wanted; did you mean "from above"?'
+        '--camera "from abve": neither a bookmark of the scene nor "x,y,z;x,y,z" (position of the eye; its target), '
+        'optionally with ";fov=45" or ";orthographic"; did you mean "from above"?'
     ]
 
 

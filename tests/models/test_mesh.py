@@ -312,7 +312,7 @@ def test_a_mesh_by_itself_is_a_scene(steady: Gpu, tmp_path: Path, suffix: str) -
     assert scene.models["mesh"].params.up == ("z" if suffix == ".stl" else "y")
     session = Session(steady, path)
     session.close()
-    with pytest.raises(InputError, match="is no scene"):
+    with pytest.raises(InputError, match="is a data file, not a scene file"):
         refuse_protected(path)
     path.write_bytes(b"no more")
     with pytest.raises((InputError, SceneError), match="some mesh"):

@@ -53,7 +53,7 @@ def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, t
         ("bunny.obj", "bunny.obj: has no triangles"),
         ("net.ONNX", "net.ONNX: not an ONNX file"),
         ("notes.txt", 'notes.txt: Vertigrad does not know files of the kind ".txt"'),
-        ("folder", "folder: this is no file of a known kind"),
+        ("folder", "folder: this is not a file of a known kind"),
         ("broken.toml", "broken.toml:1:"),
     ],
 )
