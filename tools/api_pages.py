@@ -16,7 +16,10 @@ from types import ModuleType
 from typing import get_origin
 
 DOCS = Path(__file__).parent.parent / "docs" / "api"
-MODULES = ("vertigrad", *(f"vertigrad.{name}" for name in ("gpu", "learn", "models", "onnx_import", "ops", "params")))
+MODULES = (
+    "vertigrad",
+    *(f"vertigrad.{name}" for name in ("gpu", "learn", "models", "onnx_import", "ops", "params", "scripting")),
+)
 SPECIAL = ("__getitem__", "__setitem__")  # of the methods between underscores; operators are NumPy's
 
 

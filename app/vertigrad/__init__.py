@@ -1,9 +1,22 @@
 """Vertigrad: models as WGSL compute shaders, whose tensors are drawn from GPU memory without a copy."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import errors, ops
 from .gpu.device import Sync, gpu
 from .tensor import Tensor
 from .tensor.graph import enable_grad, no_grad
 
+if TYPE_CHECKING:
+    from .scripting import Scene, Viewer, show
+
 __version__ = "0.1.0"
-__all__ = ["Sync", "Tensor", "enable_grad", "errors", "gpu", "no_grad", "ops"]
+__all__ = ["Scene", "Sync", "Tensor", "Viewer", "enable_grad", "errors", "gpu", "no_grad", "ops", "show"]
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported when it is first used: tensors alone need no renderer."""
+    if name in ("Scene", "Viewer", "show"):
+        return getattr(import_module(".scripting", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

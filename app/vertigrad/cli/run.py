@@ -90,7 +90,7 @@ def _require_display(scene: str) -> None:
     """Raise at once if there is no display, before the scene is built."""
     if has_display():
         return
-    from .running import scene_path
+    from ..scene.packaged import scene_path
 
     scene_path(scene)  # an unknown name is reported first
     raise no_display(

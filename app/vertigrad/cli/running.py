@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from .. import resources
 from ..errors import InputError, RequirementError, UntrustedCode
 from ..gpu import Gpu, gpu
 from ..params import hint, with_hint
 from ..renderer.quality import NAMES as QUALITIES
 from ..scene import load
-from ..scene.kinds import DATA, require_scene
+from ..scene.packaged import scene_path
 from ..scene.settings import without_effect
 from ..scene.trust import allow_texts
 from ..scene.viewpoints import camera_from
@@ -26,25 +24,6 @@ from ..session.sizing import autos
 from .options import errors_console
 
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
-
-
-def scene_path(name: str) -> Path:
-    """The file a SCENE argument means: a path, or the name of a packaged scene. The loader raises if there is none."""
-    path = Path(name)
-    packaged = {scene.stem: scene for scene in resources.scenes()}
-    if path.suffix.lower() in DATA:
-        require_scene(path)
-    if os.path.isfile(path):  # Path's own raises for a name that is too long
-        return path
-    if name in packaged:
-        return packaged[name]
-    if path.name == name and not os.path.lexists(path):
-        if path.stem in packaged:
-            raise InputError(f'{name}: there is no such file; the scene that comes with Vertigrad is "{path.stem}"')
-        if not path.suffix:
-            known = hint(name, packaged)
-            raise InputError(with_hint(f"{name}: neither a file nor a scene that comes with Vertigrad", known))
-    return path
 
 
 def open_session(

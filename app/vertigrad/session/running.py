@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..gpu import Gpu
+from ..models import Model
 from ..params import Auto, Params
 from ..scene import Scene, UiHint, load
 from ..scene.change import merged
@@ -29,26 +30,39 @@ from .watches import Watches
 FITTED_ASPECT = 1.5  # of an image into which everything is to fit: most windows are wider
 
 
+class SceneText(Protocol):
+    """A scene that is not a file: its text as TOML, and the types of model that it names."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def model_types(self) -> Mapping[str, type[Model]]: ...
+
+
 @dataclass(frozen=True)
 class SceneSource:
     """Where a scene is read from, and what the command line says of it; `sets` hold only for this file.
 
-    `path` is absolute, and not followed if it is a link: what that leads to may change.
+    `path` is absolute, and not followed if it is a link: what that leads to may change. With `memory` there is no such
+    file; the path names the scene, and its folder is where files named in it are looked for.
     """
 
     path: Path
     sets: tuple[str, ...] = ()
     seed: int | None = None
+    memory: SceneText | None = None
 
     def read(self, sizes: Sizes) -> Scene:
         """The scene as its file is now, sized for the adapter. Raises as `load`."""
-        return sizes.settled(load(self.path, sets=self.sets, seed=self.seed))
+        text, types = (self.memory.text, self.memory.model_types) if self.memory else (None, None)
+        return sizes.settled(load(self.path, sets=self.sets, seed=self.seed, text=text, model_types=types))
 
     def with_path(self, path: Path | None) -> SceneSource:
         """The same for another file, which the settings of this one are not for."""
         if path is None:
             return self
-        found = replace(self, path=path.absolute())
+        found = replace(self, path=path.absolute(), memory=None)
         return found if found.same_file_as(self) else replace(found, sets=())
 
     def same_file_as(self, other: SceneSource) -> bool:
@@ -180,6 +194,10 @@ class Running:
         self.scene = self.stage.scene = scene
         self.source = origin
         self.scene_edits.scene_saved()
+
+    def fit(self) -> None:
+        """The camera at once to where all layers are seen."""
+        self.cameras.fit(self.stage.layers.values(), FITTED_ASPECT, lambda: wait_for_readbacks(self.gpu))
 
     def close(self) -> None:
         """Give back everything. Idempotent."""

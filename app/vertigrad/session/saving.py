@@ -49,6 +49,8 @@ def unsaved(session: Session) -> bool:
 
     Values of the command line count only once they are changed; they are saved with the other changes.
     """
+    if session.source.memory is not None:
+        return False  # there is no file
     scene_edits, scene = session.scene_edits, session.scene
     read = as_read(scene)
     disk: dict[Key, Any] | None = None
@@ -66,6 +68,8 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
     Raises as `scene.save`; then file and session are as they were.
     """
     scene, origin = session.scene, session.source
+    if origin.memory is not None:
+        raise InputError("this scene is made by a script; it has no file to save to")
     found = entries(session, scene.path.parent if target is None else target.absolute().parent)
     changes = found.values
     unset = (text for text in origin.sets if parameter_of(scene, text) is None)

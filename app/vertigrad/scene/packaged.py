@@ -1,0 +1,33 @@
+"""`scene_path`: the file that a name of a scene means."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .. import resources
+from ..errors import InputError
+from ..params import hint, with_hint
+from .kinds import DATA, require_scene
+
+
+def scene_path(name: str) -> Path:
+    """The file that `name` means: a path, or the name of a packaged scene. The loader says if there is none.
+
+    Raises `InputError` for a name that is neither, with the nearest one.
+    """
+    path = Path(name)
+    packaged = {scene.stem: scene for scene in resources.scenes()}
+    if path.suffix.lower() in DATA:
+        require_scene(path)
+    if os.path.isfile(path):  # Path's own raises for a name that is too long
+        return path
+    if name in packaged:
+        return packaged[name]
+    if path.name == name and not os.path.lexists(path):
+        if path.stem in packaged:
+            raise InputError(f'{name}: there is no such file; the scene that comes with Vertigrad is "{path.stem}"')
+        if not path.suffix:
+            known = hint(name, packaged)
+            raise InputError(with_hint(f"{name}: neither a file nor a scene that comes with Vertigrad", known))
+    return path

@@ -1,0 +1,54 @@
+"""Tensors from whatever a script passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DtypeError, InputError, VertigradError
+from ..tensor import Tensor
+
+INDEX = "index"
+_TAKEN = ("float16", "float32", "uint8")  # dtypes that layers draw as they are
+
+
+def as_array(value: Any, attribute: str) -> np.ndarray:
+    """`value` as a C-contiguous array of a dtype that layers draw: f32, f16, u8, or u32 for `index`.
+
+    Raises `DtypeError` for values that are no numbers, and for indices that are no integers.
+    """
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise DtypeError(f"{attribute}: cannot be converted to an array ({error})") from None
+    if array.dtype.kind not in "fiub":
+        raise DtypeError(f"{attribute}: expected numbers, got an array of dtype {array.dtype}")
+    if attribute == INDEX:
+        return _indices(array)
+    dtype = array.dtype if array.dtype.name in _TAKEN else np.dtype(np.float32)
+    return np.ascontiguousarray(array, dtype)
+
+
+def as_tensor(value: Any, attribute: str, name: str) -> tuple[Tensor, bool]:
+    """A tensor of `value`, and whether it was created for this: a `Tensor` is taken as it is, without a copy.
+
+    Anything else goes through `numpy.asarray` and is uploaded. Raises `DtypeError`, `InputError`.
+    """
+    if isinstance(value, Tensor):
+        return value, False
+    array = as_array(value, attribute)
+    if array.size == 0:
+        raise InputError(f"{attribute}: the array of shape {array.shape} is empty")
+    try:
+        return Tensor.from_numpy(array, name), True
+    except VertigradError as error:
+        raise type(error)(f"{attribute}: {error}") from error
+
+
+def _indices(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind not in "iu":
+        raise DtypeError(f"{INDEX}: expected integers, got an array of dtype {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() > np.iinfo(np.uint32).max):
+        raise InputError(f"{INDEX}: values from {array.min()} to {array.max()}; they must be from 0 to 2**32 - 1")
+    return np.ascontiguousarray(array, np.uint32)

@@ -1,0 +1,51 @@
+"""The programs of docs/scripting.md and of examples/ run, each for a few frames and without a window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vertigrad import scripting
+from vertigrad.gpu import Gpu
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "scripting.md").read_text(encoding="utf-8")
+PROGRAMS = {
+    **{f"page, {number}": code for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S))},
+    **{path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.py"))},
+}
+FRAMES = 3
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[scripting.Viewer]]:
+    """The viewers that a program opens: small, without windows, with a few frames each."""
+    viewers: list[scripting.Viewer] = []
+
+    class Small(scripting.Viewer):
+        def __init__(self, title: str = "", size: tuple[int, int] | None = None, offscreen: bool = False) -> None:
+            super().__init__(title, (160, 120), offscreen=True)
+            viewers.append(self)
+
+        def frames(self, count: int | None = None) -> Iterator[scripting.Step]:
+            return super().frames(min(count or FRAMES, FRAMES))
+
+    monkeypatch.setattr(scripting, "Viewer", Small)
+    yield viewers
+    for viewer in viewers:
+        viewer.close()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_runs_and_shows_something(name: str, gpu: Gpu, opened, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(PROGRAMS[name], name, "exec"), {"__name__": "__main__"})
+    for viewer in opened:
+        if not viewer.closed:
+            assert viewer.session.frame == FRAMES
+            assert viewer.image().std() > 2.0
+    assert opened or "(2048, 3) (360, 640, 3)" in capsys.readouterr().out
+    assert name in PAGE or name.startswith("page")
