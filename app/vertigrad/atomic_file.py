@@ -56,10 +56,10 @@ def _replace(path: Path, content: bytes, check: Callable[[Path], object]) -> Non
     finally:
         with suppress(OSError):
             temporary.unlink()
-    _settle(path.parent)
+    _sync_folder(path.parent)
 
 
-def _settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Flush the folder's new entry to the disk, where folders can be opened."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)

@@ -1,5 +1,5 @@
 // The smallest and the largest of many numbers, for the two ends of a colormap. NaN and infinities are passed over.
-// `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one; `settle` does it alone for a few.
+// `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one; `reduce_few` does it alone for a few.
 // In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number.
 
 struct Params {
@@ -68,7 +68,7 @@ fn gather(
 }
 
 @compute @workgroup_size(${WORKGROUP})
-fn settle(@builtin(local_invocation_index) lane: u32) {
+fn reduce_few(@builtin(local_invocation_index) lane: u32) {
     store(widest(widest_of_own(lane, ${WORKGROUP}u), lane), lane);
 }
 

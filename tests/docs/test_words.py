@@ -49,6 +49,8 @@ def test_each_is_found_with_its_place(words: ModuleType, text: str, instead: str
         ("app/a.py", "last_picture = 1\n", "last_picture"),
         ("app/a.py", "class PictureSize:\n    pass\n", "PictureSize"),
         ("shaders/a.wgsl", "fn all_looks() {}\n", "all_looks"),
+        ("shaders/a.wgsl", "let linear_places = 1;\n", "linear_places"),
+        ("app/a.py", "def pool(given):\n    pass\n", "given"),
     ],
 )
 def test_parts_of_names_are_found(words: ModuleType, name: str, text: str, identifier: str) -> None:
@@ -60,6 +62,7 @@ def test_parts_of_names_are_found(words: ModuleType, name: str, text: str, ident
     ("name", "text"),
     [
         ("app/a.py", "keeper = 1  # says what it looks like\n"),
+        ("app/a.py", "in_place = 1  # in place of what was given\n"),
         ("shaders/a.wgsl", "let value = 1;  // it keeps what it tells\n"),
         ("tests/test_a.py", "def test_it_keeps_the_picture(): ...\n"),
     ],

@@ -143,8 +143,8 @@ def _compare(results: dict[str, Any], expected: dict[str, np.ndarray], rtol: flo
         ours, theirs = array.astype(float), reference.astype(float)
         close = np.isclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True)
         with np.errstate(invalid="ignore"):
-            apart = np.abs(ours - theirs)
-        worst = float(np.nanmax(apart)) if apart.size and not np.isnan(apart).all() else 0.0
+            difference = np.abs(ours - theirs)
+        worst = float(np.nanmax(difference)) if difference.size and not np.isnan(difference).all() else 0.0
         console.print(f"{name}: {np.count_nonzero(~close):,} of {close.size:,} numbers differ, largest {worst:.3g}")
         differing += [] if close.all() else [name]
     if differing:

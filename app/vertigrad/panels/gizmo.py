@@ -163,8 +163,8 @@ def _along(start: np.ndarray, line: np.ndarray, ray: Ray) -> np.ndarray | None:
     """The point of a line that is nearest to a ray."""
     sight = ray.along / np.linalg.norm(ray.along)
     across, off = float(line @ sight), start - ray.origin
-    apart = 1.0 - across**2
-    if apart < STEEP**2 or (far := float(sight @ off - across * (line @ off)) / apart) <= 0.0:
+    separation = 1.0 - across**2
+    if separation < STEEP**2 or (far := float(sight @ off - across * (line @ off)) / separation) <= 0.0:
         return None
     return start + (far * across - float(line @ off)) * line
 

@@ -155,12 +155,12 @@ class Gui:
         io.display_size = ImVec2(*size)
         io.delta_time = max(seconds, 1e-4)
         if self._fresh:
-            self._settle(session, size)
+            self._arrange(session, size)
         self._make_windows(session, size)
         self.journal.take_messages(session.messages)
         imgui.render()
 
-    def _settle(self, session: Session, size: tuple[int, int]) -> None:
+    def _arrange(self, session: Session, size: tuple[int, int]) -> None:
         """Build the first frames, which are not shown. A stored layout that ImGui cannot use is dropped."""
         self._fresh = False
         try:

@@ -193,8 +193,8 @@ def _plot(session: Session) -> None:
     height = 64.0 * scale()
     unit, name = _unit(float(held.max()))
     top = plots.nice_above(1.1 * float(held.max()) / unit)
-    with plots.plot("memory", height, (-SHOWN, 0.0), (0.0, top), y_unit=name, legend=True) as seen:
-        if seen:
+    with plots.plot("memory", height, (-SHOWN, 0.0), (0.0, top), y_unit=name, legend=True) as visible:
+        if visible:
             start = -float(len(held))
             plots.line("held", held / unit, DIM, start=start)
             plots.filled("used", used / unit, plots.SERIES[1], start=start)

@@ -104,8 +104,8 @@ class PerformancePanel(Panel):
     @staticmethod
     def _plot(timeline: Timeline, shown: Measurements, height: float) -> None:
         frames = timeline.frame_ms.newest(SHOWN)
-        with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), y_unit="ms", legend=True) as seen:
-            if not seen:
+        with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), y_unit="ms", legend=True) as visible:
+            if not visible:
                 return
             if shown.target and shown.target < shown.top:
                 plots.level("##target", shown.target, ImVec4(1.0, 1.0, 1.0, 0.22))

@@ -262,8 +262,8 @@ def _histogram(result: Inspection) -> None:
         return
     low, high = number(result.summary.min), number(result.summary.max)
     limits = (0.0, float(len(counts))), (0.0, 1.05 * float(counts.max()))
-    with plots.plot("histogram", 58.0 * scale(), *limits) as seen:
-        if seen:
+    with plots.plot("histogram", 58.0 * scale(), *limits) as visible:
+        if visible:
             plots.bars("counts", counts.astype(np.float64), plots.SERIES[1])
     heading(low, high)
 
@@ -275,6 +275,6 @@ def _column_plot(result: Inspection, view: TensorRange | None) -> None:
     note = f"every {result.step}th row" if result.step > 1 else ""
     heading(f"column {name}" if len(result.shape) > 1 else "values", note)
     length = float(max(len(values) - 1, 1) * result.step)
-    with plots.plot("column", 84.0 * scale(), (0.0, length), plots.ends(values), x_unit="", y_unit="") as seen:
-        if seen:
+    with plots.plot("column", 84.0 * scale(), (0.0, length), plots.ends(values), x_unit="", y_unit="") as visible:
+        if visible:
             plots.line("column", values, ACCENT, step=float(result.step))

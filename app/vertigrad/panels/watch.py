@@ -202,9 +202,9 @@ def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     whole = len(values) // each * each
     intervals = values[:whole].reshape(-1, each)
     low, high = intervals.min(axis=1), intervals.max(axis=1)
-    joined = np.column_stack([low, high]).reshape(-1)
+    interleaved = np.column_stack([low, high]).reshape(-1)
     at = times[:whole].reshape(-1, each)[:, [0, each // 2]].reshape(-1)
-    return np.append(at, times[whole:]), np.append(joined, values[whole:])
+    return np.append(at, times[whole:]), np.append(interleaved, values[whole:])
 
 
 def _label(text: str) -> None:

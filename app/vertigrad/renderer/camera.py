@@ -141,8 +141,8 @@ class OrbitCamera:
     def fly(self, right: float, rise: float, forward: float) -> None:
         """Move eye and target, in world units: to the right, along the upward axis, and in the direction of view."""
         across, _, back = self.rotation().T
-        way = right * across + rise * self.up_direction - forward * back
-        self.target = _vec3(np.asarray(self.target) + way)
+        shift = right * across + rise * self.up_direction - forward * back
+        self.target = _vec3(np.asarray(self.target) + shift)
 
     def face(self, direction: Sequence[float]) -> None:
         """Move the eye into this direction from the target, in world space. Raises `ValueError` if it has no length."""

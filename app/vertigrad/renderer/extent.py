@@ -65,8 +65,8 @@ class Extent:
             "values_strides": (*[0] * missing, *self._strides),
         }
         if self._count <= FEW:
-            settle = Kernel.load(SHADER, "settle", defines)
-            plan.dispatch(settle, WORKGROUP, overwrites=("extent",), extent=self.pair, **fields)
+            reduce_few = Kernel.load(SHADER, "reduce_few", defines)
+            plan.dispatch(reduce_few, WORKGROUP, overwrites=("extent",), extent=self.pair, **fields)
             return
         gather = Kernel.load(SHADER, "gather", defines)
         plan.dispatch(gather, self._groups * WORKGROUP, overwrites=("pairs",), pairs=self._pairs, **fields)

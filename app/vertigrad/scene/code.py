@@ -34,9 +34,9 @@ def named_files(values: Mapping[str, Any], folder: Path) -> list[Path]:
     models = values.get("models")
     found = []
     for table in models.values() if isinstance(models, dict) else ():
-        given = PATTERN.fullmatch(str(table.get("type"))) if isinstance(table, dict) else None
+        matched = PATTERN.fullmatch(str(table.get("type"))) if isinstance(table, dict) else None
         try:
-            found += [find(given[1], folder)] if given else []
+            found += [find(matched[1], folder)] if matched else []
         except ParameterError:
             continue  # reported when the model is read
     return found

@@ -66,7 +66,7 @@ def read(path: Path, text: str | None = None) -> Source:
 
 def text_of(path: Path) -> str:
     """The text of the file, with new names; for a data file, the generated scene. Raises as `read`."""
-    return _made_up(path) or _with_new_names(path, _decoded(path, _bytes(path)))
+    return _generated(path) or _with_new_names(path, _decoded(path, _bytes(path)))
 
 
 def _with_new_names(path: Path, text: str) -> str:
@@ -78,7 +78,7 @@ def _with_new_names(path: Path, text: str) -> str:
     return text
 
 
-def _made_up(path: Path) -> str:
+def _generated(path: Path) -> str:
     """The generated scene of a data file; empty for all others."""
     kind = path.suffix.lower()
     if kind not in DATA | UNREAD.keys() or not os.path.isfile(path):  # `Path.is_file` raises for a name too long
@@ -125,8 +125,8 @@ def _decoded(path: Path, content: bytes) -> str:
 
 
 def _syntax_error(path: Path, text: str, error: ValueError) -> SceneError:
-    said = str(error)
-    position = _PARSER_POSITION.search(said)
+    reason = str(error)
+    position = _PARSER_POSITION.search(reason)
     if not position:  # the only other error of the parser: a number too long to convert
         long_number = _LONG_NUMBER.search(text)
         line, column = SourceMap(text).line_column(long_number.start() if long_number else 0)
@@ -135,8 +135,8 @@ def _syntax_error(path: Path, text: str, error: ValueError) -> SceneError:
         line, column = int(position[1]), int(position[2])
     else:
         line, column = SourceMap(text).line_column(len(text.rstrip()))
-    message = _PLAINER.get(said[: position.start()], said[: position.start()])
-    if _TWICE.match(said):  # detected at the end of the line
+    message = _PLAINER.get(reason[: position.start()], reason[: position.start()])
+    if _TWICE.match(reason):  # detected at the end of the line
         written = text.split("\n")[line - 1]
         column, message = len(written) - len(written.lstrip()) + 1, "this is set twice"
     return _error(path, line, column, f"not TOML: {message}")

@@ -126,7 +126,7 @@ class Stage:
             self._drop()
             raise
 
-    def adopt(self, scene: Scene) -> bool:
+    def apply_scene(self, scene: Scene) -> bool:
         """Update to `scene`, the reloaded file of `self.scene`; returns whether models were built or dropped.
 
         Parts that have not changed in the file continue, with the values that the user set; a model with changed code

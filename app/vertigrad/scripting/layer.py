@@ -77,9 +77,9 @@ class LayerHandle:
     def take(self, tensors: dict[str, Tensor], created: set[str]) -> None:
         """Draw these tensors from now on; of those drawn before, give back what was uploaded for this layer."""
         before, uploaded = self._tensors, self._created
-        kept = {key for key in uploaded if tensors.get(key) is before[key]}
-        self.__dict__.update(_tensors=tensors, _created=created | kept)
-        for key in uploaded - kept:
+        reused = {key for key in uploaded if tensors.get(key) is before[key]}
+        self.__dict__.update(_tensors=tensors, _created=created | reused)
+        for key in uploaded - reused:
             before[key].close()
 
     def release(self) -> None:

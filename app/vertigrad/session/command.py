@@ -32,10 +32,10 @@ def command(topic: str) -> Callable[[Callable[Concatenate[Session, P], None]], C
     The commands are immutable values, equal if their fields are. `topic` may name fields, as in "{owner}.{name}".
     """
 
-    def made(function: Callable[Concatenate[Session, P], None]) -> Callable[P, Command]:
+    def created(function: Callable[Concatenate[Session, P], None]) -> Callable[P, Command]:
         return _class(topic, function, function)
 
-    return made
+    return created
 
 
 def command_of(
@@ -43,13 +43,13 @@ def command_of(
 ) -> Callable[[Callable[Concatenate[T, P], None]], Callable[P, Command]]:
     """As `command`, of methods of a part of the session."""
 
-    def made(method: Callable[Concatenate[T, P], None]) -> Callable[P, Command]:
+    def created(method: Callable[Concatenate[T, P], None]) -> Callable[P, Command]:
         def call(session: Session, **values: Any) -> None:
             getattr(part(session), method.__name__)(**values)
 
         return _class(topic, method, call)
 
-    return made
+    return created
 
 
 def _class(topic: str, function: Callable[..., None], call: Callable[..., None]) -> type[Any]:

@@ -164,16 +164,16 @@ def _change(line: Mapping[str, Any], before: Sequence[InteractionChange]) -> Int
     return InteractionChange(frame, dt, None if interaction is None else _interaction(interaction))
 
 
-def _interaction(given: Any) -> Interaction:
-    if not isinstance(given, dict):
-        raise ValueError(f"interaction: expected an object in braces, got {described(given)}")
-    _known(given, Interaction._fields)
-    gesture = given.get("gesture")
+def _interaction(entry: Any) -> Interaction:
+    if not isinstance(entry, dict):
+        raise ValueError(f"interaction: expected an object in braces, got {described(entry)}")
+    _known(entry, Interaction._fields)
+    gesture = entry.get("gesture")
     if gesture not in list(Gesture):
         raise ValueError(unknown("gesture", str(gesture), list(Gesture)))
-    origin, direction, point, velocity = (_vector(given, name) for name in Interaction._fields[1:5])
-    radius, strength = (_finite(given.get(name), name) for name in ("radius", "strength"))
-    parallel = given.get("parallel", False)
+    origin, direction, point, velocity = (_vector(entry, name) for name in Interaction._fields[1:5])
+    radius, strength = (_finite(entry.get(name), name) for name in ("radius", "strength"))
+    parallel = entry.get("parallel", False)
     if not isinstance(parallel, bool):
         raise ValueError(f"parallel: expected true or false, got {described(parallel)}")
     if abs(math.hypot(*direction) - 1.0) > 1e-6:
@@ -183,21 +183,21 @@ def _interaction(given: Any) -> Interaction:
     return Interaction(Gesture(gesture), origin, direction, point, velocity, radius, strength, parallel)
 
 
-def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    for name in given:
+def _known(entry: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in entry:
         if name not in names:
             raise ValueError(unknown("key", name, names))
 
 
-def _whole(given: Mapping[str, Any], name: str) -> int:
-    value = given.get(name)
+def _whole(entry: Mapping[str, Any], name: str) -> int:
+    value = entry.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"{name}: expected an integer from 0 on, got {described(value)}")
     return value
 
 
-def _vector(given: Mapping[str, Any], name: str) -> tuple[float, float, float]:
-    value = given.get(name)
+def _vector(entry: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    value = entry.get(name)
     if not isinstance(value, list) or len(value) != 3:
         raise ValueError(f"{name}: expected 3 numbers, got {described(value)}")
     x, y, z = (_finite(part, name) for part in value)

@@ -23,7 +23,7 @@ REMEMBERED = 16  # frames whose times may still be on their way
 DRAWINGS = 5  # frames of which the median is what drawing takes: a single slow one counts for nothing
 PROBE = 4  # workgroups of a kernel that was never measured, to begin with
 GROWTH = 4.0  # times as many as were measured last, at most
-APART = 2  # times as many: from there on two measurements tell whether more take longer
+DISTINCT = 2  # times as many: from there on two measurements tell whether more take longer
 SAME = 1.3  # times as long: not longer
 EASE = 1.3  # times what the least takes, if that alone is beyond the budget
 
@@ -220,17 +220,17 @@ class Cost:
             return max(int(left * self.measured / self.measured_ms), 0)
         factor = min(max(budget, EASE * self.least_ms) / self.measured_ms, GROWTH)
         cost_nothing = self.measured_ms <= SAME * self.least_ms
-        if cost_nothing or (not self.other and self.measured_ms <= APART * budget):  # or it is to be found out
-            factor = max(factor, float(APART))
+        if cost_nothing or (not self.other and self.measured_ms <= DISTINCT * budget):  # or it is to be found out
+            factor = max(factor, float(DISTINCT))
         return max(int(self.measured * factor), 1)
 
     def learn(self, count: int, ms: float) -> None:
         """So many took so long."""
         ms = max(ms, 1e-6)
-        if not count / APART < self.measured < count * APART:
+        if not count / DISTINCT < self.measured < count * DISTINCT:
             self.other, self.other_ms = self.measured, self.measured_ms
         self.measured, self.measured_ms = count, ms
-        if self.other and not count / APART < self.other < count * APART:
+        if self.other and not count / DISTINCT < self.other < count * DISTINCT:
             (_, short), (_, long) = sorted([(count, ms), (self.other, self.other_ms)])
             self.least_ms = short if long <= SAME * short else 0.0
 

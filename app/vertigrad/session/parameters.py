@@ -109,7 +109,7 @@ def assign(stage: Stage, owners: Mapping[str, Params], folder: Path, values: Val
     A file may be given as text, as the scene file in `folder` names it. Raises `ParameterError`, and what a model
     raises that is made anew.
     """
-    given: dict[str, dict[str, Any]] = {}
+    requested: dict[str, dict[str, Any]] = {}
     settings: dict[str, dict[str, int]] = {}
     for key, value in values.items():
         spec = spec_of(owners, key)
@@ -117,8 +117,8 @@ def assign(stage: Stage, owners: Mapping[str, Params], folder: Path, values: Val
             checked = ModelSettings.parse({key.name: value})
             settings.setdefault(key.owner.removeprefix(MODELS), {})[key.name] = getattr(checked, key.name)
         else:
-            given.setdefault(key.owner, {})[key.name] = _file_found(spec, value, folder)
-    changed = {owner: owners[owner].with_values(entries) for owner, entries in given.items()}
+            requested.setdefault(key.owner, {})[key.name] = _file_found(spec, value, folder)
+    changed = {owner: owners[owner].with_values(entries) for owner, entries in requested.items()}
     models = {owner.removeprefix(MODELS): new for owner, new in changed.items() if owner.startswith(MODELS)}
     stage.give(models, settings)
     for owner, new in changed.items():

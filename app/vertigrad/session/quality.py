@@ -60,7 +60,7 @@ class AutoQuality:
 
     def restart(self) -> None:
         """Other frames follow, of which nothing is known: the finest level first."""
-        self._place = len(CHOSEN) - 1
+        self._index = len(CHOSEN) - 1
         self.ms = 0.0
         self._vain_ms = 0.0  # what frames took when a cheaper level brought little; 0: none was in vain
         self._vain = 0
@@ -96,7 +96,7 @@ class AutoQuality:
     @property
     def level(self) -> Level:
         """The level that it chose."""
-        return CHOSEN[self._place]
+        return CHOSEN[self._index]
 
     @property
     def quality(self) -> Quality:
@@ -134,11 +134,11 @@ class AutoQuality:
         self._calm_since = now if self._calm_since is None else self._calm_since
         if self._raised is not None and now - self._raised > PROBATION:
             self._raised, self._failures = None, 0
-        return self._place + 1 < len(CHOSEN) and self._raise(now, typical, exact=drawing_ms is not None)
+        return self._index + 1 < len(CHOSEN) and self._raise(now, typical, exact=drawing_ms is not None)
 
     def _learn(self, typical: float) -> None:
         """How much the last step down brought; known as soon as frames of the cheaper level can be judged."""
-        finer = self._place + 1
+        finer = self._index + 1
         if finer in self._cost and finer not in self._gain:
             self._gain[finer] = max(self._cost[finer] / max(typical, 1e-6), LEAST_GAIN)
 
@@ -148,13 +148,13 @@ class AutoQuality:
         in_vain = typical < WORSE * self._vain_ms if self._vain_ms else now < self._again
         if self._elsewhere or in_vain:
             return False
-        self._vain_ms, self._descent = 0.0, self._descent or (self._place, typical)
-        if self._place > 0:
-            self._cost[self._place] = typical
-            self._gain.pop(self._place, None)
+        self._vain_ms, self._descent = 0.0, self._descent or (self._index, typical)
+        if self._index > 0:
+            self._cost[self._index] = typical
+            self._gain.pop(self._index, None)
             self._failures += self._raised is not None
             self._raised = None
-            return self._go(self._place - 1)
+            return self._go(self._index - 1)
         start, before = self._descent
         if start == 0 or typical < GAIN * before:
             self._descent = 0, typical
@@ -166,16 +166,16 @@ class AutoQuality:
     def _raise(self, now: float, typical: float, exact: bool) -> bool:
         """The next finer level, if it is known to fit; where frames may wait for the screen, perhaps."""
         assert self._calm_since is not None
-        fits = typical * self._gain.get(self._place + 1, 2.0) <= ROOM * self.target_ms
+        fits = typical * self._gain.get(self._index + 1, 2.0) <= ROOM * self.target_ms
         may_fit = not exact and typical > HELD * self.target_ms
         patience = (PATIENCE if fits else LONG_PATIENCE) * LOSS**self._failures
         if not (fits or may_fit) or now - self._calm_since < patience:
             return False
         self._raised = now
-        return self._go(self._place + 1)
+        return self._go(self._index + 1)
 
-    def _go(self, place: int) -> bool:
-        self._place = place
+    def _go(self, index: int) -> bool:
+        self._index = index
         self.rest()
         return True
 

@@ -150,9 +150,9 @@ class RewindBuffer:
             "A smaller rewind buffer (--rewind-memory), smaller models, or other programs closed would help"
         )
 
-    def give_way(self) -> None:
+    def shrink(self) -> None:
         """Memory is short: release all snapshots, and take none for a while."""
-        self.snapshots.give_way(self.frame)
+        self.snapshots.shrink(self.frame)
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class RewindBuffer:
             try:
                 self.snapshots.take(stage, self.frame, time)
             except OutOfMemory:
-                self.give_way()
+                self.shrink()
 
     def _drop_future(self) -> None:
         self.snapshots.drop_after(self.frame)

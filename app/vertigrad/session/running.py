@@ -93,8 +93,11 @@ class Running:
             self.diagnostics, self.inspector = Diagnostics(self.stage), Inspector(self.stage)
             self.watches = Watches(self.stage, before.watches if before else None, same)
             self.limits = Limits(self.stage, before is not None and before.limits.stopping)
-            seen = gpu, self.stage, self.cameras.now, self.view
-            self.selection, self.tool = Selection(*seen), InteractionTool(*seen, before.tool if before else None)
+            drawn = gpu, self.stage, self.cameras.now, self.view
+            self.selection, self.tool = (
+                Selection(*drawn),
+                InteractionTool(*drawn, before.tool if before else None),
+            )
             self.scene_edits = SceneEdits(self, before.scene_edits if before and same else None)
             self.clock = Clock(gpu, self.stage, before.clock if before else None, same)
         except BaseException:
@@ -164,14 +167,14 @@ class Running:
     def read_again(self) -> None:
         """Become what the scene's file says now; what the user changed stays, and the models go on.
 
-        Raises as `load` and `Stage.adopt`; all is as it was then.
+        Raises as `load` and `Stage.apply_scene`; all is as it was then.
         """
         scene = self.source.read(self.sizes)
         before, ours = self.scene, self.scene_edits.values() | self.scene_edits.settings()
         self.scene_edits.suspend_animations()
         try:
             view = merged(self.view, before.view, scene.view)
-            others = self.stage.adopt(scene)
+            others = self.stage.apply_scene(scene)
         except BaseException:
             self.scene_edits.apply_animations(self.clock.time)
             raise

@@ -296,4 +296,4 @@ class Session(SceneParts):
             self.fail("step", error)
 
     def _spill(self) -> None:
-        self.clock.rewind.give_way()
+        self.clock.rewind.shrink()

@@ -64,23 +64,23 @@ class Sizes:
 
     def of(self, scene: Scene, model: str, parameter: str, target_ms: float = TARGET_MS) -> Auto:
         """One of them, for a model as `scene` has it. Raises what building the model raises."""
-        place = scene.path, model, scene.models[model].type, parameter
-        if place not in self._known:
-            self._known[place] = self._found(scene, model, parameter, target_ms)
-            _log.info("%s.%s: auto: %s", model, parameter, f"{self._known[place]:,}")
-        return Auto(self._known[place])
+        key = scene.path, model, scene.models[model].type, parameter
+        if key not in self._known:
+            self._known[key] = self._found(scene, model, parameter, target_ms)
+            _log.info("%s.%s: auto: %s", model, parameter, f"{self._known[key]:,}")
+        return Auto(self._known[key])
 
     def _found(self, scene: Scene, model: str, parameter: str, target_ms: float) -> int:
         key = _key(scene.models[model], parameter, target_ms)
         adapter = self._gpu.adapter
         identity = f"{adapter.name}, {adapter.backend}, {adapter.driver}"
-        kept = _read(self._file)
-        known, spec = kept.get(identity, {}).get(key), _spec(scene.models[model].params, parameter)
+        stored = _read(self._file)
+        known, spec = stored.get(identity, {}).get(key), _spec(scene.models[model].params, parameter)
         if known is not None and (spec.min or 1) <= known <= (spec.max or known):
             return known
         count = measured(self._gpu, scene, model, parameter, target_ms)
-        kept.setdefault(identity, {})[key] = count
-        text = json.dumps({"version": VERSION, "adapters": kept}, indent=1) + "\n"
+        stored.setdefault(identity, {})[key] = count
+        text = json.dumps({"version": VERSION, "adapters": stored}, indent=1) + "\n"
         write_state(self._file, text, "counts will be measured again")
         return count
 
@@ -239,7 +239,7 @@ def _read(file: Path) -> dict[str, dict[str, int]]:
             content = json.loads(opened.read(LONGEST))
         if content["version"] != VERSION:
             return {}
-        return {adapter: _counts(kept) for adapter, kept in content["adapters"].items()}
+        return {adapter: _counts(counts) for adapter, counts in content["adapters"].items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -247,7 +247,7 @@ def _read(file: Path) -> dict[str, dict[str, int]]:
         return {}
 
 
-def _counts(kept: Mapping[str, Any]) -> dict[str, int]:
-    if not all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in kept.values()):
+def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
+    if not all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in counts.values()):
         raise ValueError("counts must be integers above 0")
-    return dict(kept)
+    return dict(counts)

@@ -121,7 +121,7 @@ class Snapshots:
         """Whether none are taken for a while, because memory was short."""
         return self._pause > 0
 
-    def give_way(self, frame: int) -> None:
+    def shrink(self, frame: int) -> None:
         """Memory is short in `frame`: drop all, and take none for a while."""
         if self._by_frame or frame >= self._resumes:
             self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
