@@ -16,7 +16,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from imgui_bundle import imgui
 
@@ -313,17 +312,6 @@ def selection_card(one: Shell) -> tuple[str, ...]:
     return ("##selection",)
 
 
-def performance(one: Shell) -> tuple[str, ...]:
-    timeline, times = one.session.timeline, 1.0 + np.sin(np.arange(20.0)) ** 2
-    for series in timeline.series().values():
-        for value in times:
-            series.append(float(value))
-    for value in times:
-        timeline.frame_ms.append(9.0 * float(value))
-    timeline.requested_ms, timeline.dropped, timeline.shown = 10.0, 7, 193
-    return only(one, "Performance")
-
-
 def memory(one: Shell) -> tuple[str, ...]:
     timeline = one.session.timeline
     for number in range(50):
@@ -417,7 +405,6 @@ STATES: dict[str, Callable[[Shell], tuple[str, ...]]] = {
     "watch": watches,
     "selection": selection,
     "selection_card": selection_card,
-    "performance": performance,
     "memory": memory,
     "log": journal,
     "capture": capture,
