@@ -15,6 +15,7 @@ from PIL import Image
 from typer.main import get_command
 
 import vertigrad as package
+from vertigrad import errors
 from vertigrad.cli import app
 from vertigrad.cli.options import console
 from vertigrad.tensor.weights import read_arrays
@@ -118,6 +119,11 @@ def test_a_table_that_cannot_be_written_is_told_before_anything_is_drawn(vertigr
 
 def test_version(vertigrad) -> None:
     assert vertigrad("--version").out.strip() == f"vertigrad {package.__version__}"
+
+
+def test_each_kind_of_error_has_the_exit_code_of_the_readme() -> None:
+    kinds = errors.VertigradError, errors.InputError, errors.RequirementError, errors.NoAdapter
+    assert [kind.exit_code for kind in kinds] == [1, 2, 3, 4]
 
 
 def test_the_package_is_a_program() -> None:

@@ -283,6 +283,14 @@ def test_flight_keys_fly_while_the_right_button_is_held(reports: Reports, key: i
     reports.button(False, glfw.MOUSE_BUTTON_RIGHT)
 
 
+def test_a_click_in_flight_mode_does_not_change_the_speed(reports: Reports):
+    reports.shell.session.cameras.flight_mode = True
+    reports.move(*reports.middle)
+    key = next(iter(FLIGHT))
+    assert commands.Fly(FLIGHT[key]) in reports.key(key)
+    assert "Fly" not in kinds([*reports.button(True), *reports.button(False)])
+
+
 def test_files_that_are_dropped_are_opened_one_by_one(reports: Reports, caplog: pytest.LogCaptureFixture):
     assert reports.send("drop", ["/a/b.toml"]) == [commands.Open(Path("/a/b.toml"))]
     assert "at once" not in caplog.text

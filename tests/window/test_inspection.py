@@ -427,6 +427,16 @@ def test_a_layer_that_draws_another_block_is_shown_as_wrong(desk, monkeypatch: p
     one.frames(2)
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_the_mouse_is_near_a_line_within_some_points_at_any_scale(monkeypatch: pytest.MonkeyPatch, scale: float):
+    monkeypatch.setattr(graph, "scale", lambda: scale)
+    line = tuple(imgui.ImVec2(x, 50.0) for x in (100.0, 150.0, 250.0, 300.0))
+    reach = graph.NEAR * scale
+    for distance, near in ((0.0, True), (reach - 0.5, True), (reach + 0.5, False)):
+        assert graph._near(imgui.ImVec2(200.0, 50.0 + distance), line) == near
+        assert graph._near(imgui.ImVec2(300.0 + distance, 50.0), line) == near
+
+
 def test_boxes_do_not_overlap(desk):
     one = desk("Graph")
     one.gui.io  # noqa: B018  its fonts measure the boxes
