@@ -71,7 +71,7 @@ def bare_calls(viewer: Viewer) -> Callable[[], None]:
 @pytest.mark.parametrize(("opened", "limit"), [("none", NONE_OPEN), ("all", ALL_OPEN)])
 def test_gui_and_loop_cost_little(viewer: Viewer, opened: str, limit: float) -> None:
     gui = viewer.gui
-    gui.visible = opened == "all"
+    gui.workspace.visible = opened == "all"
     for title in gui.workspace.opened:
         gui.workspace.opened[title] = opened == "all"
 
