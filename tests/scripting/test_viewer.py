@@ -179,7 +179,7 @@ WRONG = [
     (lambda v: setattr(v.points("a", position=POINTS), "position", POINTS[:, :2]), InputError, "position"),
     (lambda v: setattr(v.points("a", position=POINTS), "color", np.zeros(3, "U1")), DtypeError, "color"),
     (lambda v: v.slider("a b"), InputError, "a b"),
-    (lambda v: v.slider("a", 2.0, max=1.0), Exception, "2"),
+    (lambda v: v.slider("a", 2.0, max=1.0), ParameterError, "2.0 is above the maximum"),
     (lambda v: v.view(axis=True), ParameterError, "axis.*axes"),
     (lambda v: v.camera(position=(0, 0, 0), target=(0, 0, 0)), InputError, "same point"),
     (lambda v: v.remove("b"), InputError, "'b'|\"b\""),

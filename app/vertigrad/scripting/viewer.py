@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from .. import params as declared
 from ..errors import InputError, SceneError
 from ..gpu import gpu
 from ..models.custom_model import CustomModel
@@ -23,10 +22,12 @@ from ..session import FPS, STEP, Session
 from ..session.parameters import Key
 from ..session.running import SceneSource
 from .arrays import as_tensor
+from .control_methods import ControlMethods
 from .controls import Control
 from .data_model import controls_model, data_model
 from .document import CONTROLS, Document
 from .layer import LayerHandle, is_data
+from .layer_methods import LayerMethods
 from .shooting import Camera, Recording
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Step(NamedTuple):
     time: float
 
 
-class Viewer:
+class Viewer(LayerMethods, ControlMethods):
     """A window that shows what a script computes; with `offscreen` no window, only images.
 
     `size` is (width, height): of the window in logical pixels, of images in pixels. Layers draw `Tensor`s from the GPU
@@ -90,54 +91,6 @@ class Viewer:
             raise InputError(unknown("type of layer", layer_type, layer_types()))
         return self.put_layer(layer_type, name, values)
 
-    def points(self, name: str, **values: Any) -> LayerHandle:
-        """Lit or glowing spheres at `position` (n, 3), with `color` and `size`. See `add`."""
-        return self.add("points", name, **values)
-
-    def marks(self, name: str, **values: Any) -> LayerHandle:
-        """Flat marks of one color at `position` (n, 3): as fast as drawing gets. See `add`."""
-        return self.add("marks", name, **values)
-
-    def lines(self, name: str, **values: Any) -> LayerHandle:
-        """Lines along `position` (n, 3) or (lines, n, 3), with `color` and `width`. See `add`."""
-        return self.add("lines", name, **values)
-
-    def trails(self, name: str, **values: Any) -> LayerHandle:
-        """The paths that `position` (n, 3) took in the last frames. See `add`."""
-        return self.add("trails", name, **values)
-
-    def surface(self, name: str, **values: Any) -> LayerHandle:
-        """A surface: `position` (rows, columns, 3), or vertices (n, 3) with triangles in `index` (m, 3). See `add`."""
-        return self.add("surface", name, **values)
-
-    def instances(self, name: str, **values: Any) -> LayerHandle:
-        """A mesh at each row of `position` (n, 3), with `size` and `direction`. See `add`."""
-        return self.add("instances", name, **values)
-
-    def arrows(self, name: str, **values: Any) -> LayerHandle:
-        """Arrows at `position` (n, 3) along `direction` (n, 3). See `add`."""
-        return self.add("arrows", name, **values)
-
-    def vectors(self, name: str, **values: Any) -> LayerHandle:
-        """Arrows of a vector field `vectors` (nz, ny, nx, 3) on a grid. See `add`."""
-        return self.add("vectors", name, **values)
-
-    def streamlines(self, name: str, **values: Any) -> LayerHandle:
-        """Lines along a vector field `vectors` (nz, ny, nx, 3) on a grid. See `add`."""
-        return self.add("streamlines", name, **values)
-
-    def volume(self, name: str, **values: Any) -> LayerHandle:
-        """A field `density` (nz, ny, nx) as a translucent volume. See `add`."""
-        return self.add("volume", name, **values)
-
-    def isosurface(self, name: str, **values: Any) -> LayerHandle:
-        """The surface at which a field `values` (nz, ny, nx) has one value. See `add`."""
-        return self.add("isosurface", name, **values)
-
-    def splats(self, name: str, **values: Any) -> LayerHandle:
-        """3D Gaussians; the attributes are those of the model `splats`. See `add`."""
-        return self.add("splats", name, **values)
-
     def remove(self, name: str) -> None:
         """Take out a layer, or a model. Raises `InputError` if there is none of that name."""
         self._require_open()
@@ -163,30 +116,6 @@ class Viewer:
         with self._document.changing():
             self._document.put_model(name, kind, values)
             self._read_again(name)
-
-    # controls ---------------------------------------------------------------------------------------------------
-
-    def slider(self, name: str, value: float = 0.0, *, min: float = 0.0, max: float = 1.0, **options: Any) -> Control:
-        """A slider for a number, or for an integer if `value`, `min` and `max` are integers.
-
-        `options` are `unit`, `scale` ("linear" or "log") and `doc`, the tooltip.
-        """
-        if isinstance(value, int) and isinstance(min, int) and isinstance(max, int):
-            return self._control(name, int, declared.integer(value, min=min, max=max, **options))
-        return self._control(name, float, declared.number(value, min=min, max=max, **options))
-
-    def checkbox(self, name: str, value: bool = False, *, doc: str = "") -> Control:
-        """A check box; its value is a bool."""
-        return self._control(name, bool, declared.switch(value, doc=doc))
-
-    def choice(self, name: str, choices: Sequence[str], value: str | None = None, *, doc: str = "") -> Control:
-        """A list of names to choose from; the first is chosen if no `value` is given."""
-        chosen = choices[0] if value is None else value
-        return self._control(name, str, declared.choice(chosen, choices, doc=doc))
-
-    def color(self, name: str, value: Any = "#ffffff", *, doc: str = "") -> Control:
-        """A color; its value is (red, green, blue) from 0 to 1, as a screen shows them."""
-        return self._control(name, tuple[float, float, float], declared.color(value, doc=doc))
 
     # what is shown ----------------------------------------------------------------------------------------------
 
