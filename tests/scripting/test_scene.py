@@ -70,6 +70,7 @@ class Mesh:
         (np.random.default_rng(0).normal(size=(20, 2)), "points"),
         (np.zeros((8, 9, 3), np.uint8) + 200, "image"),
         (np.full((8, 9, 4), 0.5), "image"),
+        (np.random.default_rng(0).random((8, 9, 3)), "image"),
         (np.random.default_rng(0).normal(size=(8, 9, 3)), "surface"),
         (np.random.default_rng(0).random((8, 9, 10)), "volume"),
         (Mesh(), "surface"),
@@ -87,6 +88,9 @@ def test_show_takes_tensors_and_scenes(steady: Gpu) -> None:
         vg.show(tensor, offscreen=True, size=0.3) as viewer,
     ):
         assert viewer.image(SIZE).std() > 1
+    sheet = np.random.default_rng(0).random((8, 9, 3)).astype(np.float32)
+    with vg.Tensor.from_numpy(sheet) as tensor, vg.show(tensor, offscreen=True) as viewer:
+        assert set(viewer.session.stage.layers) == {"surface"}
     with vg.show("nbody", offscreen=True) as scene:
         assert scene.render(SIZE).std() > 1
     with pytest.raises(InputError, match=r"shape \(3,\)"):
