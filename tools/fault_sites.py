@@ -28,7 +28,7 @@ NOT_RUN = (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast
 _CACHE = "how many things are kept for reuse: with one more, nothing else comes out"
 _FASTER = "from which size on another kernel is faster: both give the same"
 UNOBSERVABLE = {  # constants in which no fault is drawn, with the reason
-    "gpu/plan.py": {"CACHED_LISTS": _CACHE},
+    "gpu/plan_encodings.py": {"CACHED_LISTS": _CACHE},
     "renderer/pipelines.py": {"CACHED": _CACHE},
     "renderer/bindings.py": {"CACHED": _CACHE},
     "layers/point_splatting.py": {"CACHED": _CACHE, "MANY": _FASTER},

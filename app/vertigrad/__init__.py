@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import errors, ops
-from .gpu.device import Sync, gpu
+from .gpu import Sync, gpu
 from .tensor import Tensor
 from .tensor.graph import enable_grad, no_grad
 

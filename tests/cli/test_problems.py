@@ -14,7 +14,7 @@ import pytest
 
 from vertigrad import headless, resources
 from vertigrad.errors import DeviceLost, NoAdapter, OutOfMemory
-from vertigrad.gpu import adapter, device
+from vertigrad.gpu import adapter, process
 from vertigrad.scene import stage
 
 BROKEN = sorted((Path(__file__).parent.parent / "scene" / "broken").glob("*.toml"))
@@ -316,7 +316,7 @@ def test_an_adapter_that_there_is_not(process, verb):
 
 @pytest.fixture
 def no_gpu(monkeypatch) -> None:
-    monkeypatch.setattr(device, "_the_gpu", None)
+    monkeypatch.setattr(process, "_the_gpu", None)
     monkeypatch.setattr(adapter, "adapters", list)
 
 

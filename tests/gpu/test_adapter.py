@@ -140,17 +140,13 @@ def test_an_adapter_that_is_not_there() -> None:
 
 
 def test_an_adapter_that_cannot_be_opened_is_skipped_and_logged(monkeypatch, caplog) -> None:
-    device = sys.modules["vertigrad.gpu.device"]
-
     def opened(choice: str) -> str:
         if choice == "broken":
             raise NoAdapter("broken cannot be opened: its driver is lost")
-        return f"opened {choice}"
+        return f"device of {choice}"
 
-    monkeypatch.setattr(device, "Gpu", opened)
-    monkeypatch.setattr(device, "candidates", lambda requested: ["broken", "sound"])
-    assert device._first_that_opens("") == "opened sound"
+    monkeypatch.setattr(adapter, "open_device", opened)
+    assert adapter.open_first(["broken", "sound"]) == ("sound", "device of sound")
     assert "passed over: broken cannot be opened: its driver is lost" in caplog.text
-    monkeypatch.setattr(device, "candidates", lambda requested: ["broken"])
     with pytest.raises(NoAdapter, match="its driver is lost"):
-        device._first_that_opens("")
+        adapter.open_first(["broken"])

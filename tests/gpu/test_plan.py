@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, LimitError, ShaderError, StillInUse, UseAfterFree
-from vertigrad.gpu import Gpu, Kernel, Plan
+from vertigrad.gpu import Gpu, Kernel, Plan, plan_encodings
 from vertigrad.gpu import device as device_module
-from vertigrad.gpu import plan as plan_module
 from vertigrad.memory import State
 from vertigrad.tensor import Publication, Tensor
 
@@ -329,7 +328,7 @@ def test_bind_groups_are_made_once_while_blocks_alternate(gpu: Gpu, monkeypatch:
             seen.append(x.block.id)
         assert x.item() == 31
         drawn.withdraw()
-        assert len(set(seen)) <= plan_module.CACHED_LISTS
+        assert len(set(seen)) <= plan_encodings.CACHED_LISTS
         assert not made
 
 

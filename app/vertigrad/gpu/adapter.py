@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import wgpu
@@ -86,6 +87,21 @@ def open_device(choice: AdapterChoice) -> wgpu.GPUDevice:
     except (RuntimeError, wgpu.GPUError) as error:
         reason = " ".join(str(error).split())
         raise NoAdapter(f"{choice} cannot be opened: {reason}") from error
+
+
+def open_first(choices: Sequence[AdapterChoice]) -> tuple[AdapterChoice, wgpu.GPUDevice]:
+    """The first of these adapters that can be opened, and its device; those that cannot are logged.
+
+    Raises `NoAdapter` if none can.
+    """
+    refusals = []
+    for choice in choices:
+        try:
+            return choice, open_device(choice)
+        except NoAdapter as refusal:
+            refusals.append(str(refusal))
+            logging.getLogger("vertigrad").warning("passed over: %s", refusal)
+    raise NoAdapter("\n".join(refusals))
 
 
 def _describe(adapter: wgpu.GPUAdapter) -> AdapterChoice:

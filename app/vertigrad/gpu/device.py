@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import enum
-import logging
-import os
-import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import wgpu
 
 from .. import errors
 from ..memory import Block, BufferPool, LifetimeTracker, Owner
 from . import native
-from .adapter import AdapterChoice, candidates, open_device
+from .adapter import AdapterChoice, candidates, open_first
 from .frames import Frames
 from .meter import Meter, Traffic
 from .readback import ReadbackRing
@@ -31,6 +27,7 @@ from .upload import Uploads
 if TYPE_CHECKING:
     from .plan import Plan
 
+T = TypeVar("T")
 EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
 EAGER_BYTES = 32 << 20  # of memory handed out since the last submission, for the same: it may have been dropped since
 EAGER_IN_FLIGHT = 2  # such submissions that may be in flight, so that the memory of older ones is free again
@@ -44,29 +41,16 @@ class Sync(enum.Enum):
     WAIT = "wait"
 
 
-class Undivided:
-    """A `with` block, which may be entered again inside of itself; `depth` is how often it was."""
-
-    def __init__(self) -> None:
-        self.depth = 0
-
-    def __enter__(self) -> None:
-        self.depth += 1
-
-    def __exit__(self, *error: object) -> None:
-        self.depth -= 1
-
-
 class Gpu:
     """One device and everything counted on it. Get it with `vertigrad.gpu()`."""
 
-    def __init__(self, choice: AdapterChoice):
+    def __init__(self, choices: Sequence[AdapterChoice]):
+        """Open the first of these adapters that can be opened. Raises `NoAdapter` if none can."""
         self.meter = Meter()
-        self._open(choice)
+        self._open(choices)
 
-    def _open(self, choice: AdapterChoice) -> None:
-        self.adapter = choice
-        self.device = open_device(choice)
+    def _open(self, choices: Sequence[AdapterChoice]) -> None:
+        self.adapter, self.device = open_first(choices)
         self.queue = self.device.queue
         self.limits = self.device.limits
         self.features = frozenset(self.device.features)
@@ -80,7 +64,7 @@ class Gpu:
         self.timer = Timer(self.device, self.readback, self.meter)
         self.recorder = Recorder(self.device, self.tracker, self.meter, self.timer, self.readback)
         self.frames = Frames(self)
-        self._in_one = Undivided()
+        self._undivided = 0  # how many blocks of `undivided` are open
         self._running: deque[tuple[int, int]] = deque()
         self._submitting = False
         self._taken = 0  # bytes that the pool had handed out when the last submission was made
@@ -102,7 +86,7 @@ class Gpu:
         same = [choice for choice in candidates() if str(choice) == str(self.adapter)]
         self.readback.lose()
         self.recorder.abandon()
-        self._open_first([*same, *candidates()])
+        self._open([*same, *candidates()])
         tracker.lose()
         self.tracker.frame, self.tracker.leak_count = tracker.frame, tracker.leak_count
         self.pool.budget, self.pool.spill = pool.budget, pool.spill
@@ -110,14 +94,6 @@ class Gpu:
         self.timer.enabled, self.timer.each_kernel = timer.enabled, timer.each_kernel
         for forget in forgotten_with_the_device:
             forget(self)
-
-    def _open_first(self, choices: Sequence[AdapterChoice]) -> None:
-        for number, choice in enumerate(choices):
-            try:
-                return self._open(choice)
-            except errors.NoAdapter:
-                if number == len(choices) - 1:
-                    raise
 
     @property
     def recording(self) -> Plan | None:
@@ -168,18 +144,21 @@ class Gpu:
         self.recorder.abandon()
         self.uniforms.abandon()
 
-    def undivided(self) -> Undivided:
-        """A block that is recorded into one submission, outside of a frame too: what the uniform ring holds stays
-        valid.
-        """
-        return self._in_one
+    @contextmanager
+    def undivided(self) -> Iterator[None]:
+        """Record a block into one submission, also outside of frames, so that its uniforms stay valid. It may nest."""
+        self._undivided += 1
+        try:
+            yield
+        finally:
+            self._undivided -= 1
 
     def submit_if_long(self) -> None:
         """Bound what commands outside of a frame pile up: submit them, and wait for those before the last two.
 
         What they use stays in memory until then, dropped or not; so the bytes handed out count, and the dispatches.
         """
-        if self.frames.open or self._in_one.depth:
+        if self.frames.open or self._undivided:
             return
         taken = self.pool.taken_bytes - self._taken
         if taken >= EAGER_BYTES or self.recorder.dispatches >= EAGER_DISPATCHES:
@@ -221,27 +200,22 @@ class Gpu:
 
         Raises `OutOfMemory` and `DeviceLost`.
         """
-
-        def create() -> wgpu.GPUTexture:
-            with allocating():
-                return self.device.create_texture(**descriptor)
-
         size = "x".join(map(str, descriptor["size"]))
-        return self.pool.make_room(create, f"a texture of {size} {descriptor['format']} was asked for", submit=False)
+        request = f"a texture of {size} {descriptor['format']} was asked for"
+        return self._create(lambda: self.device.create_texture(**descriptor), request)
 
     def create_buffer(self, size: int, usage: int, label: str, data: Any = None) -> wgpu.GPUBuffer:
         """A buffer of `size` bytes for something other than a tensor, as `create_texture` makes textures.
 
         It holds `data` from the start, if there are any; `data` needs no upload, so a render pass may be open.
         """
+        request, device = f"buffer {label!r} asked for {size:,} bytes", self.device
+        if data is not None:
+            return self._create(lambda: device.create_buffer_with_data(label=label, data=data, usage=usage), request)
+        return self._create(lambda: device.create_buffer(label=label, size=size, usage=usage), request)
 
-        def create() -> wgpu.GPUBuffer:
-            with allocating():
-                if data is not None:
-                    return self.device.create_buffer_with_data(label=label, data=data, usage=usage)
-                return self.device.create_buffer(label=label, size=size, usage=usage)
-
-        return self.pool.make_room(create, f"buffer {label!r} asked for {size:,} bytes", submit=False)
+    def _create(self, create: Callable[[], T], request: str) -> T:
+        return self.pool.make_room(allocating()(create), request, submit=False)
 
     def _reclaim(self, submit: bool) -> None:
         """Finish what can be finished now, so that its memory is free."""
@@ -312,63 +286,9 @@ class Gpu:
         self._uploads.write(buffer, data, offset, traffic)
 
     def report(self) -> str:
-        """Adapter, driver and backend in one line."""
+        """Adapter, backend and driver in one line."""
         return f"{self.adapter}, {self.adapter.driver}"
 
 
 forgotten_with_the_device: list[Callable[[Gpu], object]] = []  # what drops caches of things that a lost device made
-_the_gpu: Gpu | None = None
-_opening = threading.Lock()
 _recording: ContextVar[Plan | None] = ContextVar("recording", default=None)
-
-
-def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
-    """The one `Gpu` of this process, opened by the first call; it belongs to the thread of that call.
-
-    `adapter` picks the best adapter whose name, kind or backend contains it (default: the environment variable
-    VERTIGRAD_ADAPTER, else discrete before integrated before software, Vulkan before GL). `memory` bounds its
-    memory in bytes, in later calls too: free memory beyond it is given back, what is in use stays. Raises `NoAdapter`
-    if none fits, `StillInUse` if one that does not fit is open already, `ParameterError` for a bound below 1 byte,
-    and `WrongThread`.
-    """
-    if memory is not None and (not isinstance(memory, int) or memory < 1):
-        raise errors.ParameterError(f"gpu(memory=...) is a number of bytes of at least 1, not {memory!r}")
-    if _the_gpu is None:
-        _open(adapter or os.environ.get("VERTIGRAD_ADAPTER", ""))
-    assert _the_gpu is not None
-    _the_gpu.tracker.require_thread()
-    if adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
-        raise errors.StillInUse(
-            f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened next to it"
-        )
-    if memory is not None:
-        _the_gpu.pool.limit(memory)
-    return _the_gpu
-
-
-def _open(adapter: str) -> None:
-    global _the_gpu
-    with _opening:
-        if _the_gpu is None:
-            _the_gpu = _first_that_opens(adapter)
-            atexit.register(_close)
-
-
-def _first_that_opens(requested: str) -> Gpu:
-    """The best adapter that can be opened; those that fail are logged to stderr."""
-    refusals = []
-    for choice in candidates(requested):
-        try:
-            return Gpu(choice)
-        except errors.NoAdapter as refusal:
-            refusals.append(str(refusal))
-            logging.getLogger("vertigrad").warning("passed over: %s", refusal)
-    raise errors.NoAdapter("\n".join(refusals))
-
-
-def _close() -> None:
-    """Let the GPU finish before the interpreter takes the objects apart."""
-    if _the_gpu is not None:
-        with suppress(errors.WrongThread):  # another thread is still at it; then nothing of its is touched
-            _the_gpu.abandon()
-        native.wait_all(_the_gpu.device)

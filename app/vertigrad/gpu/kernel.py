@@ -15,8 +15,10 @@ import wgpu
 
 from ..errors import LimitError, ShaderError
 from . import native, shader, wgsl
-from .device import Gpu, forgotten_with_the_device, gpu
-from .dispatch import Dispatch, Entry
+from .binding import Entry
+from .device import Gpu, forgotten_with_the_device
+from .dispatch import Dispatch
+from .process import gpu
 
 MOST_KERNELS = 1024  # loaded kernels retained for their next use; a network of hundreds of layers has that many
 CACHED_GROUPS = 64  # bind groups remembered by a kernel that is called outside of plans

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..closing import Closing
 from ..errors import UseAfterFree
-from ..memory import Block, LifetimeTracker, Origin, Owner
-from .device import gpu
+from ..memory import LifetimeTracker, Origin, Owner
 from .dispatch import Dispatch
 from .kernel import Kernel, loaded
 from .native import DispatchList
+from .plan_encodings import Encoded, Encodings
 from .plan_uniforms import PlanUniforms
+from .process import gpu
 from .results import Mark, Results
-
-CACHED_LISTS = 4  # sets of blocks with cached bind groups: outputs that are drawn while the next are made alternate
 
 
 class Plan(Closing):
@@ -38,8 +35,7 @@ class Plan(Closing):
         self._owners: dict[Owner, None] = {}
         self._writes: dict[Owner, bool] = {}
         self._uniforms = PlanUniforms(self._gpu.uniforms)
-        self._lists: OrderedDict[tuple[int, ...], _Ready] = OrderedDict()
-        self._last: _Ready | None = None
+        self._encodings = Encodings(self._gpu)
         self._results = Results(self._gpu, name)
         self._is_new = True  # whether something was added since the last replay
         self._closed = False
@@ -149,7 +145,7 @@ class Plan(Closing):
             self._results.require_values(self._owners, self._writes)
         recorder = self._gpu.recorder
         with recorder.atomic_recording():
-            ready = self._ready()
+            ready = self._encodings.current(self._dispatches, self._owners, self._writes, self._uniforms.starts)
             if recorder.deferred is not None:
                 recorder.use(ready.blocks)
                 image, starts = bytes(self._uniforms.image), self._uniforms.starts
@@ -169,7 +165,7 @@ class Plan(Closing):
         if not self._closed:
             self._closed = True
             self._finalizer.detach()
-            self._lists.clear()
+            self._encodings.clear()
             self._dispatches.clear()
             _drop([*self._owners, *self._results.scratch])
 
@@ -207,40 +203,14 @@ class Plan(Closing):
             self._writes.setdefault(owner, keep or owner in used)
 
     def _changed(self) -> None:
-        self._lists.clear()
-        self._last = None
+        self._encodings.clear()
         self._is_new = True
 
     def _require_open(self) -> None:
         if self._closed:
             raise UseAfterFree(f"plan {self.name!r} was closed")
 
-    def _ready(self) -> _Ready:
-        """What is encoded, for the blocks as they are now; those that are written are this plan's own."""
-        ready, tracker = self._last, self._gpu.tracker
-        if ready is not None and ready.moves == tracker.moves and self._gpu.recorder.deferred is None:
-            if ready.claims == tracker.claims:
-                return ready
-            if not any([block.shared for block in ready.written]):
-                ready.claims = tracker.claims
-                return ready
-        for owner, keep in self._writes.items():
-            if self._gpu.must_copy(owner.block):
-                self._gpu.make_writable(owner, keep)
-        key = tuple([owner.block.id for owner in self._owners])
-        if key not in self._lists:
-            for dispatch in self._dispatches:
-                dispatch.make_ready()
-            key = tuple([owner.block.id for owner in self._owners])
-            self._lists[key] = self._encode()
-            if len(self._lists) > CACHED_LISTS:
-                self._lists.popitem(last=False)
-        self._lists.move_to_end(key)
-        self._last = ready = self._lists[key]
-        ready.moves, ready.claims = tracker.moves, tracker.claims
-        return ready
-
-    def _encode_now(self, ready: _Ready) -> None:
+    def _encode_now(self, ready: Encoded) -> None:
         gpu_, recorder, image = self._gpu, self._gpu.recorder, self._uniforms.image
         if not gpu_.uniforms.fits(len(image)):
             gpu_.submit()
@@ -261,29 +231,8 @@ class Plan(Closing):
             with self._gpu.recorder.kernel(dispatch.kernel.label):
                 dispatches.encode_one(self._gpu.recorder.compute_pass(), number, base)
 
-    def _encode(self) -> _Ready:
-        calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.size) for d in self._dispatches]
-        offsets = [
-            None if d.kernel.interface.uniform is None else start
-            for d, start in zip(self._dispatches, self._uniforms.starts, strict=True)
-        ]
-        blocks = tuple({owner.block: None for owner in self._owners})
-        written = tuple({owner.block: None for owner in self._writes})
-        return _Ready(DispatchList(calls, offsets), blocks, written)
-
 
 _plans: weakref.WeakSet[Plan] = weakref.WeakSet()
-
-
-@dataclass(slots=True)
-class _Ready:
-    """A plan encoded for certain blocks, and the tracker's counts when they were last read."""
-
-    dispatches: DispatchList
-    blocks: tuple[Block, ...]
-    written: tuple[Block, ...]
-    moves: int = -1
-    claims: int = -1
 
 
 def replace_kernels(files: Collection[str]) -> bool:

@@ -1,9 +1,10 @@
 """Shapes over bytes: `Tensor` and its element types. Arithmetic is provided by `ops`."""
 
 from .dtype import DType, bool_, dtype_of, f16, f32, i32, promote, u8, u32
+from .handle import Resource
 from .publication import Publication
 from .shape import Layout, broadcast_shapes
-from .tensor import Resource, Tensor
+from .tensor import Tensor
 from .transfer import Readback
 
 __all__ = [

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import wgpu
 
-from ..closing import Closing
-from ..errors import BorrowInUse, DtypeError, GradientError, LayoutError, ShapeError, UseAfterFree
+from ..errors import DtypeError, GradientError, LayoutError, ShapeError
 from ..gpu import Traffic, gpu
-from ..memory import Block, Borrow, LifetimeTracker, Origin, Owner
+from ..memory import Borrow, Origin, Owner
 from . import graph
 from . import shape as shapes
 from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
+from .handle import Handle
 from .methods import ArrayMethods
 from .operators import Arithmetic, call
 from .shape import Layout
-from .strided import Strided
 from .transfer import Readback, blob_type, host_array, require
 from .variable import Step, View
 
 
-class Resource(NamedTuple):
-    """The memory of a tensor, for other wgpu code: buffer, offset of its lowest byte, and size in bytes."""
-
-    buffer: wgpu.GPUBuffer
-    offset: int
-    size: int
-
-
-class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
+class Tensor(Handle, Arithmetic, ArrayMethods, Differentiable):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
@@ -43,18 +31,6 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
     the block until one of the two is written. Close tensors (`close`, or `with`); those that
     are not are closed by a finalizer, and reported as leaks. Using a closed tensor raises `UseAfterFree`.
     """
-
-    def __init__(self, owner: Owner, layout: Layout, dtype: DType, name: str, temporary: bool):
-        """For `ops` and models; takes over one handle of `owner`. See `empty`, `zeros`, `from_numpy`, `from_blob`."""
-        self._owner = owner
-        self._closed_in = -1
-        self.shape, self.strides, offset = layout
-        self.offset = 0 if 0 in self.shape else offset  # an empty one may have been cut behind the end of its block
-        self.dtype = dtype
-        self.name = name
-        tracker = gpu().tracker
-        self._finalizer = weakref.finalize(self, tracker.drop_later, _dropper(owner, tracker, temporary))
-        self._finalizer.atexit = False
 
     # creation -----------------------------------------------------------------------------------------------------
 
@@ -143,21 +119,6 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
 
     # what it is -------------------------------------------------------------------------------------------------
 
-    @property
-    def owner(self) -> Owner:
-        """The owner of the block, shared with all views. Raises `UseAfterFree` if this tensor was closed."""
-        if self._closed_in >= 0:
-            raise UseAfterFree(
-                f"tensor {self.name or 'unnamed'!r}, created at {self._owner.origin}, was freed in frame "
-                f"{self._closed_in}; keep a clone() if it is needed longer"
-            )
-        return self._owner
-
-    @property
-    def block(self) -> Block:
-        """The block of the elements. Raises `UseAfterFree`."""
-        return self.owner.block
-
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
@@ -213,15 +174,6 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
         if dtype.itemsize != self.dtype.itemsize:
             raise DtypeError(f"elements of {self.dtype} are not as large as those of {dtype}")
         return Tensor(self.owner.hold(), self.layout, dtype, self.name, temporary=True)
-
-    @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
-        """For a tensor under construction: nobody else could close it."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
     def _view(self, layout: Layout, view_function: Callable[[Tensor], Tensor], repeats: bool = False) -> Tensor:
         """A view; `view_function` takes the same view of any tensor of this shape; `repeats` if elements may occur
@@ -292,31 +244,7 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
         with self[key] as target:
             call("assign", target, value)
 
-    # to other code and to the host ----------------------------------------------------------------------------------
-
-    @contextmanager
-    def resource(self, writable: bool = False) -> Iterator[Resource]:
-        """The tensor's memory, for other wgpu code; while open, nothing frees, moves or reuses it.
-
-        What was recorded before is submitted on entry, so commands that the other code submits see it. With `writable`
-        the block is made this tensor's own first; without, other code may read only. Inside, a clone is a copy made at
-        once, and a write that would have to move the tensor, since it is shared or published, raises `StillInUse`; so
-        does a tensor that has no values before a plan is replayed, unless it is `writable`.
-        """
-        device, owner = gpu(), self.owner
-        if writable:
-            device.make_writable(owner)
-            owner.version += 1
-            owner.unset = ""
-        owner.require_values()
-        device.make_resident(owner)
-        device.submit()
-        with owner.stay() as block:
-            try:
-                yield Resource(block.buffer, self.start, self.extent)
-            finally:
-                device.recorder.use((block,))  # the next submission follows the other code's on the same queue
-                device.recorder.encoder  # noqa: B018  so that there is one
+    # to the host -----------------------------------------------------------------------------------------------------
 
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; waits for the GPU. Counted as device to host."""
@@ -344,33 +272,6 @@ class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable, Closing):
         """Start reading the values back; they arrive with a later frame, which does not wait for them. Counted."""
         return Readback(self, traffic)
 
-    # the end --------------------------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Give up the memory: at once, or when the GPU and other owners are done with it. Idempotent."""
-        if self._closed_in < 0:
-            tracker = gpu().tracker
-            self._finalizer.detach()
-            self._closed_in = tracker.frame
-            self._owner.drop()
-            tracker.collect()  # views that were let go of may be all that still holds the memory
-
-    def release(self) -> None:
-        """Give borrowed host memory back; the tensor lives on with its copy on the GPU.
-
-        Raises `BorrowInUse` while the bytes are only on the host (upload them first, by `gpu.make_resident` or any
-        use, or `close` the tensor).
-        """
-        block = self.block
-        if block.borrow is None:
-            return
-        if block.storage is None:
-            raise BorrowInUse(
-                f"tensor {self.name or 'unnamed'!r} still needs the memory it borrowed: it was not uploaded yet; "
-                "close() it, or use it on the GPU first"
-            )
-        block.release_borrow()
-
 
 def _is_index_array(key: Any) -> bool:
     """Whether an index is an array, a list or a tensor, of indices or of booleans: it selects a copy."""
@@ -379,14 +280,3 @@ def _is_index_array(key: Any) -> bool:
 
 def _is_mask(key: Any) -> bool:
     return (key if isinstance(key, Tensor) else np.asarray(key)).dtype.name == "bool"
-
-
-def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:
-    """The finalizer, run at a safe time, of a tensor that was collected without being closed."""
-
-    def drop() -> None:
-        if not temporary and owner.handles:
-            tracker.report_leak(owner.name, owner.block.nbytes, owner.origin)
-        owner.drop()
-
-    return drop
