@@ -16,8 +16,9 @@ from ..gpu import Plan
 from ..tensor import Tensor
 from . import lowerings, reader
 from .graph import opset_versions, prepared
-from .node import DataDependent, is_lowered
+from .node import DataDependent
 from .program import Program
+from .registry import is_lowered
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, type_name
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -12,18 +12,12 @@ from ..errors import InputError
 from ..ops import Expression
 from ..tensor import DType, Tensor, broadcast_shapes
 from .graph import domain_of
+from .registry import Result
 from .tail import Tail
 from .values import INTEGERS, STORAGE, WIDE, WORD, Value, type_name
 
 if TYPE_CHECKING:
     from .trace import Trace
-
-Result: TypeAlias = Tensor | Value | None
-Lowering: TypeAlias = "Callable[[Node], Result | Sequence[Result]]"
-
-LOWERINGS: dict[tuple[str, str], Lowering] = {}
-CONDITIONS: dict[tuple[str, str], Callable[[onnx.NodeProto], bool]] = {}  # which nodes of an operator are lowered
-ELEMENTWISE: set[str] = set()  # those that take expressions, by `Node.operand`
 
 
 class Refused(Exception):
@@ -38,60 +32,11 @@ class DataDependent(Exception):
         super().__init__(reason)
 
 
-F = TypeVar("F", bound="Callable[[Node], Result | Sequence[Result]]")
-
-
-def is_lowered(proto: onnx.NodeProto) -> bool:
-    """Whether there is a lowering for this node."""
-    key = domain_of(proto), proto.op_type
-    return key in LOWERINGS and (key not in CONDITIONS or CONDITIONS[key](proto))
-
-
 def storage_of(elem: int) -> DType:
     """How an element type is stored on the GPU. Raises `Refused` if it cannot."""
     if elem not in STORAGE:
         raise Refused(f"{type_name(elem)} does not exist on the GPU")
     return STORAGE[elem]
-
-
-def lowers(
-    *ops: str,
-    domain: str = "",
-    elementwise: bool = False,
-    only_if: Callable[[onnx.NodeProto], bool] | None = None,
-) -> Callable[[F], F]:
-    """Register a function as what lowers these operators; `elementwise` if it takes its inputs by `Node.operand`.
-
-    Nodes for which `only_if` is false are replaced by what ONNX defines the operator to be.
-    """
-    ELEMENTWISE.update(ops if elementwise else ())
-    CONDITIONS.update({(domain, op): only_if for op in ops} if only_if is not None else {})
-
-    def register(function: F) -> F:
-        for op in ops:
-            assert (domain, op) not in LOWERINGS, op
-            LOWERINGS[domain, op] = function
-        return function
-
-    return register
-
-
-def lowers_to(
-    op: str, function: Callable[..., Tensor], *, elementwise: bool = False, selects: bool = False, **attributes: str
-) -> None:
-    """Lower an operator to a function of all its inputs, and of `attributes`: their names in ONNX by the function's.
-
-    Attributes that are left out have the default that ONNX gives them, or else the function's. With `selects` the
-    results are elements of the first input.
-    """
-
-    def lowering(node: Node) -> Result:
-        inputs = node.operands() if elementwise else node.tensors()
-        values = {ours: node.attribute_or_default(theirs) for ours, theirs in attributes.items()}
-        result = function(*inputs, **{name: value for name, value in values.items() if value is not None})
-        return node.result(result, bound=node.value(0).bound) if selects else result
-
-    lowers(op, elementwise=elementwise)(lowering)
 
 
 class Node:

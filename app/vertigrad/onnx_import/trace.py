@@ -16,8 +16,9 @@ from ..gpu import Plan
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
-from .node import ELEMENTWISE, LOWERINGS, Node, Refused, Result, is_lowered, storage_of
+from .node import Node, Refused, storage_of
 from .reader import array_of
+from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .tail import HEADS, Tail, tail_of
 from .values import EXACT, STORAGE, Guard, Value, constant, to_storage, type_name
 

@@ -3,7 +3,7 @@
 import pkgutil
 from importlib import import_module
 
-from ..node import LOWERINGS
+from ..registry import LOWERINGS
 
 __all__ = ["LOWERINGS"]
 

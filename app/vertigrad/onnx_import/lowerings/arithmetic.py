@@ -11,7 +11,8 @@ from onnx import TensorProto
 
 from ... import ops
 from ...tensor import Tensor, f32
-from ..node import Node, Refused, lowers, lowers_to
+from ..node import Node, Refused
+from ..registry import lowers, lowers_to
 from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
 _SAME_NAME = (  # as in `ops`

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ... import ops
 from ...tensor import Tensor
-from ..node import Node, lowers, lowers_to
+from ..node import Node
+from ..registry import lowers, lowers_to
 from ..values import Value
 
 lowers_to("Equal", ops.equal, elementwise=True)

@@ -9,7 +9,8 @@ import onnx
 
 from ... import ops
 from ...errors import InputError
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused
+from ..registry import lowers
 from ..values import Value, constant
 
 MOST_TURNS = 10_000

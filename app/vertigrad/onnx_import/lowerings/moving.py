@@ -11,7 +11,8 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers, lowers_to, storage_of
+from ..node import Node, Refused, storage_of
+from ..registry import lowers, lowers_to
 from ..values import Value, constant
 from .shaping import reshaped
 

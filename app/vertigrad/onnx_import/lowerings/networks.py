@@ -12,7 +12,8 @@ from onnx import TensorProto
 
 from ... import ops
 from ...tensor import Tensor, f32, i32
-from ..node import Node, Refused, lowers, lowers_to
+from ..node import Node, Refused
+from ..registry import lowers, lowers_to
 from ..values import Value
 from .products import with_tail
 from .shaping import reshaped

@@ -12,7 +12,8 @@ from ... import ops
 from ...errors import DtypeError, ShapeError
 from ...ops.linear import linear
 from ...tensor import Tensor, f32, i32
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused
+from ..registry import lowers
 from ..values import SIGNED, STORAGE, UNSIGNED, WIDE, Value, type_name
 from .arithmetic import require_narrow, wrapped
 

@@ -7,7 +7,8 @@ from typing import Any
 from ... import ops
 from ...ops.activation import PARAMETERS
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused
+from ..registry import lowers
 from ..tail import ACTIVATIONS
 
 _OPERATORS = ("Relu", "Tanh", "Sigmoid", "Softsign", "Softplus", "LeakyRelu", "ThresholdedRelu", "Elu", "HardSigmoid")

@@ -9,7 +9,8 @@ from onnx import TensorProto
 
 from ... import ops
 from ...tensor import Tensor, bool_, i32
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused
+from ..registry import lowers
 from ..values import INTEGERS, WIDE, Value
 from .arithmetic import require_narrow, require_real, wrapped
 

@@ -7,7 +7,8 @@ from typing import Any
 from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor
-from ..node import Node, lowers
+from ..node import Node
+from ..registry import lowers
 from ..values import Value
 
 

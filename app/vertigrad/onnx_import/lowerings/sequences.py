@@ -7,7 +7,8 @@ from onnx import TensorProto
 
 from ... import ops
 from ...errors import InputError
-from ..node import Node, lowers
+from ..node import Node
+from ..registry import lowers
 from ..values import Value, constant
 from .control import run_body
 from .shaping import pieces, reshaped

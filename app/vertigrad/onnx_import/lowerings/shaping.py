@@ -10,7 +10,8 @@ import numpy as np
 from ... import ops
 from ...errors import InputError, ShapeError
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers, lowers_to
+from ..node import Node, Refused
+from ..registry import lowers, lowers_to
 from ..values import Value, constant
 
 

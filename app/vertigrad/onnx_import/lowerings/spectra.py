@@ -7,7 +7,8 @@ import numpy as np
 from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused
+from ..registry import lowers
 from .shaping import reshaped
 
 MOST_IN_TABLE = 1 << 24  # numbers: 64 MiB
