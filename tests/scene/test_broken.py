@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vertigrad.errors import SceneError
+from vertigrad.scene import model_tables
 from vertigrad.scene.source import MAX_BYTES
 
 BROKEN = sorted((Path(__file__).parent / "broken").glob("*.toml"))
@@ -135,6 +136,19 @@ def test_all_outputs_together_are_limited(load):
     models = "".join(f'[models.m{i}]\ntype = "neural_field"\nresolution = 13000\n' for i in range(26))
     (line,) = told(load, "version = 1\n" + models)
     assert line == "2:2  models: all outputs together would take 65.5 GiB; at most 64.0 GiB are allowed"
+
+
+def test_outputs_of_just_the_allowed_size_are_no_problem(load, monkeypatch):
+    scene = 'version = 1\n[models.a]\ntype = "neural_field"\nresolution = 100\n'
+    outputs = load(scene).models["a"].outputs.values()
+    sizes = [spec.nbytes for spec in outputs]
+    for limit, size in (("MAX_OUTPUT_BYTES", max(sizes)), ("MAX_TOTAL_BYTES", sum(sizes))):
+        with monkeypatch.context() as patch:
+            patch.setattr(model_tables, limit, size)
+            assert load(scene).models
+            patch.setattr(model_tables, limit, size - 1)
+            (line,) = told(load, scene)
+            assert "would take" in line
 
 
 def test_a_large_file_is_read_quickly_and_all_of_its_problems_are_told(load):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ctypes import string_at
 from typing import NamedTuple
 
@@ -81,10 +82,8 @@ def _read(one: imgui.ImDrawList, letters: dict[_Uv, Letter]) -> list[Text | Shap
         found.append(f"clip {clip.x:.0f},{clip.y:.0f} to {clip.z:.0f},{clip.w:.0f}")
         triangles = indices[command.idx_offset : command.idx_offset + command.elem_count].reshape(-1, 3).astype(int)
         triangles += command.vtx_offset
-        reached = np.maximum.accumulate(triangles.max(1))
-        cuts = np.flatnonzero(triangles.min(1)[1:] > reached[:-1]) + 1
         pen = ("", 0.0, 0.0)
-        for part in np.split(triangles, cuts):
+        for part in _parts(triangles):
             used = vertices[np.unique(part)]
             letter = letters.get(_key(used["uv"][0])) if len(used) == 4 else None
             if letter is None:
@@ -102,6 +101,14 @@ def _read(one: imgui.ImDrawList, letters: dict[_Uv, Letter]) -> list[Text | Shap
                 found.append(Text(float(left), float(top), color, letter.character))
             pen = color, left + letter.advance, round(top)
     return found
+
+
+def _parts(triangles: np.ndarray) -> Iterator[np.ndarray]:
+    """Triangles that share no vertices with others; each column of a table starts again at a lower vertex."""
+    low, high = triangles.min(1), triangles.max(1)
+    for column in np.split(np.arange(len(triangles)), np.flatnonzero(high[1:] < low[:-1]) + 1):
+        reached = np.maximum.accumulate(high[column])
+        yield from np.split(triangles[column], np.flatnonzero(low[column][1:] > reached[:-1]) + 1)
 
 
 def _add(found: list[Text | Shape | str], one: Shape) -> None:

@@ -26,15 +26,17 @@ from vertigrad.models.interaction import Gesture
 from vertigrad.panels import capture as capture_panel
 from vertigrad.panels import gallery as gallery_module
 from vertigrad.panels import log, reports
+from vertigrad.panels import performance as performance_module
 from vertigrad.panels import tensors as tensors_module
 from vertigrad.panels.memory import MemoryPanel
 from vertigrad.panels.tensors import TensorInfo
 from vertigrad.panels.thumbnails import SceneEntry
 from vertigrad.panels.traffic import DIRECTIONS, FrameTraffic
 from vertigrad.panels.workspace import Workspace
-from vertigrad.session import commands
+from vertigrad.scene.schema import Animation
+from vertigrad.session import catalog, commands
 from vertigrad.session.capture import RecordingStatus
-from vertigrad.session.commands import AddWatch, InspectTensor, Leave, Select, SetParameter, SetTool
+from vertigrad.session.commands import AddWatch, Freeze, InspectTensor, Leave, Select, SetParameter, SetTool
 from vertigrad.session.diagnostics import Excess
 from vertigrad.session.failures import Failure, Failures
 from vertigrad.session.inspector import TensorRange
@@ -48,6 +50,7 @@ from .shell import Shell
 
 KEPT = Path(__file__).parent / "drawn"
 SCALE, SIZE = 1.25, (1250, 875)
+TALL = SIZE[0], 1500
 LEAST = 4.0  # pixels that a shape must be wide and high for the mouse to rest on it
 APART = 12.0  # pixels between places that the mouse is moved to
 NOT_COMPARED = "visible_panels", "focused", "layout", "raised"  # of the workspace
@@ -246,10 +249,13 @@ def one(shell: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, software_o
     monkeypatch.setattr(gallery_module, "packaged", lambda: [entry("a"), entry("b", "in few words"), entry("c")])
     monkeypatch.setattr(gallery_module, "existing", lambda _: [entry("scene", "opened before " * 9)])
     monkeypatch.setattr(FrameTraffic, "update", moved)
+    monkeypatch.setattr(
+        performance_module, "averages", lambda _: ({"step": 1.25, "draw": 0.75}, {("step", "rise"): 1.0})
+    )
     draw = MemoryPanel.draw
     monkeypatch.setattr(MemoryPanel, "draw", lambda panel, session: draw(panel, memory_of(session.timeline)))
     path = "nbody" if "a_tool" in request.node.name else written(tmp_path, LINKED)
-    return shell(path, size=SIZE, scale=SCALE)
+    return shell(path, size=TALL if "tensors" in request.node.name else SIZE, scale=SCALE)
 
 
 def only(one: Shell, title: str, frames: int = 4) -> tuple[str, ...]:
@@ -260,11 +266,63 @@ def only(one: Shell, title: str, frames: int = 4) -> tuple[str, ...]:
     return (title,)
 
 
+def written_at(window: str, part: str) -> Text:
+    """The first text in a window, or in its children, with this in it."""
+    contents = [content for name, content in drawn_lists.windows().items() if name.startswith(window)]
+    return next(one for content in contents for one in content if isinstance(one, Text) and part in one.text)
+
+
 def parameters(one: Shell) -> tuple[str, ...]:
     """One is changed, one moves, and one is searched for among others."""
     one.session.post(SetParameter("models.late", "gain", 3.5))
     one.session.post(SetParameter("models.row", "height", 2.0))
     return only(one, "Parameters")
+
+
+def parameter_menu(one: Shell) -> tuple[str, ...]:
+    """What a right click on a changed parameter offers."""
+    parameters(one)
+    return right_clicked(one, "height")
+
+
+def animation_menu(one: Shell) -> tuple[str, ...]:
+    one.session.post(commands.Animate("models.row", "height", Animation(shape="noise", range=(-1.0, 2.0))))
+    only(one, "Parameters")
+    return right_clicked(one, "height")
+
+
+def right_clicked(one: Shell, name: str) -> tuple[str, ...]:
+    at = written_at("Parameters", name)
+    one.move(at.left + 3.0, at.top + 8.0)
+    for down in (True, False):
+        one.gui.io.add_mouse_button_event(1, down)
+        one.frames(2)
+    return ("##Popup", "Parameters/##rows")
+
+
+def presets(one: Shell) -> tuple[str, ...]:
+    one.session.post(commands.SavePreset("calm"))
+    one.session.post(SetParameter("models.late", "gain", 3.5))
+    one.session.post(commands.SavePreset("wild"))
+    return only(one, "Parameters")
+
+
+def bookmarks(one: Shell) -> tuple[str, ...]:
+    for name in ("front", "from far away"):
+        one.session.post(commands.AddBookmark(name))
+    return only(one, "Camera")
+
+
+def performance(one: Shell) -> tuple[str, ...]:
+    """With frame times of which some are too long, and times of kernels."""
+    timeline = one.session.timeline
+    timeline.requested_ms, timeline.dropped, timeline.shown = 20.0, 3, 97
+    for number in range(100):
+        timeline.frame_ms.append(16.0 + 12.0 * (number % 30 == 0))
+        timeline.cpu_ms.append(4.0 + number % 3)
+        timeline.wait_ms.append(2.5)
+        timeline.present_ms.append(0.25)
+    return only(one, "Performance")
 
 
 def run_with_history(one: Shell) -> tuple[str, ...]:
@@ -280,20 +338,38 @@ def run_with_history(one: Shell) -> tuple[str, ...]:
 
 
 def tensors(one: Shell) -> tuple[str, ...]:
-    one.session.post(InspectTensor(TensorRange("row.position", 2, 5, 1)))
+    """With statistics, a histogram, and the values of all rows."""
+    return inspected(one, TensorRange("row.position", 0, 7))
+
+
+def odd_tensors(one: Shell) -> tuple[str, ...]:
+    """Values that are not finite, beside a plot of one column, and the difference to a frozen copy."""
+    target = TensorRange("row.position", 0, 7, 1)
+    one.session.post(InspectTensor(target))
+    one.frames()
+    one.session.post(Freeze())
+    one.frames()
+    position = catalog.catalog(one.session.stage)["row.position"].tensor
+    position[2, 1], position[5, 0], position[6, 2] = math.nan, -math.inf, 1e9
+    return inspected(one, target)
+
+
+def inspected(one: Shell, target: TensorRange) -> tuple[str, ...]:
+    one.session.post(InspectTensor(target))
     one.workspace.show("Tensors")
     one.frames(6)
-    one.session.gpu.wait_idle()
-    one.frames(6)
+    one.session.inspect_now()
     return only(one, "Tensors", 8)
 
 
 def watches(one: Shell) -> tuple[str, ...]:
     one.session.post(AddWatch(Watch("row.position", "max", Condition(above=0.5))))
     one.session.post(AddWatch(Watch("late.position", "mean")))
-    one.session.playing = True
-    one.frames(3)
-    one.session.gpu.wait_idle()
+    one.frames()
+    for _ in range(3):
+        one.session.playing = True
+        one.frames()
+        one.session.inspect_now()
     one.session.playing = False
     return only(one, "Watch")
 
@@ -318,6 +394,15 @@ def memory(one: Shell) -> tuple[str, ...]:
         timeline.used_bytes.append(1e6 + 1e4 * number)
         timeline.held_bytes.append(2e6 + 1e4 * number)
     return only(one, "Memory")
+
+
+def filtered_memory(one: Shell) -> tuple[str, ...]:
+    """Only the blocks whose names have "pha" in them."""
+    only(one, "Memory")
+    search = written_at("Memory", "search")
+    one.click(search.left + 30.0, search.top + 8.0)
+    one.type("pha")
+    return ("Memory",)
 
 
 def journal(one: Shell) -> tuple[str, ...]:
@@ -398,10 +483,17 @@ STATES: dict[str, Callable[[Shell], tuple[str, ...]]] = {
     "run": lambda one: only(one, "Run"),
     "run_with_history": run_with_history,
     "parameters": parameters,
+    "parameter_menu": parameter_menu,
+    "animation_menu": animation_menu,
+    "presets": presets,
+    "bookmarks": bookmarks,
+    "performance": performance,
+    "filtered_memory": filtered_memory,
     "graph": lambda one: only(one, "Graph"),
     "camera": lambda one: only(one, "Camera"),
     "help": lambda one: only(one, "Help"),
     "tensors": tensors,
+    "odd_tensors": odd_tensors,
     "watch": watches,
     "selection": selection,
     "selection_card": selection_card,
