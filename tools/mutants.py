@@ -13,6 +13,7 @@ run the module which names it. `TestMap.of` says in which order. Results go to .
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import random
@@ -32,12 +33,15 @@ from fault_sites import Fault, python_faults, wgsl_faults
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".mutants"
+RESULTS = WORK / "results.jsonl"
 PACKAGE = ROOT / "app" / "vertigrad"
 COPIED = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools", "pyproject.toml", "README.md", "Makefile")
 LEFT_OUT = ("tests/bench", "tests/packaging", "tests/window/test_time.py", "tests/window/test_start.py")
 # What is tried for one fault: so many tests of so many seconds in all, and when they pass, the next in the order.
 PHASES = (120, 60.0), (1200, 240.0)
 OWN = 60  # tests of the file's own name that come before all others
+LONGEST_NAME = 2000  # letters of a test's name: more do not fit on a command line
+PATIENCE = 2  # times as long as the tests took without a fault: what takes longer is noticed
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Outcome:
     fault: Fault
     noticed: bool
     tests: int
+
+    def row(self) -> dict[str, object]:
+        """As it is written to `RESULTS`."""
+        return {"fault": str(self.fault), "group": self.fault.group, "noticed": self.noticed, "tests": self.tests}
 
 
 class TestMap:
@@ -58,7 +66,9 @@ class TestMap:
         self._data = CoverageData(str(WORK / "coverage"))
         self._data.read()
         found = json.loads((WORK / "durations.json").read_text(encoding="utf-8"))
-        self._seconds: dict[str, float] = {test: seconds for test, seconds in found.items() if seconds >= 0}
+        self._seconds: dict[str, float] = {
+            test: seconds for test, seconds in found.items() if seconds >= 0 and len(test) < LONGEST_NAME
+        }
         self._root = next(
             str(Path(f).parents[1]) for f in self._data.measured_files() if f.endswith("vertigrad/errors.py")
         )
@@ -176,6 +186,7 @@ def copied(folder: Path) -> Path:
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / name)
+    compileall.compile_dir(folder / "app", quiet=1)  # tests write no bytecode, so that none of a fault remains
     return folder
 
 
@@ -207,9 +218,11 @@ def tried(fault: Fault, phases: list[list[str]], tree: Path, seconds: float) -> 
 
 def run(options: argparse.Namespace) -> list[Outcome]:
     """Try the faults of a seed, several at once, each in a tree of its own."""
-    faults, seconds = drawn(options.count, options.seed, options.only), 5 * PHASES[-1][1]
+    faults, seconds = drawn(options.count, options.seed, options.only), PATIENCE * PHASES[-1][1]
     WORK.mkdir(exist_ok=True)
-    (WORK / "results.jsonl").unlink(missing_ok=True)
+    known = earlier_outcomes(faults) if options.resume else []
+    faults = [fault for fault in faults if all(outcome.fault != fault for outcome in known)]
+    RESULTS.write_text("".join(json.dumps(outcome.row()) + "\n" for outcome in known), encoding="utf-8")
     trees: Queue[Path] = Queue()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(options.jobs) as pool:
         for number in range(options.jobs):
@@ -218,7 +231,7 @@ def run(options: argparse.Namespace) -> list[Outcome]:
             begun, chosen = time.perf_counter(), [[options.tests]] * len(faults)
             if not passes(options.tests, tree):
                 sys.exit("without any fault these tests fail, or none is there: " + " ".join(options.tests))
-            seconds = 60 + 5 * (time.perf_counter() - begun)
+            seconds = 60 + PATIENCE * (time.perf_counter() - begun)
         else:
             tests = TestMap()
             chosen = [tests.of(fault) for fault in faults]
@@ -230,12 +243,20 @@ def run(options: argparse.Namespace) -> list[Outcome]:
             finally:
                 trees.put(tree)
             print("noticed " if outcome.noticed else "SURVIVED", outcome.tests, outcome.fault, flush=True)
-            with (WORK / "results.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"fault": str(fault), "group": fault.group, "noticed": outcome.noticed}) + "\n")
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(outcome.row()) + "\n")
             return outcome
 
-        outcomes = list(pool.map(one, faults, chosen))
-    return outcomes
+        return known + list(pool.map(one, faults, chosen))
+
+
+def earlier_outcomes(faults: list[Fault]) -> list[Outcome]:
+    """What a run of the same faults that was interrupted has found."""
+    if not RESULTS.exists():
+        return []
+    rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    found = {row["fault"]: row for row in rows}
+    return [Outcome(f, found[str(f)]["noticed"], found[str(f)].get("tests", 0)) for f in faults if str(f) in found]
 
 
 def report(outcomes: list[Outcome], seed: int) -> str:
@@ -260,6 +281,7 @@ def main() -> int:
     runs.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     runs.add_argument("--only", nargs="+", default=[], help="packages, shaders/ops and the like, or files")
     runs.add_argument("--tests", nargs="+", default=[], help="try these for every fault; no map is needed")
+    runs.add_argument("--resume", action="store_true", help="keep what an interrupted run of this seed has found")
     runs.add_argument("--least", type=float, default=0.0, help="percent to be noticed")
     runs.add_argument("--report", type=Path)
     options, rest = parser.parse_known_args()
