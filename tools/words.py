@@ -76,6 +76,7 @@ WORDS = {
     r"\ball_or_nothing\b|\bAllOrNothing\b": "atomic_recording",
     r"\bsample_place\b|\bby_place\b|\b(clip|nearest|arrow|line|seen)_place\b|\bplace_of\(": "position, pixel",
     r"\b_tell_harmonics\b|\b_made_good\b|\bkept_out\b|\b_beside\b": "warn, corrected, pushed_out, neighbor",
+    r"\bdef (numbers|resume|reread)\(self|\bmodel\.(numbers|resume|reread)\(": "scalar_state, load_...",
     r"\bin_place of\b|a walk over the places": "index, position",
 }
 IDENTIFIERS = {  # parts of names of the program: of functions, classes, variables, parameters, fields

@@ -45,6 +45,16 @@ def recorded(old: str, new: str, function: Callable[..., Any], callers: int = 1)
     return wrapper
 
 
+def renamed_method(old: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method `function` by its old name."""
+
+    def wrapper(instance: object, *arguments: Any, **named: Any) -> Any:
+        warnings.warn(f"{type(instance).__name__}.{old} is now called {function.__name__}", FutureWarning, stacklevel=2)
+        return function(instance, *arguments, **named)
+
+    return wrapper
+
+
 def renamed_attribute(old: str, new: str) -> Any:
     """A property for the old name of an attribute, for reading and writing."""
 

@@ -39,7 +39,7 @@ struct Params {
     ball: vec4f,  // center and radius of an obstacle
     slope: f32,  // of the sand's cone
     friction: f32,  // at walls and obstacles
-    tool_share: f32,  // of its velocity that matter at the tool takes on in a step
+    tool_coupling: f32,  // part of its velocity that matter at the tool takes on in a step
     tool_radius: f32,
     tool_point: vec3f,
     obstacle_cell: f32,
@@ -260,7 +260,7 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     velocity.y -= params.gravity * params.dt;
     let reach = 1.0 - length(position - params.tool_point) / params.tool_radius;
     if reach > 0.0 {
-        velocity = mix(velocity, params.tool_velocity, params.tool_share * min(2.0 * reach, 1.0));
+        velocity = mix(velocity, params.tool_velocity, params.tool_coupling * min(2.0 * reach, 1.0));
     }
     let out = position - params.ball.xyz;
     let far = length(out);

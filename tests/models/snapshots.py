@@ -19,7 +19,7 @@ def seen(model: Model) -> list[np.ndarray]:
 def assert_a_snapshot_holds(model: Model, run: Callable[[int], object]) -> None:
     """Run it, go back to an earlier moment, and run it again; `run` takes a number of steps."""
     run(5)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     shown = seen(model)
     run(4)
     first = seen(model)
@@ -28,7 +28,7 @@ def assert_a_snapshot_holds(model: Model, run: Callable[[int], object]) -> None:
     for name, values in kept.items():
         with Tensor.from_numpy(values) as given:
             ops.assign(model.state()[name], given)
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     assert all(np.array_equal(a, b) for a, b in zip(shown, seen(model), strict=True))
     run(4)
     assert all(np.array_equal(a, b) for a, b in zip(first, seen(model), strict=True))

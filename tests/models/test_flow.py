@@ -76,7 +76,7 @@ def test_a_lap_ends_where_it_began_and_the_next_shape_follows(make: Make) -> Non
         model.step(1.0 / 60.0)
     assert np.sqrt(np.mean((position(model) - start) ** 2)) < 0.1, "time ran back"
     model.step(1.0 / 60.0 + 1e-9)
-    assert model.numbers()["turn"] == 1
+    assert model.scalar_state()["turn"] == 1
     np.testing.assert_allclose(position(model), start, atol=1e-3)
 
 
@@ -92,13 +92,13 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
     model.step(0.9)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     for _ in range(3):
         model.step(0.4)
     later = position(model)
     for name, tensor in model.state().items():
         tensor[...] = kept[name]
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     for _ in range(3):
         model.step(0.4)
     np.testing.assert_array_equal(position(model), later)
@@ -129,7 +129,7 @@ def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) ->
     weights["layer3.weight"] *= 0.0
     weights["layer3.bias"] = np.array([1.0, 0.0, 0.0], np.float32)
     save_file(weights, tmp_path / "net.safetensors")
-    assert model.reread("weights")
+    assert model.reload_file("weights")
     model.step(0.1)
     np.testing.assert_allclose(position(model) - start, np.tile([0.1, 0.0, 0.0], (3000, 1)), atol=1e-5)
 

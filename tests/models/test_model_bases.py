@@ -42,9 +42,9 @@ def test_a_still_model_stays_as_it_was_made(steady: Gpu) -> None:
     before = model.outputs()["row"].numpy()
     model.step(1.0)
     model.reset()
-    model.resume(model.numbers())
+    model.load_scalar_state(model.scalar_state())
     assert np.array_equal(model.outputs()["row"].numpy(), before)
-    assert (model.state(), model.numbers(), model.reread("file")) == ({}, {}, False)
+    assert (model.state(), model.scalar_state(), model.reload_file("file")) == ({}, {}, False)
     model.close()
     model.close()
     for tensor in (*model.made, *model.views.values()):
@@ -84,8 +84,8 @@ def test_a_clocked_model_keeps_the_rest_of_its_time() -> None:
     methods |= {"output_specs": classmethod(lambda cls, params: {})}
     model = type("Clock", (FixedStepModel,), methods)("clock", None, {}, 0)
     model._clock.due(0.25, 0.1)
-    assert model.numbers() == {"remainder": pytest.approx(0.05)}
-    model.resume({"remainder": 0.01})
+    assert model.scalar_state() == {"remainder": pytest.approx(0.05)}
+    model.load_scalar_state({"remainder": 0.01})
     assert model._clock.remainder == 0.01
 
 
@@ -120,8 +120,8 @@ def test_outputs_and_state_are_found_by_the_names_of_tensors(steady: Gpu) -> Non
             assert np.array_equal(tensor.numpy(), expected[name])
         assert model.state().keys() == {"points"}
         model.step(0.5)
-        numbers = model.numbers()
+        numbers = model.scalar_state()
         model.step(0.5)
-        model.resume({name: float(value) for name, value in numbers.items()})
-        assert model.numbers() == {"turn": 1, "way": 0.5}
-        assert isinstance(model.numbers()["turn"], int)
+        model.load_scalar_state({name: float(value) for name, value in numbers.items()})
+        assert model.scalar_state() == {"turn": 1, "way": 0.5}
+        assert isinstance(model.scalar_state()["turn"], int)

@@ -190,11 +190,11 @@ def test_energy_is_to_stay_as_it_is_once_nothing_acts_from_outside(make) -> None
     model._params.change("softening", 0.4)
     model.step(0.0)
     assert energy_drift(model) < 1e-5
-    numbers = model.numbers()
-    model.resume(model.numbers() | {"conserved": 0.0})
+    numbers = model.scalar_state()
+    model.load_scalar_state(model.scalar_state() | {"conserved": 0.0})
     assert energy_drift(model) == 0.0
-    model.resume(numbers)
-    assert model.numbers() == {"conserved": 0.4, "remainder": 0.0}
+    model.load_scalar_state(numbers)
+    assert model.scalar_state() == {"conserved": 0.4, "remainder": 0.0}
 
 
 def test_reset_returns_to_the_first_bits_and_reruns_them(make) -> None:

@@ -144,13 +144,13 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=40.0, playback_rate=25.0)
     run(model, 7)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     run(model, 5)
     expected = {name: tensor.numpy() for name, tensor in model.state().items()}
     run(model, 3)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     run(model, 5)
     for name, tensor in model.state().items():
         assert np.array_equal(tensor.numpy(), expected[name]), name

@@ -106,12 +106,12 @@ def test_time_and_sliders_are_seen_at_the_next_step(make: Make) -> None:
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make(seed=1)
     model.step(0.1)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     model.step(0.1)
     later = model.outputs()["y"].numpy()
     for name, tensor in model.state().items():
         tensor[...] = kept[name]
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     model.step(0.1)
     np.testing.assert_array_equal(model.outputs()["y"].numpy(), later)
 

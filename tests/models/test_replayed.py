@@ -99,11 +99,11 @@ def test_a_replay_gives_the_same_bits(make: Make) -> None:
             for _ in range(4):
                 model.step(0.1)
                 seen.append(bits(model))
-        kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+        kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
         model.step(0.1)
         for name, tensor in model.state().items():
             tensor[...] = kept[name]
-        model.resume(numbers)
+        model.load_scalar_state(numbers)
         model.step(0.1)
         seen.append(bits(model))
         model.reset()

@@ -137,17 +137,17 @@ def test_a_rate_of_zero_and_a_latent_of_its_own_stand_still(make: Make) -> None:
         start = output(model, "position")
         model.step(1.7)
         np.testing.assert_array_equal(output(model, "position"), start)
-        assert model.numbers()["turn"] == 0.0
+        assert model.scalar_state()["turn"] == 0.0
 
 
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
     model.step(1.4)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     model.step(0.4)
     later = output(model, "position")
     assert (later != kept["position"]).any()
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     for name, tensor in model.state().items():
         tensor[...] = kept[name]
     model.step(0.4)
@@ -162,13 +162,13 @@ def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) ->
     model = make(weights=tmp_path / "net.safetensors", latent=latent("sphere"))
     weights["layer3.bias"] += 0.1  # every surface moves inwards by about a tenth
     save_file(weights, tmp_path / "net.safetensors")
-    assert model.reread("weights")
+    assert model.reload_file("weights")
     model.step(0.1)
     assert np.linalg.norm(output(model, "position"), axis=2).mean() == pytest.approx(0.75, abs=0.02)
     weights["layer2.weight"], weights["layer2.bias"] = np.zeros((8, 64), np.float32), np.zeros(8, np.float32)
     weights["layer3.weight"] = np.zeros((1, 8), np.float32)
     save_file(weights, tmp_path / "net.safetensors")
-    assert not model.reread("weights")
+    assert not model.reload_file("weights")
 
 
 def test_fewer_latents_do_not_lead_astray(make: Make, tmp_path: Path) -> None:
@@ -177,9 +177,9 @@ def test_fewer_latents_do_not_lead_astray(make: Make, tmp_path: Path) -> None:
     model = make(weights=tmp_path / "net.safetensors")
     model.step(9.0)
     save_file({**weights, "latents": weights["latents"][:2].copy()}, tmp_path / "net.safetensors")
-    assert model.reread("weights")
+    assert model.reload_file("weights")
     model.step(0.0)
-    assert model.numbers()["turn"] < 2
+    assert model.scalar_state()["turn"] < 2
 
 
 def test_a_ray_that_meets_nothing_ends_at_the_center(make: Make, tmp_path: Path) -> None:

@@ -241,14 +241,14 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=40.0, densify_interval=3)
     run(model, 5)
-    kept, numbers = states(model), model.numbers()
+    kept, numbers = states(model), model.scalar_state()
     shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
     run(model, 4)
     expected = states(model)
     run(model, 3)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     for name, tensor in model.outputs().items():
         assert np.array_equal(tensor.numpy(), shown[name]), name
     run(model, 4)

@@ -79,14 +79,14 @@ def test_the_front_lifts_and_lets_go_and_time_repeats(inputs: dict[str, Tensor])
     assert away.min() == 0.0 and 0.1 < away.max() <= 0.5
     for _ in range(3):
         model.step(0.3)
-    kept = model.numbers()
+    kept = model.scalar_state()
     later = model.outputs()["position"].numpy()
     assert np.abs(later - got["position"]).max() > 0.05
     model.step(2.0)  # a whole turn
     assert np.allclose(model.outputs()["position"].numpy(), later, atol=1e-4)
     model.reset()
     assert np.array_equal(model.outputs()["position"].numpy(), got["position"])
-    model.resume(kept)
+    model.load_scalar_state(kept)
     model.step(0.0)
     assert np.array_equal(model.outputs()["position"].numpy(), later)
     model.close()

@@ -156,13 +156,13 @@ def test_the_same_seed_gives_the_same_bits(make: Make, what: str) -> None:
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make, what: str) -> None:
     model = make(what, batch_size=32)
     advance(model, 3)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     advance(model, 2)
     expected = {name: tensor.numpy() for name, tensor in model.state().items()}
     advance(model, 1)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     advance(model, 2)
     for name, tensor in model.state().items():
         assert np.array_equal(tensor.numpy(), expected[name]), name
@@ -431,7 +431,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what:
     other = make(what, batch_size=32, learning_rate=0.01, steps=2, weights=folder / "on.checkpoint")
 
     def require_alike() -> None:
-        assert other.numbers() == model.numbers()
+        assert other.scalar_state() == model.scalar_state()
         for name, tensor in model.state().items():
             assert np.array_equal(other.state()[name].numpy(), tensor.numpy()), name
 

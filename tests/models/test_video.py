@@ -216,17 +216,17 @@ def test_reset_and_step_back_give_the_same_bits(make: Make, monkeypatch: pytest.
         model = make()
         first = seen(model)
         model.step(0.9)
-        numbers = model.numbers()
+        numbers = model.scalar_state()
         model.step(0.35)
         later = seen(model)
         model.step(0.5)
         assert not np.array_equal(seen(model), later)
-        model.resume(numbers)
+        model.load_scalar_state(numbers)
         model.step(0.35)
         np.testing.assert_array_equal(seen(model), later)
         model.reset()
         np.testing.assert_array_equal(seen(model), first)
-        assert model.numbers() == {"time": 0.0}
+        assert model.scalar_state() == {"time": 0.0}
 
 
 def test_two_runs_give_the_same_bits(make: Make) -> None:
@@ -317,7 +317,7 @@ def test_a_jump_in_time_waits_in_a_window_as_well(slow: Callable[[int], tuple[Sl
     steady.frames.live = True
     late = threading.Timer(0.3, footage.let, (100,))
     late.start()
-    shown.resume({"time": 60.0})
+    shown.load_scalar_state({"time": 60.0})
     shown.advance(0.0)
     assert value(shown) == 60
     assert footage.begun == [0, 60]
@@ -330,7 +330,7 @@ def test_the_steps_from_a_snapshot_to_where_one_wanted_to_be_wait_too(
     footage, shown = slow(100)
     steady.frames.live = True
     footage.let(2)
-    shown.resume({"time": 60.0})
+    shown.load_scalar_state({"time": 60.0})
     shown.advance(0.0)
     for last in (61, 62):
         late = threading.Timer(0.2, footage.let, (1,))

@@ -153,13 +153,13 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=20.0)
     run(model, HOLD + 5)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     run(model, 7)
     expected = {name: tensor.numpy() for name, tensor in model.outputs().items()}
     run(model, 4)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     run(model, 7)
     for name, tensor in model.outputs().items():
         assert np.array_equal(tensor.numpy(), expected[name]), name

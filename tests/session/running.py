@@ -98,10 +98,10 @@ class Fault(Exception):
 class TensorStateModel(PartsModel):
     """A model without scalar state outside of its tensors."""
 
-    def numbers(self):
+    def scalar_state(self):
         return {}
 
-    def resume(self, numbers):
+    def load_scalar_state(self, scalars):
         pass
 
 

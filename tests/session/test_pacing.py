@@ -277,7 +277,7 @@ def test_what_a_model_keeps_outside_of_tensors_is_not_ahead_when_its_step_is_dro
         model = session.stage.instances["terrain"].model
         cut(session)
         until(session, 2)
-        cycle = model.numbers()["cycle"]
+        cycle = model.scalar_state()["cycle"]
         run_frame(session)
         assert session.frame == 2 and session.stage.in_progress is not None
         session.post(Play(False))
@@ -285,7 +285,7 @@ def test_what_a_model_keeps_outside_of_tensors_is_not_ahead_when_its_step_is_dro
         for _ in range(8):
             run_frame(session)
         assert session.idle and session.frame == 2
-        assert model.numbers()["cycle"] == cycle
+        assert model.scalar_state()["cycle"] == cycle
 
 
 def test_reset_midway(steady: Gpu):

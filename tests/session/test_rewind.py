@@ -238,14 +238,14 @@ def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
     scene = resources.path("scenes", "neural_field.toml")
     with Session(steady, scene, ["terrain.resolution=8"]) as session:
         session.clock.set_rewind_memory(PLENTY)
-        cycles = [session.stage.instances["terrain"].model.numbers()["cycle"]]
+        cycles = [session.stage.instances["terrain"].model.scalar_state()["cycle"]]
         was = [bits(session, "terrain")]
         for _ in range(12):
             run_frame(session)
-            cycles.append(session.stage.instances["terrain"].model.numbers()["cycle"])
+            cycles.append(session.stage.instances["terrain"].model.scalar_state()["cycle"])
             was.append(bits(session, "terrain"))
         do(session, GoTo(5))
-        assert session.stage.instances["terrain"].model.numbers()["cycle"] == cycles[5]
+        assert session.stage.instances["terrain"].model.scalar_state()["cycle"] == cycles[5]
         assert bits(session, "terrain") == was[5]
         do(session, Step(7))
         assert bits(session, "terrain") == was[12]

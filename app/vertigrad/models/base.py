@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import params as declared
+from ..deprecation import renamed_method
 from .interaction import NO_INTERACTION, Gesture, Interaction
 from .stepping import FixedStep
 
@@ -19,7 +20,13 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from ..tensor import Tensor
 
 _BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is stored as u32
-OLD_NAMES = {"compare_with_twin": "compare_with_reference", "touch": "interact"}  # of methods, up to version 0.1
+OLD_NAMES = {  # of methods, up to version 0.1
+    "compare_with_twin": "compare_with_reference",
+    "numbers": "scalar_state",
+    "reread": "reload_file",
+    "resume": "load_scalar_state",
+    "touch": "interact",
+}
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,8 @@ class Model(ABC):
             if old in cls.__dict__:
                 warnings.warn(f"{cls.__name__}.{old} is now called {new}", FutureWarning, stacklevel=3)
                 setattr(cls, new, cls.__dict__[old])
+            elif new in cls.__dict__:
+                setattr(cls, old, renamed_method(old, cls.__dict__[new]))  # so that `super` finds it
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
@@ -205,20 +214,20 @@ class Model(ABC):
     def state(self) -> dict[str, Tensor]:
         """Every tensor that a step changes and that is needed later, outputs included: the content of a snapshot.
 
-        Together with `numbers` it is complete: with both restored, the next step gives the same bits. Of tensors that
-        share memory one is enough, since the whole block is copied.
+        Together with `scalar_state` it is complete: with both restored, the next step gives the same bits. Of tensors
+        that share memory one is enough, since the whole block is copied.
         """
 
     @abstractmethod
-    def numbers(self) -> dict[str, float]:
+    def scalar_state(self) -> dict[str, float]:
         """Scalar state outside of tensors, such as the model's time."""
 
     @abstractmethod
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        """Restore the scalar state that `numbers` returned earlier; records nothing."""
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        """Restore the scalar state that `scalar_state` returned earlier; records nothing."""
 
     @abstractmethod
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         """Reload the file of the parameter `name`, without a step.
 
         Return False, with nothing changed, if it does not fit the existing tensors: the model must be rebuilt.

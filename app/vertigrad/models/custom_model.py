@@ -154,11 +154,11 @@ class CustomModel(PartsModel):
     def state(self) -> dict[str, Tensor]:
         return dict(self._tensors)
 
-    def numbers(self) -> dict[str, float]:
+    def scalar_state(self) -> dict[str, float]:
         return {"time": self._time}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._time = numbers["time"]
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        self._time = scalars["time"]
 
     def forget_kernels(self) -> None:
         """Compile the shader again on next use."""

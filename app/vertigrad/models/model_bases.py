@@ -33,7 +33,7 @@ class PartsModel(Model):
             yield parts
             self._parts = parts.pop_all()
 
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         return False
 
     def close(self) -> None:
@@ -44,8 +44,8 @@ class NamedTensorsModel(PartsModel):
     """A model that declares outputs and state by the names under which it creates its tensors.
 
     An output is the view that its `OutputSpec` describes. `saved` are the tensors of `state`, and `scalars` the content
-    of `numbers`, with the remainders of the clocks: attributes of these names with an underscore before them, each a
-    number or a list of them.
+    of `scalar_state`, with the remainders of the clocks: attributes of these names with an underscore before them, each
+    a number or a list of them.
     """
 
     saved: ClassVar[tuple[str, ...]] = ()
@@ -73,20 +73,20 @@ class NamedTensorsModel(PartsModel):
     def state(self) -> dict[str, Tensor]:
         return {name: self._tensors[name] for name in self.saved}
 
-    def numbers(self) -> dict[str, float]:
+    def scalar_state(self) -> dict[str, float]:
         found: dict[str, float] = {clock.name: clock.remainder for clock in self.clocks}
         for name in self.scalars:
             value = getattr(self, f"_{name}")
             found |= dict(_numbered(name, value)) if isinstance(value, list) else {name: value}
         return found
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         for clock in self.clocks:
-            clock.remainder = numbers[clock.name]
+            clock.remainder = scalars[clock.name]
         for name in self.scalars:
             value = getattr(self, f"_{name}")
             is_list = isinstance(value, list)
-            found = [numbers[key] for key, _ in _numbered(name, value)] if is_list else type(value)(numbers[name])
+            found = [scalars[key] for key, _ in _numbered(name, value)] if is_list else type(value)(scalars[name])
             setattr(self, f"_{name}", found)
 
 

@@ -23,9 +23,9 @@ def no_dropped_time() -> Iterator[None]:
 class FixedStep:
     """Divides the time of frames into steps of `time_step` seconds; what is left over is for the next frame.
 
-    `remainder` [s] is part of `Model.numbers`, under `name`. At most `max_steps` steps are taken per frame, and time
-    beyond them is dropped, unless within `no_dropped_time`: the simulation is then slower than asked for. `dropped` is
-    the fraction of the last frame's time that was dropped.
+    `remainder` [s] is part of `Model.scalar_state`, under `name`. At most `max_steps` steps are taken per frame, and
+    time beyond them is dropped, unless within `no_dropped_time`: the simulation is then slower than requested.
+    `dropped` is the fraction of the last frame's time that was dropped.
     """
 
     def __init__(self, max_steps: int = 64, name: str = "remainder"):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ..deprecation import renamed_arguments
 from ..tensor import Tensor
 from .define import Operand, floating, number, unary
 from .elementwise import elementwise
@@ -43,9 +44,10 @@ OPERATIONS |= {
 }
 
 
-def leaky_relu(a: Operand, slope: Operand = 0.01, *, out: Tensor | None = None) -> Tensor:
-    """a, or slope · a where a is negative; elementwise. With a tensor for `slope` this is PRelu."""
-    return elementwise("leaky_relu", a, slope, out=out)
+@renamed_arguments(slope="negative_slope")  # up to version 0.1
+def leaky_relu(a: Operand, negative_slope: Operand = 0.01, *, out: Tensor | None = None) -> Tensor:
+    """a, or `negative_slope` · a where a is negative; elementwise. With a tensor for `negative_slope` this is PReLU."""
+    return elementwise("leaky_relu", a, negative_slope, out=out)
 
 
 def elu(a: Operand, alpha: Operand = 1.0, *, out: Tensor | None = None) -> Tensor:

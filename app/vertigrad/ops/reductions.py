@@ -108,7 +108,10 @@ def log_sum_exp(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: T
             return log_sum(source.to(f32) if source.dtype.kind != "float" else source, axis, keepdims, out=out)
         with largest(source.detach(), axis, True) as top:
             finite = fused(lambda t: where(isinf(t), 0, t), top)
-            with fused(lambda v, t: exp(v - t), source, finite) as shares, total(shares, axis, True) as sums:
+            with (
+                fused(lambda v, t: exp(v - t), source, finite) as exponentials,
+                total(exponentials, axis, True) as sums,
+            ):
                 axes = launch.normal_axes(axis, source.ndim)
                 key = tuple(0 if i in axes and not keepdims else slice(None) for i in range(source.ndim))
                 return fused(lambda s, t: log(s) + t, sums[key], finite[key], out=out)

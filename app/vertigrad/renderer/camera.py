@@ -174,8 +174,8 @@ class OrbitCamera:
         half = self._half_height() * min(aspect, 1.0)
         self.target = _vec3(corners.mean(axis=0))
         if radius > 0.0:
-            share = half if self.orthographic else math.sin(math.atan(half))
-            self.distance = _clamp(radius / share, MIN_DISTANCE, MAX_DISTANCE)
+            half_extent = half if self.orthographic else math.sin(math.atan(half))
+            self.distance = _clamp(radius / half_extent, MIN_DISTANCE, MAX_DISTANCE)
 
     def take(self, other: OrbitCamera) -> None:
         """Copy the values of `other`."""

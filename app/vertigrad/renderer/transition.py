@@ -28,9 +28,9 @@ class Transition:
         return self.goal if self.done else between(self.start, self.goal, eased(self._passed / SECONDS))
 
 
-def eased(share: float) -> float:
+def eased(fraction: float) -> float:
     """0 to 1 for 0 to 1, with no speed at either end."""
-    return share * share * (3.0 - 2.0 * share)
+    return fraction * fraction * (3.0 - 2.0 * fraction)
 
 
 def between(start: OrbitCamera, goal: OrbitCamera, fraction: float) -> OrbitCamera:

@@ -22,7 +22,7 @@ class InProgress:
 
     def __init__(self, gpu: Gpu, spares: Spares, models: Mapping[str, Model], record: Callable[[], object]):
         self._models = models
-        self.scalars = {name: dict(model.numbers()) for name, model in models.items()}
+        self.scalars = {name: dict(model.scalar_state()) for name, model in models.items()}
         self._deferred = Deferred(gpu, spares)
         try:
             with self._deferred.recording():
@@ -54,4 +54,4 @@ class InProgress:
 
     def _restore(self) -> None:
         for name, model in self._models.items():
-            model.resume(self.scalars[name])
+            model.load_scalar_state(self.scalars[name])

@@ -75,15 +75,15 @@ class ModelInstance:
         If any tensor or scalar does not fit, nothing is taken over.
         """
         ours, theirs = self.model.state(), other.model.state()
-        scalars = other.model.numbers()
-        fits = ours.keys() == theirs.keys() and self.model.numbers().keys() == scalars.keys()
+        scalars = other.model.scalar_state()
+        fits = ours.keys() == theirs.keys() and self.model.scalar_state().keys() == scalars.keys()
         if not fits or any((a.shape, a.dtype) != (theirs[name].shape, theirs[name].dtype) for name, a in ours.items()):
             _log.info("%s: its state has other tensors or shapes than before; it restarts", self.spec.name)
             return False
         self.publication.withdraw()
         for name, tensor in ours.items():
             tensor[...] = theirs[name]
-        self.model.resume(scalars)
+        self.model.load_scalar_state(scalars)
         self.publish()
         return True
 

@@ -63,13 +63,13 @@ class Stage:
         """The scalars of each model; while a step is in progress, the values before it."""
         if self.in_progress is not None:
             return self.in_progress.scalars
-        return {name: dict(instance.model.numbers()) for name, instance in self.instances.items()}
+        return {name: dict(instance.model.scalar_state()) for name, instance in self.instances.items()}
 
-    def resume(self, scalars: Mapping[str, Mapping[str, float]]) -> None:
+    def load_scalars(self, scalars: Mapping[str, Mapping[str, float]]) -> None:
         """Restore the scalars of models."""
         for name, instance in self.instances.items():
             if name in scalars:
-                instance.model.resume(scalars[name])
+                instance.model.load_scalar_state(scalars[name])
 
     def apply_interaction(self, interaction: Interaction | None) -> None:
         """Set the interaction that acts on all models in the next steps."""
@@ -174,7 +174,7 @@ class Stage:
         """The Python files of the models' classes, except those that come with Vertigrad."""
         return {instance.source for instance in self.instances.values() if instance.source is not None}
 
-    def reread(self, file: Path) -> bool:
+    def reload_file(self, file: Path) -> bool:
         """Reload a changed file; returns whether models were built for it.
 
         Raises `InputError` if it cannot be used, and what building raises; then the old models continue.
@@ -184,7 +184,7 @@ class Stage:
             name: instance.params
             for name, instance in self.instances.items()
             for parameter, named in instance.files()
-            if named == file and not instance.model.reread(parameter)
+            if named == file and not instance.model.reload_file(parameter)
         }
         if unfit:
             self._rebuild(unfit)

@@ -54,13 +54,13 @@ class DataModel(Model):
     def state(self) -> dict[str, Tensor]:
         return {}
 
-    def numbers(self) -> dict[str, float]:
+    def scalar_state(self) -> dict[str, float]:
         return {}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         """Nothing is held outside of the tensors."""
 
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         return False
 
 

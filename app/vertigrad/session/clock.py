@@ -181,7 +181,7 @@ class Clock:
             return
         self.time = marked.time
         self.rewind.take_back(marked.rewind)
-        self._stage.resume(marked.numbers)
+        self._stage.load_scalars(marked.scalars)
 
     def ask(self, record: Callable[[], object]) -> None:
         """Record something that reads the models, between two steps; over several frames if these take as long."""
@@ -279,5 +279,5 @@ class _Mark(NamedTuple):
     stage: Stage
     time: float
     rewind: tuple[int, int]
-    numbers: Mapping[str, Mapping[str, float]]
+    scalars: Mapping[str, Mapping[str, float]]
     submitted: int

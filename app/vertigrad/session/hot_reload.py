@@ -88,10 +88,10 @@ def ReloadShaders(session: Session, names: tuple[str, ...]) -> None:
 
 @command("file {file}")
 def ReloadFile(session: Session, file: Path) -> None:
-    """Reload a file that models were built from. Raises as `Session.reload` and `Stage.reread`."""
+    """Reload a file that models were built from. Raises as `Session.reload` and `Stage.reload_file`."""
     if file in session.stage.sources():
         session.reload()
-    elif session.stage.reread(file):
+    elif session.stage.reload_file(file):
         session.running.rebuilt()
     session.clock.code_changed()
 

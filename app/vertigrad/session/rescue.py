@@ -36,7 +36,7 @@ class HostState:
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
         self.frame, self.time, self.start = clock.frame, clock.time, clock.rewind.starts
-        self.numbers = stage.scalars()
+        self.scalars = stage.scalars()
         self.nbytes = 0
         self._readings: dict[tuple[str, str], Reading] = {}
         for key, owner in state(stage):
@@ -69,7 +69,7 @@ class HostState:
                 data = self._readings[key].data
                 assert data is not None
                 gpu.upload(owner.block.buffer, data[: owner.block.nbytes], traffic=Traffic.SNAPSHOTS)
-        stage.resume(self.numbers)
+        stage.load_scalars(self.scalars)
 
 
 class Rescue:

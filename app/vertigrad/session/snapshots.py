@@ -24,7 +24,7 @@ class Snapshot:
     def __init__(self, gpu: Gpu, stage: Stage, frame: int, time: float):
         self.frame, self.time = frame, time
         self._gpu = gpu
-        self._numbers = stage.scalars()
+        self._scalars = stage.scalars()
         self._copies: dict[tuple[str, str], Owner] = {}
         try:
             for key, owner in state(stage):
@@ -45,7 +45,7 @@ class Snapshot:
             gpu.make_writable(owner, keep=False)
             copy, target = self._copies[key].block, owner.block
             gpu.recorder.copy(copy, 0, target, 0, words(copy.nbytes), Traffic.SNAPSHOTS)
-        stage.resume(self._numbers)
+        stage.load_scalars(self._scalars)
 
     def close(self) -> None:
         """Free the blocks. Idempotent."""

@@ -441,13 +441,13 @@ def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
     run(model, 0.1)
     model.step(0.95 * FRAME)
     kept = {name: tensor.numpy() for name, tensor in model.state().items()}
-    numbers, torn = model.numbers(), measured(model)["torn"]
+    numbers, torn = model.scalar_state(), measured(model)["torn"]
     then = go_on()
     assert measured(model)["torn"] > torn
     for name, tensor in model.state().items():
         with Tensor.from_numpy(kept[name]) as was:
             ops.assign(tensor, was)
-    model.resume(numbers)
+    model.load_scalar_state(numbers)
     for name, array in go_on().items():
         assert np.array_equal(array, then[name]), name
 

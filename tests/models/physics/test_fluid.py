@@ -401,13 +401,13 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model.interact(Interaction(Gesture.EMIT, (0, 0, 0), (1, 0, 0), (0.7, 0.7, 0.2), (0.0, 0.0, 0.0), 0.1, 1.0))
     for _ in range(5):
         model.step(1.0 / 60.0)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     later = []
     for again in (False, True):
         if again:
             for name, tensor in model.state().items():
                 tensor[...] = kept[name]
-            model.resume(numbers)
+            model.load_scalar_state(numbers)
         for _ in range(5):
             model.step(1.0 / 60.0)
         later.append(np.concatenate([tensor.numpy().ravel() for tensor in model.state().values()]))
@@ -420,7 +420,7 @@ def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
         models[0].step(1.0 / 64.0)
     for _ in range(4):
         models[1].step(1.0 / 32.0)
-    assert models[0].numbers() == pytest.approx(models[1].numbers(), abs=1e-9)
+    assert models[0].scalar_state() == pytest.approx(models[1].scalar_state(), abs=1e-9)
     np.testing.assert_array_equal(output(models[0], "position"), output(models[1], "position"))
 
 
@@ -483,12 +483,12 @@ def test_a_network_gives_its_distances_as_a_grid(steady: Gpu) -> None:
         model.step(1.9)  # in progress to the next solid
         moved = model.outputs()["distance"].numpy()
         assert np.abs(moved - first).max() > 0.01 and np.isfinite(moved).all()
-        numbers, kept = model.numbers(), {name: tensor.numpy() for name, tensor in model.state().items()}
+        numbers, kept = model.scalar_state(), {name: tensor.numpy() for name, tensor in model.state().items()}
         model.step(0.2)
         later = model.outputs()["distance"].numpy()
         for name, tensor in model.state().items():
             tensor[...] = kept[name]
-        model.resume(numbers)
+        model.load_scalar_state(numbers)
         model.step(0.2)
         np.testing.assert_array_equal(model.outputs()["distance"].numpy(), later)
     finally:

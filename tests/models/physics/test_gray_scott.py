@@ -348,20 +348,20 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
     for model in (one, other):
         model.step(0.111)
     np.testing.assert_array_equal(field(one), field(other))
-    assert one.numbers()["remainder"] > 0.0
-    kept, numbers = {name: tensor.numpy() for name, tensor in one.state().items()}, one.numbers()
+    assert one.scalar_state()["remainder"] > 0.0
+    kept, numbers = {name: tensor.numpy() for name, tensor in one.state().items()}, one.scalar_state()
     one.step(0.111)
     other.step(0.0123)
     for name, tensor in other.state().items():
         tensor[...] = kept[name]
-    other.resume(numbers)
+    other.load_scalar_state(numbers)
     other.step(0.111)
     np.testing.assert_array_equal(field(one), field(other))
     np.testing.assert_array_equal(one.outputs()["normal"].numpy(), other.outputs()["normal"].numpy())
     one.reset()
     np.testing.assert_array_equal(field(one), field(make(seed=1, initial_spots=9, surface="torus")))
     assert (field(one) != field(make(seed=2, initial_spots=9, surface="torus"))).any()
-    assert one.numbers()["remainder"] == 0.0
+    assert one.scalar_state()["remainder"] == 0.0
 
 
 def test_the_paint_tool_paints_what_faces_it_and_can_erase(make: Make) -> None:

@@ -292,7 +292,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
     for _ in range(7):
         first.step(0.0117)
     kept = {name: tensor.numpy() for name, tensor in first.state().items()}
-    numbers = first.numbers()
+    numbers = first.scalar_state()
     assert numbers["remainder"] > 0.0
     for _ in range(5):
         first.step(0.0117)
@@ -303,7 +303,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
         assert np.array_equal(ours, theirs.numpy())
     for name, tensor in second.state().items():
         ops.assign(tensor, kept[name])
-    second.resume(numbers)
+    second.load_scalar_state(numbers)
     for _ in range(5):
         second.step(0.0117)
     for ours, theirs in zip(ends, second.state().values(), strict=True):
@@ -318,7 +318,7 @@ def test_time_that_passes_is_that_of_the_frames(make: Make) -> None:
     model = make(**alone("jelly", gravity=1.0, time_scale=0.5))
     for _ in range(10):
         model.step(1.0 / 60.0)
-    time = 0.5 * 10.0 / 60.0 - model.numbers()["remainder"]
+    time = 0.5 * 10.0 / 60.0 - model.scalar_state()["remainder"]
     assert -model.outputs()["velocity"].numpy()[:, 1].mean() == pytest.approx(time, rel=1e-3)
 
 

@@ -125,12 +125,12 @@ def test_the_same_seed_gives_the_same_bits_also_after_a_snapshot(make: Make) -> 
             model.step(FRAME)
     assert np.array_equal(velocities(one), velocities(two))
     assert not np.array_equal(velocities(one), velocities(other))
-    numbers = one.numbers()
+    numbers = one.scalar_state()
     for _ in range(5):
         one.step(FRAME)
     later = velocities(one)
     two.step(1.0)
-    two.resume(numbers)
+    two.load_scalar_state(numbers)
     for _ in range(5):
         two.step(FRAME)
     assert np.array_equal(velocities(two), later)

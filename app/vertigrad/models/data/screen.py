@@ -82,8 +82,8 @@ class ScreenModel(NamedTensorsModel):
         self._time = 0.0
         self._show(wait=True)
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        super().load_scalar_state(scalars)
         self._sure = SURE
 
     def _create(self, parts: Parts) -> None:

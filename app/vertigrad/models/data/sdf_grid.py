@@ -23,7 +23,7 @@ def extent(default: float, min: float, max: float, slider_max: float | None = No
 
 
 def samples_of(resolution: int) -> int:
-    """Samples along each axis for a parameter `sdf_resolution`: none, or enough to have a slope."""
+    """Samples along each axis for a parameter `sdf_resolution`: none, or enough to have a gradient."""
     return max(resolution, 2) if resolution else 0
 
 

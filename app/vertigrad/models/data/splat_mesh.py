@@ -124,8 +124,8 @@ class SplatMesh(NamedTensorsModel):
         """Middles and covariances of splats that no front lifts."""
         p, n = self._params, self._params.subdivisions
         corners = self._inputs["position"].numpy().astype(float)[self._inputs["index"].numpy()[pick // n**2]]
-        shares = np.array([_part(part, n) for part in pick % n**2])
-        parts = np.einsum("pij,pjk->pik", shares, corners)
+        barycentric = np.array([_part(part, n) for part in pick % n**2])
+        parts = np.einsum("pij,pjk->pik", barycentric, corners)
         middle = parts.mean(axis=1)
         offsets = parts - middle[:, None]
         covariance = np.einsum("pij,pik->pjk", offsets, offsets) / 12.0 * p.size_factor**2
@@ -142,7 +142,7 @@ def covariances(scale: np.ndarray, rotation: np.ndarray) -> np.ndarray:
 
 
 def _part(part: int, n: int) -> np.ndarray:
-    """The corners (3, 3) of a part of a triangle, as shares of its three corners."""
+    """The corners (3, 3) of a part of a triangle, in barycentric coordinates."""
     row = 0
     while part >= 2 * (n - row) - 1:
         part -= 2 * (n - row) - 1

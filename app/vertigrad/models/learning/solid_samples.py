@@ -26,8 +26,8 @@ def on_surface(positions: np.ndarray, index: np.ndarray, count: int, random: np.
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     chosen = random.choice(len(index), count, p=areas / areas.sum())
     root, part = np.sqrt(random.random(count)), random.random(count)
-    shares = np.stack([1.0 - root, root * (1.0 - part), root * part], axis=1)
-    return np.einsum("nk,nkd->nd", shares, corners[chosen])
+    barycentric = np.stack([1.0 - root, root * (1.0 - part), root * part], axis=1)
+    return np.einsum("nk,nkd->nd", barycentric, corners[chosen])
 
 
 def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from .splat_fit_raster import Splats, decoded, drawn, encoded
 from .splat_fit_views import Views
 from .training_model import TrainingModel, learning_rate, steps_per_second, train_switch
 
-ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
+ALIKE = 0.2  # weight of structural similarity in the loss, as in the paper
 DENSIFIED = 2  # times `learning_rate_half_life`: until then splats are divided
 SIZE, CREASE = 2.0, 40.0  # of the mesh: its longest edge, and which edges are not smoothed [degrees]
 
@@ -154,8 +154,8 @@ class SplatFit(TrainingModel):
     def state(self) -> dict[str, Tensor]:
         return super().state() | {f"learned.{name}": tensor for name, tensor in self._learned.items()}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        super().load_scalar_state(scalars)
         self._drawn_with = ()
 
     def export(self, suffix: str) -> bytes:

@@ -134,11 +134,11 @@ class Train(NamedTensorsModel):
     def state(self) -> dict[str, Tensor]:
         return self._memory() | self._views
 
-    def numbers(self) -> dict[str, float]:
+    def scalar_state(self) -> dict[str, float]:
         return {"taken": self._optimizer.step_count}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimizer.step_count = int(numbers["taken"])
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        self._optimizer.step_count = int(scalars["taken"])
 
     def export(self, suffix: str) -> bytes:
         if suffix == CHECKPOINT:

@@ -57,13 +57,13 @@ class TrainingModel(NamedTensorsModel):
         memory = {f"optimizer{number}.{name}": tensor for number, state in enumerate(states) for name, tensor in state}
         return super().state() | self._statistics | memory
 
-    def numbers(self) -> dict[str, float]:
-        return super().numbers() | {"taken": self._steps_taken}
+    def scalar_state(self) -> dict[str, float]:
+        return super().scalar_state() | {"taken": self._steps_taken}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        super().load_scalar_state(scalars)
         for optimizer in self._optimizers:
-            optimizer.step_count = int(numbers["taken"])
+            optimizer.step_count = int(scalars["taken"])
 
     @property
     def _steps_taken(self) -> int:

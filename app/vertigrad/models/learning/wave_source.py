@@ -17,7 +17,7 @@ from ..kernels import Kernels
 from ..parts import Parts
 from ..reference import wave_source as reference
 from .training_model import PlayingModel, steps_per_second, train_switch
-from .wave_source_scene import GAP, LIFT, LOUD, bay, beginning, claims, drawn, plane, shares
+from .wave_source_scene import GAP, LIFT, LOUD, bay, beginning, claims, drawn, plane, smoothing_kernel
 from .wave_source_waves import SHADER, Waves
 
 MOMENTUM = 0.9
@@ -117,11 +117,13 @@ class WaveSource(PlayingModel):
         scene, steps = self._beginning, self._params.steps
         weights, recorded = self._weights.numpy().astype(float), self._recorded.numpy().astype(float)
         medium = scene.medium.astype(np.float32).astype(float)
-        start = reference.blurred(weights * bay(len(weights)), shares(len(weights)))
+        start = reference.blurred(weights * bay(len(weights)), smoothing_kernel(len(weights)))
         heard = reference.heard(start, medium, scene.receiver_cells, steps)
-        share = 2.0 / (heard.size * self._power)
+        scale = 2.0 / (heard.size * self._power)
         gradients, first = (
-            reference.blurred(reference.gradients(share * wrong, medium, scene.receiver_cells), shares(len(weights)))
+            reference.blurred(
+                reference.gradients(scale * wrong, medium, scene.receiver_cells), smoothing_kernel(len(weights))
+            )
             * bay(len(weights))
             for wrong in (heard - recorded, recorded)
         )
@@ -159,7 +161,7 @@ class WaveSource(PlayingModel):
 
     def _create_tensors(self, parts: Parts) -> None:
         scene, side, receivers = self._beginning, self._params.resolution, self._params.receivers
-        copied, weights = parts.copied, shares(side)
+        copied, weights = parts.copied, smoothing_kernel(side)
         self._along = copied("along", weights.reshape(1, 1, 1, -1))
         self._down = copied("down", weights.reshape(1, 1, -1, 1))
         self._bay, self._truth = copied("bay", bay(side)), copied("truth", scene.start)

@@ -41,7 +41,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(random: np.random.Generator, side: int, receivers: int, drops: int, shoals: float) -> Beginning:
-    """All of it, drawn at random; `shoals` is the share by which the slowest water is slower."""
+    """All of it, drawn at random; `shoals` is the fraction by which the slowest water is slower."""
     x, z = plane(side)
     reach = REACH * (1.0 - shoals * _islands(random, x, z)) ** 2
     edge = np.maximum(np.abs(x), np.abs(z))
@@ -62,7 +62,7 @@ def plane(side: int) -> tuple[np.ndarray, np.ndarray]:
     return x, z
 
 
-def shares(side: int) -> np.ndarray:
+def smoothing_kernel(side: int) -> np.ndarray:
     """What a start is smoothed by, along each axis: a Gaussian over an odd number of cells, of sum 1."""
     std = SMOOTH * side
     offsets = np.arange(-math.ceil(3.0 * std), math.ceil(3.0 * std) + 1)

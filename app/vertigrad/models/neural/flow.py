@@ -95,7 +95,7 @@ class Flow(NamedTensorsModel):
         self._begin()
         self._replay(0.0)
 
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         layers = _read(self._params.weights)
         if not same_shapes(layers, self._layers):
             return False

@@ -115,7 +115,7 @@ class NeuralField(NamedTensorsModel):
         self._cycle = 0.0
         self.step(0.0)
 
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         field, old = _read(self._params.weights), self._field
         if _kernel_defines(field) != _kernel_defines(old):
             return False
@@ -124,10 +124,10 @@ class NeuralField(NamedTensorsModel):
         return True
 
     def _blend(self) -> tuple[float, ...]:
-        """The share of each band, padded to whole vectors."""
+        """The amplitude of each band, padded to whole vectors."""
         values, bands = self._params, self._field.bands
-        shares = (values.coarse, values.middle, values.fine)[:bands]
-        return shares + (1.0,) * (-(-bands // 4) * 4 - len(shares))
+        amplitudes = (values.coarse, values.middle, values.fine)[:bands]
+        return amplitudes + (1.0,) * (-(-bands // 4) * 4 - len(amplitudes))
 
     def _create(self, parts: Parts) -> None:
         side = self._params.resolution

@@ -122,11 +122,11 @@ class Onnx(PartsModel):
         recurrent = {f"input {n}": self._tensors[n] for n, feed in self.feeds.items() if isinstance(feed, Recurrent)}
         return self._outputs | recurrent
 
-    def numbers(self) -> dict[str, float]:
+    def scalar_state(self) -> dict[str, float]:
         return {"time": self._time}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._time = numbers["time"]
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        self._time = scalars["time"]
 
     def _own_inputs(self, parts: Parts) -> dict[str, Tensor]:
         """A tensor for each input that is fed from here and may change."""

@@ -119,12 +119,12 @@ class SdfSurface(NamedTensorsModel):
     def state(self) -> dict[str, Tensor]:
         return self._views
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        super().load_scalar_state(scalars)
         if self._lattice is not None:
             self._lattice.forget()
 
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         network = _read(self._params.weights)
         if not same_shapes(network.layers, self._network.layers):
             return False
@@ -182,9 +182,9 @@ class SdfSurface(NamedTensorsModel):
         known, start = self._network.latents, int(self._turn)
         resting = self._params.morph_speed * self._params.hold_time
         gone = min(max((self._turn - start) * (1.0 + resting) - resting, 0.0), 1.0)
-        share = gone * gone * (3.0 - 2.0 * gone)
+        fraction = gone * gone * (3.0 - 2.0 * gone)
         here, there = known[start % len(known)], known[(start + 1) % len(known)]
-        return tuple(float(x) for x in here + share * (there - here))
+        return tuple(float(x) for x in here + fraction * (there - here))
 
 
 class Lattice:

@@ -54,7 +54,7 @@ class Wgsl(CustomModel):
     def advance(self, dt: float) -> None:
         self._run(self.passes)
 
-    def reread(self, name: str) -> bool:
+    def reload_file(self, name: str) -> bool:
         """Take the shader in; the tensors stay as they are."""
         before, self.shader = self.shader, _text(self.params.shader)
         self.forget_kernels()

@@ -135,8 +135,8 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
         (1, (number[:-1, 1:], number[1:, :-1]), diagonal, slanted, (2, 1)),
     ]
     pairs, values, colors = _colored(
-        (kind, ends, np.stack([np.full(share.shape, length), share]), periods)
-        for kind, ends, length, share, periods in kinds
+        (kind, ends, np.stack([np.full(ratio.shape, length), ratio]), periods)
+        for kind, ends, length, ratio, periods in kinds
     )
     return pairs, *values, colors
 

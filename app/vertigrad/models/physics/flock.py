@@ -23,7 +23,7 @@ from ..reference import flock as flock_reference
 SHADER = "models/flock.wgsl"
 COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
 MOST_CELLS = 96  # of the neighbor grid along the box's longest side
-PATH = np.array([[0.11, 0.33, 0.0], [0.17, 0.2, 1.3], [0.13, 0.33, 0.5]])  # predator: rates, shares of the box, phases
+PATH = np.array([[0.11, 0.33, 0.0], [0.17, 0.2, 1.3], [0.13, 0.33, 0.5]])  # predator: rates, amplitudes, phases
 
 
 class Params(params.Params):
@@ -189,9 +189,9 @@ class Flock(FixedStepModel):
 
     def _hunter(self) -> tuple[float, ...]:
         """Where the predator is now, on a closed path through the box."""
-        rates, shares, phases = PATH.T
+        rates, amplitudes, phases = PATH.T
         swing = np.sin(2.0 * math.pi * rates * self._predator_path + phases)
-        x, y, z = np.asarray(self._extent) * shares * swing
+        x, y, z = np.asarray(self._extent) * amplitudes * swing
         return float(x), float(y), float(z)
 
     def _fields(self) -> dict[str, Any]:

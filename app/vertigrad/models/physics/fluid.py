@@ -142,12 +142,12 @@ class Fluid(FixedStepModel):
         self._clock.remainder, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
 
-    def numbers(self) -> dict[str, float]:
-        return super().numbers() | {"poured": self._nozzle.poured, "layers": self._nozzle.layers}
+    def scalar_state(self) -> dict[str, float]:
+        return super().scalar_state() | {"poured": self._nozzle.poured, "layers": self._nozzle.layers}
 
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        super().resume(numbers)
-        self._nozzle.poured, self._nozzle.layers = numbers["poured"], int(numbers["layers"])
+    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
+        super().load_scalar_state(scalars)
+        self._nozzle.poured, self._nozzle.layers = scalars["poured"], int(scalars["layers"])
 
     @property
     def _fall(self) -> float:

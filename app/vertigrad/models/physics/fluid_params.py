@@ -12,7 +12,7 @@ from ..kernels import parameters
 from ..quantities import log_number
 
 BODIES = ("none", "box", "ball", "pillar")
-WARM = 0.9  # share of the last step's pressure that a step begins with
+WARM = 0.9  # fraction of the last step's pressure that a step begins with
 
 
 class Params(params.Params):

@@ -21,7 +21,7 @@ class Nozzle:
     """Puts out one layer of particles after the other: each as soon as the last has moved on by a spacing.
 
     `poured` is how far the last layer has moved, in spacings, and `layers` how many there were; both belong to what a
-    model's `numbers` contain.
+    model's `scalar_state` contains.
     """
 
     def __init__(self, parts: Parts, start: Start, state: Mapping[str, Any]):

@@ -116,9 +116,9 @@ def _require(condition: bool, message: str) -> None:
         raise ParameterError(message)
 
 
-def _allot(count: int, shares: tuple[float, ...]) -> list[int]:
-    """Integers that add up to `count`, as near the shares as can be (largest remainders first)."""
-    exact = count * np.asarray(shares) / sum(shares)
+def _allot(count: int, fractions: tuple[float, ...]) -> list[int]:
+    """Integers that add up to `count`, as near the fractions as can be (largest remainders first)."""
+    exact = count * np.asarray(fractions) / sum(fractions)
     whole = np.floor(exact).astype(int)
     for index in np.argsort(whole - exact, kind="stable")[: count - whole.sum()]:
         whole[index] += 1
@@ -201,8 +201,8 @@ def _parabola(first: float, second: float, distance: float, pericenter: float) -
     sine = -np.sqrt(1.0 - cosine**2)
     separation = distance * np.array([-sine, cosine, 0.0])
     closing = np.sqrt(total / (2.0 * pericenter)) * np.array([-(1.0 + cosine), -sine, 0.0])
-    shares = np.array([[-second / total], [first / total]])
-    return shares * separation, shares * closing
+    fractions = np.array([[-second / total], [first / total]])
+    return fractions * separation, fractions * closing
 
 
 def _bodies(galaxies: list[list[_Part]]) -> Bodies:

@@ -61,7 +61,7 @@ class Spheroid:
         """The profile, unnormalized."""
         return self._whole(radii) * np.square(1.0 - np.square(radii / self.edge))
 
-    def density_slope(self, radii: Doubles) -> Doubles:
+    def density_derivative(self, radii: Doubles) -> Doubles:
         """d density / d radius."""
         room = 1.0 - np.square(radii / self.edge)
         steepness = self.cusp / radii + (4.0 - self.cusp) / (radii + self.length)
@@ -148,7 +148,7 @@ def _sheets(galaxy: Galaxy) -> Doubles:
 
 
 def _shells(radii: Doubles, shells: Doubles, masses: Doubles, softening: float) -> tuple[Doubles, Doubles]:
-    """Potential and its slope at `radii` of spherical shells of bodies softened one by one.
+    """Potential and its derivative at `radii` of spherical shells of bodies softened one by one.
 
     Averaging -1/sqrt(r^2 + s^2 - 2 r s u + e^2) over u in [-1, 1] gives -(far - near) / (2 r s) with
     far = sqrt((r + s)^2 + e^2) and near = sqrt((r - s)^2 + e^2).
@@ -156,8 +156,8 @@ def _shells(radii: Doubles, shells: Doubles, masses: Doubles, softening: float) 
     r, s = radii[:, None], shells[None, :]
     far, near = np.hypot(r + s, softening), np.hypot(r - s, softening)
     potential = -(far - near) / (2.0 * r * s)
-    slope = -((r + s) / far - (r - s) / near) / (2.0 * r * s) - potential / r
-    return potential @ masses, slope @ masses
+    derivative = -((r + s) / far - (r - s) / near) / (2.0 * r * s) - potential / r
+    return potential @ masses, derivative @ masses
 
 
 @dataclass(frozen=True)
@@ -187,14 +187,14 @@ class MeanField:
         self._all = _sorted_masses([*parts, (ring_spheres, galaxy.disc_mass)])
 
     def spherical_potential(self, radii: Doubles) -> tuple[Doubles, Doubles]:
-        """Potential and its slope, the disc's mass spread over spheres."""
+        """Potential and its derivative, the disc's mass spread over spheres."""
         return _shells(radii, *self._all, self.softening)
 
     def forces(self, radii: Doubles, heights: Doubles) -> tuple[Doubles, Doubles]:
         """Inward radial and downward vertical acceleration at the points (R, z), arrays of one length."""
         distances = np.hypot(radii, heights)
-        _, slope = _shells(distances, *self._round, self.softening)
-        inward, downward = slope * radii / distances, slope * heights / distances
+        _, derivative = _shells(distances, *self._round, self.softening)
+        inward, downward = derivative * radii / distances, derivative * heights / distances
         turn = np.pi * _middles(_SPOKES)
         x = np.outer(self._ring_radii, np.cos(turn)).ravel()
         y_squared = np.square(np.outer(self._ring_radii, np.sin(turn))).ravel()
@@ -249,13 +249,13 @@ class MeanField:
     def _tabulated(self, part: Spheroid) -> Doubles:
         depth = -self.spherical_potential(_grid(part))[0]
         energies, weights = self._distribution(part)
-        share = np.linspace(0.0, 1.0, _SPEEDS)
+        fraction = np.linspace(0.0, 1.0, _SPEEDS)
         table = np.empty((_RADII, _SPEEDS))
         for row, well in enumerate(depth):
-            speed = share**2 * np.sqrt(2.0 * well)  # denser where a cusp contains slow bodies
+            speed = fraction**2 * np.sqrt(2.0 * well)  # denser where a cusp contains slow bodies
             density = np.interp(well - 0.5 * speed**2, energies, weights) * speed**2
             below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(speed))])
-            table[row] = np.interp(np.sin(0.5 * np.pi * share) ** 2 * below[-1], below, speed)
+            table[row] = np.interp(np.sin(0.5 * np.pi * fraction) ** 2 * below[-1], below, speed)
         return table
 
     def _distribution(self, part: Spheroid) -> tuple[Doubles, Doubles]:
@@ -265,9 +265,9 @@ class MeanField:
         eq. 4.46b elementary; the boundary term vanishes with the density's slope at the edge.
         """
         radii = np.geomspace(part.edge, 1e-3 * part.length, _ENERGIES)
-        potential, slope = self.spherical_potential(radii)
+        potential, derivative = self.spherical_potential(radii)
         psi = -potential
-        change = part.density_slope(radii) / -slope
+        change = part.density_derivative(radii) / -derivative
         bend = np.diff(change) / np.diff(psi)
         reach = np.sqrt(np.maximum(psi[:, None] - psi[None, :], 0.0))
         return psi, np.maximum((reach[:, :-1] - reach[:, 1:]) @ bend, 0.0)

@@ -159,7 +159,7 @@ class GrayScott(FixedStepModel):
         self._show.replay(height=self._params.height)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        means, most = ops.sum(self._field * self._shares, axis=0), ops.max(self._field[:, 1])
+        means, most = ops.sum(self._field * self._areas, axis=0), ops.max(self._field[:, 1])
         cfl = (most * most + self._spreading()) * (0.5 * self._length())
         return {"u": means[0:1].contiguous(), "v": means[1:2].contiguous(), "largest_v": most, "cfl": cfl}
 
@@ -173,7 +173,7 @@ class GrayScott(FixedStepModel):
             field = reference.step(field, self._laplacian(field), **self._stepping(step))
         after = self._field.numpy().astype(float)
         positions, normals = reference.raised(
-            self._points, self._normals, after[:, 1], self._slope(after[:, 1]), self._params.height
+            self._points, self._normals, after[:, 1], self._gradient(after[:, 1]), self._params.height
         )
         return [
             compare("u and v", after, field, 1e-6),
@@ -197,7 +197,7 @@ class GrayScott(FixedStepModel):
         parts.copied("points", np.hstack([self._points, padding]))
         parts.copied("normals", np.hstack([self._normals, padding]))
         areas = np.full(n, 1.0 / n) if mesh is None else mesh.areas / mesh.area
-        self._shares = parts.copied("shares", areas[:, None])
+        self._areas = parts.copied("areas", areas[:, None])
         self._field, between = parts.empty("field", n, 2), parts.empty("between", n, 2)
         self._raised, self._tilted = parts.empty("position", n, 3), parts.empty("normal", n, 3)
         if mesh is not None:
@@ -250,11 +250,11 @@ class GrayScott(FixedStepModel):
         side = self._params.resolution
         return reference.laplacian_of_plane(field.reshape(side, side, 2), self._edge).reshape(-1, 2)
 
-    def _slope(self, v: np.ndarray) -> np.ndarray:
+    def _gradient(self, v: np.ndarray) -> np.ndarray:
         if self._mesh is not None:
-            return reference.slope_on_mesh(v, self._mesh)
+            return reference.gradient_on_mesh(v, self._mesh)
         side = self._params.resolution
-        return reference.slope_on_plane(v.reshape(side, side), self._edge)
+        return reference.gradient_on_plane(v.reshape(side, side), self._edge)
 
 
 def _mesh(params: Params, inputs: Mapping[str, Tensor]) -> surfaces.Surface | None:

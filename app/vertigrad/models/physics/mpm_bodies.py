@@ -34,8 +34,8 @@ class Body(NamedTuple):
     distances: np.ndarray | None = None
 
     @property
-    def share(self) -> float:
-        """How much of the box around it it fills."""
+    def fill_fraction(self) -> float:
+        """The fraction of its bounding box that it fills."""
         if self.distances is not None:
             return float(np.mean(self.holds(np.arange(1, SAMPLES + 1)[:, None] * STEPS % 1.0 - 0.5)))
         return math.pi / 6.0 if self.shape == "ball" else 1.0
@@ -43,7 +43,7 @@ class Body(NamedTuple):
     @property
     def volume(self) -> float:
         """In m³."""
-        return float(np.prod(self.size)) * self.share
+        return float(np.prod(self.size)) * self.fill_fraction
 
     def holds(self, unit: np.ndarray) -> np.ndarray:
         """Which positions (n, 3), from -½ to ½ along each edge of the box, are inside."""
@@ -88,7 +88,7 @@ def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
 
 
 def filled(found: Sequence[Body], count: int, seed: int, cell: float) -> Particles:
-    """`count` particles, as many in each body as its share of the volume; neighbors in space mostly near in memory."""
+    """`count` particles, in proportion to the volumes of the bodies; neighbors in space mostly near in memory."""
     volumes = np.array([body.volume for body in found])
     ends = np.round(np.cumsum(volumes) / volumes.sum() * count).astype(int)
     counts = np.diff(ends, prepend=0)
@@ -101,10 +101,10 @@ def filled(found: Sequence[Body], count: int, seed: int, cell: float) -> Particl
 
 def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
     """Positions of a sequence that fills a cube, those in the body."""
-    share = body.share
-    if share <= 0.0:
+    filled = body.fill_fraction
+    if filled <= 0.0:
         raise InputError("the mesh has no interior: none of its distances is negative, or it is thinner than its grid")
-    tried = math.ceil(count / share * 1.1) + 64
+    tried = math.ceil(count / filled * 1.1) + 64
     unit = (shift + np.arange(1, tried + 1)[:, None] * STEPS) % 1.0 - 0.5
     unit = unit[body.holds(unit)]
     if len(unit) < count:  # a mesh of which the samples saw too little

@@ -100,7 +100,7 @@ def step_constants(params: Params, time_step: float, tool: Interaction) -> dict[
         "tool_point": tool.point,
         "tool_velocity": tool.velocity,
         "tool_radius": max(tool.radius, 1e-6),
-        "tool_share": 1.0 - math.exp(-PULL * tool.strength * time_step),
+        "tool_coupling": 1.0 - math.exp(-PULL * tool.strength * time_step),
         "foam": 0.5 * math.sqrt(2.0 * params.gravity * params.box[1]) + 1e-6,
         "water": tuple(params.water_color),
         "jelly": tuple(params.jelly_color),

@@ -27,8 +27,8 @@ def plummer(count: int, *, seed: int) -> Bodies:
     if count < 1:
         raise ParameterError(f"count is {count}; a sphere needs at least 1 body")
     random = np.random.default_rng(seed)
-    shares = WITHIN * (random.permutation(count) + random.random(count)) / count  # one in each shell of equal mass
-    radii = SCALE / np.sqrt(shares ** (-2.0 / 3.0) - 1.0)
+    mass_fractions = WITHIN * (random.permutation(count) + random.random(count)) / count  # one in each equal part
+    radii = SCALE / np.sqrt(mass_fractions ** (-2.0 / 3.0) - 1.0)
     escape = np.sqrt(2.0 / np.sqrt(SCALE**2 + radii**2))
     positions = radii[:, None] * _directions(count, random)
     velocities = (escape * _speeds(count, random))[:, None] * _directions(count, random)

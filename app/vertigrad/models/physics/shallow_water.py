@@ -198,14 +198,14 @@ class ShallowWater(FixedStepModel):
         params, rows, columns = self._params, self._rows, self._columns
         edge = LONGER_SIDE / max(rows, columns)
         at = (params.spring_position[0] * (columns - 1), params.spring_position[1] * (rows - 1))
-        share = params.spring / params.cell**2 / _spot_sum(*at, params.spring_radius, rows, columns)
+        rise = params.spring / params.cell**2 / _spot_sum(*at, params.spring_radius, rows, columns)
         return {
             "rows": rows,
             "columns": columns,
             **parameters(params, "cell", "datum", "dry", "manning", "film", "deep", "foam"),
             "gravity": GRAVITY,
             "rain": params.rain / 3.6e6,
-            "spring": (*at, params.spring_radius, share),
+            "spring": (*at, params.spring_radius, rise),
             "cfl": SHARE,
             "time": params.time_step,
             "level": (params.level, params.level_2),

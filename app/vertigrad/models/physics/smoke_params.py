@@ -133,10 +133,10 @@ def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[st
 def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:
     """Where the source is: it strays smoothly from one random position to the next."""
     number, part = divmod(turn, STRAY)
-    share = (part / STRAY) ** 2 * (3.0 - 2.0 * part / STRAY)
+    fraction = (part / STRAY) ** 2 * (3.0 - 2.0 * part / STRAY)
     away = params.jitter * params.source_radius
     ends = zip(params.source, _random_position(seed, number), _random_position(seed, number + 1), strict=True)
-    return tuple(at + away * (a + share * (b - a)) for at, a, b in ends)
+    return tuple(at + away * (a + fraction * (b - a)) for at, a, b in ends)
 
 
 @lru_cache(16)
@@ -149,11 +149,11 @@ def _random_position(seed: int, number: int) -> tuple[float, ...]:
 def _tool_uniforms(tool: Interaction, time_step: float) -> dict[str, Any]:
     """The uniforms of the tool; dragging takes the air along within a tenth of a second."""
     drags = tool.gesture is Gesture.DRAG
-    share = 1.0 - math.exp(-10.0 * tool.strength * time_step)
+    coupling = 1.0 - math.exp(-10.0 * tool.strength * time_step)
     return {
         "tool_point": tool.point,
         "tool_radius": tool.radius,
         "tool_velocity": tool.velocity,
-        "drag": share if drags else 0.0,
+        "drag": coupling if drags else 0.0,
         "emit": 0.0 if drags else tool.strength,
     }

@@ -62,8 +62,8 @@ def sphere(points: int) -> Surface:
     number = {step: index for index, step in enumerate(steps)}
     small = [(number[i, j], number[i + 1, j], number[i, j + 1]) for i, j in steps if i + j < parts]
     small += [(number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]) for i, j in steps if i + j < parts - 1]
-    shares = np.array([(parts - i - j, i, j) for i, j in steps]) / parts
-    flat = np.einsum("sk,fkx->fsx", shares, corners[faces]).reshape(-1, 3)
+    barycentric = np.array([(parts - i - j, i, j) for i, j in steps]) / parts
+    flat = np.einsum("sk,fkx->fsx", barycentric, corners[faces]).reshape(-1, 3)
     triangles = (np.array(small)[None] + len(steps) * np.arange(len(faces))[:, None, None]).reshape(-1, 3)
     unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
     _, first, same = np.unique(np.round(unit, 9) + 0.0, axis=0, return_index=True, return_inverse=True)
@@ -125,8 +125,8 @@ def _corner_areas(corners: Doubles, doubled: Doubles) -> Doubles:
     opposite = np.stack([corners[:, (k + 2) % 3] - corners[:, (k + 1) % 3] for k in range(3)], axis=1)
     squares = np.einsum("tkx,tkx->tk", opposite, opposite)
     twice_cosines = squares.sum(axis=1, keepdims=True) - 2.0 * squares  # times both sides at each corner
-    shares = squares * twice_cosines / doubled[:, None] / 16.0  # an edge squared by the cotangent opposite to it
-    nearest = shares.sum(axis=1, keepdims=True) - shares
+    areas = squares * twice_cosines / doubled[:, None] / 16.0  # an edge squared by the cotangent opposite to it
+    nearest = areas.sum(axis=1, keepdims=True) - areas
     blunt = twice_cosines < 0.0
     halves = np.where(blunt, 0.25, 0.125) * doubled[:, None]
     return np.where(blunt.any(axis=1, keepdims=True), halves, nearest)

@@ -48,9 +48,9 @@ class Box:
         """Trilinear between samples, the nearest beyond them."""
         return grids.interpolated(self.samples, self._counted(positions))
 
-    def slope(self, positions: Doubles) -> Doubles:
+    def gradient(self, positions: Doubles) -> Doubles:
         """Gradient [1/m] of `at`, samples being numbers."""
-        return grids.slope(self.samples, self._counted(positions)) * self.scale
+        return grids.gradient(self.samples, self._counted(positions)) * self.scale
 
     def holds(self, positions: Doubles) -> NDArray[np.bool_]:
         """Which positions are inside."""
@@ -97,7 +97,7 @@ def predict(state: State, values: Values, wind: Box | None) -> Doubles:
 
 
 def held(positions: Doubles, values: Values) -> Doubles:
-    """How firmly the tool holds what is there (n, 1): the share of its own motion that it loses in a small step."""
+    """How firmly the tool holds what is there (n, 1): the fraction of its own motion that it loses in a small step."""
     far = np.linalg.norm(positions - values["tool_point"], axis=1, keepdims=True) / values["tool_radius"]
     x = np.clip((far - 0.5) / 0.5, 0.0, 1.0)
     return _taken(values["tool_rate"] * (1.0 - x * x * (3.0 - 2.0 * x)), values["h"])
@@ -107,11 +107,11 @@ def stretch(state: State, sheet: Sheet, color: Color, values: Values) -> None:
     """Edges of one color."""
     part = slice(color.first, color.first + color.count)
     a, b = sheet.edges[part].T
-    length, share = state.springs[part].T
+    length, width_ratio = state.springs[part].T
     span = state.positions[a] - state.positions[b]
     far = np.linalg.norm(span, axis=1)
     weight = state.inverse[a] + state.inverse[b]
-    s = values["shear" if color.kind else "stretch"] * share * values["h"] ** 2 / values["density"]
+    s = values["shear" if color.kind else "stretch"] * width_ratio * values["h"] ** 2 / values["density"]
     works = (length > 0) & (weight > 0) & (far > 0)
     size = np.where(works, (far - length) / np.where(far > 0, far, 1.0) * s / (1.0 + s * weight), 0.0)
     state.positions[a] -= (state.inverse[a] * size)[:, None] * span
@@ -155,8 +155,8 @@ def repel(state: State, values: Values, pairs: list[NDArray[np.int64]]) -> Doubl
         slide = displacement - normal * np.sum(displacement * normal, axis=1, keepdims=True)
         size = np.linalg.norm(slide, axis=1, keepdims=True)
         held = np.where(size > 0, np.minimum(1.0, values["friction"] * depth / np.where(size > 0, size, 1.0)), 0.0)
-        share = (state.inverse[i] / (state.inverse[i] + state.inverse[others]))[:, None]
-        pushes[i] = np.sum(np.where((depth > 0) & (far > 0), (normal * depth - slide * held) * share, 0.0), axis=0)
+        fraction = (state.inverse[i] / (state.inverse[i] + state.inverse[others]))[:, None]
+        pushes[i] = np.sum(np.where((depth > 0) & (far > 0), (normal * depth - slide * held) * fraction, 0.0), axis=0)
     return STIFFNESS * pushes
 
 
@@ -172,10 +172,10 @@ def resolve(state: State, predicted: Doubles, pushes: Doubles | float, values: V
         clear = far[:, 0] - values["radius"] - values["gap"]
         position = _pushed_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
     if obstacle is not None:
-        slope = obstacle.slope(position)
-        size = np.linalg.norm(slope, axis=1, keepdims=True)
+        gradient = obstacle.gradient(position)
+        size = np.linalg.norm(gradient, axis=1, keepdims=True)
         clear = np.where(obstacle.holds(position) & (size[:, 0] > 1e-6), obstacle.at(position) - values["gap"], 0.0)
-        position = _pushed_out(position, start, slope / np.where(size > 0, size, 1.0), clear, values["friction"])
+        position = _pushed_out(position, start, gradient / np.where(size > 0, size, 1.0), clear, values["friction"])
     up = np.broadcast_to([0.0, 1.0, 0.0], position.shape)
     position = _pushed_out(position, start, up, position[:, 1] - values["ground"] - values["gap"], values["friction"])
     state.velocities[free] += (position - predicted)[free] / h

@@ -63,9 +63,9 @@ def _social(
     heading = _with_length(velocity, 1.0)
     sees = others & (np.einsum("ijk,ik->ij", offset, heading) >= fields["sight"] * away)
     neighbor_count = sees.sum(1)
-    share = sees / np.maximum(neighbor_count, 1)[:, None]
-    social = fields["separation"] * separation + fields["cohesion"] * np.einsum("ij,ijk->ik", share, offset)
-    along = np.where(neighbor_count[:, None] > 0, share @ velocities - velocity, 0.0)
+    weights = sees / np.maximum(neighbor_count, 1)[:, None]
+    social = fields["separation"] * separation + fields["cohesion"] * np.einsum("ij,ijk->ik", weights, offset)
+    along = np.where(neighbor_count[:, None] > 0, weights @ velocities - velocity, 0.0)
     social = social + fields["alignment"] * along
     social[:, 1] -= fields["leveling"] * velocity[:, 1]
     return neighbor_count, social
@@ -78,8 +78,8 @@ def _turned_back(here: np.ndarray, fields: Fields) -> np.ndarray:
 
 def _fled(here: np.ndarray, fields: Fields) -> np.ndarray:
     offset = here - np.asarray(fields["predator"])
-    share = np.maximum(1.0 - _lengths(offset) / max(fields["fear"], 1e-6), 0.0)
-    return _with_length(offset, 2.0 * fields["agility"] * share)
+    strength = np.maximum(1.0 - _lengths(offset) / max(fields["fear"], 1e-6), 0.0)
+    return _with_length(offset, 2.0 * fields["agility"] * strength)
 
 
 def _avoided(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarray:
@@ -94,9 +94,9 @@ def _avoided(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarr
 
 def _attracted(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarray:
     offset, attraction = np.asarray(fields["tool_point"]) - here, fields["attraction"]
-    share = np.clip(2.0 - 2.0 * _lengths(offset) / max(fields["tool_radius"], 1e-6), 0.0, 1.0)
+    falloff = np.clip(2.0 - 2.0 * _lengths(offset) / max(fields["tool_radius"], 1e-6), 0.0, 1.0)
     along = max(np.sign(attraction), 0.0) * (np.asarray(fields["tool_velocity"]) - velocity)
-    return attraction * share * (_with_length(offset, fields["agility"]) + along)
+    return attraction * falloff * (_with_length(offset, fields["agility"]) + along)
 
 
 def _random(pick: np.ndarray, fields: Fields) -> np.ndarray:

@@ -53,7 +53,7 @@ class Pairs(NamedTuple):
     i: Integers
     j: Integers
     offset: Doubles
-    slope: Doubles
+    kernel_gradient: Doubles
 
     @staticmethod
     def of(constants: Constants, positions: Doubles, of: Integers) -> Pairs:
@@ -62,7 +62,7 @@ class Pairs(NamedTuple):
         i = np.repeat(np.arange(len(of)), [len(one) for one in found])
         j = np.concatenate(found) if found else np.zeros(0, np.int64)
         offset = positions[of[i]] - positions[j]
-        return Pairs(len(of), i, j, offset, slope(constants, offset))
+        return Pairs(len(of), i, j, offset, kernel_gradient(constants, offset))
 
     def sum(self, values: Doubles) -> Doubles:
         """Sums (rows, ...) over each one's neighbors of values (pairs, ...)."""
@@ -76,15 +76,15 @@ def weight(q: Doubles) -> Doubles:
     return np.where(q < 1.0, 1.0 - 1.5 * q**2 + 0.75 * q**3, 0.25 * np.maximum(2.0 - q, 0.0) ** 3) / np.pi
 
 
-def slope(constants: Constants, offset: Doubles) -> Doubles:
-    """The slope of that along offsets (n, 3), 1/m."""
+def kernel_gradient(constants: Constants, offset: Doubles) -> Doubles:
+    """The gradient of that along offsets (n, 3), 1/m."""
     q = np.linalg.norm(offset, axis=1, keepdims=True) / constants.spacing
     outer = -0.75 * np.maximum(2.0 - q, 0.0) ** 2 / np.maximum(q, 1e-6)
     return offset * np.where(q < 1.0, 2.25 * q - 3.0, outer) / (np.pi * constants.spacing**2)
 
 
 def layer(q: Doubles) -> tuple[Doubles, Doubles]:
-    """The integral of the kernel over a plane `q` spacings away, times a spacing; and its slope along q."""
+    """The integral of the kernel over a plane `q` spacings away, times a spacing; and its derivative by q."""
     u = np.maximum(2.0 - q, 0.0)
     value = np.where(q < 1.0, 0.7 - q**2 + 0.75 * q**4 - 0.3 * q**5, 0.25 * u**4 - 0.1 * u**5)
     steep = np.where(q < 1.0, -2.0 * q + 3.0 * q**3 - 1.5 * q**4, -(u**3) + 0.5 * u**4)
@@ -92,7 +92,7 @@ def layer(q: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def beyond(q: Doubles) -> tuple[Doubles, Doubles]:
-    """What a wall `q` spacings away adds to the relative density, and its slope."""
+    """What a wall `q` spacings away adds to the relative density, and its derivative by q."""
     (near, near_steep), (far, far_steep) = layer(2.0 * q), layer(2.0 * q + 1.0)
     return near + far, 2.0 * (near_steep + far_steep)
 
@@ -128,58 +128,59 @@ def outwards(constants: Constants, at: Doubles) -> Doubles:
 
 
 def walled(constants: Constants, at: Doubles) -> tuple[Doubles, Doubles]:
-    """The share (n,) of the kernel that walls take up, and its slope (n, 3) [1/m]."""
+    """The fraction (n,) of the kernel that walls take up, and its gradient (n, 3) [1/m]."""
     free, steep = np.ones(len(at)), np.zeros((len(at), 3))
     for axis in range(3):
         for side, distance in (
             (1.0, at[:, axis] - constants.tank_low[axis]),
             (-1.0, constants.tank_high[axis] - at[:, axis]),
         ):
-            share, fall = beyond(np.maximum(distance / constants.spacing, 0.0))
-            free *= 1.0 - share
-            steep[:, axis] += side * fall / (1.0 - share)
-    share, fall = beyond(np.maximum(solid(constants, at) / constants.spacing, 0.0))
-    free *= 1.0 - share
-    steep += (fall / (1.0 - share))[:, None] * outwards(constants, at)
+            covered, fall = beyond(np.maximum(distance / constants.spacing, 0.0))
+            free *= 1.0 - covered
+            steep[:, axis] += side * fall / (1.0 - covered)
+    covered, fall = beyond(np.maximum(solid(constants, at) / constants.spacing, 0.0))
+    free *= 1.0 - covered
+    steep += (fall / (1.0 - covered))[:, None] * outwards(constants, at)
     return 1.0 - free, steep * free[:, None] / constants.spacing
 
 
 def meet(constants: Constants, pairs: Pairs, at: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """Relative densities, slopes of the walls' share, and diagonals of the solve [1/m²]."""
-    share, steep = walled(constants, at)
+    """Relative densities, gradients of the walls' fraction, and diagonals of the solve [1/m²]."""
+    wall_fraction, steep = walled(constants, at)
     q = np.linalg.norm(pairs.offset, axis=1) / constants.spacing
-    total = pairs.sum(pairs.slope)
-    diagonal = ((total + steep) ** 2).sum(axis=1) + pairs.sum((pairs.slope**2).sum(axis=1))
-    dense = pairs.sum(weight(q)) + weight(np.zeros(1)) + share
+    total = pairs.sum(pairs.kernel_gradient)
+    diagonal = ((total + steep) ** 2).sum(axis=1) + pairs.sum((pairs.kernel_gradient**2).sum(axis=1))
+    dense = pairs.sum(weight(q)) + weight(np.zeros(1)) + wall_fraction
     return dense, steep, np.maximum(diagonal, STIFFEST / constants.spacing**2)
 
 
 def push(constants: Constants, pairs: Pairs, at: Doubles, mine: Doubles, velocities: Doubles) -> Doubles:
     """Velocities after the step, were there no pressure: of rows with velocities `mine` among all `velocities`."""
     squared_distance = (pairs.offset**2).sum(axis=1) + 0.01 * constants.spacing**2
-    share = (pairs.slope * pairs.offset).sum(axis=1) / squared_distance
-    shear = pairs.sum((mine[pairs.i] - velocities[pairs.j]) * share[:, None])
+    coupling = (pairs.kernel_gradient * pairs.offset).sum(axis=1) / squared_distance
+    shear = pairs.sum((mine[pairs.i] - velocities[pairs.j]) * coupling[:, None])
     acceleration = 2.0 * constants.viscosity * shear - [0.0, constants.gravity, 0.0]
     away = (at - np.array(constants.tool_point)) / constants.tool_reach
     grip = np.maximum(1.0 - (away**2).sum(axis=1), 0.0)
-    share = 1.0 - np.exp(-constants.dt * constants.tool_drag_rate * grip**2)[:, None]
-    return (1.0 - share) * (mine + constants.dt * acceleration) + share * np.array(constants.tool_velocity)
+    blend = 1.0 - np.exp(-constants.dt * constants.tool_drag_rate * grip**2)[:, None]
+    return (1.0 - blend) * (mine + constants.dt * acceleration) + blend * np.array(constants.tool_velocity)
 
 
 def overfull(constants: Constants, dense: Doubles) -> Doubles:
-    """What relative densities are beyond 1, of what is too much the share that a step takes away."""
+    """What relative densities are beyond 1, of what is too much the fraction that a step takes away."""
     return (dense - 1.0) * np.where(dense < 1.0, 1.0, constants.density_correction)
 
 
 def gathering(pairs: Pairs, steep: Doubles, mine: Doubles, velocities: Doubles) -> Doubles:
     """Rates at which relative densities grow."""
-    return (mine * steep).sum(axis=1) + pairs.sum(((mine[pairs.i] - velocities[pairs.j]) * pairs.slope).sum(axis=1))
+    relative = mine[pairs.i] - velocities[pairs.j]
+    return (mine * steep).sum(axis=1) + pairs.sum((relative * pairs.kernel_gradient).sum(axis=1))
 
 
 def pressed(pairs: Pairs, steep: Doubles, mine: Doubles, pressure: Doubles) -> Doubles:
     """Accelerations by pressure."""
     both = mine[pairs.i] + pressure[pairs.j]
-    return -mine[:, None] * steep - pairs.sum(both[:, None] * pairs.slope)
+    return -mine[:, None] * steep - pairs.sum(both[:, None] * pairs.kernel_gradient)
 
 
 def chebyshev_weights(iterations: int) -> list[float]:

@@ -21,7 +21,7 @@ def laplacian_of_mesh(values: Doubles, surface: Surface) -> Doubles:
     return np.add.reduceat((differences.T * surface.weights).T, surface.starts[:-1])
 
 
-def slope_on_mesh(values: Doubles, surface: Surface) -> Doubles:
+def gradient_on_mesh(values: Doubles, surface: Surface) -> Doubles:
     """Slopes (n, 3) of values (n,)."""
     rows = np.repeat(np.arange(len(values)), np.diff(surface.starts))
     differences = (values[surface.neighbors] - values[rows]) * surface.weights
@@ -29,7 +29,7 @@ def slope_on_mesh(values: Doubles, surface: Surface) -> Doubles:
     return 0.5 * np.add.reduceat(differences[:, None] * along, surface.starts[:-1])
 
 
-def slope_on_plane(values: Doubles, edge: float) -> Doubles:
+def gradient_on_plane(values: Doubles, edge: float) -> Doubles:
     """Slopes (side², 3) of values (side, side), columns along x and rows along z."""
     smooth = [4.0 * values + np.roll(values, 1, axis) + np.roll(values, -1, axis) for axis in (0, 1)]
     x = (np.roll(smooth[0], -1, 1) - np.roll(smooth[0], 1, 1)) / (12.0 * edge)
@@ -54,7 +54,7 @@ def step(
     return field + dt * (np.array(diffusion) * laplacian + reaction)
 
 
-def raised(points: Doubles, normals: Doubles, v: Doubles, slope: Doubles, height: float) -> tuple[Doubles, Doubles]:
+def raised(points: Doubles, normals: Doubles, v: Doubles, gradient: Doubles, height: float) -> tuple[Doubles, Doubles]:
     """Positions and unit normals (n, 3) of the surface raised by `height` times v."""
-    tilted = normals - height * slope
+    tilted = normals - height * gradient
     return points + height * v[:, None] * normals, tilted / np.linalg.norm(tilted, axis=1, keepdims=True)

@@ -30,7 +30,7 @@ def interpolated(samples: np.ndarray, positions: Doubles) -> Doubles:
     return sum(parts, np.zeros(()))
 
 
-def slope(samples: np.ndarray, positions: Doubles) -> Doubles:
+def gradient(samples: np.ndarray, positions: Doubles) -> Doubles:
     """The gradient (n, 3) of `interpolated` for samples (nz, ny, nx), per sample."""
     total = np.zeros((len(positions), 3))
     for ends, found, weights in corners(samples, positions):

@@ -63,15 +63,15 @@ def _streamed(k: int, f: Doubles, distance: Doubles, values: Mapping[str, Any], 
 def _thrown_back(k: int, f: Doubles, distance: Doubles, there: Doubles) -> Doubles:
     rows, columns = distance.shape
     row, column = np.indices(distance.shape)
-    share = distance / np.maximum(distance - there, 1e-6)
+    fraction = distance / np.maximum(distance - there, 1e-6)
     back = f[OPPOSITE[k]]
-    far = f[k] + (back - f[k]) * 0.5 / np.where(share >= 0.5, share, 1.0)
+    far = f[k] + (back - f[k]) * 0.5 / np.where(fraction >= 0.5, fraction, 1.0)
     r, x = row + C[k, 1], column + C[k, 0]
     inside = (r >= 0) & (x >= 0) & (r < rows) & (x < columns)
     behind = back[r % rows, x % columns]
     usable = inside & (distance[r % rows, x % columns] > 0.0)
-    near = np.where(usable, behind + (back - behind) * 2.0 * share, back)
-    return np.where(share >= 0.5, far, near)
+    near = np.where(usable, behind + (back - behind) * 2.0 * fraction, back)
+    return np.where(fraction >= 0.5, far, near)
 
 
 def _through_end(k: int, f: Doubles, values: Mapping[str, Any], left: bool) -> Doubles:

@@ -116,9 +116,9 @@ def step(particles: Particles, known: Known, obstacle: np.ndarray | None = None)
     nodes = _moved(sums, known, obstacle)
     velocities, gradients = np.zeros_like(particles.velocities), np.zeros_like(particles.gradients)
     for weight, offset, rows in around:
-        share = weight[:, None] * nodes[rows]
-        velocities += share
-        gradients += 4.0 / cell**2 * share[:, :, None] * offset[:, None, :]
+        contribution = weight[:, None] * nodes[rows]
+        velocities += contribution
+        gradients += 4.0 / cell**2 * contribution[:, :, None] * offset[:, None, :]
     low, cells = np.array(known["low"]), np.array(known["cells"])
     least, most = low + (WALL - 1) * cell, low + (cells + WALL + 1) * cell
     positions = np.clip(particles.positions + dt * velocities, least, most)
@@ -200,15 +200,15 @@ def _moved(sums: np.ndarray, known: Known, obstacle: np.ndarray | None) -> np.nd
     velocity[there] = np.clip(sums[there, 0:3] / sums[there, 3:], -pace, pace)
     velocity[there, 1] -= known["gravity"] * known["dt"]
     reach = 1.0 - np.linalg.norm(position - np.array(known["tool_point"]), axis=1) / known["tool_radius"]
-    share = known["tool_share"] * np.clip(2.0 * reach, 0.0, 1.0)[:, None]
-    velocity += share * (np.array(known["tool_velocity"]) - velocity)
+    coupling = known["tool_coupling"] * np.clip(2.0 * reach, 0.0, 1.0)[:, None]
+    velocity += coupling * (np.array(known["tool_velocity"]) - velocity)
     out = position - np.array(known["ball"][:3])
     far = np.linalg.norm(out, axis=1)
     normal = out / np.maximum(far, 1e-20)[:, None]
     velocity = _stopped(velocity, normal, far < known["ball"][3], known["friction"])
     if obstacle is not None:
-        distance, slope = _obstacle(position, known, obstacle)
-        normal = slope / np.maximum(np.linalg.norm(slope, axis=1), 1e-20)[:, None]
+        distance, gradient = _obstacle(position, known, obstacle)
+        normal = gradient / np.maximum(np.linalg.norm(gradient, axis=1), 1e-20)[:, None]
         velocity = _stopped(velocity, normal, distance < 0.0, known["friction"])
     for axis in range(3):
         for sign, wall in ((1.0, at[:, axis] <= WALL), (-1.0, at[:, axis] >= WALL + known["cells"][axis])):
@@ -225,8 +225,8 @@ def _stopped(velocity: np.ndarray, normal: np.ndarray, where: np.ndarray, fricti
 
 
 def _obstacle(position: np.ndarray, known: Known, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Signed distance [m] and its slope at each position, linear between the given ones; far away outside of them."""
+    """Signed distance [m] and its gradient at each position, linear between the given ones; far away outside."""
     at = (position - np.array(known["obstacle_low"])) / known["obstacle_cell"]
     inside = ((at >= 0.0) & (at <= np.array(distances.shape[::-1]) - 1)).all(axis=1)
-    value, slope = grids.interpolated(distances, at), grids.slope(distances, at)
-    return np.where(inside, value, 1e9), np.where(inside[:, None], slope, [0.0, 1.0, 0.0])
+    value, gradient = grids.interpolated(distances, at), grids.gradient(distances, at)
+    return np.where(inside, value, 1e9), np.where(inside[:, None], gradient, [0.0, 1.0, 0.0])

@@ -13,7 +13,7 @@ The perturbation shifts each neuron of the first layer to and fro, each at its o
 
 with j counting through the neurons of all bands (j = k · width + neuron). Under a sine the first layer is a
 set of plane waves, and p_j is how far wave j has traveled, in radians. The weights file gives each band's
-sway such that a small amplitude is the share of its relief by which the band changes; without it the fine
+sway such that a small amplitude is the fraction of its relief by which the band changes; without it the fine
 band is torn to noise by shifts that the coarse one hardly shows. Amplitude 0 leaves the trained relief, bit
 for bit: p is then exactly zero, and it is added to b₀ before anything else.
 

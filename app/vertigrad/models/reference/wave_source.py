@@ -39,8 +39,8 @@ def gradients(gradient: np.ndarray, medium: np.ndarray, receiver_cells: np.ndarr
     return old + now
 
 
-def blurred(plane: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """`plane` smoothed by `shares` along both axes, with zeros around it; its own transpose, as shares are even."""
+def blurred(plane: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """`plane` smoothed by `kernel` along both axes, with zeros around it; its own transpose, as kernel are even."""
     for axis in (0, 1):
-        plane = np.apply_along_axis(lambda line: np.convolve(line, shares, "same"), axis, plane)
+        plane = np.apply_along_axis(lambda line: np.convolve(line, kernel, "same"), axis, plane)
     return plane

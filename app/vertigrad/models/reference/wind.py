@@ -56,8 +56,8 @@ def noise(gradients: Doubles, positions: Doubles) -> Doubles:
     total = np.zeros(positions.shape[:-1])
     for corner in np.ndindex(2, 2, 2):
         x, y, z = np.moveaxis((floor.astype(int) + corner) % SIDE, -1, 0)
-        share = np.prod(np.where(corner, weight, 1.0 - weight), axis=-1)
-        total += share * np.sum(gradients[z, y, x] * (p - corner), axis=-1)
+        weights = np.prod(np.where(corner, weight, 1.0 - weight), axis=-1)
+        total += weights * np.sum(gradients[z, y, x] * (p - corner), axis=-1)
     return total
 
 

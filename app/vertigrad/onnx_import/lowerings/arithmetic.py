@@ -147,7 +147,7 @@ def clip(node: Node) -> Value:
 
 
 lowers_to("Relu", ops.relu, elementwise=True)
-lowers_to("LeakyRelu", ops.leaky_relu, elementwise=True, slope="alpha")
+lowers_to("LeakyRelu", ops.leaky_relu, elementwise=True, negative_slope="alpha")
 lowers_to("ThresholdedRelu", ops.thresholded_relu, elementwise=True, threshold="alpha")
 lowers_to("Elu", ops.elu, elementwise=True, alpha="alpha")
 lowers_to("Celu", ops.celu, elementwise=True, alpha="alpha")

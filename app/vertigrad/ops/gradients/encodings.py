@@ -15,13 +15,13 @@ from ..encoding import NO_ENCODING, PositionalEncoding
 from ..reduce import max as max_
 from .precision import narrow, wide
 
-MOST_BITS = 30  # of a share, so that it is an i32
+MOST_BITS = 30  # of a contribution, so that it is an i32
 _UNUSED = {"elements": 0, "bits": 0, "low": 0}
 
 
 @rule("encode", "x", "tables")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """To tables in integers, so that the order does not matter: a share is off by 2⁻ᵇ of the largest gradient.
+    """To tables in integers, so that the order does not matter: a contribution is off by 2⁻ᵇ of the largest gradient.
 
     b is about 60 less two bits for each doubling of the points, 23 for 2¹⁸ of three coordinates (see `words_of`).
     """
@@ -39,7 +39,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 
 def words_of(points: int, dimensions: int) -> tuple[int, int]:
-    """Bits of a share, and of its lower word, such that all corners of so many points may meet in one entry.
+    """Bits of a contribution, and of its lower word, such that all corners of so many points may meet in one entry.
 
     The lower words of n points with 2ᵈ corners each then add up to less than 2³², the upper ones to less than 2³¹.
     """

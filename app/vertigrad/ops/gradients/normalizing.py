@@ -72,12 +72,12 @@ def _(q: Tensor, k: Tensor, v: Tensor, mask: Any, scale: float | None, **options
     elif mask is not None:
         scores = scores + mask
         allowed = f.not_equal(scores.detach(), -np.inf) if allowed is None else allowed
-    shares = softmax(scores) if allowed is None else _shares(f.where(allowed, scores, -np.inf))
-    result = matmul(shares, v)
+    weights = softmax(scores) if allowed is None else _normalized(f.where(allowed, scores, -np.inf))
+    result = matmul(weights, v)
     return result if dtype is f32 else result.to(dtype)
 
 
-def _shares(scores: Tensor) -> Tensor:
+def _normalized(scores: Tensor) -> Tensor:
     some = f.not_equal(max_(scores.detach(), -1, True), -np.inf)
     return f.where(some, softmax(f.where(some, scores, 0.0)), 0.0)
 

@@ -45,11 +45,11 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 
 def _extreme(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """All that are as small (or large) as the result share the gradient alike."""
+    """All that are as small (or large) as the result get equal parts of the gradient."""
     chosen = f.where(f.equal(call["a"], spread(call["result"], call)), 1.0, 0.0)
     axes = launch.normal_axes(call["axis"], chosen.ndim)
-    share = sum_(chosen, axes, keepdims=True)
-    return {"a": fused(lambda g, c, s: g * c / s, spread(gradient, call), chosen, share)}
+    ties = sum_(chosen, axes, keepdims=True)
+    return {"a": fused(lambda g, c, n: g * c / n, spread(gradient, call), chosen, ties)}
 
 
 rule("min", "a", "result")(_extreme)

@@ -32,7 +32,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @rule("segmented_reduce", "x", "offsets", "result")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """Rows that are as small (or large) as their segment's result share the gradient alike."""
+    """Rows that are as small (or large) as their segment's result get equal parts of the gradient."""
     x, how = call["x"], call["how"]
     with launch.tensors(call["offsets"]) as (offsets,):
         back = spread_segments(gradient, offsets, len(x), mean=how == "mean")
