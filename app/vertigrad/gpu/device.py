@@ -97,7 +97,7 @@ class Gpu:
 
     @property
     def recording(self) -> Plan | None:
-        """What kernels that are called now are added to, instead of being run; of this thread and task alone."""
+        """The plan that records in this thread or task: kernels that are called are added to it, not run."""
         return _recording.get()
 
     @recording.setter
@@ -146,7 +146,7 @@ class Gpu:
 
     @contextmanager
     def undivided(self) -> Iterator[None]:
-        """Record a block into one submission, also outside of frames, so that its uniforms stay valid. It may nest."""
+        """A `with` block that is recorded into one submission, also outside of frames. It may be nested."""
         self._undivided += 1
         try:
             yield
@@ -154,7 +154,7 @@ class Gpu:
             self._undivided -= 1
 
     def submit_if_long(self) -> None:
-        """Bound what commands outside of a frame pile up: submit them, and wait for those before the last two.
+        """Bound the memory of commands outside of a frame: submit them if there are many, and wait for older ones.
 
         What they use stays in memory until then, dropped or not; so the bytes handed out count, and the dispatches.
         """
@@ -176,7 +176,7 @@ class Gpu:
         self.readback.collect(self.tracker.retired)
 
     def poll(self) -> None:
-        """Hand out the readings that have arrived, without waiting, and release what they prove finished."""
+        """Deliver readbacks that have finished, without waiting, and release memory of finished submissions."""
         self.tracker.require_thread()
         native.poll(self.device)
         self.tracker.retire(self.readback.collect(self.tracker.retired))
@@ -186,7 +186,7 @@ class Gpu:
         self.wait(self.submit())
 
     def sync(self, how: Sync = Sync.WAIT) -> None:
-        """Bring the GPU as far as `how` says."""
+        """Submit what is recorded, and wait as `how` says."""
         serial = self.submit()
         if how is Sync.WAIT:
             self.wait(serial)

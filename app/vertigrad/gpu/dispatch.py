@@ -147,7 +147,7 @@ class Dispatch:
         return dispatch
 
     def note_writes(self) -> None:
-        """What it writes has another version from here on."""
+        """Increase the version of every tensor that it writes."""
         for owner, _ in self.writes:
             owner.version += 1
 

@@ -57,7 +57,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """What its times are shown under: the file's stem and the entry point, "nbody:kick"; main is left out."""
+        """The name of its GPU times: the file's stem and the entry point, "nbody:kick"; main is left out."""
         stem = PurePath(self.name).stem
         return stem if self.entry == "main" else f"{stem}:{self.entry}"
 
@@ -85,7 +85,7 @@ class Kernel:
         return _compiled(path, self.entry, defines, trusted)
 
     def replace_with(self, other: Kernel) -> None:
-        """Become `other` in place, for all callers of this kernel; plans have to rebuild their dispatches."""
+        """Use the code of `other` from now on, for all callers of this kernel; plans must rebuild their dispatches."""
         self.__dict__.update(other.__dict__)
 
     def __call__(

@@ -90,11 +90,11 @@ class Plan(Closing):
         return self._results
 
     def is_alone(self, owner: Owner) -> bool:
-        """Whether one tensor alone refers to `owner`, which is of a result of this plan: it can be given away."""
+        """Whether only one tensor refers to `owner`, a result of this plan: its memory can then be reused."""
         return self._results.held_once(owner, self._owners)
 
     def append(self, dispatch: Dispatch) -> None:
-        """Add a dispatch that was made ready elsewhere."""
+        """Add an existing dispatch."""
         self._require_open()
         for owner in dispatch.owners:
             owner.block  # noqa: B018  raises if it is gone, before anything has changed

@@ -32,7 +32,7 @@ class Reading:
     dropped: bool = field(default=False, init=False)
 
     def drop(self) -> None:
-        """It will never be submitted."""
+        """Cancel it: its copy will never be submitted."""
         self.dropped = True
         self.staging.destroy()
 

@@ -1,4 +1,4 @@
-"""Learning on the GPU: losses, optimizers, schedules of their rates, and what saves memory in the backward pass."""
+"""Training on the GPU: losses, optimizers, learning rate schedules, and checkpointing of activations."""
 
 from .checkpoint import checkpoint, checkpointed_steps, custom
 from .losses import cross_entropy, huber_loss, l1_loss, l2_loss

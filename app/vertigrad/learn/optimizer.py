@@ -76,11 +76,11 @@ class Optimizer(ABC, Closing):
         return {"lr": lr, "weight_decay": self.weight_decay}
 
     def step(self, scaling: LossScale | None = None, norm: Tensor | None = None) -> None:
-        """Move all weights against their gradients, which are let go of. Raises `GradientError` if one is missing.
+        """Update all weights by their gradients, and set these to None. Raises `GradientError` if one is missing.
 
-        While a plan records it becomes part of it, its `fields` open. With `scaling`, gradients are those of the loss
-        that it scaled; if one of them is not finite, weights and state stay as they are. `norm` is what `norm()` gave,
-        if that was called before.
+        While a plan records, the step is added to it; `replay` then takes `fields()`. With `scaling`, gradients are
+        those of the loss that it scaled; if one of them is not finite, weights and state stay as they are. `norm` is
+        the result of `norm()`, if that was called before.
         """
         gradients = self._gradients()
         kernel, constants = self._kernel()
@@ -102,7 +102,7 @@ class Optimizer(ABC, Closing):
             tensor.grad = None
 
     def reset(self) -> None:
-        """Forget all steps: the state is zeros again."""
+        """Set the state to zeros and the number of steps to 0."""
         with no_grad():
             for tensor in self.state.values():
                 tensor.fill_(0.0)

@@ -13,7 +13,7 @@ LEAST_SQUARE = 1e-24  # under which a distance has no direction
 
 
 def nearest(points: Tensor, others: Tensor) -> Tensor:
-    """For each of `points` (n, axes) the index (n,) i32 of the nearest of `others` (m, axes): of equals the first.
+    """For each of `points` (n, axes) the index (n,) i32 of the nearest of `others` (m, axes); of several, the first.
 
     Every pair is tested. Both are f32, with 1 to 8 axes. No gradient. Raises `ShapeError`, `DtypeError`.
     """

@@ -55,11 +55,11 @@ class LossScale(Closing):
 
     @property
     def state(self) -> dict[str, Tensor]:
-        """What a checkpoint has to keep: the factor, and the steps since it changed."""
+        """What a checkpoint must store: the factor, and the steps since it changed."""
         return {"loss_scale": self._state}
 
     def scaled(self, loss: Tensor) -> Tensor:
-        """The loss times the factor: its gradients are so many times as large."""
+        """The loss times the factor, which multiplies its gradients by the factor too."""
         return loss * self._value
 
     def update(self, squares: Tensor, clip: float | None) -> Tensor:
@@ -75,6 +75,6 @@ class LossScale(Closing):
         return factor
 
     def close(self) -> None:
-        """Give back its memory. Idempotent."""
+        """Release its memory. Idempotent."""
         self._value.close()
         self._state.close()

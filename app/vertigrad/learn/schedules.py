@@ -17,19 +17,19 @@ def constant() -> Schedule:
 
 
 def exponential(half: int) -> Schedule:
-    """Halved every `half` steps, evenly."""
+    """Exponential decay, which halves the learning rate every `half` steps."""
     _require_steps("half", half)
     return lambda step: 0.5 ** (step / half)
 
 
 def cosine(steps: int, last: float = 0.0) -> Schedule:
-    """From 1 to `last` over so many steps along half a wave, then `last` (Loshchilov & Hutter 2017, SGDR, eq. 5)."""
+    """Cosine decay from 1 to `last` over so many steps, then `last` (Loshchilov & Hutter 2017, SGDR, eq. 5)."""
     _require_steps("steps", steps)
     return lambda step: last + (1.0 - last) * 0.5 * (1.0 + math.cos(math.pi * min(step / steps, 1.0)))
 
 
 def warm_up(steps: int, then: Schedule) -> Schedule:
-    """Rises evenly to the schedule `then` over so many steps, and follows it from there on."""
+    """Rise linearly to the first value of the schedule `then` over so many steps, then follow it."""
     _require_steps("steps", steps)
     return lambda step: (step + 1) / steps * then(0) if step < steps else then(step - steps)
 

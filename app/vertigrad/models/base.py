@@ -128,8 +128,8 @@ class Model(ABC):
     `required_inputs` it cannot do without. `own_inputs` are inputs with another syntax in a scene, and `tables` keys
     of a scene's table that are neither parameters nor known to every model. `gestures` are those that `interact` takes,
     `interacts_on_surface` is whether they follow the visible surface. `diagnostic_specs` describe the diagnostics of
-    built-in models by name, and `limits` are their maxima. `clocks` are what cuts its time into physical
-    steps, if anything does: they report what they drop.
+    built-in models by name, and `limits` are their maxima. `clocks` divide its time into physical
+    steps, for models that take steps of a fixed length; they report time that was dropped.
     """
 
     Params: ClassVar[type[declared.Params]]

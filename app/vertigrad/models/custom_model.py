@@ -84,7 +84,7 @@ class CustomModel(PartsModel):
 
     @classmethod
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
-        """Of every tensor. Raises `InputError` for a size that is no parameter."""
+        """Specs of all tensors. Raises `InputError` for a size that is neither a number nor a parameter."""
         return {name: _spec(name, shape, params) for name, shape in cls.tensors.items()}
 
     def run(self, entry: str, threads: int | Sequence[int], **fields: Any) -> None:
@@ -138,7 +138,7 @@ class CustomModel(PartsModel):
         return {}
 
     def compare_with_reference(self) -> list[Comparison]:
-        """It has none."""
+        """An empty list: there is no reference implementation."""
         return []
 
     def reset(self) -> None:

@@ -94,11 +94,11 @@ greater = binary("greater", order(">"), "Whether a > b")
 greater_equal = binary("greater_equal", order(">="), "Whether a ≥ b")
 logical_and = binary("logical_and", truth("bool(a_) && bool(b_)"), "Whether both are true (not 0)")
 logical_or = binary("logical_or", truth("bool(a_) || bool(b_)"), "Whether either is true (not 0)")
-logical_xor = binary("logical_xor", truth("bool(a_) != bool(b_)"), "Whether one alone is true (not 0)")
+logical_xor = binary("logical_xor", truth("bool(a_) != bool(b_)"), "Whether exactly one is true (not 0)")
 logical_not = unary("logical_not", truth("!bool(a_)"), "Whether a is 0")
 bitwise_and = binary("bitwise_and", integer("a_ & b_", bool="a_ && b_"), "Bits set in both")
 bitwise_or = binary("bitwise_or", integer("a_ | b_", bool="a_ || b_"), "Bits set in either")
-bitwise_xor = binary("bitwise_xor", integer("a_ ^ b_", bool="a_ != b_"), "Bits set in one alone")
+bitwise_xor = binary("bitwise_xor", integer("a_ ^ b_", bool="a_ != b_"), "Bits set in exactly one")
 left_shift = binary(
     "left_shift",
     integer("select(a_ << (u32(b_) & 31u), a_ & 0, u32(b_) > 31u)", uint="select(a_ << (b_ & 31u), 0u, b_ > 31u)"),
@@ -109,7 +109,7 @@ right_shift = binary(
     integer("a_ >> min(u32(b_), 31u)", uint="select(a_ >> (b_ & 31u), 0u, b_ > 31u)"),
     "a / 2ᵇ, rounded down",
 )
-invert = unary("invert", integer("~a_", bool="!a_"), "Every bit turned")
+invert = unary("invert", integer("~a_", bool="!a_"), "Every bit inverted")
 isnan = unary("isnan", Operation({"float": "is_nan(a_)", "any": "false"}, "bool"), "Whether a is NaN")
 isinf = unary("isinf", Operation({"float": "is_inf(a_)", "any": "false"}, "bool"), "Whether a is infinite")
 isfinite = unary(

@@ -147,7 +147,7 @@ class Mlp(Closing):
         return result if out is None else operators.call("assign", out, result)
 
     def close(self) -> None:
-        """Give up the weights. Idempotent."""
+        """Release the weights. Idempotent."""
         if self._packed is not None:
             self._packed.close()
         self._held.close()

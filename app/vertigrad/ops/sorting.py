@@ -40,7 +40,7 @@ def sort(keys: Operand, axis: int = -1, *, descending: bool = False, out: Tensor
 def argsort(
     keys: Operand, axis: int = -1, *, descending: bool = False, key_bits: int = 32, out: Tensor | None = None
 ) -> Tensor:
-    """Indices along `axis` of the keys in order, i32 (or u32, in `out`); of equal keys the first comes first.
+    """Indices along `axis` of the keys in order, i32 (or u32, in `out`); the sort is stable.
 
     u32 keys below 2^`key_bits` take a pass for each eight bits. Raises `DtypeError`.
     """

@@ -69,7 +69,7 @@ class Params(BaseModel):
             raise ParameterError(_message(cls.problems(error))) from None
 
     def change(self, name: str, value: Any) -> None:
-        """Set one parameter. Raises `ParameterError`; the old value stays then."""
+        """Set one parameter. Raises `ParameterError`; the value is then unchanged."""
         try:
             setattr(self, name, value)
         except ValidationError as error:

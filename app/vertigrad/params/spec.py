@@ -13,12 +13,12 @@ Gizmo = Literal["", "position"]
 class Auto(int):
     """An integer chosen by the program where a scene says "auto".
 
-    It computes as that number; only when written to files it is distinguished, by `same`.
+    It can be used as that integer; `same` distinguishes it from an integer that the user chose.
     """
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values of a parameter would be written alike."""
+    """Whether two values of a parameter are equal; all integers chosen by the program are."""
     if isinstance(one, Auto) or isinstance(other, Auto):
         return isinstance(one, Auto) and isinstance(other, Auto)
     return one == other

@@ -23,7 +23,7 @@ class Control:
 
     @property
     def value(self) -> Any:
-        """What the user chose."""
+        """The current value."""
         return getattr(self._viewer.session.stage.instances[CONTROLS].params, self.name)
 
     @value.setter

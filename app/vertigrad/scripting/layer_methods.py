@@ -20,7 +20,7 @@ class LayerMethods(ABC):
         return self.add("points", name, **values)
 
     def marks(self, name: str, **values: Any) -> LayerHandle:
-        """Flat marks of one color at `position` (n, 3): as fast as drawing gets. See `add`."""
+        """Flat marks of one color at `position` (n, 3), which are faster than `points`. See `add`."""
         return self.add("marks", name, **values)
 
     def lines(self, name: str, **values: Any) -> LayerHandle:

@@ -64,11 +64,11 @@ class Scene:
 
     @property
     def time(self) -> float:
-        """Seconds that passed for the models."""
+        """The simulated time [s]."""
         return self.session.clock.time
 
     def step(self, count: int = 1) -> None:
-        """Let `count` frames pass, 1/60 s each. Raises what a model raises."""
+        """Advance by `count` frames of 1/60 s. Raises what a model raises."""
         with no_dropped_time():
             for _ in range(count):
                 with self.session.gpu.frames.frame():
@@ -76,7 +76,7 @@ class Scene:
                     self.session.advance()
 
     def reset(self) -> None:
-        """Every model back to its start."""
+        """Reset every model to its initial state."""
         self.session.running.reset()
 
     def render(self, size: tuple[int, int] = SIZE) -> np.ndarray:
@@ -84,7 +84,7 @@ class Scene:
         return self._camera.image(size)[..., :3].copy()
 
     def close(self) -> None:
-        """Give back the memory. Idempotent."""
+        """Release the memory. Idempotent."""
         self.session.close()
 
     def __enter__(self) -> Self:

@@ -187,7 +187,7 @@ class Viewer(LayerMethods, ControlMethods):
             number += 1
 
     def update(self) -> None:
-        """Show the next frame; for loops of another form than `frames`. Raises `InputError` if the viewer is closed."""
+        """Show the next frame, in a loop that does not use `frames`. Raises `InputError` if the viewer is closed."""
         self._require_open()
         self._fit()
         self._frames += 1
@@ -203,7 +203,7 @@ class Viewer(LayerMethods, ControlMethods):
                 recording.add()
 
     def close(self) -> None:
-        """Close the window, finish recordings, and give back the memory. Idempotent."""
+        """Close the window, finish recordings, and release the memory. Idempotent."""
         if self._closed:
             return
         self._closed = True

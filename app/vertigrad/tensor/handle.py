@@ -81,7 +81,7 @@ class Handle(Strided, Closing):
                 device.recorder.encoder  # noqa: B018  so that there is one
 
     def close(self) -> None:
-        """Give up the memory: at once, or when the GPU and other owners are done with it. Idempotent."""
+        """Release the memory: at once, or when the GPU and other owners no longer need it. Idempotent."""
         if self._closed_in < 0:
             tracker = gpu().tracker
             self._finalizer.detach()
