@@ -1,4 +1,5 @@
 // Running totals over a workgroup of 256 invocations: by subgroups of SUBGROUP invocations, then through workgroup memory.
+// Include this for the functions, import it for the macros `arguments`, of an entry point, and `thread`, its ScanThread.
 // In: SUBGROUP, a power of two up to 32, or 0 for workgroup memory alone. The file that includes this has the type Scanned
 //     (a number, or several in a struct), fn combine_scanned(a: Scanned, b: Scanned) -> Scanned, and with subgroups
 //     fn shuffle_scanned(x: Scanned, lane: u32) -> Scanned, which is subgroupShuffle of each number.
@@ -23,6 +24,20 @@ fn thread_of(number: u32) -> ScanThread {
     return ScanThread(number, number, 0u);
 }
 //% endif
+
+//% macro arguments()
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    //% if SUBGROUP
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) lane: u32,
+    //% else
+    @builtin(local_invocation_index) lane: u32,
+    //% endif
+//% endmacro
+//% macro thread()
+thread_of(${"subgroup, lane" if SUBGROUP else "lane"})
+//%- endmacro
 
 // All up to and including one's own, on return from which scan_total and scan_before may be called. Call it in uniform
 // control flow, with a barrier between two calls.

@@ -10,7 +10,6 @@
 // over (density at rest * relative density²) [m²/s²]. app/vertigrad/models/physics/fluid.py has the order of the entry
 // points, fluid_reference.py the reference.
 // In: MOST, neighbors stored for each particle; FIELD, whether there is a grid of signed distances.
-//% import "common/field.wgsl" as grids
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
 
@@ -86,77 +85,7 @@ fn kernel_gradient(offset: vec3f) -> vec3f {
     return offset * (steep / (PI * params.spacing * params.spacing));
 }
 
-// What a layer of particles `q` spacings away adds to the relative density, as if smeared over its plane; and its derivative.
-fn layer(q: f32) -> vec2f {
-    let outer = max(2.0 - q, 0.0);
-    let far = outer * outer * outer * vec2f(outer * (0.25 - 0.1 * outer), 0.5 * outer - 1.0);
-    let close = vec2f(0.7 + q * q * (q * q * (0.75 - 0.3 * q) - 1.0), q * (q * q * (3.0 - 1.5 * q) - 2.0));
-    return select(far, close, q < 1.0);
-}
-
-// What a wall `q` spacings away adds to the relative density, being a mirror of such layers; and the derivative of that along q.
-fn beyond(q: f32) -> vec2f {
-    return (layer(2.0 * q) + layer(2.0 * q + 1.0)) * vec2f(1.0, 2.0);
-}
-
-// Signed distance from the body in the tank, and from what the grid of distances describes.
-fn solid(at: vec3f) -> f32 {
-    let away = at - params.body_center;
-    let outside = abs(away) - params.body_half;
-    let around = vec2f(length(away.xz) - params.body_half.x, outside.y);
-    var distance = 1e9;
-    if params.shape == 1u {
-        distance = length(max(outside, vec3f(0.0))) + min(max(outside.x, max(outside.y, outside.z)), 0.0);
-    } else if params.shape == 2u {
-        distance = length(away) - params.body_half.x;
-    } else if params.shape == 3u {
-        distance = length(max(around, vec2f(0.0))) + min(max(around.x, around.y), 0.0);
-    }
-    //% if FIELD
-    distance = min(distance, sampled(at));
-    //% endif
-    return distance;
-}
-
-//% if FIELD
-${grids.functions("field", "params.field_size", "params.field_offset", "vec3i(1, i32(params.field_size.x), i32(params.field_size.x * params.field_size.y))")}
-${grids.around("field", "params.field_size")}
-
-// The grid between its samples; outside of it, the nearest value and the distance to it.
-fn sampled(at: vec3f) -> f32 {
-    let free = (at - params.field_low) / params.field_spacing;
-    let position = clamp(free, vec3f(0.0), vec3f(params.field_size - 1u));
-    return field_around(position).w + length(free - position) * params.field_spacing;
-}
-//% endif
-
-// The direction in which that distance grows, by four points around.
-fn outwards(at: vec3f) -> vec3f {
-    let e = 0.25 * params.spacing;
-    let sum = vec3f(1.0, 1.0, 1.0) * solid(at + e) + vec3f(1.0, -1.0, -1.0) * solid(at + vec3f(e, -e, -e))
-        + vec3f(-1.0, 1.0, -1.0) * solid(at + vec3f(-e, e, -e)) + vec3f(-1.0, -1.0, 1.0) * solid(at + vec3f(-e, -e, e));
-    let long = length(sum);
-    return select(vec3f(0.0, 1.0, 0.0), sum / long, long > 1e-12);
-}
-
-// The fraction of the kernel that walls take up, and its gradient. Walls at right angles overlap as independent fractions do.
-fn walled(at: vec3f) -> vec4f {
-    var free = 1.0;
-    var steep = vec3f(0.0);
-    for (var axis = 0u; axis < 3u; axis += 1u) {
-        let low = beyond(max((at[axis] - params.tank_low[axis]) / params.spacing, 0.0));
-        let high = beyond(max((params.tank_high[axis] - at[axis]) / params.spacing, 0.0));
-        free *= (1.0 - low.x) * (1.0 - high.x);
-        steep[axis] += low.y / (1.0 - low.x) - high.y / (1.0 - high.x);
-    }
-    let distance = solid(at) / params.spacing;
-    if distance < 2.0 {
-        let body = beyond(max(distance, 0.0));
-        free *= 1.0 - body.x;
-        steep += body.y / (1.0 - body.x) * outwards(at);
-    }
-    return vec4f(steep * (free / params.spacing), 1.0 - free);
-}
+//% include "common/fluid_walls.wgsl"
 
 // Rows into the order of the grid, so that neighbors are close together.
 @compute @workgroup_size(128)

@@ -57,7 +57,6 @@ struct Params {
 //% set OPPOSITE = [0, 3, 4, 1, 2, 7, 8, 5, 6]
 //% set MIRRORED = [0, 1, 4, 3, 2, 8, 7, 6, 5]
 //% set W = ["4.0 / 9.0"] + ["1.0 / 9.0"] * 4 + ["1.0 / 36.0"] * 4
-const YIELDS = vec2f(1.3, 1.5);  // densities between which the inflow yields to what blocks it
 
 fn population(k: u32, cell: u32) -> f32 {
     return before[k * params.rows * params.columns + cell];
@@ -81,59 +80,7 @@ fn fluid(cell: u32) -> vec3f {
     return vec3f(momentum / (1.0 + extra), extra);
 }
 
-// What streams into a cell from beyond an end of the channel, where `back` has left it.
-fn through_end(cell: u32, back: f32, weight: f32, c: vec2f) -> f32 {
-    let here = fluid(cell);
-    if c.x > 0.0 {  // a wall that moves with the inflow (Ladd 1994)
-        let gives = clamp((YIELDS.y - 1.0 - here.z) / (YIELDS.y - YIELDS.x), 0.0, 1.0);
-        return back + 6.0 * weight * c.x * params.inflow * gives;
-    }
-    let along = dot(c, here.xy);  // density 1, by bouncing back with the other sign (Ginzburg et al. 2008)
-    return -back + weight * (9.0 * along * along - 3.0 * dot(here.xy, here.xy));
-}
-
-//% for k in range(9)
-// What streams into a cell from its side in direction ${k}: from a neighbor, or thrown back by what is there.
-fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
-    let rows = i32(params.rows);
-    let columns = i32(params.columns);
-    var r = row - (${C[k][1]});
-    var x = column - (${C[k][0]});
-    let back = population(${OPPOSITE[k]}u, cell);
-    //% if ENDS == "periodic"
-    x = select(select(x, x - columns, x >= columns), x + columns, x < 0);
-    //% else
-    if x < 0 || x >= columns {
-        return through_end(cell, back, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
-    }
-    //% endif
-    if r < 0 || r >= rows {
-        //% if SIDES == "periodic"
-        r = select(r - rows, r + rows, r < 0);
-        //% elif SIDES == "slip"
-        let neighbor = u32(row * columns + x);
-        return select(back, population(${MIRRORED[k]}u, neighbor), distance[neighbor] > 0.0);
-        //% else
-        return back;
-        //% endif
-    }
-    let from_ = u32(r * columns + x);
-    let beyond = distance[from_];
-    if beyond > 0.0 {
-        return population(${k}u, from_);
-    }
-    // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
-    let fraction = distance[cell] / max(distance[cell] - beyond, 1e-6);
-    if fraction >= 0.5 {
-        return mix(population(${k}u, cell), back, 0.5 / fraction);
-    }
-    r = row + (${C[k][1]});
-    x = column + (${C[k][0]});
-    let behind = u32(clamp(r, 0, rows - 1) * columns + clamp(x, 0, columns - 1));
-    let usable = r >= 0 && x >= 0 && r < rows && x < columns && distance[behind] > 0.0;
-    return select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * fraction), usable);
-}
-//% endfor
+//% include "common/lattice_streaming.wgsl"
 
 // Guo, Zheng & Shi (2002), equation 20, without its factor.
 fn forced(weight: f32, c: vec2f, u: vec2f) -> f32 {

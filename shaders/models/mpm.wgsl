@@ -76,43 +76,13 @@ struct Params {
 @group(0) @binding(20) var<storage, read_write> colors: array<f32>;
 @group(0) @binding(21) var<storage, read> obstacle: array<f32>;
 
-//% import "common/field.wgsl" as field
 //% include "common/svd3.wgsl"
 //% include "common/matter.wgsl"
 //% include "common/index.wgsl"
+//% include "common/mpm_nodes.wgsl"
 
 var<workgroup> gathered: array<atomic<i32>, 864>;  // momentum along x, y, z and mass, each of TILE nodes
 var<workgroup> spread: array<vec3f, 216>;
-
-// Position in cells from the first node.
-fn on_grid(position: vec3f) -> vec3f {
-    return (position - params.low) / params.cell;
-}
-
-// The first of three nodes along each axis that a particle reaches.
-fn first_node(position: vec3f) -> vec3u {
-    return vec3u(position - 0.5);
-}
-
-fn row_of(at: vec3u, size: vec3u) -> u32 {
-    return (at.z * size.y + at.y) * size.x + at.x;
-}
-
-fn node_of_tile(block: vec3u, index: u32) -> vec3u {
-    return block * 4u + vec3u(index % SIDE, index / SIDE % SIDE, index / (SIDE * SIDE));
-}
-
-fn tile_row(at: vec3u) -> u32 {
-    return at.x + SIDE * (at.y + SIDE * at.z);
-}
-
-// Weights of the three nodes along each axis, one axis a column (Steffen, Kirby and Berzins 2008).
-fn weights(offset: vec3f) -> array<vec3f, 3> {
-    let to_first = 1.5 - offset;
-    let to_second = offset - 1.0;
-    let to_third = offset - 0.5;
-    return array(0.5 * to_first * to_first, 0.75 - to_second * to_second, 0.5 * to_third * to_third);
-}
 
 @compute @workgroup_size(256)
 fn list(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
@@ -212,76 +182,7 @@ fn to_grid(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index)
     }
 }
 
-// Velocity at a solid with this outward normal: it may leave, and slides with Coulomb's friction.
-fn stopped(velocity: vec3f, normal: vec3f) -> vec3f {
-    let inward = dot(velocity, normal);
-    if inward >= 0.0 {
-        return velocity;
-    }
-    let along = velocity - normal * inward;
-    return along * max(0.0, 1.0 + params.friction * inward / max(length(along), 1e-20));
-}
-
-//% if OBSTACLE
-${field.functions("obstacle", "params.obstacle_size", "0", "vec3i(1, i32(params.obstacle_size.x), i32(params.obstacle_size.x * params.obstacle_size.y))")}
-${field.around("obstacle", "params.obstacle_size")}
-
-// The slope of the distance along x, y and z, and the distance; far away outside of the grid.
-fn obstacle_near(position: vec3f) -> vec4f {
-    let at = (position - params.obstacle_low) / params.obstacle_cell;
-    if any(at < vec3f(0.0)) || any(at > vec3f(params.obstacle_size - 1u)) {
-        return vec4f(0.0, 1.0, 0.0, 1e9);
-    }
-    return obstacle_around(at);
-}
-//% endif
-
-// Velocities of the nodes, with gravity, the drag tool, obstacles and walls; the sums are set to 0.
-@compute @workgroup_size(256)
-fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
-    let row = linear_index(id, num_workgroups, 256u);
-    if row >= params.size.x * params.size.y * params.size.z {
-        return;
-    }
-    let sum = totals[row];
-    if all(sum == vec4i(0)) {
-        nodes[row] = vec4f(0.0);
-        return;
-    }
-    totals[row] = vec4i(0);
-    let at = vec3u(row % params.size.x, row / params.size.x % params.size.y, row / (params.size.x * params.size.y));
-    let position = params.low + vec3f(at) * params.cell;
-    let pace = params.cell / params.dt;
-    let mass = f32(sum.w);
-    var velocity = vec3f(0.0);
-    if sum.w > 0 {  // what is lighter than half a grain has none
-        velocity = clamp(vec3f(sum.xyz) / mass, vec3f(-1.0), vec3f(1.0)) * pace;
-    }
-    velocity.y -= params.gravity * params.dt;
-    let reach = 1.0 - length(position - params.tool_point) / params.tool_radius;
-    if reach > 0.0 {
-        velocity = mix(velocity, params.tool_velocity, params.tool_coupling * min(2.0 * reach, 1.0));
-    }
-    let out = position - params.ball.xyz;
-    let far = length(out);
-    if far < params.ball.w {
-        velocity = stopped(velocity, out / max(far, 1e-20));
-    }
-    //% if OBSTACLE
-    let solid = obstacle_near(position);
-    if solid.w < 0.0 {
-        velocity = stopped(velocity, solid.xyz / max(length(solid.xyz), 1e-20));
-    }
-    //% endif
-    //% for axis, normal in (("x", "1.0, 0.0, 0.0"), ("y", "0.0, 1.0, 0.0"), ("z", "0.0, 0.0, 1.0"))
-    if at.${axis} <= WALL {
-        velocity = stopped(velocity, vec3f(${normal}));
-    } else if at.${axis} >= WALL + params.cells.${axis} {
-        velocity = stopped(velocity, -vec3f(${normal}));
-    }
-    //% endfor
-    nodes[row] = vec4f(velocity, mass * (params.unit / params.grain));
-}
+//% include "common/mpm_grid.wgsl"
 
 // Velocity and its gradient from the nodes around; positions at the end of the step, at most a cell inside a wall.
 @compute @workgroup_size(${WORKGROUP})

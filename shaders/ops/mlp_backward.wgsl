@@ -40,6 +40,8 @@ enable f16;
 //% set BIAS_TURNS = (BIAS_ITEMS + THREADS - 1) // THREADS
 //% set LAST_BIAS_TURNS = (LAST_BIAS_ITEMS + THREADS - 1) // THREADS
 //% set BIASES_AT = 4 * (FIRST_ITEMS * FIRST_ROWS + (WIDE * WIDE_ITEMS + LAST_ITEMS) * ROWS)
+//% import "common/mlp_layers.wgsl" as layers with context
+//% import "common/mlp_weight_sums.wgsl" as sums with context
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
 //% include "common/derivative.wgsl"
@@ -104,189 +106,32 @@ fn load_gradient(first: u32, lane: u32) {
     }
 }
 
-// sums += weights (from quad `at` of the array `from` on) times the lines of `lines`.
-//% macro product(count, lines, from, at)
-//% set UNROLL = 8 if count % 8 == 0 else 4
-for (var k = 0u; k < ${count}u; k += ${UNROLL}u) {
-    //% for step in range(UNROLL)
-    {
-        //% for n in range(EACH_NEURONS // 4)
-        let left${n} = vec4f(${from}[${at} + (k + ${step}u) * ${QUADS}u + my_neuron + ${n * ACROSS}u]);
-        //% endfor
-        //% for q in range(EACH_POINTS // 4)
-        let right${q} = ${lines}[(k + ${step}u) * ${LINE}u + my_point + ${q * DOWN}u];
-        //% endfor
-        ${outer.accumulate(EACH_NEURONS, EACH_POINTS // 4, "f32")}
-    }
-    //% endfor
-}
-//%- endmacro
-
-// Sums begin as the biases of hidden layer `layer`, or as 0.
-//% macro begin(layer)
-//% for n in range(EACH_NEURONS)
-{
-    //% if layer is none
-    let start = 0.0;
-    //% else
-    let start = rest[${layer} * ${QUADS}u + my_neuron + ${n // 4 * ACROSS}u][${n % 4}];
-    //% endif
-    //% for q in range(EACH_POINTS // 4)
-    //% for j in range(4)
-    sum${n}_${q}_${j} = start;
-    //% endfor
-    //% endfor
-}
-//% endfor
-//%- endmacro
-
-//% macro store_sums(layer)
-//% for n in range(EACH_NEURONS)
-//% for q in range(EACH_POINTS // 4)
-stored[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "f32")};
-//% endfor
-//% endfor
-//%- endmacro
-
-//% macro line(n, q)
-(my_neuron + ${n % 4 * QUADS + n // 4 * ACROSS}u) * ${LINE}u + my_point + ${q * DOWN}u
-//%- endmacro
-
-// The inputs of the layer after `layer`: activations of its sums.
-//% macro put_activations(layer)
-//% for n in range(EACH_NEURONS)
-//% for q in range(EACH_POINTS // 4)
-{
-    let z = stored[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
-    inputs[${line(n, q)}] = vec4f(activate(z.x), activate(z.y), activate(z.z), activate(z.w));
-}
-//% endfor
-//% endfor
-//%- endmacro
-
-// The gradient of the sums of `layer`, from that of its activations.
-//% macro put_gradient(layer)
-//% for n in range(EACH_NEURONS)
-//% for q in range(EACH_POINTS // 4)
-{
-    let z = stored[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
-    let derivatives = vec4f(derivative(z.x), derivative(z.y), derivative(z.z), derivative(z.w));
-    gradient_tile[${line(n, q)}] = ${outer.quad(n, q, "f32")} * derivatives;
-}
-//% endfor
-//% endfor
-//%- endmacro
-
-// Adds to `name` from index `at` on what a layer's weights get: the products of its lines, over all points of the tile.
-//% macro weigh(name, at, ins, outs, rows, chunks)
-//% set tiles = ins // rows * (outs // 4)
-//% set part = POINT_QUADS // chunks
-//% set items = tiles * chunks
-//% for turn in range((items + THREADS - 1) // THREADS)
-//% if items < (turn + 1) * THREADS
-if lane + ${turn * THREADS}u < ${items}u {
-//% else
-{
-//% endif
-    let item = lane + ${turn * THREADS}u;
-    let row = item % ${tiles}u % ${ins // rows}u;
-    let column = item % ${tiles}u / ${ins // rows}u;
-    let begin = item / ${tiles}u * ${part}u;
-    //% for n in range(rows)
-    //% for m in range(4)
-    var w${n}_${m} = 0.0;
-    //% endfor
-    //% endfor
-    for (var q = begin; q < begin + ${part}u; q += 1u) {
-        //% for n in range(rows)
-        let a${n} = inputs[(row + ${n * (ins // rows)}u) * ${LINE}u + q];
-        //% endfor
-        //% for m in range(4)
-        let g${m} = gradient_tile[(column + ${m * (outs // 4)}u) * ${LINE}u + q];
-        //% endfor
-        //% for j in range(4)
-        //% for m in range(4)
-        //% for n in range(rows)
-        w${n}_${m} = fma(a${n}[${j}], g${m}[${j}], w${n}_${m});
-        //% endfor
-        //% endfor
-        //% endfor
-    }
-    //% for n in range(rows)
-    ${name}[${at} + ${turn * rows + n}u] += vec4f(w${n}_0, w${n}_1, w${n}_2, w${n}_3);
-    //% endfor
-}
-//% endfor
-//%- endmacro
-
-// The same for biases: the gradients of each line, over all points of the tile.
-//% macro weigh_biases(name, at, outs, chunks)
-//% set part = POINT_QUADS // chunks
-//% for turn in range((outs * chunks + THREADS - 1) // THREADS)
-//% if outs * chunks < (turn + 1) * THREADS
-if lane + ${turn * THREADS}u < ${outs * chunks}u {
-//% else
-{
-//% endif
-    let item = lane + ${turn * THREADS}u;
-    let begin = item % ${outs}u * ${LINE}u + item / ${outs}u * ${part}u;
-    var total = vec4f();
-    for (var q = begin; q < begin + ${part}u; q += 1u) {
-        total += gradient_tile[q];
-    }
-    ${name}[${at} + ${turn}u] += (total.x + total.y) + (total.z + total.w);
-}
-//% endfor
-//%- endmacro
-
-// What was added up in the end, to `partial` from index `at` on.
-//% macro write(name, begin, at, items, rows)
-//% for turn in range((items + THREADS - 1) // THREADS)
-if lane + ${turn * THREADS}u < ${items}u {
-    let first = ${at} + (lane + ${turn * THREADS}u) * ${4 * rows}u;
-    //% for n in range(rows)
-    //% for m in range(4)
-    partial[first + ${4 * n + m}u] = ${name}[${begin} + ${turn * rows + n}u][${m}];
-    //% endfor
-    //% endfor
-}
-//% endfor
-//%- endmacro
-
-//% macro write_biases(name, begin, at, items)
-//% for turn in range((items + THREADS - 1) // THREADS)
-if lane + ${turn * THREADS}u < ${items}u {
-    partial[${at} + lane + ${turn * THREADS}u] = ${name}[${begin} + ${turn}u];
-}
-//% endfor
-//%- endmacro
-
 // One wide layer, forward and back. `layer`, a number or a variable, counts from 1; afterwards `inputs` has what the
 // input of the layer before it.
 //% macro forward(layer)
-${begin(layer)}
-${product(WIDTH, "inputs", "weights", INPUTS * QUADS ~ "u + (" ~ layer ~ " - 1u) * " ~ WIDTH * QUADS ~ "u")}
+${layers.begin(layer)}
+${layers.product(WIDTH, "inputs", "weights", INPUTS * QUADS ~ "u + (" ~ layer ~ " - 1u) * " ~ WIDTH * QUADS ~ "u")}
 workgroupBarrier();
-${store_sums(layer)}
-${put_activations(layer)}
+${layers.store_sums(layer)}
+${layers.put_activations(layer)}
 workgroupBarrier();
 //%- endmacro
 
 //% macro back(layer)
-${weigh("wide", "(" ~ layer ~ " - 1u) * " ~ WIDE_TURNS * ROWS ~ "u", WIDTH, WIDTH, ROWS, CHUNKS[1])}
-${weigh_biases("biases", layer ~ " * " ~ BIAS_TURNS ~ "u", WIDTH, BIAS_CHUNKS[0])}
-${begin(none)}
-${product(WIDTH, "gradient_tile", "rest", TURNED ~ "u + (" ~ layer ~ " - 1u) * " ~ WIDTH * QUADS ~ "u")}
+${sums.weigh("wide", "(" ~ layer ~ " - 1u) * " ~ WIDE_TURNS * ROWS ~ "u", WIDTH, WIDTH, ROWS, CHUNKS[1])}
+${sums.weigh_biases("biases", layer ~ " * " ~ BIAS_TURNS ~ "u", WIDTH, BIAS_CHUNKS[0])}
+${layers.begin(none)}
+${layers.product(WIDTH, "gradient_tile", "rest", TURNED ~ "u + (" ~ layer ~ " - 1u) * " ~ WIDTH * QUADS ~ "u")}
 workgroupBarrier();
-${put_gradient("(" ~ layer ~ " - 1u)")}
+${layers.put_gradient("(" ~ layer ~ " - 1u)")}
 //% if layer is string
 if ${layer} > 1u {
-    ${put_activations("(" ~ layer ~ " - 2u)")}
+    ${layers.put_activations("(" ~ layer ~ " - 2u)")}
 } else {
     load_inputs(first, lane);
 }
 //% elif layer > 1
-${put_activations(layer - 2)}
+${layers.put_activations(layer - 2)}
 //% else
 load_inputs(first, lane);
 //% endif
@@ -320,12 +165,12 @@ fn main(
     for (var first = group.x * ${POINTS}u; first < params.count; first += groups.x * ${POINTS}u) {
         load_inputs(first, lane);
         load_gradient(first, lane);
-        ${begin("0u")}
+        ${layers.begin("0u")}
         workgroupBarrier();
-        ${product(INPUTS, "inputs", "weights", "0u")}
+        ${layers.product(INPUTS, "inputs", "weights", "0u")}
         workgroupBarrier();
-        ${store_sums("0u")}
-        ${put_activations("0u")}
+        ${layers.store_sums("0u")}
+        ${layers.put_activations("0u")}
         workgroupBarrier();
         //% if UNROLLED
         //% for layer in range(1, HIDDEN)
@@ -337,14 +182,14 @@ fn main(
         }
         //% endif
 
-        ${weigh("final_", "0u", WIDTH, FINAL, ROWS, CHUNKS[2])}
-        ${weigh_biases("final_biases", "0u", FINAL, BIAS_CHUNKS[1])}
-        ${begin(none)}
-        ${product(FINAL, "gradient_tile", "rest", LAST_TURNED ~ "u")}
+        ${sums.weigh("final_", "0u", WIDTH, FINAL, ROWS, CHUNKS[2])}
+        ${sums.weigh_biases("final_biases", "0u", FINAL, BIAS_CHUNKS[1])}
+        ${layers.begin(none)}
+        ${layers.product(FINAL, "gradient_tile", "rest", LAST_TURNED ~ "u")}
         workgroupBarrier();
-        ${put_gradient(WIDE ~ "u")}
+        ${layers.put_gradient(WIDE ~ "u")}
         //% if WIDE
-        ${put_activations((WIDE - 1) ~ "u")}
+        ${layers.put_activations((WIDE - 1) ~ "u")}
         //% else
         load_inputs(first, lane);
         //% endif
@@ -358,8 +203,8 @@ fn main(
             ${back("layer")}
         }
         //% endif
-        ${weigh("narrow", "0u", INPUTS, WIDTH, FIRST_ROWS, CHUNKS[0])}
-        ${weigh_biases("biases", "0u", WIDTH, BIAS_CHUNKS[0])}
+        ${sums.weigh("narrow", "0u", INPUTS, WIDTH, FIRST_ROWS, CHUNKS[0])}
+        ${sums.weigh_biases("biases", "0u", WIDTH, BIAS_CHUNKS[0])}
         //% if WITH_FEATURES
         for (var i = lane; i < ${INPUTS // 4 * POINT_QUADS}u; i += ${THREADS}u) {
             let at = i % ${INPUTS // 4}u;
@@ -387,15 +232,15 @@ fn main(
     }
 
     let row = group.x * ${SIZE}u;
-    ${write("narrow", "0u", "row", FIRST_ITEMS, FIRST_ROWS)}
+    ${sums.write("narrow", "0u", "row", FIRST_ITEMS, FIRST_ROWS)}
     //% if WIDE
     for (var layer = 0u; layer < ${WIDE}u; layer += 1u) {
-        ${write("wide", "layer * " ~ WIDE_TURNS * ROWS ~ "u", "row + " ~ 4 * FIRST_ITEMS * FIRST_ROWS ~ "u + layer * " ~ 4 * WIDE_ITEMS * ROWS ~ "u", WIDE_ITEMS, ROWS)}
+        ${sums.write("wide", "layer * " ~ WIDE_TURNS * ROWS ~ "u", "row + " ~ 4 * FIRST_ITEMS * FIRST_ROWS ~ "u + layer * " ~ 4 * WIDE_ITEMS * ROWS ~ "u", WIDE_ITEMS, ROWS)}
     }
     //% endif
-    ${write("final_", "0u", "row + " ~ 4 * (FIRST_ITEMS * FIRST_ROWS + WIDE * WIDE_ITEMS * ROWS) ~ "u", LAST_ITEMS, ROWS)}
+    ${sums.write("final_", "0u", "row + " ~ 4 * (FIRST_ITEMS * FIRST_ROWS + WIDE * WIDE_ITEMS * ROWS) ~ "u", LAST_ITEMS, ROWS)}
     for (var layer = 0u; layer < ${HIDDEN}u; layer += 1u) {
-        ${write_biases("biases", "layer * " ~ BIAS_TURNS ~ "u", "row + " ~ BIASES_AT ~ "u + layer * " ~ BIAS_ITEMS ~ "u", BIAS_ITEMS)}
+        ${sums.write_biases("biases", "layer * " ~ BIAS_TURNS ~ "u", "row + " ~ BIASES_AT ~ "u + layer * " ~ BIAS_ITEMS ~ "u", BIAS_ITEMS)}
     }
-    ${write_biases("final_biases", "0u", "row + " ~ (BIASES_AT + HIDDEN * BIAS_ITEMS) ~ "u", LAST_BIAS_ITEMS)}
+    ${sums.write_biases("final_biases", "0u", "row + " ~ (BIASES_AT + HIDDEN * BIAS_ITEMS) ~ "u", LAST_BIAS_ITEMS)}
 }

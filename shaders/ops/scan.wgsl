@@ -89,6 +89,8 @@ fn shuffle_scanned(x: Scanned, lane: u32) -> Scanned {
 //% endif
 
 //% include "common/workgroup_scan.wgsl"
+//% import "common/workgroup_scan.wgsl" as scan with context
+//% import "common/scan_tile.wgsl" as tile with context
 
 // Where a line begins in source and out.
 fn line_at(line: u32) -> vec2i {
@@ -129,81 +131,6 @@ fn store(line: i32, i: u32, total: ${VALUE}) {
 }
 //% endif
 
-// Names of the invocation's thread, however it is found.
-//% macro arguments()
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) num_workgroups: vec3u,
-    //% if SUBGROUP
-    @builtin(subgroup_id) subgroup: u32,
-    @builtin(subgroup_invocation_id) lane: u32,
-    //% else
-    @builtin(local_invocation_index) lane: u32,
-    //% endif
-//% endmacro
-//% macro thread()
-thread_of(${"subgroup, lane" if SUBGROUP else "lane"})
-//%- endmacro
-
-// The elements that are one's own of each row of a tile, EACH in a row, as running totals x{row}_{element}; what comes
-// before them in the row; and the total of every row.
-//% macro read_tile(line, first)
-    //% for r in range(ROWS)
-    //% for c in range(0, 4, 4 if VECTOR else 1)
-    let v${r}_${c} = ${"load_four" if VECTOR else "load"}(${line}, ${first} + ${r * ROW + c}u + thread.number * 4u);
-    //% endfor
-    //% endfor
-    //% for r in range(ROWS)
-    //% for c in range(4)
-    //% set value = "v" ~ r ~ "_0." ~ COMPONENTS[c] if VECTOR else "v" ~ r ~ "_" ~ c
-    let x${r}_${c} = ${value if c == 0 else "combine(x" ~ r ~ "_" ~ (c - 1) ~ ", " ~ value ~ ")"};
-    //% endfor
-    //% endfor
-    //% if ROWS == 8
-    let own = Scanned(vec4<${VALUE}>(x0_3, x1_3, x2_3, x3_3), vec4<${VALUE}>(x4_3, x5_3, x6_3, x7_3));
-    let identity = Scanned(vec4<${VALUE}>(${IDENTITY}), vec4<${VALUE}>(${IDENTITY}));
-    //% else
-    let own = x0_3;
-    let identity: ${VALUE} = ${IDENTITY};
-    //% endif
-    let through = scan_workgroup(own, thread);
-    let earlier = scan_before(through, identity, thread);
-    let every = scan_total();
-//% endmacro
-
-//% macro row(name, r)
-${name}${(".low." if r < 4 else ".high.") ~ COMPONENTS[r % 4] if ROWS == 8 else ""}
-//%- endmacro
-
-//% macro total_of_rows()
-${"combine(" * (ROWS - 1)}${row("every", 0)}
-//%- for r in range(1, ROWS)
-, ${row("every", r)})
-//%- endfor
-//%- endmacro
-
-//% macro write_tile(line, first, prefix)
-    var rows: ${VALUE} = ${IDENTITY};
-    //% for r in range(ROWS)
-    {
-        let base = combine(rows, ${row("earlier", r)});
-        let i = ${first} + ${r * ROW}u + thread.number * 4u;
-        //% for c in range(4)
-        //% set last = c - 1 if EXCLUSIVE else c
-        //% set total = "combine(" ~ prefix ~ ", " ~ ("base" if last < 0 else "combine(base, x" ~ r ~ "_" ~ last ~ ")") ~ ")"
-        let y${c} = ${"select(" ~ total ~ ", " ~ VALUE ~ "(" ~ START ~ "), i == 0u)" if last < 0 else total};
-        //% endfor
-        //% for c in range(0, 4, 4 if VECTOR else 1)
-        //% if VECTOR
-        store_four(${line}, i + ${c}u, vec4<${VALUE}>(y${c}, y${c + 1}, y${c + 2}, y${c + 3}));
-        //% else
-        store(${line}, i + ${c}u, y${c});
-        //% endif
-        //% endfor
-        rows = combine(rows, ${row("every", r)});
-    }
-    //% endfor
-//% endmacro
-
 //% if not VECTOR
 @compute @workgroup_size(256)
 fn serial(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
@@ -227,30 +154,30 @@ fn serial(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
 //% endif
 
 @compute @workgroup_size(256)
-fn whole(${arguments()}) {
+fn whole(${scan.arguments()}) {
     let line = group.y * num_workgroups.x + group.x;
     if line >= params.lines {
         return;
     }
-    let thread = ${thread()};
+    let thread = ${scan.thread()};
     let at = line_at(line);
-    ${read_tile("at.x", "0u")}
+    ${tile.read_tile("at.x", "0u")}
     let prefix: ${VALUE} = ${IDENTITY};
-    ${write_tile("at.y", "0u", "prefix")}
+    ${tile.write_tile("at.y", "0u", "prefix")}
 }
 
 @compute @workgroup_size(256)
-fn totals(${arguments()}) {
+fn totals(${scan.arguments()}) {
     let number = group.y * num_workgroups.x + group.x;
     if number >= params.lines * params.tiles {
         return;
     }
-    let thread = ${thread()};
+    let thread = ${scan.thread()};
     let at = line_at(number / params.tiles);
     let first = (number % params.tiles) * ${TILE}u;
-    ${read_tile("at.x", "first")}
+    ${tile.read_tile("at.x", "first")}
     if thread.number == 0u {
-        partial[number] = ${total_of_rows()};
+        partial[number] = ${tile.total_of_rows()};
     }
 }
 
@@ -294,17 +221,17 @@ fn spine(
 }
 
 @compute @workgroup_size(256)
-fn spread(${arguments()}) {
+fn spread(${scan.arguments()}) {
     let number = group.y * num_workgroups.x + group.x;
     if number >= params.lines * params.tiles {
         return;
     }
-    let thread = ${thread()};
+    let thread = ${scan.thread()};
     let at = line_at(number / params.tiles);
     let first = (number % params.tiles) * ${TILE}u;
-    ${read_tile("at.x", "first")}
+    ${tile.read_tile("at.x", "first")}
     let prefix = prefixes[number];
-    ${write_tile("at.y", "first", "prefix")}
+    ${tile.write_tile("at.y", "first", "prefix")}
 }
 
 //% if SUBGROUP and ROWS == 8
@@ -314,8 +241,8 @@ var<workgroup> taken: u32;
 var<workgroup> sought: Sought;
 
 @compute @workgroup_size(256)
-fn chained(${arguments()}) {
-    let thread = ${thread()};
+fn chained(${scan.arguments()}) {
+    let thread = ${scan.thread()};
     if thread.number == 0u {
         taken = atomicAdd(&published[params.lines * params.tiles * ${RECORD}u], 1u);
     }
@@ -326,8 +253,8 @@ fn chained(${arguments()}) {
     let begin = number - number % params.tiles;
     let at = line_at(number / params.tiles);
     let first = (number - begin) * ${TILE}u;
-    ${read_tile("at.x", "first")}
-    let total = ${total_of_rows()};
+    ${tile.read_tile("at.x", "first")}
+    let total = ${tile.total_of_rows()};
     if thread.number == 0u {
         publish(number * ${RECORD}u, select(TOTAL, RUNNING, number == begin), total);
     }
@@ -367,6 +294,6 @@ fn chained(${arguments()}) {
         storageBarrier();
         workgroupBarrier();
     }
-    ${write_tile("at.y", "first", "prefix")}
+    ${tile.write_tile("at.y", "first", "prefix")}
 }
 //% endif

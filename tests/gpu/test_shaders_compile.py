@@ -11,6 +11,7 @@ from itertools import combinations, product
 from typing import Any
 
 import jinja2.meta
+import jinja2.nodes
 import pytest
 
 from vertigrad import resources
@@ -512,12 +513,15 @@ def files() -> list[str]:
 
 
 def asked_for(name: str) -> set[str]:
-    """The values that a shader file and what it includes must be given."""
+    """The values that a shader file and what it includes must be given, less what the file sets itself."""
     environment = shader._environment()
     tree = environment.parse(resources.shader(name))
     names = jinja2.meta.find_undeclared_variables(tree)
     included = {other for other in jinja2.meta.find_referenced_templates(tree) if other}
-    return names.union(*(asked_for(other) for other in included))
+    set_here = {
+        each.target.name for each in tree.find_all(jinja2.nodes.Assign) if isinstance(each.target, jinja2.nodes.Name)
+    }
+    return names.union(*(asked_for(other) - set_here for other in included))
 
 
 def test_every_shader_file_is_in_the_table() -> None:
