@@ -39,8 +39,8 @@ defines by others is also tested in that form; a test counts for the operator it
 of the software adapter, and the test that checks them (`tests/onnx_import/test_node_tests.py`) makes this page.
 
 {passed:,} of {total:,} tests pass. What is refused: 64-bit floats, bfloat16, 8-bit and 4-bit floats and 4-bit and 2-bit
-integers, text; and shapes that depend on numbers which only the GPU knows. 64-bit integers are stored in 32 bits; networks
-that could pass those are refused.
+integers, text; and shapes that depend on numbers which only the GPU knows. 64-bit integers are stored in 32 bits;
+networks that could pass those are refused.
 
 | operator | pass | refused |
 |---|---:|---:|

@@ -1,4 +1,4 @@
-"""Weights by name, from safetensors files and NumPy archives: mapped, checked, uploaded once."""
+"""Weights by name, from safetensors files and NumPy archives: mapped and checked."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import DtypeError, InputError
-from .dtype import DType, dtype_of
-from .tensor import Tensor
+from ..errors import InputError
 
 _HEADER_LIMIT = 100 << 20  # bytes; the format's own limit for its header
 # what readers of archives raise for damaged ones: encrypted, or compressed in ways that they do not know, among them
@@ -55,31 +53,6 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"{path}: not a whole file of weights ({error})") from error
 
 
-def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], dtype: object = None) -> dict[str, Tensor]:
-    """A tensor for each expected name, of these shapes, borrowed from the file: uploaded at first use, not copied in
-    RAM.
-
-    With `dtype` they are cast first, those of another type at the price of a copy. The caller closes them. Raises
-    `InputError` that lists every name that is missing, unexpected, or of another shape.
-    """
-    arrays = read_arrays(path)
-    require_fitting(path, arrays, expected)
-    return {name: Tensor.from_blob(_as(arrays[name], dtype, path, name), name=name) for name in expected}
-
-
-def swap_weights(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write the file's weights over tensors that are in use; whatever reads them has them from the next step on.
-
-    All or nothing. Raises as `read_weights`.
-    """
-    arrays = read_arrays(path)
-    require_fitting(path, arrays, {name: tensor.shape for name, tensor in tensors.items()})
-    ready = {name: _as(arrays[name], tensor.dtype, path, name) for name, tensor in tensors.items()}
-    for name, tensor in tensors.items():
-        with Tensor.from_blob(ready[name], name=name) as new:
-            tensor[...] = new
-
-
 def require_fitting(path: Path, found: Mapping[str, np.ndarray], expected: Mapping[str, tuple[int, ...]]) -> None:
     """Raise `InputError` unless names and shapes are the same, naming all that are not."""
     missing = [name for name in expected if name not in found]
@@ -90,14 +63,6 @@ def require_fitting(path: Path, found: Mapping[str, np.ndarray], expected: Mappi
     problems += [f"{name}: expected shape {expected[name]}, got {found[name].shape}" for name in shaped]
     if problems:
         raise InputError("\n  ".join([f"{path}: weights do not fit", *problems]))
-
-
-def _as(array: np.ndarray, dtype: object, path: Path, name: str) -> np.ndarray:
-    try:
-        target: DType = dtype_of(array.dtype if dtype is None else dtype)
-    except DtypeError as error:
-        raise InputError(f"{path}: {name}: {error}") from error
-    return np.ascontiguousarray(array).astype(target.numpy, copy=False).reshape(array.shape)
 
 
 def _archive(path: Path) -> dict[str, np.ndarray]:
