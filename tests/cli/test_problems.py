@@ -179,7 +179,9 @@ def test_figures_that_cannot_be_written_are_told_before_anything_is_measured(ver
 def test_a_kind_of_picture_that_is_not_written(vertigrad, tmp_path):
     outcome = vertigrad("render", "nbody", "-o", tmp_path / "x.gif")
     assert outcome.code == 2
-    assert "images are written as .png and videos as .mp4, not as .gif" in outcome.told[0]
+    assert (
+        "images are written as .png, videos as .mp4, and geometry as .ply, .obj, .glb, not as .gif" in outcome.told[0]
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")

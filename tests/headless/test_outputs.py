@@ -104,7 +104,7 @@ def test_a_video_of_one_frame_and_of_two_pixels(tmp_path):
 
 @pytest.mark.parametrize("name", ["out.gif", "out", "out.png.jpg", ".png"])
 def test_other_kinds_of_file_are_refused(tmp_path, name):
-    with pytest.raises(InputError, match=r"written as \.png and videos as \.mp4"):
+    with pytest.raises(InputError, match=r"written as \.png, videos as \.mp4"):
         require_output(tmp_path / name, SIZE)
 
 

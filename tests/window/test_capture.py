@@ -10,6 +10,7 @@ from PIL import Image
 
 from vertigrad.headless import render
 from vertigrad.panels import capture as panel
+from vertigrad.panels.workspace import Workspace
 from vertigrad.session import Session
 from vertigrad.session.capture import CaptureRequest
 from vertigrad.session.commands import Orbit, SetParameter, StartRecording, StopRecording, TakeScreenshot, Turntable
@@ -342,7 +343,7 @@ def test_clock(seconds, told):
 
 
 def test_a_size_of_ones_own_is_held_to_what_may_be_asked_for():
-    capture = panel.CapturePanel()
+    capture = panel.CapturePanel(Workspace())
     assert capture._request().size is None
     capture._choice = len(panel.SCALES)
     assert capture._request().size == (3840, 2160)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ..errors import InputError
 from . import options
 from .options import console, errors_console
 
@@ -17,7 +18,8 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="file.png (the last image), file_%04d.png (all) or file.mp4; may be repeated",
+        help="file.png (the last image), file_%04d.png (all), file.mp4, or geometry as .ply, .obj or .glb; "
+        "may be repeated",
     ),
 ]
 
@@ -36,6 +38,9 @@ def command(
     turntable: Annotated[
         float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
     ] = 0.0,
+    layer: Annotated[
+        list[str], typer.Option(metavar="NAME", help="whose geometry is written; by default all; may be repeated")
+    ] = [],  # noqa: B006
     transparent: Annotated[bool, typer.Option("--transparent", help="no background: PNG files with alpha")] = False,
     supersample: Annotated[
         int, typer.Option(min=1, max=4, metavar="N", help="draw N times as many pixels along each side, and show means")
@@ -49,14 +54,19 @@ def command(
         Path | None, typer.Option(metavar="FILE.csv", help="write what the models measure in each frame, as a table")
     ] = None,
 ) -> None:
-    """Draw frames of SCENE into PNG files and videos."""
-    from ..headless import render, require_output, require_writable
+    """Draw frames of SCENE into PNG files and videos, and write what layers draw as geometry."""
+    from ..headless import is_run_file, numbered, render, require_output, require_writable
     from ..session.commands import Turntable
     from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
     for path in output:
-        require_output(path, pixels, transparent)
+        if is_run_file(path):
+            require_writable(numbered(path, 0))
+        else:
+            require_output(path, pixels, transparent)
+    if layer and not any(map(is_run_file, output)):
+        raise InputError("--layer: names the layers of a geometry file; add one, such as -o file.ply")
     for path in (report, diagnostics):
         if path is not None:
             require_writable(path)
@@ -72,6 +82,7 @@ def command(
                 transparent=transparent,
                 supersample=supersample,
                 diagnostics=diagnostics,
+                layers=layer,
             )
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)

@@ -8,9 +8,10 @@ from pathlib import Path
 from ..errors import InputError
 from ..session import Session
 from ..session.readbacks import wait_for_readbacks
+from .run_files import RunFile
 
 
-class DiagnosticsFile:
+class DiagnosticsFile(RunFile):
     """One row per frame: frame, simulated time [s], and the diagnostics as "model.name". Raises `InputError`."""
 
     def __init__(self, path: Path):
@@ -23,7 +24,10 @@ class DiagnosticsFile:
         self._writer = csv.writer(self._file)
         self._names: list[str] = []
 
-    def add(self, session: Session) -> None:
+    def wants(self, frame: int, last: int) -> bool:
+        return True
+
+    def add(self, session: Session, frame: int) -> None:
         """Measure the models, and write a row; waits for the GPU."""
         session.measure()
         wait_for_readbacks(session.gpu)

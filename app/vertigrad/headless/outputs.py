@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import export
 from ..errors import InputError
 
 _NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
@@ -113,11 +114,19 @@ def numbered(path: Path, frame: int) -> Path:
     return path.with_name(_NUMBER.sub(lambda found: f"{frame:{found[1]}d}", path.name))
 
 
+def is_numbered(path: Path) -> bool:
+    """Whether a file's name has a number such as %04d in it."""
+    return _NUMBER.search(path.name) is not None
+
+
 def require_output(path: Path, size: tuple[int, int], transparent: bool = False) -> None:
     """Raise `InputError` if images of `size` = (width, height) cannot be written to `path`; before any is drawn."""
     kind = path.suffix.lower()
     if kind not in (".png", ".mp4"):
-        raise InputError(f"{path}: images are written as .png and videos as .mp4, not as {kind or 'no suffix'}")
+        raise InputError(
+            f"{path}: images are written as .png, videos as .mp4, and geometry as {', '.join(export.SUFFIXES)}, not as "
+            f"{kind or 'no suffix'}"
+        )
     if kind == ".mp4" and (size[0] % 2 or size[1] % 2):
         raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
     if kind == ".mp4" and max(size) > LARGEST_VIDEO:
@@ -148,7 +157,7 @@ def open_output(path: Path, size: tuple[int, int], rate: int, transparent: bool 
     require_output(path, size, transparent)
     if path.suffix.lower() == ".mp4":
         return Mp4(path, size, rate)
-    return Png(path, transparent, numbered=_NUMBER.search(path.name) is not None)
+    return Png(path, transparent, numbered=is_numbered(path))
 
 
 def save_png(pixels: np.ndarray, path: Path, transparent: bool) -> None:

@@ -21,6 +21,7 @@ from ..session.readbacks import wait_for_readbacks
 from .diagnostics import DiagnosticsFile
 from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
 from .outputs import Output, open_output
+from .run_files import is_run_file, open_run_file
 
 _log = logging.getLogger("vertigrad")
 
@@ -38,22 +39,28 @@ def render(
     transparent: bool = False,
     supersample: int = 1,
     diagnostics: Path | None = None,
+    layers: Sequence[str] = (),
 ) -> RunRecord:
-    """Run `frames` frames, write their images to `outputs`, and return the counted bytes and times.
+    """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
     Models take all steps that are due, however long that takes, and are measured every `MEASURED` frames:
     `session.limits` has the exceeded limits. `progress` is called with the number of finished frames; with `timed` the
     times of the GPU are measured too. `warm_up` frames come first, neither counted nor written; `transparent` images
     have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV
-    file for the diagnostics of each frame, which waits for the GPU. Raises `InputError` for outputs that cannot be
-    written and for a size that cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
+    file for the diagnostics of each frame, which waits for the GPU. `layers` are those whose geometry is written, by
+    default all. Raises `InputError` for outputs that cannot be written and for a size that cannot be drawn,
+    `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
         stack.enter_context(no_dropped_time())
         shooting = _Shooting(session, size, transparent, supersample)
-        files = [stack.enter_context(closing(open_output(path, size, FPS, transparent))) for path in outputs]
-        table = None if diagnostics is None else stack.enter_context(closing(DiagnosticsFile(diagnostics)))
+        images = [path for path in outputs if not is_run_file(path)]
+        files = [stack.enter_context(closing(open_output(path, size, FPS, transparent))) for path in images]
+        others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
+        others += [] if diagnostics is None else [DiagnosticsFile(diagnostics)]
+        for file in others:
+            stack.enter_context(closing(file))
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
         gpu.timer.enabled = timed
         for _ in range(warm_up):
@@ -67,10 +74,12 @@ def render(
             )
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)
             shooting.write()
-            if table is not None:
-                table.add(session)
+            ended = session.watches.over
+            for file in others:
+                if file.wants(number, number if ended else frames - 1):
+                    file.add(session, number)
             progress(number + 1)
-            if session.watches.over:
+            if ended:
                 break
         shooting.drain()
         record.take_times()

@@ -12,6 +12,7 @@ from typing import Any
 from imgui_bundle import icons_fontawesome_6 as icons
 from imgui_bundle import imgui
 
+from ..export.layers import can_be_exported
 from ..models.interaction import Gesture
 from ..session import Session, commands
 from ..session.capture import CaptureRequest
@@ -37,6 +38,7 @@ _is_side_b = tests(lambda session: session.scene_edits.extras.side == "B")
 _can_go_back = tests(lambda session: session.cameras.can_go_back)
 _has_interactions = tests(lambda session: bool(session.clock.interactions.gestures))
 _is_selected = tests(lambda session: session.selection.row is not None)
+_has_geometry = tests(lambda session: any(map(can_be_exported, session.stage.layers.values())))
 _has_tool = tests(lambda session: session.tool.gesture is not None)
 
 
@@ -46,6 +48,10 @@ def _reset_layout(session: Session, workspace: Workspace) -> None:
 
 def _quit(session: Session, workspace: Workspace) -> None:
     workspace.closing = True
+
+
+def _export_geometry(session: Session, workspace: Workspace) -> None:
+    workspace.exporting, workspace.export_layer = "geometry", ""
 
 
 def _copy_command_line(session: Session, workspace: Workspace) -> None:
@@ -149,6 +155,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("File", "Save", commands.Save(), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
     Action("File", "Save as…", commands.Ask(Question("name", "")), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
     Action("File", "Reload file", commands.Reload(restart=True), ("F5",), icons.ICON_FA_ROTATE),
+    Action(
+        "File", "Export geometry…", _export_geometry, icon=icons.ICON_FA_FILE_EXPORT, possible=_has_geometry, group=5
+    ),
     Action("File", "Export profiler trace", commands.SaveTrace(), icon=icons.ICON_FA_STOPWATCH, group=5),
     Action("File", "Quit", _quit, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
     Action("Edit", "Undo", commands.Undo(), ("Ctrl+Z",), icons.ICON_FA_ROTATE_LEFT, possible=_can_undo, repeats=True),

@@ -8,6 +8,7 @@ from pathlib import Path
 from imgui_bundle import ImVec2, ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
+from ..export.layers import can_be_exported
 from ..session import Session
 from ..session.capture import LARGEST, CaptureRequest, RecordingStatus
 from ..session.commands import StartRecording, StopRecording, TakeScreenshot
@@ -19,6 +20,7 @@ from .rows import fact, fitted, labeled, scale, section
 from .tables import size
 from .theme import DIM, GOOD, LIFTED
 from .windows import MARGIN, overlay
+from .workspace import Workspace
 
 RED = ImVec4(0.96, 0.30, 0.28, 1.0)
 SHOWN = 6.0  # seconds for which a notice is shown
@@ -69,13 +71,14 @@ class Notices:
 
 
 class CapturePanel(Panel):
-    """Screenshots in any size, with or without a background, and videos."""
+    """Screenshots in any size, with or without a background, videos, and geometry."""
 
     title = "Capture"
     icon = icons.ICON_FA_CAMERA
     side = "right"
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace, self._layer = workspace, ""
         self._choice, self._width, self._height = 0, 3840, 2160
         self._panels = self._transparent = False
         self._folder = ""
@@ -90,6 +93,8 @@ class CapturePanel(Panel):
             self._draw_screenshot(session)
         if section("video"):
             self._draw_video(session)
+        if section("geometry"):
+            self._draw_geometry(session)
         for topic in TOPICS:
             if topic in session.written:
                 path = session.written[topic]
@@ -124,6 +129,19 @@ class CapturePanel(Panel):
             fact("length", f"{recording.seconds:.1f} s · {size(recording.nbytes)}")
             if imgui.button(f"{icons.ICON_FA_STOP}  Stop", ImVec2(width, 0.0)):
                 session.post(StopRecording())
+
+    def _draw_geometry(self, session: Session) -> None:
+        names = [name for name, layer in session.stage.layers.items() if can_be_exported(layer)]
+        words = ["all layers", *names]
+        with labeled("layer", "what to export: its points, lines, triangles or splats"):
+            chosen = names.index(self._layer) + 1 if self._layer in names else 0
+            _, chosen = imgui.combo("##layer", chosen, words)
+            self._layer = words[chosen] if chosen else ""
+        imgui.begin_disabled(not names)
+        if imgui.button(f"{icons.ICON_FA_FILE_EXPORT}  Export…", ImVec2(imgui.get_content_region_avail().x, 0.0)):
+            self._workspace.exporting, self._workspace.export_layer = "geometry", self._layer
+        imgui.set_item_tooltip("to a PLY, OBJ or GLB file")
+        imgui.end_disabled()
 
     def _request(self) -> CaptureRequest:
         custom = self._choice == len(SCALES)

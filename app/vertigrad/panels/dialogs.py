@@ -8,6 +8,7 @@ from ..scene.kinds import DATA, INTERACTIONS, SCENES
 from ..session import Session
 from ..session.commands import Ask, Open
 from .actions import Action
+from .exporting import ExportDialogs
 from .files import FileDialog
 from .gallery import Gallery
 from .palette import Palette
@@ -17,18 +18,19 @@ from .workspace import Workspace
 
 
 class Dialogs:
-    """The gallery, the command palette, the dialog that opens a file, and what is asked about changes."""
+    """The gallery, the command palette, the dialogs that open a file or export to one, and what is asked."""
 
     def __init__(self, thumbnails: Thumbnails, actions: Sequence[Action]):
         self._actions = actions
         self.browser = FileDialog("Open a file", "Open", SCENES | DATA | INTERACTIONS)
         self.gallery, self.palette = Gallery(thumbnails), Palette()
-        self._saving = SavingDialogs()
+        self._saving, self._exporting = SavingDialogs(), ExportDialogs()
 
     def draw(self, session: Session, workspace: Workspace) -> None:
         """Draw those that the workspace or the session has open."""
         self._draw_browser(session, workspace)
         self._saving.draw(session)
+        self._exporting.draw(session, workspace)
         self.gallery.draw(session, workspace)
         self.palette.draw(self._actions, session, workspace)
 
@@ -43,6 +45,7 @@ class Dialogs:
         """Close the dialogs in which a file is chosen, also those of the desktop."""
         self.browser.close()
         self._saving.close()
+        self._exporting.close()
 
     def _draw_browser(self, session: Session, workspace: Workspace) -> None:
         if workspace.browser and not self.browser.is_open:

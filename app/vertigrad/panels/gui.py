@@ -62,7 +62,7 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
         GraphPanel(tensors.show),
         CameraPanel(gui.workspace),
         SelectionPanel(),
-        CapturePanel(),
+        CapturePanel(gui.workspace),
         HelpPanel(lambda: gui.actions),
     )
 

@@ -25,6 +25,7 @@ HEADINGS = {
     "changed": "The file has changed",
     "name": "Save as",
     "replace": "Replace file?",
+    "overwrite": "Replace file?",
     "code": "Run this scene's code?",
     "restore": "Restore unsaved changes?",
 }
@@ -78,7 +79,7 @@ class SavingDialogs:
                 answers = {"Save": Save(then=then), "Don't save": then}
             case "changed":
                 answers = {"Reload": Reload(), "Overwrite": Save(overwrite=True, then=then)}
-            case "replace":
+            case "replace" | "overwrite":
                 answers = {"Replace": then}
             case "code":
                 answers = {"Run once": then}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,13 @@ class LayerHandle:
                 self._replace(key, value)
             else:
                 self._viewer.put_layer(self.type, self.name, {**self._values(), key: value}, self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write what the layer draws now as .ply, .obj or .glb; waits for the GPU.
+
+        Raises `InputError` for another suffix, for images and volumes, and if the file cannot be written.
+        """
+        return self._viewer.export(path, self.name)
 
     def remove(self) -> None:
         """Take the layer out of the viewer. Tensors that the script passed stay its own."""

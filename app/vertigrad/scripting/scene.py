@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import InputError
+from ..export import write_layers
 from ..gpu import gpu
 from ..models.stepping import no_dropped_time
 from ..params import unknown
@@ -82,6 +83,14 @@ class Scene:
     def render(self, size: tuple[int, int] = SIZE) -> np.ndarray:
         """The scene as it is now, (height, width, 3) u8. Raises `InputError`, `OutOfMemory`."""
         return self._camera.image(size)[..., :3].copy()
+
+    def export(self, path: str | Path, *layers: str) -> Path:
+        """Write what these layers draw now, by default all with geometry, as .ply (one layer), .obj or .glb.
+
+        Waits for the GPU. Raises `InputError`.
+        """
+        write_layers(Path(path), self.session.stage.layers, layers, self.session.scene.camera.up)
+        return Path(path)
 
     def close(self) -> None:
         """Release the memory. Idempotent."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from ..errors import InputError, SceneError
+from ..export import write_layers
 from ..gpu import gpu
 from ..models.custom_model import CustomModel
 from ..params import unknown
@@ -152,6 +153,15 @@ class Viewer(LayerMethods, ControlMethods):
         with Recording(self._shooting(), path, size or self._image_size(), FPS) as recording:
             recording.add()
         return path
+
+    def export(self, path: str | Path, *layers: str) -> Path:
+        """Write what these layers draw now, by default all with geometry, as .ply (one layer), .obj or .glb.
+
+        Waits for the GPU. Raises `InputError`.
+        """
+        self._require_open()
+        write_layers(Path(path), self.session.stage.layers, layers, self.session.scene.camera.up)
+        return Path(path)
 
     def record(self, path: str | Path, size: tuple[int, int] | None = None, fps: int = FPS) -> Recording:
         """Write every frame from now on, until the recording or the viewer is closed.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .command import Command
     from .session import Session
 
-About = Literal["leave", "changed", "name", "replace", "code", "restore"]
+About = Literal["leave", "changed", "name", "replace", "overwrite", "code", "restore"]
 SAVING: tuple[About, ...] = ("changed", "name", "replace")
 ABOUT_SAVING = (*SAVING, "leave")
 ALWAYS = "Always: in later runs too, and with what you write into it while this one lasts."
@@ -25,8 +25,9 @@ class Question:
     """What the user has to decide. `then` is what was to be done and waits for the answer; None if that is all.
 
     "leave": there are changes that would be lost. "changed": the file is not what it was when it was read. "name": it
-    may not be written where it is, another name is needed. "replace": there is a file of that name. "code": the scene
-    runs Python that was not allowed to run. "restore": an earlier run left edits that were not saved.
+    may not be written where it is, another name is needed. "replace": there is a file of that name; "overwrite": as
+    that, of an export. "code": the scene runs Python that was not allowed to run. "restore": an earlier run left edits
+    that were not saved.
     """
 
     about: About

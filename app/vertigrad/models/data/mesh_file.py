@@ -62,7 +62,8 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     import trimesh  # takes a fifth of a second
 
     try:
-        mesh = trimesh.load_scene(path).to_mesh()
+        scene = trimesh.load_scene(path)
+        mesh = scene.to_mesh()
     except Exception as error:  # its readers raise whatever they meet
         raise InputError(f"{path}: not a readable mesh ({error})") from error
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
@@ -73,7 +74,8 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         raise InputError(f"{path}: damaged: a triangle has an index beyond its {count:,} vertices")
     if mesh.vertices.shape[1:] != (3,):
         raise InputError(f"{path}: damaged: its vertices have {mesh.vertices.shape[1]} coordinates, not 3")
-    positions, colors = np.asarray(mesh.vertices, np.float64), _colors(path, mesh.visual)
+    positions, colors = np.asarray(mesh.vertices, np.float64), _gltf_colors(scene, len(mesh.vertices))
+    colors = _colors(path, mesh.visual) if colors is None else colors
     rows = positions if colors is None else np.concatenate([positions, colors], axis=1)
     rows, index = np.unique(rows, axis=0, return_inverse=True)
     triangles = index.reshape(-1)[faces]
@@ -90,6 +92,23 @@ def _colors(path: Path, visual: Any) -> np.ndarray | None:
     elif visual.kind == "face":
         _log.warning("%s: the colors of its faces are left out; those of vertices would be drawn", path)
     return None
+
+
+def _gltf_colors(scene: Any, count: int) -> np.ndarray | None:
+    """Colors of vertices beside a material, sRGB (count, 3), if all meshes of a glTF file have some."""
+    parts = [scene.geometry[scene.graph[node][1]] for node in scene.graph.nodes_geometry]
+    attributes = [getattr(part.visual, "vertex_attributes", {}) for part in parts if hasattr(part, "faces")]
+    if not attributes or not all("color" in one for one in attributes):
+        return None
+    colors = np.concatenate([_encoded(np.asarray(one["color"])[:, :3]) for one in attributes])
+    return colors if len(colors) == count else None
+
+
+def _encoded(light: np.ndarray) -> np.ndarray:
+    """Linear light, floats or normalized integers, as sRGB from 0 to 1 (IEC 61966-2-1)."""
+    most = np.iinfo(light.dtype).max if light.dtype.kind in "iu" else 1.0
+    light = np.clip(light.astype(np.float64) / most, 0.0, 1.0)
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
 
 
 def _sound(positions: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""PLY files (Turk 1994): the header, and the vertices as a structured array."""
+"""PLY files (Turk 1994): the header, and the vertices as a structured array; written as binary files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ TYPES = {
 }
 ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": "="}
 LONGEST_HEADER = 1 << 16  # bytes
+WRITTEN = {"f4": "float", "u1": "uchar", "i4": "int", "u4": "uint"}  # the names of types in a header
 
 
 class Header(NamedTuple):
@@ -95,3 +96,26 @@ def vertices(path: Path, header: Header) -> np.ndarray:
 def columns(rows: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     """Some properties side by side, float64 (n, len(names))."""
     return np.stack([rows[name].astype(float) for name in names], axis=1)
+
+
+def packed(vertices: np.ndarray, triangles: np.ndarray | None = None, edges: np.ndarray | None = None) -> bytes:
+    """The bytes of a binary PLY. `vertices` is a structured array with a field for each property.
+
+    `triangles` (m, 3) and `edges` (m, 2) are rows of it. Raises `KeyError` for a type of field that PLY lacks here.
+    """
+    elements, bodies = [("vertex", len(vertices), _properties(vertices.dtype))], [vertices.tobytes()]
+    if triangles is not None:
+        faces = np.empty(len(triangles), [("count", "u1"), ("index", "<i4", (3,))])
+        faces["count"], faces["index"] = 3, triangles
+        elements.append(("face", len(faces), "property list uchar int vertex_indices\n"))
+        bodies.append(faces.tobytes())
+    if edges is not None:
+        elements.append(("edge", len(edges), "property int vertex1\nproperty int vertex2\n"))
+        bodies.append(np.ascontiguousarray(edges, "<i4").tobytes())
+    lines = "".join(f"element {name} {count}\n{properties}" for name, count, properties in elements)
+    return f"ply\nformat binary_little_endian 1.0\n{lines}end_header\n".encode("ascii") + b"".join(bodies)
+
+
+def _properties(dtype: np.dtype) -> str:
+    fields = {name: dtype[name].str.lstrip("<|") for name in dtype.names or ()}
+    return "".join(f"property {WRITTEN[kind]} {name}\n" for name, kind in fields.items())

@@ -125,9 +125,7 @@ def packed(splats: Splats) -> bytes:
     for names, values in columns.items():
         for name, column in zip(names, np.asarray(values).T, strict=True):
             rows[name] = column
-    properties = "".join(f"property float {name}\n" for name in NEEDED)
-    header = f"ply\nformat binary_little_endian 1.0\nelement vertex {count}\n{properties}end_header\n"
-    return header.encode("ascii") + rows.tobytes()
+    return ply.packed(rows)
 
 
 def _after(axes: np.ndarray, turns: np.ndarray) -> np.ndarray:

@@ -41,6 +41,7 @@ class Drawing(ABC):
     """
 
     attributes: Attributes
+    drawn: Attributes  # of the rows that are drawn, which a layer of a grid may compute itself; see `bind_rows`
     color: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)  # where it is constant, as linear light and alpha
     plan: Plan  # what `record` has recorded
     reads_depth = False  # whether `draw_over` needs the depth of opaque objects
@@ -121,8 +122,8 @@ class Drawing(ABC):
         excluded: Iterable[str] = (),
         step_mode: StepMode = "instance",
     ) -> None:
-        """Set `attributes` for layers that draw each row, and `color`, with the extent of its scalars."""
-        self.attributes = Attributes(self.gpu, self.name, specs, values, step_mode, excluded)
+        """Set `attributes` and `drawn` for layers that draw each row, and `color`, with the extent of its scalars."""
+        self.attributes = self.drawn = Attributes(self.gpu, self.name, specs, values, step_mode, excluded)
         self.color = self.attributes.color()
         if self.attributes.components("color") == 1:
             scalars = self.attributes.tensors["color"]

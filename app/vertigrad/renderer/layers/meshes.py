@@ -47,7 +47,9 @@ class IndexedDrawing(Drawing):
 
 
 class MeshesDrawing(IndexedDrawing):
-    """Draws one mesh for each row."""
+    """Draws one mesh for each row; `mesh` are the attributes of its vertices."""
+
+    mesh: Attributes
 
     def create_meshes(
         self, recipe: Recipe, rows: Attributes, bound: Mapping[str, Attribute], name: str, *others
@@ -58,7 +60,7 @@ class MeshesDrawing(IndexedDrawing):
         if "mesh" not in tensors or "index" not in tensors:
             raise ParameterError(f"layer {self.name!r}: a mesh needs mesh, its vertices, and index, its triangles")
         vertices = {key: value for key, value in tensors.items() if key != "index"}
-        mesh = Attributes(self.gpu, self.name, MESH, vertices, "vertex", excluded=("index",))
+        mesh = self.mesh = Attributes(self.gpu, self.name, MESH, vertices, "vertex", excluded=("index",))
         self.index, self.count = checked_index(self.name, tensors["index"]), rows.rows
         self.create(recipe, [rows, mesh], others=[self.index, *others])
 

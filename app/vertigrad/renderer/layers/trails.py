@@ -41,7 +41,7 @@ class TrailsStyle(Params):
 
 
 class TrailsDrawing(Drawing):
-    """The last positions of all rows are in a ring buffer (slots, rows, 3) of f32.
+    """The last positions of all rows are in a ring buffer `ring` (slots, rows, 3) of f32.
 
     `filled` slots are set, the latest is slot `head`.
     """
@@ -59,8 +59,8 @@ class TrailsDrawing(Drawing):
                 f"layer {self.name!r}: {self.slots} positions of {rows:,} rows are {nbytes:,} bytes; this GPU "
                 f"binds {limit:,}; take a shorter length or fewer rows"
             )
-        self._ring = self.hold(Tensor.empty((self.slots, rows, 3), name=f"{self.name}.ring"))
-        self.create(TRAILS, [self.attributes], [self._ring])
+        self.ring = self.hold(Tensor.empty((self.slots, rows, 3), name=f"{self.name}.ring"))
+        self.create(TRAILS, [self.attributes], [self.ring])
 
     @property
     def plan_key(self) -> tuple[object, ...]:
@@ -73,7 +73,7 @@ class TrailsDrawing(Drawing):
             Kernel.load(SHADER, defines={"TYPE": position.tensor.scalar}),
             rows,
             positions=position.tensor,
-            ring=self._ring,
+            ring=self.ring,
             rows=rows,
             positions_strides=position.stride,
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ... import resources
+from ... import export, resources
 from ...atomic_file import write_file
 from ...errors import InputError, ParameterError, VertigradError
 from ...gpu import Traffic
@@ -106,6 +107,15 @@ def ExportNetwork(session: Session, suffix: str = ".safetensors", model: str = "
     _write(session, "export", path or new_file(f"{session.scene.path.stem}-{name}", suffix), content)
 
 
+@command("export")
+def ExportGeometry(session: Session, path: Path, layers: tuple[str, ...] = (), overwrite: bool = False) -> None:
+    """Write what layers draw now to a file of geometry, by default all that can be; asks before it replaces one."""
+    export.require_layers(path, session.stage.layers, layers)
+    if not _ask_to_overwrite(session, path, overwrite, ExportGeometry(path, layers, overwrite=True)):
+        export.write_layers(path, session.stage.layers, layers, session.scene.camera.up)
+        session.written["export"] = path
+
+
 @command("save tensor")
 def SaveTensor(session: Session, name: str, path: Path | None = None) -> None:
     """Write a tensor to a .npy file, for NumPy's `load`; to a new one if none is named. `name` as in the catalog."""
@@ -200,6 +210,15 @@ def learner(session: Session, name: str = "") -> str:
     if not name and len(found) > 1:
         raise ParameterError(f"several models learn: {', '.join(found)}; name the one to export")
     return name or found[0]
+
+
+def _ask_to_overwrite(session: Session, path: Path, overwrite: bool, then: Command) -> bool:
+    """Whether a file is there that must not be replaced; then the user is asked, and `then` waits for the answer."""
+    if overwrite or not os.path.exists(path):  # unlike Path.exists, it raises nothing
+        return False
+    reason = f"{path.name} already exists in {path.parent.name or path.parent}."
+    session.questions.ask(Question("overwrite", reason, then))
+    return True
 
 
 def _write(session: Session, topic: str, path: Path, content: bytes) -> None:

@@ -1,0 +1,67 @@
+"""`write_layers`: layers as a file of geometry, by its suffix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..atomic_file import write_file
+from ..errors import InputError
+from ..params import unknown
+from ..renderer.layers import Layer
+from . import glb_file, obj_file, ply_file
+from .geometry import Geometry
+from .layers import can_be_exported, geometry
+
+SUFFIXES = (".ply", ".obj", ".glb")
+LARGEST_GLB = (1 << 32) - 1  # bytes; its header counts them in 32 bits
+
+
+def write_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] = (), up: str = "y") -> list[Geometry]:
+    """Write what these layers draw now, by default all that can be exported; returns it. Waits for the GPU.
+
+    `up` is the upward axis of the scene. Raises `InputError` for another suffix, for a layer that cannot be written to
+    such a file, if nothing is drawn, and if the file cannot be written.
+    """
+    chosen = require_layers(path, layers, names)
+    found = [geometry(layers[name]) for name in chosen]
+    if not any(len(one.positions) for one in found):
+        raise InputError(f"{path}: nothing to write: no row of {', '.join(chosen)} is finite, or nothing is drawn")
+    content = packed(path, [one for one in found if len(one.positions)], up)
+    write_file(path, content)
+    return found
+
+
+def require_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] = ()) -> list[str]:
+    """The names of the layers to write to `path`. Raises `InputError` as `write_layers`, before anything is read."""
+    kind = path.suffix.lower()
+    if kind not in SUFFIXES:
+        raise InputError(f"{path}: geometry is written as {', '.join(SUFFIXES)}, not as {kind or 'no suffix'}")
+    possible = [name for name, layer in layers.items() if can_be_exported(layer)]
+    for name in names:
+        if name not in layers:
+            raise InputError(f"{path}: {unknown('layer', name, layers)}")
+        if name not in possible:
+            raise InputError(f"{path}: layer {name!r} has no geometry: it draws an image or a volume")
+    chosen = list(dict.fromkeys(names)) or possible
+    if not chosen:
+        raise InputError(f"{path}: the scene has no layer with geometry")
+    if kind == ".ply" and len(chosen) > 1:
+        raise InputError(f"{path}: a PLY holds one layer; name it ({', '.join(chosen)}), or write a .glb")
+    return chosen
+
+
+def packed(path: Path, geometries: Sequence[Geometry], up: str) -> bytes:
+    """The bytes of a file. Raises `InputError` for what such a file does not hold."""
+    kind = path.suffix.lower()
+    if kind == ".ply":
+        return ply_file.packed(geometries[0])
+    for one in geometries:
+        if one.kind == "splats":
+            raise InputError(f"{path}: layer {one.name!r} draws splats, which are written as .ply")
+    if kind == ".obj":
+        return obj_file.packed(geometries)
+    content = glb_file.packed(geometries, up)
+    if len(content) > LARGEST_GLB:
+        raise InputError(f"{path}: {len(content):,} bytes are too many for a .glb; write one layer, or a .ply")
+    return content

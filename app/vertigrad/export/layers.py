@@ -1,0 +1,148 @@
+"""`geometry`: what a layer draws now, read back from the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..gpu import Traffic
+from ..renderer.layers import Layer
+from ..renderer.layers.arrows import ArrowsDrawing
+from ..renderer.layers.attributes import Attributes, Bound
+from ..renderer.layers.drawing import Drawing
+from ..renderer.layers.instances import InstancesDrawing
+from ..renderer.layers.isosurface import IsosurfaceDrawing
+from ..renderer.layers.lines import LinesDrawing
+from ..renderer.layers.marks import MarksDrawing
+from ..renderer.layers.points import PointsDrawing
+from ..renderer.layers.splats import SplatsDrawing
+from ..renderer.layers.surface import SurfaceDrawing
+from ..renderer.layers.trails import TrailsDrawing
+from ..tensor import Tensor
+from . import instances, isosurface
+from .colors import row_colors
+from .geometry import Geometry, repeated
+
+
+def can_be_exported(layer: Layer) -> bool:
+    """Whether it draws something that has positions, in difference to images and volumes."""
+    return any(isinstance(layer.drawing, kind) for kind in _KINDS)
+
+
+def geometry(layer: Layer) -> Geometry:
+    """What a layer draws, without rows that are not finite; waits for the GPU. Counted as diagnostics.
+
+    Raises `InputError` for a layer of images or volumes, and for one that would have too many triangles.
+    """
+    make = next((make for kind, make in _KINDS.items() if isinstance(layer.drawing, kind)), None)
+    if make is None:
+        raise InputError(f"layer {layer.name!r} has no geometry to export: it draws an image or a volume")
+    layer.prepare()
+    return make(layer.drawing).finite()
+
+
+def read(tensors: Iterable[Tensor]) -> list[np.ndarray]:
+    """The values of tensors, read back together."""
+    readings = [tensor.read_async(Traffic.DIAGNOSTICS) for tensor in tensors]
+    return [reading.result() for reading in readings]
+
+
+def rows_of(attributes: Attributes) -> dict[str, np.ndarray]:
+    """The rows of every attribute that is a tensor, f32 (rows, components)."""
+    bound = {name: one for name, one in attributes.tensors.items() if name != "extent"}
+    arrays = read(one.tensor for one in bound.values())
+    return {name: _as_rows(array, bound[name]) for name, array in zip(bound, arrays, strict=True)}
+
+
+def _as_rows(array: np.ndarray, bound: Bound) -> np.ndarray:
+    rows = array.reshape(bound.layout.rows, bound.layout.components)
+    unit = 255.0 if bound.layout.format.startswith("unorm8") else 1.0
+    return np.ascontiguousarray(rows / np.float32(unit) if unit != 1.0 else rows, np.float32)
+
+
+def _common(drawing: Drawing, rows: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What geometry of every kind has: its name, positions and colors."""
+    constant = drawing.drawn.constants.get("color")
+    colors = row_colors(rows.get("color"), constant, drawing.style, drawing.drawn.rows)
+    return {"name": drawing.name, "positions": rows["position"], **colors}
+
+
+def _points(drawing: Drawing) -> Geometry:
+    rows = rows_of(drawing.drawn)
+    radius = drawing.drawn.number("size") * rows.get("size", np.ones((drawing.drawn.rows, 1), np.float32))[:, 0]
+    return Geometry(kind="points", extras={"radius": radius.astype(np.float32)}, **_common(drawing, rows))
+
+
+def _surface(drawing: SurfaceDrawing) -> Geometry:
+    rows = rows_of(drawing.drawn)
+    (index,) = read([drawing.index])
+    normals = rows.get("normal")
+    return Geometry(kind="triangles", index=index.reshape(-1, 3), normals=normals, **_common(drawing, rows))
+
+
+def _lines(drawing: LinesDrawing) -> Geometry:
+    rows, shape = rows_of(drawing.drawn), drawing.drawn.tensors["position"].tensor.shape
+    return Geometry(kind="lines", index=_segments(drawing.drawn.rows, shape[-2]), **_common(drawing, rows))
+
+
+def _trails(drawing: TrailsDrawing) -> Geometry:
+    """Every trail as a line from its oldest position to its newest."""
+    rows, count = rows_of(drawing.drawn), drawing.drawn.rows
+    (ring,) = read([drawing.ring])
+    slots = [(drawing.head - age) % drawing.slots for age in reversed(range(drawing.filled))]
+    common = _common(drawing, rows)
+    common["positions"] = ring[slots].transpose(1, 0, 2).reshape(-1, 3)
+    for name in {"colors", "scalars"} & common.keys():
+        common[name] = np.repeat(common[name], len(slots), axis=0)
+    return Geometry(kind="lines", index=_segments(count * len(slots), max(len(slots), 1)), **common)
+
+
+def _segments(rows: int, each: int) -> np.ndarray:
+    """From each row of a line to the next, u32 (m, 2), for lines of `each` rows."""
+    starts = np.arange(rows, dtype=np.uint32).reshape(-1, each)[:, :-1].reshape(-1)
+    return np.stack([starts, starts + np.uint32(1)], axis=1)
+
+
+def _splats(drawing: SplatsDrawing) -> Geometry:
+    rows, drawn, style = rows_of(drawing.drawn), drawing.drawn, drawing.style
+    count, one = drawn.rows, np.ones((drawn.rows, 1), np.float32)
+    scale = rows.get("scale", one) * np.array(drawn.factors("scale"), np.float32) * np.float32(style.size)
+    rotation = rows.get("rotation", repeated((0.0, 0.0, 0.0, 1.0), count))
+    length = np.linalg.norm(rotation, axis=1, keepdims=True)
+    opacity = rows.get("opacity", one)[:, 0] * np.float32(drawn.number("opacity") * style.opacity_scale)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        extras = {"scale": scale, "rotation": rotation / length, "opacity": opacity}
+    return Geometry(kind="splats", extras=extras, **_common(drawing, rows))
+
+
+def _instances(drawing: InstancesDrawing | ArrowsDrawing) -> Geometry:
+    rows = rows_of(drawing.drawn)
+    mesh = rows_of(drawing.mesh)
+    (index,) = read([drawing.index])
+    placed = instances.arrows if isinstance(drawing, ArrowsDrawing) else instances.meshes
+    positions, normals, index = placed(drawing, rows, mesh, index.reshape(-1, 3))
+    common = _common(drawing, rows)
+    for name in {"colors", "scalars"} & common.keys():
+        common[name] = np.repeat(common[name], len(mesh["mesh"]), axis=0)
+    return Geometry(**(common | {"kind": "triangles", "positions": positions, "normals": normals, "index": index}))
+
+
+def _isosurface(drawing: IsosurfaceDrawing) -> Geometry:
+    fields = dict(zip(drawing.fields, read(field.tensor for field in drawing.fields.values()), strict=True))
+    return isosurface.surface(drawing, fields)
+
+
+_KINDS: dict[type[Drawing], Callable[[Any], Geometry]] = {
+    PointsDrawing: _points,
+    MarksDrawing: _points,
+    SurfaceDrawing: _surface,
+    LinesDrawing: _lines,
+    TrailsDrawing: _trails,
+    SplatsDrawing: _splats,
+    InstancesDrawing: _instances,
+    ArrowsDrawing: _instances,
+    IsosurfaceDrawing: _isosurface,
+}

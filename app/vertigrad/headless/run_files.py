@@ -1,0 +1,58 @@
+"""Files of a run that are no images: geometry, and what else is written frame by frame."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import export
+from ..session import Session
+from .outputs import is_numbered, numbered
+
+
+class RunFile(ABC):
+    """Reads a session after its frames, and writes what it reads. Raises `InputError` if that cannot be written."""
+
+    @abstractmethod
+    def wants(self, frame: int, last: int) -> bool:
+        """Whether `add` must be called after `frame` (from 0); the run ends with the frame `last`."""
+
+    @abstractmethod
+    def add(self, session: Session, frame: int) -> None:
+        """Read the session as it is after `frame`; waits for the GPU."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Complete the file."""
+
+
+class GeometryFile(RunFile):
+    """What layers draw after the last frame, in one file; if its name has a number in it, after each, in one for each.
+
+    `layers` are their names, by default all that can be exported.
+    """
+
+    def __init__(self, path: Path, layers: Sequence[str] = ()):
+        self._path, self._layers = path, layers
+
+    def wants(self, frame: int, last: int) -> bool:
+        return frame == last or is_numbered(self._path)
+
+    def add(self, session: Session, frame: int) -> None:
+        path = numbered(self._path, frame)
+        export.write_layers(path, session.stage.layers, self._layers, session.scene.camera.up)
+
+    def close(self) -> None:
+        """Does nothing: files are complete after `add`."""
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether what is written to a file of this suffix is geometry, not images."""
+    return path.suffix.lower() in export.SUFFIXES
+
+
+def open_run_file(path: Path, session: Session, layers: Sequence[str]) -> RunFile:
+    """The file for geometry of a session, by its suffix. Raises `InputError` if it cannot hold these layers."""
+    export.require_layers(path, session.stage.layers, layers)
+    return GeometryFile(path, layers)
