@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 import trimesh
@@ -56,3 +58,41 @@ def test_what_is_wrong_is_told_before_anything_is_drawn(
     outcome = vertigrad("render", "cloth", "--set", "cloth.resolution=16", *options)
     assert outcome.code == 2 and message in outcome.told[0]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+# diagnostics and watches ----------------------------------------------------------------------------------------------
+
+SMALL_NBODY = ("--set", "galaxy.count=64")
+
+
+def test_both_kinds_of_table_have_the_same_columns(vertigrad, tmp_path) -> None:
+    watches = ("--watch", "galaxy.star_position:max", "--watch", "galaxy.star_position")
+    for name in ("a.csv", "a.npz"):
+        options = (*watches, "--diagnostics", tmp_path / name, "-o", tmp_path / "a.png", "-o", tmp_path / "a_%d.ply")
+        assert vertigrad("render", "nbody", *SMALL, *SMALL_NBODY, *options).code == 0
+    rows = list(csv.DictReader((tmp_path / "a.csv").open(encoding="utf-8")))
+    with np.load(tmp_path / "a.npz") as file:
+        columns = dict(file)
+    assert list(columns) == list(rows[0]) and len(rows) == 3
+    for name, column in columns.items():
+        assert [float(row[name]) for row in rows] == list(column)
+    for frame in range(3):
+        positions = trimesh.load(tmp_path / f"a_{frame}.ply", process=False).vertices
+        assert columns["max of galaxy.star_position"][frame] == np.float32(positions.max())
+        assert columns["mean of galaxy.star_position"][frame] == pytest.approx(positions.mean(), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--diagnostics", "a.txt"), "measurements are written as .csv or .npz, not as .txt"),
+        (("--watch", "galaxy.star_position"), "--watch: is a column of the table that --diagnostics writes"),
+        (("--diagnostics", "a.csv", "--watch", "galaxy.position:most"), 'unknown statistic "most"'),
+        (("--diagnostics", "a.csv", "--watch", "galaxy.positron"), "galaxy.positron"),
+    ],
+)
+def test_what_cannot_be_measured(vertigrad, tmp_path, monkeypatch, options: tuple[str, ...], message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = vertigrad("render", "nbody", *SMALL, *SMALL_NBODY, "-o", "a.png", *options)
+    assert outcome.code == 2 and message in outcome.told[0]
+    assert not (tmp_path / "a.png").exists()

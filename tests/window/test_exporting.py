@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import trimesh
 
@@ -58,3 +59,16 @@ def test_what_cannot_be_exported_is_shown(shell: Open, tmp_path: Path, name: str
     one.frames(2)
     assert message in one.session.messages["export"]
     assert not (tmp_path / name).exists() and "export" not in one.session.written
+
+
+def test_diagnostics_are_exported_once_something_was_measured(shell: Open, tmp_path: Path, zenity):  # noqa: F811
+    zenity(f"sleep 0.5; echo {shlex.quote(str(tmp_path / 'mine.npz'))}")
+    one = shell()
+    assert not BY_NAME["Export diagnostics and watches…"].perform(one.session, one.gui.workspace)
+    with one.gpu.frames.frame():
+        one.session.measure()
+    assert after(one, lambda: bool(one.session.diagnostics.history))
+    perform(one, "Export diagnostics and watches…")
+    assert after(one, lambda: "export" in one.session.written or bool(one.session.messages))
+    with np.load(tmp_path / "mine.npz") as file:
+        assert set(file) == {"time", *one.session.diagnostics.history}

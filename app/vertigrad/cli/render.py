@@ -51,12 +51,21 @@ def command(
     stop_on_nan: options.StopOnNanOption = False,
     report: options.ReportOption = None,
     diagnostics: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="write what the models measure in each frame, as a table")
+        Path | None,
+        typer.Option(metavar="FILE", help="write what the models measure in each frame, as a table: .csv or .npz"),
     ] = None,
+    watch: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TENSOR:STATISTIC", help="a column of that table, such as galaxy.velocity:max; may be repeated"
+        ),
+    ] = [],  # noqa: B006
 ) -> None:
     """Draw frames of SCENE into PNG files and videos, and write what layers draw as geometry."""
     from ..headless import is_run_file, numbered, render, require_output, require_writable
+    from ..session.catalog import require
     from ..session.commands import Turntable
+    from ..session.measurements import parse_watch, require_table
     from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
@@ -65,6 +74,11 @@ def command(
             require_writable(numbered(path, 0))
         else:
             require_output(path, pixels, transparent)
+    if diagnostics is not None:
+        require_table(diagnostics)
+    if watch and diagnostics is None:
+        raise InputError("--watch: is a column of the table that --diagnostics writes; add --diagnostics FILE.csv")
+    watches = [parse_watch(text) for text in watch]
     if layer and not any(map(is_run_file, output)):
         raise InputError("--layer: names the layers of a geometry file; add one, such as -o file.ply")
     for path in (report, diagnostics):
@@ -73,6 +87,8 @@ def command(
     interactions = interactions or options.renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         begin(session, stop_on_nan, interactions)
+        for one in watches:
+            require(session.stage, one.tensor)
         session.carry_out(Turntable(options.finite("--turntable", turntable)))
         with _progress() as progress:
             task = progress.add_task(session.scene.title, total=frames)
@@ -83,6 +99,7 @@ def command(
                 supersample=supersample,
                 diagnostics=diagnostics,
                 layers=layer,
+                watches=watches,
             )
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)

@@ -18,6 +18,7 @@ from ..renderer.layers import Layer
 from ..renderer.renderer import Renderer
 from ..session import FPS, STEP, RunRecord, Session
 from ..session.readbacks import wait_for_readbacks
+from ..session.watches import Watch
 from .diagnostics import DiagnosticsFile
 from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
 from .outputs import Output, open_output
@@ -40,16 +41,17 @@ def render(
     supersample: int = 1,
     diagnostics: Path | None = None,
     layers: Sequence[str] = (),
+    watches: Sequence[Watch] = (),
 ) -> RunRecord:
     """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
     Models take all steps that are due, however long that takes, and are measured every `MEASURED` frames:
     `session.limits` has the exceeded limits. `progress` is called with the number of finished frames; with `timed` the
     times of the GPU are measured too. `warm_up` frames come first, neither counted nor written; `transparent` images
-    have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV
-    file for the diagnostics of each frame, which waits for the GPU. `layers` are those whose geometry is written, by
-    default all. Raises `InputError` for outputs that cannot be written and for a size that cannot be drawn,
-    `OutOfMemory` if there is not enough GPU memory.
+    have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV or
+    NPZ file for the diagnostics and `watches` of each frame, which waits for the GPU. `layers` are those whose geometry
+    is written, by default all. Raises `InputError` for outputs that cannot be written and for a size that cannot be
+    drawn, `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
@@ -58,7 +60,7 @@ def render(
         images = [path for path in outputs if not is_run_file(path)]
         files = [stack.enter_context(closing(open_output(path, size, FPS, transparent))) for path in images]
         others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
-        others += [] if diagnostics is None else [DiagnosticsFile(diagnostics)]
+        others += [] if diagnostics is None else [DiagnosticsFile(diagnostics, watches)]
         for file in others:
             stack.enter_context(closing(file))
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)

@@ -39,6 +39,7 @@ _can_go_back = tests(lambda session: session.cameras.can_go_back)
 _has_interactions = tests(lambda session: bool(session.clock.interactions.gestures))
 _is_selected = tests(lambda session: session.selection.row is not None)
 _has_geometry = tests(lambda session: any(map(can_be_exported, session.stage.layers.values())))
+_has_measurements = tests(lambda session: bool(session.diagnostics.history or session.watches.history))
 _has_tool = tests(lambda session: session.tool.gesture is not None)
 
 
@@ -52,6 +53,10 @@ def _quit(session: Session, workspace: Workspace) -> None:
 
 def _export_geometry(session: Session, workspace: Workspace) -> None:
     workspace.exporting, workspace.export_layer = "geometry", ""
+
+
+def _export_measurements(session: Session, workspace: Workspace) -> None:
+    workspace.exporting = "measurements"
 
 
 def _copy_command_line(session: Session, workspace: Workspace) -> None:
@@ -157,6 +162,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("File", "Reload file", commands.Reload(restart=True), ("F5",), icons.ICON_FA_ROTATE),
     Action(
         "File", "Export geometry…", _export_geometry, icon=icons.ICON_FA_FILE_EXPORT, possible=_has_geometry, group=5
+    ),
+    Action(
+        "File",
+        "Export diagnostics and watches…",
+        _export_measurements,
+        icon=icons.ICON_FA_TABLE,
+        possible=_has_measurements,
+        group=5,
     ),
     Action("File", "Export profiler trace", commands.SaveTrace(), icon=icons.ICON_FA_STOPWATCH, group=5),
     Action("File", "Quit", _quit, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import export
-from ..session import Session
-from ..session.commands import Command, ExportGeometry
+from ..session import Session, measurements
+from ..session.commands import Command, ExportGeometry, ExportMeasurements
 from ..session.files import here
 from .files import FileDialog
 from .workspace import Workspace
@@ -34,6 +34,11 @@ class ExportDialogs:
                 lambda path, workspace: ExportGeometry(
                     with_suffix(path, ".glb"), (workspace.export_layer,) if workspace.export_layer else ()
                 ),
+            ),
+            "measurements": _Kind(
+                FileDialog("Export diagnostics and watches", "Export", measurements.SUFFIXES, saving=True),
+                lambda session, workspace: _name(session, "diagnostics", ".csv"),
+                lambda path, workspace: ExportMeasurements(with_suffix(path, ".csv")),
             ),
         }
 

@@ -15,7 +15,7 @@ from ...errors import InputError, ParameterError, VertigradError
 from ...gpu import Traffic
 from ...params import unknown
 from ...scene.kinds import INTERACTIONS, require_scene
-from .. import catalog, saving, trace
+from .. import catalog, measurements, saving, trace
 from ..capture import CaptureRequest, CaptureService
 from ..command import Command, command
 from ..files import new_file, open_external
@@ -114,6 +114,14 @@ def ExportGeometry(session: Session, path: Path, layers: tuple[str, ...] = (), o
     if not _ask_to_overwrite(session, path, overwrite, ExportGeometry(path, layers, overwrite=True)):
         export.write_layers(path, session.stage.layers, layers, session.scene.camera.up)
         session.written["export"] = path
+
+
+@command("export")
+def ExportMeasurements(session: Session, path: Path, overwrite: bool = False) -> None:
+    """Write the stored values of diagnostics and watches as CSV or NPZ; asks before it replaces a file."""
+    content = measurements.packed(path, measurements.table(session))
+    if not _ask_to_overwrite(session, path, overwrite, ExportMeasurements(path, overwrite=True)):
+        _write(session, "export", path, content)
 
 
 @command("save tensor")
