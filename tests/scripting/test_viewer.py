@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -41,12 +40,6 @@ ATTRIBUTES = {
     "isosurface": {"values": GRID, "level": 0.5},
     "volume": {"density": GRID},
 }
-
-
-@pytest.fixture
-def viewer(steady: Gpu) -> Iterator[vg.Viewer]:
-    with vg.Viewer("test", SIZE, offscreen=True) as viewer:
-        yield viewer
 
 
 def geometry(gpu: Gpu) -> int:

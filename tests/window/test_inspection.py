@@ -19,7 +19,7 @@ from vertigrad.gpu import Gpu, Traffic
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.memory import State
 from vertigrad.ops.summary import Condition
-from vertigrad.panels import Gui, graph, memory, performance, plots, tables, traffic, watch
+from vertigrad.panels import Gui, graph, memory, performance, plot_cells, plots, tables, traffic, watch
 from vertigrad.panels.base import Panel
 from vertigrad.session import Session
 from vertigrad.session.commands import AddWatch, InspectTensor, SetParameter
@@ -387,8 +387,8 @@ def test_an_alarm_leads_to_the_row(desk):
 @given(st.lists(st.floats(-1e6, 1e6), max_size=5000), st.integers(0, 3))
 def test_a_thinned_line_keeps_its_ends_and_peaks(values: list[float], seed: int):
     times, array = np.arange(len(values), dtype=float), np.array(values)
-    at, shown = watch.thinned(times, array)
-    assert len(at) == len(shown) <= 2 * watch.POINTS + 10
+    at, shown = plot_cells.thinned(times, array)
+    assert len(at) == len(shown) <= 2 * plot_cells.POINTS + 10
     assert (np.diff(at) >= 0).all()
     if values:
         assert (shown.min(), shown.max()) == (array.min(), array.max())

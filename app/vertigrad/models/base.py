@@ -142,6 +142,7 @@ class Model(ABC):
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {}
     limits: ClassVar[Mapping[str, Limit]] = {}
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
+    has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
     clocks: tuple[FixedStep, ...] = ()
     _interaction: Interaction | None = None
 

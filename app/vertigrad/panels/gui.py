@@ -13,6 +13,7 @@ from .. import resources
 from ..gpu import Gpu
 from ..renderer.handles import Handles
 from ..session import Session
+from ..session.commands import PressKey
 from . import plots
 from .action_table import ACTIONS, for_panels
 from .actions import Action, are_free, by_keys, is_modal
@@ -128,9 +129,12 @@ class Gui:
         """Perform the action of these keys, written as in the table of actions; returns whether there was one.
 
         Nothing is while they are typed into a field, or move about in a menu, or while a dialog waits for an answer;
-        but the keys that opened the dialog also close it.
+        but the keys that opened the dialog also close it. Keys that a script handles are for the script.
         """
         action, io = self._by_keys.get(keys), self.io
+        if keys in session.script.keys and are_free(keys, io) and not self.waits(session):
+            session.post(PressKey(keys))
+            return True
         if action is None or (repeated and not action.repeats) or not are_free(keys, io):
             return False
         closes = action.dialog and action.is_on(session, self.workspace)

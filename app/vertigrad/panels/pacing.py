@@ -10,6 +10,7 @@ from imgui_bundle import imgui
 
 from ..params import ParamSpec
 from ..scene import UiHint
+from ..scene.model_instance import ModelInstance
 from ..scene.schema import ModelSettings
 from ..session import Session
 from ..session.commands import Command, SetPacing, SetRewindMemory, SetSeed, SetSubsteps
@@ -52,7 +53,7 @@ class PacingRows:
             self._row(session, LABELS.get(spec.name, spec.label), spec, value, command, room)
         megabytes = session.clock.rewind.snapshots.limit / (1 << 20)
         self._row(session, "rewind memory", REWIND_MEMORY, megabytes, _set_rewind_memory, room)
-        for name, instance in session.stage.instances.items():
+        for name, instance in _stepping(session).items():
             label, command = _of(session, name, "substeps"), lambda value, name=name: SetSubsteps(name, value)
             self._row(session, label, SETTINGS["substeps"], instance.substeps, command, room)
         pacer = session.clock.pacer
@@ -61,7 +62,7 @@ class PacingRows:
 
     def draw_seeds(self, session: Session) -> None:
         """Draw a row for the seed of each model."""
-        for name, instance in session.stage.instances.items():
+        for name, instance in _stepping(session).items():
             model = name if len(session.stage.instances) > 1 else None
             command = partial(SetSeed, model=model)
             self._row(session, _of(session, name, "seed"), SETTINGS["seed"], instance.spec.seed, command)
@@ -88,8 +89,13 @@ class PacingRows:
                 session.post(command(chosen))
 
 
+def _stepping(session: Session) -> dict[str, ModelInstance]:
+    """The models with steps: those of a script's arrays have neither seed nor substeps."""
+    return {name: instance for name, instance in session.stage.instances.items() if instance.model.has_steps}
+
+
 def _of(session: Session, model: str, setting: str) -> str:
-    return f"{model}: {setting}" if len(session.stage.instances) > 1 else setting
+    return f"{model}: {setting}" if len(_stepping(session)) > 1 else setting
 
 
 def _set_rewind_memory(megabytes: float) -> Command:

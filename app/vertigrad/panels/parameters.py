@@ -21,6 +21,7 @@ from .parameter_menu import ParameterMenu
 from .parameter_rows import Group, Row, found, groups, without_effect
 from .presets import PresetBar
 from .rows import MARK, color, columns, fitted, icon_button, mark, scale, section, show_tooltip
+from .script_buttons import draw_buttons
 from .theme import ACCENT, DIM, TEXT
 from .widgets import edit
 from .workspace import Workspace
@@ -73,6 +74,7 @@ class ParametersPanel(Panel):
             self._take_scene(session)
         if not imgui.is_mouse_down(0) and self._active is None:
             self._stroke = next(self._strokes)
+        draw_buttons(session)
         self._bar.draw(session, self._menu)
         self._draw_search()
         imgui.begin_child("##rows", ImVec2(0.0, 0.0), imgui.ChildFlags_.nav_flattened.value)

@@ -66,10 +66,12 @@ def plot(
     x_unit: str | None = None,
     y_unit: str | None = None,
     legend: bool = False,
+    log: bool = False,
 ) -> Iterator[bool]:
     """A plot of `height` pixels; whether it is visible. An axis has numbers if its unit is given, which may be "".
 
-    Ctrl and the wheel zoom, a drag pans; then the limits stay as they are until a double click.
+    With `log` y is logarithmic. Ctrl and the wheel zoom, a drag pans; then the limits stay as they are until a double
+    click.
     """
     imgui.push_font(None, imgui.get_style().font_size_base * SMALL)
     letters = imgui.get_font_size()
@@ -86,6 +88,8 @@ def plot(
             implot.setup_axis(axis, None, _BARE if unit is None else _AXIS)
             if unit:
                 implot.setup_axis_format(axis, f"%g {unit}")
+        if log:
+            implot.setup_axis_scale(_Y, implot.Scale_.log10.value)
         if legend:
             implot.setup_legend(implot.Location_.north_west.value)
         state = _zoomed(storage.get_int(key))
@@ -156,6 +160,15 @@ def ends(values: Sequence[float] | np.ndarray, from_zero: bool = False) -> tuple
     low, high = (0.0 if from_zero else float(array.min())), float(array.max())
     room = (high - low) * PADDING or abs(high) * PADDING or 1.0
     return (low if from_zero else low - room), high + room
+
+
+def log_ends(values: np.ndarray) -> tuple[float, float]:
+    """Ends of a logarithmic axis for these values; those that are not positive and finite do not count."""
+    found = values[np.isfinite(values) & (values > 0.0)]
+    if not found.size:
+        return 0.1, 1.0
+    room = max((float(found.max()) / float(found.min())) ** PADDING, 1.1)
+    return float(found.min()) / room, float(found.max()) * room
 
 
 def nice_above(value: float) -> float:

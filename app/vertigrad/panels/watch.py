@@ -1,52 +1,32 @@
-"""`WatchPanel`: the models' diagnostics and statistics of tensors over time, and conditions that stop the run."""
+"""`WatchPanel`: plots of the models' diagnostics, of watched tensors and of a script; conditions that stop the run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
-import numpy as np
 from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from ..models.base import Limit
 from ..ops.summary import Condition
 from ..session import Session
 from ..session import catalog as catalogs
 from ..session.commands import AddWatch, DismissAlarm, Guard, RemoveWatch, StopAtLimits
 from ..session.diagnostics import limits
-from ..session.statistics import TimeSeries
 from ..session.watches import STATISTICS, Watch
 from . import plots
 from .base import Panel
 from .controls import checkbox, post_change
+from .plot_cells import Cell, cells
 from .rows import button_width, explain, fitted, paragraph, scale
-from .tables import Throttled, diagnostic_label, draw_parts, number, width
+from .tables import Throttled, draw_parts, width
 from .theme import BAD, CLEAR, DIM, TEXT
 
 WIDE = 560.0  # logical pixels from which on the parts are in a row
 CELL, HEIGHT = 210.0, 92.0  # of a plot, in logical pixels
-POINTS = 400  # of a line
 
 Show = Callable[[Session, str, int | None], None]
-
-
-class Cell(NamedTuple):
-    """A plot: its heading, its line, its limits, and its watch, if any."""
-
-    key: str
-    name: str
-    value: str
-    bad: bool
-    times: np.ndarray
-    values: np.ndarray
-    x_limits: tuple[float, float]
-    y_limits: tuple[float, float]
-    watch: Watch | None
-    note: str
-    bound: float | None = None  # of a diagnostic whose model names a limit
 
 
 class WatchPanel(Panel):
@@ -145,14 +125,24 @@ class WatchPanel(Panel):
         if cell.watch is not None:
             imgui.same_line(wide - 13.0 * scale())
             self._remove(session, cell)
-        limits = cell.x_limits, cell.y_limits
-        with plots.plot(cell.key, HEIGHT * scale(), *limits, width=wide, x_unit="s", y_unit="") as visible:
+        with plots.plot(
+            cell.key,
+            HEIGHT * scale(),
+            cell.x_limits,
+            cell.y_limits,
+            width=wide,
+            x_unit=cell.units[0],
+            y_unit=cell.units[1],
+            legend=len(cell.curves) > 1,
+            log=cell.log,
+        ) as visible:
             if visible:
                 stops = (cell.watch.stop.below, cell.watch.stop.above) if cell.watch else (cell.bound,)
                 for limit in stops:
                     if limit is not None:
                         plots.level(f"{limit}", limit, BAD)
-                plots.curve(cell.key, cell.times, cell.values, plots.SERIES[0 if cell.watch else 1])
+                for index, curve in enumerate(cell.curves, 0 if cell.watch or len(cell.curves) > 1 else 1):
+                    plots.curve(curve.name, curve.x, curve.y, plots.SERIES[index % len(plots.SERIES)])
 
     def _remove(self, session: Session, cell: Cell) -> None:
         imgui.push_style_color(imgui.Col_.button.value, CLEAR)
@@ -162,49 +152,6 @@ class WatchPanel(Panel):
             self._cells.forget()
         imgui.pop_style_color(2)
         explain("remove this watch")
-
-
-def cells(session: Session) -> list[Cell]:
-    """A plot for each of the diagnostics, then for each watch."""
-    found, bounds = [], limits(session.stage)
-    for name, history in session.diagnostics.history.items():
-        cell = _cell(name, diagnostic_label(session, name), history, None, name)
-        found.append(_bounded(cell, bounds[name]) if name in bounds else cell)
-    for watch, history in session.watches.history.items():
-        stop = f"stops the run: {watch.stop}" if watch.stop.mask else "does not stop the run"
-        found.append(_cell(f"{watch}", watch.label, history, watch, f"{watch.label}; {stop}"))
-    return found
-
-
-def _cell(key: str, name: str, history: TimeSeries, watch: Watch | None, note: str) -> Cell:
-    times, values = thinned(history.times.values, history.values.values)
-    newest = float(values[-1]) if len(values) else math.nan
-    value = number(newest) if len(values) else "…"
-    x_limits = (float(times[0]), float(times[-1])) if len(times) else (0.0, 1.0)
-    bad, y_limits = len(values) > 0 and not math.isfinite(newest), plots.ends(values)
-    return Cell(key, name, value, bad, times, values, x_limits, y_limits, watch, note)
-
-
-def _bounded(cell: Cell, limit: Limit) -> Cell:
-    """With the line of its limit in the range of the plot."""
-    newest = float(cell.values[-1]) if len(cell.values) else 0.0
-    bad = cell.bad or newest > limit.bound
-    y_limits = plots.ends(np.append(cell.values, limit.bound))
-    note = f"{cell.note}: up to {limit.bound:g} is fine. {limit.advice}"
-    return cell._replace(bad=bad, y_limits=y_limits, note=note, bound=limit.bound)
-
-
-def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `POINTS` of the points: the smallest and the greatest of each interval, so that peaks stay."""
-    each = -(-len(values) // (POINTS // 2))
-    if each <= 2:
-        return times, values
-    whole = len(values) // each * each
-    intervals = values[:whole].reshape(-1, each)
-    low, high = intervals.min(axis=1), intervals.max(axis=1)
-    interleaved = np.column_stack([low, high]).reshape(-1)
-    at = times[:whole].reshape(-1, each)[:, [0, each // 2]].reshape(-1)
-    return np.append(at, times[whole:]), np.append(interleaved, values[whole:])
 
 
 def _label(text: str) -> None:

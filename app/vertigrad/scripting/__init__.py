@@ -1,9 +1,12 @@
 """Driving Vertigrad from a script: a viewer for arrays and tensors, and scenes as objects."""
 
-from .controls import Control
+from .controls import Button, Control
+from .events import Pick
 from .layer import LayerHandle
+from .plot import Plot
 from .scene import Scene
+from .shooting import Recording
 from .show import show
-from .viewer import Recording, Step, Viewer
+from .viewer import Step, Viewer
 
-__all__ = ["Control", "LayerHandle", "Recording", "Scene", "Step", "Viewer", "show"]
+__all__ = ["Button", "Control", "LayerHandle", "Pick", "Plot", "Recording", "Scene", "Step", "Viewer", "show"]

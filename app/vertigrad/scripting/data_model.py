@@ -14,6 +14,7 @@ class DataModel(Model):
     """Outputs are views of `tensors`, which belong to the script. It has nothing to step, to reset or to snapshot."""
 
     Params = params.Params
+    has_steps = False
     tensors: ClassVar[dict[str, Tensor]]
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:

@@ -39,10 +39,13 @@ class Document:
         """The types that it may name: those that come with Vertigrad, and its own."""
         return {**registry.types(), **self.types}
 
-    def put_model(self, name: str, kind: type[Model], values: Mapping[str, Any] | None = None) -> None:
-        """Add a model of a class, or give the model of that name another class."""
-        self.types[f"script.{name}"] = kind
-        self.values["models"][name] = {"type": f"script.{name}", **(values or {})}
+    def put_model(self, name: str, kind: type[Model] | str, values: Mapping[str, Any] | None = None) -> None:
+        """Add a model of a class or of a type by its name, or give the model of that name another one."""
+        self.types.pop(f"script.{name}", None)
+        if not isinstance(kind, str):
+            self.types[f"script.{name}"] = kind
+        type_name = kind if isinstance(kind, str) else f"script.{name}"
+        self.values["models"][name] = {"type": type_name, **(values or {})}
 
     def remove(self, section: str, name: str) -> None:
         """Take a table out of `section`, if it is there."""

@@ -159,7 +159,7 @@ class Selection:
 
     def _request_values(self, layer: Layer, row: int) -> None:
         for name, _, tensor in _tensors(self._stage, layer):
-            with tensor[_index(tensor, row, layer.attributes.rows)] as part:
+            with tensor[row_index(tensor, row, layer.attributes.rows)] as part:
                 self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
 
 
@@ -181,5 +181,6 @@ def _tensors(stage: Stage, layer: Layer) -> Iterator[tuple[str, str, Tensor]]:
             yield source, source, tensor
 
 
-def _index(tensor: Tensor, row: int, rows: int) -> tuple[int, ...]:
+def row_index(tensor: Tensor, row: int, rows: int) -> tuple[int, ...]:
+    """The index of a row in a tensor that has `rows` of them along its first axes."""
     return tuple(map(int, np.unravel_index(row, tensor.shape[: catalog.row_axes(tensor.shape, rows)])))

@@ -27,6 +27,7 @@ from .readbacks import collect_readbacks, wait_for_readbacks
 from .rescue import Rescue
 from .running import Running, SceneSource
 from .scene_parts import SceneParts
+from .script import Script
 from .sizing import Sizes
 from .timeline import Timeline
 
@@ -38,10 +39,8 @@ class Session(SceneParts):
     """A scene being run: its stage, camera and view, and whether time passes.
 
     `running` is all that belongs to the scene that is open: another one is built completely and replaces it in one
-    assignment. All else stays as long as the program runs.
-
-    The scene is a file, or one that a script holds in memory. `sets` and `seed` are those of the command line; they
-    hold after a reload as well, `sets` only of the same file.
+    assignment. The scene is a file, or one that a script holds in memory. `sets` and `seed` are those of the command
+    line; they hold after a reload as well, `sets` only of the same file.
     Close it, or use it with `with`. Raises `SceneError`, `InputError`, and what a model raises.
     """
 
@@ -64,6 +63,7 @@ class Session(SceneParts):
         self.written: dict[str, Path] = {}  # the file that was written last, by topic
         self.hot_reload = HotReload()
         self.questions = Questions()
+        self.script = Script()
         self.autosave: Autosave | None = None  # stores unsaved edits, if there is one
         self.leaving = False  # whether the user decided to close the window
         self._unsaved = -1, False  # the revision of the edits for which it was found out, and whether there are some

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..command import command, command_of
 from ..inspector import Inspector
+from ..script import Script
 from ..selection import Selection
 from ..session import Session
 from ..watches import Watches
@@ -22,6 +23,10 @@ _watches = command_of("watch", lambda session: session.watches)
 AddWatch = _watches(Watches.add)
 RemoveWatch = _watches(Watches.remove)
 DismissAlarm = _watches(Watches.dismiss_alarm)
+
+_script = command_of("script", lambda session: session.script)
+PressButton = _script(Script.press_button)
+PressKey = _script(Script.press_key)
 
 
 @command("watch")

@@ -1,0 +1,60 @@
+"""`ImageMethods`: images and videos of what a script's viewer shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..session import FPS
+from .content import Content
+from .shooting import Camera, Recording
+
+
+class ImageMethods(ABC):
+    """Images without panels. `size` is (width, height) in pixels, by default that of the viewport."""
+
+    _content: Content
+    _recordings: list[Recording]
+
+    @abstractmethod
+    def _shooting(self) -> Camera:
+        """What takes the images. Raises `InputError` if the viewer is closed."""
+
+    @abstractmethod
+    def _image_size(self) -> tuple[int, int]:
+        """The size of images by default."""
+
+    def image(self, size: tuple[int, int] | None = None) -> np.ndarray:
+        """What is shown now, without panels, (height, width, 3) u8. Waits for the GPU. Raises `InputError`."""
+        return self._shooting().image(size or self._image_size())[..., :3].copy()
+
+    def screenshot(self, path: str | Path, size: tuple[int, int] | None = None) -> Path:
+        """Write what is shown now as a PNG file. Raises `InputError`."""
+        path = Path(path)
+        if path.suffix.lower() != ".png":
+            raise InputError(f"{path}: a screenshot is a .png file; `record` writes videos")
+        with Recording(self._shooting(), path, size or self._image_size(), FPS) as recording:
+            recording.add()
+        return path
+
+    def export(self, path: str | Path, *layers: str) -> Path:
+        """Write what these layers draw now, by default all with geometry, as .ply (one layer), .obj or .glb.
+
+        Waits for the GPU. Raises `InputError`.
+        """
+        return self._content.export(path, layers)
+
+    def record(self, path: str | Path, size: tuple[int, int] | None = None, fps: int = FPS) -> Recording:
+        """Write every frame from now on, until the recording or the viewer is closed.
+
+        To .mp4 (H.264, an even width and height), or to .png with a number such as %04d in the name.
+        """
+        camera = self._shooting()
+        width, height = size or self._image_size()
+        if Path(path).suffix.lower() == ".mp4" and size is None:
+            width, height = width - width % 2, height - height % 2
+        self._recordings.append(Recording(camera, Path(path), (width, height), fps))
+        return self._recordings[-1]
