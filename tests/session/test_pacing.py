@@ -137,7 +137,7 @@ def test_two_sets_of_blocks_take_turns_and_nothing_is_allocated(steady: Gpu):
             del steady.pool.take
         assert len(set(where)) == 2 and where[0] == where[2] == where[4]
         assert steady.pool.held_bytes == held
-        assert len(model._step._lists) == 2, "and as many lists of bind groups"
+        assert len(model._step._encodings._lists) == 2, "and as many lists of bind groups"
 
 
 def test_the_copy_that_is_drawn_is_counted_as_one_on_purpose(steady: Gpu):
