@@ -75,3 +75,10 @@ def test_old_forms_of_a_network_a_grid_and_a_size(gpu: Gpu) -> None:
             grid.record(plan, x)
         plan.replay()
         assert sorted(grid.order.numpy().tolist()) == [0, 1, 2]
+
+
+def test_leaky_relu_takes_slope(gpu: Gpu) -> None:
+    with Tensor.from_numpy([-2.0, 3.0]) as x:
+        with warned("leaky_relu: slope is now called negative_slope"):
+            assert ops.leaky_relu(x, slope=0.5).numpy().tolist() == [-1.0, 3.0]  # pyright: ignore[reportCallIssue]
+        assert ops.leaky_relu(x, negative_slope=0.25).numpy().tolist() == [-0.5, 3.0]
