@@ -169,6 +169,13 @@ def test_output_that_cannot_be_written_is_told_before_anything_is_drawn(vertigra
     assert not Path("good.png").exists()
 
 
+def test_an_output_that_cannot_be_written_is_reported_before_the_scene_is_opened(vertigrad, tmp_path):
+    (tmp_path / "file").touch()
+    outcome = vertigrad("render", tmp_path / "missing.toml", "-o", tmp_path / "file" / "x.png")
+    assert outcome.code == 2
+    assert "cannot be written" in outcome.told[0]
+
+
 @pytest.mark.parametrize("option", ["--json", "--report"])
 def test_figures_that_cannot_be_written_are_told_before_anything_is_measured(vertigrad, row, tmp_path, option):
     outcome = vertigrad("bench", row, "--frames", 1_000_000, option, tmp_path)

@@ -42,9 +42,14 @@ def convolutions() -> Network:
     return Network([*seen, Linear(8 * 2 * 2, 10)], (1, 9, 8))
 
 
+def convolution_to_the_border() -> Network:
+    return Network([Conv(1, 4), Activation("silu"), Flatten(), Linear(4 * 3 * 5, 2)], (1, 3, 5))
+
+
 NETWORKS: dict[str, Callable[[], Network]] = {
     "perceptron": perceptron,
     "convolutions": convolutions,
+    "convolution_to_the_border": convolution_to_the_border,
     "octaves": lambda: Network([*positional_encoding(2, 3), Linear(12, 3)], (2,)),
 }
 

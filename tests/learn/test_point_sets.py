@@ -33,6 +33,13 @@ def test_the_nearest_is_found(steady: Gpu, count: int, number: int, axes: int) -
     np.testing.assert_allclose(apart[np.arange(count), found], apart.min(1), rtol=1e-6)
 
 
+def test_the_nearest_is_found_at_any_scale(steady: Gpu) -> None:
+    for scale in (1e-6, 1e6):
+        x, y = ((scale * RANDOM.normal(size=(n, 3))).astype(np.float32) for n in (60, 40))
+        with Tensor.from_numpy(x) as points, Tensor.from_numpy(y) as others:
+            assert np.array_equal(learn.nearest(points, others).numpy(), squares(x, y).argmin(1))
+
+
 def test_of_equally_near_ones_the_first_is_taken_and_strides_do_not_matter(steady: Gpu) -> None:
     y = np.repeat(np.arange(600.0, dtype=np.float32), 2)[::-1].copy()  # every place twice
     with Tensor.from_numpy(np.stack([y, y * 0], 1)) as others, Tensor.from_numpy(np.zeros((2, 599), np.float32)) as x:

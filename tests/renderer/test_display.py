@@ -58,6 +58,14 @@ def test_an_image_reproduces_its_bytes(layer: Make, picture: Draw, view: dict[st
         assert np.array_equal(shown, pixels)
 
 
+def test_a_colormap_is_read_at_its_own_entries(layer: Make, picture: Draw) -> None:
+    """It has a coast, where neighboring entries differ so much that half a step shows."""
+    values = (BYTES / 255.0).astype(np.float32)
+    image = layer("image", {**FILLING, "range": (0.0, 1.0), "colormap": "topo"}, pixels=values)
+    shown = picture([image], FACING, View(), (16, 16)).reshape(256, 3).astype(int)
+    assert np.abs(shown - colormap_colors("topo")[:, :3].astype(int)).max() <= 1
+
+
 @pytest.mark.parametrize("level", [LOW, HIGH, HIGH.supersampled(2)])
 def test_at_every_level_of_quality(layer: Make, picture: Draw, level: Level) -> None:
     for color in ((255, 255, 255), (34, 34, 34), (200, 17, 99)):

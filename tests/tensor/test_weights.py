@@ -108,6 +108,18 @@ def test_headers_that_mean_harm_are_refused(tmp_path: Path, header: bytes) -> No
         read_arrays(path)
 
 
+def test_a_header_is_as_long_as_the_format_allows(tmp_path: Path) -> None:
+    """100 MiB; the file is sparse."""
+    path = tmp_path / "long.safetensors"
+    for length, message in ((100 << 20, "header"), ((100 << 20) + 1, "longer than")):
+        with path.open("wb") as file:
+            file.write(length.to_bytes(8, "little"))
+            file.truncate(length + 8)
+        with pytest.raises(InputError) as raised:
+            read_arrays(path)
+        assert ("longer than" in str(raised.value)) == (message == "longer than")
+
+
 def test_there_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_arrays(tmp_path / "none.safetensors")

@@ -56,6 +56,7 @@ APART = 12.0  # pixels between places that the mouse is moved to
 NOT_COMPARED = "visible_panels", "focused", "layout", "raised"  # of the workspace
 CHANGING = (
     (re.compile(r"\bblock \d+"), "block N"),
+    (re.compile(re.escape(str(Path.cwd()))), "/folder"),
     (re.compile(r"/[^|]*scene\.toml"), "/folder/scene.toml"),
     (re.compile(r"frozenset\((.*)\)"), lambda found: "frozenset" + "".join(sorted(found[1]))),
 )
@@ -254,8 +255,9 @@ def one(shell: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, software_o
     )
     draw = MemoryPanel.draw
     monkeypatch.setattr(MemoryPanel, "draw", lambda panel, session: draw(panel, memory_of(session.timeline)))
-    path = "nbody" if "a_tool" in request.node.name else written(tmp_path, LINKED)
-    return shell(path, size=TALL if "tensors" in request.node.name else SIZE, scale=SCALE)
+    state = request.node.callspec.params["name"]
+    path = "nbody" if state in ("a_tool", "long_labels") else written(tmp_path, LINKED)
+    return shell(path, size=TALL if state in ("run", "tensors", "odd_tensors") else SIZE, scale=SCALE)
 
 
 def only(one: Shell, title: str, frames: int = 4) -> tuple[str, ...]:
@@ -483,6 +485,7 @@ STATES: dict[str, Callable[[Shell], tuple[str, ...]]] = {
     "run": lambda one: only(one, "Run"),
     "run_with_history": run_with_history,
     "parameters": parameters,
+    "long_labels": lambda one: only(one, "Parameters"),
     "parameter_menu": parameter_menu,
     "animation_menu": animation_menu,
     "presets": presets,

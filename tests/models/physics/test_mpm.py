@@ -437,6 +437,23 @@ def test_a_node_holds_the_mass_of_a_full_crowd(count: int) -> None:
     assert grid.grain(volume) * grid.capacity(volume) == 2.0**31
 
 
+def test_fast_water_is_white(make: Make) -> None:
+    """Between half and one and a half of the speed of foam, a fall from half of the box's height, it turns white."""
+    model = make(**alone("water"))
+    speed = np.linspace(0.0, 6.0, len(model.outputs()["position"].numpy()))
+    table = model.state()["particles"]
+    ops.assign(table[:, 7], speed.astype(np.float32))
+    model._paint.replay(**model._fields(model.time_step))
+    params, shade = model._params, table.numpy()[:, 3].astype(float)
+    foam = 0.5 * math.sqrt(2.0 * params.gravity * params.box[1])
+    fraction = np.clip(speed / foam - 0.5, 0.0, 1.0)
+    white = 0.75 * fraction**2 * (3.0 - 2.0 * fraction)
+    plain = np.array(params.water_color) * (1.0 + 0.1 * (shade[:, None] - 0.5))
+    expected = plain + white[:, None] * ((0.93, 0.97, 1.0) - plain)
+    assert white.max() == 0.75 and (white == 0.0).any()
+    np.testing.assert_allclose(model.outputs()["color"].numpy(), expected.clip(0.0, 1.0), atol=2e-6)
+
+
 def test_the_shipped_scene_falls_and_comes_to_rest() -> None:
     gpu = vertigrad.gpu()
     scene = load(resources.path("scenes", "mpm.toml"), sets=["matter.count=2000", "matter.resolution=20"])
