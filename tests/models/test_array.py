@@ -62,3 +62,30 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     refused("omit name", "one.npy", "a")
     refused("contains no array", "none.npz")
     refused("no array 'c'; it has a, b", "some.npz", "c")
+
+
+def test_indices_stay_integers(tmp_path: Path, steady: Gpu) -> None:
+    index = np.array([[0, 1, 2**31], [3, 2**32 - 1, 16_777_217]], np.int64)
+    np.savez(tmp_path / "a.npz", index=index)
+    params = Params(file=tmp_path / "a.npz", name="index", dtype="u32")
+    assert Array.output_specs(params)["values"].dtype == "u32"
+    model = Array("a", params, {}, 0)
+    assert np.array_equal(model.outputs()["values"].numpy(), index)
+    assert all(one.holds for one in model.compare_with_reference())
+    for tensor in model.diagnostics().values():
+        tensor.close()
+    model.close()
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones(3), "contains float64; indices"),
+        (np.array([-1, 2]), "contains -1 to 2; indices are 0 to 4294967295"),
+        (np.array([0, 2**32]), "contains 0 to 4294967296"),
+    ],
+)
+def test_what_is_no_index(tmp_path: Path, array: np.ndarray, message: str) -> None:
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(InputError, match=message):
+        array_file.read_indices(tmp_path / "a.npy")

@@ -83,6 +83,19 @@ def test_the_image_is_that_of_the_same_scene_in_a_file(viewer: vg.Viewer, tmp_pa
         assert np.array_equal(viewer.image(), scene.render(SIZE))
 
 
+@pytest.mark.parametrize("shape", [(50,), (50, 1), (50, 3), (50, 4)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float64, np.int64])
+def test_colors_of_every_dtype(viewer: vg.Viewer, shape: tuple[int, ...], dtype: type) -> None:
+    color = (RANDOM.random(shape) * (255 if np.issubdtype(dtype, np.integer) else 1)).astype(dtype)
+    viewer.camera(position=(0, 0, 4))
+    cloud = viewer.points("cloud", position=POINTS.astype(np.float16), color=color, size=0.1)
+    of_bytes = dtype == np.uint8 and shape[-1] in (3, 4)
+    expected = color.astype(np.float32) / (255 if of_bytes else 1)
+    drawn = viewer.image()
+    cloud.color = expected
+    assert np.array_equal(drawn, viewer.image())
+
+
 def test_what_the_loop_writes_is_drawn_without_a_copy(viewer: vg.Viewer, steady: Gpu) -> None:
     cloud = viewer.points("cloud", position=POINTS, size=0.1)
     before, block = viewer.image(), cloud.position.block

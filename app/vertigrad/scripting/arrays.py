@@ -10,13 +10,15 @@ from ..errors import DtypeError, InputError, VertigradError
 from ..tensor import Tensor
 
 INDEX = "index"
-_TAKEN = ("float16", "float32", "uint8")  # dtypes that layers draw as they are
+COLOR, PIXELS = "color", "pixels"
+_OF_PIXELS = ("float16", "float32", "uint8")  # dtypes of images, which are drawn as they are
 
 
 def as_array(value: Any, attribute: str) -> np.ndarray:
-    """`value` as a C-contiguous array of a dtype that layers draw: f32, f16, u8, or u32 for `index`.
+    """`value` as a C-contiguous array of a dtype that layers draw: f32, or u32 for `index`.
 
-    Raises `DtypeError` for values that are no numbers, and for indices that are no integers.
+    Images keep f16 and u8. Colors of bytes with three components are scaled to 0 to 1. Raises `DtypeError` for values
+    that are no numbers, and for indices that are no integers.
     """
     try:
         array = np.asarray(value)
@@ -26,8 +28,13 @@ def as_array(value: Any, attribute: str) -> np.ndarray:
         raise DtypeError(f"{attribute}: expected numbers, got an array of dtype {array.dtype}")
     if attribute == INDEX:
         return _indices(array)
-    dtype = array.dtype if array.dtype.name in _TAKEN else np.dtype(np.float32)
-    return np.ascontiguousarray(array, dtype)
+    components = array.shape[-1] if array.ndim > 1 else 1
+    if array.dtype == np.uint8 and attribute == COLOR and components == 3:
+        return np.ascontiguousarray(array / np.float32(255), np.float32)
+    if array.dtype == np.uint8 and attribute == COLOR and components == 4:
+        return np.ascontiguousarray(array)
+    stays = attribute == PIXELS and components in (3, 4) and array.dtype.name in _OF_PIXELS
+    return np.ascontiguousarray(array, array.dtype if stays else np.float32)
 
 
 def as_tensor(value: Any, attribute: str, name: str) -> tuple[Tensor, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -19,6 +20,7 @@ from .image_methods import ImageMethods
 from .layer import LayerHandle
 from .layer_methods import LayerMethods
 from .plot import PlotMethods
+from .saving import save
 from .setting_methods import SettingMethods
 from .shooting import Camera, Recording
 
@@ -94,6 +96,18 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         given. Raises `InputError`, and what the model raises.
         """
         self._content.add_model(name or (kind if isinstance(kind, str) else kind.__name__).lower(), kind, values)
+
+    def save(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write what is shown as a scene file, which `vertigrad run` opens; arrays go into an .npz beside it.
+
+        It has the layers as they are now, models of registered types and of Python files with their parameters, camera
+        and view; not controls, buttons, plots and functions, which only the script gives a meaning. Raises
+        `InputError` if the file exists, unless `overwrite`, and for layers that a scene cannot describe, with the
+        reason: models of classes that are defined in the script itself, or in files outside of the scene's folder.
+        """
+        self._content.require_open()
+        save(self.session, self._content.document.values, Path(path), overwrite)
+        return Path(path)
 
     # the loop ---------------------------------------------------------------------------------------------------
 

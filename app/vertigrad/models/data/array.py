@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ... import ops, params
-from ...params import file, text
+from ...params import choice, file, text
 from ...tensor import Tensor
 from ..base import DiagnosticSpec
 from . import array_file
@@ -21,10 +21,13 @@ class Params(params.Params):
 
     file: Path = file(..., suffixes=array_file.SUFFIXES, doc="NumPy file, .npy or .npz")
     name: str = text("", doc="name of the array in an .npz file; empty: the largest one")
+    dtype: Literal["f32", "u32"] = choice(
+        "f32", ("f32", "u32"), rebuild=True, doc="element type; u32: indices of rows, such as triangles"
+    )
 
 
 class Array(FileModel):
-    """An array from a file, as f32; it does not change."""
+    """An array from a file, as f32 or as u32; it does not change."""
 
     Params = Params
     output_docs: ClassVar[Mapping[str, str]] = {"values": "the array, in its shape"}
@@ -36,7 +39,8 @@ class Array(FileModel):
 
     @staticmethod
     def read(params: Params) -> FileContent:
-        array = array_file.read(params.file, params.name)
+        read = array_file.read_indices if params.dtype == "u32" else array_file.read
+        array = read(params.file, params.name)
         return FileContent({"values": array}, {"not_finite": array.size - int(np.isfinite(array).sum())})
 
     def diagnostics(self) -> dict[str, Tensor]:

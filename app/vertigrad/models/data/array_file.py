@@ -21,21 +21,21 @@ def read(path: Path, name: str = "") -> np.ndarray:
 
     Raises `InputError` for a file that cannot be read, and for what is no array of real numbers, or is empty.
     """
-    found = arrays(path, name)
-    if name and "" in found:
-        raise InputError(f"{path}: contains one array without a name; omit name")
-    if not found and name:
-        raise InputError(f"{path}: has no array {name!r}; it has {', '.join(arrays(path)) or 'none'}")
-    if not found:
-        raise InputError(f"{path}: contains no array")
-    array = max(found.values(), key=lambda array: array.size)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{path}: contains {array.dtype}; expected an array of real numbers")
-    if not array.size or not array.ndim:
-        raise InputError(f"{path}: contains an array of the shape {array.shape}, which is empty")
+    array = _one(path, name)
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(array, np.float32)
     return values / np.iinfo(array.dtype).max if _are_colors(array) else values
+
+
+@cached(2)
+def read_indices(path: Path, name: str = "") -> np.ndarray:
+    """As `read`, an array of integers as u32. Raises `InputError` also for what is no index: negative, or too large."""
+    array = _one(path, name)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{path}: contains {array.dtype}; indices (dtype u32) are integers")
+    if array.min() < 0 or array.max() > np.iinfo(np.uint32).max:
+        raise InputError(f"{path}: contains {array.min()} to {array.max()}; indices are 0 to {np.iinfo(np.uint32).max}")
+    return np.ascontiguousarray(array, np.uint32)
 
 
 def arrays(path: Path, only: str = "") -> dict[str, np.ndarray]:
@@ -55,3 +55,20 @@ def arrays(path: Path, only: str = "") -> dict[str, np.ndarray]:
 
 def _are_colors(array: np.ndarray) -> bool:
     return array.dtype in (np.uint8, np.uint16) and array.ndim >= 2 and array.shape[-1] in (3, 4)
+
+
+def _one(path: Path, name: str) -> np.ndarray:
+    """An array of real numbers, unchanged, that is not empty. Raises `InputError`."""
+    found = arrays(path, name)
+    if name and "" in found:
+        raise InputError(f"{path}: contains one array without a name; omit name")
+    if not found and name:
+        raise InputError(f"{path}: has no array {name!r}; it has {', '.join(arrays(path)) or 'none'}")
+    if not found:
+        raise InputError(f"{path}: contains no array")
+    array = max(found.values(), key=lambda array: array.size)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{path}: contains {array.dtype}; expected an array of real numbers")
+    if not array.size or not array.ndim:
+        raise InputError(f"{path}: contains an array of the shape {array.shape}, which is empty")
+    return array
