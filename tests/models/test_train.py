@@ -345,6 +345,8 @@ def test_what_is_wrong_with_the_tables_is_told_where_it_is(folder: Path, case: s
     faults = faults_of(table, folder)
     assert len(faults) == 1, faults
     assert faults[0].path[: len(path)] == path and message in faults[0].message
+    names = "no data", "no kind", "no file", "unknown key"  # the rest is about values
+    assert faults[0].in_value == (case not in names)
 
 
 def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
