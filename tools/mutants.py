@@ -39,6 +39,7 @@ COPIED = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools", "pypro
 LEFT_OUT = ("tests/bench", "tests/packaging", "tests/window/test_time.py", "tests/window/test_start.py")
 # What is tried for one fault: so many tests of so many seconds in all, and when they pass, the next in the order.
 PHASES = (120, 60.0), (1200, 240.0)
+FOLDERS = {"draw": "renderer", "__main__.py": "cli", "panels": "window", "viewer": "window"}  # tests by package
 OWN = 60  # tests of the file's own name that come before all others
 LONGEST_NAME = 2000  # letters of a test's name: more do not fit on a command line
 PATIENCE = 2  # times as long as the tests took without a fault: what takes longer is noticed
@@ -86,7 +87,7 @@ class TestMap:
         else:
             found = self._of_shader(fault.path)
         package = fault.path.parts[2 if fault.path.suffix == ".py" else 1]
-        folder = f"tests/{ {'draw': 'renderer', '__main__.py': 'cli'}.get(package, package) }/"
+        folder = f"tests/{FOLDERS.get(package, package)}/"
         near = {test for test in self._seconds if test.startswith(folder)}
         ordered = self._ordered(found, fault, folder) + self._ordered(near - found, fault, folder)
         return _phases(ordered, self._seconds)
