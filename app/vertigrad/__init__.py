@@ -9,14 +9,14 @@ from .tensor import Tensor
 from .tensor.graph import enable_grad, no_grad
 
 if TYPE_CHECKING:
-    from .scripting import Scene, Viewer, show
+    from .scripting import Scene, Viewer, model, show
 
 __version__ = "0.1.0"
-__all__ = ["Scene", "Sync", "Tensor", "Viewer", "enable_grad", "errors", "gpu", "no_grad", "ops", "show"]
+__all__ = ["Scene", "Sync", "Tensor", "Viewer", "enable_grad", "errors", "gpu", "model", "no_grad", "ops", "show"]
 
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first used: tensors alone need no renderer."""
-    if name in ("Scene", "Viewer", "show"):
+    if name in ("Scene", "Viewer", "model", "show"):
         return getattr(import_module(".scripting", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

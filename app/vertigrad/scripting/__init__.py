@@ -2,6 +2,7 @@
 
 from .controls import Button, Control
 from .events import Pick
+from .function_model import model
 from .layer import LayerHandle
 from .plot import Plot
 from .scene import Scene
@@ -9,4 +10,4 @@ from .shooting import Recording
 from .show import show
 from .viewer import Step, Viewer
 
-__all__ = ["Button", "Control", "LayerHandle", "Pick", "Plot", "Recording", "Scene", "Step", "Viewer", "show"]
+__all__ = ["Button", "Control", "LayerHandle", "Pick", "Plot", "Recording", "Scene", "Step", "Viewer", "model", "show"]
