@@ -1,4 +1,4 @@
-"""The command line, called in this process; a few tests start a real one."""
+"""The command line, called in this process; a few tests start a subprocess."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Outcome:
     err: str
 
     @property
-    def told(self) -> list[str]:
-        """The lines on stderr, but for the one about software adapters."""
+    def messages(self) -> list[str]:
+        """The lines on stderr, without the one about software adapters."""
         return [line for line in self.err.splitlines() if not line.startswith("no GPU found: drawing on the processor")]
 
 
@@ -35,7 +35,7 @@ class Outcome:
 def vertigrad(
     steady: Gpu, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Outcome]:
-    """Runs a command in this process; the test fails if anything of it stays on the GPU."""
+    """Run a command in this process; the test fails if GPU memory leaks."""
     monkeypatch.delenv("VERTIGRAD_TRACEBACK", raising=False)
 
     def run(*arguments: object) -> Outcome:
@@ -51,17 +51,17 @@ def vertigrad(
 
 @pytest.fixture
 def process(tmp_path: Path) -> Callable[..., Outcome]:
-    """Runs a command in a process of its own, in `tmp_path`; `env` is added to the environment, None removes."""
+    """Run a command in a subprocess, in `tmp_path`; `env` is added to the environment, None removes."""
 
     def run(*arguments: object, env: dict[str, str | None] | None = None) -> Outcome:
-        wanted = {"VERTIGRAD_TRACEBACK": None, **(env or {})}
-        kept = {name: value for name, value in os.environ.items() if name not in wanted}
-        given = {name: value for name, value in wanted.items() if value is not None}
+        changes = {"VERTIGRAD_TRACEBACK": None, **(env or {})}
+        inherited = {name: value for name, value in os.environ.items() if name not in changes}
+        added = {name: value for name, value in changes.items() if value is not None}
         call = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())"]
         done = subprocess.run(
             [*call, *map(str, arguments)],
             cwd=tmp_path,
-            env=kept | given,
+            env=inherited | added,
             capture_output=True,
             text=True,
             timeout=900,
@@ -73,6 +73,6 @@ def process(tmp_path: Path) -> Callable[..., Outcome]:
 
 @pytest.fixture
 def row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A scene with a model and a layer that take no time."""
+    """A scene with a cheap model and a cheap layer."""
     use_models(monkeypatch)
     return written(tmp_path, SCENE)

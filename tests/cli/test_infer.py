@@ -1,4 +1,4 @@
-"""`vertigrad infer`: arrays in, arrays out, compared, profiled; problems told in a line."""
+"""`vertigrad infer`: arrays in, arrays out, comparison, profile; problems reported in one line."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ def run(net: Path, *arguments: object) -> int:
 
 def test_outputs_are_written(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "out" / "deep" / "y.npz"
-    for _ in range(2):  # into folders that are made, and into those that are there
+    for _ in range(2):  # into a new folder, then into an existing one
         assert run(net, "-i", tmp_path / "in.npz", "-o", path) == 0
         np.testing.assert_allclose(np.load(path)["y"], np.exp(x()) + 1, rtol=1e-6)
         path.unlink()
     assert "y: float32, 3 x 2" in capsys.readouterr().out
 
 
-def test_arrays_may_come_one_by_one(net: Path, tmp_path: Path) -> None:
+def test_arrays_are_passed_one_by_one(net: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", x())
     np.save(tmp_path / "b.npy", np.zeros(2, np.float32))
-    given = ("-i", f"x={tmp_path / 'x.npy'}", "-i", f"b={tmp_path / 'b.npy'}")
-    assert run(net, *given, "-o", tmp_path / "y.npz") == 0
+    input_options = ("-i", f"x={tmp_path / 'x.npy'}", "-i", f"b={tmp_path / 'b.npy'}")
+    assert run(net, *input_options, "-o", tmp_path / "y.npz") == 0
     np.testing.assert_allclose(np.load(tmp_path / "y.npz")["y"], np.exp(x()), rtol=1e-6)
 
 
-def test_a_reference_is_compared_with(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_are_compared_with_a_reference(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savez(tmp_path / "good.npz", y=np.exp(x()) + 1)
     np.savez(tmp_path / "bad.npz", y=np.exp(x()) + 1.1)
     assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "good.npz") == 0
     assert "0 of 6 numbers differ" in capsys.readouterr().out
     assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz") == 3
-    told = capsys.readouterr()
-    assert "6 of 6 numbers differ, largest 0.1" in told.out
-    assert "differs from the reference: y" in told.err
+    printed = capsys.readouterr()
+    assert "6 of 6 numbers differ, largest 0.1" in printed.out
+    assert "differs from the reference: y" in printed.err
     assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--atol", "0.2") == 0
     assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--rtol", "0.1") == 0
     assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--rtol", "0.01") == 3
@@ -87,7 +87,7 @@ def test_times_of_nodes_are_shown(net: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "printed"),
     [
         (["-i", "IN/in.npz", "--dim", "n=4"], "n = 4, 2"),
         (["-i", "IN/in.npz", "--dim", "n"], "--dim n: expected NAME=SIZE"),
@@ -101,17 +101,17 @@ def test_times_of_nodes_are_shown(net: Path, tmp_path: Path, capsys: pytest.Capt
         (["-i", "x=IN/in.npz"], "several arrays"),
     ],
 )
-def test_problems_are_told_in_a_line(
-    net: Path, tmp_path: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_problems_are_reported_in_one_line(
+    net: Path, tmp_path: Path, arguments: list[str], printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save(tmp_path / "one.npy", x())
     assert run(net, *[argument.replace("IN", str(tmp_path)) for argument in arguments]) == 2
     err = capsys.readouterr().err
-    assert told in err
+    assert printed in err
     assert "Traceback" not in err
 
 
-def test_a_network_that_cannot_be_run_says_which_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unsupported_network_reports_its_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes = [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.DOUBLE, name="widen")]
     entry = helper.make_tensor_value_info
     graph = helper.make_graph(nodes, "net", [entry("x", TensorProto.FLOAT, [3])], [entry("y", TensorProto.DOUBLE, [3])])

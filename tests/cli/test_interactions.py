@@ -24,11 +24,11 @@ def recording(tmp_path):
 def rendered(vertigrad, out, *options):
     small = ("--set", "galaxy.count=128", "--size", "120x80", "--frames", "24")
     outcome = vertigrad("render", "nbody", "-o", out, *small, *options)
-    assert outcome.code == 0, outcome.told
+    assert outcome.code == 0, outcome.messages
     return np.asarray(Image.open(out))
 
 
-def test_render_repeats_it(vertigrad, tmp_path, recording):
+def test_render_replays_the_recording(vertigrad, tmp_path, recording):
     plain = rendered(vertigrad, tmp_path / "plain.png")
     one = rendered(vertigrad, tmp_path / "one.png", "--interactions", recording)
     again = rendered(vertigrad, tmp_path / "again.png", "--interactions", recording)
@@ -45,29 +45,29 @@ def test_the_old_option_works_with_a_notice(vertigrad, tmp_path, recording):
     assert "--touches is now called --interactions" in outcome.err
 
 
-def test_a_file_that_is_no_recording(vertigrad, tmp_path, recording):
+def test_an_invalid_recording(vertigrad, tmp_path, recording):
     recording.write_text(json.dumps({"format": "vertigrad interactions", "version": 1, "end": 2}) + "\n{}\n")
     outcome = vertigrad(
         "render", "nbody", "--set", "galaxy.count=64", "-o", tmp_path / "x.png", "--interactions", recording
     )
     assert outcome.code == 2
-    assert outcome.told == [f"{recording}:2: frame: expected an integer from 0 on, got nothing"]
+    assert outcome.messages == [f"{recording}:2: frame: expected an integer from 0 on, got nothing"]
     assert not (tmp_path / "x.png").exists()
 
 
-def test_gestures_that_the_scene_does_not_know(vertigrad, tmp_path, recording):
+def test_gestures_that_the_scene_does_not_support(vertigrad, tmp_path, recording):
     small = ("--set", "terrain.resolution=16")
     outcome = vertigrad("render", "neural_field", *small, "-o", tmp_path / "x.png", "--interactions", recording)
     assert outcome.code == 2
-    assert outcome.told == [f"{recording}: no model of the scene supports drag"]
+    assert outcome.messages == [f"{recording}: no model of the scene supports drag"]
 
 
-def test_a_count_that_was_chosen_is_told(vertigrad, tmp_path, monkeypatch):
+def test_a_count_that_was_chosen_is_reported(vertigrad, tmp_path, monkeypatch):
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path))
     monkeypatch.setattr(sizing, "measured", lambda *arguments: 1230)
     small = ("--size", "32x32", "-o", tmp_path / "x.png", "--report", tmp_path / "x.json")
     outcome = vertigrad("render", "nbody", "--set", "galaxy.count=auto", *small)
-    assert (outcome.code, outcome.told) == (0, ["galaxy.count: auto, 1,230 on this adapter"])
+    assert (outcome.code, outcome.messages) == (0, ["galaxy.count: auto, 1,230 on this adapter"])
     report = json.loads((tmp_path / "x.json").read_text())
     assert report["models"]["galaxy"]["position"]["shape"] == [1230, 3]
     assert report["memory"]["leaked_blocks"] == 0

@@ -1,4 +1,4 @@
-"""Options do what they say: each changes something that can be observed."""
+"""Every option has an observable effect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vertigrad.tensor.weights import read_arrays
 from ..session.learning import hills_in
 
 TESTS = Path(__file__).parent.parent
-OF_FILES = ("array", "image", "point_cloud", "splats", "wgsl")  # outputs are those of a file, and no scene has one
+FILE_MODELS = ("array", "image", "point_cloud", "splats", "wgsl")  # outputs are those of a file, and no scene has one
 SMALL = ("--set", "galaxy.count=64", "--size", "64x48")
 
 
@@ -60,14 +60,14 @@ def test_a_seed_of_bench_reaches_the_models(vertigrad, tmp_path, monkeypatch) ->
         close(self)
 
     monkeypatch.setattr(Session, "close", noted)
-    figures = {}
+    reports = {}
     for seed in (1, 2):
         assert (
             vertigrad("bench", "nbody", *SMALL, "--frames", 2, "--seed", seed, "--json", tmp_path / "b.json").code == 0
         )
-        figures[seed] = json.loads((tmp_path / "b.json").read_text())["diagnostics"]["galaxy.energy"]
+        reports[seed] = json.loads((tmp_path / "b.json").read_text())["diagnostics"]["galaxy.energy"]
     assert seeds and set(seeds) == {1, 2}
-    assert figures[1] != figures[2]
+    assert reports[1] != reports[2]
 
 
 def test_bench_warms_up_before_it_measures(vertigrad, tmp_path) -> None:
@@ -88,13 +88,13 @@ def test_a_seed_of_train_changes_what_is_trained(vertigrad, tmp_path) -> None:
     assert not np.array_equal(weights[0], weights[2])
 
 
-def test_weights_that_are_not_kept_are_mentioned(vertigrad, tmp_path) -> None:
+def test_weights_that_are_not_written_are_reported(vertigrad, tmp_path) -> None:
     outcome = vertigrad("train", hills_in(tmp_path), "--steps", 1)
     assert outcome.code == 0
-    assert outcome.told == ["the trained weights were not written; add --output FILE to save them"]
+    assert outcome.messages == ["the trained weights were not written; add --output FILE to save them"]
 
 
-def test_diagnostics_are_a_row_a_frame(vertigrad, tmp_path) -> None:
+def test_diagnostics_have_one_row_per_frame(vertigrad, tmp_path) -> None:
     table, report = tmp_path / "new" / "folder" / "d.csv", tmp_path / "r.json"
     options = ("--frames", 4, "-o", tmp_path / "x.png", "--diagnostics", table, "--report", report)
     assert vertigrad("render", "nbody", *SMALL, *options).code == 0
@@ -110,7 +110,7 @@ def test_diagnostics_are_a_row_a_frame(vertigrad, tmp_path) -> None:
     assert written["parameters"]["models.galaxy"]["count"] == 64
 
 
-def test_a_table_that_cannot_be_written_is_told_before_anything_is_drawn(vertigrad, tmp_path) -> None:
+def test_a_table_that_cannot_be_written_is_reported_before_anything_is_drawn(vertigrad, tmp_path) -> None:
     (tmp_path / "file").touch()
     table = tmp_path / "file" / "d.csv"
     outcome = vertigrad("render", "nbody", *SMALL, "-o", tmp_path / "x.png", "--diagnostics", table)
@@ -144,10 +144,10 @@ def test_scenes_models_and_layers_are_listed(vertigrad, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("verb", ["models", "layers"])
-def test_a_type_that_there_is_not(vertigrad, verb) -> None:
+def test_an_unknown_type(vertigrad, verb) -> None:
     outcome = vertigrad(verb, "pointz" if verb == "layers" else "nbodi")
     assert outcome.code == 2
-    assert "did you mean" in outcome.told[0]
+    assert "did you mean" in outcome.messages[0]
 
 
 def test_every_model_and_layer_has_a_page(vertigrad, monkeypatch) -> None:
@@ -165,7 +165,7 @@ def test_every_model_and_layer_has_a_page(vertigrad, monkeypatch) -> None:
             else:
                 listed = {*kind.inputs, *kind.diagnostic_specs, *(spec.name for spec in kind.Params.specs())}
             assert listed <= shown, name
-            assert ("output" in shown) == (verb == "models" and name not in OF_FILES), name
+            assert ("output" in shown) == (verb == "models" and name not in FILE_MODELS), name
 
 
 def test_diagnostics_are_listed_with_units_and_limits(vertigrad, monkeypatch) -> None:
@@ -186,7 +186,7 @@ def test_outputs_of_a_type_that_needs_a_file_are_those_of_a_scene(vertigrad, mon
     assert "shape in depth" in text and "pixels" in text and "scenes: depth" in text
 
 
-def test_a_setting_without_effect_is_warned_of(vertigrad, tmp_path) -> None:
+def test_a_setting_without_effect_is_reported(vertigrad, tmp_path) -> None:
     quick = ("--set", "skin.resolution=16", "--size", "32x24", "-o", tmp_path / "one.png")
     overridden = vertigrad("render", "reaction_sphere", "--set", "skin.pattern=eta", "--set", "skin.feed=0.05", *quick)
     assert overridden.code == 0

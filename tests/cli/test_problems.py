@@ -1,4 +1,4 @@
-"""What goes wrong on the command line: the exit code, and a message instead of a traceback."""
+"""Errors on the command line: the exit code, and a message instead of a traceback."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from vertigrad.gpu import adapter, process
 from vertigrad.scene import stage
 
 BROKEN = sorted((Path(__file__).parent.parent / "scene" / "broken").glob("*.toml"))
-PLACE = re.compile(r":[1-9]\d*:[1-9]\d*  \S")  # file:line:column, two spaces, the problem
+LOCATION = re.compile(r":[1-9]\d*:[1-9]\d*  \S")  # file:line:column, two spaces, the message
 
 SCENES = sorted(scene.stem for scene in resources.scenes())
 
@@ -27,7 +27,7 @@ SCENES = sorted(scene.stem for scene in resources.scenes())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["rendr", "nbody"], "No such command 'rendr'. Did you mean 'render'? (see vertigrad --help)"),
         (["--no-such"], "--no-such"),
@@ -45,29 +45,29 @@ SCENES = sorted(scene.stem for scene in resources.scenes())
         (["run", "--no-such"], "--no-such"),
     ],
 )
-def test_options_that_are_unknown_missing_or_no_numbers(vertigrad, arguments, told):
+def test_options_that_are_unknown_missing_or_not_numbers(vertigrad, arguments, message):
     outcome = vertigrad(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
-    assert len(outcome.told) == 1
-    assert told in outcome.told[0]
+    assert len(outcome.messages) == 1
+    assert message in outcome.messages[0]
 
 
 @pytest.mark.parametrize("size", ["0x5", "5x0", "axb", "640", "640x", "-5x5", "1.5x2", "640 x 480", "9999999x5", "٣x٣"])
 @pytest.mark.parametrize("verb", ["render", "bench", "run"])
-def test_a_size_that_is_none(vertigrad, tmp_path, verb, size):
+def test_an_invalid_size(vertigrad, tmp_path, verb, size):
     outcome = vertigrad(verb, "nbody", *(["-o", tmp_path / "x.png"] if verb == "render" else []), "--size", size)
     assert outcome.code == 2
-    assert outcome.told == [f"--size {size}: expected WIDTHxHEIGHT in pixels, such as 1280x720"]
+    assert outcome.messages == [f"--size {size}: expected WIDTHxHEIGHT in pixels, such as 1280x720"]
 
 
-def test_a_size_that_no_adapter_has(vertigrad, row, tmp_path):
+def test_a_size_beyond_every_adapter(vertigrad, row, tmp_path):
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png", "--size", "900000x10")
     assert outcome.code == 2
-    assert "an image of 900000x10 pixels" in outcome.told[0]
+    assert "an image of 900000x10 pixels" in outcome.messages[0]
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ("nonsense", "--set nonsense: expected NAME.PARAMETER=VALUE"),
         ("row.hieght=1", '--set row.hieght=1: unknown parameter; did you mean "height"?'),
@@ -79,20 +79,20 @@ def test_a_size_that_no_adapter_has(vertigrad, row, tmp_path):
     ],
 )
 @pytest.mark.parametrize("verb", ["render", "bench", "check"])
-def test_a_setting_that_fits_nothing(vertigrad, row, tmp_path, verb, setting, told):
+def test_a_setting_that_matches_nothing(vertigrad, row, tmp_path, verb, setting, message):
     more = ["-o", tmp_path / "x.png"] if verb == "render" else []
     outcome = vertigrad(verb, row, *more, "--set", setting)
     assert outcome.code == 2
-    assert told in outcome.told[0]
+    assert message in outcome.messages[0]
 
 
-def test_a_seed_that_is_none(vertigrad, row):
+def test_an_invalid_seed(vertigrad, row):
     outcome = vertigrad("check", row, "--seed", "-1")
-    assert (outcome.code, outcome.told) == (2, ["--seed: -1 is below the minimum 0"])
+    assert (outcome.code, outcome.messages) == (2, ["--seed: -1 is below the minimum 0"])
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("nbdy", 'nbdy: neither a file nor a scene that comes with Vertigrad; did you mean "nbody"?'),
         ("zzz", "zzz: neither a file nor a scene that comes with Vertigrad"),
@@ -105,11 +105,11 @@ def test_a_seed_that_is_none(vertigrad, row):
         ("a\0b.toml", "there is no such file"),
     ],
 )
-def test_a_scene_that_is_not_there(vertigrad, row, monkeypatch, name, told):
+def test_a_missing_scene(vertigrad, row, monkeypatch, name, message):
     monkeypatch.chdir(row.parent)
     outcome = vertigrad("check", name)
     assert outcome.code == 2
-    assert told in outcome.told[0]
+    assert message in outcome.messages[0]
 
 
 def test_a_folder_with_the_name_of_a_packaged_scene_does_not_hide_it(vertigrad, row, monkeypatch):
@@ -119,34 +119,34 @@ def test_a_folder_with_the_name_of_a_packaged_scene_does_not_hide_it(vertigrad, 
 
 
 @pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
-def test_every_broken_scene_is_told_with_line_and_column(vertigrad, path):
+def test_every_broken_scene_is_reported_with_line_and_column(vertigrad, path):
     outcome = vertigrad("check", path)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.told
-    for line in outcome.told:
+    assert outcome.messages
+    for line in outcome.messages:
         assert line.startswith(str(path))
-        assert PLACE.match(line.removeprefix(str(path)))
+        assert LOCATION.match(line.removeprefix(str(path)))
 
 
-def test_there_are_broken_scenes():
+def test_broken_scenes_exist():
     assert len(BROKEN) >= 50
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n", b"", b"version = 1\n\0", "version = 1".encode("utf-16")])
 @pytest.mark.parametrize("verb", ["render", "bench", "check"])
-def test_a_file_that_is_no_scene_at_all(vertigrad, tmp_path, verb, content):
+def test_a_file_that_is_not_a_scene(vertigrad, tmp_path, verb, content):
     (tmp_path / "x.toml").write_bytes(content)
     outcome = vertigrad(verb, tmp_path / "x.toml", *(["-o", tmp_path / "x.png"] if verb == "render" else []))
     assert (outcome.code, outcome.out) == (2, "")
-    assert PLACE.search(outcome.told[0])
+    assert LOCATION.search(outcome.messages[0])
 
 
 @pytest.mark.parametrize("path", BROKEN[::60], ids=lambda path: path.stem)
-def test_a_broken_scene_in_a_process_of_its_own(process, path):
+def test_a_broken_scene_in_a_subprocess(process, path):
     outcome = process("check", path)
     assert (outcome.code, outcome.out) == (2, "")
-    assert all(line.startswith(str(path)) and PLACE.search(line) for line in outcome.told), outcome.err
-    assert outcome.told
+    assert all(line.startswith(str(path)) and LOCATION.search(line) for line in outcome.messages), outcome.err
+    assert outcome.messages
 
 
 @pytest.mark.parametrize(
@@ -159,13 +159,13 @@ def test_a_broken_scene_in_a_process_of_its_own(process, path):
         ("--report", "file/r.json"),
     ],
 )
-def test_output_that_cannot_be_written_is_told_before_anything_is_drawn(vertigrad, row, monkeypatch, option, name):
+def test_unwritable_output_is_reported_before_drawing(vertigrad, row, monkeypatch, option, name):
     monkeypatch.chdir(row.parent)
     Path("file").write_text("")
     Path("folder.png").mkdir()
     outcome = vertigrad("render", row, "-o", "good.png", "--frames", 1_000_000, option, name)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "cannot be written" in outcome.told[0]
+    assert "cannot be written" in outcome.messages[0]
     assert not Path("good.png").exists()
 
 
@@ -177,17 +177,17 @@ def test_an_output_that_cannot_be_written_is_reported_before_the_scene_is_opened
 
 
 @pytest.mark.parametrize("option", ["--json", "--report"])
-def test_figures_that_cannot_be_written_are_told_before_anything_is_measured(vertigrad, row, tmp_path, option):
+def test_unwritable_measurements_are_reported_before_measuring(vertigrad, row, tmp_path, option):
     outcome = vertigrad("bench", row, "--frames", 1_000_000, option, tmp_path)
     assert outcome.code == 2
-    assert "cannot be written (Is a directory)" in outcome.told[0]
+    assert "cannot be written (Is a directory)" in outcome.messages[0]
 
 
-def test_a_kind_of_picture_that_is_not_written(vertigrad, tmp_path):
+def test_an_unsupported_image_format(vertigrad, tmp_path):
     outcome = vertigrad("render", "nbody", "-o", tmp_path / "x.gif")
     assert outcome.code == 2
     assert (
-        "images are written as .png, videos as .mp4, and geometry as .ply, .obj, .glb, not as .gif" in outcome.told[0]
+        "images are written as .png, videos as .mp4, and geometry as .ply, .obj, .glb, not as .gif" in outcome.messages[0]
     )
 
 
@@ -196,28 +196,28 @@ def test_a_full_disk(vertigrad, row, tmp_path):
     (tmp_path / "x.png").symlink_to("/dev/full")
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png", "--size", "32x32")
     assert outcome.code == 2
-    assert "x.png: the image cannot be written (No space left on device)" in outcome.told[0]
+    assert "x.png: the image cannot be written (No space left on device)" in outcome.messages[0]
 
 
-def test_no_display_names_the_command_that_needs_none(vertigrad, process, monkeypatch):
+def test_without_a_display_the_message_names_render(vertigrad, process, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     outcome = vertigrad("run", "neural_field")
     assert outcome.code == 2
-    assert "no display" in outcome.told[0]
-    assert "vertigrad render neural_field -o out.mp4" in outcome.told[0]
-    assert "`vertigrad scenes` lists the scenes" in outcome.told[0]
+    assert "no display" in outcome.messages[0]
+    assert "vertigrad render neural_field -o out.mp4" in outcome.messages[0]
+    assert "`vertigrad scenes` lists the scenes" in outcome.messages[0]
 
 
-def test_a_name_that_is_no_scene_is_reported_before_the_missing_display(vertigrad, monkeypatch):
+def test_an_unknown_scene_is_reported_before_the_missing_display(vertigrad, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     outcome = vertigrad("run", "nbodi")
     assert outcome.code == 2
-    assert 'did you mean "nbody"' in outcome.told[0] and "display" not in outcome.err
+    assert 'did you mean "nbody"' in outcome.messages[0] and "display" not in outcome.err
 
 
-def test_without_a_verb_and_a_display_the_scenes_are_listed(vertigrad, monkeypatch):
+def test_without_verb_and_display_the_scenes_are_listed(vertigrad, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     outcome = vertigrad()
@@ -230,17 +230,17 @@ def test_without_a_verb_and_a_display_the_scenes_are_listed(vertigrad, monkeypat
         "vertigrad models",
         "vertigrad scenes",
     ):
-        assert part in outcome.told[0]
+        assert part in outcome.messages[0]
 
 
-def test_a_display_that_is_none_is_told_by_the_window_system(process):
+def test_an_invalid_display_is_reported_by_the_window_system(process):
     outcome = process("run", "nbody", "--set", "galaxy.count=20", env={"DISPLAY": ":999", "WAYLAND_DISPLAY": None})
     assert (outcome.code, outcome.out) == (2, "")
-    assert "`vertigrad render" in outcome.told[-1]
+    assert "`vertigrad render" in outcome.messages[-1]
     assert "Traceback" not in outcome.err
 
 
-# a fault of ours: 1 -------------------------------------------------------------------------------------------------
+# an internal error: 1-----------------------------------------------------------------------------------------------
 
 
 def fail(error: BaseException):
@@ -250,27 +250,27 @@ def fail(error: BaseException):
     return render
 
 
-def test_a_fault_of_ours_is_one_line(vertigrad, row, tmp_path, monkeypatch):
+def test_an_internal_error_is_one_line(vertigrad, row, tmp_path, monkeypatch):
     monkeypatch.setattr(headless, "render", fail(ValueError("first line\n  second line")))
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
     assert (outcome.code, outcome.out) == (1, "")
-    (line,) = outcome.told
+    (line,) = outcome.messages
     assert "fault of Vertigrad: ValueError: first line second line" in line
     assert "VERTIGRAD_TRACEBACK=1" in line
 
 
 @pytest.mark.parametrize("error", [ValueError("of ours"), OutOfMemory("of the GPU")])
-def test_the_traceback_can_be_asked_for(vertigrad, row, tmp_path, monkeypatch, error):
+def test_the_traceback_is_printed_on_request(vertigrad, row, tmp_path, monkeypatch, error):
     monkeypatch.setenv("VERTIGRAD_TRACEBACK", "1")
     monkeypatch.setattr(headless, "render", fail(error))
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
     assert outcome.code == 1
     assert "Traceback (most recent call last)" in outcome.err
     assert "test_problems.py" in outcome.err
-    assert str(error) in outcome.told[-1]
+    assert str(error) in outcome.messages[-1]
 
 
-def test_the_traceback_in_a_process_of_its_own(process):
+def test_the_traceback_in_a_subprocess(process):
     quiet, loud = (process("check", "none.toml", env={"VERTIGRAD_TRACEBACK": value}) for value in (None, "1"))
     assert (quiet.code, loud.code) == (2, 2)
     assert "Traceback" not in quiet.err
@@ -278,21 +278,21 @@ def test_the_traceback_in_a_process_of_its_own(process):
 
 
 @pytest.mark.parametrize("error", [OutOfMemory("three\nlines\nof holders"), DeviceLost("gone")])
-def test_errors_of_the_device_say_what_they_have_to_say(vertigrad, row, tmp_path, monkeypatch, error):
+def test_device_errors_print_their_message(vertigrad, row, tmp_path, monkeypatch, error):
     monkeypatch.setattr(headless, "render", fail(error))
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
-    assert (outcome.code, outcome.told) == (1, str(error).splitlines())
+    assert (outcome.code, outcome.messages) == (1, str(error).splitlines())
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7)])
-def test_being_stopped_is_no_fault(vertigrad, row, tmp_path, monkeypatch, error):
+def test_an_interrupt_is_not_an_error(vertigrad, row, tmp_path, monkeypatch, error):
     monkeypatch.setattr(headless, "render", fail(error))
     if isinstance(error, SystemExit):
         with pytest.raises(SystemExit):
             vertigrad("render", row, "-o", tmp_path / "x.png")
     else:
         outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
-        assert (outcome.code, outcome.told) == (130, [])
+        assert (outcome.code, outcome.messages) == (130, [])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
@@ -316,10 +316,10 @@ def test_ctrl_c_ends_the_video_and_the_program(tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["check", "info"])
-def test_an_adapter_that_there_is_not(process, verb):
+def test_an_unknown_adapter(process, verb):
     outcome = process(verb, *(["nbody"] if verb == "check" else []), "--adapter", "nonsense")
     assert outcome.code == 4
-    assert "no adapter matches 'nonsense'; this machine has:" in outcome.told[0]
+    assert "no adapter matches 'nonsense'; this machine has:" in outcome.messages[0]
     assert "Traceback" not in outcome.err
 
 
@@ -330,14 +330,14 @@ def no_gpu(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("verb", ["render", "bench", "check", "info"])
-def test_a_machine_without_any(capsys, no_gpu, tmp_path, verb):
+def test_a_machine_without_a_gpu(capsys, no_gpu, tmp_path, verb):
     from vertigrad.cli import main
 
     more = {"render": ["nbody", "-o", str(tmp_path / "x.png")], "info": []}.get(verb, ["nbody"])
     assert main([verb, *more]) == NoAdapter.exit_code == 4
-    told = capsys.readouterr().err
-    assert "no GPU adapter" in told
-    assert "apt install mesa-vulkan-drivers" in told
+    message = capsys.readouterr().err
+    assert "no GPU adapter" in message
+    assert "apt install mesa-vulkan-drivers" in message
 
 
 def test_problems_in_a_scene_are_reported_without_a_gpu(capsys, no_gpu):
@@ -346,7 +346,7 @@ def test_problems_in_a_scene_are_reported_without_a_gpu(capsys, no_gpu):
     assert main(["check", str(BROKEN[0])]) == 2
 
 
-# nothing stays behind -----------------------------------------------------------------------------------------------
+# no leaks ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_that_fails_closes_its_session(vertigrad, row, tmp_path, added, monkeypatch):

@@ -1,4 +1,4 @@
-"""`render`, `bench` and their report: what was drawn, what was copied, and the proof."""
+"""`render`, `bench` and their report: what was drawn, what was copied, and the proof of zero copy."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from vertigrad.tensor import Tensor
 
 from ..session.running import LINKED, SCENE, Rising, written
 
-WAYS = ("host_to_device", "device_to_device", "device_to_host")
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 SHIPPED = {"nbody": ["galaxy.count=1024"], "neural_field": ["terrain.resolution=48"]}
 
 
@@ -35,22 +35,24 @@ def loaded(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_scene_that_comes_with_it_copies_nothing_and_proves_it(vertigrad, tmp_path, name):
-    picture, video, file = tmp_path / "x.png", tmp_path / "x.mp4", tmp_path / "out" / "r.json"
+def test_a_packaged_scene_copies_nothing_and_proves_it(vertigrad, tmp_path, name):
+    frame_image, video, file = tmp_path / "x.png", tmp_path / "x.mp4", tmp_path / "out" / "r.json"
     outcome = vertigrad(
-        *("render", name, *sets(name), "-o", picture, "-o", video, "--frames", 12, "--size", "160x90"),
+        *("render", name, *sets(name), "-o", frame_image, "-o", video, "--frames", 12, "--size", "160x90"),
         *("--require-zero-copy", "--report", file),
     )
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     assert "12 frames of 160x90, 0 bytes of geometry copied a frame" in outcome.out
     report = loaded(file)
-    assert [report["bytes_per_frame"][way] for way in WAYS] == [0, 0, 0]
+    assert [report["bytes_per_frame"][direction] for direction in DIRECTIONS] == [0, 0, 0]
     assert report["submits_per_frame"] == 1
     assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
     outputs = {
-        f"{model}.{output}": lies for model, outputs in report["models"].items() for output, lies in outputs.items()
+        f"{model}.{output}": outputs_of
+        for model, outputs in report["models"].items()
+        for output, outputs_of in outputs.items()
     }
-    blocks = {lies["block"] for lies in outputs.values()}
+    blocks = {outputs_of["block"] for outputs_of in outputs.values()}
     drawn = [
         (layer, attribute, bound)
         for layer, attributes in report["layers"].items()
@@ -61,17 +63,19 @@ def test_a_scene_that_comes_with_it_copies_nothing_and_proves_it(vertigrad, tmp_
     for layer, attribute, bound in drawn:
         assert bound["block"] in blocks, f"{layer}.{attribute} is drawn from a block that no model wrote"
         same = [
-            lies for lies in outputs.values() if (lies["block"], lies["offset"]) == (bound["block"], bound["offset"])
+            outputs_of
+            for outputs_of in outputs.values()
+            if (outputs_of["block"], outputs_of["offset"]) == (bound["block"], bound["offset"])
         ]
-        assert any(bound["stride"] in lies["strides"] for lies in same)
-    with Image.open(picture) as image:
+        assert any(bound["stride"] in outputs_of["strides"] for outputs_of in same)
+    with Image.open(frame_image) as image:
         assert image.size == (160, 90)
         assert np.std(np.asarray(image)) > 2
     with av.open(str(video)) as container:
         assert sum(1 for _ in container.decode(video=0)) == 12
 
 
-def test_the_report_has_all_that_is_promised(vertigrad, steady, row, tmp_path):
+def test_the_report_has_all_documented_entries(vertigrad, steady, row, tmp_path):
     vertigrad(
         "render", row, "-o", tmp_path / "x.png", "--frames", 5, "--size", "40x30", "--report", tmp_path / "r.json"
     )
@@ -80,7 +84,7 @@ def test_the_report_has_all_that_is_promised(vertigrad, steady, row, tmp_path):
     assert report["title"] == "A row that rises"
     assert report["adapter"] == steady.report()
     assert report["frames"] == 5
-    assert set(report["bytes_per_frame"]) == {*WAYS, "snapshots", "uniforms", "image", "diagnostics"}
+    assert set(report["bytes_per_frame"]) == {*DIRECTIONS, "snapshots", "uniforms", "image", "diagnostics"}
     assert report["bytes_per_frame"]["uniforms"]["host_to_device"] > 0
     assert report["bytes_per_frame"]["image"]["device_to_host"] == 40 * 30 * 4 / 5
     assert set(report["ms_per_frame"]) == {"cpu", "frame", "compute", "draw", "groups"}
@@ -129,24 +133,24 @@ def only_read(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
-def kept(tensor: Tensor) -> Tensor:
-    """Nothing is copied here, but the next step may not write what is kept."""
+def held(tensor: Tensor) -> Tensor:
+    """Nothing is copied here, but the next step must not write into a block that is held."""
     return tensor.clone()
 
 
 def copying(how: Any) -> type[PointsLayer]:
-    """A layer that draws a copy of its positions, made anew in each frame."""
+    """A layer that draws a copy of its positions, created in each frame."""
 
     class Copying(PointsLayer):
         copy: Tensor | None = None
 
         def bind(self, attributes: Mapping[str, Any]) -> None:
-            self.given = attributes
+            self.source = attributes
             super().bind(attributes)
 
         def prepare(self, light: Any = None) -> None:
-            fresh = how(self.given["position"])
-            super().bind({**self.given, "position": fresh})
+            fresh = how(self.source["position"])
+            super().bind({**self.source, "position": fresh})
             self.drop()
             self.copy = fresh
             super().prepare(light)
@@ -164,8 +168,8 @@ def copying(how: Any) -> type[PointsLayer]:
 
 @pytest.fixture
 def copied(monkeypatch):
-    """Lets scenes name a layer that copies, as "copying"."""
-    made: list[Any] = []
+    """Register a layer type that copies, as "copying"."""
+    copies: list[Any] = []
 
     def use(how: Any) -> None:
         kind = copying(how)
@@ -173,34 +177,36 @@ def copied(monkeypatch):
         class SceneExtras(kind):  # type: ignore[misc, valid-type]
             def __init__(self, *arguments: Any):
                 super().__init__(*arguments)
-                made.append(self)
+                copies.append(self)
 
         monkeypatch.setitem(cast(dict[str, Any], registry.types()), "copying", SceneExtras)
 
     yield use
-    for layer in made:
+    for layer in copies:
         layer.drop()
 
 
 @pytest.mark.parametrize(
-    ("how", "told", "ways"),
+    ("how", "message", "directions"),
     [
         (on_the_gpu, "96 device to device", {"device_to_device"}),
         (through_the_host, "96 host to device, 96 device to host", {"host_to_device", "device_to_host"}),
         (only_read, "96 device to host", {"device_to_host"}),
-        (kept, "64 device to device", {"device_to_device"}),  # in the second and the third frame
+        (held, "64 device to device", {"device_to_device"}),  # in the second and the third frame
     ],
 )
-def test_a_layer_that_copies_is_found_out(vertigrad, row, tmp_path, copied, how, told, ways):
+def test_a_layer_that_copies_is_detected(vertigrad, row, tmp_path, copied, how, message, directions):
     copied(how)
     scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
     arguments = ["-o", tmp_path / "x.png", "--frames", 3, "--size", "40x30", "--report", tmp_path / "r.json"]
     outcome = vertigrad("render", scene, *arguments, "--require-zero-copy")
     assert outcome.code == 3
-    assert outcome.told[-1].startswith("zero copies were required, but bytes of geometry were copied in each frame: ")
-    assert outcome.told[-1].endswith(told)
+    assert outcome.messages[-1].startswith(
+        "zero copies were required, but bytes of geometry were copied in each frame: "
+    )
+    assert outcome.messages[-1].endswith(message)
     report = loaded(tmp_path / "r.json")
-    assert {way for way in WAYS if report["bytes_per_frame"][way]} == ways
+    assert {direction for direction in DIRECTIONS if report["bytes_per_frame"][direction]} == directions
     assert (tmp_path / "x.png").exists(), "it is drawn all the same"
     outcome = vertigrad("render", scene, *arguments)
     assert outcome.code == 0, "nobody required it"
@@ -208,7 +214,7 @@ def test_a_layer_that_copies_is_found_out(vertigrad, row, tmp_path, copied, how,
 
 
 @pytest.mark.parametrize("verb", ["render", "bench"])
-def test_both_verbs_hold_a_run_to_it(vertigrad, row, tmp_path, copied, verb):
+def test_both_verbs_enforce_zero_copy(vertigrad, row, tmp_path, copied, verb):
     copied(on_the_gpu)
     scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
     more = ["-o", tmp_path / "x.png"] if verb == "render" else []
@@ -217,7 +223,7 @@ def test_both_verbs_hold_a_run_to_it(vertigrad, row, tmp_path, copied, verb):
 
 @pytest.fixture
 def screen(monkeypatch) -> list[tuple[Any, ...]]:
-    """In place of a window: frames without one. What the viewer was asked to show is listed."""
+    """Replace the window by frames without one; the arguments of the viewer are listed."""
     shown: list[tuple[Any, ...]] = []
 
     def view(
@@ -242,7 +248,7 @@ def test_run_passes_its_options_on_and_writes_a_report(vertigrad, row, tmp_path,
     arguments = ["--frames", 3, "--size", "300x200", "--no-vsync", "--set", "row.count=9", "--seed", 4]
     arguments += ["--fps", 50, "--frames-in-flight", 3, "--budget", 0]
     outcome = vertigrad("run", row, *arguments, "--report", tmp_path / "r.json", "--require-zero-copy")
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     assert screen == [("scene.toml", (300, 200), 3, False, False, (50.0, 3, 0.0))]
     report = loaded(tmp_path / "r.json")
     assert report["models"]["row"]["position"]["shape"] == [9, 3]
@@ -256,14 +262,14 @@ def test_the_gallery_is_shown_on_request(vertigrad, row, screen):
 
 
 def test_run_sets_the_memory_of_the_rewind_buffer(vertigrad, row, screen, monkeypatch):
-    kept = []
-    monkeypatch.setattr(Clock, "set_rewind_memory", lambda _, nbytes: kept.append(nbytes))
+    held = []
+    monkeypatch.setattr(Clock, "set_rewind_memory", lambda _, nbytes: held.append(nbytes))
     for arguments in ([], ["--rewind-memory", 7], ["--past", 0]):
         assert vertigrad("run", row, "--frames", 1, *arguments).code == 0
-    assert kept == [256 << 20, 7 << 20, 0]
+    assert held == [256 << 20, 7 << 20, 0]
 
 
-def test_run_holds_a_layer_that_copies_to_what_was_required(vertigrad, row, tmp_path, copied, screen):
+def test_run_enforces_zero_copy(vertigrad, row, tmp_path, copied, screen):
     copied(on_the_gpu)
     scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
     assert vertigrad("run", scene, "--require-zero-copy").code == 3
@@ -278,7 +284,7 @@ def test_no_verb_opens_the_default_scene(vertigrad, screen):
 # leaks --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_block_that_stays_behind_is_told_and_counted(vertigrad, row, tmp_path, copied):
+def test_a_leaked_block_is_reported_and_counted(vertigrad, row, tmp_path, copied):
     forgotten: list[Tensor] = []
 
     def forget(tensor: Tensor) -> Tensor:
@@ -292,7 +298,7 @@ def test_a_block_that_stays_behind_is_told_and_counted(vertigrad, row, tmp_path,
     memory = loaded(tmp_path / "r.json")["memory"]
     assert memory["leaked_blocks"] >= 1
     assert any(leak.startswith("forgotten, 12 bytes, created at ") for leak in memory["leaks"])
-    assert any(line.startswith("leaked: forgotten, 12 bytes, created at ") for line in outcome.told)
+    assert any(line.startswith("leaked: forgotten, 12 bytes, created at ") for line in outcome.messages)
     forgotten[0].close()
 
 
@@ -319,15 +325,15 @@ def pixels(path: Path) -> np.ndarray:
 
 
 def test_settings_and_seed_reach_the_models(vertigrad, tmp_path):
-    pictures = []
+    images = []
     for number, more in enumerate(([], [], ["--seed", 99], ["--set", "layers.stars.emissive=0.0"])):
         file = tmp_path / f"{number}.png"
         arguments = ["--set", "galaxy.count=600", "--frames", 3, "--size", "120x90", "-o", file]
         assert vertigrad("render", "nbody", *arguments, *more).code == 0
-        pictures.append(pixels(file))
-    assert np.array_equal(pictures[0], pictures[1])
-    assert not np.array_equal(pictures[0], pictures[2])
-    assert not np.array_equal(pictures[0], pictures[3])
+        images.append(pixels(file))
+    assert np.array_equal(images[0], images[1])
+    assert not np.array_equal(images[0], images[2])
+    assert not np.array_equal(images[0], images[3])
 
 
 def test_titles_and_paths_with_brackets_are_printed_as_they_are(vertigrad, row, tmp_path):
@@ -335,7 +341,7 @@ def test_titles_and_paths_with_brackets_are_printed_as_they_are(vertigrad, row, 
     folder.mkdir()
     scene = written(folder, SCENE.replace("A row that rises", "[/b] 100% [bold]"), "[x].toml")
     outcome = vertigrad("render", scene, "-o", folder / "[o].png", "--size", "32x32")
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     assert str(folder / "[o].png") in outcome.out
     outcome = vertigrad("check", scene)
     assert str(scene) in outcome.out
@@ -343,17 +349,17 @@ def test_titles_and_paths_with_brackets_are_printed_as_they_are(vertigrad, row, 
     assert outcome.code == 0
     assert "[/b] 100% [bold] on " in outcome.out
     outcome = vertigrad("check", scene, "--set", "row.x=[blink]")
-    assert "--set row.x=[blink]" in outcome.told[0]
+    assert "--set row.x=[blink]" in outcome.messages[0]
 
 
 # the progress bar ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_scenes_as_they_are_in_a_process_of_its_own(process, tmp_path, name):
+def test_unmodified_scenes_in_a_subprocess(process, tmp_path, name):
     arguments = ["--frames", 3, "--size", "320x180", "-o", "x.png", "--require-zero-copy", "--report", "r.json"]
     outcome = process("render", name, *arguments)
-    assert (outcome.code, outcome.told) == (0, []), "and nothing of the bar is printed where there is no terminal"
+    assert (outcome.code, outcome.messages) == (0, []), "and nothing of the bar is printed where there is no terminal"
     assert outcome.out == "x.png: 3 frames of 320x180, 0 bytes of geometry copied a frame\n"
     assert np.std(pixels(tmp_path / "x.png")) > 2
     memory = loaded(tmp_path / "r.json")["memory"]
@@ -378,12 +384,12 @@ def test_the_bar_counts_the_frames_on_a_terminal(vertigrad, row, tmp_path, monke
 def test_bench_measures_a_scene(vertigrad, tmp_path, name):
     arguments = [*sets(name), "--frames", 8, "--size", "96x64", "--json", tmp_path / "b.json"]
     outcome = vertigrad("bench", name, *arguments, "--report", tmp_path / "r.json", "--require-zero-copy")
-    assert (outcome.code, outcome.told) == (0, [])
-    figures = loaded(tmp_path / "b.json")
-    assert figures == loaded(tmp_path / "r.json")
-    assert figures["frames"] == 8
-    assert figures["submits_per_frame"] == 1
-    times = figures["ms_per_frame"]
+    assert (outcome.code, outcome.messages) == (0, [])
+    statistics = loaded(tmp_path / "b.json")
+    assert statistics == loaded(tmp_path / "r.json")
+    assert statistics["frames"] == 8
+    assert statistics["submits_per_frame"] == 1
+    times = statistics["ms_per_frame"]
     assert times["cpu"]["p50"] > 0
     assert times["frame"]["p50"] <= times["frame"]["p95"] <= times["frame"]["p99"]
     for row in ("mean", "p50", "p95", "p99", "cpu", "frame", "compute", "draw"):
@@ -404,7 +410,7 @@ def test_bench_measures_compute_and_draw_on_the_gpu(vertigrad, row, tmp_path):
     )
 
 
-def test_bench_says_what_could_not_be_measured(vertigrad, row, tmp_path, steady, monkeypatch):
+def test_bench_reports_what_could_not_be_measured(vertigrad, row, tmp_path, steady, monkeypatch):
     monkeypatch.setattr(steady.timer, "available", False)
     outcome = vertigrad("bench", row, "--frames", 2, "--size", "96x64", "--json", tmp_path / "b.json")
     assert outcome.code == 0
@@ -413,7 +419,7 @@ def test_bench_says_what_could_not_be_measured(vertigrad, row, tmp_path, steady,
 
 
 @pytest.mark.parametrize("bad", [7, 40], ids=["on the way", "in the last step"])
-def test_a_run_is_stopped_at_nan_when_that_is_asked_for(vertigrad, row, tmp_path, monkeypatch, bad):
+def test_a_run_stops_at_nan_on_request(vertigrad, row, tmp_path, monkeypatch, bad):
     plain, steps = Rising.step, Counter()
 
     def step(self, dt):
@@ -429,7 +435,7 @@ def test_a_run_is_stopped_at_nan_when_that_is_asked_for(vertigrad, row, tmp_path
     monkeypatch.setattr(Rising, "step", step)
     stopped = vertigrad("render", row, *arguments, "--stop-on-nan")
     assert stopped.code == 3
-    assert f"row.position[2, 0] is NaN or infinite, and 2 more (step {bad}," in stopped.told[0]
+    assert f"row.position[2, 0] is NaN or infinite, and 2 more (step {bad}," in stopped.messages[0]
     assert loaded(tmp_path / "r.json")["frames"] <= bad + 3
     steps.clear()
     assert vertigrad("render", row, *arguments).code == 0, "nobody asked"

@@ -1,4 +1,4 @@
-"""`vertigrad train`: networks learn without being drawn, and what they have learned is written."""
+"""`vertigrad train`: networks are trained without drawing, and the trained weights are written."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def hills(tmp_path: Path) -> Path:
     return hills_in(tmp_path)
 
 
-def test_it_learns_and_writes_what_it_learned(vertigrad, hills, tmp_path):
+def test_it_trains_and_writes_the_weights(vertigrad, hills, tmp_path):
     files = [tmp_path / "hills.safetensors", tmp_path / "hills.onnx"]
     outcome = vertigrad("train", hills, "--steps", 25, *(word for file in files for word in ("-o", file)))
-    assert (outcome.code, outcome.told) == (0, []), outcome.err
-    told = [line.split("test_loss ") for line in outcome.out.splitlines() if "test_loss" in line]
-    losses = [float(rest.split(",")[0]) for _, rest in told]
+    assert (outcome.code, outcome.messages) == (0, []), outcome.err
+    message = [line.split("test_loss ") for line in outcome.out.splitlines() if "test_loss" in line]
+    losses = [float(rest.split(",")[0]) for _, rest in message]
     assert len(losses) == 13 and losses[-1] < losses[0]
     assert "step 24 after" in outcome.out and "step 25 after" in outcome.out
     weights = read_arrays(files[0])
@@ -32,10 +32,10 @@ def test_it_learns_and_writes_what_it_learned(vertigrad, hills, tmp_path):
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(files[1]), providers=["CPUExecutionProvider"])
-    places = np.random.default_rng(0).uniform(-1, 1, (5, 2)).astype(np.float32)
-    hidden = places @ weights["0.weight"].T + weights["0.bias"]
-    wanted = (hidden / (1 + np.exp(-hidden))) @ weights["2.weight"].T + weights["2.bias"]
-    np.testing.assert_allclose(session.run(None, {"x": places})[0], wanted, atol=1e-5)
+    positions = np.random.default_rng(0).uniform(-1, 1, (5, 2)).astype(np.float32)
+    hidden = positions @ weights["0.weight"].T + weights["0.bias"]
+    expected = (hidden / (1 + np.exp(-hidden))) @ weights["2.weight"].T + weights["2.bias"]
+    np.testing.assert_allclose(session.run(None, {"x": positions})[0], expected, atol=1e-5)
 
 
 def test_the_newest_weights_on_request(vertigrad, hills, tmp_path):
@@ -48,7 +48,7 @@ def test_the_newest_weights_on_request(vertigrad, hills, tmp_path):
     assert not np.array_equal(best, newest)
 
 
-def test_it_goes_on_from_weights(vertigrad, hills, tmp_path):
+def test_it_continues_from_weights(vertigrad, hills, tmp_path):
     first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     assert vertigrad("train", hills, "--steps", 5, "-o", first).code == 0
     hills_in(tmp_path, 'learning_rate = 0.0\nweights = "first.safetensors"')
@@ -58,21 +58,21 @@ def test_it_goes_on_from_weights(vertigrad, hills, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["-o", "weights.txt"], "--output weights.txt: expected a name that ends in .safetensors or .onnx"),
         (["-o", "nowhere/weights.onnx"], "there is no folder nowhere"),
         (["--model", "lerner"], 'did you mean "learner"'),
     ],
 )
-def test_what_cannot_be_written_is_told_before_it_learns(vertigrad, hills, arguments, told):
+def test_an_unwritable_output_is_reported_before_training(vertigrad, hills, arguments, message):
     outcome = vertigrad("train", hills, *arguments)
-    assert outcome.code == 2 and told in outcome.told[-1] and "step" not in outcome.out
+    assert outcome.code == 2 and message in outcome.messages[-1] and "step" not in outcome.out
 
 
-def test_a_scene_in_which_nothing_learns(vertigrad, tmp_path, monkeypatch):
+def test_a_scene_without_training(vertigrad, tmp_path, monkeypatch):
     use_models(monkeypatch)
     path = tmp_path / "scene.toml"
     path.write_text(SCENE, encoding="utf-8")
     outcome = vertigrad("train", path)
-    assert outcome.code == 2 and "no model of this scene learns" in outcome.told[-1]
+    assert outcome.code == 2 and "no model of this scene learns" in outcome.messages[-1]

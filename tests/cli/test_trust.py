@@ -1,4 +1,4 @@
-"""Python in a scene, on the command line: refused where nobody can be asked, run once with --trust, or after a yes."""
+"""Python in a scene, on the command line: refused without a terminal, run with --trust or after confirmation."""
 
 import sys
 
@@ -34,17 +34,17 @@ def scene(tmp_path, monkeypatch):
     return tmp_path / "scene.toml"
 
 
-def test_without_an_answer_nothing_runs(steady, scene, capsys):
+def test_without_confirmation_nothing_runs(steady, scene, capsys):
     assert main(["check", str(scene)]) == 2
-    said = capsys.readouterr().err
-    assert "scene.toml runs the Python of still.py" in said and "--trust" in said
+    printed = capsys.readouterr().err
+    assert "scene.toml runs the Python of still.py" in printed and "--trust" in printed
     assert not trust.is_trusted(scene.parent / "still.py")
 
 
-def test_training_asks_as_well(steady, scene, capsys):
+def test_training_asks_too(steady, scene, capsys):
     assert main(["train", str(scene)]) == 2
     assert "--trust" in capsys.readouterr().err
-    assert main(["train", str(scene), "--trust"]) == 2  # it ran, and has nothing that learns
+    assert main(["train", str(scene), "--trust"]) == 2  # it ran, and has nothing to train
     assert "--trust" not in capsys.readouterr().err
 
 
@@ -58,7 +58,7 @@ def test_the_option_is_for_this_run_only(steady, scene, capsys):
 @pytest.mark.parametrize(
     ("answer", "code", "later"), [("always", 0, 0), (" Once", 0, 2), ("no", 2, 2), ("y", 2, 2), ("", 2, 2)]
 )
-def test_in_a_terminal_it_is_asked(steady, scene, monkeypatch, answer, code, later):
+def test_a_terminal_is_asked(steady, scene, monkeypatch, answer, code, later):
     import typer
 
     for stream in ("stdin", "stderr"):

@@ -1,4 +1,4 @@
-"""`check`, `info`, help, and how fast they are there."""
+"""`check`, `info`, help, and how long they take."""
 
 import json
 import os
@@ -20,10 +20,10 @@ VERBS = ("run", "render", "check", "bench", "info")
 
 
 @pytest.mark.parametrize("name", ["nbody", "neural_field"])
-def test_the_scenes_that_come_with_it_are_valid_and_right_on_this_gpu(vertigrad, name):
+def test_packaged_scenes_are_valid_and_correct_on_this_gpu(vertigrad, name):
     size = {"nbody": "galaxy.count=512", "neural_field": "terrain.resolution=33"}[name]
     outcome = vertigrad("check", name, "--set", size)
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     assert f"{name}.toml: OK, 1 model, 1 layer\n" in outcome.out
     assert outcome.out.count("agrees with its NumPy reference, relative error") >= 3
     assert "DIFFERS" not in outcome.out
@@ -35,14 +35,14 @@ def test_a_model_that_differs_from_its_reference_is_a_requirement_not_met(vertig
     assert outcome.code == 3
     assert "row.phase: DIFFERS FROM its NumPy reference" in outcome.out
     assert "row.x: agrees with its NumPy reference" in outcome.out, "the others are told as well"
-    (line,) = outcome.told
+    (line,) = outcome.messages
     assert line.startswith("differs from its NumPy reference on ")
     assert line.endswith(": row.phase")
 
 
-def test_references_can_be_left_out(vertigrad, row):
+def test_references_can_be_skipped(vertigrad, row):
     outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25", "--no-reference")
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     assert outcome.out.endswith(": OK, 1 model, 1 layer\n")
 
 
@@ -50,7 +50,7 @@ def test_the_old_name_of_the_option_is_understood_with_a_notice(vertigrad, row):
     for old, code in (("--no-twins", 0), ("--twins", 3)):
         outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25", old)
         assert outcome.code == code
-        assert f"{old} is now called {old.replace('twins', 'reference')}" in outcome.told[0]
+        assert f"{old} is now called {old.replace('twins', 'reference')}" in outcome.messages[0]
 
 
 def test_every_model_of_a_scene_is_checked(vertigrad, row, tmp_path):
@@ -58,32 +58,32 @@ def test_every_model_of_a_scene_is_checked(vertigrad, row, tmp_path):
     outcome = vertigrad("check", two)
     assert outcome.code == 3
     assert "4 models, 2 layers" in outcome.out
-    assert outcome.told[0].endswith(": second.phase")
+    assert outcome.messages[0].endswith(": second.phase")
 
 
-def test_what_is_found_only_on_the_gpu_has_a_line_too(vertigrad, row, tmp_path):
+def test_errors_found_on_the_gpu_have_a_line(vertigrad, row, tmp_path):
     sheet = written(tmp_path, SCENE + '[layers.sheet]\ntype = "surface"\nposition = "row.position"\n')
     outcome = vertigrad("check", sheet)
     assert outcome.code == 2
-    assert outcome.told[0].startswith(f"{sheet}:14:9  layers.sheet: ")
+    assert outcome.messages[0].startswith(f"{sheet}:14:9  layers.sheet: ")
 
 
-def test_a_fault_in_a_reference_leaves_nothing_behind(vertigrad, row, monkeypatch):
+def test_an_error_in_a_reference_leaks_nothing(vertigrad, row, monkeypatch):
     def fault(self: Rising) -> None:
         raise Fault("in the reference")
 
     monkeypatch.setattr(Rising, "compare_with_reference", fault)
     outcome = vertigrad("check", row)
     assert outcome.code == 1
-    assert "Fault: in the reference" in outcome.told[0]
+    assert "Fault: in the reference" in outcome.messages[0]
 
 
 # info ---------------------------------------------------------------------------------------------------------------
 
 
-def test_info_tells_what_there_is_and_what_is_used(vertigrad, steady):
+def test_info_lists_adapters_and_the_one_in_use(vertigrad, steady):
     outcome = vertigrad("info")
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     assert re.match(r"Vertigrad \d+\.\d+\.\d+, wgpu \d+\.\d+\.\d+, Python \d+\.\d+\.\d+\n", outcome.out)
     assert f"log of the window: {log_file()}\n" in outcome.out
     found = adapters()
@@ -97,7 +97,7 @@ def test_info_tells_what_there_is_and_what_is_used(vertigrad, steady):
         assert re.search(rf"    {name} +{'yes' if name in steady.features else 'no'}\n", outcome.out)
 
 
-def test_info_tells_what_falls_back_and_why(vertigrad, steady, monkeypatch):
+def test_info_reports_fallbacks_with_reasons(vertigrad, steady, monkeypatch):
     monkeypatch.setattr(steady, "features", steady.features - {"timestamp-query", "shader-f16"})
     falls_back = vertigrad("info").out.partition("falls back:")[2]
     for name in ("timestamp-query", "shader-f16"):
@@ -105,7 +105,7 @@ def test_info_tells_what_falls_back_and_why(vertigrad, steady, monkeypatch):
     assert ("no graphics card in use" in falls_back) == (steady.adapter.kind == "software")
 
 
-def test_info_of_an_adapter_with_everything(vertigrad, steady, monkeypatch):
+def test_info_of_an_adapter_with_all_features(vertigrad, steady, monkeypatch):
     monkeypatch.setattr(steady, "features", frozenset(OPTIONAL_FEATURES))
     monkeypatch.setattr(steady, "adapter", _with(steady.adapter, kind="discrete", backend="Vulkan"))
     monkeypatch.setattr(sys.modules["vertigrad.gpu"], "adapters", lambda: [steady.adapter])
@@ -127,7 +127,7 @@ def test_an_adapter_can_be_chosen(process):
             continue
         assert outcome.code == 0
         assert re.search(rf"^  \* .*{backend}\)", outcome.out, re.MULTILINE)
-        assert outcome.told == []
+        assert outcome.messages == []
 
 
 # help and start-up --------------------------------------------------------------------------------------------------
@@ -166,15 +166,15 @@ LATE = ("vertigrad.session", "vertigrad.renderer", "vertigrad.viewer", "av", "PI
 
 
 def processor_seconds(call: list[str]) -> float:
-    """Of a whole process, and of one core: what NumPy's start costs for each further one is not counted."""
+    """Processor time of a process on one core: NumPy's start-up per further core is not counted."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(call, check=True, capture_output=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_help_is_there_at_once():
-    """It costs little more than to import the libraries without which nothing can be asked at all."""
+def test_help_is_fast():
+    """It costs little more than importing the libraries of the command line."""
     libraries = [sys.executable, "-c", "import jinja2, numpy, pydantic, typer.rich_utils, wgpu.backends.wgpu_native"]
     ours = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main(['--help']))"]
     times = [(processor_seconds(ours), processor_seconds(libraries)) for _ in range(3)]
