@@ -1,4 +1,4 @@
-"""The scene of the soak, and what its parameters are to be after edits, undo, saving and reloads."""
+"""The scene of the soak test, and the expected parameters after edits, undo, saving and reloads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ scale_bar = false
 
 
 class ExpectedEdits:
-    """`values` that count now, `filed` that the file has; `done` and `undone` are steps of (before, after)."""
+    """`values` are current, `filed` are those of the file; `done` and `undone` are steps of (before, after)."""
 
     def __init__(self, filed: Values):
         self.filed, self.values = dict(filed), dict(filed)
@@ -68,7 +68,7 @@ class ExpectedEdits:
 
     @property
     def unsaved(self) -> Values:
-        """The values that the file does not have."""
+        """The values that differ from the file."""
         return {key: value for key, value in self.values.items() if value != self.filed[key]}
 
     def edit(self, changes: Mapping[Key, Any]) -> None:
@@ -81,34 +81,34 @@ class ExpectedEdits:
         self.values |= after
 
     def undo(self) -> None:
-        """Take the last step back."""
+        """Undo the last step."""
         if self.done:
             self.undone.append(self.done.pop())
             self.values |= self.undone[-1][0]
 
     def redo(self) -> None:
-        """Do again what was undone last."""
+        """Redo the step that was undone last."""
         if self.undone:
             self.done.append(self.undone.pop())
             self.values |= self.done[-1][1]
 
     def save(self) -> None:
-        """The file has every value."""
+        """The file now has every value."""
         self.filed = dict(self.values)
 
     def file_edited(self, key: Key, value: Any) -> None:
-        """The file was read again, with another value: it counts unless the user set one that is not saved."""
+        """The file was reloaded with another value: it is used unless the user set one that is unsaved."""
         if self.values[key] == self.filed[key]:
             self.values[key] = value
         self.filed[key] = value
 
     def restart(self) -> None:
-        """All values as in the file, as one step."""
+        """Reset all values to the file, as one step."""
         self.edit({key: value for key, value in self.filed.items() if value != self.values[key]})
 
 
 def write_value(file: Path, key: Key, value: Any) -> None:
-    """Set a value in a scene's file as a text editor would, without the program."""
+    """Set a value in a scene's file as a text editor would."""
     text = file.read_text(encoding="utf-8")
     table, entry = re.escape(f"[{key.owner}]"), re.escape(key.name)
     changed, times = re.subn(rf"({table}\n(?:[^\[\n].*\n)*?{entry} = ).*", rf"\g<1>{repr(value).lower()}", text)

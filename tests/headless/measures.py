@@ -1,4 +1,4 @@
-"""What a process holds: blocks, wgpu's objects, memory."""
+"""Measure what a process holds: blocks, wgpu objects, memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def objects() -> dict[str, int]:
 
 
 def resident() -> int:
-    """Bytes of the process in memory, what the C library keeps for later given back first."""
+    """Bytes of the process in memory, after the C library has returned its free memory."""
     ctypes.CDLL(None).malloc_trim(0)
     pages = Path("/proc/self/statm").read_text().split()[1]
     return int(pages) * 4096

@@ -1,6 +1,6 @@
-"""A session taken through thousands of frames in which everything changes and much fails; run it as a module.
+"""Run a session for thousands of frames in which everything changes and operations fail; run it as a module.
 
-`VERTIGRAD_SOAK` is the number of frames, `VERTIGRAD_SOAK_SEED` another order of events. Between the laps nothing may
+`VERTIGRAD_SOAK` is the number of frames, `VERTIGRAD_SOAK_SEED` the seed of the events. Between the laps nothing may
 have grown, and in no frame may an edit be lost.
 """
 
@@ -54,15 +54,15 @@ from .measures import held, resident
 
 FRAMES, LAPS = 400, 8
 MORE_RESIDENT = 48 << 20  # bytes that the process may grow by in the laps after the device was lost
-REWIND = 64 << 10  # bytes of snapshots to step back to
-EXHAUSTED = 0.04  # share of the frames in which the device, or the pool's budget, has no room
-FILE_EDITED = "reloads of an edited file"  # until one succeeds, saving would rightly ask first
+REWIND = 64 << 10  # bytes of snapshots in the rewind buffer
+EXHAUSTED = 0.04  # fraction of frames in which the device, or the pool's budget, is out of memory
+FILE_EDITED = "reloads of an edited file"  # until one succeeds, saving asks first
 NO_ROOM = "Validation Error\n\nCaused by:\n  In wgpuDeviceCreateBuffer\n    Not enough memory left."
 ALLOCATING = ("create_buffer", "create_buffer_with_data", "create_texture")  # functions of the device
 
 
 class Act(NamedTuple):
-    """A command, and what it does to the edits that are expected unless it is refused."""
+    """A command, and its effect on the expected edits unless it is rejected."""
 
     kind: str
     command: Command
@@ -70,7 +70,7 @@ class Act(NamedTuple):
 
 
 class Caught(Failures):
-    """Every error that nobody expected, repetitions too."""
+    """All unexpected errors, repetitions included."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,11 +90,11 @@ class Soak:
         self.file = session.scene.path
         self.edits = ExpectedEdits(filed_values(self.file))
         self.base = dict(self.edits.filed)
-        self._unread: Act | None = None  # the file was edited, and there was no room to take it in
+        self._unread: Act | None = None  # the file was edited, and there was no memory to load it
         self._failures = session.failures = Caught()
         session.autosave = Autosave(folder / "unsaved")
         session.post(SetRewindMemory(REWIND))
-        self._prepare_pictures()
+        self._prepare_images()
 
     # a frame ----------------------------------------------------------------------------------------------------
 
@@ -116,12 +116,12 @@ class Soak:
                 session.request_readbacks()
                 session.draw(self._renderer, self._offscreen.view, self._offscreen.size)
                 if self.happened["frames"] % 16 == 5:
-                    self._offscreen.read(lambda picture: self.happened.update(["pictures read"]))
+                    self._offscreen.read(lambda image: self.happened.update(["images read"]))
         except OutOfMemory as error:
             session.frame_dropped()
             self._failures.errors.append(error)
             self.happened["frames dropped"] += 1
-            if act is not None:  # nothing was posted but this, and it was not reached
+            if act is not None:  # only this was posted, and it was not executed
                 session.apply()
                 self._expect(act, exhausted)
         self.happened["frames"] += 1
@@ -130,7 +130,7 @@ class Soak:
         self.check_edits()
 
     def _expect(self, act: Act | None, exhausted: bool) -> None:
-        """Do to the expected edits what the session did to its own."""
+        """Apply what the session executed to the expected edits."""
         if act is None:
             return
         self._unread = None
@@ -139,7 +139,7 @@ class Soak:
             act.expect()
             self.happened[act.kind] += 1
             return
-        if act.kind == "steps back" and not self.session.clock.rewind.snapshots:  # they gave way to other needs
+        if act.kind == "steps back" and not self.session.clock.rewind.snapshots:  # freed for other allocations
             self.happened["steps back without a snapshot"] += 1
             return
         assert exhausted and "Largest holders:" in refusal, (act, refusal)
@@ -167,10 +167,10 @@ class Soak:
         assert (len(edits.history.done), len(edits.history.undone)) == (len(self.edits.done), len(self.edits.undone))
         assert self.session.unsaved == bool(self.edits.unsaved)
 
-    # what happens -----------------------------------------------------------------------------------------------
+    # events ----------------------------------------------------------------------------------------------------
 
     def lap(self, frames: int) -> None:
-        """Frames in which everything changes, and memory is short now and then."""
+        """Frames in which everything changes, and memory sometimes runs out."""
         for _ in range(frames):
             act = self._unread or (self._act() if self.dice.random() < 0.7 else None)
             self.session.rescue.every = 1e-9 if self.dice.random() < 0.1 else 0.0
@@ -218,7 +218,7 @@ class Soak:
         return round(self.dice.uniform(low, high), 3)
 
     def _edit_file(self) -> Act:
-        """Write into the scene's file beside the program, and read it again."""
+        """Edit the scene's file outside the program, and reload it."""
         key = self.dice.choice(list(self.base))
         value = self._value(key)
         write_value(self.file, key, value)
@@ -228,14 +228,14 @@ class Soak:
         self._offscreen = Offscreen(self.gpu, (self.dice.randint(1, 160), self.dice.randint(1, 120)))
         self.happened["resizes"] += 1
 
-    def _prepare_pictures(self) -> None:
+    def _prepare_images(self) -> None:
         self._renderer, self._offscreen = Renderer(self.gpu, FORMAT), Offscreen(self.gpu, (64, 48))
 
-    # what fails -------------------------------------------------------------------------------------------------
+    # failures ---------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """The device refuses some allocations, or all, and nothing free is left in the pool."""
+        """The device rejects some allocations, or all, and the pool has no free blocks."""
         self.gpu.pool.trim()
         most, before = self.dice.choice((1, 2, 3, 4, 9, 10**9)), self.happened["allocations refused"]
 
@@ -255,29 +255,29 @@ class Soak:
 
     @contextmanager
     def _bounded(self) -> Iterator[None]:
-        """The pool may hold no more than what is live."""
+        """The pool's budget is what is live now."""
         self.happened["frames with a budget"] += 1
         self.gpu.pool.limit(self.gpu.tracker.live_bytes)
         yield
         self.gpu.pool.budget = None
 
     def lose_device(self) -> None:
-        """Destroy the device with edits that are not saved, and go on with another one."""
+        """Destroy the device while edits are unsaved, and continue with a new one."""
         self.frame(self._edit(Key("models.row", "height")))
         assert self.session.unsaved
         self.gpu.device.destroy()
         with pytest.raises(DeviceLost):
             self.frame()
-        kernel.cache_clear()  # of the test's own models: a kernel made from text stays on its device
+        kernel.cache_clear()  # of the test's own models: a kernel created from text stays on its device
         recover(self.session)
-        self._prepare_pictures()
+        self._prepare_images()
         self.happened["devices lost"] += 1
         self.check_edits()
 
     # between the laps -------------------------------------------------------------------------------------------
 
     def rest(self) -> tuple[int, int, int]:
-        """Sizes as at the start, no snapshots and nothing in progress: what is held then."""
+        """Return what is held with the initial sizes, without snapshots and with nothing in progress."""
         if self._unread:
             self.frame(self._unread)
         self.check_autosave()
@@ -296,7 +296,7 @@ class Soak:
         return found
 
     def check_autosave(self) -> None:
-        """Were the program killed now, every edit that is not saved would be in a file."""
+        """Check that if the program were killed now, every unsaved edit would be in a file."""
         autosave, unsaved = self.session.autosave, self.edits.unsaved
         assert autosave is not None
         autosave.write(self.session)
@@ -308,24 +308,24 @@ class Soak:
 
 
 def soak(gpu: Gpu, folder: Path, frames: int, seed: int = 0) -> None:
-    """Take a session through so many frames, lose the device half way, and print what was counted."""
+    """Run a session for `frames` frames, lose the device halfway, and print the counts."""
     before, began = held(gpu), time.perf_counter()
     with Session(gpu, written(folder, SCENE)) as session:
         run = Soak(session, folder, seed)
-        seen: list[tuple[tuple[int, int, int], int]] = []
+        counts: list[tuple[tuple[int, int, int], int]] = []
         for number in range(LAPS):
             if number == LAPS // 2:
                 run.lose_device()
             run.lap((frames * (number + 1)) // LAPS - run.happened["frames"])
-            seen.append((run.rest(), resident()))
-            (blocks, nbytes, never_closed), memory = seen[-1]
+            counts.append((run.rest(), resident()))
+            (blocks, nbytes, never_closed), memory = counts[-1]
             print(
                 f"lap {number + 1}: {run.happened['frames']:,} frames, {blocks} live blocks, {nbytes:,} bytes, "
                 f"{never_closed} closed by the collector; {memory >> 20:,} MiB resident",
                 flush=True,
             )
-            assert seen[-1][0][:2] == seen[0][0][:2], gpu.tracker.leak_report()
-        assert seen[-1][1] - seen[LAPS // 2][1] < MORE_RESIDENT
+            assert counts[-1][0][:2] == counts[0][0][:2], gpu.tracker.leak_report()
+        assert counts[-1][1] - counts[LAPS // 2][1] < MORE_RESIDENT
         for kind, count in sorted(run.happened.items()):
             print(f"{count:>8,} {kind}")
         run.check_edits()
@@ -336,7 +336,7 @@ def soak(gpu: Gpu, folder: Path, frames: int, seed: int = 0) -> None:
 
 
 def main() -> None:
-    """For as many frames as the environment says."""
+    """Run with the number of frames from the environment."""
     folder = Path(tempfile.mkdtemp(prefix="vertigrad-soak-"))
     try:
         with pytest.MonkeyPatch.context() as patch:

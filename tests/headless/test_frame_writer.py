@@ -1,4 +1,4 @@
-"""Pictures written by a thread of their own: all of them, in their order, whatever goes wrong."""
+"""`FrameWriter` writes frames in a thread: all of them, in order, also after errors."""
 
 import threading
 
@@ -10,17 +10,17 @@ from vertigrad.headless.frame_writer import QUEUED, FrameWriter
 
 
 class Notes:
-    """An output that keeps what it is given."""
+    """An output that records its calls."""
 
     def __init__(self, fails_at=None, fails_to_close=False):
-        self.pictures, self.closed, self.go = [], False, threading.Event()
+        self.images, self.closed, self.go = [], False, threading.Event()
         self._fails_at, self._fails_to_close = fails_at, fails_to_close
 
-    def put(self, frame, picture):
+    def put(self, frame, image):
         self.go.wait(20)
         if frame == self._fails_at:
             raise InputError("the disk is full")
-        self.pictures.append((frame, int(picture[0, 0, 0])))
+        self.images.append((frame, int(image[0, 0, 0])))
 
     def close(self):
         self.closed = True
@@ -28,40 +28,40 @@ class Notes:
             raise InputError("it cannot be finished")
 
 
-def picture(number):
+def image(number):
     return np.full((2, 2, 4), number, np.uint8)
 
 
 def writer(tmp_path, notes, count, wait=True):
-    made = FrameWriter(tmp_path / "video.mp4", lambda: notes)
+    queue = FrameWriter(tmp_path / "video.mp4", lambda: notes)
     for number in range(count):
-        made.put(picture(number))
-    made.finish()
+        queue.put(image(number))
+    queue.finish()
     notes.go.set()
     if wait:
-        made.wait()
-    return made
+        queue.wait()
+    return queue
 
 
-def test_all_pictures_in_their_order(tmp_path):
+def test_all_images_in_their_order(tmp_path):
     notes = Notes()
     notes.go.set()
-    made = writer(tmp_path, notes, 50)
-    assert notes.pictures == [(n, n) for n in range(50)] and notes.closed
-    assert made.done and made.error is None and made.frames == 50 and made.nbytes == 0
+    queue = writer(tmp_path, notes, 50)
+    assert notes.images == [(n, n) for n in range(50)] and notes.closed
+    assert queue.done and queue.error is None and queue.frames == 50 and queue.nbytes == 0
     (tmp_path / "video.mp4").write_bytes(b"12345")
-    assert made.nbytes == 5
+    assert queue.nbytes == 5
 
 
-def test_it_waits_rather_than_to_drop_one(tmp_path):
+def test_a_full_queue_blocks_and_drops_no_frame(tmp_path):
     notes = Notes()
-    made = FrameWriter(tmp_path / "video.mp4", lambda: notes)
+    queue = FrameWriter(tmp_path / "video.mp4", lambda: notes)
     count = QUEUED + 5
 
     def fill():
         for number in range(count):
-            made.put(picture(number))
-        made.finish()
+            queue.put(image(number))
+        queue.finish()
 
     filling = threading.Thread(target=fill)
     filling.start()
@@ -69,54 +69,54 @@ def test_it_waits_rather_than_to_drop_one(tmp_path):
     assert filling.is_alive(), "one is being written, QUEUED wait, and the next has no place"
     notes.go.set()
     filling.join(20)
-    made.wait()
-    assert [frame for frame, _ in notes.pictures] == list(range(count))
+    queue.wait()
+    assert [frame for frame, _ in notes.images] == list(range(count))
 
 
 @pytest.mark.parametrize("fails_at", [0, 3])
 @pytest.mark.parametrize("fails_to_close", [False, True])
-def test_an_error_is_kept_and_nobody_waits_for_a_place(tmp_path, fails_at, fails_to_close):
+def test_an_error_is_raised_later_and_put_does_not_block(tmp_path, fails_at, fails_to_close):
     notes = Notes(fails_at, fails_to_close)
     notes.go.set()
-    made = writer(tmp_path, notes, 40)
-    assert str(made.error) == "the disk is full" and notes.closed and made.frames == fails_at
+    queue = writer(tmp_path, notes, 40)
+    assert str(queue.error) == "the disk is full" and notes.closed and queue.frames == fails_at
 
 
-def test_an_error_at_the_end(tmp_path):
+def test_an_error_in_close(tmp_path):
     notes = Notes(fails_to_close=True)
-    made = writer(tmp_path, notes, 3)
-    assert str(made.error) == "it cannot be finished" and made.frames == 3
+    queue = writer(tmp_path, notes, 3)
+    assert str(queue.error) == "it cannot be finished" and queue.frames == 3
 
 
 def test_an_output_that_cannot_be_opened(tmp_path):
     def opened():
         raise InputError("no such folder")
 
-    made = FrameWriter(tmp_path / "video.mp4", opened)
+    queue = FrameWriter(tmp_path / "video.mp4", opened)
     for number in range(30):
-        made.put(picture(number))
-    made.finish()
-    made.wait()
-    assert str(made.error) == "no such folder" and made.frames == 0
+        queue.put(image(number))
+    queue.finish()
+    queue.wait()
+    assert str(queue.error) == "no such folder" and queue.frames == 0
 
 
-def test_it_is_given_up(tmp_path):
+def test_the_output_is_abandoned(tmp_path):
     notes = Notes()
     notes.go.set()
-    made = FrameWriter(tmp_path / "image.png", lambda: notes)
-    made.abort(InputError("lost"))
-    made.wait()
-    assert str(made.error) == "lost" and notes.pictures == [] and notes.closed
+    queue = FrameWriter(tmp_path / "image.png", lambda: notes)
+    queue.abort(InputError("lost"))
+    queue.wait()
+    assert str(queue.error) == "lost" and notes.images == [] and notes.closed
 
 
 class Unexpected(Exception):
-    """Nothing that writes pictures is known to raise it."""
+    """An error that no output is known to raise."""
 
 
 @pytest.mark.parametrize("where", ["opened", "put", "close"])
-def test_an_error_that_nobody_expected_is_reported_and_nobody_waits(tmp_path, caplog, where):
+def test_an_unexpected_error_is_raised_and_put_does_not_block(tmp_path, caplog, where):
     class Output(Notes):
-        def put(self, frame, picture):
+        def put(self, frame, image):
             if where == "put":
                 raise Unexpected("of the encoder")
 
@@ -129,12 +129,12 @@ def test_an_error_that_nobody_expected_is_reported_and_nobody_waits(tmp_path, ca
             raise Unexpected("of the encoder")
         return Output()
 
-    made = FrameWriter(tmp_path / "video.mp4", opened)
-    filling = threading.Thread(target=lambda: [made.put(picture(n)) for n in range(3 * QUEUED)], daemon=True)
+    queue = FrameWriter(tmp_path / "video.mp4", opened)
+    filling = threading.Thread(target=lambda: [queue.put(image(n)) for n in range(3 * QUEUED)], daemon=True)
     filling.start()
     filling.join(20)
     assert not filling.is_alive(), "put waits for ever"
-    made.finish()
-    made.wait()
-    assert isinstance(made.error, VertigradError) and "Unexpected: of the encoder" in str(made.error)
+    queue.finish()
+    queue.wait()
+    assert isinstance(queue.error, VertigradError) and "Unexpected: of the encoder" in str(queue.error)
     assert "Traceback" in caplog.text, "its traceback is in the log"

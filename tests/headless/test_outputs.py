@@ -1,4 +1,4 @@
-"""Files that pictures are written to; read back with the libraries that wrote them."""
+"""Output files for frames, read back with the libraries that wrote them."""
 
 import os
 from pathlib import Path
@@ -16,18 +16,18 @@ SIZE = (48, 32)
 COLORS = [(200, 40, 30), (30, 180, 60), (40, 60, 220), (128, 128, 128)]
 
 
-def picture(color: tuple[int, int, int]) -> np.ndarray:
-    """A plain picture with a white upper left corner; alpha is not 255, and must not matter."""
-    made = np.full((SIZE[1], SIZE[0], 4), (*color, 7), np.uint8)
-    made[:8, :16, :3] = 255
-    return made
+def frame_image(color: tuple[int, int, int]) -> np.ndarray:
+    """A plain image with a white upper left corner; alpha is not 255, and must not matter."""
+    pixels = np.full((SIZE[1], SIZE[0], 4), (*color, 7), np.uint8)
+    pixels[:8, :16, :3] = 255
+    return pixels
 
 
 def write(path: Path, colors=COLORS) -> None:
     output = open_output(path, SIZE, 60)
     for frame, color in enumerate(colors):
         if output.wants(frame, len(colors) - 1):
-            output.put(frame, picture(color))
+            output.put(frame, frame_image(color))
     output.close()
 
 
@@ -38,9 +38,9 @@ def read_png(path: Path) -> np.ndarray:
         return np.asarray(image)
 
 
-def test_a_png_has_the_last_picture_bit_for_bit(tmp_path):
+def test_a_png_has_the_last_image_bit_for_bit(tmp_path):
     write(tmp_path / "out.png")
-    assert np.array_equal(read_png(tmp_path / "out.png"), picture(COLORS[-1])[:, :, :3])
+    assert np.array_equal(read_png(tmp_path / "out.png"), frame_image(COLORS[-1])[:, :, :3])
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_a_png_has_the_last_picture_bit_for_bit(tmp_path):
         ("%s%03d.png", ["%s000.png", "%s001.png", "%s002.png", "%s003.png"]),
     ],
 )
-def test_numbered_pngs_have_every_picture(tmp_path, name, files):
+def test_a_sequence_of_pngs_has_every_image(tmp_path, name, files):
     folder = tmp_path / "50%d off"  # only the file's own name is a pattern
     write(folder / name)
     assert sorted(path.name for path in folder.iterdir()) == files
     for file, color in zip(files, COLORS, strict=True):
-        assert np.array_equal(read_png(folder / file), picture(color)[:, :, :3])
+        assert np.array_equal(read_png(folder / file), frame_image(color)[:, :, :3])
 
 
 @pytest.mark.parametrize("name", ["100%done.png", "50%02dark.png", "%.png"])
-def test_a_percent_sign_in_a_name_is_no_number(tmp_path, name):
+def test_a_percent_sign_in_a_name_is_literal(tmp_path, name):
     write(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -80,7 +80,7 @@ def play(path: Path) -> list[np.ndarray]:
         return [frame.reformat(format="rgb24", src_colorspace="ITU709").to_ndarray() for frame in frames]
 
 
-def test_a_video_plays_back_every_picture_in_its_colors(tmp_path):
+def test_a_video_plays_back_every_image_in_its_colors(tmp_path):
     colors = COLORS * 5
     write(tmp_path / "out.mp4", colors)
     frames = play(tmp_path / "out.mp4")
@@ -103,7 +103,7 @@ def test_a_video_of_one_frame_and_of_two_pixels(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.gif", "out", "out.png.jpg", ".png"])
-def test_other_kinds_of_file_are_refused(tmp_path, name):
+def test_unsupported_file_types_are_rejected(tmp_path, name):
     with pytest.raises(InputError, match=r"written as \.png, videos as \.mp4"):
         require_output(tmp_path / name, SIZE)
 
@@ -123,7 +123,7 @@ def test_a_video_larger_than_the_encoder_takes_is_refused_before_anything_is_dra
     require_output(tmp_path / "out.png", size)
 
 
-def test_what_only_the_encoder_refuses_is_an_error_with_the_file(tmp_path):
+def test_an_error_of_the_encoder_names_the_file(tmp_path):
     output = Mp4(tmp_path / "out.mp4", (16386, 32), 60)
     with pytest.raises(InputError, match=r"out\.mp4: the video cannot be written"):
         output.put(0, np.zeros((32, 16386, 4), np.uint8))
@@ -131,21 +131,21 @@ def test_what_only_the_encoder_refuses_is_an_error_with_the_file(tmp_path):
         output.close()
 
 
-def test_folders_are_made(tmp_path):
+def test_missing_folders_are_created(tmp_path):
     write(tmp_path / "a" / "b" / "out.png")
     assert (tmp_path / "a" / "b" / "out.png").is_file()
 
 
 @pytest.mark.parametrize("name", ["out.png", "out_%03d.png", "out.mp4"])
-def test_asking_whether_a_file_can_be_written_leaves_nothing_behind(tmp_path, name):
+def test_checking_that_a_file_is_writable_creates_nothing(tmp_path, name):
     require_output(tmp_path / name, SIZE)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_asking_leaves_a_file_that_is_there_as_it_is(tmp_path):
-    (tmp_path / "report.json").write_text("kept")
+def test_checking_that_a_file_is_writable_does_not_change_it(tmp_path):
+    (tmp_path / "report.json").write_text("unchanged")
     require_writable(tmp_path / "report.json")
-    assert (tmp_path / "report.json").read_text() == "kept"
+    assert (tmp_path / "report.json").read_text() == "unchanged"
 
 
 def below_a_file(folder: Path, name: str) -> Path:
@@ -167,9 +167,9 @@ def too_long(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["out.png", "out%d.png", "out.mp4"])
-@pytest.mark.parametrize("place", [below_a_file, a_folder, with_a_nul, too_long])
-def test_a_place_where_nothing_can_be_written(tmp_path, place, name):
-    path = place(tmp_path, name)
+@pytest.mark.parametrize("location", [below_a_file, a_folder, with_a_nul, too_long])
+def test_a_path_that_is_not_writable(tmp_path, location, name):
+    path = location(tmp_path, name)
     with pytest.raises(InputError, match="cannot be written"):
         require_output(path, SIZE)
     with pytest.raises(InputError, match="cannot be written"):
@@ -185,7 +185,7 @@ def test_a_folder_without_permission(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 @pytest.mark.parametrize("name", ["out.png", "out.mp4"])
-def test_a_full_disk_is_told_as_such(tmp_path, name):
+def test_a_full_disk_is_reported(tmp_path, name):
     (tmp_path / name).symlink_to("/dev/full")
     with pytest.raises(InputError, match=f"{name}: the (image|video) cannot be written .No space left"):
         write(tmp_path / name)

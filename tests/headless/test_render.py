@@ -20,8 +20,8 @@ from vertigrad.session.commands import Play, SetParameter
 from ..session.running import SCENE, Fault, Rising, use_models, written
 
 SIZE = (96, 64)
-WAYS = ("host_to_device", "device_to_device", "device_to_host")
-SMALL = {  # and brisk
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
+SMALL = {  # and fast to run
     "nbody": ["galaxy.count=512", "galaxy.time_scale=30"],
     "neural_field": ["terrain.resolution=24", "terrain.amplitude=0.5", "terrain.frequency=1"],
 }
@@ -62,8 +62,10 @@ position = "data.values"
             caplog.clear()
             record = render(session, 2, SIZE, [tmp_path / "a.png"])
             assert record.finish(session)["submits_per_frame"] == 1.0
-        said = [entry.message for entry in caplog.records if "shows nothing" in entry.message]
-        assert said == (["layer 'points' shows nothing: no row of its position is finite"] if name == "lost" else [])
+        warnings = [entry.message for entry in caplog.records if "shows nothing" in entry.message]
+        assert warnings == (
+            ["layer 'points' shows nothing: no row of its position is finite"] if name == "lost" else []
+        )
 
 
 def test_an_image_on_the_screen_needs_no_finite_position(
@@ -85,7 +87,7 @@ placement = "front"
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_scenes_that_come_with_it_as_pictures_and_video(steady: Gpu, tmp_path, name):
+def test_packaged_scenes_as_images_and_video(steady: Gpu, tmp_path, name):
     last, video = tmp_path / "last.png", tmp_path / "all.mp4"
     with Session(steady, resources.path("scenes", f"{name}.toml"), SMALL[name]) as session:
         record = render(session, 24, SIZE, [last, tmp_path / "f%02d.png", video])
@@ -93,28 +95,28 @@ def test_the_scenes_that_come_with_it_as_pictures_and_video(steady: Gpu, tmp_pat
         report = record.finish(session)
     assert report["frames"] == 24
     assert report["submits_per_frame"] == 1.0
-    assert [report["bytes_per_frame"][way] for way in WAYS] == [0, 0, 0]
+    assert [report["bytes_per_frame"][direction] for direction in DIRECTIONS] == [0, 0, 0]
     assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
     numbered = [pixels(path) for path in sorted(tmp_path.glob("f*.png"))]
-    assert [picture.shape for picture in numbered] == [(64, 96, 3)] * 24
+    assert [frame_image.shape for frame_image in numbered] == [(64, 96, 3)] * 24
     assert np.array_equal(pixels(last), numbered[-1]), "the last picture is that of the last frame"
     assert np.std(numbered[-1]) > 2, "there is something on it"
     assert np.abs(numbered[-1] - numbered[0]).max() > 20, "and it moves"
     frames = played(video)
     assert [frame.shape for frame in frames] == [(64, 96, 3)] * 24
-    for frame, picture in zip(frames, numbered, strict=True):
-        assert np.abs(frame.mean(axis=(0, 1)) - picture.mean(axis=(0, 1))).max() < 8
+    for frame, frame_image in zip(frames, numbered, strict=True):
+        assert np.abs(frame.mean(axis=(0, 1)) - frame_image.mean(axis=(0, 1))).max() < 8
     assert np.abs(frames[-1] - frames[0]).max() > 20
 
 
-def test_the_same_scene_gives_the_same_pictures(steady: Gpu, tmp_path):
+def test_the_same_scene_gives_the_same_images(steady: Gpu, tmp_path):
     for number in (0, 1):
         with Session(steady, resources.path("scenes", "nbody.toml"), SMALL["nbody"]) as session:
             render(session, 8, SIZE, [tmp_path / f"{number}.png"])
     assert np.array_equal(pixels(tmp_path / "0.png"), pixels(tmp_path / "1.png"))
 
 
-def test_only_pictures_that_are_wanted_are_read_back(session, steady: Gpu, tmp_path):
+def test_only_images_that_are_requested_are_read_back(session, steady: Gpu, tmp_path):
     before = steady.meter.read()["image"]["device_to_host"]
     render(session, 10, SIZE, [tmp_path / "last.png"])
     assert steady.meter.read()["image"]["device_to_host"] - before == 96 * 64 * 4
@@ -129,12 +131,12 @@ def test_a_width_whose_rows_are_padded_on_the_gpu(session, tmp_path):
 
 
 def test_progress_counts_every_frame_once(session, tmp_path):
-    seen: list[int] = []
-    render(session, 7, SIZE, [tmp_path / "last.png"], seen.append)
-    assert seen == [1, 2, 3, 4, 5, 6, 7]
+    progress: list[int] = []
+    render(session, 7, SIZE, [tmp_path / "last.png"], progress.append)
+    assert progress == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_posted_commands_are_carried_out(session):
+def test_posted_commands_are_executed(session):
     session.post(Play(False))
     session.post(SetParameter("models.row", "height", 2.0))
     render(session, 3, SIZE)
@@ -152,13 +154,13 @@ def test_frames_of_the_warm_up_are_neither_counted_nor_written(session, tmp_path
     assert report["bytes_per_frame"]["image"]["device_to_host"] == 96 * 64 * 4
 
 
-def test_times_on_the_gpu_are_taken_once_a_frame_and_only_on_request(session, steady: Gpu):
+def test_gpu_times_are_measured_once_per_frame_and_only_on_request(session, steady: Gpu):
     assert not steady.timer.enabled
     untimed = render(session, 6, SIZE)
     assert untimed.finish(session)["ms_per_frame"]["draw"] is None
 
 
-def test_the_time_of_frames_is_in_milliseconds(session, steady: Gpu):
+def test_frame_times_are_in_milliseconds(session, steady: Gpu):
     begun, worked = time.perf_counter(), time.thread_time()
     record = render(session, 12, SIZE)
     took, worked = 1e3 * (time.perf_counter() - begun), 1e3 * (time.thread_time() - worked)
@@ -171,7 +173,7 @@ def test_the_time_of_frames_is_in_milliseconds(session, steady: Gpu):
 def test_timed_frames(session, steady: Gpu):
     record = render(session, 12, SIZE, timed=True)
     assert not steady.timer.enabled, "as it was before"
-    assert 4 <= len(record.gpu_times.compute_ms) == len(record.gpu_times.draw_ms) <= 12  # not of those read too late
+    assert 4 <= len(record.gpu_times.compute_ms) == len(record.gpu_times.draw_ms) <= 12  # not late times
     times = record.finish(session)["ms_per_frame"]
     assert set(times["groups"]) == {"row.step", "layers", "post-process"}
     assert times["compute"]["mean"] == pytest.approx(times["groups"]["row.step"]["mean"])
@@ -183,7 +185,7 @@ def test_timed_frames(session, steady: Gpu):
 # errors -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_fault_in_the_middle_ends_the_video_and_writes_no_last_picture(session, steady: Gpu, tmp_path, monkeypatch):
+def test_an_error_in_the_middle_ends_the_video_and_writes_no_last_image(session, steady: Gpu, tmp_path, monkeypatch):
     def stop(done: int) -> None:
         if done == 6:
             monkeypatch.setattr(Rising, "fails", Fault("in the seventh frame"))
@@ -201,7 +203,7 @@ def test_a_fault_in_the_middle_ends_the_video_and_writes_no_last_picture(session
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 @pytest.mark.parametrize("name", ["f%d.png", "all.mp4"])
-def test_a_disk_that_is_full_in_the_middle(session, steady: Gpu, tmp_path, name):
+def test_a_disk_that_becomes_full_in_the_middle(session, steady: Gpu, tmp_path, name):
     (tmp_path / name.replace("%d", "3")).symlink_to("/dev/full")
     with pytest.raises(InputError, match="No space left"):
         render(session, 10, SIZE, [tmp_path / name])
@@ -210,7 +212,7 @@ def test_a_disk_that_is_full_in_the_middle(session, steady: Gpu, tmp_path, name)
     assert (tmp_path / "last.png").exists(), "the session can go on"
 
 
-def test_the_second_of_two_files_cannot_be_written(session, tmp_path):
+def test_the_second_of_two_files_is_not_writable(session, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         render(session, 3, SIZE, [tmp_path / "a.mp4", tmp_path / "file" / "b.png"])
@@ -223,7 +225,7 @@ def test_a_size_that_cannot_be_drawn(session, steady: Gpu, size):
         Offscreen(steady, size)
 
 
-def test_pictures_of_many_pixels_for_each(session, tmp_path):
+def test_supersampled_images(session, tmp_path):
     for times in (1, 3):
         render(session, 1, (65, 40), [tmp_path / f"{times}.png"], supersample=times)
     once, often = (np.asarray(Image.open(tmp_path / f"{times}.png")).astype(float) for times in (1, 3))
@@ -233,22 +235,22 @@ def test_pictures_of_many_pixels_for_each(session, tmp_path):
         render(session, 1, (10_000, 10), supersample=3)
 
 
-def test_a_picture_too_large_to_be_read_back(steady: Gpu, monkeypatch):
+def test_an_image_too_large_to_be_read_back(steady: Gpu, monkeypatch):
     monkeypatch.setitem(steady.limits, "max-buffer-size", 1 << 20)
     with pytest.raises(InputError, match="1024x1024 pixels takes 4,194,304 bytes"):
         Offscreen(steady, (1024, 1024))
-    require_drawable(steady, (65, 2048))  # rows of 260 bytes take 512: just as much as is allowed
+    require_drawable(steady, (65, 2048))  # rows of 260 bytes take 512: exactly the limit
     with pytest.raises(InputError, match="65x2049 pixels takes 1,049,088 bytes"):
         require_drawable(steady, (65, 2049))
 
 
 @pytest.mark.parametrize("allowed", [0, 1, 3])
-def test_too_little_memory_for_the_pictures(session, steady: Gpu, tmp_path, monkeypatch, allowed):
-    create, made = steady.device.create_texture, []
+def test_too_little_memory_for_the_images(session, steady: Gpu, tmp_path, monkeypatch, allowed):
+    create, textures = steady.device.create_texture, []
 
     def create_texture(**arguments: object) -> object:
-        made.append(arguments)
-        if len(made) > allowed:
+        textures.append(arguments)
+        if len(textures) > allowed:
             raise wgpu.GPUOutOfMemoryError("not enough memory left")
         return create(**arguments)
 
@@ -261,7 +263,7 @@ def test_too_little_memory_for_the_pictures(session, steady: Gpu, tmp_path, monk
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 2), (500, 1)])
-def test_the_smallest_pictures(session, tmp_path, size):
+def test_the_smallest_images(session, tmp_path, size):
     render(session, 1, size, [tmp_path / "last.png"])
     assert pixels(tmp_path / "last.png").shape == (size[1], size[0], 3)
 

@@ -1,4 +1,4 @@
-"""Thousands of frames in which everything changes: nothing may pile up, on the GPU or beside it."""
+"""Thousands of frames in which everything changes: nothing may accumulate, in GPU memory or host memory."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from .measures import held, objects, resident
 LAPS, FRAMES = 3, 240
 MORE_RESIDENT = 40 << 20  # bytes that the process may grow by after the second lap; a new kernel takes 1 or 2 MB
 SIZES = ("count", "resolution")  # the parameters that reshape tensors and are quickly rebuilt
-# Caches are still filling after the second lap: by fewer objects than windows change their size, models are rebuilt or
-# scenes are read again in the others. Bind groups have a cache for each kernel.
+# Caches still grow after the second lap: by fewer objects than the window is resized, models are rebuilt or
+# scenes are reloaded in the other laps. Each kernel has a cache of bind groups.
 MORE_OBJECTS = 50
 
 
@@ -56,7 +56,7 @@ def drawn(spec: ParamSpec, dice: random.Random) -> Any:
 
 
 def parameter(session: Session, dice: random.Random, rebuild: bool) -> SetParameter:
-    """A change of some parameter; now and then to a value that is refused."""
+    """A change of some parameter; sometimes to a value that is rejected."""
     known = [
         (owner, spec)
         for owner, params in session.parameters().items()
@@ -103,7 +103,7 @@ def lap(session: Session, renderer: Renderer, scenes: list[Path], seed: int) -> 
                 session.measure()
             session.draw(renderer, offscreen.view, offscreen.size)
             if frame % 16 == 5:
-                offscreen.read(lambda picture: happened.update(["picture"]))
+                offscreen.read(lambda image: happened.update(["image"]))
         happened["reload"] += session.stage is not stage
         happened["another scene"] += session.scene.path != scene.path
         happened["rebuild"] += session.stage is stage and list(session.stage.instances.values()) != instances
@@ -112,14 +112,14 @@ def lap(session: Session, renderer: Renderer, scenes: list[Path], seed: int) -> 
 
 
 def smaller(folder: Path, name: str, parameter: str, value: int) -> Path:
-    """A copy of a scene that comes with Vertigrad, made cheap."""
+    """A copy of a packaged scene with a small count, so that it is fast."""
     text = resources.path("scenes", f"{name}.toml").read_text(encoding="utf-8")
     changed, times = re.subn(rf"^{parameter} = \d+", f"{parameter} = {value}", text, flags=re.MULTILINE)
     assert times == 1
     return written(folder, changed, f"{name}.toml")
 
 
-def at_rest(session: Session, scene: Path) -> None:
+def idle_session(session: Session, scene: Path) -> None:
     """`scene` as its file has it, and nothing in progress."""
     session.post(Reload(scene))
     session.apply()
@@ -129,7 +129,7 @@ def at_rest(session: Session, scene: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of the process from /proc")
-def test_hundreds_of_frames_leave_nothing_behind(steady: Gpu, tmp_path, monkeypatch):
+def test_hundreds_of_frames_leave_no_memory_allocated(steady: Gpu, tmp_path, monkeypatch):
     use_models(monkeypatch)
     before = held(steady)
     first = smaller(tmp_path, "nbody", "count", 48)
@@ -138,19 +138,19 @@ def test_hundreds_of_frames_leave_nothing_behind(steady: Gpu, tmp_path, monkeypa
 
     with Session(steady, first) as session:
         renderer = Renderer(steady, FORMAT)
-        at_rest(session, first)
+        idle_session(session, first)
         after_first_reload = held(steady)
         assert 40 < steady.tracker.live_bytes < 1 << 20
-        seen: list[tuple[dict[str, int], int, int]] = []
+        counted: list[tuple[dict[str, int], int, int]] = []
         for seed in range(LAPS):
             happened = lap(session, renderer, scenes + broken, seed)
             assert happened["size"] > 25
-            assert min(happened[kind] for kind in ("reload", "rebuild", "message", "picture")) >= 8
+            assert min(happened[kind] for kind in ("reload", "rebuild", "message", "image")) >= 8
             assert happened["another scene"] >= 1
-            at_rest(session, first)
+            idle_session(session, first)
             assert held(steady) == after_first_reload, steady.tracker.leak_report()
-            seen.append((objects(), steady.pool.held_bytes, resident()))
-        (counts, pooled, memory), (last_counts, last_pooled, last_memory) = seen[1], seen[-1]
+            counted.append((objects(), steady.pool.held_bytes, resident()))
+        (counts, pooled, memory), (last_counts, last_pooled, last_memory) = counted[1], counted[-1]
         for origin in ("python", "native"):
             assert last_counts[f"{origin} BindGroup"] < CACHED_GROUPS * last_counts[f"{origin} ComputePipeline"] + 50
         grown = {
@@ -162,8 +162,8 @@ def test_hundreds_of_frames_leave_nothing_behind(steady: Gpu, tmp_path, monkeypa
     assert held(steady) == before
 
 
-def test_no_edit_is_lost_when_memory_is_refused_and_the_device_is_lost():
-    """In a process of its own, which loses its device: nothing may grow there either."""
+def test_no_edit_is_lost_when_allocations_fail_and_the_device_is_lost():
+    """Runs in a subprocess, which loses its device: nothing may grow there either."""
     root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-m", "tests.headless.soak"], cwd=root, capture_output=True, text=True, timeout=900
