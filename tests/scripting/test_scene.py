@@ -48,7 +48,7 @@ def test_parameters_are_set_by_their_paths(steady: Gpu) -> None:
         assert scene.parameters == found
 
 
-def test_what_is_no_scene(steady: Gpu, tmp_path: Path) -> None:
+def test_an_invalid_scene(steady: Gpu, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nbody"):
         vg.Scene.load("nbodi")
     (tmp_path / "a.toml").write_text("version = 1")
@@ -57,7 +57,7 @@ def test_what_is_no_scene(steady: Gpu, tmp_path: Path) -> None:
 
 
 class Mesh:
-    """As trimesh has it."""
+    """A mesh with the attributes of trimesh."""
 
     vertices = np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
     faces = np.array([[0, 1, 2]])
@@ -76,7 +76,7 @@ class Mesh:
         (Mesh(), "surface"),
     ],
 )
-def test_show_draws_what_it_is_given(steady: Gpu, thing, layer: str) -> None:
+def test_show_draws_arrays_and_meshes(steady: Gpu, thing, layer: str) -> None:
     with vg.show(thing, offscreen=True) as viewer:
         assert set(viewer.session.stage.layers) == {layer}
         assert viewer.image(SIZE).std() > 1

@@ -96,7 +96,7 @@ def test_colors_of_every_dtype(viewer: vg.Viewer, shape: tuple[int, ...], dtype:
     assert np.array_equal(drawn, viewer.image())
 
 
-def test_what_the_loop_writes_is_drawn_without_a_copy(viewer: vg.Viewer, steady: Gpu) -> None:
+def test_a_tensor_written_in_the_loop_is_drawn_without_a_copy(viewer: vg.Viewer, steady: Gpu) -> None:
     cloud = viewer.points("cloud", position=POINTS, size=0.1)
     before, block = viewer.image(), cloud.position.block
     with vg.Tensor.from_numpy(np.ones_like(POINTS), "velocity") as velocity:
@@ -142,7 +142,7 @@ def test_an_array_does_not_overwrite_the_scripts_own_tensor(viewer: vg.Viewer) -
         viewer.update()
 
 
-def test_another_number_of_rows(viewer: vg.Viewer) -> None:
+def test_an_array_with_another_number_of_rows(viewer: vg.Viewer) -> None:
     cloud = viewer.points("cloud", position=POINTS)
     for count in (1, 7, 200):
         cloud.position = np.zeros((count, 3))
@@ -195,7 +195,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("act", "error", "message"), WRONG)
-def test_what_does_not_fit_is_named_and_changes_nothing(viewer: vg.Viewer, act, error, message) -> None:
+def test_invalid_arguments_are_reported_and_change_nothing(viewer: vg.Viewer, act, error, message) -> None:
     viewer.points("there", position=POINTS)
     viewer.slider("rate", 0.5)
     viewer.update()
@@ -236,7 +236,7 @@ def test_a_model_of_the_script_steps_and_is_drawn(viewer: vg.Viewer) -> None:
     np.testing.assert_allclose(found[:, 1], 3 * 2.0 * STEP, rtol=1e-5)
 
 
-def test_controls_have_values_and_keep_them(viewer: vg.Viewer) -> None:
+def test_controls_have_values_and_retain_them(viewer: vg.Viewer) -> None:
     rate = viewer.slider("rate", 0.1, min=0, max=1)
     rate.value = 0.7
     count = viewer.slider("count", 3, min=1, max=9)
@@ -265,7 +265,7 @@ def test_steps_have_the_time_of_the_simulation(viewer: vg.Viewer) -> None:
     assert [step.time for step in steps] == pytest.approx([0, STEP, STEP, STEP])
 
 
-def test_a_loop_may_end_early_and_go_on(viewer: vg.Viewer) -> None:
+def test_a_loop_can_end_early_and_continue(viewer: vg.Viewer) -> None:
     cloud = viewer.points("cloud", position=POINTS)
     for _ in viewer.frames():
         break
@@ -277,7 +277,7 @@ def test_a_loop_may_end_early_and_go_on(viewer: vg.Viewer) -> None:
     np.testing.assert_allclose(cloud.position.numpy(), POINTS / 4, rtol=1e-6)
 
 
-def test_a_closed_viewer_says_so(steady: Gpu) -> None:
+def test_a_closed_viewer_raises(steady: Gpu) -> None:
     viewer = vg.Viewer(size=SIZE, offscreen=True)
     cloud = viewer.points("cloud", position=POINTS)
     for _ in viewer.frames():
