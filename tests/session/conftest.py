@@ -1,4 +1,4 @@
-"""Sessions over small scenes, on an idle GPU that must be idle again afterwards."""
+"""Sessions over small scenes, on a GPU that must be idle before and after the test."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -28,18 +28,18 @@ size = 0.1
 
 
 class Interactive(Rising):
-    """A row of points; during an interaction time passes for them faster, by its strength."""
+    """A row of points; an interaction makes their time pass faster, by its strength."""
 
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
     limits = {"top": Limit(0.4, "go down again")}  # noqa: RUF012
-    told: list[object]
+    interactions: list[object]
 
     def __init__(self, name, params, inputs, seed):
-        self.told, self._interaction = [], None
+        self.interactions, self._interaction = [], None
         super().__init__(name, params, inputs, seed)
 
     def interact(self, interaction):
-        self.told.append(interaction)
+        self.interactions.append(interaction)
         self._interaction = interaction
 
     def step(self, dt):
@@ -49,14 +49,14 @@ class Interactive(Rising):
 
 
 def use_interactive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let scenes name it, and few others, which are imported quickly."""
+    """Register it, with few other models, which are imported quickly."""
     known = {"interactive": Interactive, "rising": Rising, "scaled": Scaled, "nbody": NBody}
     monkeypatch.setattr(registry, "types", lambda: known)
     monkeypatch.setattr(Rising, "fails", None)
 
 
 def run_frame(session: Session) -> None:
-    """One frame without a picture, at the end of which all that was asked for has arrived."""
+    """One frame without an image, after which all readbacks have arrived."""
     with session.gpu.frames.frame():
         session.apply()
         session.advance()
@@ -66,7 +66,7 @@ def run_frame(session: Session) -> None:
 
 
 def do(session: Session, *commands) -> None:
-    """Carry out, and run until nothing is left to do for models that stand still."""
+    """Execute commands, and run frames until the paused models are up to date."""
     for command in commands:
         session.post(command)
     run_frame(session)
@@ -75,6 +75,6 @@ def do(session: Session, *commands) -> None:
 
 
 def bits(session: Session) -> bytes:
-    """All of the models' states."""
+    """The states of all models."""
     instances = session.stage.instances.values()
     return b"".join(np.ascontiguousarray(t.numpy()).tobytes() for a in instances for t in a.model.state().values())

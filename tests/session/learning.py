@@ -1,4 +1,4 @@
-"""A scene with a model that learns a plane, for tests of training and exporting."""
+"""A scene with a model trained to fit a plane, for tests of training and export."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ position = "relief.position"
 
 
 def hills_in(folder: Path, rate: str = "learning_rate = 0.01") -> Path:
-    """The scene's file, beside the plane; `rate` is the line, or lines, of its rate."""
+    """The scene's file, in the folder of the plane; `rate` is the line, or lines, of its learning rate."""
     y, x = np.mgrid[0:16, 0:16] / 5.0
     np.save(folder / "hills.npy", np.sin(x) * y)
     path = folder / "hills.toml"

@@ -1,4 +1,4 @@
-"""A copy of what is packaged, to be edited."""
+"""A copy of the packaged shaders and scenes, to be edited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vertigrad.renderer import pipelines
 
 @contextmanager
 def copied_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Shaders and scenes in the place of the real ones, with nothing compiled yet."""
+    """Shaders and scenes that replace the real ones, with nothing compiled yet."""
     root = folder / "project"
     for name in ("shaders", "scenes"):
         shutil.copytree(resources.path(name), root / name)

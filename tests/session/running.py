@@ -92,7 +92,7 @@ def kernel(name: str) -> Kernel:
 
 
 class Fault(Exception):
-    """What nobody expects a model to raise."""
+    """An unexpected error of a model."""
 
 
 class TensorStateModel(PartsModel):
@@ -106,7 +106,7 @@ class TensorStateModel(PartsModel):
 
 
 class Rising(TensorStateModel):
-    """A row of points; `phase` adds up the time, and lifts them above `height`."""
+    """A row of points; `phase` is the accumulated time, and raises them above `height`."""
 
     class Params(Params):
         count: int = integer(8, min=1, max=1 << 30, rebuild=True)
@@ -114,7 +114,7 @@ class Rising(TensorStateModel):
         wrong_by: float = number(0.0)
         forbidden: int = integer(-1, rebuild=True)  # a count that the constructor refuses
 
-    fails: ClassVar[Exception | None] = None  # what the next steps raise, when all is recorded
+    fails: ClassVar[Exception | None] = None  # raised by the next steps, after recording
     built: ClassVar[int] = 0
 
     @classmethod
@@ -203,7 +203,7 @@ MODELS = {"rising": Rising, "scaled": Scaled}
 
 
 def use_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let scenes name the models above, beside those that there are."""
+    """Register the models above, in addition to the packaged ones."""
     known = {**registry.types(), **MODELS}
     monkeypatch.setattr(registry, "types", lambda: known)
     monkeypatch.setattr(Rising, "fails", None)
@@ -218,7 +218,7 @@ def written(folder: Path, text: str, name: str = "scene.toml") -> Path:
 
 
 def run_frame(session: Session) -> None:
-    """One frame without a picture."""
+    """One frame without an image."""
     with session.gpu.frames.frame():
         session.apply()
         session.advance()
@@ -231,6 +231,6 @@ def values(session: Session, output: str) -> np.ndarray:
 
 
 def copied(gpu: Gpu) -> int:
-    """Bytes of geometry copied so far, but for those read back."""
+    """Bytes of geometry copied so far, without readback."""
     moved = gpu.meter.read()["geometry"]
     return moved["host_to_device"] + moved["device_to_device"]

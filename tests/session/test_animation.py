@@ -1,4 +1,4 @@
-"""Parameters that move by themselves: as simulated time says, and the same in every run."""
+"""Animated parameters: functions of simulated time, the same in every run."""
 
 import math
 
@@ -59,8 +59,8 @@ def test_no_value_leaves_the_range(declared, shape, log):
         assert 0.1 <= value_at(moves, spec, float(t), log) <= 0.3
 
 
-def test_rounding_does_not_lead_out_of_the_range():
-    """It would be refused where the range ends at a limit."""
+def test_rounding_stays_within_the_range():
+    """A value beyond the range is rejected where the range ends at a limit."""
     chance = np.random.default_rng(3)
     for low, high in np.sort(chance.random((2000, 2)) + 0.001).tolist():
         moves = Animation(range=(low, high), frequency=1.0)
@@ -113,7 +113,7 @@ def test_an_animation_of_the_scene_moves_from_the_first_step_on(opened):
     assert session.parameters()["layers.dots"].emissive == pytest.approx(0.25 + 0.75 * STEP)
 
 
-def test_while_it_moves_the_value_at_rest_is_kept(opened):
+def test_the_constant_value_is_retained_during_an_animation(opened):
     session = opened()
     session.post(SetParameter(*HEIGHT, 3.0))
     session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0))))
@@ -132,7 +132,7 @@ def test_while_it_moves_the_value_at_rest_is_kept(opened):
     "command",
     [SetParameter(*HEIGHT, 4.0), ApplyPreset("four"), ResetParameters((HEIGHT,)), Animate(*HEIGHT, None)],
 )
-def test_what_sets_a_value_stops_it_and_undo_lets_it_go_on(opened, command):
+def test_setting_a_value_stops_the_animation_and_undo_resumes_it(opened, command):
     session = opened(SCENE + '\n[presets.four]\n"row.height" = 4\n')
     session.post(Animate(*HEIGHT, Animation(shape="ramp", range=(0.0, 6.0), frequency=1.0)))
     for _ in range(7):
@@ -151,7 +151,7 @@ def test_what_sets_a_value_stops_it_and_undo_lets_it_go_on(opened, command):
     assert session.parameters()["models.row"].height == 0.0
 
 
-def test_a_paused_picture_shows_an_animation_that_begins_and_then_rests(opened):
+def test_a_paused_session_draws_the_start_of_an_animation_and_becomes_idle(opened):
     session = opened()
     session.post(Play(False))
     run_frame(session)
@@ -163,7 +163,7 @@ def test_a_paused_picture_shows_an_animation_that_begins_and_then_rests(opened):
 
 
 @pytest.mark.parametrize(
-    ("key", "ends", "told"),
+    ("key", "ends", "message"),
     [
         (COUNT, (1.0, 5.0), "count cannot be animated"),
         (HEIGHT, (-11.0, 5.0), "-11.0 is below the minimum -10.0"),
@@ -173,15 +173,15 @@ def test_a_paused_picture_shows_an_animation_that_begins_and_then_rests(opened):
         (Key("view", "blom"), (0.0, 1.0), 'did you mean "bloom"?'),
     ],
 )
-def test_what_cannot_move_says_why(opened, key, ends, told):
+def test_a_parameter_that_cannot_be_animated_is_reported(opened, key, ends, message):
     session = opened()
     session.post(Animate(*key, Animation(range=ends)))
     run_frame(session)
-    assert told in session.messages[f"{key.owner}.{key.name}"]
+    assert message in session.messages[f"{key.owner}.{key.name}"]
     assert session.scene_edits.extras.animations == {} and session.scene_edits.history.done == []
 
 
-def test_a_new_rate_while_it_is_dragged_is_one_step(opened):
+def test_dragging_the_rate_is_one_step(opened):
     session = opened()
     session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0))))
     for frequency in (0.3, 0.4, 0.5):
@@ -237,7 +237,7 @@ def test_a_color_moves_and_is_undone(opened):
         (angle(3.0, max=90.0), (0.0, 91.0), "91.0 is above the maximum 90.0"),
     ],
 )
-def test_ends_that_do_not_fit_the_parameter(declared, ends, expected):
+def test_invalid_end_values(declared, ends, expected):
     assert range_objection(spec_of("x", declared), Animation(range=ends).range) == expected
 
 
@@ -248,7 +248,7 @@ def test_ends_that_do_not_fit_the_parameter(declared, ends, expected):
         *(3, "ab", ((0.0, "x"), (1.0, 2.0)), ((math.nan, 0.0), (1.0, 2.0))),
     ],
 )
-def test_no_two_ends(ends):
+def test_missing_end_values(ends):
     with pytest.raises(ParameterError):
         Animation.parse({"range": ends})
 

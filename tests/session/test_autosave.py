@@ -1,4 +1,4 @@
-"""Edits that are not saved outlive the program, however it ends, and are offered to the next start."""
+"""Unsaved edits survive the end of the program, also a crash, and are offered at the next start."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ HEIGHT, GLOW = Key("models.row", "height"), Key("layers.dots", "emissive")
 
 
 class Clock:
-    """Time that passes when the test says so."""
+    """A clock that the test advances."""
 
     now = 100.0
 
@@ -47,7 +47,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def started(opened, tmp_path, clock):
-    """A session with an autosave, as a window has it."""
+    """A session with autosave, as in the window."""
 
     def start(text: str = SCENE) -> Session:
         session = opened(text)
@@ -71,7 +71,7 @@ def later(session: Session, clock: Clock) -> None:
 
 
 def die(session: Session) -> None:
-    """As a process that is killed: the system lets go of its locks, and nothing else happens."""
+    """Simulate a killed process: the system releases its locks, and nothing else happens."""
     for slot in (session.autosave._slot, session.autosave._offered):
         if slot is not None:
             slot._lock.close()
@@ -79,48 +79,48 @@ def die(session: Session) -> None:
     session.autosave = None
 
 
-def kept(tmp_path: Path) -> list[Path]:
+def autosaves(tmp_path: Path) -> list[Path]:
     return sorted(path for path in (tmp_path / "unsaved").glob("*.toml") if ".base" not in path.name)
 
 
-def test_a_change_is_written_a_little_later_with_those_that_follow(started, clock, tmp_path):
+def test_changes_are_written_together_after_a_delay(started, clock, tmp_path):
     session = started()
     later(session, clock)
-    assert not kept(tmp_path), "nothing was changed"
+    assert not autosaves(tmp_path), "nothing was changed"
     do(session, SetParameter(*HEIGHT, 2.5))
     clock.now += EVERY / 2
     do(session, SetParameter(*GLOW, 0.5))
-    assert not kept(tmp_path)
+    assert not autosaves(tmp_path)
     clock.now += EVERY / 2
     session.autosave.follow(session)
-    (file,) = kept(tmp_path)
+    (file,) = autosaves(tmp_path)
     assert "height = 2.5" in file.read_text() and "emissive = 0.5" in file.read_text()
     assert session.scene.path.read_text() == SCENE, "the scene's own file is as it was"
 
 
 @pytest.mark.parametrize("command", [Save(), Undo()])
-def test_what_is_saved_or_undone_is_dropped(started, clock, tmp_path, command):
+def test_saved_or_undone_edits_are_removed(started, clock, tmp_path, command):
     session = started()
     do(session, SetParameter(*HEIGHT, 2.5))
     later(session, clock)
-    assert kept(tmp_path)
+    assert autosaves(tmp_path)
     do(session, command)
     later(session, clock)
-    assert not kept(tmp_path)
+    assert not autosaves(tmp_path)
 
 
-def test_leaving_without_saving_drops_it_and_any_other_end_keeps_it(started, clock, tmp_path):
+def test_quitting_without_saving_removes_it_and_any_other_end_retains_it(started, clock, tmp_path):
     for leaving in (False, True):
         session = started()
         do(session, Ask(None), SetParameter(*HEIGHT, 2.5 + leaving))
         session.leaving = leaving
         session.autosave.discard()
         session.autosave.finish(session)
-        assert len(kept(tmp_path)) == (not leaving), "written at once, and dropped at once"
+        assert len(autosaves(tmp_path)) == (not leaving), "written at once, and dropped at once"
     assert not list((tmp_path / "unsaved").iterdir()), "no lock is left"
 
 
-def test_everything_that_can_be_edited_comes_back_as_one_step(started, clock, tmp_path):
+def test_all_edits_are_restored_as_one_step(started, clock, tmp_path):
     session = started()
     do(
         session,
@@ -138,25 +138,25 @@ def test_everything_that_can_be_edited_comes_back_as_one_step(started, clock, tm
     )
     assert not session.messages
     later(session, clock)
-    wanted = entries(session)
-    assert wanted.values
+    expected = entries(session)
+    assert expected.values
     die(session)
     again = started()
-    assert again.questions.first.about == "restore" and str(kept(tmp_path)[0]) in again.questions.first.reason
+    assert again.questions.first.about == "restore" and str(autosaves(tmp_path)[0]) in again.questions.first.reason
     assert not again.unsaved
     do(again, Ask(None), again.questions.first.then)
     assert not again.messages and again.questions.first is None
     found = entries(again)
-    assert found.values == wanted.values
+    assert found.values == expected.values
     assert again.unsaved and len(again.scene_edits.history.done) == 1
     later(again, clock)
-    assert len(kept(tmp_path)) == 1, "it is kept until it is saved"
+    assert len(autosaves(tmp_path)) == 1, "it is kept until it is saved"
     do(again, Undo())
     later(again, clock)
-    assert not again.unsaved and not kept(tmp_path)
+    assert not again.unsaved and not autosaves(tmp_path)
 
 
-def test_an_edit_of_the_file_in_between_is_kept(started, clock, tmp_path):
+def test_an_edit_of_the_file_in_between_is_retained(started, clock, tmp_path):
     session = started()
     do(session, SetParameter(*HEIGHT, 2.5))
     later(session, clock)
@@ -167,7 +167,7 @@ def test_an_edit_of_the_file_in_between_is_kept(started, clock, tmp_path):
     assert parameters["models.row"].height == 2.5 and parameters["layers.dots"].emissive == 0.25
 
 
-def test_discard_drops_it_and_later_asks_again(started, clock, tmp_path):
+def test_discard_removes_it_and_later_asks_again(started, clock, tmp_path):
     session = started()
     do(session, SetParameter(*HEIGHT, 2.5))
     later(session, clock)
@@ -176,13 +176,13 @@ def test_discard_drops_it_and_later_asks_again(started, clock, tmp_path):
     do(again, Ask(None), PostponeAutosave())
     do(again, SetParameter(*GLOW, 0.5))
     later(again, clock)
-    assert len(kept(tmp_path)) == 2, "new edits do not overwrite those that nobody decided about"
+    assert len(autosaves(tmp_path)) == 2, "new edits do not overwrite those that nobody decided about"
     again.leaving = True
     again.autosave.finish(again)
     once_more = started()
     assert once_more.questions.first.about == "restore"
     do(once_more, Ask(None), DiscardAutosave())
-    assert not kept(tmp_path) and once_more.questions.first is None
+    assert not autosaves(tmp_path) and once_more.questions.first is None
     once_more.autosave.finish(once_more)
     assert started().questions.first is None
 
@@ -192,53 +192,53 @@ def test_a_scene_that_runs_twice_has_two_and_neither_is_offered(started, clock, 
     for session, height in ((first, 2.5), (second, 3.5)):
         do(session, SetParameter(*HEIGHT, height))
         later(session, clock)
-    assert sorted("2.5" in file.read_text() for file in kept(tmp_path)) == [False, True]
+    assert sorted("2.5" in file.read_text() for file in autosaves(tmp_path)) == [False, True]
     third = started()
     assert third.questions.first is None, "they are in use"
     die(second)
     assert "3.5" in take_slot(tmp_path / "unsaved", third.scene.path).edited.read_text()
 
 
-def test_there_may_be_more_windows_than_slots(tmp_path):
+def test_more_windows_than_slots(tmp_path):
     slots = [take_slot(tmp_path, Path("/scene.toml")) for _ in range(SLOTS + 1)]
     assert slots[-1] is None and None not in slots[:-1]
     slots[3].close()
     assert take_slot(tmp_path, Path("/scene.toml")).edited == slots[3].edited
 
 
-def test_another_scene_has_its_own(started, steady: Gpu, clock, tmp_path):
+def test_another_scene_has_its_own_autosave(started, steady: Gpu, clock, tmp_path):
     session = started()
     do(session, SetParameter(*HEIGHT, 2.5))
     later(session, clock)
     (tmp_path / "other").mkdir()
     other = written(tmp_path / "other", SCENE)
     do(session, Open(other, discard=True))
-    assert not kept(tmp_path), "they were given up"
+    assert not autosaves(tmp_path), "they were given up"
     do(session, SetParameter(*HEIGHT, 3.5))
     later(session, clock)
-    assert len(kept(tmp_path)) == 1
+    assert len(autosaves(tmp_path)) == 1
     do(session, Open(tmp_path / "scene.toml", discard=True))
     assert session.questions.first is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"version = ", b"\xff\xfe\x00", b"version = 1\n[models.gone]\n"])
-def test_one_that_is_damaged_is_told_of_and_stays(started, clock, tmp_path, damage):
+def test_a_damaged_autosave_is_reported_and_retained(started, clock, tmp_path, damage):
     session = started()
     do(session, SetParameter(*HEIGHT, 2.5))
     later(session, clock)
     die(session)
-    (file,) = kept(tmp_path)
+    (file,) = autosaves(tmp_path)
     file.write_bytes(damage)
     again = started()
     do(again, Ask(None), Restore())
     assert again.messages["autosave"] and not again.unsaved
     do(again, SetParameter(*GLOW, 0.5))
     later(again, clock)
-    assert file.read_bytes() == damage and len(kept(tmp_path)) == 2
+    assert file.read_bytes() == damage and len(autosaves(tmp_path)) == 2
 
 
-def test_edits_are_never_beside_the_text_of_another_file(started, clock, tmp_path, monkeypatch):
-    """A crash between the two writes loses a little, and mixes nothing."""
+def test_edits_are_never_combined_with_the_text_of_another_file(started, clock, tmp_path, monkeypatch):
+    """A crash between the two writes loses the last edits, and combines no two versions."""
     session = started()
     do(session, SetParameter(*HEIGHT, 2.5))
     later(session, clock)

@@ -1,4 +1,4 @@
-"""The camera of a session: what moves it, where it goes, and the views it comes back to."""
+"""The camera of a session: navigation, transitions and previous views."""
 
 import math
 import tomllib
@@ -58,7 +58,7 @@ def session(steady: Gpu, tmp_path, monkeypatch):
 
 
 def do(session, *commands):
-    """Carry the commands out, without letting time pass for the camera."""
+    """Execute the commands, without advancing the camera's time."""
     for command in commands:
         session.post(command)
     run_frame(session)
@@ -84,10 +84,10 @@ def wait_for(session, condition):
     raise AssertionError("it never came")
 
 
-# on the way ---------------------------------------------------------------------------------------------------------
+# transitions --------------------------------------------------------------------------------------------------------
 
 
-def test_a_jump_is_a_short_way_that_starts_and_ends_gently(session):
+def test_a_transition_is_short_and_eases_in_and_out(session):
     camera, start = session.camera, session.camera.position
     do(session, GoToBookmark("side"))
     assert camera.position == start and session.cameras.moving
@@ -103,14 +103,14 @@ def test_a_jump_is_a_short_way_that_starts_and_ends_gently(session):
     assert speeds[0] < 0.2 * max(speeds) and speeds[17] < 0.2 * max(speeds)
 
 
-def test_the_same_way_every_time(session):
-    def way():
+def test_transitions_are_deterministic(session):
+    def path():
         do(session, Home())
         arrive(session)
         do(session, GoToBookmark("side"))
         return [(session.cameras.advance(1 / 60), session.camera.position)[1] for _ in range(20)]
 
-    assert way() == way()
+    assert path() == path()
 
 
 def test_moving_the_camera_ends_the_transition(session):
@@ -123,7 +123,7 @@ def test_moving_the_camera_ends_the_transition(session):
     assert session.camera.position == there
 
 
-def test_the_shorter_way_round(session):
+def test_a_rotation_takes_the_shorter_direction(session):
     session.camera.yaw = math.radians(170)
     goal = OrbitCamera(**vars(session.camera))
     goal.yaw = math.radians(-170)
@@ -133,13 +133,13 @@ def test_the_shorter_way_round(session):
     assert abs(session.camera.yaw) == pytest.approx(math.pi, abs=1e-6)
 
 
-def test_a_slow_frame_does_not_skip_the_way(session):
+def test_a_slow_frame_does_not_skip_the_transition(session):
     do(session, GoToBookmark("side"))
     session.cameras.advance(30.0)
     assert session.cameras.moving
 
 
-def test_between_perspective_and_none_the_target_stays_as_large(session):
+def test_switching_to_orthographic_keeps_the_size_of_the_target(session):
     half = session.camera.half_height
     do(session, Parallel(True))
     lenses = []
@@ -160,7 +160,7 @@ def test_between_perspective_and_none_the_target_stays_as_large(session):
     [("front", (0, 0, 1)), ("back", (0, 0, -1)), ("right", (1, 0, 0)), ("left", (-1, 0, 0)), ("top", (0, 1, 0))],
 )
 @pytest.mark.parametrize("up", ["y", "z"])
-def test_sides(session, side, direction, up):
+def test_axis_aligned_views(session, side, direction, up):
     session.camera.up = up
     x, y, z = direction
     expected = np.array(direction) if up == "y" else np.array((x, -z, y))
@@ -170,12 +170,12 @@ def test_sides(session, side, direction, up):
     np.testing.assert_allclose((np.array(camera.position) - camera.target) / camera.distance, -expected, atol=2e-4)
 
 
-def test_a_side_that_is_none(session):
+def test_an_unknown_side(session):
     do(session, ViewFrom("aft"))
     assert session.messages["camera"].startswith('unknown side "aft"')
 
 
-def test_back_through_the_views(session):
+def test_previous_views(session):
     home = OrbitCamera(**vars(session.camera))
     do(session, PreviousView())
     assert "no view to go back to" in session.messages["camera"] and not session.cameras.can_go_back
@@ -191,7 +191,7 @@ def test_back_through_the_views(session):
     assert "no view" in session.messages["camera"]
 
 
-def test_a_jump_to_where_it_is_already_is_no_view_to_go_back_to(session):
+def test_a_transition_to_the_current_view_adds_no_previous_view(session):
     for _ in range(3):
         went(session, Home())
     assert not session.cameras.can_go_back
@@ -201,7 +201,7 @@ def test_a_jump_to_where_it_is_already_is_no_view_to_go_back_to(session):
     assert not session.cameras.can_go_back
 
 
-def test_another_lens_leaves_the_target_as_large(session):
+def test_changing_the_field_of_view_keeps_the_size_of_the_target(session):
     half = session.camera.half_height
     do(session, SetLens(20.0))
     assert session.camera.fov == 20 and session.camera.half_height == pytest.approx(half)
@@ -209,7 +209,7 @@ def test_another_lens_leaves_the_target_as_large(session):
     assert "field of view" in session.messages["camera"] and session.camera.fov == 20
 
 
-# by itself ----------------------------------------------------------------------------------------------------------
+# auto-rotate and fly------------------------------------------------------------------------------------------------
 
 
 def test_turntable(session):
@@ -242,7 +242,7 @@ def test_flying(session):
     assert session.idle
 
 
-def test_looking_around_keeps_the_eye(session):
+def test_looking_around_keeps_the_eye_position(session):
     eye = session.camera.position
     do(session, Turn(0.3, 0.1))
     assert session.camera.position == pytest.approx(eye) and session.camera.yaw == pytest.approx(-0.3)
@@ -251,7 +251,7 @@ def test_looking_around_keeps_the_eye(session):
 # framing ------------------------------------------------------------------------------------------------------------
 
 
-def test_all_of_the_layers_come_into_the_picture(session):
+def test_framing_shows_all_layers(session):
     """Eight points from 0 to 7/8 along x, risen by 0: found on the GPU, without waiting for it."""
     session.viewport_size = (200, 100)
     do(session, FrameAll())
@@ -268,7 +268,7 @@ def test_all_of_the_layers_come_into_the_picture(session):
     assert camera.distance == pytest.approx(0.4375 / math.sin(math.atan(math.tan(math.radians(22.5)) / 2)), rel=1e-5)
 
 
-def test_the_selected_row_comes_into_the_middle(session):
+def test_framing_centers_the_selected_row(session):
     do(session, FrameSelection())
     assert "nothing is selected" in session.messages["camera"]
     do(session, Select("dots", 6))
@@ -281,7 +281,7 @@ def test_the_selected_row_comes_into_the_middle(session):
     assert "camera" not in session.messages
 
 
-def test_moving_the_camera_keeps_it_from_being_framed(session):
+def test_moving_the_camera_cancels_framing(session):
     do(session, FrameAll())
     do(session, Orbit(0.1, 0.0))
     there = session.camera.position
@@ -292,7 +292,7 @@ def test_moving_the_camera_keeps_it_from_being_framed(session):
     assert session.camera.position == there
 
 
-def test_a_frame_that_was_dropped_frames_nothing(session):
+def test_a_dropped_frame_cancels_framing(session):
     session.post(FrameAll())
     session.cameras.frame(session.stage.layers.values(), 1.0)
     session._commands.clear()
@@ -305,10 +305,10 @@ def test_a_frame_that_was_dropped_frames_nothing(session):
 # bookmarks ----------------------------------------------------------------------------------------------------------
 
 
-def test_bookmarks_are_kept_and_dropped(session):
+def test_bookmarks_are_added_and_removed(session):
     assert list(session.scene_edits.extras.bookmarks) == ["side"] and not session.unsaved
     do(session, ViewFrom("top"))
-    do(session, AddBookmark("from above"))  # still on the way there
+    do(session, AddBookmark("from above"))  # during the transition
     arrive(session)
     above = OrbitCamera(**vars(session.camera))
     assert session.scene_edits.extras.bookmarks["from above"] == above and session.unsaved

@@ -1,4 +1,4 @@
-"""Python models edited while they run: swapped with their state, or left as they were, with the mistake told."""
+"""Python models edited while they run: hot-swapped with their state, or unchanged, with the error reported."""
 
 import os
 from dataclasses import replace
@@ -100,7 +100,7 @@ def test_an_edit_swaps_the_class_and_keeps_the_state(own):
     assert values(session, "own.position")[:, 1] == pytest.approx(before[:, 1] - 1 / 60)
 
 
-def test_values_that_were_set_by_hand_stay(own):
+def test_values_set_by_the_user_stay(own):
     session, edit = own()
     session.post(SetParameter("models.own", "speed", 3.0))
     run_frame(session)
@@ -118,7 +118,7 @@ def test_values_that_were_set_by_hand_stay(own):
     assert session.parameters()["models.own"].speed == 3.0
 
 
-def test_a_state_that_does_not_fit_begins_anew(own):
+def test_a_state_with_other_shapes_is_reset(own):
     session, edit = own()
     edit(CODE.replace("integer(8,", "integer(5,"))
     assert values(session, "own.position").shape == (5, 3) and not session.messages
@@ -146,7 +146,7 @@ FOLLOWED = SCENE.replace(
 )
 
 
-def test_a_model_behind_another_keeps_its_state_unless_that_one_begins_anew(own):
+def test_a_dependent_model_keeps_its_state_unless_its_source_is_reset(own):
     code = CODE + FOLLOWING
     session, edit = own(FOLLOWED, code)
     run_frame(session)
@@ -204,7 +204,7 @@ def test_a_step_that_fails_later_stops_the_run_as_it_was(own):
     assert not session.messages
 
 
-def test_what_a_diagnostic_raises_is_told_with_its_line(own):
+def test_an_error_in_a_diagnostic_is_reported_with_its_line(own):
     session, edit = own()
     edit(CODE + "\n    def diagnostics(self):\n        return {'a': 1 / 0}\n")
     with pytest.raises(CodeError, match=r"own\.py:20: ZeroDivisionError"):
@@ -262,7 +262,7 @@ def test_an_edit_of_code_that_was_allowed_once_asks_before_it_runs(own, tmp_path
     assert session.questions.first is None and not session.messages, "it is asked once"
 
 
-def test_nothing_is_left_of_what_cannot_be_built(own, tmp_path):
+def test_a_model_that_cannot_be_built_leaks_nothing(own, tmp_path):
     session, edit = own()
     blocks = len(session.allocations.left_behind())
     for wrong in ("self.nothing", "self.run('main', 3)", "ops.sum(self.position, axis=9)"):
@@ -273,7 +273,7 @@ def test_nothing_is_left_of_what_cannot_be_built(own, tmp_path):
     assert len(session.allocations.left_behind()) == blocks
 
 
-def test_code_that_fails_at_the_first_opening(opened, tmp_path, monkeypatch):
+def test_code_that_fails_when_the_scene_is_opened(opened, tmp_path, monkeypatch):
     monkeypatch.setattr(trust, "_allowed", set())
     (tmp_path / "own.py").write_text(CODE.replace("* dt", "* tt"))
     with pytest.raises(UntrustedCode):
@@ -283,7 +283,7 @@ def test_code_that_fails_at_the_first_opening(opened, tmp_path, monkeypatch):
         opened(SCENE)
 
 
-def test_a_value_that_a_tighter_limit_refuses_is_left_out_of_an_undo(own):
+def test_undo_skips_a_value_beyond_a_tighter_limit(own):
     session, edit = own()
     for value in (8.0, 2.0):
         session.post(SetParameter("models.own", "speed", value))
@@ -303,7 +303,7 @@ def test_a_value_that_a_tighter_limit_refuses_is_left_out_of_an_undo(own):
     assert not session.messages and session.scene_edits.history.done == []
 
 
-def test_a_value_that_a_tighter_limit_refuses_is_reported_when_the_code_is_edited(own):
+def test_a_value_beyond_a_tighter_limit_is_reported_when_the_code_is_edited(own):
     session, edit = own()
     session.post(SetParameter("models.own", "speed", 8.0))
     edit(CODE.replace("max=9.0", "max=5.0"))

@@ -1,4 +1,4 @@
-"""What is copied as a command line, read by the program again, gives the same values and the same picture."""
+"""The copied command line, parsed by the program, gives the same values and the same image."""
 
 import shlex
 import sys
@@ -32,7 +32,7 @@ def do(session: Session, *commands) -> None:
     run_frame(session)
 
 
-def test_every_value_comes_back_exactly(opened):
+def test_every_value_is_reproduced_exactly(opened):
     session = opened(sets=["camera.fov=20", "row.count=5", "title=it's mine"], seed=9)
     do(
         session,
@@ -56,18 +56,18 @@ def test_every_value_comes_back_exactly(opened):
         assert other.scene_edits.extras.animations == session.scene_edits.extras.animations
 
 
-def test_nothing_changed_is_nothing_set(opened):
+def test_without_changes_there_are_no_options(opened):
     session = opened()
     run_frame(session)
     assert options(command_line(session), "--set") == []
 
 
-def test_a_packaged_scene_is_called_by_its_name(steady: Gpu):
+def test_a_packaged_scene_is_referred_to_by_name(steady: Gpu):
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
         assert command_line(session).startswith("vertigrad render nbody --set galaxy.count=64 --frames ")
 
 
-def test_what_no_option_can_say_is_a_remark(opened):
+def test_edits_without_an_option_are_listed_as_comments(opened):
     session = opened(SCENE + '[animations."row.height"]\nrange = [0, 1]\n')
     do(session, ResetParameters(), Animate(*HEIGHT, None))
     assert command_line(session).endswith('  # without animations."row.height"')
@@ -93,8 +93,8 @@ def test_models_with_the_name_of_a_section():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="as a POSIX shell reads it")
-def test_the_same_picture_without_a_window(steady: Gpu, tmp_path):
-    """A session that was changed at its start, run for some frames, against the program on the line."""
+def test_the_same_image_without_a_window(steady: Gpu, tmp_path):
+    """An edited session after some frames, compared with the program run with the command line."""
     from vertigrad.cli import main
 
     path = resources.path("scenes", "nbody.toml")

@@ -1,4 +1,4 @@
-"""A cut by hand: every thread under the stroke is parted, whatever lies behind, however fast the hand is."""
+"""The cutting tool: every thread under the stroke is cut, whatever is behind it, at any speed of the mouse."""
 
 import itertools
 
@@ -20,12 +20,12 @@ from vertigrad.session.commands import (
 from .interactive import run_frame
 
 SIZE = (480, 360)
-WAY = ((60.0, 40.0), (190.0, 150.0), (310.0, 170.0), (440.0, 330.0))  # begins and ends beside the cloth
+PATH = ((60.0, 40.0), (190.0, 150.0), (310.0, 170.0), (440.0, 330.0))  # begins and ends outside the cloth
 
 
 @pytest.fixture
 def cloth(steady):
-    """The scene, its sheet just above the ball."""
+    """The scene, with its sheet just above the ball."""
     opened = []
 
     def open_(*sets):
@@ -47,15 +47,15 @@ def torn(session):
     return model(session)._fabric.springs.numpy()[:, 0] < 0
 
 
-def crossed(session, way=WAY, size=SIZE):
-    """The threads that the way crosses in the picture, well within, as the cloth lies now."""
-    places = session.stage.instances["cloth"].outputs["position"].numpy().reshape(-1, 3)
+def crossed(session, path=PATH, size=SIZE):
+    """The threads that the path crosses in the image, not near their ends, at their current positions."""
+    positions = session.stage.instances["cloth"].outputs["position"].numpy().reshape(-1, 3)
     matrix = session.camera.projection(size[0] / size[1]) @ session.camera.view()
-    clip = np.column_stack([places, np.ones(len(places))]) @ matrix.T
-    seen = np.column_stack([clip[:, 0] / clip[:, 3] + 1.0, 1.0 - clip[:, 1] / clip[:, 3]]) / 2.0 * size
-    a, b = seen[model(session)._sheet.edges.T]
+    clip = np.column_stack([positions, np.ones(len(positions))]) @ matrix.T
+    pixels = np.column_stack([clip[:, 0] / clip[:, 3] + 1.0, 1.0 - clip[:, 1] / clip[:, 3]]) / 2.0 * size
+    a, b = pixels[model(session)._sheet.edges.T]
     found = np.zeros(len(a), bool)
-    for start, end in itertools.pairwise(way):
+    for start, end in itertools.pairwise(path):
         start, end = np.array(start), np.array(end)
         sides = [_cross(end - start, one - start) / np.linalg.norm(end - start) for one in (a, b)]
         others = [_cross(b - a, one - a) for one in (start, end)]
@@ -69,13 +69,13 @@ def _cross(one, other):
 
 @pytest.mark.parametrize("ball", [0.0, 0.5])
 @pytest.mark.parametrize("orthographic", [False, True])
-def test_a_stroke_parts_every_thread_that_it_crosses(cloth, ball, orthographic):
+def test_a_stroke_cuts_every_thread_that_it_crosses(cloth, ball, orthographic):
     session = cloth(f"cloth.sphere_radius={ball}", f"camera.orthographic={str(orthographic).lower()}")
     run_frame(session)
     under = crossed(session)
-    session.post(BeginInteraction(Gesture.CUT, WAY[0], SIZE))
-    for place in WAY[1:]:
-        session.post(MoveInteraction(place, SIZE))
+    session.post(BeginInteraction(Gesture.CUT, PATH[0], SIZE))
+    for cursor in PATH[1:]:
+        session.post(MoveInteraction(cursor, SIZE))
         run_frame(session)
     session.post(EndInteraction())
     run_frame(session)
@@ -86,48 +86,48 @@ def test_a_stroke_parts_every_thread_that_it_crosses(cloth, ball, orthographic):
     assert session.clock.interaction is None and not session.tool.pressed
 
 
-def test_a_flick_within_one_picture_cuts(cloth):
+def test_a_fast_stroke_within_one_frame_cuts(cloth):
     session = cloth()
     run_frame(session)
-    way = WAY[0], WAY[-1]
-    under = crossed(session, way)
-    session.post(BeginInteraction(Gesture.CUT, way[0], SIZE))
-    session.post(MoveInteraction(way[1], SIZE))
+    path = PATH[0], PATH[-1]
+    under = crossed(session, path)
+    session.post(BeginInteraction(Gesture.CUT, path[0], SIZE))
+    session.post(MoveInteraction(path[1], SIZE))
     session.post(EndInteraction())
     run_frame(session)
     assert not session.tool.pressed, "it was let go"
     run_frame(session)
     assert under.sum() > 15 and not (under & ~torn(session)).any()
     before = torn(session).sum()
-    for place in WAY:
-        session.post(MoveInteraction(place, SIZE))
+    for cursor in PATH:
+        session.post(MoveInteraction(cursor, SIZE))
         run_frame(session)
     assert torn(session).sum() == before and session.clock.interaction is None
 
 
-def test_several_steps_in_a_picture_go_the_whole_way(cloth):
+def test_several_steps_in_a_frame_cover_the_whole_stroke(cloth):
     session = cloth()
     run_frame(session)
     session.set_pacing({"steps": 3})
-    way = WAY[0], WAY[-1]
-    under = crossed(session, way)
-    session.post(BeginInteraction(Gesture.CUT, way[0], SIZE))
-    session.post(MoveInteraction(way[1], SIZE))
+    path = PATH[0], PATH[-1]
+    under = crossed(session, path)
+    session.post(BeginInteraction(Gesture.CUT, path[0], SIZE))
+    session.post(MoveInteraction(path[1], SIZE))
     run_frame(session)
-    told = [change.interaction for change in session.clock.interactions._changes if change.interaction]
-    assert len(told) == 3, "each step has its own part of the way"
-    eye = np.array(told[0].origin)
-    for one, other in itertools.pairwise(told):
+    interactions = [change.interaction for change in session.clock.interactions._changes if change.interaction]
+    assert len(interactions) == 3, "each step has its own part of the way"
+    eye = np.array(interactions[0].origin)
+    for one, other in itertools.pairwise(interactions):
         assert np.add(one.point, np.array(one.velocity) / 60.0) == pytest.approx(other.point)
         assert np.cross(np.array(other.point) - eye, other.direction) == pytest.approx(0.0, abs=1e-9)
     assert not (under & ~torn(session)).any()
 
 
-def test_what_is_cut_is_cut_again_from_a_record(cloth, tmp_path):
+def test_a_recording_repeats_the_cuts(cloth, tmp_path):
     session = cloth()
-    session.post(BeginInteraction(Gesture.CUT, WAY[0], SIZE))
-    for place in WAY[1:]:
-        session.post(MoveInteraction(place, SIZE))
+    session.post(BeginInteraction(Gesture.CUT, PATH[0], SIZE))
+    for cursor in PATH[1:]:
+        session.post(MoveInteraction(cursor, SIZE))
         run_frame(session)
     session.carry_out(SaveInteractions(tmp_path / "cut.jsonl"))
     first, frames = torn(session), session.frame
@@ -139,14 +139,14 @@ def test_what_is_cut_is_cut_again_from_a_record(cloth, tmp_path):
     assert first.any() and (torn(session) == first).all()
 
 
-def test_time_that_stands_still_cuts_nothing(cloth):
+def test_a_paused_simulation_is_not_cut(cloth):
     session = cloth()
     run_frame(session)
     session.playing = False
     for command in (
         SetTool(Gesture.CUT),
-        BeginInteraction(Gesture.CUT, WAY[0], SIZE),
-        MoveInteraction(WAY[-1], SIZE),
+        BeginInteraction(Gesture.CUT, PATH[0], SIZE),
+        MoveInteraction(PATH[-1], SIZE),
         EndInteraction(),
     ):
         session.post(command)

@@ -1,6 +1,6 @@
 """Two edit one scene, a user in the session and another in the file: whatever they do, no edit is lost.
 
-The expected state is worked out entry by entry, by a merge that is written here again, of what file and session hold.
+The expected state is computed entry by entry, by an independent merge of the file's and the session's values.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ ROUNDS = st.lists(
 @example([(("ours", "bookmark", 0), ("theirs", "bookmark", 0), ("together", "reload", 0))])
 @example([(("ours", "bookmark", 1), ("together", "save", 0), ("ours", "drop", 1), ("together", "save", 0))])
 @example([(("ours", "seed", 1), ("together", "restart", 0), ("together", "undo", 0))])
-def test_no_edit_is_lost_whoever_made_it(steady: Gpu, monkeypatch, rounds):
+def test_no_edit_is_lost(steady: Gpu, monkeypatch, rounds):
     use_models(monkeypatch)
     with TemporaryDirectory() as folder, Session(steady, written(Path(folder), SCENE + PRESET)) as session:
         session.post(Play(False))
@@ -85,7 +85,7 @@ def test_no_edit_is_lost_whoever_made_it(steady: Gpu, monkeypatch, rounds):
 
 
 class Both:
-    """The session, and what is known of it from what was done: the steps that can be undone and redone."""
+    """The session, and the expected undo and redo steps."""
 
     def __init__(self, session: Session):
         self.session = session
@@ -99,7 +99,7 @@ class Both:
         return flat(scene_edits.values() | scene_edits.settings(), scene_edits.extras)
 
     def check(self) -> None:
-        """It is unsaved if and only if it says otherwise than the file did when it was read."""
+        """It is unsaved if and only if it differs from the file when it was read."""
         assert self.session.unsaved == (self.now != of(self.session.scene))
         assert [step.empty for step in self.session.scene_edits.history.done] == [False] * len(self.done)
         assert len(self.session.scene_edits.history.undone) == len(self.undone)
@@ -109,7 +109,7 @@ class Both:
         self.session.post(command)
         run_frame(self.session)
 
-    # what each of them does -------------------------------------------------------------------------------------
+    # edits of both ----------------------------------------------------------------------------------------------
 
     def ours(self, what: str, number: int) -> None:
         before = self.now
@@ -141,12 +141,12 @@ class Both:
         name = ("both", "his")[number % 2]
         bookmark = ("camera", "bookmarks", name)
         animation = ("animations", "view.exposure")
-        places = {"position": [1.0, 2.0, 5.0 + number], "target": [0.0, 0.0, 0.0]}
+        camera_values = {"position": [1.0, 2.0, 5.0 + number], "target": [0.0, 0.0, 0.0]}
         changes: dict[str, dict[Any, Any]] = {
             "height": {HEIGHT.path: number + 0.5},
             "seed": {("models", "row", "seed"): number + 10},
             "substeps": {("models", "row", "substeps"): number + 5},
-            "bookmark": {(*bookmark, key): value for key, value in places.items()},
+            "bookmark": {(*bookmark, key): value for key, value in camera_values.items()},
             "drop": {bookmark: None},
             "preset": {("presets", name, "row.height"): number + 0.25},
             "value": {("presets", name, "view.exposure"): number + 0.75},
@@ -160,7 +160,7 @@ class Both:
     def together(self, what: str, number: int) -> None:
         getattr(self, what)()
 
-    # what must come of it ---------------------------------------------------------------------------------------
+    # expected results -------------------------------------------------------------------------------------------
 
     def undo(self) -> None:
         self.walk(Undo(), self.done, self.undone, 1, 0)
@@ -202,10 +202,10 @@ class Both:
         assert self.now == expected
         assert ("edits" in self.session.messages) == bool(conflicts), conflicts
         for conflict in conflicts:
-            assert self.told(conflict), conflict
+            assert self.reported(conflict), conflict
 
     def restart(self) -> None:
-        """Values, seeds and substeps are as the file has them; Undo brings them back. All else is merged."""
+        """Values, seeds and substeps are reset to the file; undo restores them. All else is merged."""
         base, ours, theirs = of(self.session.scene), self.now, of(load(self.path))
         self.do(Reload(restart=True))
         merged, conflicts = both(base, theirs, ours)
@@ -213,7 +213,7 @@ class Both:
         expected |= {key: value for key, value in theirs.items() if key[0] == "value"}
         assert self.now == expected
         for conflict in conflicts:
-            assert conflict[0] == "value" or self.told(conflict), conflict
+            assert conflict[0] == "value" or self.reported(conflict), conflict
         dropped = any(
             ours[key] != base[key] != expected[key] or ours[key] != expected[key] != base[key]
             for key in ours
@@ -225,31 +225,31 @@ class Both:
         if before != expected:
             self.done.append((before, expected))
 
-    def told(self, conflict: tuple[Any, ...]) -> bool:
-        """Whether it was reported; one within a preset that was deleted and made again is about all of that."""
+    def reported(self, conflict: tuple[Any, ...]) -> bool:
+        """Whether it was reported; in a preset that was created again, a conflict concerns the whole preset."""
         message = self.session.messages["edits"]
         whole = conflict[0] == "preset" and f"preset {conflict[1]}: " in message
-        return whole or told(conflict) in message
+        return whole or reported(conflict) in message
 
 
-def flat(values: dict[Key, Any], kept: SceneExtras) -> Flat:
-    """One entry for each thing that can be edited by itself."""
+def flat(values: dict[Key, Any], extras: SceneExtras) -> Flat:
+    """One entry for each value that can be edited separately."""
     found: Flat = {("value", key): value for key, value in values.items()}
-    found |= {("animation", key): animation for key, animation in kept.animations.items()}
-    found |= {("bookmark", name): tuple(entries(camera).items()) for name, camera in kept.bookmarks.items()}
-    found |= {("preset", one.name, key): value for one in kept.presets for key, value in one.values.items()}
+    found |= {("animation", key): animation for key, animation in extras.animations.items()}
+    found |= {("bookmark", name): tuple(entries(camera).items()) for name, camera in extras.bookmarks.items()}
+    found |= {("preset", one.name, key): value for one in extras.presets for key, value in one.values.items()}
     return found
 
 
 def of(scene: Scene) -> Flat:
-    """What a scene's file says."""
+    """The values of a scene's file."""
     return flat(
         {key: value for key, _, value in each(as_read(scene))} | settings_of(scene.models), SceneExtras.of(scene)
     )
 
 
 def both(base: Flat, theirs: Flat, ours: Flat) -> tuple[Flat, set[tuple[Any, ...]]]:
-    """Both edits, and what is in conflict. A preset that one side does not have at all is one thing."""
+    """Both edits merged, and the conflicts. A preset that one side lacks is one entry."""
     found: Flat = {}
     conflicts: set[tuple[Any, ...]] = set()
     for key in base.keys() | theirs.keys() | ours.keys():
@@ -272,8 +272,8 @@ def has(side: Flat, key: tuple[Any, ...]) -> bool:
     return bool(part(side, key[:2]))
 
 
-def told(conflict: tuple[Any, ...]) -> str:
-    """What the message about a conflict begins with."""
+def reported(conflict: tuple[Any, ...]) -> str:
+    """The start of the message about a conflict."""
     match conflict:
         case ("value", key):
             return f"{'.'.join(key.path)}: "

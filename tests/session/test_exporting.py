@@ -1,4 +1,4 @@
-"""Writing what a network of the scene has learned while it goes on."""
+"""Exporting the weights of a network during training."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_network_is_exported_between_frames(
     assert (tmp_path / "hills-learner.onnx").stat().st_size > 100
 
 
-def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, hills: Path, tmp_path: Path) -> None:
+def test_an_export_during_a_long_step_does_not_change_what_is_drawn(steady: Gpu, hills: Path, tmp_path: Path) -> None:
     with Session(steady, hills, ["learner.learning_rate=0.1"]) as session:
         learner = session.stage.instances["learner"].model
         frame(session)
@@ -61,13 +61,13 @@ def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, 
         session.post(SetParameter("models.learner", "show", "best"))
         session.apply()
         session.clock.stale = False
-        session.stage.begin_step(0.0)  # what a long step is: recorded, and carried out in parts
+        session.stage.begin_step(0.0)  # a long step: recorded, and executed in parts
         session.post(ExportNetwork(path=tmp_path / "weights.onnx"))
         frame(session)
         assert learner.outputs()["error"].numpy().mean() < 0.5 * spoilt.mean()
 
 
-def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Path) -> None:
+def test_rewinding_restores_weights_and_optimizer_state(steady: Gpu, hills: Path) -> None:
     with Session(steady, hills) as session:
         session.clock.set_rewind_memory(1 << 24)
         learner = session.stage.instances["learner"].model
@@ -86,7 +86,7 @@ def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Pa
             assert np.array_equal(tensor.numpy(), states[2][name]), name
 
 
-def test_the_rate_is_changed_while_it_learns(steady: Gpu, hills: Path) -> None:
+def test_the_learning_rate_is_changed_during_training(steady: Gpu, hills: Path) -> None:
     with Session(steady, hills) as session:
         learner = session.stage.instances["learner"].model
         frame(session)
@@ -97,7 +97,7 @@ def test_the_rate_is_changed_while_it_learns(steady: Gpu, hills: Path) -> None:
         assert np.array_equal(learner._weights["0.weight"].numpy(), before)
 
 
-def test_what_cannot_be_exported_is_told(
+def test_an_export_that_fails_is_reported(
     steady: Gpu, hills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session(steady, hills) as session:

@@ -1,4 +1,4 @@
-"""A camera that is to see everything at the start, where models write their positions in their steps."""
+"""Fitting the camera at the start, where models write their positions in their first step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     }
 }
 """
-MIDDLE = (43.15, 0.5, 0.0)  # of what the shader writes
+MIDDLE = (43.15, 0.5, 0.0)  # of the positions that the shader writes
 
 
 @pytest.fixture
@@ -73,28 +73,28 @@ Open = Callable[..., Session]
 
 
 @pytest.mark.parametrize("init", ["0", "[-1, 1]", "nan"])
-def test_what_the_first_step_wrote_is_seen_in_its_frame(steady: Gpu, opened: Open, init: str) -> None:
+def test_positions_of_the_first_step_are_framed_in_its_frame(steady: Gpu, opened: Open, init: str) -> None:
     session = opened(init)
     before = session.camera.target
     assert math.dist(before, MIDDLE) > 30.0
     offscreen, renderer = Offscreen(steady, (96, 64)), Renderer(steady, FORMAT)
-    pictures: list[np.ndarray] = []
+    images: list[np.ndarray] = []
     with steady.frames.frame():
         session.apply()
         session.advance()
         session.draw(renderer, offscreen.view, offscreen.size)
-        offscreen.read(pictures.append)
+        offscreen.read(images.append)
     steady.sync()
-    while not pictures:
+    while not images:
         steady.poll()
     assert session.camera.target == pytest.approx(MIDDLE, abs=1e-3)
     assert 3.0 < session.camera.distance < 20.0
-    light = pictures[0][..., :3].max(axis=-1).astype(int)
+    light = images[0][..., :3].max(axis=-1).astype(int)
     columns = np.flatnonzero((light > light.min() + 40).any(axis=0))
     assert columns.min() < 24 and columns.max() >= 72, "the dots reach across the picture"
 
 
-def test_it_is_looked_for_until_something_is_somewhere(opened: Open) -> None:
+def test_fitting_waits_until_a_position_is_finite(opened: Open) -> None:
     session = opened("nan", when=2.5 / 60.0)
     at_home = session.camera.target
     for step in (1, 2, 3):
@@ -104,7 +104,7 @@ def test_it_is_looked_for_until_something_is_somewhere(opened: Open) -> None:
     assert session.camera.target == pytest.approx(MIDDLE, abs=1e-3)
 
 
-def test_a_camera_that_was_moved_by_hand_stays_where_it_is(opened: Open) -> None:
+def test_a_camera_moved_by_the_user_stays(opened: Open) -> None:
     session = opened("0")
     session.post(Pan(0.3, 0.0))
     session.apply()
@@ -113,7 +113,7 @@ def test_a_camera_that_was_moved_by_hand_stays_where_it_is(opened: Open) -> None
     assert session.camera.target == moved
 
 
-def test_a_camera_that_was_only_turned_keeps_its_direction(opened: Open) -> None:
+def test_a_camera_that_was_only_rotated_keeps_its_direction(opened: Open) -> None:
     session = opened("0")
     session.post(Orbit(0.4, 0.1))
     session.apply()
@@ -123,7 +123,7 @@ def test_a_camera_that_was_only_turned_keeps_its_direction(opened: Open) -> None
     assert (session.camera.yaw, session.camera.pitch) == (yaw, pitch)
 
 
-def test_what_hardly_moves_in_its_first_step_leaves_the_camera_alone(opened: Open) -> None:
+def test_small_changes_in_the_first_step_do_not_move_the_camera(opened: Open) -> None:
     session = opened("[-1, 1]", when=1.0)
     fitted = vars(session.camera).copy()
     for _ in range(3):
@@ -131,7 +131,7 @@ def test_what_hardly_moves_in_its_first_step_leaves_the_camera_alone(opened: Ope
     assert vars(session.camera) == fitted
 
 
-def test_it_looks_once_and_not_after_later_steps(opened: Open) -> None:
+def test_it_fits_once_and_not_after_later_steps(opened: Open) -> None:
     session = opened("0")
     run_frame(session)
     fitted = vars(session.camera).copy()
@@ -141,7 +141,7 @@ def test_it_looks_once_and_not_after_later_steps(opened: Open) -> None:
     assert vars(session.camera) == fitted
 
 
-def test_a_step_of_no_length_is_not_the_first_one(opened: Open) -> None:
+def test_a_step_of_zero_time_is_not_the_first_step(opened: Open) -> None:
     session = opened("0")
     session.playing = False
     session.post(SetParameter("models.cloud", "shift", 41.0))

@@ -1,4 +1,4 @@
-"""`Inspector` and the catalog: any tensor of any model, its figures, rows, a column, a frozen copy."""
+"""`Inspector` and the catalog: any tensor of any model, its statistics, rows, a column, a frozen copy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def frame(session: Session) -> None:
 
 
 def arrive(session: Session) -> None:
-    """Run frames until what was asked for is there."""
+    """Run frames until the requested data has arrived."""
     for _ in range(EVERY + 5):
         frame(session)
         session.gpu.sync()
@@ -45,7 +45,7 @@ def arrive(session: Session) -> None:
     session.apply()
 
 
-def test_the_catalog_has_outputs_state_and_what_else_a_model_keeps(steady: Gpu):
+def test_the_catalog_has_outputs_state_and_internal_tensors(steady: Gpu):
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
         found = catalog(session.stage)
         roles = {name: entry.role for name, entry in found.items()}
@@ -60,13 +60,13 @@ def test_the_catalog_has_outputs_state_and_what_else_a_model_keeps(steady: Gpu):
         assert names == ["terrain.position"], "a tensor is told once"
 
 
-def test_a_tensor_of_another_model_is_listed_with_that_one_alone(opened):
+def test_a_tensor_is_listed_only_with_its_own_model(opened):
     found = catalog(opened(LINKED).stage)
     assert set(found) == {"row.position", "row.phase", "echo.position", "late.position"}
     assert find(opened(LINKED).stage, "nobody.position") is None
 
 
-def test_figures_histogram_and_rows_are_those_of_the_tensor(opened):
+def test_statistics_histogram_and_rows_are_those_of_the_tensor(opened):
     session = opened(MANY)
     session.post(InspectTensor(POSITION))
     session.post(Play(False))
@@ -79,7 +79,7 @@ def test_figures_histogram_and_rows_are_those_of_the_tensor(opened):
     assert np.array_equal(session.inspector.pages[0], array[: page_rows(array.shape, 4)])
 
 
-def test_rows_are_read_only_where_they_are_seen(opened, steady: Gpu):
+def test_only_visible_rows_are_read(opened, steady: Gpu):
     session = opened(MANY)
     session.post(Play(False))
     session.post(InspectTensor(TensorRange("row.position", 3000, 3200)))
@@ -107,7 +107,7 @@ def test_nothing_is_read_while_nothing_changes(opened, steady: Gpu):
     assert session.idle and not session.inspector.pending
 
 
-def test_scrolling_reads_further_rows_and_nothing_twice(opened, steady: Gpu):
+def test_scrolling_reads_new_rows_and_nothing_twice(opened, steady: Gpu):
     session = opened(MANY)
     session.post(Play(False))
     session.post(InspectTensor(POSITION))
@@ -129,7 +129,7 @@ def test_a_tensor_that_changes_is_read_again(opened):
     assert first > 0 and session.inspector.pages[0][0, 0] >= first + EVERY * STEP * 0.9
 
 
-def test_a_column_is_thinned_on_the_gpu(opened, monkeypatch: pytest.MonkeyPatch):
+def test_a_column_is_downsampled_on_the_gpu(opened, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(inspector, "POINTS", 100)
     session = opened(MANY)
     session.post(Play(False))
@@ -147,7 +147,7 @@ def test_a_column_is_thinned_on_the_gpu(opened, monkeypatch: pytest.MonkeyPatch)
     assert session.inspector.result.column is None
 
 
-def test_a_frozen_copy_is_kept_and_compared_with(opened, steady: Gpu):
+def test_the_tensor_is_compared_with_a_frozen_copy(opened, steady: Gpu):
     session = opened(MANY)
     session.post(InspectTensor(TensorRange("row.phase", 0, 5)))
     arrive(session)
@@ -174,7 +174,7 @@ def test_a_frozen_copy_is_kept_and_compared_with(opened, steady: Gpu):
     assert session.inspector.frozen is None and session.inspector.result.difference is None
 
 
-def test_a_frozen_copy_of_another_shape_is_not_compared_with(opened):
+def test_a_frozen_copy_of_another_shape_is_not_compared(opened):
     session = opened(MANY)
     session.post(InspectTensor(TensorRange("row.phase", 0, 5)))
     arrive(session)
@@ -185,7 +185,7 @@ def test_a_frozen_copy_of_another_shape_is_not_compared_with(opened):
     assert session.inspector.result.shape == (100,) and session.inspector.result.difference is None
 
 
-def test_rows_that_are_gone_are_not_asked_for(opened):
+def test_rows_that_no_longer_exist_are_not_requested(opened):
     session = opened(MANY)
     session.post(InspectTensor(TensorRange("row.position", 4000, 4100)))
     arrive(session)
@@ -195,13 +195,13 @@ def test_rows_that_are_gone_are_not_asked_for(opened):
     assert not session.inspector.pages
 
 
-def test_nothing_is_looked_at_in_another_scene(opened):
+def test_nothing_is_inspected_in_another_scene(opened):
     session = opened(MANY)
     session.post(InspectTensor(POSITION))
     arrive(session)
     session.post(Freeze())
     frame(session)
-    session.post(Reload())  # of the same file: it is still there
+    session.post(Reload())  # of the same file: it still exists
     arrive(session)
     assert session.inspector.target == POSITION and session.inspector.result is not None
     session.post(Reload(restart=True))
@@ -209,7 +209,7 @@ def test_nothing_is_looked_at_in_another_scene(opened):
     assert session.inspector.target is None and session.inspector.frozen is None and session.inspector.result is None
 
 
-def test_what_is_not_there_is_told(opened):
+def test_a_missing_tensor_is_reported(opened):
     session = opened(MANY)
     session.post(InspectTensor(TensorRange("row.speed")))
     session.post(Freeze())
@@ -220,7 +220,7 @@ def test_what_is_not_there_is_told(opened):
     assert "positoin" in session.messages["tensors"] and "row.position" in session.messages["tensors"]
 
 
-def test_a_dropped_frame_is_looked_at_again(opened):
+def test_a_dropped_frame_is_read_again(opened):
     session = opened(MANY)
     session.post(Play(False))
     session.post(InspectTensor(POSITION))
@@ -239,8 +239,8 @@ def test_any_shape_and_type(opened, monkeypatch: pytest.MonkeyPatch, shape: tupl
 
     session = opened(MANY)
     array = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
-    with Tensor.from_numpy(array, "given") as given:
-        session.stage.instances["row"].model.extra = given
+    with Tensor.from_numpy(array, "given") as source:
+        session.stage.instances["row"].model.extra = source
         count = rows(shape)
         column = 1 if columns(shape) > 1 else 0
         session.post(InspectTensor(TensorRange("row.extra", 0, count - 1, column)))
@@ -275,7 +275,7 @@ def test_a_tensor_is_written_for_numpy(opened, tmp_path, monkeypatch: pytest.Mon
     assert "x.npy" in session.messages["save tensor"]
 
 
-def test_closing_gives_everything_back(opened):
+def test_closing_releases_all_memory(opened):
     session = opened(MANY)
     session.post(InspectTensor(POSITION))
     arrive(session)
@@ -285,7 +285,7 @@ def test_closing_gives_everything_back(opened):
     assert not session.allocations.left_behind()
 
 
-def test_going_back_in_time_shows_what_was_then(opened):
+def test_rewinding_shows_the_earlier_values(opened):
     session = opened(MANY)
     session.clock.set_rewind_memory(1 << 24)
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""Interactions belong to their steps: gone back, played from a file, or restarted, it gives the same bits."""
+"""Interactions belong to their steps: rewinding, replay from a file and restart give the same bits."""
 
 import json
 
@@ -69,7 +69,7 @@ def test_interactions_change_what_happens(galaxy):
     assert bits(galaxy) != states[24]
 
 
-def test_going_back_gives_the_same_bits(galaxy):
+def test_rewinding_gives_the_same_bits(galaxy):
     was = dragged(galaxy)
     for frame in (23, 4, 12, 0, 17):
         do(galaxy, GoTo(frame))
@@ -81,15 +81,15 @@ def test_frames_without_a_snapshot_repeat_interactions(galaxy):
     tensors = galaxy.stage.instances["galaxy"].model.state().values()
     galaxy.clock.rewind.snapshots.limit = 4 * sum(tensor.block.capacity for tensor in tensors)  # every 8th frame
     was = dragged(galaxy)
-    kept = set(galaxy.clock.rewind.snapshots)
-    missing = [frame for frame in range(min(kept), 24) if frame not in kept]
+    snapshots = set(galaxy.clock.rewind.snapshots)
+    missing = [frame for frame in range(min(snapshots), 24) if frame not in snapshots]
     assert len(missing) > 8
     for frame in missing:
         do(galaxy, GoTo(frame))
         assert bits(galaxy) == was[frame], frame
 
 
-def test_a_saved_run_is_played_again_bit_for_bit(galaxy, tmp_path):
+def test_a_saved_run_is_replayed_bit_for_bit(galaxy, tmp_path):
     was = dragged(galaxy)
     path = tmp_path / "recording.jsonl"
     do(galaxy, SaveInteractions(path))
@@ -103,7 +103,7 @@ def test_a_saved_run_is_played_again_bit_for_bit(galaxy, tmp_path):
     assert galaxy.clock.interactions.until(24) == galaxy.clock.played.until(24), "what is played can be saved again"
 
 
-def test_another_session_plays_it_and_reset_plays_it_again(galaxy, tmp_path):
+def test_another_session_replays_it_and_reset_replays_it_again(galaxy, tmp_path):
     was = dragged(galaxy)
     path = tmp_path / "recording.jsonl"
     do(galaxy, SaveInteractions(path))
@@ -116,7 +116,7 @@ def test_another_session_plays_it_and_reset_plays_it_again(galaxy, tmp_path):
             other.reset()
 
 
-def test_speeds_of_the_run_are_played_too(galaxy, tmp_path):
+def test_time_scales_are_replayed_too(galaxy, tmp_path):
     do(galaxy, SetSpeed(0.25))
     was = dragged(galaxy, 8)
     do(galaxy, SetSpeed(2.0))
@@ -139,7 +139,7 @@ def test_an_interaction_ends_the_replay(galaxy, tmp_path):
     assert galaxy.clock.played is None
 
 
-def test_another_future_has_its_own_record(galaxy):
+def test_interactions_after_a_rewind_replace_the_later_ones(galaxy):
     dragged(galaxy, 12)
     do(galaxy, GoTo(6))
     galaxy.playing = True
@@ -155,7 +155,7 @@ def test_interactions_are_recorded_without_a_rewind_buffer(galaxy):
     assert galaxy.clock.interactions.at(5).interaction is not None
 
 
-def test_a_slow_step_keeps_the_interaction_that_it_began_with(galaxy):
+def test_a_step_in_parts_keeps_the_interaction_of_its_start(galaxy):
     """Its parts are recorded over several frames; the tool moves on meanwhile."""
     galaxy.playing = False
     galaxy.clock.pacer.budget = 1e-3
@@ -171,10 +171,10 @@ def test_a_slow_step_keeps_the_interaction_that_it_began_with(galaxy):
     end = bits(galaxy)
     played = galaxy.clock.interactions.until(galaxy.frame)
     interactions = [change.interaction for change in played._changes if change.interaction is not None]
-    way = sum(
+    distance = sum(
         change.dt * change.interaction.velocity[0] for change in played._changes if change.interaction is not None
     )
-    assert way == pytest.approx(interactions[-1].point[0] - interactions[0].point[0]), "no part of its way is lost"
+    assert distance == pytest.approx(interactions[-1].point[0] - interactions[0].point[0]), "no part of its way is lost"
     galaxy.tool.release()
     galaxy.clock.pacer.budget = 0.0
     galaxy.clock.pacer._long = False
@@ -185,7 +185,7 @@ def test_a_slow_step_keeps_the_interaction_that_it_began_with(galaxy):
     assert bits(galaxy) == end
 
 
-# the record ---------------------------------------------------------------------------------------------------------
+# the recording ------------------------------------------------------------------------------------------------------
 
 
 def noted(*steps):
@@ -195,7 +195,7 @@ def noted(*steps):
     return interactions
 
 
-def test_only_changes_are_kept():
+def test_only_changes_are_stored():
     interactions = noted((0, None), (1, None), (2, HELD), (3, HELD), (4, None))
     assert [change.frame for change in interactions._changes] == [0, 2, 4]
     assert [interactions.at(frame).interaction for frame in range(5)] == [None, None, HELD, HELD, None]
@@ -211,7 +211,7 @@ def test_until_a_frame():
     assert interactions == InteractionRecording()
 
 
-def test_the_file_says_it_again_to_the_last_bit(tmp_path):
+def test_a_file_round_trip_is_exact(tmp_path):
     interactions = noted((0, None), (1, HELD._replace(point=(0.1, 1e-30, -1 / 7))), (2, HELD), (5, None))
     interactions.record(7, 0.1, HELD._replace(parallel=True))
     path = tmp_path / "recording.jsonl"
@@ -248,7 +248,7 @@ def changed(**changes):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("", "1: not an interaction recording: expected a line of JSON"),
         ("[1]", "1: not an interaction recording: expected an object in braces, got an array of 1 value"),
@@ -277,12 +277,12 @@ def changed(**changes):
         ("[" * 100_000, "1: not an interaction recording: expected a line of JSON"),
     ],
 )
-def test_a_file_that_is_no_record(tmp_path, content, told):
+def test_an_invalid_recording(tmp_path, content, message):
     path = tmp_path / "recording.jsonl"
     path.write_text(content)
     with pytest.raises(InputError) as raised:
         read_interactions(path)
-    assert str(raised.value).startswith(f"{path}:{told}")
+    assert str(raised.value).startswith(f"{path}:{message}")
 
 
 def test_files_that_cannot_be_read_or_written(tmp_path):
@@ -295,7 +295,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path):
         write_file(tmp_path / "none" / "recording.jsonl", InteractionRecording().text("x").encode())
 
 
-def test_a_record_of_gestures_that_the_scene_does_not_know(steady, tmp_path, monkeypatch):
+def test_a_recording_of_gestures_that_the_scene_does_not_support(steady, tmp_path, monkeypatch):
     use_interactive(monkeypatch)
     path = tmp_path / "recording.jsonl"
     path.write_text(noted((0, HELD)).text("x"), encoding="utf-8")
@@ -308,7 +308,7 @@ def test_a_record_of_gestures_that_the_scene_does_not_know(steady, tmp_path, mon
         assert "drag" in session.messages["play inputs"] and session.frame == frame + 1, "the run goes on"
 
 
-def test_a_model_of_ones_own_is_played_too(steady, tmp_path, monkeypatch):
+def test_a_custom_model_is_replayed_too(steady, tmp_path, monkeypatch):
     use_interactive(monkeypatch)
     path = tmp_path / "recording.jsonl"
     interactions = InteractionRecording(
@@ -320,7 +320,7 @@ def test_a_model_of_ones_own_is_played_too(steady, tmp_path, monkeypatch):
         for _ in range(6):
             run_frame(session)
         model = session.stage.instances["row"].model
-        assert [told and told.gesture for told in model.told] == [
+        assert [each and each.gesture for each in model.interactions] == [
             Gesture.CUT,
             Gesture.CUT,
             None,
@@ -329,7 +329,7 @@ def test_a_model_of_ones_own_is_played_too(steady, tmp_path, monkeypatch):
         assert phase == pytest.approx(STEP * (4 + 2 * (1 + 1.5 + 1 / 3)), rel=1e-6)
 
 
-def test_a_record_that_is_opened_or_dropped_is_played(galaxy, tmp_path):
+def test_a_recording_that_is_opened_or_dropped_is_replayed(galaxy, tmp_path):
     was = dragged(galaxy, 12)
     path = tmp_path / "recording.jsonl"
     do(galaxy, SaveInteractions(path), do_.Open(path))
@@ -341,13 +341,13 @@ def test_a_record_that_is_opened_or_dropped_is_played(galaxy, tmp_path):
     assert "not an interaction recording" in galaxy.messages["scene"]
 
 
-def test_a_command_line_says_what_it_leaves_out(galaxy):
+def test_a_command_line_lists_what_it_leaves_out(galaxy):
     assert "#" not in command_line(galaxy)
     dragged(galaxy, 8)
     assert command_line(galaxy).endswith("  # without interactions")
 
 
-def test_a_restart_begins_a_new_record(galaxy):
+def test_a_restart_begins_a_new_recording(galaxy):
     dragged(galaxy, 12)
     assert galaxy.clock.interactions.gestures
     do(galaxy, Reset())

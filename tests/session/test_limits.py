@@ -1,4 +1,4 @@
-"""Diagnostics above the limits of their models: told while it lasts, and a reason to stop if that is wished."""
+"""Diagnostics above the limits of their models: reported while it lasts, and a condition to stop if enabled."""
 
 import math
 
@@ -33,7 +33,7 @@ def measure(session, height=None):
     run_frame(session)
 
 
-def test_it_is_told_while_it_lasts(row):
+def test_an_exceeded_limit_is_reported_while_it_lasts(row):
     measure(row)
     assert row.diagnostics["row.top"] == pytest.approx(0.0) and row.limits.exceeded == ()
     measure(row, 0.41)
@@ -46,7 +46,7 @@ def test_it_is_told_while_it_lasts(row):
     assert row.limits.exceeded == ()
 
 
-def test_a_value_at_its_limit_is_well_and_one_that_is_none_is_not(row):
+def test_a_value_at_its_limit_passes_and_nan_does_not(row):
     tested = Limits(row.stage)
     assert tested.check({"row.top": 0.4}) is None and not tested.exceeded
     assert tested.check({"row.top": math.nan}).name == "row.top"
@@ -55,7 +55,7 @@ def test_a_value_at_its_limit_is_well_and_one_that_is_none_is_not(row):
     assert tested.check({"row.bottom": 9.0}) is None, "it has no limit"
 
 
-def test_the_worst_is_the_largest_that_was_ever_seen(row):
+def test_the_worst_value_is_the_largest_so_far(row):
     tested = Limits(row.stage)
 
     def worst(value):
@@ -66,7 +66,7 @@ def test_the_worst_is_the_largest_that_was_ever_seen(row):
     assert all(math.isnan(worst(value)) for value in (math.nan, 0.5, math.inf)), "nothing is worse than no number"
 
 
-def test_the_run_is_stopped_only_if_that_is_wished_and_once(row):
+def test_the_run_stops_once_and_only_if_enabled(row):
     do(row, SetParameter("models.row", "height", 0.5), Play(True))
     measure(row)
     assert row.playing and row.limits.exceeded
@@ -103,7 +103,7 @@ def test_the_watch_panel_draws_the_bound(row):
     assert {cell.key: cell.bad for cell in watch.cells(row)} == {"row.top": True, "row.bottom": False}
 
 
-def test_a_restart_begins_well(row):
+def test_a_restart_clears_exceeded_limits(row):
     measure(row, 0.5)
     do(row, SetParameter("models.row", "height", 0.0), Reset())
     measure(row)
@@ -120,7 +120,7 @@ time_scale = 2e4
 type = "points"
 position = "skin.position"
 size = 0.1
-"""  # 333 units of time are due in a frame, and a step takes 1; 128 steps are taken
+"""  # 333 time units are due in a frame, and a step takes 1; 128 steps are taken
 
 
 @pytest.fixture
@@ -147,17 +147,17 @@ def test_the_report_names_what_was_exceeded(hurried):
     record = RunRecord(hurried.gpu)
     run_frame(hurried)
     report = record.finish(hurried)
-    (told,) = report["limits"]
-    assert told.startswith("skin.dropped_time is 0.6")
+    (limit,) = report["limits"]
+    assert limit.startswith("skin.dropped_time is 0.6")
 
 
-def test_what_is_rendered_drops_no_time(hurried):
+def test_rendering_drops_no_time(hurried):
     record = render(hurried, 3, (32, 32))
     assert record.finish(hurried)["limits"] == []
 
 
 def test_rendered_frames_hold_all_steps(steady, tmp_path):
-    """Three frames at once and their time in thirty: the same steps, since none is left out."""
+    """Three frames, and the same time in thirty frames: the same steps, since none is dropped."""
     fields = []
     for frames, rate in ((3, 2e4), (30, 2e3)):
         with Session(steady, written(tmp_path, HURRIED), sets=[f"skin.time_scale={rate}"]) as session:
@@ -166,7 +166,7 @@ def test_rendered_frames_hold_all_steps(steady, tmp_path):
     assert (fields[0] == fields[1]).all()
 
 
-def test_a_render_is_measured_on_its_way(row):
+def test_limits_are_checked_during_a_render(row):
     row.clock.play(True)
     do(row, SetParameter("models.row", "height", 0.5))
     render(row, MEASURED + 2, (16, 16))

@@ -1,4 +1,4 @@
-"""A scene file is edited by somebody else while it runs with edits of its own: neither side loses one."""
+"""Merging edits of the scene file with unsaved edits of the session: neither side loses one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def names(session: Session) -> list[str]:
         (MISSING, 2, 3, (3, True)),
     ],
 )
-def test_a_value_is_whoevers_changed_it_and_ours_if_both_did(base, theirs, ours, found):
+def test_a_value_is_taken_from_the_side_that_changed_it_and_ours_if_both_did(base, theirs, ours, found):
     assert merged_value(base, theirs, ours) == found
 
 
@@ -86,7 +86,7 @@ def test_a_preset_is_merged_value_by_value():
     assert list(map(str, conflicts)) == ["emissive in the preset b: 0.4 here, 0.2 in the file"]
 
 
-def test_a_preset_of_theirs_that_takes_a_name_of_ours_gets_another():
+def test_a_preset_of_theirs_with_a_name_of_ours_is_renamed():
     base = SceneExtras((Preset("a", {HEIGHT: 1.0}, 1),))
     theirs = SceneExtras((Preset("a", {HEIGHT: 1.0}, 1), Preset("b", {HEIGHT: 9.0}, 5)))
     ours = SceneExtras((Preset("b", {HEIGHT: 1.0}, 1),))
@@ -103,7 +103,7 @@ def test_a_preset_that_one_side_deleted_and_the_other_changed_is_reported():
     assert found == changed and len(conflicts) == 1
 
 
-def test_bookmarks_are_one_if_a_file_would_have_them_alike():
+def test_bookmarks_that_are_equal_in_a_file_are_merged():
     here = OrbitCamera(distance=3.0)
     near = OrbitCamera(distance=3.0 + 1e-9)
     far = OrbitCamera(distance=4.0)
@@ -117,16 +117,16 @@ def test_bookmarks_are_one_if_a_file_would_have_them_alike():
 
 
 @pytest.mark.parametrize("reload", [HOT, RESTART], ids=["hot", "restart"])
-def test_unsaved_bookmarks_presets_and_animations_survive_and_those_of_the_file_come(opened, tmp_path, reload):
+def test_a_reload_keeps_unsaved_bookmarks_presets_and_animations_and_adds_those_of_the_file(opened, tmp_path, reload):
     session = opened()
     moves = Animation(range=(0.0, 1.0))
     do(session, ViewFrom("top"), AddBookmark("ours"), SetParameter(*HEIGHT, 2.0), SavePreset("ours"))
     do(session, ResetParameters(), Animate(*GLOW, moves))
     written(tmp_path, SCENE + BOOKMARK + PRESET + ANIMATION)
     do(session, reload)
-    kept = session.scene_edits.extras
-    assert set(kept.bookmarks) == {"ours", "theirs"} and names(session) == ["ours", "theirs"]
-    assert kept.animations.keys() == {GLOW, Key("view", "exposure")}
+    extras = session.scene_edits.extras
+    assert set(extras.bookmarks) == {"ours", "theirs"} and names(session) == ["ours", "theirs"]
+    assert extras.animations.keys() == {GLOW, Key("view", "exposure")}
     assert session.unsaved and not session.messages
     do(session, Save())
     again = load(tmp_path / "scene.toml")
@@ -134,7 +134,7 @@ def test_unsaved_bookmarks_presets_and_animations_survive_and_those_of_the_file_
     assert len(again.animations) == 2 and not session.unsaved
 
 
-def test_the_reload_that_a_changed_file_asks_for_keeps_bookmarks(opened, tmp_path):
+def test_an_automatic_reload_keeps_bookmarks(opened, tmp_path):
     session = opened()
     do(session, AddBookmark("ours"))
     written(tmp_path, SCENE.replace("size = 0.1", "size = 0.2"))
@@ -162,7 +162,7 @@ def test_a_bookmark_that_both_changed_is_ours_and_reported(opened, tmp_path):
     )
 
 
-def test_what_a_restart_takes_back_is_reported_and_undone_in_one_step(opened):
+def test_edits_reverted_by_a_restart_are_reported_and_undone_in_one_step(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 2.0), SetSeed(9), SetSubsteps("row", 3))
     do(session, RESTART)
@@ -176,13 +176,13 @@ def test_what_a_restart_takes_back_is_reported_and_undone_in_one_step(opened):
     assert session.unsaved
 
 
-def test_a_restart_without_edits_says_nothing(opened):
+def test_a_restart_without_edits_reports_nothing(opened):
     session = opened()
     do(session, RESTART)
     assert not session.messages and not session.scene_edits.history.done
 
 
-def test_an_edit_of_a_model_that_is_gone_is_reported(opened, tmp_path):
+def test_an_edit_of_a_removed_model_is_reported(opened, tmp_path):
     session = opened(SCENE + '\n[models.other]\ntype = "rising"\n')
     do(session, SetParameter("models.other", "height", 2.0))
     written(tmp_path, SCENE)
@@ -191,7 +191,7 @@ def test_an_edit_of_a_model_that_is_gone_is_reported(opened, tmp_path):
     assert not session.unsaved and session.scene_edits.history.done == []
 
 
-def test_an_animated_parameter_stands_where_the_file_has_it_once_the_file_animates_it_no_longer(opened, tmp_path):
+def test_a_parameter_no_longer_animated_in_the_file_has_the_value_of_the_file(opened, tmp_path):
     session = opened(SCENE + ANIMATION)
     for _ in range(5):
         run_frame(session)
@@ -225,7 +225,7 @@ def test_seeds_substeps_and_bookmarks_are_undone_and_redone(opened):
     assert (instance.model.seed, instance.substeps, dict(session.scene_edits.extras.bookmarks)) == (9, 3, {})
 
 
-def test_the_same_seed_again_begins_anew_and_is_no_step(opened):
+def test_setting_the_same_seed_resets_and_is_no_step(opened):
     session = opened()
     run_frame(session)
     do(session, SetSeed(0))
@@ -233,7 +233,7 @@ def test_the_same_seed_again_begins_anew_and_is_no_step(opened):
 
 
 @pytest.mark.parametrize("command", [SetSeed(-1), SetSubsteps("row", 0), SetSeed(1, "nothing")])
-def test_a_setting_that_cannot_be_changes_nothing(opened, command):
+def test_an_invalid_setting_changes_nothing(opened, command):
     session = opened()
     do(session, command)
     assert session.messages[command.topic] and session.scene_edits.history.done == []
@@ -270,7 +270,7 @@ def test_a_preset_that_takes_the_name_of_a_deleted_one_is_saved(opened, tmp_path
     assert load(tmp_path / "scene.toml").presets == {"other": {HEIGHT.path: 4.0}} and not session.unsaved
 
 
-def test_presets_that_change_names_are_saved(opened, tmp_path):
+def test_presets_that_swap_names_are_saved(opened, tmp_path):
     session = opened(SCENE + PRESET + PRESET.replace("theirs", "other").replace("4", "5"))
     do(session, RenamePreset("other", "x"), RenamePreset("theirs", "other"), RenamePreset("x", "theirs"), Save())
     found = load(tmp_path / "scene.toml").presets

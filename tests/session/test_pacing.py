@@ -1,4 +1,4 @@
-"""A step that is too long for a frame goes on over several, while the step before it is drawn."""
+"""A step that is too long for one frame is split over several, while the previous step is drawn."""
 
 import time
 from types import SimpleNamespace
@@ -30,11 +30,11 @@ def opened_galaxy(gpu: Gpu, count: int = 600, **options) -> Session:
 
 
 class Sparing(Pacer):
-    """Cuts every step into as many parts as there can be: a workgroup in each picture."""
+    """Split every step into as many parts as possible: one workgroup per frame."""
 
     slices = True  # type: ignore[assignment]
 
-    def begin(self, under_way: bool) -> None:
+    def begin(self, in_flight: bool) -> None:
         self.granted = False
 
     def end(self) -> None:
@@ -49,7 +49,7 @@ class Sparing(Pacer):
 
 
 def cut(session: Session) -> None:
-    """Let no more than a workgroup go into a picture."""
+    """Allow at most one workgroup per frame."""
     session.clock.pacer = Sparing(session.gpu)
 
 
@@ -69,7 +69,7 @@ def whole_steps(gpu: Gpu, frames: int, **options) -> list[bytes]:
 
 
 def until(session: Session, frame: int, most: int = 400) -> int:
-    """Run until the models are there; returns how many pictures that took."""
+    """Run until the models have finished the step; return the number of frames."""
     for count in range(most):
         if session.frame >= frame:
             return count
@@ -80,30 +80,30 @@ def until(session: Session, frame: int, most: int = 400) -> int:
 # one consistent step ------------------------------------------------------------------------------------------------
 
 
-def test_every_picture_shows_a_whole_step_and_the_bits_are_the_same(steady: Gpu):
+def test_every_frame_shows_a_whole_step_and_the_bits_are_the_same(steady: Gpu):
     whole = whole_steps(steady, 4)
     with opened_galaxy(steady) as session:
         cut(session)
-        pictures = 0
+        images = 0
         while session.frame < 4:
             run_frame(session)
-            pictures += 1
+            images += 1
             assert bits(session) == whole[session.frame]
             assert session.time == pytest.approx(session.frame * STEP)
-        assert pictures >= 4 * 10, "600 bodies are ten workgroups, and each took a picture"
+        assert images >= 4 * 10, "600 bodies are ten workgroups, and each took a picture"
 
 
-def test_all_models_come_to_the_next_step_together(opened, steady: Gpu):
+def test_all_models_finish_a_step_in_the_same_frame(opened, steady: Gpu):
     session = opened(LINKED)
     cut(session)
-    seen = set()
+    observed = set()
     for _ in range(12):
         run_frame(session)
         rise, late = values(session, "row.position")[0, 1], values(session, "late.position")[0, 1]
         assert rise == pytest.approx(session.frame * STEP)
         assert late == pytest.approx(-2.0 * rise)
-        seen.add(session.frame)
-    assert seen == {0, 1, 2, 3, 4}, "three dispatches, one in each picture"
+        observed.add(session.frame)
+    assert observed == {0, 1, 2, 3, 4}, "three dispatches, one in each picture"
 
 
 def test_layers_draw_the_last_whole_step(steady: Gpu):
@@ -120,7 +120,7 @@ def test_layers_draw_the_last_whole_step(steady: Gpu):
         assert drawn[1] != drawn[2], "the next step was written elsewhere"
 
 
-def test_two_sets_of_blocks_take_turns_and_nothing_is_allocated(steady: Gpu):
+def test_two_sets_of_blocks_alternate_and_nothing_is_allocated(steady: Gpu):
     with opened_galaxy(steady) as session:
         session.post(SetSubsteps("galaxy", 2))
         cut(session)
@@ -128,7 +128,7 @@ def test_two_sets_of_blocks_take_turns_and_nothing_is_allocated(steady: Gpu):
         model = session.stage.instances["galaxy"].model
         where, held = [], steady.pool.held_bytes
         taken = steady.pool.take
-        steady.pool.take = lambda *given: pytest.fail("a block was taken") if given else taken(*given)
+        steady.pool.take = lambda *arguments: pytest.fail("a block was taken") if arguments else taken(*arguments)
         try:
             for frame in range(3, 8):
                 until(session, frame)
@@ -140,16 +140,16 @@ def test_two_sets_of_blocks_take_turns_and_nothing_is_allocated(steady: Gpu):
         assert len(model._step._encodings._lists) == 2, "and as many lists of bind groups"
 
 
-def test_the_copy_that_is_drawn_is_counted_as_one_on_purpose(steady: Gpu):
+def test_the_copy_that_is_drawn_is_counted_as_intended(steady: Gpu):
     with opened_galaxy(steady) as session:
         cut(session)
-        before, kept = copied(steady), steady.meter.read()["snapshots"]["device_to_device"]
+        before, snapshot_bytes = copied(steady), steady.meter.read()["snapshots"]["device_to_device"]
         until(session, 3)
         assert copied(steady) == before
-        assert steady.meter.read()["snapshots"]["device_to_device"] > kept
+        assert steady.meter.read()["snapshots"]["device_to_device"] > snapshot_bytes
 
 
-def test_blocks_of_the_other_set_are_given_back(steady: Gpu):
+def test_blocks_of_the_other_set_are_released(steady: Gpu):
     with opened_galaxy(steady) as session:
         steady.wait_idle()
         live = len(steady.tracker.live)
@@ -177,18 +177,18 @@ def test_a_neural_field_is_the_same_bit_for_bit(steady: Gpu):
     assert run(paced=True) == run(paced=False)
 
 
-# what the user does meanwhile ---------------------------------------------------------------------------------------
+# edits during a step ---------------------------------------------------------------------------------------------
 
 
 def midway(session: Session, frame: int = 1, parts: int = 3) -> None:
-    """To `frame`, and some parts further."""
+    """Run to `frame`, and some parts of the next step."""
     until(session, frame)
     for _ in range(parts):
         run_frame(session)
     assert session.frame == frame and session.stage.in_progress is not None
 
 
-def test_a_parameter_changed_midway_counts_from_the_next_step_on(steady: Gpu):
+def test_a_parameter_changed_midway_takes_effect_in_the_next_step(steady: Gpu):
     whole = whole_steps(steady, 2)
     with opened_galaxy(steady) as session:
         cut(session)
@@ -206,7 +206,7 @@ def test_a_parameter_changed_midway_counts_from_the_next_step_on(steady: Gpu):
         assert bits(session) == after
 
 
-def test_a_pause_midway_costs_nothing_and_the_step_goes_on_after_it(steady: Gpu):
+def test_a_pause_midway_costs_nothing_and_the_step_continues_after_it(steady: Gpu):
     whole = whole_steps(steady, 3)
     with opened_galaxy(steady) as session:
         cut(session)
@@ -228,7 +228,7 @@ def test_a_pause_midway_costs_nothing_and_the_step_goes_on_after_it(steady: Gpu)
         assert session.idle
 
 
-def test_a_paused_model_is_shown_anew_in_parts_too(steady: Gpu):
+def test_the_update_of_a_paused_model_is_split_too(steady: Gpu):
     with opened_galaxy(steady) as session:
         run_frame(session)
         session.post(Play(False))
@@ -271,7 +271,7 @@ def test_a_change_after_a_pause_midway_drops_the_step(steady: Gpu):
         assert bits(session) == in_parts
 
 
-def test_what_a_model_keeps_outside_of_tensors_is_not_ahead_when_its_step_is_dropped(steady: Gpu):
+def test_a_dropped_step_restores_state_outside_of_tensors(steady: Gpu):
     scene = resources.path("scenes", "neural_field.toml")
     with Session(steady, scene, ["terrain.resolution=40"]) as session:
         model = session.stage.instances["terrain"].model
@@ -300,7 +300,7 @@ def test_reset_midway(steady: Gpu):
         assert bits(session) == whole[2]
 
 
-def test_going_back_midway(steady: Gpu):
+def test_rewinding_midway(steady: Gpu):
     whole = whole_steps(steady, 6)
     with opened_galaxy(steady) as session:
         session.clock.set_rewind_memory(1 << 24)
@@ -314,7 +314,7 @@ def test_going_back_midway(steady: Gpu):
         assert bits(session) == whole[6]
 
 
-def test_frames_between_snapshots_are_made_again_in_parts(steady: Gpu):
+def test_frames_between_snapshots_are_recomputed_in_parts(steady: Gpu):
     whole = whole_steps(steady, 40)
     with opened_galaxy(steady) as session:
         state = session.stage.instances["galaxy"].model.state()
@@ -327,16 +327,16 @@ def test_frames_between_snapshots_are_made_again_in_parts(steady: Gpu):
         session.post(GoTo(target))
         run_frame(session)
         assert session.frame < target
-        pictures = 0
+        images = 0
         while not session.clock.idle:
             run_frame(session)
-            pictures += 1
+            images += 1
             assert bits(session) == whole[session.frame]
-        assert session.frame == target and pictures > 5
+        assert session.frame == target and images > 5
 
 
 @pytest.mark.parametrize("command", [SetParameter("models.galaxy", "count", 300), SetSeed(3)])
-def test_models_built_anew_midway(steady: Gpu, command):
+def test_models_rebuilt_midway(steady: Gpu, command):
     with opened_galaxy(steady) as session:
         cut(session)
         midway(session)
@@ -355,7 +355,7 @@ def test_models_built_anew_midway(steady: Gpu, command):
         assert bits(session) == after[1]
 
 
-def test_a_frame_that_fails_midway_begins_the_step_again(steady: Gpu):
+def test_a_frame_that_fails_midway_restarts_the_step(steady: Gpu):
     whole = whole_steps(steady, 2)
     with opened_galaxy(steady) as session:
         cut(session)
@@ -369,7 +369,7 @@ def test_a_frame_that_fails_midway_begins_the_step_again(steady: Gpu):
         assert bits(session) == whole[2]
 
 
-def test_a_step_that_cannot_be_recorded_leaves_everything(opened, steady: Gpu, monkeypatch):
+def test_a_step_that_cannot_be_recorded_changes_nothing(opened, steady: Gpu, monkeypatch):
     session = opened(LINKED)
     cut(session)
     until(session, 2)
@@ -401,13 +401,13 @@ def test_diagnostics_are_taken_between_steps_in_parts(steady: Gpu):
         cut(session)
         midway(session)
         session.measure()
-        pictures = 0
+        images = 0
         while not session.diagnostics:
             run_frame(session)
             steady.poll()
-            pictures += 1
-            assert pictures < 200
-        assert pictures > 15, "the rest of the step, and the energy of ten workgroups"
+            images += 1
+            assert images < 200
+        assert images > 15, "the rest of the step, and the energy of ten workgroups"
         assert dict(session.diagnostics) == expected
         until(session, session.frame + 1)
 
@@ -429,20 +429,20 @@ def test_closing_midway(steady: Gpu):
         midway(session)
 
 
-def test_others_may_look_at_and_write_outputs_midway(steady: Gpu):
+def test_outputs_can_be_read_and_written_midway(steady: Gpu):
     whole = whole_steps(steady, 2)
     with opened_galaxy(steady) as session:
         cut(session)
         midway(session)
         position = session.stage.instances["galaxy"].outputs["position"]
-        with position.clone() as kept, position * 2.0 as doubled:
-            before = kept.numpy()
+        with position.clone() as snapshot_bytes, position * 2.0 as doubled:
+            before = snapshot_bytes.numpy()
             until(session, 2)
             assert np.array_equal(doubled.numpy(), before * 2.0)
             assert bits(session) == whole[2]
             until(session, 4)
-            assert np.array_equal(kept.numpy(), before), "what others still hold is not written again"
-            assert not np.array_equal(kept.numpy(), position.numpy())
+            assert np.array_equal(snapshot_bytes.numpy(), before), "what others still hold is not written again"
+            assert not np.array_equal(snapshot_bytes.numpy(), position.numpy())
 
 
 # split dispatches ---------------------------------------------------------------------------------------------------
@@ -513,9 +513,9 @@ def fake_gpu(timed: bool = True) -> SimpleNamespace:
 
 
 class Machine:
-    """A GPU on which each workgroup of a kernel takes a known time, told a frame later.
+    """A GPU on which each workgroup of a kernel takes a known time, reported a frame later.
 
-    `width` of them run at a time: fewer take no less.
+    `width` of them run in parallel: fewer do not take less time.
     """
 
     def __init__(self, budget: float, width: int = 1, **ms: float):
@@ -526,17 +526,17 @@ class Machine:
         self.width, self.ms = width, ms
         self.drawing = 0.0
 
-    def frame(self, wanted: list[tuple[str, int, bool]]) -> list[int]:
-        """What of the dispatches, in their order, is granted in the next frame."""
+    def frame(self, timings: list[tuple[str, int, bool]]) -> list[int]:
+        """The workgroups of each dispatch, in order, that are granted in the next frame."""
         self.gpu.tracker.frame += 1
         self.pacer.begin(True)
         granted = []
-        for kernel, count, splits in wanted:
+        for kernel, count, splits in timings:
             granted.append(self.pacer.grant("model.step", kernel, count, splits))  # type: ignore[arg-type]
             if granted[-1] < count:
                 break
         self.pacer.end()
-        span = SimpleNamespace(group="model.step", ms=self.spent([kernel for kernel, *_ in wanted], granted))
+        span = SimpleNamespace(group="model.step", ms=self.spent([kernel for kernel, *_ in timings], granted))
         frame, drawn = self.gpu.tracker.frame, SimpleNamespace(group="layers", ms=self.drawing)
         self.gpu.timer.submissions.append(SimpleNamespace(frame=frame, arrived=float(frame), spans=[span, drawn]))
         return granted
@@ -546,7 +546,7 @@ class Machine:
         return sum(self.ms[kernel] * max(count, self.width) for kernel, count in pairs if count)
 
     def frames(self, count: int, of: int = 100_000) -> list[int]:
-        """How many workgroups of one kernel are granted in each of some frames."""
+        """The number of workgroups of one kernel that are granted in each frame."""
         return [self.frame([("kick", of, True)])[0] for _ in range(count)]
 
 
@@ -570,7 +570,7 @@ def test_a_part_may_take_as_long_as_drawing_does():
     assert np.array(machine.frames(20)[10:]) * 0.5 == pytest.approx(20.0, rel=0.02), "never less than the budget"
 
 
-def test_a_single_slow_picture_makes_no_part_longer():
+def test_a_single_slow_frame_makes_no_part_longer():
     machine = Machine(20.0, kick=0.5)
     machine.frames(20)
     machine.drawing = 5000.0
@@ -580,8 +580,8 @@ def test_a_single_slow_picture_makes_no_part_longer():
 
 
 @pytest.mark.parametrize("paused", [0.0, 60.0])
-def test_where_passes_are_not_timed_drawing_is_what_follows_a_part(monkeypatch: pytest.MonkeyPatch, paused: float):
-    """A pause in between does not count: no part was done in the frames before it ended."""
+def test_without_timestamps_frames_after_a_part_give_the_drawing_time(monkeypatch: pytest.MonkeyPatch, paused: float):
+    """A pause in between does not count: no part ran in the frames before its end."""
     now, work = [0.0], [0.0]
 
     def wait_idle() -> None:
@@ -604,7 +604,7 @@ def test_where_passes_are_not_timed_drawing_is_what_follows_a_part(monkeypatch: 
     assert np.array(granted[-10:]) * 0.5 == pytest.approx(300.0, rel=0.02)
 
 
-def test_a_machine_that_becomes_slower_gets_less():
+def test_a_slower_machine_gets_a_smaller_budget():
     machine = Machine(20.0, kick=0.5)
     machine.frames(8)
     machine.ms["kick"] = 2.0
@@ -614,8 +614,8 @@ def test_a_machine_that_becomes_slower_gets_less():
 
 
 @pytest.mark.parametrize("budget", [8.0, 20.0, 60.0])
-def test_a_wide_machine_is_not_given_one_workgroup_at_a_time(budget):
-    """As on an H100: one workgroup takes 8 ms, and so do five hundred."""
+def test_a_wide_gpu_gets_more_than_one_workgroup_at_a_time(budget):
+    """As on an H100: one workgroup takes 8 ms, and five hundred take 8 ms too."""
     machine = Machine(budget, width=500, kick=8.0 / 500)
     granted = machine.frames(60)
     expected = max(budget / (8.0 / 500), 500)
@@ -623,7 +623,7 @@ def test_a_wide_machine_is_not_given_one_workgroup_at_a_time(budget):
     assert machine.spent(["kick"], [int(np.median(granted[30:]))]) <= max(1.6 * 8.0, 1.2 * budget)
 
 
-def test_a_wide_machine_that_was_disturbed_finds_back():
+def test_a_wide_gpu_recovers_after_a_disturbance():
     machine = Machine(20.0, width=500, kick=8.0 / 500)
     machine.frames(30)
     machine.ms["kick"] *= 20.0
@@ -632,14 +632,14 @@ def test_a_wide_machine_that_was_disturbed_finds_back():
     assert np.median(machine.frames(80)[50:]) >= 600
 
 
-def test_a_workgroup_that_takes_longer_than_the_budget_goes_alone():
+def test_a_workgroup_longer_than_the_budget_runs_alone():
     machine = Machine(20.0, kick=70.0)
     granted = machine.frames(60)
     assert set(granted[12:]) == {1}
     assert sum(granted[1:]) < 60 + 10, "others were hardly tried"
 
 
-def test_the_last_few_of_a_dispatch_tell_nothing_about_a_wide_machine():
+def test_the_last_workgroups_of_a_dispatch_do_not_change_the_estimate():
     machine = Machine(8.0, width=500, kick=8.0 / 500)
     machine.frames(40)
     settled = machine.frames(1)[0]
@@ -648,7 +648,7 @@ def test_the_last_few_of_a_dispatch_tell_nothing_about_a_wide_machine():
     assert machine.frames(1)[0] >= 0.8 * settled
 
 
-def test_what_cannot_be_split_is_done_whole_and_alone():
+def test_a_dispatch_that_cannot_be_split_runs_whole_and_alone():
     machine = Machine(10.0, long=30.0, short=1.0)
     assert machine.frame([("long", 1, False), ("short", 1, False)]) == [1, 0], "the first is not known: it goes alone"
     machine.frame([("short", 1, False)])
@@ -663,7 +663,7 @@ def test_without_a_budget_everything_is_granted():
     assert machine.frame([("kick", 1000, True), ("kick", 5, False)]) == [1000, 5]
 
 
-def test_a_step_that_became_short_is_no_longer_cut():
+def test_a_step_that_became_short_is_no_longer_split():
     machine = Machine(20.0, kick=0.5)
     machine.frames(8)
     machine.pacer.begin(False)
@@ -692,19 +692,19 @@ def test_whole_steps_that_take_too_long_are_found_by_the_timer():
         assert (pacer.step_ms, pacer.slices) == (ms, expected)
 
 
-def test_times_that_arrive_together_are_taken_in_their_order():
+def test_times_that_arrive_together_are_processed_in_order():
     machine = Machine(20.0, kick=1.0)
     for kick in (1.0, 5.0, 2.0):
         machine.ms["kick"] = kick
-        told, machine.gpu.timer.submissions = machine.gpu.timer.submissions, []
+        submissions, machine.gpu.timer.submissions = machine.gpu.timer.submissions, []
         machine.frame([("kick", 100, True)])
-        machine.gpu.timer.submissions = told + machine.gpu.timer.submissions
+        machine.gpu.timer.submissions = submissions + machine.gpu.timer.submissions
     machine.pacer.begin(True)
     (cost,) = machine.pacer._costs.values()
     assert cost.measured_ms / cost.measured == pytest.approx(2.0)
 
 
-def test_more_steps_in_a_picture_as_long_as_there_is_time(opened):
+def test_more_steps_per_frame_while_time_is_left(opened):
     session = opened()
     session.post(SetPacing("steps", 4))
     run_frame(session)
@@ -715,7 +715,7 @@ def test_more_steps_in_a_picture_as_long_as_there_is_time(opened):
     assert session.frame == 6
 
 
-def test_pace_is_changed_by_command_and_wrong_values_are_refused(opened, steady: Gpu):
+def test_the_time_scale_is_set_by_command_and_invalid_values_are_rejected(opened, steady: Gpu):
     session = opened()
     for name, value in (("frames_in_flight", 3), ("fps_limit", 30.0), ("budget", 12.0), ("vsync", False)):
         session.post(SetPacing(name, value))
@@ -730,8 +730,8 @@ def test_pace_is_changed_by_command_and_wrong_values_are_refused(opened, steady:
     assert steady.frames.in_flight == 3 and session.pacing.budget == 12.0
 
 
-def test_a_long_step_is_cut_by_itself_and_the_pictures_keep_coming(steady: Gpu, monkeypatch: pytest.MonkeyPatch):
-    """The adapter is measured first: the count is such that a step takes five to twenty times the budget."""
+def test_a_long_step_is_split_automatically_and_frames_continue(steady: Gpu, monkeypatch: pytest.MonkeyPatch):
+    """The adapter is measured first: the count is chosen so that a step takes five to twenty times the budget."""
     monkeypatch.setattr(steady.timer, "enabled", True)  # as it is in the window
     count, millisecond = 512, 0.0
     while millisecond < 60.0:

@@ -1,4 +1,4 @@
-"""Presets: kept, applied, updated, renamed, deleted; and read from the scene's file."""
+"""Presets: stored, applied, updated, renamed, deleted; and read from the scene's file."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def do(session, *commands) -> dict[str, dict[Key, object]]:
     return {preset.name: dict(preset.values) for preset in session.scene_edits.extras.presets}
 
 
-def test_those_of_the_file_can_be_applied(opened):
+def test_presets_of_the_file_can_be_applied(opened):
     session = opened(SCENE + PRESETS)
     assert list(do(session, ApplyPreset("high"))) == ["high", "very high"]
     assert session.scene_edits.differing() == {HEIGHT: 5.0, Key("view", "background"): (16 / 255, 32 / 255, 48 / 255)}
@@ -44,7 +44,7 @@ def test_those_of_the_file_can_be_applied(opened):
     assert len(session.stage.instances["row"].outputs["phase"].numpy()) == 4
 
 
-def test_what_differs_from_the_scene_is_kept(opened):
+def test_a_preset_stores_what_differs_from_the_scene(opened):
     session = opened(sets=["row.wrong_by=2"])
     assert do(session, SetParameter(*HEIGHT, 2.0), SavePreset("mine")) == {"mine": {HEIGHT: 2.0}}
     found = do(session, SetParameter(*HEIGHT, 0.0), SetParameter(*GLOW, 0.5), UpdatePreset("mine"))
@@ -52,7 +52,7 @@ def test_what_differs_from_the_scene_is_kept(opened):
     assert do(session, SavePreset("mine")) == {"mine": {GLOW: 0.5}}
 
 
-def test_names_and_places(opened):
+def test_names_and_order(opened):
     session = opened(SCENE + PRESETS)
     assert list(do(session, RenamePreset("high", "high"))) == ["high", "very high"]
     assert not session.messages and session.scene_edits.history.done == []
@@ -64,7 +64,7 @@ def test_names_and_places(opened):
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         (ApplyPreset("hihg"), 'unknown preset "hihg"; did you mean "high"?'),
         (UpdatePreset("x"), "unknown preset"),
@@ -77,15 +77,15 @@ def test_names_and_places(opened):
         (SavePreset("x"), "none do now"),
     ],
 )
-def test_what_cannot_be_changes_nothing_and_says_why(opened, command, told):
+def test_invalid_commands_change_nothing_and_give_the_reason(opened, command, message):
     session = opened(SCENE + PRESETS)
     before = session.scene_edits.extras
     do(session, command)
-    assert told in session.messages["presets"]
+    assert message in session.messages["presets"]
     assert session.scene_edits.extras == before and session.scene_edits.history.done == []
 
 
-def test_one_that_cannot_be_built_changes_nothing(opened):
+def test_a_preset_that_cannot_be_built_changes_nothing(opened):
     text = SCENE.replace('"rising"', '"rising"\nforbidden = 4') + PRESETS
     session = opened(text)
     do(session, ApplyPreset("very high"))
@@ -93,7 +93,7 @@ def test_one_that_cannot_be_built_changes_nothing(opened):
     assert session.scene_edits.differing() == {} and session.scene_edits.history.done == []
 
 
-def test_a_reload_keeps_what_the_user_made_and_takes_what_the_file_says(opened, tmp_path):
+def test_a_reload_keeps_presets_of_the_user_and_adds_those_of_the_file(opened, tmp_path):
     session = opened(SCENE + PRESETS)
     written(tmp_path, SCENE + PRESETS.replace("9.5", "9"))
     assert do(session, Reload())["very high"][HEIGHT] == 9.0

@@ -1,4 +1,4 @@
-"""How finely pictures are drawn is chosen by what frames took, on clocks that the tests invent."""
+"""The quality level is chosen by the frame times, on simulated clocks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vertigrad.session.commands import SetParameter, SetQuality
 from vertigrad.session.quality import AutoQuality, describe_level, level_in_force
 
 TARGET = 1000.0 / 60.0
-Cost = Callable[[str, float], float]  # ms of a frame, by the level's name and the time in s
+Cost = Callable[[str, float], float]  # frame time [ms], by the level's name and the time [s]
 
 
 class Screen:
-    """Frames that follow each other, with a clock of its own; `changes` are (when, level) in their order."""
+    """Consecutive frames with a simulated clock; `changes` are (when, level) in order."""
 
     def __init__(self, cost: Cost, target: float = TARGET, vsync: bool = False, drawing: Cost | None = None):
         self.auto, self.now = AutoQuality(), 100.0
@@ -49,7 +49,7 @@ def costs(low: float, medium: float, high: float) -> Cost:
     return lambda name, _: by_name[name]
 
 
-def test_frames_in_time_stay_at_the_finest_level() -> None:
+def test_fast_frames_stay_at_the_finest_level() -> None:
     screen = Screen(costs(4.0, 8.0, 15.0))
     assert screen.run(60.0) == "high" and not screen.changes
 
@@ -60,12 +60,12 @@ def test_steadily_slow_frames_go_down_a_level_soon_and_stay_there(vsync: bool) -
     screen.run(8.0)
     assert screen.levels == ["medium"] and screen.changes[0][0] < 3.0
     screen.run(300.0)
-    # Frames that wait for the screen do not tell how much room there is: it is tried, ever more seldom.
+    # With vsync the frame time does not show the time left: the finer level is tried, less and less often.
     assert len(screen.changes) <= (1 if not vsync else 9)
     assert screen.levels[0] == "medium" and "low" not in screen.levels
 
 
-def test_very_slow_frames_go_down_as_far_as_it_helps() -> None:
+def test_very_slow_frames_go_down_while_it_helps() -> None:
     screen = Screen(costs(40.0, 90.0, 250.0))
     assert screen.run(20.0) == "low"
     assert screen.levels == ["medium", "low"]
@@ -76,7 +76,7 @@ def test_very_slow_frames_go_down_as_far_as_it_helps() -> None:
 def test_a_slow_start_and_hiccups_change_nothing() -> None:
     def cost(_: str, since: float) -> float:
         if since < 0.6:
-            return 180.0  # pipelines are made
+            return 180.0  # pipelines are created
         return 700.0 if since % 3.0 < 0.02 else 12.0
 
     screen = Screen(cost)
@@ -97,7 +97,7 @@ def test_noise_around_the_border_does_not_oscillate(middle: float, exact: bool) 
     assert len([when for when, _ in screen.changes if when > 120.0]) <= 2
 
 
-def test_it_recovers_when_there_is_room_again() -> None:
+def test_the_level_rises_when_frames_become_faster() -> None:
     def cost(name: str, since: float) -> float:
         return costs(10.0, 15.0, 30.0)(name, since) * (1.0 if since < 20.0 else 0.3)
 
@@ -107,14 +107,14 @@ def test_it_recovers_when_there_is_room_again() -> None:
     assert screen.levels == ["medium", "high"]
 
 
-def test_a_level_goes_up_only_if_what_was_learned_says_that_it_fits() -> None:
-    # 13 ms leave some room, but the next level was found to take 2.4 times as long.
+def test_the_level_rises_only_if_its_measured_cost_fits() -> None:
+    # 13 ms leave some time, but the next level was measured to take 2.4 times as long.
     screen = Screen(costs(5.0, 9.0, 21.6), drawing=costs(4.0, 8.0, 20.0))
     screen.run(100.0)
     assert screen.levels == ["medium"]
 
 
-def test_where_the_picture_is_not_what_takes_the_time_it_is_drawn_finely_again() -> None:
+def test_when_drawing_is_not_the_bottleneck_the_finest_level_is_used() -> None:
     screen = Screen(costs(101.0, 102.0, 104.0))
     screen.run(20.0)
     assert screen.levels == ["medium", "low", "high"]
@@ -123,14 +123,14 @@ def test_where_the_picture_is_not_what_takes_the_time_it_is_drawn_finely_again()
     assert len(screen.changes) == 3
 
 
-def test_vain_tries_become_rare_however_the_models_load_swings() -> None:
+def test_failed_tries_become_rare_under_a_varying_load() -> None:
     screen = Screen(lambda _, since: 12.0 if since % 40.0 < 20.0 else 110.0)
     screen.run(600.0)
     assert len(screen.changes) <= 15
     assert len([when for when, _ in screen.changes if when > 300.0]) <= 3
 
 
-def test_frames_just_in_time_are_tried_more_finely_only_if_they_may_wait_for_the_screen() -> None:
+def test_frames_at_the_display_interval_are_tried_at_a_finer_level_only_with_vsync() -> None:
     cost = costs(10.0, 16.2, 40.0)
     assert Screen(cost, drawing=cost).run(2.5) == "medium"
     screen = Screen(cost, drawing=cost)
@@ -141,7 +141,7 @@ def test_frames_just_in_time_are_tried_more_finely_only_if_they_may_wait_for_the
     assert 1 < len(screen.changes) <= 5
 
 
-def test_after_a_vain_try_a_much_slower_picture_is_worth_another_one() -> None:
+def test_after_a_failed_try_a_much_slower_frame_allows_another() -> None:
     def cost(name: str, since: float) -> float:
         return 101.0 if since < 60.0 else {"low": 60.0, "medium": 150.0, "high": 300.0}[name]
 
@@ -162,10 +162,10 @@ def test_slow_frames_do_not_flicker_through_the_levels_with_each_edit(ms: float)
 
 
 @pytest.mark.parametrize(("held", "soonest", "latest"), [(5.0, 15.0, 40.0), (45.0, 0.0, 6.0)])
-def test_a_level_that_held_long_enough_is_tried_as_soon_as_one_that_never_failed(
+def test_a_level_that_lasted_long_enough_is_tried_like_one_that_never_failed(
     held: float, soonest: float, latest: float
 ) -> None:
-    """High frames are slow until they are left, fail once more after 5 s, and again after they held for so long."""
+    """Frames at the high level are slow until it is left, once more 5 s later, and again after it lasted that long."""
     holds = iter([0.0, 5.0, held, 1e9])
     entered, hold = 0.0, next(holds)
     before, left = "high", 0.0
@@ -180,7 +180,7 @@ def test_a_level_that_held_long_enough_is_tried_as_soon_as_one_that_never_failed
                 left = since
         if name == "high":
             return 30.0 if since - entered > hold else 9.0
-        return 2.0 if since - left < 2.0 else 0.5  # what is learned on the way down says later that it fits
+        return 2.0 if since - left < 2.0 else 0.5  # the cost measured on the way down later predicts that it fits
 
     screen = Screen(cost)
     screen.run(200.0)
@@ -189,13 +189,13 @@ def test_a_level_that_held_long_enough_is_tried_as_soon_as_one_that_never_failed
     assert soonest < up - down < latest
 
 
-def test_frames_that_are_hardly_drawing_never_change_the_picture() -> None:
+def test_frames_with_little_drawing_never_change_the_level() -> None:
     screen = Screen(costs(95.0, 98.0, 100.0), drawing=costs(1.0, 3.0, 5.0))
     assert screen.run(120.0) == "high" and not screen.changes
     assert screen.auto.in_vain
 
 
-def test_frames_before_and_after_a_rest_are_not_judged_together() -> None:
+def test_frames_before_and_after_a_pause_are_not_averaged_together() -> None:
     auto = AutoQuality()
     now = 0.0
     for _ in range(200):  # slow all the time, but never for long enough
@@ -207,13 +207,13 @@ def test_frames_before_and_after_a_rest_are_not_judged_together() -> None:
     assert auto.level is HIGH
 
 
-def test_where_nobody_says_how_long_a_frame_may_take_it_is_a_sixtieth_of_a_second() -> None:
+def test_the_default_frame_budget_is_a_sixtieth_of_a_second() -> None:
     assert Screen(costs(5.0, 9.0, 25.0), target=0.0).run(5.0) == "medium"
     assert Screen(costs(5.0, 9.0, 15.0), target=0.0).run(60.0) == "high"
     assert Screen(costs(5.0, 9.0, 25.0), target=33.3).run(60.0) == "high"
 
 
-def test_a_restart_begins_at_the_finest_level_and_forgetting_keeps_the_level() -> None:
+def test_a_restart_begins_at_the_finest_level_and_a_reset_of_measurements_keeps_the_level() -> None:
     screen = Screen(costs(5.0, 9.0, 25.0))
     screen.run(5.0)
     screen.auto.forget()
@@ -222,7 +222,7 @@ def test_a_restart_begins_at_the_finest_level_and_forgetting_keeps_the_level() -
     assert screen.auto.level is HIGH and screen.auto.ms == 0.0
 
 
-def test_one_line_says_the_level_in_force_and_why() -> None:
+def test_one_line_reports_the_level_and_the_reason() -> None:
     screen = Screen(costs(5.0, 9.0, 21.0))
     assert describe_level(AUTO, screen.auto.quality)[0] == "auto: high"
     screen.run(2.5)
@@ -233,7 +233,7 @@ def test_one_line_says_the_level_in_force_and_why() -> None:
     assert level_in_force(AUTO, screen.auto.quality) is MEDIUM and level_in_force("low", screen.auto.quality) is LOW
 
 
-def test_levels_are_in_order_and_files_get_the_best_of_the_usual_ones() -> None:
+def test_levels_are_in_order_and_files_use_the_best_standard_level() -> None:
     assert NAMES == (AUTO, "low", "medium", "high", "ultra") and tuple(LEVELS.values())[:3] == CHOSEN
     assert level_of(AUTO) is HIGH and View().quality == AUTO
     for cheaper, finer in zip(LEVELS.values(), list(LEVELS.values())[1:], strict=False):
@@ -242,7 +242,7 @@ def test_levels_are_in_order_and_files_get_the_best_of_the_usual_ones() -> None:
     assert drawn_size((641, 3), HIGH) == (641, 3)
 
 
-def test_auto_is_no_step_of_the_history_and_leaves_the_scene_saved(opened: Callable[..., Session]) -> None:
+def test_automatic_changes_are_not_undo_steps_and_leave_the_scene_saved(opened: Callable[..., Session]) -> None:
     session = opened()
     auto, now = AutoQuality(), 0.0
     while auto.level is HIGH:

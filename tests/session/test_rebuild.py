@@ -1,4 +1,4 @@
-"""Parameters that reshape tensors: a model is built anew, and all that depends on it; or nothing changes."""
+"""Parameters that reshape tensors: a model is rebuilt, with all that depends on it; or nothing changes."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_linked_models_share_one_block_and_copy_nothing(opened, steady: Gpu):
     assert row[0, 1] == pytest.approx(3 * STEP)
 
 
-def test_a_rebuilt_model_takes_its_dependents_and_its_layers_along(opened):
+def test_a_rebuilt_model_rebuilds_its_dependents_and_layers(opened):
     session = opened(LINKED)
     run_frame(session)
     old = dict(session.stage.instances)
@@ -54,7 +54,7 @@ def test_a_rebuilt_model_takes_its_dependents_and_its_layers_along(opened):
     assert drawn(session) == {"dots": blocks(session)["row.position"], "echoes": blocks(session)["late.position"]}
 
 
-def test_models_that_do_not_depend_on_it_run_on(opened):
+def test_independent_models_continue(opened):
     session = opened(LINKED + '\n[models.other]\ntype = "rising"\n')
     for _ in range(3):
         run_frame(session)
@@ -87,7 +87,7 @@ def test_the_same_value_rebuilds_nothing(opened):
     assert Rising.built == 1
 
 
-def test_a_rebuilt_model_gives_the_old_ones_memory_back(opened, steady: Gpu):
+def test_a_rebuild_releases_the_old_memory(opened, steady: Gpu):
     session = opened(LINKED)
     run_frame(session)
     steady.wait_idle()
@@ -112,7 +112,7 @@ def state(session: Session) -> tuple[object, ...]:
     )
 
 
-def test_a_model_that_refuses_to_be_built_leaves_the_old_one_running(opened):
+def test_a_failed_rebuild_leaves_the_old_model_running(opened):
     session = opened(LINKED.replace('"rising"', '"rising"\nforbidden = 20'))
     run_frame(session)
     before = state(session)
@@ -215,24 +215,24 @@ def test_a_step_that_fails_does_not_undo_the_command_before_it(opened, monkeypat
     assert position[:, 1].tolist() == [7.0] * 20, "the new model's start was drawn up in the frame that was dropped"
 
 
-def test_outputs_that_moved_in_a_failed_step_are_published_where_they_lie_again(opened, steady: Gpu, monkeypatch):
+def test_outputs_that_moved_in_a_failed_step_are_published_in_their_old_blocks(opened, steady: Gpu, monkeypatch):
     session = opened()
     run_frame(session)
     output = session.stage.instances["row"].outputs["position"]
-    with output.clone() as kept:
+    with output.clone() as clone:
         old = output.block
         monkeypatch.setattr(Rising, "fails", Fault("no"))
         with pytest.raises(Fault):
             run_frame(session)
         assert output.block is old
         assert (old.published, old.owners) == (1, 2)
-        assert np.array_equal(output.numpy(), kept.numpy())
+        assert np.array_equal(output.numpy(), clone.numpy())
 
 
 # publication --------------------------------------------------------------------------------------------------------
 
 
-def test_what_others_write_into_a_published_output_goes_into_a_copy(opened, steady: Gpu):
+def test_writes_of_others_into_a_published_output_go_into_a_copy(opened, steady: Gpu):
     session = opened()
     run_frame(session)
     output = session.stage.instances["row"].outputs["position"]
@@ -247,7 +247,7 @@ def test_what_others_write_into_a_published_output_goes_into_a_copy(opened, stea
     assert np.array_equal(output.numpy(), before + 100.0)
 
 
-def test_the_next_step_publishes_the_copy_and_gives_the_old_block_back(opened, steady: Gpu):
+def test_the_next_step_publishes_the_copy_and_releases_the_old_block(opened, steady: Gpu):
     session = opened()
     run_frame(session)
     steady.wait_idle()

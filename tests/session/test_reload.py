@@ -1,4 +1,4 @@
-"""Files are edited while the scene runs: what changed is taken over, all else goes on."""
+"""Files are edited while the scene runs: changes are applied, all else continues."""
 
 import shutil
 from collections.abc import Callable
@@ -35,13 +35,13 @@ class Clock:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of shaders and scenes that may be edited, in the place of the real ones."""
+    """A copy of shaders and scenes to be edited, in place of the packaged ones."""
     with copied_project(tmp_path, monkeypatch) as root:
         yield root
 
 
 def watched(session: Session) -> Callable[[], None]:
-    """Let the session look after its files; returns what lets enough time pass for it to see an edit."""
+    """Enable file watching; return a function that lets enough time pass for an edit to be detected."""
     clock = Clock()
     session.hot_reload = HotReload(clock)
     session.hot_reload.on = True
@@ -57,7 +57,7 @@ def watched(session: Session) -> Callable[[], None]:
 
 @pytest.fixture
 def edited(opened, tmp_path: Path):
-    """Opens a session of a scene's text; `edit(text)` writes it anew and lets it be seen."""
+    """Opens a session of a scene's text; `edit(text)` rewrites it and waits until that is detected."""
 
     def open_(text: str = SCENE, **options):
         session = opened(text, **options)
@@ -105,7 +105,7 @@ def test_the_view_is_taken_from_the_edited_file(edited):
     assert session.view.exposure == 0.7 and not session.unsaved
 
 
-def test_a_tweak_stays_whatever_changes_and_the_value_in_the_file_is_reported(edited):
+def test_an_edited_parameter_stays_and_the_value_in_the_file_is_reported(edited):
     session, edit = edited(SCENE)
     session.post(SetParameter("models.row", "height", 3.0))
     session.post(SetParameter("view", "exposure", 1.5))
@@ -125,7 +125,7 @@ def test_a_tweak_stays_whatever_changes_and_the_value_in_the_file_is_reported(ed
     assert not session.unsaved
 
 
-def test_a_value_that_reshapes_builds_that_model_alone(edited):
+def test_a_value_that_reshapes_rebuilds_only_that_model(edited):
     session, edit = edited(LINKED + OTHER)
     frames(session, 3)
     other = session.stage.instances["other"].model
@@ -138,7 +138,7 @@ def test_a_value_that_reshapes_builds_that_model_alone(edited):
     assert session.time == pytest.approx(4 * STEP), "time goes on"
 
 
-def test_models_and_layers_come_and_go(edited, steady: Gpu):
+def test_models_and_layers_are_added_and_removed(edited, steady: Gpu):
     session, edit = edited(SCENE)
     frames(session, 4)
     row, dots = session.stage.instances["row"].model, session.stage.layers["dots"]
@@ -156,7 +156,7 @@ def test_models_and_layers_come_and_go(edited, steady: Gpu):
     assert values(session, "row.phase")[0] == pytest.approx(6 * STEP)
 
 
-def test_a_model_of_another_type_or_seed_or_input_is_built_anew(edited):
+def test_a_model_of_another_type_or_seed_or_input_is_rebuilt(edited):
     session, edit = edited(LINKED)
     frames(session, 2)
     row, echo = session.stage.instances["row"].model, session.stage.instances["echo"].model
@@ -172,7 +172,7 @@ def test_a_model_of_another_type_or_seed_or_input_is_built_anew(edited):
     assert values(session, "late.position")[1].tolist() == pytest.approx((-values(session, "row.position")[1]).tolist())
 
 
-def test_a_layer_draws_something_else(edited):
+def test_a_layer_with_another_source(edited):
     session, edit = edited(LINKED)
     dots = session.stage.layers["dots"]
     edit(LINKED.replace('position = "row.position"', 'position = "echo.position"'))
@@ -201,7 +201,7 @@ def test_seed_and_substeps_that_the_user_changed_stay_and_those_of_the_file_are_
     assert session.stage.instances["row"].substeps == 3
 
 
-def test_a_broken_file_leaves_everything_and_is_told_until_it_is_mended(edited, steady: Gpu):
+def test_a_broken_file_changes_nothing_and_is_reported_until_it_is_fixed(edited, steady: Gpu):
     session, edit = edited(LINKED)
     frames(session, 2)
     before = {name: instance.model for name, instance in session.stage.instances.items()}
@@ -219,7 +219,7 @@ def test_a_broken_file_leaves_everything_and_is_told_until_it_is_mended(edited, 
     assert session.frame == 3
 
 
-def test_what_cannot_be_built_or_bound_leaves_everything(edited, steady: Gpu, monkeypatch):
+def test_a_scene_that_cannot_be_built_or_bound_changes_nothing(edited, steady: Gpu, monkeypatch):
     bind = PointsLayer.bind
 
     def refuse(layer, attributes):
@@ -249,7 +249,7 @@ def test_what_cannot_be_built_or_bound_leaves_everything(edited, steady: Gpu, mo
     assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 3 * STEP)
 
 
-def test_a_link_that_leads_elsewhere_is_an_edit(opened, tmp_path: Path):
+def test_a_symbolic_link_to_another_file_is_an_edit(opened, tmp_path: Path):
     link, one = tmp_path / "link.toml", tmp_path / "one.toml"
     two = tmp_path / "two.toml"
     one.write_text(SCENE)
@@ -272,8 +272,8 @@ def test_a_link_that_leads_elsewhere_is_an_edit(opened, tmp_path: Path):
         assert session.stage.layers["dots"].style.roughness == 0.4
 
 
-def test_our_own_saving_is_not_taken_for_an_edit(edited, tmp_path: Path):
-    """The slider may have moved on since: what was saved must not take it back."""
+def test_saving_is_not_detected_as_an_edit(edited, tmp_path: Path):
+    """The slider may have moved since then: the saved value must not reset it."""
     session, edit = edited(SCENE)
     session.post(SetParameter("models.row", "height", 1.0))
     run_frame(session)
@@ -302,7 +302,7 @@ def test_seed_and_substeps_are_saved_with_the_scene(edited, tmp_path: Path):
     assert (session.stage.instances["row"].model.seed, session.stage.instances["row"].substeps) == (9, 3)
 
 
-def test_restart_builds_everything_anew(edited):
+def test_restart_rebuilds_everything(edited):
     session, _ = edited(LINKED)
     frames(session, 3)
     before = dict(session.stage.instances)
@@ -316,7 +316,7 @@ def test_restart_builds_everything_anew(edited):
     assert Rising.built == built and session.frame == 2
 
 
-def test_nothing_is_looked_at_unless_it_is_wanted(opened, tmp_path: Path):
+def test_files_are_watched_only_if_enabled(opened, tmp_path: Path):
     session = opened()
     see = watched(session)
     session.hot_reload.on = False
@@ -348,7 +348,7 @@ def edit_shader(project: Path, name: str, *changes: tuple[str, str], see: Callab
 STILL = ("drifting[i].xyz + velocity * params.dt", "drifting[i].xyz + velocity * 0.0")
 
 
-def test_an_edited_kernel_goes_on_with_the_state_there_is(galaxy, project):
+def test_an_edited_kernel_continues_with_the_current_state(galaxy, project):
     see = watched(galaxy)
     frames(galaxy, 4)
     model, before = galaxy.stage.instances["galaxy"].model, values(galaxy, "galaxy.position")
@@ -366,10 +366,10 @@ def test_an_edited_kernel_goes_on_with_the_state_there_is(galaxy, project):
     assert not np.array_equal(values(galaxy, "galaxy.position"), before)
 
 
-def test_an_edited_kernel_is_one_to_be_distrusted_until_it_is_as_it_was(galaxy, project, monkeypatch):
+def test_an_edited_kernel_is_untrusted_until_it_is_restored(galaxy, project, monkeypatch):
     compiled: list[bool] = []
     module = kernels._module
-    monkeypatch.setattr(kernels, "_module", lambda *given: compiled.append(given[3]) or module(*given))
+    monkeypatch.setattr(kernels, "_module", lambda *arguments: compiled.append(arguments[3]) or module(*arguments))
     see = watched(galaxy)
     edit_shader(project, "models/nbody.wgsl", STILL, see=see)
     assert compiled and not any(compiled)
@@ -379,7 +379,7 @@ def test_an_edited_kernel_is_one_to_be_distrusted_until_it_is_as_it_was(galaxy, 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("let i = id.x +", "let i = id.q +", "invalid"),
         ("    dt: f32,", "    dt: f32;", "expected"),
@@ -388,14 +388,16 @@ def test_an_edited_kernel_is_one_to_be_distrusted_until_it_is_as_it_was(galaxy, 
         ("//% for i in range(EACH)", "//% for i in", "Expected"),
     ],
 )
-def test_a_broken_kernel_is_told_with_file_and_line_and_the_last_good_one_goes_on(galaxy, project, old, new, said):
+def test_a_broken_kernel_is_reported_with_file_and_line_and_the_last_good_one_continues(
+    galaxy, project, old, new, message
+):
     see = watched(galaxy)
     frames(galaxy, 2)
     path = project / "shaders" / "models" / "nbody.wgsl"
     line = path.read_text()[: path.read_text().index(old)].count("\n") + 1
     edit_shader(project, "models/nbody.wgsl", (old, new), see=see)
     assert galaxy.messages["shaders"].startswith(f"shaders/models/nbody.wgsl:{line}:")
-    assert said in galaxy.messages["shaders"]
+    assert message in galaxy.messages["shaders"]
     before = values(galaxy, "galaxy.position")
     frames(galaxy, 2)
     assert galaxy.frame == 4 and not np.array_equal(values(galaxy, "galaxy.position"), before)
@@ -406,7 +408,7 @@ def test_a_broken_kernel_is_told_with_file_and_line_and_the_last_good_one_goes_o
     assert galaxy.messages == {}
 
 
-def test_a_kernel_that_no_longer_fits_its_model_is_refused(galaxy, project):
+def test_a_kernel_that_no_longer_matches_its_model_is_rejected(galaxy, project):
     see = watched(galaxy)
     edit_shader(project, "models/nbody.wgsl", ("    dt: f32,", "    dt: f32,\n    drag: f32,"), see=see)
     assert "drag" in galaxy.messages["shaders"]
@@ -418,7 +420,7 @@ def test_a_kernel_that_no_longer_fits_its_model_is_refused(galaxy, project):
     frames(galaxy, 2)
 
 
-def test_two_files_that_need_each_other(galaxy, project):
+def test_two_files_that_depend_on_each_other(galaxy, project):
     """Saved one after the other: the first is wrong until the second is there."""
     see = watched(galaxy)
     use = ("struct Params {", '//% include "common/drift.wgsl"\n\nstruct Params {')
@@ -440,7 +442,7 @@ def test_two_files_that_need_each_other(galaxy, project):
     assert np.array_equal(values(galaxy, "galaxy.position"), before)
 
 
-def test_frames_before_an_edit_can_be_gone_back_to_but_are_not_made_again(galaxy, project):
+def test_rewinding_before_an_edit_restores_snapshots_without_recomputing(galaxy, project):
     galaxy.clock.set_rewind_memory(1 << 24)
     see = watched(galaxy)
     frames(galaxy, 5)
@@ -457,7 +459,7 @@ def test_frames_before_an_edit_can_be_gone_back_to_but_are_not_made_again(galaxy
     assert np.array_equal(values(galaxy, "galaxy.position"), third), "the new code goes on from there"
 
 
-def test_frames_before_an_edit_that_have_no_snapshot_are_not_made_again_by_other_code(galaxy, project):
+def test_frames_before_an_edit_without_a_snapshot_are_not_recomputed_by_other_code(galaxy, project):
     state = galaxy.stage.instances["galaxy"].model.state()
     galaxy.clock.set_rewind_memory(33 * sum(tensor.block.capacity for tensor in state.values()))
     was = {}
@@ -474,7 +476,7 @@ def test_frames_before_an_edit_that_have_no_snapshot_are_not_made_again_by_other
     assert np.array_equal(values(galaxy, "galaxy.position"), was[galaxy.frame])
 
 
-def test_an_edit_after_going_back_ends_the_future_that_was(galaxy, project):
+def test_an_edit_after_a_rewind_discards_later_frames(galaxy, project):
     galaxy.clock.set_rewind_memory(1 << 24)
     see = watched(galaxy)
     frames(galaxy, 6)
@@ -485,15 +487,15 @@ def test_an_edit_after_going_back_ends_the_future_that_was(galaxy, project):
     assert galaxy.clock.rewind.last == 3 and list(galaxy.clock.rewind.snapshots)[-1] == 3
 
 
-def test_what_is_shared_is_copied_by_an_edited_kernel_too(galaxy, project):
+def test_an_edited_kernel_copies_shared_blocks_on_write(galaxy, project):
     see = watched(galaxy)
     frames(galaxy, 2)
     edit_shader(project, "models/nbody.wgsl", ("// Gravitating", "// gravitating"), see=see)
     frames(galaxy, 1)
-    with galaxy.stage.instances["galaxy"].outputs["position"].clone() as kept:
-        before = kept.numpy()
+    with galaxy.stage.instances["galaxy"].outputs["position"].clone() as clone:
+        before = clone.numpy()
         frames(galaxy, 2)
-        assert np.array_equal(kept.numpy(), before)
+        assert np.array_equal(clone.numpy(), before)
         assert not np.array_equal(values(galaxy, "galaxy.position"), before)
 
 
@@ -503,20 +505,20 @@ def make_red(path: Path) -> None:
     path.write_text(text[:body] + "    if true { return vec4f(1.0, 0.0, 0.0, 1.0); }\n" + text[body:])
 
 
-def test_a_file_that_is_right_for_drawing_and_wrong_for_computing_is_wrong(steady: Gpu, project, monkeypatch):
+def test_a_file_that_compiles_for_drawing_only_is_an_error(steady: Gpu, project, monkeypatch):
     def refuse(files):
         raise ShaderError("not these")
 
     with Session(steady, project / "scenes" / "nbody.toml", ["galaxy.count=64"]) as session:
         session.post(Play(False))
         renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
-        first = picture(session, renderer, offscreen)
+        first = image(session, renderer, offscreen)
         see = watched(session)
         monkeypatch.setattr(hot_reload, "replace_kernels", refuse)
         make_red(project / "shaders" / "draw" / "post_process.wgsl")
         see()
         assert session.messages == {"shaders": "not these"}
-        assert np.array_equal(picture(session, renderer, offscreen), first)
+        assert np.array_equal(image(session, renderer, offscreen), first)
 
 
 def test_a_paused_model_shows_the_edit(steady: Gpu, project):
@@ -535,7 +537,7 @@ def test_a_paused_model_shows_the_edit(steady: Gpu, project):
         assert session.frame == 0 and session.idle
 
 
-def picture(session: Session, renderer: Renderer, offscreen: Offscreen) -> np.ndarray:
+def image(session: Session, renderer: Renderer, offscreen: Offscreen) -> np.ndarray:
     taken: list[np.ndarray] = []
     with session.gpu.frames.frame():
         session.apply()
@@ -562,31 +564,31 @@ def test_draw_shaders_are_edited_too(steady: Gpu, project, name, good, broken):
     with Session(steady, project / "scenes" / "nbody.toml", ["galaxy.count=64"]) as session:
         session.post(Play(False))
         renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
-        first = picture(session, renderer, offscreen)
+        first = image(session, renderer, offscreen)
         see = watched(session)
         edit_shader(project, name, (good, broken), see=see)
         assert f"shaders/{name}" in session.messages["shaders"]
-        assert np.array_equal(picture(session, renderer, offscreen), first)
+        assert np.array_equal(image(session, renderer, offscreen), first)
         edit_shader(project, name, (broken, good), see=see)
         assert session.messages == {}
-        assert np.array_equal(picture(session, renderer, offscreen), first)
+        assert np.array_equal(image(session, renderer, offscreen), first)
 
 
-def test_an_edited_picture_is_shown(steady: Gpu, project):
+def test_an_edited_image_is_shown(steady: Gpu, project):
     with Session(steady, project / "scenes" / "nbody.toml", ["galaxy.count=64"]) as session:
         session.post(Play(False))
         renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
-        first = picture(session, renderer, offscreen)
+        first = image(session, renderer, offscreen)
         see = watched(session)
         path = project / "shaders" / "draw" / "post_process.wgsl"
         text = path.read_text()
         make_red(path)
         see()
         assert session.messages == {}
-        assert (picture(session, renderer, offscreen)[:, :, :3] == [255, 0, 0]).all()
+        assert (image(session, renderer, offscreen)[:, :, :3] == [255, 0, 0]).all()
         path.write_text(text)
         see()
-        assert np.array_equal(picture(session, renderer, offscreen), first)
+        assert np.array_equal(image(session, renderer, offscreen), first)
 
 
 # weights ------------------------------------------------------------------------------------------------------------
@@ -594,7 +596,7 @@ def test_an_edited_picture_is_shown(steady: Gpu, project):
 
 @pytest.fixture
 def terrain(steady: Gpu, tmp_path: Path):
-    """A session whose weights lie beside the scene; paused."""
+    """A paused session whose weights are in the scene's folder."""
     shutil.copy(resources.path("scenes", "neural_field.toml"), tmp_path / "scene.toml")
     weights = tmp_path / "weights.safetensors"
     shutil.copy(resources.path("assets", "weights", "neural_field.safetensors"), weights)
@@ -613,12 +615,12 @@ def rewrite(weights: Path, scale: float, **metadata: str) -> None:
     from safetensors.numpy import save_file
 
     with safe_open(weights, "numpy") as file:
-        told = {**file.metadata(), **metadata}
+        metadata_ = {**file.metadata(), **metadata}
         tensors = {name: file.get_tensor(name) * np.float32(scale) for name in file.keys()}  # noqa: SIM118
-    save_file(tensors, weights, told)
+    save_file(tensors, weights, metadata_)
 
 
-def test_weights_are_uploaded_into_the_tensors_there_are(terrain, steady: Gpu):
+def test_weights_are_uploaded_into_the_existing_tensors(terrain, steady: Gpu):
     session, weights = terrain
     see = watched(session)
     model = session.stage.instances["terrain"].model
@@ -636,7 +638,7 @@ def test_weights_are_uploaded_into_the_tensors_there_are(terrain, steady: Gpu):
     assert all(found.holds for found in reference), [str(found) for found in reference]
 
 
-def test_a_broken_file_of_weights_leaves_the_old_ones(terrain):
+def test_a_broken_file_of_weights_keeps_the_old_ones(terrain):
     session, weights = terrain
     see = watched(session)
     before, good = values(session, "terrain.elevation"), weights.read_bytes()
@@ -650,7 +652,7 @@ def test_a_broken_file_of_weights_leaves_the_old_ones(terrain):
     assert session.messages == {}
 
 
-def test_weights_of_other_shapes_build_the_model_anew(terrain):
+def test_weights_of_other_shapes_rebuild_the_model(terrain):
     session, weights = terrain
     see = watched(session)
     model = session.stage.instances["terrain"].model

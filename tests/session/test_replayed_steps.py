@@ -49,23 +49,23 @@ def run(session: Session, frames: int = 4) -> list[bytes]:
     return found
 
 
-def test_it_goes_as_one_that_is_not_replayed(opened) -> None:
+def test_a_replayed_model_gives_the_same_states_as_one_that_is_not_replayed(opened) -> None:
     found = []
     for replayed in (True, False):
         session = opened(replayed)
-        seen = run(session)
+        observed = run(session)
         for command in (SetParameter("models.thomas", "b", 0.3), SetSpeed(2.0), Play(False)):
             session.post(command)
-            seen += run(session)
+            observed += run(session)
         session.post(SetParameter("models.thomas", "rate", 1.0))
-        seen += run(session, 2)
+        observed += run(session, 2)
         session.post(Step(3))
-        seen += run(session)
-        found.append(seen)
+        observed += run(session)
+        found.append(observed)
     assert found[0] == found[1]
 
 
-def test_the_past_is_made_again_bit_for_bit(opened) -> None:
+def test_earlier_frames_are_recomputed_bit_for_bit(opened) -> None:
     session = opened()
     states = dict(enumerate(run(session, 40), 1))
     session.post(SetParameter("models.thomas", "b", 0.3))

@@ -1,4 +1,4 @@
-"""`RunRecord`: what is counted, and as what."""
+"""`RunRecord`: what is counted, and in which category."""
 
 import gc
 import json
@@ -19,11 +19,11 @@ from vertigrad.tensor import Tensor
 
 from .running import LINKED, run_frame
 
-WAYS = ("host_to_device", "device_to_device", "device_to_host")
+DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 
 
 def geometry(report) -> list[float]:
-    return [report["bytes_per_frame"][way] for way in WAYS]
+    return [report["bytes_per_frame"][direction] for direction in DIRECTIONS]
 
 
 def recorded(session: Session, frames: int, between=lambda: None) -> dict:
@@ -49,16 +49,16 @@ def test_bytes_are_an_average_over_the_frames(opened):
     assert geometry(recorded(session, 4, lambda: output.numpy())) == [0, 0, 96]
 
 
-def test_what_went_before_is_not_counted(opened, steady: Gpu):
+def test_copies_before_the_record_are_not_counted(opened, steady: Gpu):
     session = opened()
     session.stage.instances["row"].outputs["position"].numpy()
-    with Tensor.zeros(4) as given:
-        given.numpy()
+    with Tensor.zeros(4) as source:
+        source.numpy()
     assert geometry(recorded(session, 2)) == [0, 0, 0]
 
 
 class Uploaded:
-    """A command that builds something from the host, as a rebuilt model does."""
+    """A command that uploads data, as the rebuild of a model does."""
 
     topic = "test"
 
@@ -66,7 +66,7 @@ class Uploaded:
         Tensor.from_numpy(np.zeros(8, np.float32), name="start").close()
 
 
-def test_building_a_model_anew_is_loading_and_no_copy_of_a_frame(opened):
+def test_rebuilding_a_model_counts_as_loading_and_not_as_a_copy_of_a_frame(opened):
     session = opened()
     assert session.allocations.loaded["host_to_device"] == 0
     session.post(Uploaded())
@@ -85,7 +85,7 @@ def test_a_copy_in_a_frame_with_commands_is_still_a_copy(opened):
     assert geometry(recorded(session, 1, lambda: output.numpy())) == [0, 0, 96]
 
 
-def test_what_the_first_scene_took_to_load_is_told(steady: Gpu):
+def test_the_loading_of_the_first_scene_is_reported(steady: Gpu):
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=100"]) as session:
         loaded = session.allocations.loaded["host_to_device"]
         assert loaded >= 100 * 32, "positions, masses and velocities at least"
@@ -95,7 +95,7 @@ def test_what_the_first_scene_took_to_load_is_told(steady: Gpu):
 
 
 @pytest.mark.parametrize(("name", "small"), [("nbody", "galaxy.count=100"), ("neural_field", "terrain.resolution=12")])
-def test_diagnostics_are_counted_apart_and_copy_nothing(steady: Gpu, name, small):
+def test_diagnostics_are_counted_separately_and_copy_nothing(steady: Gpu, name, small):
     with Session(steady, resources.path("scenes", f"{name}.toml"), [small]) as session:
         steady.sync()
         record = RunRecord(steady)
@@ -123,18 +123,18 @@ def test_finish_closes_the_session(opened, steady: Gpu, added):
     assert added() == []
 
 
-def test_a_block_that_stays_is_a_leak(opened):
+def test_a_block_that_remains_is_a_leak(opened):
     session = opened()
     left = Tensor.zeros(5, name="left")
     report = recorded(session, 1)
     assert report["memory"]["leaked_blocks"] == 1
-    (told,) = report["memory"]["leaks"]
-    assert told.startswith("left, 20 bytes, created at ")
-    assert "test_report.py" in told
+    (leak,) = report["memory"]["leaks"]
+    assert leak.startswith("left, 20 bytes, created at ")
+    assert "test_report.py" in leak
     left.close()
 
 
-def test_what_was_dropped_in_a_circle_is_counted_as_never_closed(opened):
+def test_a_handle_in_a_reference_cycle_is_counted_as_never_closed(opened):
     class Circle:
         pass
 
@@ -159,8 +159,8 @@ def test_the_report_is_plain_json(opened, tmp_path):
 
 
 def test_statistics():
-    figures = statistics([float(n) for n in range(101)])
-    assert figures == {"mean": 50.0, "p50": 50.0, "p95": 95.0, "p99": 99.0}
+    summary = statistics([float(n) for n in range(101)])
+    assert summary == {"mean": 50.0, "p50": 50.0, "p95": 95.0, "p99": 99.0}
     assert statistics([3.0]) == {"mean": 3.0, "p50": 3.0, "p95": 3.0, "p99": 3.0}
     assert statistics([]) is None
 
@@ -171,9 +171,9 @@ def timer(steady: Gpu, monkeypatch) -> Iterator[object]:
     yield steady.timer
 
 
-def test_times_of_the_gpu_are_noted_once_when_they_arrive(opened, timer):
+def test_gpu_times_are_recorded_once_when_they_arrive(opened, timer):
     session = opened()
-    timer.latest = {"row.step": 100.0, "layers": 100.0}  # of before the record
+    timer.latest = {"row.step": 100.0, "layers": 100.0}  # measured before the record
     record = RunRecord(session.gpu)
     record.frame(1.0, 1.0)
     timer.latest = {"row.step": 1.0, "other.step": 2.0, "compute": 0.5, "layers": 4.0, "post-process": 8.0}

@@ -1,4 +1,4 @@
-"""The report counts the rows that were not drawn, since they are at no place."""
+"""The report counts the rows that were not drawn because their position is not finite."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vertigrad.session.report import RunRecord
 from vertigrad.tensor import Tensor
 
 
-def test_rows_at_no_place_are_counted() -> None:
+def test_rows_without_a_finite_position_are_counted() -> None:
     gpu = vertigrad.gpu()
     session = Session(gpu, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"])
     record = RunRecord(gpu)

@@ -1,4 +1,4 @@
-"""The device destroyed in the middle of a session: what is on the host survives, and the models go on."""
+"""The device is lost during a session: data on the host survives, and the models continue."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def lose(session, shown):
 
 
 def run(code: str) -> None:
-    """Run `code` in a process of its own, after the prelude; fail with what it wrote unless it ends well."""
+    """Run `code` in a subprocess, after the prelude; fail with its output unless it succeeds."""
     whole = PRELUDE + textwrap.dedent(code) + "\nprint('done')"
     done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
-def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
+def test_models_continue_from_the_last_state_on_the_host() -> None:
     run("""
         with open_session() as session:
             shown = drawing()
@@ -90,7 +90,7 @@ def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
         """)
 
 
-def test_models_begin_again_where_nothing_reached_the_host() -> None:
+def test_models_are_reset_when_no_state_is_on_the_host() -> None:
     run("""
         with open_session() as session:
             shown = drawing()
@@ -109,7 +109,7 @@ def test_models_begin_again_where_nothing_reached_the_host() -> None:
         """)
 
 
-def test_a_state_of_models_that_began_again_since_is_not_used() -> None:
+def test_a_state_from_before_a_reset_is_not_used() -> None:
     run("""
         with open_session() as session:
             shown = drawing()

@@ -1,4 +1,4 @@
-"""Going back in time: what was is made again bit for bit, within a bound of bytes."""
+"""Rewinding: earlier states are reproduced bit for bit, within a memory limit."""
 
 import numpy as np
 import pytest
@@ -31,14 +31,14 @@ BODIES = ("position", "velocity")
 
 @pytest.fixture
 def galaxy(steady: Gpu):
-    """A session of few bodies, which remembers everything; closed after the test."""
+    """A session of few bodies with a snapshot of every frame; closed after the test."""
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=96"]) as session:
         session.clock.set_rewind_memory(PLENTY)
         yield session
 
 
 def do(session: Session, *commands) -> None:
-    """Carry out, and run until nothing is left to do for models that stand still."""
+    """Execute commands, and run frames until the paused models are up to date."""
     for command in commands:
         session.post(command)
     run_frame(session)
@@ -47,13 +47,13 @@ def do(session: Session, *commands) -> None:
 
 
 def bits(session: Session, model: str = "galaxy") -> bytes:
-    """All of a model's state."""
+    """The state of a model."""
     state = session.stage.instances[model].model.state()
     return b"".join(tensor.numpy().tobytes() for tensor in state.values())
 
 
 def recorded(session: Session, frames: int) -> dict[int, bytes]:
-    """The state in each frame, from the present one on."""
+    """The state in each frame, from the current one on."""
     states = {session.frame: bits(session)}
     for _ in range(frames):
         run_frame(session)
@@ -61,10 +61,10 @@ def recorded(session: Session, frames: int) -> dict[int, bytes]:
     return states
 
 
-# back ---------------------------------------------------------------------------------------------------------------
+# rewinding ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_frame_of_the_past_comes_back_bit_for_bit(galaxy):
+def test_every_earlier_frame_is_restored_bit_for_bit(galaxy):
     was = recorded(galaxy, 30)
     assert len(set(was.values())) == 31, "something moves in each frame"
     for frame in (29, 0, 17, 18, 30, 3):
@@ -77,13 +77,13 @@ def test_every_frame_of_the_past_comes_back_bit_for_bit(galaxy):
 def test_frames_without_a_snapshot_are_simulated_again(galaxy):
     galaxy.clock.rewind.snapshots.limit = 40 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 150)
-    kept = list(galaxy.clock.rewind.snapshots)
-    missing = [frame for frame in range(kept[0], 151) if frame not in kept]
-    assert len(kept) <= 40 and len(missing) > 20
+    saved = list(galaxy.clock.rewind.snapshots)
+    missing = [frame for frame in range(saved[0], 151) if frame not in saved]
+    assert len(saved) <= 40 and len(missing) > 20
     for frame in [*missing[::7], missing[-1]]:
         do(galaxy, GoTo(frame))
         assert (galaxy.frame, bits(galaxy) == was[frame]) == (frame, True)
-        assert list(galaxy.clock.rewind.snapshots) == kept, "looking back changes nothing"
+        assert list(galaxy.clock.rewind.snapshots) == saved, "looking back changes nothing"
 
 
 def snapshot_bytes(session: Session) -> int:
@@ -91,7 +91,7 @@ def snapshot_bytes(session: Session) -> int:
     return sum(tensor.block.capacity for tensor in state.values())
 
 
-def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
+def test_earlier_parameters_are_restored(galaxy):
     galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = {}
     for frame in range(1, 121):
@@ -102,32 +102,32 @@ def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
             galaxy.post(SetSpeed(0.5))
         run_frame(galaxy)
         was[frame] = bits(galaxy)
-    kept = set(galaxy.clock.rewind.snapshots)
+    saved = set(galaxy.clock.rewind.snapshots)
     for frame in (119, 45, 61, 62, 100, 41):
         do(galaxy, GoTo(frame))
         assert bits(galaxy) == was[frame], frame
-    assert not {119, 45, 61, 41} <= kept, "some of them were simulated again"
+    assert not {119, 45, 61, 41} <= saved, "some of them were simulated again"
     assert galaxy.stage.instances["galaxy"].params.softening == pytest.approx(0.17), "sliders stay where they are"
     assert galaxy.stage.instances["galaxy"].substeps == 3
     do(galaxy, GoTo(1))
     assert bits(galaxy) == was[1]
 
 
-def test_substeps_that_changed_on_the_way_are_as_they_were(galaxy):
+def test_earlier_substeps_are_restored(galaxy):
     galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 20)
     galaxy.post(SetSubsteps("galaxy", 3))
     was |= recorded(galaxy, 40)
-    kept = list(galaxy.clock.rewind.snapshots)
-    missing = [frame for frame in range(kept[0], 60) if frame not in kept]
+    saved = list(galaxy.clock.rewind.snapshots)
+    missing = [frame for frame in range(saved[0], 60) if frame not in saved]
     assert missing[0] < 20 < missing[-1]
     for frame in (missing[-1], missing[0]):
         do(galaxy, GoTo(frame))
         assert bits(galaxy) == was[frame]
 
 
-def test_what_a_paused_model_was_shown_anew_with_is_part_of_the_past(galaxy):
-    """A step of no length: it changes the forces, from which the next step goes on."""
+def test_updates_of_a_paused_model_are_part_of_the_history(galaxy):
+    """A step of zero time changes the forces from which the next step continues."""
     galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     recorded(galaxy, 10)
     do(galaxy, Play(False), SetParameter("models.galaxy", "softening", 0.5))
@@ -143,7 +143,7 @@ def test_what_a_paused_model_was_shown_anew_with_is_part_of_the_past(galaxy):
     assert bits(galaxy) == touched
 
 
-def test_many_changes_of_a_paused_model_leave_its_past(galaxy):
+def test_many_changes_of_a_paused_model_keep_its_history(galaxy):
     was = recorded(galaxy, 5)
     do(galaxy, Play(False))
     for number in range(ZERO_STEPS + 10):
@@ -156,8 +156,8 @@ def test_many_changes_of_a_paused_model_leave_its_past(galaxy):
     assert bits(galaxy) == was[4]
 
 
-def test_a_dropped_frame_leaves_the_past_as_it_was(galaxy):
-    """Also one in which a paused model was changed so often that its changes are forgotten for a snapshot."""
+def test_a_dropped_frame_leaves_the_history_unchanged(galaxy):
+    """Also one in which a paused model was changed so often that a snapshot replaces its changes."""
     was = recorded(galaxy, 5)
     do(galaxy, Play(False))
     for number in range(ZERO_STEPS):
@@ -183,7 +183,7 @@ def test_a_dropped_frame_leaves_the_past_as_it_was(galaxy):
     assert galaxy.frame == 3
 
 
-def test_forward_again_is_what_was_until_something_is_changed(galaxy):
+def test_stepping_forward_repeats_the_frames_until_an_edit(galaxy):
     was = recorded(galaxy, 20)
     rewind = galaxy.clock.rewind
     do(galaxy, GoTo(8))
@@ -211,7 +211,7 @@ def test_step_back_by_one_and_by_many(galaxy):
     assert (galaxy.frame, bits(galaxy) == was[0], galaxy.time) == (0, True, 0.0)
 
 
-def test_steps_back_add_up_while_the_frame_is_still_being_made(galaxy):
+def test_steps_back_add_up_while_a_frame_is_recomputed(galaxy):
     galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 120)
     goal = 120 - 110 - 3
@@ -221,7 +221,7 @@ def test_steps_back_add_up_while_the_frame_is_still_being_made(galaxy):
     assert (galaxy.frame, bits(galaxy) == was[goal]) == (goal, True)
 
 
-def test_what_is_drawn_goes_back_too(opened):
+def test_rewinding_changes_what_is_drawn(opened):
     session = opened(LINKED)
     session.clock.set_rewind_memory(PLENTY)
     for _ in range(9):
@@ -234,7 +234,7 @@ def test_what_is_drawn_goes_back_too(opened):
     assert row.block.published == 1
 
 
-def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
+def test_scalar_state_is_restored_too(steady: Gpu):
     scene = resources.path("scenes", "neural_field.toml")
     with Session(steady, scene, ["terrain.resolution=8"]) as session:
         session.clock.set_rewind_memory(PLENTY)
@@ -254,7 +254,7 @@ def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
 # bounds -------------------------------------------------------------------------------------------------------------
 
 
-def test_snapshots_stay_within_their_bytes_and_the_past_is_long(galaxy, steady: Gpu):
+def test_snapshots_stay_within_their_memory_limit_and_the_history_is_long(galaxy, steady: Gpu):
     before = steady.tracker.live_bytes
     each = snapshot_bytes(galaxy)
     galaxy.clock.rewind.snapshots.limit = 40 * each
@@ -263,20 +263,20 @@ def test_snapshots_stay_within_their_bytes_and_the_past_is_long(galaxy, steady: 
         snapshots = galaxy.clock.rewind.snapshots
         assert snapshots.nbytes <= 40 * each
     assert steady.tracker.live_bytes - before <= 40 * each
-    kept = list(snapshots)
-    gaps = np.diff(kept)
-    assert kept == sorted(kept)
-    assert kept[0] <= 400 - 150, "it reaches back much further than there are snapshots"
+    saved = list(snapshots)
+    gaps = np.diff(saved)
+    assert saved == sorted(saved)
+    assert saved[0] <= 400 - 150, "it reaches back much further than there are snapshots"
     assert gaps[-8:].tolist() == [1] * 8, "the last frames are all there"
     assert gaps.max() <= 64
-    assert len(galaxy.clock.rewind._steps) <= 400 - kept[0] + 1, "and no more is remembered than can be made again"
+    assert len(galaxy.clock.rewind._steps) <= 400 - saved[0] + 1, "and no more is remembered than can be made again"
 
 
-def test_large_states_are_kept_in_some_frames_only(galaxy):
+def test_large_states_are_stored_in_some_frames_only(galaxy):
     galaxy.clock.rewind.snapshots.limit = 4 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 40)
-    kept = list(galaxy.clock.rewind.snapshots)
-    assert len(kept) <= 4 and np.diff(kept).min() >= 8
+    saved = list(galaxy.clock.rewind.snapshots)
+    assert len(saved) <= 4 and np.diff(saved).min() >= 8
     do(galaxy, GoTo(37))
     assert bits(galaxy) == was[37]
 
@@ -340,7 +340,7 @@ def test_models_stay_in_their_blocks(galaxy):
     assert where() == before
 
 
-def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatch):
+def test_snapshots_are_freed_when_memory_is_short(galaxy, steady: Gpu, monkeypatch):
     galaxy.clock.set_rewind_memory(1 << 30)
     recorded(galaxy, 40)
     steady.pool.trim()
@@ -351,7 +351,7 @@ def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatc
     assert galaxy.stage.instances["galaxy"].params.count == 400
 
 
-def test_fewer_frames_get_a_snapshot_where_fewer_have_room(galaxy):
+def test_fewer_frames_get_a_snapshot_when_fewer_fit(galaxy):
     snapshots = galaxy.clock.rewind.snapshots
     recorded(galaxy, 1)
     each = snapshots.nbytes // len(snapshots)
@@ -363,7 +363,7 @@ def test_fewer_frames_get_a_snapshot_where_fewer_have_room(galaxy):
     assert (len(snapshots), snapshots.last, snapshots.nbytes) == (0, -1, 0)
 
 
-def test_no_room_for_a_snapshot_stops_nothing(galaxy, steady: Gpu, monkeypatch):
+def test_a_snapshot_without_memory_does_not_stop_the_run(galaxy, steady: Gpu, monkeypatch):
     recorded(galaxy, 3)
     take = steady.pool.take
 
@@ -393,9 +393,9 @@ def test_no_room_for_a_snapshot_stops_nothing(galaxy, steady: Gpu, monkeypatch):
     assert bits(galaxy) == was[galaxy.frame]
 
 
-def test_snapshots_give_way_to_what_needs_the_memory_more(galaxy, steady: Gpu):
+def test_snapshots_are_freed_for_other_allocations(galaxy, steady: Gpu):
     recorded(galaxy, 3)
-    kept = galaxy.clock.rewind.snapshots.limit
+    saved = galaxy.clock.rewind.snapshots.limit
     steady.pool.spill()
     assert len(galaxy.clock.rewind.snapshots) == 0
     run_frame(galaxy)
@@ -404,7 +404,7 @@ def test_snapshots_give_way_to_what_needs_the_memory_more(galaxy, steady: Gpu):
     for _ in range(PAUSE):
         run_frame(galaxy)
     assert len(galaxy.clock.rewind.snapshots) > 0
-    assert galaxy.clock.rewind.snapshots.limit == kept
+    assert galaxy.clock.rewind.snapshots.limit == saved
 
 
 def test_the_pause_without_snapshots_grows_while_memory_stays_short(galaxy, steady: Gpu, monkeypatch):
@@ -437,7 +437,7 @@ def test_a_step_back_leaves_a_tensor_that_was_frozen(galaxy):
 # what clears the buffer ---------------------------------------------------------------------------------------------
 
 
-def test_a_reset_begins_a_new_past(galaxy):
+def test_a_reset_begins_a_new_history(galaxy):
     was = recorded(galaxy, 8)
     do(galaxy, Reset())
     rewind = galaxy.clock.rewind
@@ -447,7 +447,7 @@ def test_a_reset_begins_a_new_past(galaxy):
     assert bits(galaxy) == was[0]
 
 
-def test_models_built_anew_have_no_past_and_time_goes_on(galaxy):
+def test_rebuilt_models_have_no_history_and_time_continues(galaxy):
     recorded(galaxy, 8)
     galaxy.post(SetParameter("models.galaxy", "count", 50))
     run_frame(galaxy)
@@ -478,7 +478,7 @@ def test_a_restart_is_the_same_run_bit_for_bit(steady: Gpu, scene, small):
         assert [bits(session, model) for _ in range(12) if run_frame(session) is None] == first
 
 
-def test_another_seed_is_another_run_and_the_old_seed_the_old_one(galaxy):
+def test_another_seed_gives_another_run_and_the_old_seed_the_old_one(galaxy):
     was = recorded(galaxy, 4)
     do(galaxy, SetSeed(99))
     assert galaxy.stage.instances["galaxy"].spec.seed == 99
@@ -491,7 +491,7 @@ def test_another_seed_is_another_run_and_the_old_seed_the_old_one(galaxy):
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (SetSeed(-1), "seed"),
         (SetSeed(3, "nobody"), "nobody"),
@@ -500,16 +500,16 @@ def test_another_seed_is_another_run_and_the_old_seed_the_old_one(galaxy):
         (SetSpeed(float("nan")), "speed"),
     ],
 )
-def test_what_cannot_be_is_said(galaxy, command, said):
+def test_invalid_commands_are_reported(galaxy, command, message):
     recorded(galaxy, 2)
     state = galaxy.stage.instances["galaxy"].model
     galaxy.post(command)
     run_frame(galaxy)
-    assert said in galaxy.messages[command.topic]
+    assert message in galaxy.messages[command.topic]
     assert galaxy.stage.instances["galaxy"].model is state and galaxy.frame == 3
 
 
-def test_substeps_change_at_once(galaxy):
+def test_substeps_change_immediately(galaxy):
     whole = recorded(galaxy, 1)[1]
     do(galaxy, GoTo(0), SetSubsteps("galaxy", 4), Step())
     assert bits(galaxy) != whole

@@ -1,4 +1,4 @@
-"""What counts as not saved, and what saving writes: what was changed, and no other byte."""
+"""What counts as unsaved, and what saving writes: the changed values, and no other byte."""
 
 import os
 import shutil
@@ -64,7 +64,7 @@ def test_one_value_is_written_and_no_other_byte(opened):
     assert not session.unsaved and not session.messages
 
 
-def test_what_was_absent_is_added_to_its_table(opened):
+def test_a_missing_key_is_added_to_its_table(opened):
     session = opened(COMMENTED)
     do(
         session,
@@ -79,7 +79,7 @@ def test_what_was_absent_is_added_to_its_table(opened):
     assert text(session) == expected + '\n[view]\nbackground = "#102030"\n'
 
 
-def test_what_was_never_changed_or_changed_back_is_not_unsaved(opened):
+def test_unchanged_or_reverted_values_are_not_unsaved(opened):
     session = opened(COMMENTED)
     assert not session.unsaved
     do(session, SetParameter(*HEIGHT, 2.5))
@@ -101,7 +101,7 @@ def test_undo_after_saving_is_unsaved_again_and_redo_is_not(opened):
     assert text(session) == COMMENTED
 
 
-def test_a_run_goes_on_while_it_is_saved(opened):
+def test_a_run_continues_while_it_is_saved(opened):
     session = opened(COMMENTED)
     run_frame(session)
     instance = session.stage.instances["row"]
@@ -112,7 +112,7 @@ def test_a_run_goes_on_while_it_is_saved(opened):
     assert session.scene_edits.value(HEIGHT) == 2.5
 
 
-def test_what_the_command_line_set_is_saved_but_asks_nothing(opened):
+def test_values_of_the_command_line_are_saved_but_not_asked_about(opened):
     session = opened(COMMENTED, sets=["row.height=4", "camera.fov=20", "row.count=4"], seed=17)
     assert not session.unsaved
     do(session, SetParameter(*HEIGHT, 1.0))
@@ -145,7 +145,7 @@ def test_seeds_and_substeps_that_were_changed_are_saved(opened):
     assert [spec.seed for spec in session.stage.specs.values()] == [9, 17]
 
 
-def test_a_seed_of_the_command_line_gives_way_to_one_that_is_saved(opened):
+def test_a_saved_seed_replaces_one_of_the_command_line(opened):
     session = opened(COMMENTED, sets=["row.seed=3", "camera.fov=20"])
     assert not session.unsaved
     do(session, SetSeed(9, "row"), Save())
@@ -183,7 +183,7 @@ def test_presets_and_animations_are_saved_and_read_again(opened):
     assert text(session).count("\n[") == COMMENTED.count("\n[") and "emissive = " in text(session)
 
 
-def test_a_preset_that_takes_the_name_of_one_that_went(opened):
+def test_a_preset_with_the_name_of_a_deleted_one(opened):
     session = opened(COMMENTED + '\n# of a\n[presets.a]\n"models.row.height" = 7 # seven\n')
     do(session, DeletePreset("a"), SetParameter(*HEIGHT, 8.0), SavePreset("a"), SetParameter(*HEIGHT, 1.0), Save())
     assert load(session.scene.path).presets == {"a": {HEIGHT.path: 8.0}} and not session.messages
@@ -191,7 +191,7 @@ def test_a_preset_that_takes_the_name_of_one_that_went(opened):
     assert load(session.scene.path).presets == {"a": {HEIGHT.path: 9.0}} and not session.unsaved
 
 
-def test_the_spelling_of_a_preset_in_the_file_is_kept(opened):
+def test_the_spelling_of_a_preset_in_the_file_is_retained(opened):
     mine = COMMENTED + '\n[presets.a]\n"models.row.height" = 7 # seven\n'
     session = opened(mine)
     do(session, SetParameter(*HEIGHT, 8.0), UpdatePreset("a"), SetParameter(*HEIGHT, 1.0), Save())
@@ -208,7 +208,7 @@ def test_files_are_written_as_a_scene_names_them(tmp_path):
     assert plain(color, (1.0, 0.5, 0.0), tmp_path) == [1.0, 0.5, 0.0]
 
 
-# somebody else's hands ----------------------------------------------------------------------------------------------
+# files changed by others --------------------------------------------------------------------------------------------
 
 
 def test_a_file_that_was_changed_meanwhile_asks(opened, tmp_path):
@@ -232,7 +232,7 @@ def test_a_file_that_is_gone_is_written_again(opened):
     assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.0 ")
 
 
-def test_a_read_only_file_wants_another_name(opened, tmp_path):
+def test_a_read_only_file_requires_another_name(opened, tmp_path):
     session = opened(COMMENTED)
     session.scene.path.chmod(0o444)
     do(session, SetParameter(*HEIGHT, 2.0), Save())
@@ -248,7 +248,7 @@ def test_a_read_only_file_wants_another_name(opened, tmp_path):
     assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 3.0 ")
 
 
-def test_a_packaged_scene_wants_another_name(steady: Gpu, tmp_path):
+def test_a_packaged_scene_requires_another_name(steady: Gpu, tmp_path):
     path = resources.path("scenes", "nbody.toml")
     before = path.read_bytes()
     with Session(steady, path, ["galaxy.count=64"]) as session:
@@ -265,7 +265,7 @@ def test_a_packaged_scene_wants_another_name(steady: Gpu, tmp_path):
         assert text(session) == expected
 
 
-def test_another_name_does_not_overwrite_a_file_unless_that_is_wanted(opened, tmp_path):
+def test_saving_as_does_not_overwrite_a_file_unless_requested(opened, tmp_path):
     session = opened(COMMENTED)
     other = tmp_path / "other.toml"
     other.write_text("mine")
@@ -275,7 +275,7 @@ def test_another_name_does_not_overwrite_a_file_unless_that_is_wanted(opened, tm
     assert not session.messages and session.scene.path == other
 
 
-def test_no_copy_where_its_files_are_not(steady: Gpu, tmp_path):
+def test_a_copy_without_its_data_files_is_rejected(steady: Gpu, tmp_path):
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
     shutil.copy(resources.path("assets", "weights", "neural_field.safetensors"), tmp_path / "here" / "w.safetensors")
@@ -283,21 +283,21 @@ def test_no_copy_where_its_files_are_not(steady: Gpu, tmp_path):
     path = written(tmp_path / "here", scene)
     with Session(steady, path) as session:
         do(session, SetParameter("models.a", "height", 0.7), SaveAs(tmp_path / "there" / "scene.toml"))
-        told = f"{tmp_path / 'there'}: the scene reads w.safetensors of {tmp_path / 'here'}"
-        assert session.messages["save"].startswith(told) and ".tmp" not in session.messages["save"]
+        warning = f"{tmp_path / 'there'}: the scene reads w.safetensors of {tmp_path / 'here'}"
+        assert session.messages["save"].startswith(warning) and ".tmp" not in session.messages["save"]
         assert os.listdir(tmp_path / "there") == [] and session.scene.path == path and session.unsaved
         do(session, SaveAs(tmp_path / "here" / "b.toml"))
         assert not session.messages and session.scene_edits.value(Key("models.a", "height")) == 0.7
 
 
 @pytest.mark.parametrize("name", ["no/folder/scene.toml", "x" * 300 + ".toml"])
-def test_a_name_that_cannot_be_is_told(opened, tmp_path, name):
+def test_an_invalid_name_is_reported(opened, tmp_path, name):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.0), SaveAs(tmp_path / name))
     assert session.messages["save"] and session.unsaved and session.scene.path.name == "scene.toml"
 
 
-def test_a_copy_in_a_folder_above_names_files_from_there(steady: Gpu, tmp_path):
+def test_a_copy_in_a_parent_folder_has_relative_paths_from_there(steady: Gpu, tmp_path):
     (tmp_path / "inner").mkdir()
     shutil.copy(resources.path("assets", "weights", "neural_field.safetensors"), tmp_path / "inner" / "w.safetensors")
     scene = 'version = 1\n[models.a]\ntype = "neural_field"\nresolution = 8\nweights = "w.safetensors" # trained\n'
@@ -310,7 +310,7 @@ def test_a_copy_in_a_folder_above_names_files_from_there(steady: Gpu, tmp_path):
         assert text(session) == expected.replace("inner/", "").replace("0.7", "0.8") and not session.messages
 
 
-def test_a_copy_where_a_copy_of_its_data_is_names_that(steady: Gpu, tmp_path):
+def test_a_copy_next_to_a_copy_of_its_data_refers_to_that(steady: Gpu, tmp_path):
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
         np.save(tmp_path / folder / "a.npy", np.zeros((8, 8), np.float32))
@@ -320,7 +320,7 @@ def test_a_copy_where_a_copy_of_its_data_is_names_that(steady: Gpu, tmp_path):
         assert not session.messages and text(session) == scene
 
 
-def test_the_python_of_a_copy_is_named_from_its_folder(opened, tmp_path, monkeypatch):
+def test_the_python_path_of_a_copy_is_relative_to_its_folder(opened, tmp_path, monkeypatch):
     monkeypatch.setattr(trust, "_allowed", set())
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "row.py").write_text(CODE)
@@ -338,8 +338,8 @@ def test_a_scene_is_saved_under_names_that_can_be_opened_again(opened, tmp_path,
     assert scene_name(tmp_path / name) == tmp_path / f"{name}.toml"
 
 
-def test_data_that_was_opened_is_saved_as_a_scene_beside_it(steady: Gpu, tmp_path):
-    """It is not what is on disk, but was not changed by anybody either."""
+def test_opened_data_is_saved_as_a_scene_in_the_same_folder(steady: Gpu, tmp_path):
+    """The scene differs from the disk, but was not edited."""
     np.save(tmp_path / "a.npy", np.zeros((8, 8), np.float32))
     with Session(steady, tmp_path / "a.npy") as session:
         do(session, SetParameter("view", "exposure", 1.5), Save())
@@ -355,7 +355,7 @@ def test_data_that_was_opened_is_saved_as_a_scene_beside_it(steady: Gpu, tmp_pat
         assert load(tmp_path / "a.toml").view.exposure == 1.6
 
 
-def test_a_link_that_leads_elsewhere_now_is_not_saved_through(opened, tmp_path):
+def test_a_symbolic_link_that_changed_is_not_written_through(opened, tmp_path):
     link = tmp_path / "link.toml"
     link.symlink_to(written(tmp_path, COMMENTED, "one.toml"))
     written(tmp_path, COMMENTED, "two.toml")
@@ -386,7 +386,7 @@ def test_questions_wait_for_each_other(opened, tmp_path):
     assert session.questions.first is None
 
 
-def test_what_waited_for_an_answer_need_not_wait_once_all_is_saved(opened, tmp_path):
+def test_a_pending_question_is_dropped_once_all_is_saved(opened, tmp_path):
     session, other = opened(COMMENTED), written(tmp_path, COMMENTED, "other.toml")
     do(session, SetParameter(*HEIGHT, 2.0), Open(other), Leave())
     do(session, Save(then=session.questions.first.then))
@@ -405,10 +405,10 @@ def test_a_question_about_code_is_not_answered_by_saving(opened, tmp_path):
     assert session.questions.first is None, "it was answered: what waited for that is done"
 
 
-# leaving ------------------------------------------------------------------------------------------------------------
+# quitting -----------------------------------------------------------------------------------------------------------
 
 
-def test_leaving_asks_only_if_something_would_be_lost(opened):
+def test_quitting_asks_only_if_edits_would_be_lost(opened):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
     assert not session.leaving and session.questions.first and session.questions.first.about == "leave"
@@ -421,7 +421,7 @@ def test_leaving_asks_only_if_something_would_be_lost(opened):
     assert quiet.leaving
 
 
-def test_leaving_can_lose_everything(opened):
+def test_quitting_can_discard_everything(opened):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
     assert session.questions.first
@@ -429,7 +429,7 @@ def test_leaving_can_lose_everything(opened):
     assert session.leaving and text(session) == COMMENTED
 
 
-def test_leaving_waits_for_a_name(opened, tmp_path):
+def test_quitting_waits_for_a_file_name(opened, tmp_path):
     session = opened(COMMENTED)
     session.scene.path.chmod(0o444)
     do(session, SetParameter(*HEIGHT, 2.0), Leave())
@@ -441,7 +441,7 @@ def test_leaving_waits_for_a_name(opened, tmp_path):
     assert session.leaving and (tmp_path / "mine.toml").exists()
 
 
-def test_saving_that_fails_stays(opened):
+def test_quitting_is_canceled_when_saving_fails(opened):
     session = opened(COMMENTED)
     folder: Path = session.scene.path.parent
     do(session, SetParameter(*HEIGHT, 2.0), Leave())

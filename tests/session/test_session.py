@@ -1,4 +1,4 @@
-"""`Session`: when commands take effect, how time passes, what a scene read again does."""
+"""`Session`: when commands take effect, how time advances, what a reload does."""
 
 import math
 from pathlib import Path
@@ -39,7 +39,7 @@ def phase(session: Session) -> float:
 
 
 def height(session: Session) -> float:
-    """Of the points, less what the time that passed has added."""
+    """The height of the points, without what the elapsed time has added."""
     return round(float(values(session, "row.position")[0, 1]) - phase(session), 5)
 
 
@@ -55,7 +55,7 @@ def test_a_command_takes_effect_at_the_start_of_the_next_frame_and_not_before(op
     assert height(session) == 3.0
 
 
-def test_commands_of_one_frame_are_carried_out_in_their_order(opened):
+def test_commands_of_one_frame_are_executed_in_order(opened):
     session = opened()
     for value in (1.0, 5.0, 2.0):
         session.post(SetParameter("models.row", "height", value))
@@ -63,7 +63,7 @@ def test_commands_of_one_frame_are_carried_out_in_their_order(opened):
     assert height(session) == 2.0
 
 
-def test_time_passes_by_a_fixed_step_at_the_speed_that_was_set(opened):
+def test_time_advances_by_a_fixed_step_at_the_time_scale(opened):
     session = opened()
     run_frame(session)
     assert phase(session) == pytest.approx(STEP)
@@ -74,7 +74,7 @@ def test_time_passes_by_a_fixed_step_at_the_speed_that_was_set(opened):
 
 
 @pytest.mark.parametrize("speed", [math.nan, math.inf])
-def test_a_speed_that_is_no_number_is_refused(opened, speed):
+def test_a_time_scale_that_is_not_a_number_is_rejected(opened, speed):
     session = opened()
     session.post(SetSpeed(speed))
     run_frame(session)
@@ -82,13 +82,13 @@ def test_a_speed_that_is_no_number_is_refused(opened, speed):
     assert "speed" in session.messages["time"]
 
 
-def test_substeps_share_the_time_of_a_frame(opened):
+def test_substeps_divide_the_time_of_a_frame(opened):
     session = opened(SCENE.replace('"rising"', '"rising"\nsubsteps = 4'))
     run_frame(session)
     assert phase(session) == pytest.approx(STEP)
 
 
-def test_paused_time_stands_still_and_a_changed_parameter_is_seen(opened):
+def test_a_paused_session_does_not_advance_but_shows_a_changed_parameter(opened):
     session = opened()
     run_frame(session)
     session.post(Play(False))
@@ -110,7 +110,7 @@ def test_a_paused_session_is_idle_until_something_is_posted(opened):
     assert not session.idle
 
 
-def test_step_lets_as_many_frames_pass_as_it_says(opened):
+def test_step_advances_the_requested_number_of_frames(opened):
     session = opened()
     session.post(Step(2))
     for _ in range(5):
@@ -119,7 +119,7 @@ def test_step_lets_as_many_frames_pass_as_it_says(opened):
     assert not session.playing
 
 
-def test_pause_ends_the_steps_that_were_still_to_come(opened):
+def test_pause_cancels_the_remaining_steps(opened):
     session = opened()
     session.post(Step(5))
     run_frame(session)
@@ -128,14 +128,14 @@ def test_pause_ends_the_steps_that_were_still_to_come(opened):
     assert phase(session) == pytest.approx(STEP)
 
 
-def test_no_step_is_no_step(opened):
+def test_a_step_of_zero_frames_does_nothing(opened):
     session = opened()
     session.post(Step(0))
     run_frame(session)
     assert phase(session) == 0.0
 
 
-def test_a_step_back_that_fails_leaves_the_run_as_it_is(opened):
+def test_a_step_back_that_fails_changes_nothing(opened):
     session = opened()
     run_frame(session)
     session.post(Step(-3))
@@ -144,7 +144,7 @@ def test_a_step_back_that_fails_leaves_the_run_as_it_is(opened):
     assert session.playing and phase(session) == pytest.approx(2 * STEP)
 
 
-def test_reset_takes_models_and_time_back_to_the_start_but_not_the_parameters(opened):
+def test_reset_restores_models_and_time_but_not_the_parameters(opened):
     session = opened()
     session.post(SetParameter("models.row", "height", 1.5))
     for _ in range(3):
@@ -155,7 +155,7 @@ def test_reset_takes_models_and_time_back_to_the_start_but_not_the_parameters(op
     assert (phase(session), height(session), session.time) == (0.0, 1.5, 0.0)
 
 
-def test_the_camera_goes_home(opened):
+def test_the_camera_is_reset(opened):
     session = opened()
     at = session.camera.position
     session.post(Orbit(0.5, 0.2))
@@ -174,7 +174,7 @@ def test_the_camera_goes_home(opened):
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "value", "told"),
+    ("owner", "name", "value", "expected_message"),
     [
         ("models.row", "height", 99.0, "height: 99"),
         ("models.row", "height", "high", "height"),
@@ -186,14 +186,14 @@ def test_the_camera_goes_home(opened):
         ("view", "exposure", -1.0, "exposure"),
     ],
 )
-def test_a_broken_parameter_keeps_the_old_value_and_says_why(opened, owner, name, value, told):
+def test_a_broken_parameter_keeps_the_old_value_and_gives_the_reason(opened, owner, name, value, expected_message):
     session = opened()
     before = {key: params.model_copy() for key, params in session.parameters().items()}
     session.post(SetParameter(owner, name, value))
     run_frame(session)
     assert session.parameters() == before
     (message,) = session.messages.values()
-    assert told in message
+    assert expected_message in message
     assert phase(session) == pytest.approx(STEP)
 
 
@@ -218,7 +218,7 @@ def test_messages_can_be_dismissed(opened):
     assert session.messages == {}
 
 
-def test_styles_and_view_are_set_without_touching_the_models(opened):
+def test_styles_and_view_are_set_without_changing_the_models(opened):
     session = opened()
     session.post(SetParameter("layers.dots", "emissive", 0.5))
     session.post(SetParameter("view", "background", "#102030"))
@@ -229,7 +229,7 @@ def test_styles_and_view_are_set_without_touching_the_models(opened):
     assert session.scene.view.background != session.view.background, "the scene is as its file has it"
 
 
-# the scene, read again ----------------------------------------------------------------------------------------------
+# reload -------------------------------------------------------------------------------------------------------------
 
 
 def test_reload_reads_the_file_again_and_keeps_the_camera(opened, tmp_path):
@@ -254,8 +254,8 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), BROKEN)
-def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, tmp_path, text, told):
+@pytest.mark.parametrize(("text", "expected_message"), BROKEN)
+def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, tmp_path, text, expected_message):
     session = opened()
     run_frame(session)
     stage, scene, live = session.stage, session.scene, len(steady.tracker.live)
@@ -263,7 +263,7 @@ def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, 
     session.post(Reload(restart=True))
     run_frame(session)
     assert (session.stage, session.scene) == (stage, scene)
-    assert told in session.messages["scene"]
+    assert expected_message in session.messages["scene"]
     assert phase(session) == pytest.approx(2 * STEP), "its time goes on"
     steady.wait_idle()
     assert len(steady.tracker.live) == live
@@ -274,7 +274,7 @@ def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, 
     assert session.stage is not stage
 
 
-def test_a_scene_that_is_gone_keeps_the_last_good_one(opened, tmp_path):
+def test_a_deleted_scene_keeps_the_last_good_one(opened, tmp_path):
     session = opened()
     (tmp_path / "scene.toml").unlink()
     session.post(Reload(restart=True))
@@ -283,7 +283,7 @@ def test_a_scene_that_is_gone_keeps_the_last_good_one(opened, tmp_path):
     assert phase(session) == pytest.approx(STEP)
 
 
-def test_settings_and_seed_of_the_command_line_hold_after_a_reload(opened):
+def test_settings_and_seed_of_the_command_line_persist_after_a_reload(opened):
     session = opened(sets=["row.height=4.0"], seed=17)
     session.post(SetParameter("models.row", "height", 1.0))
     run_frame(session)
@@ -307,7 +307,7 @@ def test_another_scene_has_its_own_camera_and_none_of_the_settings(opened, tmp_p
     assert session.scene.path.name == "other.toml"
 
 
-def test_a_broken_other_scene_leaves_the_path_as_it_was(opened, tmp_path):
+def test_opening_a_broken_scene_keeps_the_path(opened, tmp_path):
     session = opened(sets=["row.height=4.0"])
     session.post(Reload(written(tmp_path, "nonsense", "other.toml")))
     run_frame(session)
@@ -317,7 +317,7 @@ def test_a_broken_other_scene_leaves_the_path_as_it_was(opened, tmp_path):
     assert (session.messages, session.scene.path.name, height(session)) == ({}, "scene.toml", 4.0)
 
 
-def test_a_parameter_posted_for_a_model_that_is_gone_by_then_is_only_a_message(opened, tmp_path):
+def test_a_parameter_posted_for_a_removed_model_is_reported(opened, tmp_path):
     session = opened()
     session.post(Reload(written(tmp_path, SCENE.replace("row", "line"), "other.toml")))
     session.post(SetParameter("models.row", "height", 1.0))
@@ -327,7 +327,7 @@ def test_a_parameter_posted_for_a_model_that_is_gone_by_then_is_only_a_message(o
 
 @pytest.mark.parametrize("part", ["Stage", "Cameras", "SceneEdits", "Clock", "Watches", "InteractionTool"])
 @pytest.mark.parametrize("other", [False, True], ids=["restart", "other"])
-def test_whatever_fails_while_a_scene_is_built_leaves_the_old_one_running(
+def test_any_error_while_a_scene_is_built_leaves_the_old_one_running(
     opened, steady: Gpu, tmp_path, monkeypatch, part, other
 ):
     session = opened()
@@ -347,7 +347,7 @@ def test_whatever_fails_while_a_scene_is_built_leaves_the_old_one_running(
     monkeypatch.setattr(running, part, fail)
     session.post(Reload(written(tmp_path, LINKED, "other.toml") if other else None, restart=True))
     run_frame(session)
-    if part == "Cameras" and not other:  # those go on
+    if part == "Cameras" and not other:  # these persist
         assert not session.messages.get("scene")
         return
     assert session.messages["scene"] == f"no room for {part}"
@@ -361,7 +361,7 @@ def test_whatever_fails_while_a_scene_is_built_leaves_the_old_one_running(
     assert session.frame == 1 and height(session) == 2.0
 
 
-def test_another_scene_has_none_of_the_watches_and_the_same_one_keeps_them(opened, tmp_path):
+def test_opening_another_scene_removes_the_watches_and_a_reload_keeps_them(opened, tmp_path):
     session = opened()
     watch = Watch("row.position")
     session.post(AddWatch(watch))
@@ -375,7 +375,7 @@ def test_another_scene_has_none_of_the_watches_and_the_same_one_keeps_them(opene
     assert len(session.watches) == 0 and not session.watches.guarding, "whether the guard looks is the user's"
 
 
-def test_settings_of_the_user_hold_in_another_scene(opened, tmp_path):
+def test_settings_of_the_user_persist_in_another_scene(opened, tmp_path):
     session = opened()
     for command in (
         SetSpeed(2.0),
@@ -392,7 +392,7 @@ def test_settings_of_the_user_hold_in_another_scene(opened, tmp_path):
 
 
 @pytest.mark.parametrize("speed", [-3.0, float("nan"), float("inf")])
-def test_time_goes_at_a_speed_from_0_on(opened, speed):
+def test_time_scales_of_zero_and_more_are_accepted(opened, speed):
     session = opened()
     session.post(SetSpeed(speed))
     run_frame(session)
@@ -402,7 +402,7 @@ def test_time_goes_at_a_speed_from_0_on(opened, speed):
     assert session.speed == 0.0 and not session.messages
 
 
-def test_settings_of_the_command_line_hold_whatever_the_path_of_their_file_is_called(opened, tmp_path, monkeypatch):
+def test_settings_of_the_command_line_persist_for_every_spelling_of_the_path(opened, tmp_path, monkeypatch):
     session = opened(sets=["row.height=4.0"])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inner").mkdir()
@@ -416,20 +416,20 @@ def test_settings_of_the_command_line_hold_whatever_the_path_of_their_file_is_ca
 # opening and closing ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "told"), BROKEN)
-def test_a_scene_that_cannot_be_opened_leaves_nothing_behind(added, opened, tmp_path, text, told):
+@pytest.mark.parametrize(("text", "expected_message"), BROKEN)
+def test_a_scene_that_cannot_be_opened_leaks_nothing(added, opened, tmp_path, text, expected_message):
     with pytest.raises(SceneError) as raised:
         opened(text)
-    assert told in str(raised.value)
+    assert expected_message in str(raised.value)
     assert added() == []
 
 
-def test_no_scene_no_session(steady: Gpu, tmp_path):
+def test_a_session_requires_a_scene(steady: Gpu, tmp_path):
     with pytest.raises(InputError, match="no such file"):
         Session(steady, tmp_path / "none.toml")
 
 
-def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu, added):
+def test_closing_twice_is_allowed_and_releases_all_memory(opened, steady: Gpu, added):
     session = opened(LINKED)
     run_frame(session)
     session.measure()
@@ -440,7 +440,7 @@ def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu, ad
     assert added() == []
 
 
-def test_what_stays_behind_is_told_apart_from_what_was_there_before(opened, steady: Gpu):
+def test_leaks_are_reported_without_blocks_that_existed_before(opened, steady: Gpu):
     with Tensor.zeros(4, name="before"):
         session = opened()
         forgotten = Tensor.zeros(4, name="forgotten")
@@ -452,7 +452,7 @@ def test_what_stays_behind_is_told_apart_from_what_was_there_before(opened, stea
 # diagnostics --------------------------------------------------------------------------------------------------------
 
 
-def test_diagnostics_arrive_some_frames_later_without_a_stall(opened):
+def test_diagnostics_arrive_some_frames_later_without_waiting(opened):
     session = opened()
     session.post(SetParameter("models.row", "height", 2.0))
     for frame in range(10):
@@ -467,7 +467,7 @@ def test_diagnostics_arrive_some_frames_later_without_a_stall(opened):
     assert 2.0 < session.diagnostics["row.top"] <= 2.0 + 10 * STEP
 
 
-def test_diagnostics_of_a_frame_that_was_dropped_are_asked_for_again(opened):
+def test_diagnostics_of_a_dropped_frame_are_requested_again(opened):
     session = opened()
     run_frame(session)
     with pytest.raises(Fault), session.gpu.frames.frame():

@@ -1,4 +1,4 @@
-"""A scene that comes with Vertigrad, rebuilt while memory runs out: whichever allocation fails, the old one runs on."""
+"""A packaged scene, rebuilt while memory runs out: whichever allocation fails, the old scene continues."""
 
 import gc
 from collections.abc import Callable
@@ -25,7 +25,7 @@ SCENES = {
 
 @pytest.fixture
 def fail_at(steady: Gpu, monkeypatch) -> Callable[[int], list[str]]:
-    """Lets one allocation fail, counted from now on; returns the names of those that succeed."""
+    """Let the n-th allocation from now fail; return the names of those that succeed."""
     take = steady.pool.take
 
     def fail(number: int) -> list[str]:
@@ -45,7 +45,7 @@ def fail_at(steady: Gpu, monkeypatch) -> Callable[[int], list[str]]:
 
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("reload", [False, True], ids=["rebuild", "reload"])
-def test_whichever_allocation_fails_the_old_scene_runs_on(steady: Gpu, fail_at, monkeypatch, name, reload):
+def test_whichever_allocation_fails_the_old_scene_continues(steady: Gpu, fail_at, monkeypatch, name, reload):
     small, rebuild = SCENES[name]
     renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (48, 32))
 
@@ -81,7 +81,7 @@ def test_whichever_allocation_fails_the_old_scene_runs_on(steady: Gpu, fail_at, 
         frame(session)
 
 
-def test_diagnostics_without_room_for_some_are_asked_for_again_as_a_whole(steady: Gpu, tmp_path, monkeypatch):
+def test_diagnostics_that_partly_fail_to_allocate_are_all_requested_again(steady: Gpu, tmp_path, monkeypatch):
     use_models(monkeypatch)
     real, asked = Tensor.read_async, []
 

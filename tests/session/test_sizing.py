@@ -1,4 +1,4 @@
-"""`count = "auto"`: a number that fits the adapter, measured once, kept, and told from one that somebody wrote."""
+"""`count = "auto"`: a count that fits the adapter, measured once, cached, and distinct from an explicit count."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ position = "row.position"
 
 
 class Grown(Rising):
-    """A row of points, as many as the adapter likes."""
+    """A row of points, with a count that fits the adapter."""
 
     class Params(Rising.Params):
         count: int = integer(8, min=1, max=1 << 20, rebuild=True, auto=True)
@@ -44,7 +44,7 @@ class Grown(Rising):
 
 @pytest.fixture
 def grown(monkeypatch, tmp_path):
-    """Scenes may name it, and measuring it says what the test wants; returns what was measured."""
+    """Register the model with a fake measurement; return the list of measurements."""
     known = {"grown": Grown, "rising": Rising, "scaled": Scaled, "nbody": NBody}
     monkeypatch.setattr(registry, "types", lambda: known)
     monkeypatch.setattr(Rising, "fails", None)
@@ -76,7 +76,7 @@ def count(session):
     return session.stage.instances["row"].params.count
 
 
-# what the number is -------------------------------------------------------------------------------------------------
+# the chosen count --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("power", [0.8, 1.0, 1.5, 2.0])
@@ -100,18 +100,18 @@ def test_limits_hold():
     assert fitted(lambda number: 1.0, 3, 3, 8.0) == 3
 
 
-def test_where_fewer_would_gain_nothing_there_are_no_fewer():
-    """A grid that takes its time however many particles are in it."""
+def test_the_count_is_not_reduced_where_that_saves_no_time():
+    """A grid whose time does not depend on the number of particles."""
     found = fitted(lambda number: 240.0 + number / 100, 8, 1 << 20, 8.0)
     assert 3000 < found < 40_000
     assert fitted(lambda number: 6.0 + number / 1000, 8, 1 << 20, 8.0) == pytest.approx(2000, rel=0.2)
 
 
-def test_two_digits():
+def test_counts_have_two_significant_digits():
     assert fitted(lambda number: number / 1234.5, 1, 1 << 30, 8.0) == 9800
 
 
-def test_counts_that_cannot_be_built_are_let_be():
+def test_counts_that_cannot_be_built_are_skipped():
     def step_ms(number):
         if number > 3000:
             raise OutOfMemory("too large")
@@ -126,7 +126,7 @@ def test_counts_that_cannot_be_built_are_let_be():
         fitted(never, 1, 1 << 20, 8.0)
 
 
-def test_a_step_whose_time_says_nothing_ends_the_search():
+def test_an_unusable_measurement_ends_the_search():
     times = iter([1.0, 0.2, 3.0, 0.1] * 9)
     assert fitted(lambda number: next(times), 1, 1 << 30, 8.0) >= 1
 
@@ -136,14 +136,14 @@ def test_measured_on_this_adapter(steady, tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "types", lambda: {"nbody": NBody})
     scene = load(written(tmp_path, SCENE.replace("grown", "nbody").replace("row", "galaxy")))
     few = NBody.Params.model_fields["count"].default // sizing.SHARE
-    times = 4 if steady.adapter.kind == "software" else 64  # a GPU has room for many more before it takes longer
+    times = 4 if steady.adapter.kind == "software" else 64  # a GPU runs many more in the same time
     one, many = (sizing._take_step(steady, scene, "galaxy", "count", number) for number in (few, times * few))
     assert many > 1.5 * one > 0.0, "at least sixteen times the work"
     found = measured(steady, scene, "galaxy", "count", 2.0 * one)
     assert few <= found < 64 * few and found % 100 in (0, few % 100)
 
 
-def test_outputs_have_room_in_a_binding(steady, tmp_path, grown, monkeypatch):
+def test_outputs_fit_into_a_binding(steady, tmp_path, grown, monkeypatch):
     scene = load(written(tmp_path, SCENE))
     assert sizing._bounds(steady, scene.models["row"], "count") == (1, 1 << 20), "an eighth of 8"
     monkeypatch.setattr(sizing, "MAX_OUTPUT_BYTES", 12 * 1000)
@@ -151,7 +151,7 @@ def test_outputs_have_room_in_a_binding(steady, tmp_path, grown, monkeypatch):
     assert least == 1 and 500 < most <= 1000
 
 
-def test_a_model_that_can_never_be_built_is_told(steady, tmp_path, grown, monkeypatch):
+def test_a_model_that_can_never_be_built_is_reported(steady, tmp_path, grown, monkeypatch):
     monkeypatch.setattr(sizing, "measured", measured)
 
     def refuse(*arguments):
@@ -162,17 +162,17 @@ def test_a_model_that_can_never_be_built_is_told(steady, tmp_path, grown, monkey
         Session(steady, written(tmp_path, SCENE))
 
 
-# where it holds -----------------------------------------------------------------------------------------------------
+# where it is used ----------------------------------------------------------------------------------------------------
 
 
-def test_the_scene_keeps_auto_and_the_model_has_a_number(row, grown):
+def test_the_scene_keeps_auto_and_the_model_has_a_count(row, grown):
     assert count(row) == 41 and isinstance(count(row), Auto)
     assert row.stage.instances["row"].outputs["position"].shape == (41, 3)
     assert row.scene.models["row"].outputs["position"].shape == (41, 3)
     assert not row.unsaved and grown == [("row", "count", sizing.TARGET_MS)]
 
 
-def test_it_is_remembered_per_adapter_and_scene(row, grown, steady, tmp_path, caplog):
+def test_the_count_is_cached_per_adapter_and_scene(row, grown, steady, tmp_path, caplog):
     with caplog.at_level(logging.INFO, "vertigrad"), Session(steady, row.scene.path) as again:
         assert count(again) == 41
     assert "row.count: auto: 41" in caplog.text
@@ -181,13 +181,13 @@ def test_it_is_remembered_per_adapter_and_scene(row, grown, steady, tmp_path, ca
     with Session(steady, row.scene.path, ["row.count=9"]) as fixed:
         assert count(fixed) == 9 and not isinstance(count(fixed), Auto)
     assert len(grown) == 2
-    kept = json.loads((tmp_path / "settings" / "counts.json").read_text())
-    (adapter,) = kept["adapters"]
-    assert steady.adapter.name in adapter and sorted(kept["adapters"][adapter].values()) == [41, 42]
+    counts = json.loads((tmp_path / "settings" / "counts.json").read_text())
+    (adapter,) = counts["adapters"]
+    assert steady.adapter.name in adapter and sorted(counts["adapters"][adapter].values()) == [41, 42]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"version": 9}', '{"version": 1, "adapters": {"a": {"b": -1}}}', "{"])
-def test_a_memory_that_is_damaged_is_none(tmp_path, steady, grown, content, caplog):
+def test_a_damaged_cache_is_ignored(tmp_path, steady, grown, content, caplog):
     file = tmp_path / "counts.json"
     file.write_text(content)
     scene = load(written(tmp_path, SCENE))
@@ -195,20 +195,20 @@ def test_a_memory_that_is_damaged_is_none(tmp_path, steady, grown, content, capl
     assert Sizes(steady, file).of(scene, "row", "count") == 41, "written anew"
 
 
-def test_a_memory_that_cannot_be_written_is_only_told(tmp_path, steady, grown, caplog):
+def test_a_cache_that_cannot_be_written_is_only_reported(tmp_path, steady, grown, caplog):
     (tmp_path / "folder").write_text("not a folder")
     scene = load(written(tmp_path, SCENE))
     assert Sizes(steady, tmp_path / "folder" / "counts.json").of(scene, "row", "count") == 41
     assert "cannot be" in caplog.text
 
 
-def test_models_share_the_frame(steady, tmp_path, grown):
+def test_models_divide_the_frame_time(steady, tmp_path, grown):
     two = SCENE + '[models.second]\ntype = "grown"\ncount = "auto"\nheight = 1.0\n[models.third]\ntype = "rising"\n'
     with Session(steady, written(tmp_path, two)):
         assert grown == [(name, "count", sizing.TARGET_MS / 2) for name in ("row", "second")]
 
 
-def test_a_number_takes_its_place_and_auto_comes_back(row, grown):
+def test_a_count_replaces_auto_and_undo_restores_it(row, grown):
     do(row, SetParameter(*COUNT, 7))
     assert count(row) == 7 and row.unsaved
     do(row, Undo())
@@ -220,7 +220,7 @@ def test_a_number_takes_its_place_and_auto_comes_back(row, grown):
     assert len(grown) == 1, "measured once"
 
 
-def test_the_same_number_by_hand_is_another_thing(row):
+def test_the_same_explicit_count_differs_from_auto(row):
     do(row, SetParameter(*COUNT, 41))
     assert count(row) == 41 and row.unsaved and COUNT in row.scene_edits.differing()
 
@@ -275,7 +275,7 @@ def test_auto_by_the_command_line(steady, tmp_path, grown):
         assert isinstance(count(session), Auto) and not session.unsaved
 
 
-def test_auto_where_it_is_not_known_is_a_mistake(steady, tmp_path, grown):
+def test_auto_for_another_parameter_is_an_error(steady, tmp_path, grown):
     with pytest.raises(SceneError, match=r'expected an integer, got "auto"'):
         load(written(tmp_path, SCENE.replace("grown", "rising").split("[presets")[0]))
     with pytest.raises(SceneError, match=r'expected an integer or "auto", got "many"'):
@@ -283,7 +283,7 @@ def test_auto_where_it_is_not_known_is_a_mistake(steady, tmp_path, grown):
     assert math.isfinite(load(written(tmp_path, SCENE)).models["row"].params.count)
 
 
-def test_auto_by_hand_is_measured_while_it_runs(steady, tmp_path, monkeypatch):
+def test_auto_set_by_the_user_is_measured_while_it_runs(steady, tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "types", lambda: {"nbody": NBody})
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path))
     monkeypatch.setattr(sizing, "TARGET_MS", 1.0)

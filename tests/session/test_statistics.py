@@ -1,4 +1,4 @@
-"""Series of numbers, histories over model time, and what is said about them."""
+"""Series of numbers, histories over model time, and their statistics."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def test_a_series_keeps_the_last_numbers_in_their_order(capacity: int, numbers: 
     series = Series(capacity)
     for number in numbers:
         series.append(number)
-    kept = numbers[-capacity:]
-    assert list(series) == kept == series.values.tolist()
-    assert len(series) == len(kept)
-    assert np.array_equal(series.newest(newest), np.array(kept[max(len(kept) - newest, 0) :]))
+    last = numbers[-capacity:]
+    assert list(series) == last == series.values.tolist()
+    assert len(series) == len(last)
+    assert np.array_equal(series.newest(newest), np.array(last[max(len(last) - newest, 0) :]))
     assert series.values.flags.c_contiguous and series.newest(newest).flags.c_contiguous
 
 
@@ -38,14 +38,14 @@ def test_statistics_of_a_series_and_of_a_list_are_the_same():
     assert statistics(Series(5)) is None
 
 
-def test_a_history_forgets_what_comes_after_a_time_that_was_gone_back_to():
+def test_a_history_drops_values_after_the_time_of_a_rewind():
     history = TimeSeries(10)
     for time in (0.0, 1.0, 2.0, 3.0):
         history.append(time, 10 * time)
     history.append(1.5, 7.0)
     assert list(history.times) == [0.0, 1.0, 1.5]
     assert list(history.values) == [0.0, 10.0, 7.0]
-    history.append(1.5, 8.0)  # the same moment, measured again
+    history.append(1.5, 8.0)  # the same time, measured again
     assert list(history.values) == [0.0, 10.0, 8.0]
     history.append(0.0, 1.0)
     assert (list(history.times), len(history)) == ([0.0], 1)
@@ -59,7 +59,7 @@ def test_a_history_is_bounded():
     assert list(history.values) == [-7.0, -8.0, -9.0]
 
 
-def test_gpu_times_are_noted_once_and_told_apart():
+def test_gpu_times_are_recorded_once_and_reported_separately():
     first = {"row.step": 9.0}
     times = GpuTimes(10, first)
     assert not times.take(first), "it was there before"

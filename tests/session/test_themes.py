@@ -1,4 +1,4 @@
-"""Looks: in a scene's file, chosen while it runs, undone and saved."""
+"""Themes: in a scene's file, chosen while it runs, undone and saved."""
 
 import tomllib
 
@@ -55,14 +55,14 @@ def post(session, *commands):
 
 
 @pytest.mark.parametrize("theme", sorted(THEMES))
-def test_a_theme_is_a_whole_set_of_values_that_can_be(theme):
+def test_a_theme_is_a_complete_set_of_valid_values(theme):
     assert set(THEMES[theme]) == set(THEMED)
     assert set(THEMED) < set(View.model_fields)
     assert themed_view(theme).theme == theme
     assert any(getattr(themed_view(theme), name) != getattr(View(), name) for name in THEMED)
 
 
-def test_a_scene_takes_its_look_and_overrides_it(tmp_path):
+def test_a_scene_applies_its_theme_and_overrides_values(tmp_path):
     view = load(written(tmp_path, 'theme = "night"\nexposure = 2.5')).view
     assert view.theme == "night"
     assert view.exposure == 2.5
@@ -70,14 +70,14 @@ def test_a_scene_takes_its_look_and_overrides_it(tmp_path):
     assert all(getattr(view, name) == getattr(expected, name) for name in THEMED if name != "exposure")
 
 
-def test_the_command_line_can_ask_for_a_look(tmp_path):
+def test_the_command_line_sets_a_theme(tmp_path):
     path = written(tmp_path, "exposure = 2.5")
     view = load(path, sets=["view.theme=paper"]).view
     assert view.tint == themed_view("paper").tint
     assert view.exposure == 2.5
 
 
-def test_an_unknown_look_is_told_where_it_stands(tmp_path):
+def test_an_unknown_theme_is_reported_with_its_location(tmp_path):
     with pytest.raises(Exception, match=r"scene.toml:12:9.*view.theme.*paper"):
         load(written(tmp_path, 'theme = "papers"'))
 
@@ -96,7 +96,7 @@ def test_choosing_a_theme_is_one_step_that_can_be_undone(opened):
     assert session.view.background == expected.background
 
 
-def test_going_back_to_the_scenes_look_brings_its_own_values(opened):
+def test_returning_to_the_scenes_theme_restores_its_own_values(opened):
     session = opened('theme = "night"\nexposure = 2.5')
     before = session.view.model_copy()
     post(session, SetParameter(*THEME, "paper"))
@@ -110,24 +110,24 @@ def test_going_back_to_the_scenes_look_brings_its_own_values(opened):
 
 @pytest.mark.parametrize("start", ["", 'theme = "night"', 'theme = "night"\nbloom = 0.01', "bloom = 0.01"])
 @pytest.mark.parametrize("theme", [CUSTOM, "paper"])
-def test_a_theme_that_is_saved_is_what_was_seen(opened, start, theme):
+def test_a_saved_theme_has_the_displayed_values(opened, start, theme):
     session = opened(start)
     post(session, SetParameter(*THEME, "blueprint"), SetParameter(*THEME, theme))
     post(session, SetParameter("view", "tint", 0.0), SetParameter("view", "vignette", View().vignette))
-    seen = session.view.model_copy()
+    shown_view = session.view.model_copy()
     post(session, Save())
-    assert load(session.scene.path).view == seen
-    assert session.view == seen
+    assert load(session.scene.path).view == shown_view
+    assert session.view == shown_view
     assert not session.unsaved
 
 
-def test_a_saved_look_is_one_line_of_the_file(opened):
+def test_a_saved_theme_is_one_line_of_the_file(opened):
     session = opened()
     post(session, SetParameter(*THEME, "studio"), Save())
     assert tomllib.loads(session.scene.path.read_text())["view"] == {"theme": "studio"}
 
 
-def test_the_look_has_a_place_among_the_parameters():
+def test_the_theme_is_one_of_the_parameters():
     spec = next(spec for spec in View.specs() if spec.name == "theme")
     assert spec.choices == NAMES
     assert Key("view", "theme") == THEME

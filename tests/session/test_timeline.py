@@ -1,4 +1,4 @@
-"""`Timeline` and its trace: what is measured of frames, and a file that Perfetto takes."""
+"""`Timeline` and its trace: measurements of frames, and a file in Perfetto's format."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_an_idle_loop_drops_no_frames(steady: Gpu, clock: Clock):
     assert line.dropped == 0 and not len(line.frame_ms)
 
 
-def test_a_frame_that_does_not_end_is_forgotten(steady: Gpu, clock: Clock):
+def test_a_frame_that_does_not_end_is_discarded(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     line.begin()
     line.enter("input")
@@ -109,7 +109,7 @@ def test_a_frame_that_does_not_end_is_forgotten(steady: Gpu, clock: Clock):
     assert len(line.frames) == 1 and [name for name, _ in line.frames[0].phases] == ["wait", "step", "present"]
 
 
-def test_bytes_of_a_frame_are_its_own(opened, steady: Gpu):
+def test_bytes_are_counted_per_frame(opened, steady: Gpu):
     session = opened()
     line = Timeline(steady)
     for read in (False, True, False):
@@ -142,7 +142,7 @@ def run(session: Session, frames: int) -> None:
 
 
 def checked(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events, each held to what the format asks of its kind."""
+    """The events, each checked against the format's rules for its type."""
     assert set(content) <= {"traceEvents", "displayTimeUnit", "otherData"}
     assert content["displayTimeUnit"] in ("ms", "ns")
     for event in content["traceEvents"]:
@@ -164,7 +164,7 @@ def checked(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def nested(events: list[dict[str, Any]], track: int) -> None:
-    """Complete events of one track may lie inside of each other, but not overlap by a part."""
+    """Complete events of one track may be nested, but must not overlap partially."""
     ours = [event for event in events if event["ph"] == "X" and event["tid"] == track]
     open_: list[float] = []
     for event in sorted(ours, key=lambda event: (event["ts"], -event["dur"])):
@@ -212,7 +212,7 @@ def test_kernels_have_a_track_when_each_is_timed(opened, timed: Gpu, tmp_path: P
     assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} >= {"GPU: kernels"}
 
 
-def test_a_trace_goes_back_only_so_far(steady: Gpu, clock: Clock):
+def test_a_trace_has_a_limited_duration(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     for _ in range(100):
         tick(line, clock, 100.0, 0.0, 0.0)
@@ -220,7 +220,7 @@ def test_a_trace_goes_back_only_so_far(steady: Gpu, clock: Clock):
     assert 19 <= sum(e["ph"] == "X" and e["cat"] == "frame" for e in events) <= 21
 
 
-def test_what_is_kept_is_bounded(steady: Gpu, clock: Clock, monkeypatch: pytest.MonkeyPatch):
+def test_stored_frames_are_bounded(steady: Gpu, clock: Clock, monkeypatch: pytest.MonkeyPatch):
     line = Timeline(steady)
     for _ in range(timeline.CAPACITY + 50):
         tick(line, clock, 1.0, 0.0, 0.0)
@@ -228,7 +228,7 @@ def test_what_is_kept_is_bounded(steady: Gpu, clock: Clock, monkeypatch: pytest.
     assert steady.timer.submissions.maxlen is not None
 
 
-def test_the_clocks_are_laid_over_each_other_at_the_tightest_place():
+def test_the_clocks_are_aligned_by_the_smallest_difference():
     def submission(recorded: float, begin: float) -> Timed:
         return Timed(
             1, recorded, recorded + 1, (Span("a", "", begin, begin + 5e6), Span("b", "", begin + 6e6, begin + 7e6))
@@ -238,7 +238,7 @@ def test_the_clocks_are_laid_over_each_other_at_the_tightest_place():
     assert trace.clock_offset([]) == 0.0
 
 
-def test_a_trace_of_nothing_and_a_file_that_cannot_be_written_are_told(opened, tmp_path: Path):
+def test_an_empty_trace_and_an_unwritable_file_are_reported(opened, tmp_path: Path):
     session = opened()
     session.post(SaveTrace(tmp_path / "none.json"))
     session.apply()
@@ -253,7 +253,7 @@ def test_a_trace_of_nothing_and_a_file_that_cannot_be_written_are_told(opened, t
     assert [path.name for path in tmp_path.iterdir() if "json" in path.name] == []
 
 
-def test_a_trace_is_written_whole_or_not_at_all(tmp_path: Path):
+def test_a_trace_is_written_atomically(tmp_path: Path):
     path = tmp_path / "run.json"
     write_file(path, trace.packed({"traceEvents": [1]}))
     with pytest.raises(TypeError):
@@ -262,7 +262,7 @@ def test_a_trace_is_written_whole_or_not_at_all(tmp_path: Path):
     assert [other.name for other in tmp_path.iterdir()] == ["run.json"]
 
 
-def test_files_without_a_name_get_one_of_their_own(tmp_path: Path):
+def test_files_without_a_name_get_a_default_name(tmp_path: Path):
     first = new_file("a/b: c", ".json", tmp_path)
     assert first == tmp_path / "a_b_c.json"
     first.touch()
@@ -271,7 +271,7 @@ def test_files_without_a_name_get_one_of_their_own(tmp_path: Path):
 
 
 def test_measuring_a_frame_costs_little(steady: Gpu):
-    """As much as a few dictionaries of the times of its phases: 10 to 20 µs of a frame that may cost 500."""
+    """The cost is that of a few dictionaries: 10 to 20 µs per frame; the limit is 500."""
     line, phases = Timeline(steady), ("input", "step", "gui", "draw", "submit", "present")
 
     def frame() -> None:
@@ -288,6 +288,6 @@ def test_measuring_a_frame_costs_little(steady: Gpu):
         work()
         return time.thread_time() - begun
 
-    times = [(cost(frame), cost(bare)) for _ in range(300)]  # in turns, so that both meet the same load
+    times = [(cost(frame), cost(bare)) for _ in range(300)]  # alternating, so that both run under the same load
     ours, reference = (sorted(part)[75] for part in zip(*times, strict=True))
     assert ours < 4.0 * reference, (ours, reference)

@@ -1,4 +1,4 @@
-"""Tools in the viewport: where they reach, how fast they move, and which models they act on."""
+"""Tools in the viewport: their position, velocity, and the models they act on."""
 
 import math
 
@@ -28,7 +28,7 @@ from .running import LINKED, written
 
 SIZE = (400, 300)
 MIDDLE = (200.0, 150.0)
-BESIDE = (390.0, 10.0)  # nothing but background
+BACKGROUND = (390.0, 10.0)  # nothing but background
 
 
 @pytest.fixture
@@ -46,16 +46,16 @@ def held(session):
     return session.clock.interaction
 
 
-def pixel(session, place):
-    """Where a place is seen."""
-    clip = session.camera.projection(SIZE[0] / SIZE[1]) @ session.camera.view() @ [*place, 1.0]
+def pixel(session, position):
+    """The pixel at which a position is drawn."""
+    clip = session.camera.projection(SIZE[0] / SIZE[1]) @ session.camera.view() @ [*position, 1.0]
     return (clip[0] / clip[3] + 1) / 2 * SIZE[0], (1 - clip[1] / clip[3]) / 2 * SIZE[1]
 
 
 @pytest.mark.parametrize("clings", [False, True])
-def test_on_a_surface_it_stays_on_what_is_seen(row, monkeypatch, clings):
+def test_the_tool_follows_the_visible_surface(row, monkeypatch, clings):
     monkeypatch.setattr(type(model(row)), "interacts_on_surface", clings)
-    row.cameras.now.yaw = 0.9  # the row leads away from the eye
+    row.cameras.now.yaw = 0.9  # the row extends away from the eye
     do(row, SetSpeed(0.0))
     first, last = row.stage.instances["row"].outputs["position"].numpy()[[0, -1]]
     row.post(BeginInteraction(Gesture.PAINT, pixel(row, first), SIZE))
@@ -70,7 +70,7 @@ def test_on_a_surface_it_stays_on_what_is_seen(row, monkeypatch, clings):
     off = np.linalg.norm(end - last)
     assert off < 0.3 if clings else off > 0.5
     assert np.cross(end - eye, held(row).direction) == pytest.approx(0.0, abs=1e-9)
-    do(row, MoveInteraction(BESIDE, SIZE))
+    do(row, MoveInteraction(BACKGROUND, SIZE))
     for _ in range(3):
         run_frame(row)
     back = row.camera.rotation()[:, 2]
@@ -79,18 +79,18 @@ def test_on_a_surface_it_stays_on_what_is_seen(row, monkeypatch, clings):
 
 @pytest.mark.parametrize("orthographic", [False, True])
 @pytest.mark.parametrize("cursor", [(0.0, 0.0), (123.0, 250.0), MIDDLE])
-def test_a_ray_leads_to_what_is_drawn_there(orthographic, cursor):
+def test_a_ray_hits_what_is_drawn_there(orthographic, cursor):
     camera = OrbitCamera((0.3, -1.0, 2.0), 5.0, 0.7, -0.4, 40.0, "z", orthographic)
-    way = ray(camera, cursor, SIZE)
+    ray_ = ray(camera, cursor, SIZE)
     for depth in (0.5, 5.0, 40.0):
-        point = [*way.point(depth), 1.0]
+        point = [*ray_.point(depth), 1.0]
         clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view() @ point
         x, y = (clip[0] / clip[3] + 1) / 2 * SIZE[0], (1 - clip[1] / clip[3]) / 2 * SIZE[1]
         assert (x, y) == pytest.approx(cursor, abs=1e-6)
         assert -(camera.view() @ point)[2] == pytest.approx(depth), "as deep along the middle of the view"
 
 
-def test_it_reaches_as_deep_as_what_is_seen(row):
+def test_the_tool_has_the_depth_of_the_visible_surface(row):
     row.post(BeginInteraction(Gesture.PAINT, (246.0, 150.0), SIZE))
     for _ in range(3):
         run_frame(row)
@@ -106,15 +106,15 @@ def test_it_reaches_as_deep_as_what_is_seen(row):
     assert share == pytest.approx(row.tool.brush.radius)
 
 
-def test_over_nothing_it_is_as_deep_as_the_target(row):
-    row.post(BeginInteraction(Gesture.PAINT, BESIDE, SIZE))
+def test_over_the_background_the_tool_has_the_depth_of_the_target(row):
+    row.post(BeginInteraction(Gesture.PAINT, BACKGROUND, SIZE))
     for _ in range(3):
         run_frame(row)
     assert held(row).point[2] == pytest.approx(0.0)
 
 
-def test_its_velocity_is_of_model_time(row):
-    row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
+def test_the_velocity_is_in_model_time(row):
+    row.post(BeginInteraction(Gesture.CUT, BACKGROUND, SIZE))
     for _ in range(3):
         run_frame(row)
     before = held(row)
@@ -130,9 +130,9 @@ def test_its_velocity_is_of_model_time(row):
     assert held(row).velocity == (0.0, 0.0, 0.0), "where no time passes there is no velocity"
 
 
-def test_several_steps_in_a_picture_share_a_move(row):
+def test_several_steps_in_a_frame_divide_a_move(row):
     row.set_pacing({"steps": 4})
-    row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.CUT, BACKGROUND, SIZE))
     for _ in range(3):
         run_frame(row)
     before = held(row)
@@ -141,53 +141,55 @@ def test_several_steps_in_a_picture_share_a_move(row):
     assert np.array(held(row).velocity) * 4 * STEP == pytest.approx(moved)
 
 
-def test_what_moves_while_time_stands_still_is_no_velocity(row):
-    row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
+def test_moves_of_a_paused_simulation_have_no_velocity(row):
+    row.post(BeginInteraction(Gesture.CUT, BACKGROUND, SIZE))
     for _ in range(3):
         run_frame(row)
     do(row, Play(False), MoveInteraction((100.0, 10.0), SIZE))
-    told = len(model(row).told)
+    before = len(model(row).interactions)
     do(row, SetParameter("models.row", "height", 0.5))
-    assert len(model(row).told) <= told + 1 and model(row).told[-1] is None, "it is drawn again, without interaction"
+    assert len(model(row).interactions) <= before + 1 and model(row).interactions[-1] is None, (
+        "it is drawn again, without interaction"
+    )
     do(row, MoveInteraction((99.0, 10.0), SIZE), Step())
-    assert model(row).told[-1] is not None
-    assert np.hypot(*model(row).told[-1].velocity[:2]) < 1e-9
+    assert model(row).interactions[-1] is not None
+    assert np.hypot(*model(row).interactions[-1].velocity[:2]) < 1e-9
 
 
 def test_models_get_each_interaction_and_its_end_once(row):
     run_frame(row)
-    assert model(row).told == [], "no interaction yet"
-    row.post(BeginInteraction(Gesture.PAINT, BESIDE, SIZE))
+    assert model(row).interactions == [], "no interaction yet"
+    row.post(BeginInteraction(Gesture.PAINT, BACKGROUND, SIZE))
     for _ in range(4):
         run_frame(row)
-    interactions = list(model(row).told)
+    interactions = list(model(row).interactions)
     assert len(interactions) >= 2 and None not in interactions
     do(row, EndInteraction())
     run_frame(row)
     run_frame(row)
-    assert model(row).told == [*interactions, None]
+    assert model(row).interactions == [*interactions, None]
 
 
-def test_an_interaction_that_ends_before_its_depth_is_known_is_none(row):
+def test_an_interaction_that_ends_before_its_depth_is_known_is_dropped(row):
     do(row, BeginInteraction(Gesture.PAINT, MIDDLE, SIZE), EndInteraction())
     for _ in range(3):
         run_frame(row)
-    assert model(row).told == [] and not row.tool.pending
+    assert model(row).interactions == [] and not row.tool.pending
 
 
-def test_a_model_is_not_told_of_gestures_that_it_does_not_know(steady, tmp_path, monkeypatch):
+def test_a_model_gets_only_gestures_that_it_supports(steady, tmp_path, monkeypatch):
     use_interactive(monkeypatch)
     two = INTERACTIVE + '[models.still]\ntype = "rising"\n[models.galaxy]\ntype = "nbody"\ncount = 16\n'
     with Session(steady, written(tmp_path, two)) as session:
         assert gestures(session.stage) == (Gesture.DRAG, Gesture.CUT, Gesture.PAINT), "in their order"
-        session.post(BeginInteraction(Gesture.DRAG, BESIDE, SIZE))
+        session.post(BeginInteraction(Gesture.DRAG, BACKGROUND, SIZE))
         for _ in range(3):
             run_frame(session)  # `Model.interact` fails for a model without gestures
         assert held(session).gesture is Gesture.DRAG
-        assert model(session).told == []
+        assert model(session).interactions == []
 
 
-def test_a_tool_that_no_model_knows_is_refused(row):
+def test_a_tool_that_no_model_supports_is_rejected(row):
     do(row, SetTool(Gesture.EMIT))
     assert row.messages["interaction"] == "no model of the scene supports emit"
     assert row.tool.gesture is None
@@ -199,7 +201,7 @@ def test_a_tool_that_no_model_knows_is_refused(row):
     assert row.tool.gesture is None
 
 
-def test_tool_and_interaction_go_with_their_scene(row, tmp_path):
+def test_another_scene_ends_tool_and_interaction(row, tmp_path):
     do(row, SetTool(Gesture.CUT), BeginInteraction(Gesture.CUT, MIDDLE, SIZE))
     do(row, Reload(written(tmp_path, LINKED, "other.toml")))
     run_frame(row)
@@ -207,7 +209,7 @@ def test_tool_and_interaction_go_with_their_scene(row, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "value"), [("radius", 0.0), ("strength", -1.0), ("radius", "wide"), ("size", 1.0)])
-def test_a_brush_that_cannot_be(row, name, value):
+def test_an_invalid_brush(row, name, value):
     before = row.tool.brush.model_copy()
     do(row, SetBrush(name, value))
     assert row.messages["brush"].startswith(name) and row.tool.brush == before
@@ -215,7 +217,7 @@ def test_a_brush_that_cannot_be(row, name, value):
     assert row.tool.brush.strength == 2.5 and not row.messages
 
 
-def test_a_tool_without_a_scene_refuses(row):
+def test_a_tool_without_a_scene_is_rejected(row):
     with pytest.raises(ParameterError, match="emit"):
         InteractionTool(row.gpu, row.stage, row.camera, row.view).press(Gesture.EMIT, MIDDLE, SIZE)
 
@@ -223,15 +225,15 @@ def test_a_tool_without_a_scene_refuses(row):
 def test_a_viewport_of_no_size_has_no_interactions(row):
     do(row, BeginInteraction(Gesture.PAINT, (0.0, 0.0), (0, 300)))
     assert not row.tool.pressed and not row.messages
-    do(row, BeginInteraction(Gesture.PAINT, BESIDE, SIZE), MoveInteraction((0.0, 0.0), (0, 0)))
+    do(row, BeginInteraction(Gesture.PAINT, BACKGROUND, SIZE), MoveInteraction((0.0, 0.0), (0, 0)))
     for _ in range(3):
         run_frame(row)
     assert held(row) is not None, "it stays where it was"
 
 
-def test_the_strength_and_the_radius_are_the_brushes(row):
+def test_strength_and_radius_are_those_of_the_brush(row):
     do(row, SetBrush("strength", 3.0), SetBrush("radius", 0.2))
-    row.post(BeginInteraction(Gesture.PAINT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.PAINT, BACKGROUND, SIZE))
     for _ in range(3):
         run_frame(row)
     assert held(row).strength == 3.0

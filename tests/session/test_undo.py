@@ -1,4 +1,4 @@
-"""Undo and redo: what is one step, what comes back, what never enters the history."""
+"""Undo and redo: what is one step, what is restored, what is not recorded."""
 
 import random
 
@@ -59,7 +59,7 @@ def test_a_value_goes_back_and_forth(opened):
     assert (height(session), session.scene_edits.value(GLOW)) == (3.0, 0.5)
 
 
-def test_an_undone_value_reaches_the_model_at_once_while_it_is_paused(opened):
+def test_an_undone_value_updates_a_paused_model_immediately(opened):
     session = opened()
     do(session, Play(False), SetParameter(*HEIGHT, 3.0))
     do(session, Undo())
@@ -81,7 +81,7 @@ def test_a_drag_is_one_step_and_another_drag_is_another(opened):
     assert height(session) == 5.0
 
 
-def test_a_drag_that_comes_back_to_where_it_began_is_no_step(opened):
+def test_a_drag_that_returns_to_its_start_is_no_step(opened):
     session = opened()
     for value in (1.0, 0.0, 2.0, 0.0):
         do(session, SetParameter(*HEIGHT, value, stroke=7))
@@ -97,13 +97,13 @@ def test_the_same_stroke_after_an_undo_is_a_new_step(opened):
     assert height(session) == 1.0
 
 
-def test_what_changes_nothing_is_no_step(opened):
+def test_setting_the_same_value_is_no_step(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 0.0), ResetParameters(), ResetParameters((HEIGHT,)))
     assert labels(session) == []
 
 
-def test_a_new_change_ends_what_could_be_done_again(opened):
+def test_a_new_change_clears_the_redo_steps(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 1.0), Undo(), SetParameter(*HEIGHT, 2.0), Redo())
     assert height(session) == 2.0
@@ -126,11 +126,11 @@ def test_a_rebuild_that_fails_is_no_step_and_leaves_the_history(opened):
     assert session.scene_edits.value(COUNT) == 8 and len(values(session, "row.phase")) == 8
 
 
-def test_an_undo_that_fails_leaves_values_and_history_and_can_be_tried_again(opened, monkeypatch):
+def test_an_undo_that_fails_keeps_values_and_history_and_can_be_repeated(opened, monkeypatch):
     session = opened()
     do(session, SetParameter(*HEIGHT, 1.0), SetParameters({COUNT: 5, HEIGHT: 2.0}, "both"))
     monkeypatch.setattr(Rising, "output_specs", Rising.output_specs)
-    made = Rising.__init__
+    original = Rising.__init__
 
     def fail(self, *arguments):
         raise OutOfMemory("no room")
@@ -139,7 +139,7 @@ def test_an_undo_that_fails_leaves_values_and_history_and_can_be_tried_again(ope
     do(session, Undo())
     assert session.messages["history"] == "no room"
     assert (session.scene_edits.value(COUNT), height(session), labels(session)) == (5, 2.0, ["height", "both"])
-    monkeypatch.setattr(Rising, "__init__", made)
+    monkeypatch.setattr(Rising, "__init__", original)
     do(session, Undo())
     assert (session.scene_edits.value(COUNT), height(session), session.messages) == (8, 1.0, {})
     monkeypatch.setattr(Rising, "__init__", fail)
@@ -158,7 +158,7 @@ def test_several_values_are_set_together_or_not_at_all(opened):
     assert (height(session), session.scene_edits.value(GLOW)) == (0.0, 0.0)
 
 
-def test_several_values_of_one_model_build_it_once(opened):
+def test_several_values_of_one_model_rebuild_it_once(opened):
     session = opened(LINKED)
     built = Rising.built
     do(session, SetParameters({COUNT: 5, HEIGHT: 1.0, Key("models.late", "gain"): 3.0}, "all"))
@@ -179,7 +179,7 @@ def test_a_model_that_fails_keeps_the_values_of_the_others(opened):
     assert labels(session) == []
 
 
-def test_reset_puts_back_one_a_group_or_all_and_is_one_step(opened):
+def test_reset_of_one_group_or_all_is_one_step(opened):
     session = opened(sets=["row.height=4.0"])
     do(session, SetParameters({HEIGHT: 1.0, COUNT: 5, GLOW: 0.5}, "all"))
     do(session, ResetParameters((HEIGHT,)))
@@ -204,7 +204,7 @@ def test_randomize_is_the_same_for_a_seed_and_within_the_slider(opened):
     assert session.scene_edits.differing() == {}
 
 
-def test_randomize_says_that_there_is_no_range(opened):
+def test_randomize_reports_a_missing_range(opened):
     session = opened()
     do(session, Randomize((Key("models.row", "wrong_by"),), 1))
     assert "wrong by: there is no range" in session.messages["parameters"]
@@ -233,7 +233,7 @@ def test_presets_and_animations_are_undone_too(opened):
     assert session.scene_edits.extras.animations == {HEIGHT: moves}
 
 
-def test_flip_keeps_both_sides_and_is_undone(opened):
+def test_compare_keeps_both_sides_and_is_undone(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 2.0), SwitchSide())
     assert (height(session), session.scene_edits.extras.side) == (0.0, "B")
@@ -249,7 +249,7 @@ def test_flip_keeps_both_sides_and_is_undone(opened):
     assert (height(session), session.scene_edits.extras.side) == (2.0, "A")
 
 
-def test_only_so_many_steps_are_remembered(opened):
+def test_the_number_of_undo_steps_is_limited(opened):
     session = opened()
     for step in range(MOST + 10):
         session.scene_edits.change({HEIGHT: step / 100}, "step")
@@ -259,7 +259,7 @@ def test_only_so_many_steps_are_remembered(opened):
     assert height(session) == 0.09
 
 
-def test_another_scene_has_no_history_and_the_same_one_keeps_what_it_still_has(opened, tmp_path):
+def test_another_scene_clears_the_history_and_a_reload_keeps_valid_steps(opened, tmp_path):
     session = opened()
     do(session, SetParameter(*HEIGHT, 2.0), SetParameter(*GLOW, 0.5))
     written(tmp_path, SCENE.split("[layers.dots]")[0])
@@ -270,14 +270,14 @@ def test_another_scene_has_no_history_and_the_same_one_keeps_what_it_still_has(o
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_walk_through_the_history_ends_where_it_began(opened, seed):
-    """The state after each step is written down; undo and redo must show the same ones again."""
+def test_undo_and_redo_restore_every_state(opened, seed):
+    """The state after each step is recorded; undo and redo must restore the same states."""
     session, chance = opened(LINKED), random.Random(seed)
     keys = [HEIGHT, Key("models.late", "gain"), Key("layers.dots", "roughness"), Key("view", "bloom"), COUNT]
 
     def state() -> tuple:
-        kept = session.scene_edits.extras
-        return session.scene_edits.values(), kept.presets, dict(kept.animations), kept.side
+        extras = session.scene_edits.extras
+        return session.scene_edits.values(), extras.presets, dict(extras.animations), extras.side
 
     states = [state()]
     for _ in range(25):
@@ -299,18 +299,18 @@ def test_any_walk_through_the_history_ends_where_it_began(opened, seed):
         if state() != states[-1]:
             states.append(state())
     assert len(states) == len(labels(session)) + 1
-    place = len(states) - 1
+    current = len(states) - 1
     for _ in range(60):
         back = chance.random() < 0.6
         do(session, Undo() if back else Redo())
-        place = max(place - 1, 0) if back else min(place + 1, len(states) - 1)
-        assert state() == states[place]
+        current = max(current - 1, 0) if back else min(current + 1, len(states) - 1)
+        assert state() == states[current]
     do(session, *[Undo()] * len(states))
     assert state() == states[0]
     assert np.isfinite(values(session, "late.position")).all()
 
 
-def test_a_stroke_that_begins_without_a_change_is_not_joined_to_the_step_before(opened):
+def test_a_drag_that_begins_without_a_change_is_not_merged_with_the_previous_step(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 1.0, stroke=7))
     do(session, SetParameter(*HEIGHT, 1.0, stroke=8), SetParameter(*HEIGHT, 2.0, stroke=8))

@@ -1,4 +1,4 @@
-"""Watches: figures over time, conditions that stop the run, and the guard that looks at everything."""
+"""Watches: statistics over time, conditions that stop the run, and the guard that checks all outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ position = "row.position"
 
 
 def frame(session: Session, spoil: Callable[[], object] = lambda: None) -> None:
-    """One frame in which everything is looked at that is due."""
+    """Run one frame with all watches that are due."""
     with session.gpu.frames.frame():
         session.apply()
         session.advance()
@@ -45,7 +45,7 @@ def frames(session: Session, count: int) -> None:
 
 
 def arrive(session: Session) -> None:
-    """Whatever is on its way is taken in."""
+    """Wait for all pending readbacks."""
     session.gpu.sync()
     while session.gpu.readback.in_flight:
         session.gpu.poll()
@@ -53,7 +53,7 @@ def arrive(session: Session) -> None:
 
 
 def spoil(session: Session, element: tuple[int, ...], value: float, output: str = "position") -> None:
-    """Write a value into an output, as a model that fails would."""
+    """Write a value into an output, as a faulty model would."""
     tensor = session.stage.instances["row"].outputs[output]
     with tensor[element] as part:
         ops.assign(part, value)
@@ -63,10 +63,10 @@ def watched(session: Session, watch: Watch) -> list[float]:
     return list(session.watches.history[watch].values)
 
 
-@pytest.mark.parametrize("figure", STATISTICS)
-def test_every_figure_is_that_of_the_tensor(opened, figure: str):
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_every_statistic_is_that_of_the_tensor(opened, statistic: str):
     session = opened(FAR)
-    watch = Watch("row.position", figure)
+    watch = Watch("row.position", statistic)
     session.post(AddWatch(watch))
     frame(session)
     arrive(session)
@@ -75,11 +75,11 @@ def test_every_figure_is_that_of_the_tensor(opened, figure: str):
         **{name: getattr(np, name)(array) for name in ("min", "max", "mean", "std")},
         **{"norm": np.linalg.norm(array), "nan": 0, "infinite": 0},
     }
-    assert watched(session, watch) == [pytest.approx(want[figure], rel=1e-5, abs=1e-6)]
+    assert watched(session, watch) == [pytest.approx(want[statistic], rel=1e-5, abs=1e-6)]
     assert session.watches.latest[watch].size == 900
 
 
-def test_it_is_looked_at_at_once_and_then_every_few_steps(opened):
+def test_a_watch_is_evaluated_immediately_and_then_every_few_steps(opened):
     session = opened(FAR)
     session.watches.guarding = False
     watch = Watch("row.phase", "max")
@@ -93,7 +93,7 @@ def test_it_is_looked_at_at_once_and_then_every_few_steps(opened):
     assert list(session.watches.history[watch].times) == pytest.approx(noted), "the model's own time"
 
 
-def test_nothing_is_looked_at_while_nothing_changes(opened, steady: Gpu):
+def test_watches_are_not_evaluated_while_nothing_changes(opened, steady: Gpu):
     session = opened(FAR)
     session.post(AddWatch(Watch("row.phase", "max")))
     session.post(Play(False))
@@ -106,7 +106,7 @@ def test_nothing_is_looked_at_while_nothing_changes(opened, steady: Gpu):
     assert session.idle
 
 
-def test_two_figures_of_a_tensor_take_one_reading(opened, monkeypatch: pytest.MonkeyPatch):
+def test_two_statistics_of_a_tensor_need_one_readback(opened, monkeypatch: pytest.MonkeyPatch):
     session = opened(FAR)
     session.watches.guarding = False
     read: list[str] = []
@@ -114,8 +114,8 @@ def test_two_figures_of_a_tensor_take_one_reading(opened, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         watches, "summarize", lambda tensor, *more, **named: (read.append(tensor.name), plain(tensor, *more, **named))
     )
-    for figure in ("min", "max", "norm"):
-        session.post(AddWatch(Watch("row.position", figure)))
+    for statistic in ("min", "max", "norm"):
+        session.post(AddWatch(Watch("row.position", statistic)))
     session.post(AddWatch(Watch("row.position", "max", Condition(above=1e9))))
     session.post(AddWatch(Watch("row.phase", "max")))
     frame(session)
@@ -124,7 +124,7 @@ def test_two_figures_of_a_tensor_take_one_reading(opened, monkeypatch: pytest.Mo
     assert all(len(history) == 1 for history in session.watches.history.values())
 
 
-def test_a_limit_stops_the_run_and_points_at_the_row(opened):
+def test_a_limit_stops_the_run_and_selects_the_row(opened):
     session = opened(FAR)
     session.post(AddWatch(Watch("row.position", "max", Condition(above=50.0))))
     frame(session, lambda: (spoil(session, (17, 1), 60.0), spoil(session, (203, 0), 70.0)))
@@ -143,7 +143,7 @@ def test_a_limit_stops_the_run_and_points_at_the_row(opened):
     assert session.time == time
 
 
-def test_it_goes_on_when_asked_and_stops_again_only_for_something_new(opened):
+def test_a_resumed_run_stops_again_only_for_a_new_reason(opened):
     session = opened(FAR)
     session.post(AddWatch(Watch("row.phase", "max", Condition(above=50.0))))
     frame(session, lambda: spoil(session, (3,), 60.0, "phase"))
@@ -166,7 +166,7 @@ def test_it_goes_on_when_asked_and_stops_again_only_for_something_new(opened):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_the_guard_finds_what_is_not_finite_in_any_output(opened, value: float):
+def test_the_guard_finds_non_finite_values_in_any_output(opened, value: float):
     session = opened(FAR)
     for _ in range(3 * GUARD_EVERY):
         frame(session, lambda: spoil(session, (250, 2), value))
@@ -177,7 +177,7 @@ def test_the_guard_finds_what_is_not_finite_in_any_output(opened, value: float):
     assert alarm is not None and (alarm.tensor, alarm.element) == ("row.position", (250, 2))
 
 
-def test_the_guard_looks_at_every_twentieth_step(opened):
+def test_the_guard_checks_every_twentieth_step(opened):
     session = opened(FAR)
     steps = []
     for step in range(1, 3 * GUARD_EVERY):
@@ -189,7 +189,7 @@ def test_the_guard_looks_at_every_twentieth_step(opened):
     assert steps == [GUARD_EVERY, 2 * GUARD_EVERY]
 
 
-def test_the_guard_can_be_sent_home(opened):
+def test_the_guard_can_be_disabled(opened):
     session = opened(FAR)
     session.post(Guard(False))
     for _ in range(3 * GUARD_EVERY):
@@ -198,7 +198,7 @@ def test_the_guard_can_be_sent_home(opened):
     assert session.playing and session.watches.alarm is None
 
 
-def test_a_thorough_guard_finds_it_in_the_step_in_which_it_happens(opened):
+def test_a_guard_of_every_step_finds_the_step_of_the_error(opened):
     session = opened(LINKED)
     session.watches.thorough = True
     frames(session, 3)
@@ -211,7 +211,7 @@ def test_a_thorough_guard_finds_it_in_the_step_in_which_it_happens(opened):
     assert session.watches.alarm.frame == 4
 
 
-def test_what_an_output_shares_with_another_is_looked_at_once(steady: Gpu, opened):
+def test_a_block_shared_by_two_outputs_is_checked_once(steady: Gpu, opened):
     from vertigrad import resources
 
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
@@ -220,7 +220,7 @@ def test_what_an_output_shares_with_another_is_looked_at_once(steady: Gpu, opene
     assert names == {f"galaxy.{name}" for name in every if not name.startswith("star_")}
 
 
-def test_a_tensor_that_is_not_there_is_told(opened):
+def test_a_missing_tensor_is_reported(opened):
     session = opened(FAR)
     session.post(AddWatch(Watch("row.positon")))
     run_frame(session)
@@ -231,7 +231,7 @@ def test_a_tensor_that_is_not_there_is_told(opened):
     assert not len(session.watches)
 
 
-def test_a_watch_can_be_taken_back_while_its_figure_is_on_its_way(opened):
+def test_a_watch_can_be_removed_while_its_readback_is_pending(opened):
     session = opened(FAR)
     watch = Watch("row.phase")
     session.post(AddWatch(watch))
@@ -242,7 +242,7 @@ def test_a_watch_can_be_taken_back_while_its_figure_is_on_its_way(opened):
     assert list(session.watches) == [] and not session.watches.latest
 
 
-def test_a_reset_begins_the_history_anew(opened):
+def test_a_reset_clears_the_history(opened):
     session = opened(FAR)
     watch = Watch("row.phase", "max")
     session.post(AddWatch(watch))
@@ -257,7 +257,7 @@ def test_a_reset_begins_the_history_anew(opened):
     assert watched(session, watch)[-1] < 3 * EVERY * STEP
 
 
-def test_a_dropped_frame_is_looked_at_again(opened):
+def test_a_dropped_frame_is_evaluated_again(opened):
     session = opened(FAR)
     watch = Watch("row.phase", "max")
     session.post(AddWatch(watch))
@@ -281,7 +281,7 @@ def test_watching_copies_nothing(opened, steady: Gpu):
     assert steady.meter.read()["geometry"] == before
 
 
-def test_nothing_is_looked_at_in_the_middle_of_a_step(opened):
+def test_watches_are_not_evaluated_in_the_middle_of_a_step(opened):
     session = opened(FAR)
     session.post(AddWatch(Watch("row.phase", "max")))
     session.apply()
@@ -295,9 +295,9 @@ def test_nothing_is_looked_at_in_the_middle_of_a_step(opened):
     arrive(session)
 
 
-@pytest.mark.parametrize(("output", "row", "seen"), [("mass", 5, True), ("speed", 60, False), ("star_speed", 7, True)])
-def test_a_row_is_found_where_a_part_of_the_tensor_is_drawn(steady: Gpu, output: str, row: int, seen: bool):
-    """The stars are the first rows of all bodies; of those after them nothing is to be seen."""
+@pytest.mark.parametrize(("output", "row", "found"), [("mass", 5, True), ("speed", 60, False), ("star_speed", 7, True)])
+def test_the_row_is_found_where_a_slice_of_the_tensor_is_drawn(steady: Gpu, output: str, row: int, found: bool):
+    """The stars are the first rows of all bodies; the rows after them are not drawn."""
     from vertigrad import resources
 
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
@@ -310,12 +310,12 @@ def test_a_row_is_found_where_a_part_of_the_tensor_is_drawn(steady: Gpu, output:
         arrive(session)
         alarm, selected = session.watches.alarm, session.selection.row
         assert alarm is not None and alarm.row == row
-        assert (selected is not None) == (seen and output != "mass")
+        assert (selected is not None) == (found and output != "mass")
         if selected is not None:
             assert (selected.layer, selected.row) == ("stars", row)
 
 
-def test_the_first_of_several_findings_is_told(opened):
+def test_the_first_of_several_errors_is_reported(opened):
     session = opened(LINKED)
     session.watches.thorough = True
     frame(session, lambda: (spoil(session, (2, 0), math.nan), spoil(session, (5,), math.nan, "phase")))
