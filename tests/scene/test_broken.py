@@ -1,6 +1,6 @@
 """Scene files that are wrong, each with every problem that must be found in it: in `broken/`, and below.
 
-A file in `broken/` says on its first lines, after `#:`, what is told of it, as line:column, key and message.
+A file in `broken/` says on its first lines, after `#:`, what is reported of it, as line:column, key and message.
 """
 
 import os
@@ -16,7 +16,7 @@ BROKEN = sorted((Path(__file__).parent / "broken").glob("*.toml"))
 GALAXY = '[models.galaxy]\ntype = "nbody"\n'
 
 
-def told(load, source, **options) -> list[str]:
+def problems(load, source, **options) -> list[str]:
     """What is wrong with a scene, without the path of its file."""
     with pytest.raises(SceneError) as raised:
         load(source, **options)
@@ -30,11 +30,11 @@ def test_there_are_fifty_and_more():
 
 
 @pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
-def test_every_problem_is_told_with_its_place(path, load):
+def test_every_problem_is_reported_with_its_location(path, load):
     lines = path.read_text(encoding="utf-8").splitlines()
     expected = [line.removeprefix("#: ") for line in lines if line.startswith("#: ")]
     assert expected
-    assert told(load, path) == expected
+    assert problems(load, path) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,35 +57,35 @@ def test_every_problem_is_told_with_its_place(path, load):
     ids=lambda value: None if len(value) < 200 else "long",
 )
 def test_bytes_that_are_no_scene(load, content, expected):
-    assert told(load, content)[0] == expected
+    assert problems(load, content)[0] == expected
 
 
 def test_a_byte_order_mark_is_allowed_and_moves_no_column(load):
     content = b"\xef\xbb\xbfversoin = 1\n" + GALAXY.encode()
-    assert told(load, content)[-1] == '1:1  versoin: unknown key; did you mean "version"?'
+    assert problems(load, content)[-1] == '1:1  versoin: unknown key; did you mean "version"?'
 
 
 def test_no_such_file(load, tmp_path):
     (tmp_path / "nbody.toml").write_text("version = 1")
-    assert told(load, tmp_path / "nbdy.toml") == [
+    assert problems(load, tmp_path / "nbdy.toml") == [
         f'1:1  there is no such file; did you mean "{tmp_path / "nbody.toml"}"?'
     ]
-    assert told(load, tmp_path / "zzzzzz.toml") == ["1:1  there is no such file"]
-    assert told(load, tmp_path / "no" / "x.toml") == [f"1:1  there is no such file; nor a folder {tmp_path / 'no'}"]
+    assert problems(load, tmp_path / "zzzzzz.toml") == ["1:1  there is no such file"]
+    assert problems(load, tmp_path / "no" / "x.toml") == [f"1:1  there is no such file; nor a folder {tmp_path / 'no'}"]
 
 
 def test_paths_that_are_no_file(load, tmp_path):
-    assert told(load, tmp_path) == ["1:1  is a folder, not a scene file"]
-    assert told(load, tmp_path / ("x" * 300)) == ["1:1  cannot be read: File name too long"]
-    assert told(load, Path("a\0b")) == ["1:1  there is no such file"]
+    assert problems(load, tmp_path) == ["1:1  is a folder, not a scene file"]
+    assert problems(load, tmp_path / ("x" * 300)) == ["1:1  cannot be read: File name too long"]
+    assert problems(load, Path("a\0b")) == ["1:1  there is no such file"]
     (tmp_path / "dangling.toml").symlink_to(tmp_path / "gone.toml")
-    assert told(load, tmp_path / "dangling.toml") == ["1:1  there is no such file"]
+    assert problems(load, tmp_path / "dangling.toml") == ["1:1  there is no such file"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
 def test_a_pipe_is_not_waited_for(load, tmp_path):
     os.mkfifo(tmp_path / "pipe.toml")
-    assert told(load, tmp_path / "pipe.toml") == ["1:1  is not a regular file"]
+    assert problems(load, tmp_path / "pipe.toml") == ["1:1  is not a regular file"]
 
 
 def test_a_link_out_of_the_folder_is_refused(load, tmp_path):
@@ -97,24 +97,26 @@ def test_a_link_out_of_the_folder_is_refused(load, tmp_path):
     scene = folder / "scene.toml"
     scene.write_text('version = 1\n[models.a]\ntype = "neural_field"\nweights = "weights.safetensors"\n')
     allowed = "a scene reads only files of that folder and packaged ones under assets/"
-    assert told(load, scene) == [f'4:11  models.a.weights: "weights.safetensors" leaves the scene\'s folder; {allowed}']
+    assert problems(load, scene) == [
+        f'4:11  models.a.weights: "weights.safetensors" leaves the scene\'s folder; {allowed}'
+    ]
 
 
 def test_a_link_to_itself_and_a_name_too_long(load, tmp_path):
     (tmp_path / "loop.safetensors").symlink_to(tmp_path / "loop.safetensors")
     for name in ("loop.safetensors", "x" * 300 + ".safetensors"):
         scene = f'version = 1\n[models.a]\ntype = "neural_field"\nweights = "{name}"\n'
-        (line,) = told(load, scene)
+        (line,) = problems(load, scene)
         assert line.startswith("4:11  models.a.weights: ")
 
 
 def test_a_file_that_the_model_cannot_use(load, tmp_path):
     (tmp_path / "empty.safetensors").touch()
     scene = 'version = 1\n[models.a]\ntype = "neural_field"\nweights = "empty.safetensors"\n'
-    assert told(load, scene) == ["2:9  models.a: empty.safetensors is empty"]
+    assert problems(load, scene) == ["2:9  models.a: empty.safetensors is empty"]
 
 
-def test_one_problem_is_told_once(load):
+def test_one_problem_is_reported_once(load):
     """What only follows from another problem is not told."""
     scene = """version = 1
 [models.a]
@@ -130,12 +132,12 @@ type = "points"
 position = "b.position"
 color = "b.speed"
 """
-    assert [line.split()[0] for line in told(load, scene)] == ["3:8", "6:9"]
+    assert [line.split()[0] for line in problems(load, scene)] == ["3:8", "6:9"]
 
 
 def test_all_outputs_together_are_limited(load):
     models = "".join(f'[models.m{i}]\ntype = "neural_field"\nresolution = 13000\n' for i in range(26))
-    (line,) = told(load, "version = 1\n" + models)
+    (line,) = problems(load, "version = 1\n" + models)
     assert line == "2:2  models: all outputs together would take 65.5 GiB; at most 64.0 GiB are allowed"
 
 
@@ -148,12 +150,12 @@ def test_outputs_of_just_the_allowed_size_are_no_problem(load, monkeypatch):
             patch.setattr(model_tables, limit, size)
             assert load(scene).models
             patch.setattr(model_tables, limit, size - 1)
-            (line,) = told(load, scene)
+            (line,) = problems(load, scene)
             assert "would take" in line
 
 
-def test_a_large_file_is_read_quickly_and_all_of_its_problems_are_told(load):
+def test_a_large_file_is_read_quickly_and_all_of_its_problems_are_reported(load):
     entries = "".join(f"unknown_{i} = [{i}, 'x', {{ y = 1.5 }}]\n" for i in range(5_000))
-    found = told(load, "version = 1\n" + GALAXY + entries)
+    found = problems(load, "version = 1\n" + GALAXY + entries)
     assert len(found) == 5_000
     assert found[-1].startswith("5003:1  models.galaxy.unknown_4999: unknown parameter")

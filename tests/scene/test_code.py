@@ -43,7 +43,7 @@ def load(tmp_path, monkeypatch):
     return load_
 
 
-def told(load, text, scene_text=TEXT):
+def problems(load, text, scene_text=TEXT):
     with pytest.raises(SceneError) as raised:
         load(text, scene_text)
     return str(raised.value).split("scene.toml:")[1]
@@ -63,8 +63,8 @@ def test_the_class_is_the_same_while_the_text_is(load):
     assert load(GOOD + "\n# more\n").models["row"].kind is not first
 
 
-def test_a_problem_in_its_table_is_told_as_of_any_model(load):
-    line = told(load, GOOD, TEXT + "cuont = 3\n")
+def test_a_problem_in_its_table_is_reported_as_of_any_model(load):
+    line = problems(load, GOOD, TEXT + "cuont = 3\n")
     assert line.startswith('5:1  models.row.cuont: unknown parameter; did you mean "count"?')
 
 
@@ -94,14 +94,14 @@ def test_a_problem_in_its_table_is_told_as_of_any_model(load):
         ('"cell"', '"state"', "models.row: tensors: a tensor cannot be called state"),
     ],
 )
-def test_what_is_wrong_is_told_with_file_and_line(load, old, new, expected):
+def test_what_is_wrong_is_reported_with_file_and_line(load, old, new, expected):
     assert old in GOOD
-    assert expected in told(load, GOOD.replace(old, new, 1))
+    assert expected in problems(load, GOOD.replace(old, new, 1))
 
 
 def test_output_specs_of_its_own_that_fail(load):
     text = GOOD + "\n    @classmethod\n    def output_specs(cls, params):\n        return {}[params.count]\n"
-    assert "models.row: row.py:20: KeyError: 8" in told(load, text)
+    assert "models.row: row.py:20: KeyError: 8" in problems(load, text)
 
 
 def test_bytes_that_are_no_python(load, tmp_path):
@@ -185,7 +185,7 @@ def test_only_the_text_that_was_asked_about_is_allowed(load, tmp_path):
     assert not trust.is_trusted(tmp_path / "row.py")
 
 
-def test_what_cannot_be_remembered_is_only_told(tmp_path, monkeypatch, caplog):
+def test_what_cannot_be_remembered_is_only_reported(tmp_path, monkeypatch, caplog):
     (tmp_path / "state").write_text("a file where the folder should be")
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
     monkeypatch.setattr(trust, "_allowed", set())

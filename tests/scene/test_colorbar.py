@@ -21,8 +21,8 @@ def stars(load, text):
 
 
 def test_it_is_read_with_its_title_and_unit(load):
-    given = 'color = "galaxy.speed"\ncolorbar = { title = "speed", unit = "km/s" }'
-    bar = stars(load, given).colorbar
+    entry = 'color = "galaxy.speed"\ncolorbar = { title = "speed", unit = "km/s" }'
+    bar = stars(load, entry).colorbar
     assert bar == ColorBar(title="speed", unit="km/s")
     assert bar.heading("stars") == "speed [km/s]"
 
@@ -38,7 +38,7 @@ def test_without_the_key_there_is_none(load):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "told"),
+    ("text", "line", "message"),
     [
         ("colorbar = {}", 8, "color is one for all rows"),
         ('color = "#ffffff"\ncolorbar = {}', 9, "color is one for all rows"),
@@ -47,10 +47,10 @@ def test_without_the_key_there_is_none(load):
         ('color = "galaxy.speed"\ncolorbar = { unit = 3 }', 9, "expected text"),
     ],
 )
-def test_problems_are_told_with_their_place(load, text, line, told):
+def test_problems_are_reported_with_their_location(load, text, line, message):
     with pytest.raises(SceneError) as error:
         stars(load, text)
     (problem,) = error.value.problems
-    assert told in problem.message
+    assert message in problem.message
     assert problem.line == line
     assert problem.key.startswith("layers.stars.colorbar")

@@ -172,6 +172,6 @@ def differing(before: dict[str, Any], now: dict[str, Any], path: str = "") -> li
 
 if __name__ == "__main__":
     trust.allow(FOLDER.glob("*.py"))
-    kept = json.loads(MEANINGS.read_text(encoding="utf-8")) if MEANINGS.exists() else {}
-    kept = {path.stem: kept.get(path.stem) or meaning(load(path)) for path in FILES}
-    MEANINGS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    expected = json.loads(MEANINGS.read_text(encoding="utf-8")) if MEANINGS.exists() else {}
+    expected = {path.stem: expected.get(path.stem) or meaning(load(path)) for path in FILES}
+    MEANINGS.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n", encoding="utf-8")

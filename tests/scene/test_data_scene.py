@@ -122,8 +122,8 @@ def test_other_shapes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> Non
 
 
 def test_what_the_readme_says_can_be_opened() -> None:
-    (said,) = re.findall(r"a data file: (.*?)\.\s`vertigrad` without", README.read_text("utf-8"), re.DOTALL)
-    suffixes = re.findall(r"`(\.\w+)`", said)
+    (message,) = re.findall(r"a data file: (.*?)\.\s`vertigrad` without", README.read_text("utf-8"), re.DOTALL)
+    suffixes = re.findall(r"`(\.\w+)`", message)
     assert len(suffixes) >= 8
     for suffix in suffixes:
         require_scene(Path(f"a{suffix}"))
@@ -133,7 +133,7 @@ def test_images_and_videos_are_those_that_the_models_read() -> None:
     assert set(STILLS) == IMAGES and set(VIDEO_SUFFIXES) == VIDEOS
 
 
-def test_what_can_be_opened_is_said() -> None:
+def test_what_can_be_opened_is_reported() -> None:
     with pytest.raises(InputError) as error:
         require_scene(Path("a.xyz"))
     assert all(suffix in str(error.value) for suffix in DATA)

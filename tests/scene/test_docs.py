@@ -28,11 +28,11 @@ def rows(text: str, width: int) -> list[list[str]]:
     return [[cell.replace("`", "") for cell in line] for line in lines if len(line) == width]
 
 
-def is_default(told: str, kind: type[Params], name: str) -> bool:
+def is_default(documented: str, kind: type[Params], name: str) -> bool:
     """Whether a cell such as `"#fff1dc"`, `[0, 2, 8]` or `4` is the default of a parameter."""
     (spec,) = (spec for spec in kind.specs() if spec.name == name)
-    given = tomllib.loads(f"value = {told}")["value"]
-    return accept(spec, given) == spec.default
+    value = tomllib.loads(f"value = {documented}")["value"]
+    return accept(spec, value) == spec.default
 
 
 def test_the_example_loads(tmp_path):
@@ -44,23 +44,23 @@ def test_the_example_loads(tmp_path):
 
 @pytest.mark.parametrize(("title", "kind"), [("`[camera]`", scene.Camera), ("`[view]`", scene.View)])
 def test_every_key_of_camera_and_view_with_its_default(title, kind):
-    told = {key: default for key, default, _ in rows(section(title), 3)[2:]}
-    assert told.keys() == kind.model_fields.keys()
-    for key, default in told.items():
+    documented = {key: default for key, default, _ in rows(section(title), 3)[2:]}
+    assert documented.keys() == kind.model_fields.keys()
+    for key, default in documented.items():
         assert is_default(default, kind, key), key
 
 
 def test_every_key_of_a_bookmark():
-    told = rows(section("`[camera.bookmarks.NAME]`"), 3)[2:]
-    assert [key for key, *_ in told] == list(scene.Bookmark.model_fields)
-    required = {key for key, default, _ in told if default == "required"}
+    documented = rows(section("`[camera.bookmarks.NAME]`"), 3)[2:]
+    assert [key for key, *_ in documented] == list(scene.Bookmark.model_fields)
+    required = {key for key, default, _ in documented if default == "required"}
     assert required == {spec.name for spec in scene.Bookmark.specs() if spec.required}
 
 
 def test_every_attribute_of_every_layer():
-    told = {(kind, name): numbers for kind, name, numbers, *_ in rows(section("`[layers.NAME]`"), 5)[2:]}
+    documented = {(kind, name): numbers for kind, name, numbers, *_ in rows(section("`[layers.NAME]`"), 5)[2:]}
     for kind, layer in layer_types().items():
-        own = {name: numbers for (of, name), numbers in told.items() if kind in of.split()}
+        own = {name: numbers for (of, name), numbers in documented.items() if kind in of.split()}
         assert own.keys() == layer.ATTRIBUTES.keys()
         for name, rule in layer.ATTRIBUTES.items():
             numbers = own[name]
@@ -68,9 +68,9 @@ def test_every_attribute_of_every_layer():
 
 
 def test_every_style_of_every_layer_with_its_default():
-    told = {(kind, name): default for kind, name, default, _ in rows(section("`[layers.NAME]`"), 4)[2:]}
+    documented = {(kind, name): default for kind, name, default, _ in rows(section("`[layers.NAME]`"), 4)[2:]}
     for kind, layer in layer_types().items():
-        found = {name: default for (of, name), default in told.items() if kind in of.split()}
+        found = {name: default for (of, name), default in documented.items() if kind in of.split()}
         assert found.keys() == layer.Style.model_fields.keys()
         for name, default in found.items():
             own = re.search(rf"\b{kind} ([^,]+)", default)
@@ -78,8 +78,8 @@ def test_every_style_of_every_layer_with_its_default():
 
 
 def test_every_type_of_model_with_its_outputs(tmp_path):
-    told = {name: row[1] for row in rows(section("`[models.NAME]`"), 2)[2:] for name in row[0].split()}
-    assert told.keys() == model_types().keys()
+    documented = {name: row[1] for row in rows(section("`[models.NAME]`"), 2)[2:] for name in row[0].split()}
+    assert documented.keys() == model_types().keys()
     files = {"video": resources.path("assets", "data", "rolling.mp4"), "image": resources.path("scenes", "nbody.png")}
     one = np.ones((1, 4), np.float32)
     splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3]))
@@ -90,12 +90,12 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
         if name in ("onnx", "train", "wgsl"):  # have what their network or their table has
             continue
         outputs = model.output_specs(model.Params(**({"file": files[name]} if name in files else {})))
-        named = re.sub(r"\(.*?\)", "", told[name].partition(":")[0])
+        named = re.sub(r"\(.*?\)", "", documented[name].partition(":")[0])
         assert set(re.findall(r"[a-z_]+", named)) == outputs.keys(), name
 
 
 def test_every_key_of_an_animation_with_its_default():
-    told = {key: default for key, default, _ in rows(section('`[animations."NAME.PARAMETER"]`'), 3)[2:]}
-    assert told.keys() == scene.Animation.model_fields.keys()
-    for key, default in told.items():
+    documented = {key: default for key, default, _ in rows(section('`[animations."NAME.PARAMETER"]`'), 3)[2:]}
+    assert documented.keys() == scene.Animation.model_fields.keys()
+    for key, default in documented.items():
         assert default == "required" or is_default(default, scene.Animation, key), key

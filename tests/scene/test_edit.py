@@ -54,8 +54,8 @@ ONE_CHANGE = [
 def test_one_change(path, value, before, after, newline):
     text = TEXT.replace("\n", newline)
     before, after = before.replace("\n", newline), after.replace("\n", newline)
-    place = text.rindex(before)
-    assert edited(text, {path: value}) == text[:place] + after + text[place + len(before) :]
+    start = text.rindex(before)
+    assert edited(text, {path: value}) == text[:start] + after + text[start + len(before) :]
 
 
 @pytest.mark.parametrize("path, value", [(path, value) for path, value, *_ in ONE_CHANGE])

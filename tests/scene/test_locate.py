@@ -97,47 +97,47 @@ def is_key(text: str, key: str) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(tables())
-def test_every_key_and_value_is_where_it_is_said_to_be(text):
+def test_every_key_and_value_is_where_it_is_reported_to_be(text):
     document = dict(walk(tomllib.loads(text)))
-    places = locate(text)
-    assert places.keys.keys() == document.keys()
-    for path, offset in places.keys.items():
+    locations = locate(text)
+    assert locations.keys.keys() == document.keys()
+    for path, offset in locations.keys.items():
         if isinstance(path[-1], str):
             assert is_key(text[offset : offset + 60], path[-1])
-    for path, (start, end) in places.values.items():
+    for path, (start, end) in locations.values.items():
         # As text, because NaN is not equal to itself.
         assert repr(tomllib.loads(f"value = {text[start:end]}")["value"]) == repr(document[path])
     leaves = {path for path, value in document.items() if not isinstance(value, dict | list)}
-    assert leaves <= places.values.keys()
+    assert leaves <= locations.values.keys()
 
 
 def test_lines_and_columns_count_characters_from_one():
     text = 'a = 1\r\n[models."é😀"]  # comment\r\n  seed = 7\r\n'
-    places = locate(text)
-    assert places.of_key(("a",)) == (1, 1)
-    assert places.of_value(("a",)) == (1, 5)
-    assert places.of_key(("models", "é😀")) == (2, 9)
-    assert places.of_key(("models", "é😀", "seed")) == (3, 3)
-    assert places.of_value(("models", "é😀", "seed")) == (3, 10)
+    locations = locate(text)
+    assert locations.of_key(("a",)) == (1, 1)
+    assert locations.of_value(("a",)) == (1, 5)
+    assert locations.of_key(("models", "é😀")) == (2, 9)
+    assert locations.of_key(("models", "é😀", "seed")) == (3, 3)
+    assert locations.of_value(("models", "é😀", "seed")) == (3, 10)
 
 
 def test_what_is_not_written_has_the_place_of_the_table_around_it():
-    places = locate("x = 1\n[a]\nb.c = 2\n")
-    assert places.of_key(("a", "b", "z")) == (3, 1)
-    assert places.of_value(("a", "z", "z")) == (2, 2)
-    assert places.of_key(("z",)) == (1, 1)
-    assert places.of_value(()) == (1, 1)
+    locations = locate("x = 1\n[a]\nb.c = 2\n")
+    assert locations.of_key(("a", "b", "z")) == (3, 1)
+    assert locations.of_value(("a", "z", "z")) == (2, 2)
+    assert locations.of_key(("z",)) == (1, 1)
+    assert locations.of_value(()) == (1, 1)
 
 
 def test_a_table_has_the_place_of_its_own_header_even_if_others_name_it_before():
-    places = locate("[a.b]\n[a]\nc = 1\n")
-    assert places.of_key(("a",)) == (2, 2)
+    locations = locate("[a.b]\n[a]\nc = 1\n")
+    assert locations.of_key(("a",)) == (2, 2)
 
 
-def test_tables_of_an_array_are_told_apart():
-    places = locate("[[a]]\nx = 1\n[[a]]\n[a.b]\nx = 2\n")
-    assert places.of_value(("a", 0, "x")) == (2, 5)
-    assert places.of_value(("a", 1, "b", "x")) == (5, 5)
+def test_tables_of_an_array_are_reported_apart():
+    locations = locate("[[a]]\nx = 1\n[[a]]\n[a.b]\nx = 2\n")
+    assert locations.of_value(("a", 0, "x")) == (2, 5)
+    assert locations.of_value(("a", 1, "b", "x")) == (5, 5)
 
 
 @pytest.mark.parametrize(

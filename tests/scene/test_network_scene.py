@@ -20,14 +20,17 @@ FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 def saved(folder: Path, inputs: dict[str, tuple[int, list]], outputs: dict[str, list], ops: list[tuple]) -> Path:
     entry = helper.make_tensor_value_info
     graph = helper.make_graph(
-        [helper.make_node(op, list(given), list(made), **attributes) for op, given, made, attributes in ops],
+        [
+            helper.make_node(op, list(node_inputs), list(node_outputs), **attributes)
+            for op, node_inputs, node_outputs, attributes in ops
+        ],
         "net",
         [entry(name, elem, shape) for name, (elem, shape) in inputs.items()],
         [entry(name, FLOAT, shape) for name, shape in outputs.items()],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.checker.check_model(made, full_check=True)
-    onnx.save(made, folder / "some net.onnx")
+    node_outputs = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(node_outputs, full_check=True)
+    onnx.save(node_outputs, folder / "some net.onnx")
     return folder / "some net.onnx"
 
 
@@ -84,12 +87,12 @@ def test_inputs_become_sliders_or_numbers(tmp_path: Path) -> None:
 
 
 def test_the_camera_sees_everything(steady: Gpu, tmp_path: Path) -> None:
-    """Points far away and far apart: all of them are in the picture when the scene opens."""
+    """Points far away and far apart: all of them are in the image when the scene opens."""
     path = saved(tmp_path, {"x": (FLOAT, [64, 3])}, {"y": [64, 3]}, [("Identity", ["x"], ["y"], {})])
-    made = onnx.load(path)
-    made.graph.node[0].CopyFrom(helper.make_node("Add", ["x", "shift"], ["y"]))
-    made.graph.initializer.append(helper.make_tensor("shift", FLOAT, [3], [500.0, -200.0, 900.0]))
-    onnx.save(made, path)
+    node_outputs = onnx.load(path)
+    node_outputs.graph.node[0].CopyFrom(helper.make_node("Add", ["x", "shift"], ["y"]))
+    node_outputs.graph.initializer.append(helper.make_tensor("shift", FLOAT, [3], [500.0, -200.0, 900.0]))
+    onnx.save(node_outputs, path)
     with Session(steady, path) as session:
         points = session.stage.instances["net"].outputs["position"].numpy()
         camera = session.camera
@@ -100,7 +103,7 @@ def test_the_camera_sees_everything(steady: Gpu, tmp_path: Path) -> None:
         assert radius < away < 20 * radius
 
 
-def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none of its outputs looks like.*docs/onnx\.md"):
         load(identity(tmp_path, [2, 3, 4, 5, 6]))
     (tmp_path / "bad.onnx").write_bytes(b"no network")

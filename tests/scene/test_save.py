@@ -102,9 +102,9 @@ def test_what_somebody_else_wrote_is_not_lost(load, tmp_path, theirs):
 def test_a_check_that_fails_leaves_the_old_file(load, tmp_path):
     found = load(SCENE)
 
-    def check(made: Path) -> None:
-        assert made.read_text() == SCENE.replace("5e-2", "0.25") and found.path.read_text() == SCENE
-        scene.load(made, model_types={}, layer_types=LAYERS)
+    def check(scene_file: Path) -> None:
+        assert scene_file.read_text() == SCENE.replace("5e-2", "0.25") and found.path.read_text() == SCENE
+        scene.load(scene_file, model_types={}, layer_types=LAYERS)
 
     with pytest.raises(SceneError, match=r"scene\.toml:3:8  models\.galaxy\.type"):
         save(found, {SOFTENING: 0.25}, check=check)
@@ -272,8 +272,8 @@ TABLES = [
 @st.composite
 def texts(draw) -> tuple[str, dict]:
     """The text of a scene in any layout, and the values that are in it."""
-    given_ = {path: draw(value) for path, value in VALUES.items() if draw(st.booleans())}
-    entries = {**FIXED, **given_}
+    changed = {path: draw(value) for path, value in VALUES.items() if draw(st.booleans())}
+    entries = {**FIXED, **changed}
     top = {("version",): 1} | {path: value for path, value in entries.items() if len(path) == 1}
     lines = [f"{path[0]} = {written(draw, value)}{comment(draw)}" for path, value in top.items()]
     headed = []
@@ -294,7 +294,7 @@ def texts(draw) -> tuple[str, dict]:
     for block in headed:
         lines += ["", *block] if draw(st.booleans()) else block
     text = "\n".join(lines) + draw(st.sampled_from(["", "\n", "\n\n", "\n# the end", "\n# the end\n"]))
-    return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))), given_
+    return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))), changed
 
 
 def pairs(draw, inside, depth) -> list[str]:
@@ -411,8 +411,8 @@ def plain(value):
 
 def without(text: str, paths) -> str:
     """With the characters of some values cut out."""
-    places = locate(text)
-    for start, end in sorted((places.values[path] for path in paths), reverse=True):
+    locations = locate(text)
+    for start, end in sorted((locations.values[path] for path in paths), reverse=True):
         text = text[:start] + text[end:]
     return text
 

@@ -106,7 +106,7 @@ def test_a_wrong_setting_says_its_own_text(load, text, message):
     assert raised.value.exit_code == 2
 
 
-def test_problems_of_settings_and_of_the_file_are_told_together(load):
+def test_problems_of_settings_and_of_the_file_are_reported_together(load):
     with pytest.raises(SceneError) as raised:
         load(SCENE.replace("seed", "sed"), sets=["galaxy.count=1", "nobody.x=1"])
     assert [line.split("scene.toml:")[1] for line in str(raised.value).splitlines()] == [

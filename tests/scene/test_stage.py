@@ -14,14 +14,14 @@ from ..session.running import LINKED, SCENE, Fault, Rising, Scaled, use_models, 
 def stage(steady: Gpu, tmp_path, monkeypatch):
     """Builds a stage from a scene's text; closed after the test."""
     use_models(monkeypatch)
-    made: list[Stage] = []
+    stages: list[Stage] = []
 
     def build(text: str) -> Stage:
-        made.append(Stage(scene.load(written(tmp_path, text)), steady))
-        return made[-1]
+        stages.append(Stage(scene.load(written(tmp_path, text)), steady))
+        return stages[-1]
 
     yield build
-    for each in made:
+    for each in stages:
         each.close()
 
 
@@ -103,7 +103,7 @@ def test_more_than_the_adapter_allows_is_a_problem_of_the_scene(stage, steady: G
         stage(SCENE.replace('"rising"', f'"rising"\ncount = {count}'))
 
 
-def test_a_fault_of_a_model_is_told_as_it_is(stage, monkeypatch):
+def test_a_fault_of_a_model_is_reported_as_it_is(stage, monkeypatch):
     def fault(*_: object) -> None:
         raise Fault("from inside")
 

@@ -46,13 +46,13 @@ def scene(load):
     return read
 
 
-place = st.tuples(*[st.floats(-1e4, 1e4)] * 3)
+position = st.tuples(*[st.floats(-1e4, 1e4)] * 3)
 
 
 @st.composite
 def cameras(draw):
     return OrbitCamera(
-        target=draw(place),
+        target=draw(position),
         distance=draw(st.floats(0.01, 1e4)),
         yaw=draw(st.floats(-3.14, 3.14)),
         pitch=draw(st.floats(-1.55, 1.55) | st.sampled_from([-MAX_PITCH, MAX_PITCH])),
@@ -63,7 +63,7 @@ def cameras(draw):
 
 
 def same(a, b, tolerance):
-    """Whether what is at the target and around it is at the same places of both pictures."""
+    """Whether what is at the target and around it is at the same places of both images."""
     turned = np.abs(a.rotation() - b.rotation()).max()
     moved = np.linalg.norm(np.subtract(a.target, b.target)) / a.distance
     return max(turned, moved, abs(math.log(a.distance / b.distance)), abs(a.fov - b.fov)) < tolerance
@@ -82,7 +82,7 @@ def test_bookmarks_by_name_what_they_leave_out_is_the_cameras(scene):
 
 
 @given(cameras())
-def test_a_camera_told_is_the_same_camera(camera):
+def test_a_camera_reported_is_the_same_camera(camera):
     found = _scene_of_z()
     again = camera_from(camera_text(camera), found)
     assert again.orthographic == camera.orthographic
@@ -92,10 +92,10 @@ def test_a_camera_told_is_the_same_camera(camera):
 @given(cameras())
 def test_a_camera_as_the_scene_file_has_it(camera):
     """Rounded to far less than a pixel."""
-    kept = entries(camera)
-    again = OrbitCamera.from_position(kept["position"], kept["target"], kept["fov"], "z", kept["orthographic"])
+    saved = entries(camera)
+    again = OrbitCamera.from_position(saved["position"], saved["target"], saved["fov"], "z", saved["orthographic"])
     assert same(camera, again, 2e-4)
-    assert all(len(repr(value)) < 20 for key in ("position", "target") for value in kept[key])
+    assert all(len(repr(value)) < 20 for key in ("position", "target") for value in saved[key])
 
 
 class _scene_of_z:  # noqa: N801
