@@ -1,4 +1,4 @@
-"""`from_blob`: borrowed memory is uploaded when it is needed, never written, and cannot vanish meanwhile."""
+"""`from_blob`: borrowed memory is uploaded when it is needed, never written, and cannot be freed meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def uploaded(gpu: Gpu) -> int:
     return gpu.meter.read()["geometry"]["host_to_device"]
 
 
-# what it is -----------------------------------------------------------------------------------------------------
+# properties -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def uploaded(gpu: Gpu) -> int:
         (np.zeros(2, bool), {"dtype": "u8"}, "u8", (2,)),
     ],
 )
-def test_type_and_shape_are_those_of_the_source_unless_given(source, options: dict, dtype: str, shape: tuple) -> None:
+def test_type_and_shape_are_those_of_the_source_by_default(source, options: dict, dtype: str, shape: tuple) -> None:
     with Tensor.from_blob(source, **options) as x:
         assert (x.dtype.name, x.shape) == (dtype, shape)
         assert x.block.buffer is None
@@ -73,14 +73,14 @@ def test_type_and_shape_are_those_of_the_source_unless_given(source, options: di
         ([1.0], {}, LayoutError, "list does not support the buffer protocol"),
     ],
 )
-def test_what_cannot_be_borrowed_is_refused(gpu: Gpu, source, options: dict, error: type, message: str) -> None:
+def test_unsupported_sources_are_rejected(gpu: Gpu, source, options: dict, error: type, message: str) -> None:
     blocks = len(gpu.tracker.blocks)
     with pytest.raises(error, match=message):
         Tensor.from_blob(source, **options)
     assert len(gpu.tracker.blocks) == blocks
 
 
-def test_a_refused_source_is_given_back_while_the_error_is_still_held() -> None:
+def test_a_rejected_source_is_released_while_the_error_is_still_held() -> None:
     source = bytearray(7)
     with pytest.raises(ShapeError) as caught:
         Tensor.from_blob(source, dtype="f32")
@@ -117,7 +117,7 @@ def test_the_values_are_those_at_the_time_of_the_upload() -> None:
         assert x.numpy().tolist() == [1, 0, 0, 0]
 
 
-def test_a_reading_is_of_the_moment_it_was_asked_for() -> None:
+def test_a_readback_has_the_values_at_its_request() -> None:
     source = np.zeros(4, np.float32)
     with Tensor.from_blob(source) as x:
         reading = x.read_async()
@@ -144,8 +144,8 @@ def test_odd_numbers_of_bytes(nbytes: int) -> None:
         assert y.numpy().tolist() == list(source)
 
 
-def test_larger_than_the_device_takes_is_reported_when_it_is_used(gpu: Gpu) -> None:
-    source = np.zeros(gpu.limits["max-buffer-size"] + 4, np.uint8)  # never touched, so never there
+def test_a_source_larger_than_the_device_limit_is_reported_when_it_is_used(gpu: Gpu) -> None:
+    source = np.zeros(gpu.limits["max-buffer-size"] + 4, np.uint8)  # never accessed, so never mapped
     with Tensor.from_blob(source, name="huge") as x:
         for _ in range(2):
             with pytest.raises(LimitError, match="tensor 'huge' needs"):
@@ -153,7 +153,7 @@ def test_larger_than_the_device_takes_is_reported_when_it_is_used(gpu: Gpu) -> N
         assert x.block.buffer is None
 
 
-def test_an_upload_cut_short_is_not_taken_for_the_whole(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_upload_does_not_count_as_complete(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     from vertigrad.gpu import upload
 
     monkeypatch.setattr(upload, "CHUNK", 1 << 12)
@@ -193,7 +193,7 @@ def test_borrowed_memory_is_never_written(read_only: bool) -> None:
     assert source.tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_written_tensor_needs_its_source_no_longer(gpu: Gpu) -> None:
+def test_a_written_tensor_no_longer_needs_its_source(gpu: Gpu) -> None:
     source = bytearray(np.arange(6, dtype=np.float32))
     with Tensor.from_blob(source, dtype="f32") as x:
         before = gpu.meter.read()["geometry"]["device_to_device"]
@@ -220,7 +220,7 @@ def test_clones_of_borrowed_memory() -> None:
         y.close()
 
 
-# lending and giving back ----------------------------------------------------------------------------------------
+# borrowing and releasing ----------------------------------------------------------------------------------------
 
 
 def test_a_bytearray_is_fixed_until_the_tensor_is_closed() -> None:
@@ -237,7 +237,7 @@ def test_a_bytearray_is_fixed_until_the_tensor_is_closed() -> None:
     source.append(1)
 
 
-def test_an_mmap_cannot_be_closed_under_a_tensor(gpu: Gpu) -> None:
+def test_an_mmap_cannot_be_closed_while_a_tensor_borrows_it(gpu: Gpu) -> None:
     with tempfile.TemporaryFile() as file:
         file.write(np.arange(1024, dtype=np.float32).tobytes())
         file.flush()
@@ -255,7 +255,7 @@ def test_an_mmap_cannot_be_closed_under_a_tensor(gpu: Gpu) -> None:
         x.close()
 
 
-def test_numpy_refuses_to_resize_and_being_forced_is_noticed() -> None:
+def test_numpy_rejects_a_resize_and_a_forced_one_is_detected() -> None:
     source = np.arange(1000, dtype=np.float32)
     with Tensor.from_blob(source, name="forced") as x:
         with pytest.raises(ValueError, match="cannot resize"):
@@ -266,7 +266,7 @@ def test_numpy_refuses_to_resize_and_being_forced_is_noticed() -> None:
                 use()
 
 
-def test_once_uploaded_the_source_may_move() -> None:
+def test_the_source_can_move_after_the_upload() -> None:
     source = np.arange(1000, dtype=np.float32)
     with Tensor.from_blob(source) as x, x + 0.0:
         source.resize(1 << 20, refcheck=False)
@@ -288,17 +288,17 @@ def test_release_before_and_after_the_upload(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [0, 1, 2, 3]
         block = x.block
         x.add_(1.0)
-        assert x.block is block  # nothing is shared or lent any more
+        assert x.block is block  # nothing is shared or borrowed any more
         assert x.numpy().tolist() == [1, 2, 3, 4]
 
 
-def test_release_of_what_was_never_borrowed_does_nothing() -> None:
+def test_release_without_borrowed_memory_does_nothing() -> None:
     with Tensor.zeros(4) as x:
         x.release()
         assert x.numpy().tolist() == [0] * 4
 
 
-def test_closing_gives_back_at_once_even_if_commands_still_use_the_copy() -> None:
+def test_closing_releases_the_source_even_if_commands_still_use_the_copy() -> None:
     source = bytearray(64)
     with Tensor.empty(16) as y:
         with Tensor.from_blob(source, dtype="f32") as x:
@@ -308,7 +308,7 @@ def test_closing_gives_back_at_once_even_if_commands_still_use_the_copy() -> Non
         assert y.numpy().tolist() == [0] * 16
 
 
-def test_collecting_the_tensor_gives_back(gpu: Gpu) -> None:
+def test_collecting_the_tensor_releases_the_source(gpu: Gpu) -> None:
     source = bytearray(64)
     leaks = gpu.tracker.leak_count
     x = Tensor.from_blob(source, name="lost")
@@ -322,7 +322,7 @@ def test_collecting_the_tensor_gives_back(gpu: Gpu) -> None:
     assert gpu.tracker.leaks.pop().name == "lost"
 
 
-def test_collecting_the_owner_leaves_the_tensor_whole() -> None:
+def test_collecting_the_owner_keeps_the_tensor_valid() -> None:
     source = np.full(1 << 16, 3.0, np.float32)
     x = Tensor.from_blob(source)
     del source
@@ -346,8 +346,8 @@ def median_us(work: Callable[[], object], times: int) -> float:
     return 1e6 * statistics.median(measured)
 
 
-def test_lending_takes_the_same_time_for_any_size(gpu: Gpu, capsys: pytest.CaptureFixture[str]) -> None:
-    """10⁹ float32 are 4 GB, which `numpy.zeros` only maps: nobody reads them here."""
+def test_borrowing_takes_the_same_time_for_any_size(gpu: Gpu, capsys: pytest.CaptureFixture[str]) -> None:
+    """10⁹ float32 are 4 GB, which `numpy.zeros` only maps: they are not read here."""
     small, large = np.zeros(10**3, np.float32), np.zeros(10**9, np.float32)
 
     def borrow(source: np.ndarray) -> None:
@@ -358,7 +358,7 @@ def test_lending_takes_the_same_time_for_any_size(gpu: Gpu, capsys: pytest.Captu
         gpu.wait_idle()
 
     borrow(small)
-    for _ in range(3):  # a busy machine may spoil a run, not three
+    for _ in range(3):  # a busy machine can slow down one run, not three
         small_us, large_us = median_us(lambda: borrow(small), 300), median_us(lambda: borrow(large), 300)
         if large_us <= 3 * small_us:
             break

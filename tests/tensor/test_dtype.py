@@ -1,4 +1,4 @@
-"""Element types: their names, how two of them meet, and which numbers they hold."""
+"""Element types: names, promotion, and ranges."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ every = pytest.mark.parametrize("dtype", ALL, ids=repr)
 
 
 @every
-def test_a_type_is_found_by_its_name_by_numpys_type_and_by_itself(dtype: DType):
+def test_a_dtype_is_found_by_name_by_numpy_dtype_and_by_itself(dtype: DType):
     for expected in (dtype, dtype.name, dtype.numpy, dtype.numpy.type):
         assert dtype_of(expected) is dtype
 
 
 @every
-def test_sizes_are_those_of_what_holds_the_elements(dtype: DType):
+def test_sizes_are_those_of_the_storage_type(dtype: DType):
     packed = dtype.name in ("f16", "u8")
     assert dtype.itemsize == (dtype.numpy.itemsize if packed else 4)
     assert dtype.scalar in ("f32", "f16", "i32", "u32")
@@ -44,7 +44,7 @@ def test_sizes_are_those_of_what_holds_the_elements(dtype: DType):
         (None, "float32"),
     ],
 )
-def test_other_types_are_refused_with_a_way_out_where_there_is_one(expected: object, advice: str | None):
+def test_other_types_are_rejected_with_a_suggestion_if_there_is_one(expected: object, advice: str | None):
     with pytest.raises(DtypeError) as raised:
         dtype_of(expected)
     assert (f".astype(numpy.{advice})" in str(raised.value)) if advice else ("astype" not in str(raised.value))
@@ -53,7 +53,7 @@ def test_other_types_are_refused_with_a_way_out_where_there_is_one(expected: obj
 
 @pytest.mark.parametrize("b", ALL, ids=repr)
 @pytest.mark.parametrize("a", ALL, ids=repr)
-def test_two_types_meet_where_numpys_do_but_within_32_bits(a: DType, b: DType):
+def test_types_are_promoted_as_in_numpy_but_within_32_bits(a: DType, b: DType):
     wide = np.promote_types(a.numpy, b.numpy)
     narrow = {"float64": "float32", "int64": "float32"}.get(wide.name, wide)
     assert promote(a, b) is dtype_of(narrow)
@@ -61,7 +61,7 @@ def test_two_types_meet_where_numpys_do_but_within_32_bits(a: DType, b: DType):
 
 @settings(deadline=None)
 @given(st.sampled_from([d for d in ALL if d.kind in ("int", "uint")]), st.integers(-(2**33), 2**33))
-def test_integers_hold_what_numpy_takes(dtype: DType, value: int):
+def test_integer_ranges_equal_numpys(dtype: DType, value: int):
     try:
         dtype.numpy.type(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""`read_async`, `item` and `numpy`: values of the moment, without a stall."""
+"""`read_async`, `item` and `numpy`: values at the time of the call, without waiting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..gpu.kernels import SPIN, kernel, long_rounds, poll_until
 pytestmark = pytest.mark.usefixtures("steady")
 
 
-def test_reading_in_frames_arrives_some_frames_later(gpu: Gpu) -> None:
+def test_a_readback_in_a_frame_arrives_some_frames_later(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         readings = []
         for _ in range(8):
@@ -26,19 +26,19 @@ def test_reading_in_frames_arrives_some_frames_later(gpu: Gpu) -> None:
         assert [int(reading.result()[0]) for reading in readings] == list(range(1, 9))
 
 
-def test_reading_does_not_stall(gpu: Gpu) -> None:
+def test_read_async_does_not_block(gpu: Gpu) -> None:
     with Tensor.zeros(1 << 14) as x:
         gpu.wait_idle()
         with gpu.frames.frame():
             kernel(SPIN)(x.size, x=x, rounds=long_rounds(gpu))
             reading = x.read_async()
         assert not reading.done
-        assert gpu.tracker.retired < gpu.tracker.submitted  # asking did not wait for it
+        assert gpu.tracker.retired < gpu.tracker.submitted  # the request did not wait for it
         assert reading.result().shape == (1 << 14,)
         assert reading.done
 
 
-def test_a_reading_outlives_its_tensor() -> None:
+def test_a_readback_outlives_its_tensor() -> None:
     x = Tensor.full(3, 2.0)
     reading = x.read_async()
     x.close()
@@ -46,7 +46,7 @@ def test_a_reading_outlives_its_tensor() -> None:
     assert reading.result().tolist() == [2, 2, 2]
 
 
-def test_what_is_written_after_is_not_seen() -> None:
+def test_later_writes_are_not_in_the_readback() -> None:
     with Tensor.full(3, 2.0) as x:
         reading = x.read_async()
         x.fill_(5.0)
@@ -72,7 +72,7 @@ def test_results_are_independent_of_each_other() -> None:
         assert b.tolist() == [2, 2, 2]
 
 
-def test_empty_tensors_need_no_reading(gpu: Gpu) -> None:
+def test_empty_tensors_need_no_readback(gpu: Gpu) -> None:
     with Tensor.zeros((0, 3), "bool") as x:
         gpu.submit()
         reading = x.read_async()
@@ -82,7 +82,7 @@ def test_empty_tensors_need_no_reading(gpu: Gpu) -> None:
         assert reading.result().dtype == bool
 
 
-def test_a_dropped_reading_says_so(gpu: Gpu) -> None:
+def test_a_dropped_readback_reports_it(gpu: Gpu) -> None:
     with Tensor.full(1, 2.0) as x:
         gpu.submit()
         reading = x.read_async()
@@ -94,7 +94,7 @@ def test_a_dropped_reading_says_so(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["u8", "f16"])
-def test_parts_that_begin_inside_a_word(dtype: str) -> None:
+def test_slices_that_begin_inside_a_word(dtype: str) -> None:
     values = np.arange(40).astype({"u8": np.uint8, "f16": np.float16}[dtype])
     with Tensor.from_numpy(values) as x:
         for start in range(5):

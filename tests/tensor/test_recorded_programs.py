@@ -1,8 +1,8 @@
 """Random programs of clones, views, writes in place and gradients: run eagerly, and recorded and replayed.
 
-The reference calculates in float64 and carries derivatives forward (dual numbers): a value is an array, its derivatives
-by all inputs another with one axis more. Views are views of both; `detach` shares the values and has derivatives of its
-own, all 0, as writes through it are not seen by the graph of gradients.
+The reference computes in float64 with forward-mode derivatives (dual numbers): a value is an array, its derivatives
+by all inputs another array with one more axis. Views are views of both; `detach` shares the values and has separate
+derivatives, all 0, since the graph of gradients does not record writes through it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WRITING = ("add_", "mul_", "assign", "fill", "halve unseen", "count")
 
 
 class Step(NamedTuple):
-    """What is done with which two of the tensors there are, by their numbers, and in which variant."""
+    """An operation on two of the existing tensors, by index, and its variant."""
 
     kind: str
     a: int
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 @dataclass
 class Dual:
-    """Values, and their derivatives by each of the inputs along the first axis."""
+    """Values, and their derivatives with respect to each input along the first axis."""
 
     value: np.ndarray
     slope: np.ndarray
@@ -86,7 +86,7 @@ def _spread(slope: np.ndarray, ndim: int) -> np.ndarray:
 
 
 class Reference:
-    """Carries a program out with dual numbers."""
+    """Executes a program with dual numbers."""
 
     def __init__(self, inputs: Sequence[np.ndarray], state: np.ndarray):
         slopes = np.eye(INPUTS * SIZE).reshape(INPUTS * SIZE, INPUTS, SIZE)
@@ -126,14 +126,14 @@ class Reference:
 
 
 class Gpu:
-    """Carries a program out with tensors."""
+    """Executes a program with tensors."""
 
     def __init__(self, inputs: Sequence[Tensor], state: Tensor):
         self.all = [*inputs, state]
         self.state = state
         self.named: list[Tensor] = []
 
-    def made(self, tensor: Tensor) -> Tensor:
+    def track(self, tensor: Tensor) -> Tensor:
         self.named.append(tensor)
         return tensor
 
@@ -141,16 +141,16 @@ class Gpu:
         return value.sum() * 0.5
 
     def clone(self, a: Tensor) -> Tensor:
-        return self.made(a.clone())
+        return self.track(a.clone())
 
     def detach(self, a: Tensor) -> Tensor:
         return a.detach()
 
     def zeros(self) -> Tensor:
-        return self.made(Tensor.zeros(SIZE))
+        return self.track(Tensor.zeros(SIZE))
 
     def constant(self) -> Tensor:
-        return self.made(self.made(Tensor.from_numpy(np.arange(SIZE, dtype=np.float32) * 0.25)).clone())
+        return self.track(self.track(Tensor.from_numpy(np.arange(SIZE, dtype=np.float32) * 0.25)).clone())
 
     def view(self, a: Tensor, take: Callable[[Any], Any]) -> Tensor:
         return take(a)
@@ -172,8 +172,8 @@ class Gpu:
         return a.shape
 
 
-def run(steps: Sequence[Step], where: Any, kept: set[int]) -> Any:
-    """Carry `steps` out and return the loss. `kept` are the tensors that steps must not write with gradients.
+def run(steps: Sequence[Step], where: Any, retained: set[int]) -> Any:
+    """Execute `steps` and return the loss. `retained` are the tensors that steps must not write with gradients.
 
     These are the inputs, which are leaves, the state, which outlives the program, and their views.
     """
@@ -186,14 +186,14 @@ def run(steps: Sequence[Step], where: Any, kept: set[int]) -> Any:
         elif step.kind in ("clone", "zeros", "constant"):
             where.all.append(where.clone(a) if step.kind == "clone" else getattr(where, step.kind)())
         elif step.kind in ("view", "detach"):
-            aliases = number in kept
+            aliases = number in retained
             take = VIEWS[step.variant % len(VIEWS)][1]
             where.all.append(where.detach(a) if step.kind == "detach" else where.view(a, take))
             if aliases:
-                kept.add(len(where.all) - 1)
+                retained.add(len(where.all) - 1)
         elif step.kind == "count":
             where.write("add_", where.state, where.scalar(where.zeros()) + 1.0)
-        elif number not in kept:
+        elif number not in retained:
             if step.kind == "fill":
                 where.fill(a)
             elif step.kind == "halve unseen":
@@ -220,7 +220,7 @@ def values(seed: int) -> list[np.ndarray]:
     return list(np.random.default_rng(seed).integers(-8, 9, (INPUTS, SIZE)) / 8.0)
 
 
-numbers = st.one_of(st.integers(0, 11), st.integers(-3, -1))  # from the end: what was made last
+numbers = st.one_of(st.integers(0, 11), st.integers(-3, -1))  # negative: from the latest result
 steps = st.lists(st.builds(Step, st.sampled_from(MAKING + WRITING), numbers, numbers, numbers), min_size=2, max_size=9)
 
 
@@ -233,11 +233,11 @@ steps = st.lists(st.builds(Step, st.sampled_from(MAKING + WRITING), numbers, num
 @example(steps=[Step("add", 0, 1, 0), Step("view", 3, 0, 1), Step("mul_", 4, 1, 0)], seed=4)  # over gradients
 @example(steps=[Step("clone", 2, 0, 0), Step("count", 0, 0, 0), Step("multiply", 3, 2, 0)], seed=3)  # a clone of state
 @example(steps=[Step("view", 1, 0, 3), Step("view", 3, 0, 0)], seed=0)  # a view of a view of one element
-def test_a_program_does_the_same_eagerly_and_recorded(steps: list[Step], seed: int) -> None:
-    kept = set(range(INPUTS + 1))
+def test_a_program_gives_the_same_results_eagerly_and_recorded(steps: list[Step], seed: int) -> None:
+    retained = set(range(INPUTS + 1))
     state = np.zeros(SIZE)
     first = Reference(values(seed), state)
-    loss = run(steps, first, set(kept))
+    loss = run(steps, first, set(retained))
     assume(max(float(np.abs(dual.value).max()) for dual in first.all) < 1e3 and np.abs(loss.slope).max() < 1e3)
     as_tensors = [Tensor.from_numpy(x.astype(np.float32), "input") for x in values(seed)]
     for leaf in as_tensors:
@@ -245,7 +245,7 @@ def test_a_program_does_the_same_eagerly_and_recorded(steps: list[Step], seed: i
     try:
         with Tensor.zeros(SIZE, name="state") as counter:
             eager = Gpu(as_tensors, counter)
-            run(steps, eager, set(kept)).backward()
+            run(steps, eager, set(retained)).backward()
             check(eager, as_tensors, first, loss)
             close(eager)
         with Tensor.zeros(SIZE, name="state") as counter, Plan("program") as plan:

@@ -1,4 +1,4 @@
-"""A tensor's buffer, offset and size, used by plain wgpu code that knows nothing of tensors."""
+"""A tensor's buffer, offset and size, used by plain wgpu code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHADER = """
 
 
 class PlainDrawer:
-    """A render pipeline, a target and a submit of its own, on the same device."""
+    """A render pipeline with its own target and submit, on the same device."""
 
     def __init__(self, device: wgpu.GPUDevice, topology: str, stride: int):
         self.device = device
@@ -50,7 +50,7 @@ class PlainDrawer:
         render.end()
         self.device.queue.submit([encoder.finish()])
 
-    def picture(self) -> np.ndarray:
+    def image(self) -> np.ndarray:
         """Which pixels were painted."""
         layout = {"offset": 0, "bytes_per_row": SIZE * 4, "rows_per_image": SIZE}
         data = self.device.queue.read_texture({"texture": self.target}, layout, (SIZE, SIZE, 1))
@@ -66,8 +66,8 @@ PIXELS = [(1, 2), (5, 5), (10, 3), (0, 15), (15, 0)]
 POINTS = np.array([center(*pixel) for pixel in PIXELS], np.float32)
 
 
-def painted(picture: np.ndarray) -> set[tuple[int, int]]:
-    return {(int(column), int(row)) for row, column in np.argwhere(picture)}
+def painted(image: np.ndarray) -> set[tuple[int, int]]:
+    return {(int(column), int(row)) for row, column in np.argwhere(image)}
 
 
 def test_points_are_drawn_from_a_view_of_a_tensor(gpu: Gpu) -> None:
@@ -79,7 +79,7 @@ def test_points_are_drawn_from_a_view_of_a_tensor(gpu: Gpu) -> None:
             assert buffer is x.block.buffer
             assert (offset, size) == (7 * 8, 5 * 8)
             drawer.draw(buffer, offset, size, 5)
-        assert painted(drawer.picture()) == set(PIXELS)
+        assert painted(drawer.image()) == set(PIXELS)
 
 
 def test_interleaved_columns_are_drawn_with_their_stride(gpu: Gpu) -> None:
@@ -89,15 +89,15 @@ def test_interleaved_columns_are_drawn_with_their_stride(gpu: Gpu) -> None:
     with Tensor.from_numpy(state) as x, x[:, 3:5] as columns, columns.resource() as (buffer, offset, size):
         assert (offset, size, columns.strides) == (12, 4 * 24 + 8, (24, 4))
         drawer.draw(buffer, offset, size, 5)
-        assert painted(drawer.picture()) == set(PIXELS)
+        assert painted(drawer.image()) == set(PIXELS)
 
 
-def test_a_reversed_view_gives_its_lowest_byte(gpu: Gpu) -> None:
+def test_the_offset_of_a_reversed_view_is_its_lowest_byte(gpu: Gpu) -> None:
     drawer = PlainDrawer(gpu.device, "point-list", stride=8)
     with Tensor.from_numpy(POINTS) as x, x[::-1] as back, back.resource() as (buffer, offset, size):
         assert (offset, size) == (0, 40)
         drawer.draw(buffer, offset, size, 5)
-        assert painted(drawer.picture()) == set(PIXELS)
+        assert painted(drawer.image()) == set(PIXELS)
 
 
 def test_a_triangle_computed_on_the_gpu_and_closed_while_it_is_drawn(gpu: Gpu) -> None:
@@ -116,12 +116,12 @@ def test_a_triangle_computed_on_the_gpu_and_closed_while_it_is_drawn(gpu: Gpu) -
                 assert other.block is not block
                 gpu.wait_idle()
             drawer.draw(buffer, offset, size, 3)
-            assert drawer.picture().all()
+            assert drawer.image().all()
             drawer.draw(buffer, offset, size, 3)
         assert block.state is State.LIVE  # the draw that was just submitted may still be running
         gpu.wait_idle()
         assert block.state is State.FREE
-        assert drawer.picture().all()
+        assert drawer.image().all()
 
 
 def test_an_open_resource_is_neither_written_by_clones_nor_moved(gpu: Gpu) -> None:
@@ -129,14 +129,14 @@ def test_an_open_resource_is_neither_written_by_clones_nor_moved(gpu: Gpu) -> No
     with Tensor.from_numpy(POINTS) as x, x.clone() as y:
         with x.resource() as (buffer, offset, size):
             y.mul_(0.0)
-            x.add_(100.0)  # sole owner by now, but what is drawn was asked for before
+            x.add_(100.0)  # sole owner by now, but the resource is still open
             drawer.draw(buffer, offset, size, 5)
             assert x.block.buffer is buffer
-        assert painted(drawer.picture()) == set(PIXELS)
+        assert painted(drawer.image()) == set(PIXELS)
         assert x.numpy()[0, 0] == np.float32(POINTS[0, 0] + 100)
 
 
-def test_a_buffer_may_be_written_by_other_code_if_asked_for(gpu: Gpu) -> None:
+def test_other_code_can_write_a_writable_resource(gpu: Gpu) -> None:
     with Tensor.from_numpy(POINTS, "shared") as x, x.clone() as y:
         with x.resource(writable=True) as (buffer, offset, size):
             assert buffer is not y.block.buffer
@@ -149,14 +149,14 @@ def test_borrowed_memory_is_uploaded_for_a_resource(gpu: Gpu) -> None:
     drawer = PlainDrawer(gpu.device, "point-list", stride=8)
     with Tensor.from_blob(POINTS) as x, x.resource() as (buffer, offset, size):
         drawer.draw(buffer, offset, size, 5)
-        assert painted(drawer.picture()) == set(PIXELS)
+        assert painted(drawer.image()) == set(PIXELS)
 
 
-def test_an_error_inside_a_resource_gives_it_back() -> None:
+def test_an_error_inside_a_resource_releases_it() -> None:
     with Tensor.from_numpy(POINTS) as x:
         with pytest.raises(ZeroDivisionError), x.resource():
             _ = 1 / 0
-        assert x.block.pins == 1  # the next submission follows whatever was submitted inside
+        assert x.block.pins == 1  # released with the next submission
         x.numpy()
         assert x.block.pins == 0
 
@@ -176,11 +176,11 @@ def test_the_buffer_of_a_resource_cannot_be_destroyed(gpu: Gpu) -> None:
     gpu.submit()
 
 
-# what stays where it is ---------------------------------------------------------------------------------------------
+# blocks that do not move --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("writable", [True, False])
-def test_a_clone_taken_inside_is_a_copy_so_that_writes_stay_in_place(gpu: Gpu, writable: bool) -> None:
+def test_a_clone_inside_a_resource_is_a_copy_so_that_writes_stay_in_place(gpu: Gpu, writable: bool) -> None:
     with Tensor.from_numpy(np.arange(4, dtype=np.float32), "x") as x:
         with x[1:].resource(writable) as (buffer, offset, _):
             clone = x.clone()
@@ -196,7 +196,7 @@ def test_a_clone_taken_inside_is_a_copy_so_that_writes_stay_in_place(gpu: Gpu, w
         clone.close()
 
 
-def test_a_clone_taken_inside_has_the_values_from_before_a_later_write_by_other_code(gpu: Gpu) -> None:
+def test_a_clone_inside_a_resource_has_the_values_before_a_later_write_by_other_code(gpu: Gpu) -> None:
     with Tensor.zeros(2, name="x") as x:
         with x.resource(writable=True) as (buffer, offset, _):
             gpu.device.queue.write_buffer(buffer, offset, np.array([1, 2], np.float32))
@@ -206,7 +206,7 @@ def test_a_clone_taken_inside_has_the_values_from_before_a_later_write_by_other_
         clone.close()
 
 
-def test_what_is_shared_already_is_not_written_while_it_is_borrowed(gpu: Gpu) -> None:
+def test_a_shared_block_is_not_written_while_it_is_borrowed(gpu: Gpu) -> None:
     with Tensor.from_numpy(POINTS, "points") as x, x.clone() as clone:
         with x.resource() as (buffer, _, _):
             with pytest.raises(StillInUse, match=r"'points'.*cannot be written now: it shares its block"):
@@ -226,7 +226,7 @@ def test_what_is_shared_already_is_not_written_while_it_is_borrowed(gpu: Gpu) ->
         drawn.withdraw()
 
 
-def test_a_resource_that_is_writable_is_a_block_of_its_own(gpu: Gpu) -> None:
+def test_a_writable_resource_has_its_own_block(gpu: Gpu) -> None:
     with Tensor.from_numpy(POINTS) as x, x.clone() as clone:
         with x.resource(writable=True) as (buffer, _, _):
             assert clone.block.buffer is not buffer

@@ -1,4 +1,4 @@
-"""Layouts against NumPy's views: each is laid over an array whose elements are their own addresses."""
+"""Layouts against NumPy's views: each is applied to an array whose elements are their own addresses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ sizes = st.lists(st.sampled_from([1, 2, 3, 4, 0, 6]), max_size=5).map(tuple)
 
 
 def view(layout: Layout) -> np.ndarray:
-    """What the layout selects, as addresses in elements."""
+    """The addresses, in elements, that the layout selects."""
     low, extent = shapes.byte_range(*layout, ITEM)
     assert low >= 0
     memory = np.arange((low + extent) // ITEM + 1)
@@ -33,7 +33,7 @@ def view(layout: Layout) -> np.ndarray:
 
 @st.composite
 def layouts(draw: st.DrawFn) -> Layout:
-    """A layout with axes in any order, also repeated and backwards, somewhere in memory."""
+    """A layout with axes in any order, also with zero and negative strides, at any offset."""
     shape = draw(sizes)
     layout = Layout(shape, shapes.contiguous_strides(shape, ITEM), 0)
     layout = shapes.permute(layout, tuple(draw(st.permutations(range(len(shape))))))
@@ -50,14 +50,14 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
     """A basic index for `shape`: integers, slices, None, and perhaps an ellipsis with axes under it."""
 
     def part(n: int) -> list[Any]:
-        place = st.integers(-n, n - 1) if n else st.nothing()
-        return [draw(st.one_of(place, st.slices(n))), *draw(st.sampled_from([[], [], [], [None]]))]
+        index = st.integers(-n, n - 1) if n else st.nothing()
+        return [draw(st.one_of(index, st.slices(n))), *draw(st.sampled_from([[], [], [], [None]]))]
 
     before = draw(st.integers(0, len(shape)))
     after = draw(st.integers(before, len(shape)))
     front = [k for n in shape[:before] for k in part(n)]
     back = [k for n in shape[after:] for k in part(n)]
-    hidden = after == len(shape) and draw(st.booleans())  # axes at the end need no ellipsis
+    hidden = after == len(shape) and draw(st.booleans())  # trailing axes need no ellipsis
     key = (*front, *back) if hidden or before == after else (*front, Ellipsis, *back)
     return key[0] if len(key) == 1 and draw(st.booleans()) else key
 
@@ -78,7 +78,7 @@ def test_contiguous_means_what_numpys_flag_means(layout: Layout):
 
 @examples
 @given(layouts())
-def test_the_byte_range_reaches_from_the_lowest_to_the_highest_element(layout: Layout):
+def test_the_byte_range_is_from_the_lowest_to_the_highest_element(layout: Layout):
     low, extent = shapes.byte_range(*layout, ITEM)
     found = view(layout)
     if found.size:
@@ -89,7 +89,7 @@ def test_the_byte_range_reaches_from_the_lowest_to_the_highest_element(layout: L
 
 @examples
 @given(st.data(), layouts())
-def test_index_selects_what_numpy_selects(data: st.DataObject, layout: Layout):
+def test_an_index_selects_the_same_elements_as_in_numpy(data: st.DataObject, layout: Layout):
     key = data.draw(keys(layout.shape))
     got, want = view(shapes.index(layout, key)), view(layout)[key]
     assert got.shape == want.shape
@@ -139,7 +139,7 @@ def test_reshape_is_a_view_wherever_numpy_makes_one(data: st.DataObject, layout:
 
 @st.composite
 def _factors(draw: st.DrawFn, size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape of `size` elements: axes of `shape` split and joined, ones put in, perhaps one size left as -1."""
+    """A shape of `size` elements: axes of `shape` split and joined, ones inserted, perhaps one size as -1."""
     parts: list[int] = []
     for n in shape:
         divisors = [d for d in range(1, n + 1) if n % d == 0]
@@ -159,7 +159,7 @@ def _factors(draw: st.DrawFn, size: int, shape: tuple[int, ...]) -> tuple[int, .
 
 @examples
 @given(st.lists(sizes, max_size=3))
-def test_shapes_broadcast_where_numpys_do(several: list[tuple[int, ...]]):
+def test_shapes_broadcast_as_in_numpy(several: list[tuple[int, ...]]):
     try:
         want = np.broadcast_shapes(*several)
     except ValueError:
@@ -170,7 +170,7 @@ def test_shapes_broadcast_where_numpys_do(several: list[tuple[int, ...]]):
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "reason"),
     [
         ((0, 0, 0), "3 indices for shape"),
         ((..., ...), "only one"),
@@ -182,8 +182,8 @@ def test_shapes_broadcast_where_numpys_do(several: list[tuple[int, ...]]):
         (True, "cannot index with bool"),
     ],
 )
-def test_an_index_that_selects_nothing_says_why(key: Any, said: str):
-    with pytest.raises(ShapeError, match=said):
+def test_an_index_that_selects_nothing_gives_the_reason(key: Any, reason: str):
+    with pytest.raises(ShapeError, match=reason):
         shapes.index(Layout((3, 4), (4 * ITEM, ITEM), 0), key)
 
 
@@ -194,15 +194,15 @@ def test_numpys_integers_are_indices():
 
 
 @pytest.mark.parametrize(
-    ("shape", "said"),
+    ("shape", "reason"),
     [((5, -1), "do not make"), ((-1, -1), "at most one -1"), ((-2, 6), "no other negative"), ((13,), "do not make")],
 )
-def test_a_shape_that_does_not_fit_says_why(shape: tuple[int, ...], said: str):
-    with pytest.raises(ShapeError, match=said):
+def test_an_invalid_shape_gives_the_reason(shape: tuple[int, ...], reason: str):
+    with pytest.raises(ShapeError, match=reason):
         shapes.reshape(Layout((3, 4), (4 * ITEM, ITEM), 0), shape, ITEM)
 
 
-def test_axes_and_sizes_that_do_not_fit_say_why():
+def test_invalid_axes_and_sizes_give_the_reason():
     layout = Layout((3, 4), (4 * ITEM, ITEM), 0)
     for axes in ((0,), (0, 0), (0, 2), (0, 1, 2)):
         with pytest.raises(ShapeError, match="do not name each of 2 axes"):

@@ -1,4 +1,4 @@
-"""Views alias, clones are independent, and a write copies exactly when somebody else would see it."""
+"""Views alias, clones are independent, and a write copies exactly when another holder would be affected."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_views_are_the_same_bytes() -> None:
         assert grid.numpy().tolist() == [[0, 7, 2, 3], [-1, -1, -1, -1], [50, 9, 10, 99]]
 
 
-def test_a_write_through_the_tensor_is_seen_by_its_views_and_back() -> None:
+def test_writes_are_shared_between_a_tensor_and_its_views() -> None:
     with counting() as x, x[2:4] as view:
         x.add_(100.0)
         assert view.numpy().tolist() == [102, 103]
@@ -82,7 +82,7 @@ def test_expanded_views_read_many_and_write_none() -> None:
         assert wide.numpy()[0].tolist() == [9, 9, 9]
 
 
-def test_a_reshape_that_needs_a_copy_says_so() -> None:
+def test_a_reshape_that_needs_a_copy_reports_it() -> None:
     with Tensor.zeros((3, 4)) as x, x.T as turned:
         with pytest.raises(ShapeError, match=r"has no view of shape \(12,\); use .contiguous\(\).reshape"):
             turned.reshape(12)
@@ -98,7 +98,7 @@ def test_contiguous_is_a_view_where_it_can_be() -> None:
         assert packed.numpy().tolist() == [0, 2, 4]
 
 
-def test_views_written_from_each_other_do_not_run_over() -> None:
+def test_overlapping_views_are_assigned_correctly() -> None:
     with counting() as x:
         x[1:] = x[:-1]
         assert x.numpy().tolist() == [0, 0, 1, 2, 3, 4]
@@ -164,14 +164,14 @@ def test_a_sole_owner_writes_in_place(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("clone_first", [False, True])
-def test_whoever_writes_first_moves_and_the_other_stays(clone_first: bool) -> None:
+def test_the_first_writer_gets_a_new_block(clone_first: bool) -> None:
     with counting() as x, x.clone() as y:
         block = x.block
         writer, other = (y, x) if clone_first else (x, y)
         writer.add_(1.0)
         assert other.block is block is not writer.block
         other.add_(10.0)
-        assert other.block is block  # alone by now
+        assert other.block is block  # sole owner by now
         assert writer.numpy().tolist() == [1, 2, 3, 4, 5, 6]
         assert other.numpy().tolist() == [10, 11, 12, 13, 14, 15]
 
@@ -240,7 +240,7 @@ def test_detach_shares_writes_included() -> None:
         assert x.numpy()[0] == 42
 
 
-def test_out_of_an_operation_copies_only_what_it_keeps(gpu: Gpu) -> None:
+def test_out_of_an_operation_copies_only_the_retained_part(gpu: Gpu) -> None:
     with counting(1000) as x, x.clone() as y, Tensor.full(1000, 2.0) as z:
         gpu.submit()
         before, old = copied(gpu), x.block
@@ -251,7 +251,7 @@ def test_out_of_an_operation_copies_only_what_it_keeps(gpu: Gpu) -> None:
         assert y.numpy().tolist() == list(range(1000))
     with counting(1000) as x, x.clone() as y, x[:10] as part:
         before = copied(gpu)
-        ops.multiply(part, part, out=part)  # the other 990 must be kept
+        ops.multiply(part, part, out=part)  # the other 990 must not change
         assert copied(gpu) == before + 4000
         assert x.numpy()[8:12].tolist() == [64, 81, 10, 11]
         assert y.numpy()[8:12].tolist() == [8, 9, 10, 11]
@@ -264,10 +264,10 @@ def test_reading_a_clone_while_writing_the_original() -> None:
         assert y.numpy().tolist() == [0, 1, 2, 3]
 
 
-# what is drawn --------------------------------------------------------------------------------------------------
+# publications ---------------------------------------------------------------------------------------------------
 
 
-def test_what_is_published_is_copied_before_it_is_written(gpu: Gpu) -> None:
+def test_published_blocks_are_copied_before_they_are_written(gpu: Gpu) -> None:
     drawn = Publication()
     with counting() as x, x[3:] as part:
         drawn.publish([x, part])
@@ -301,7 +301,7 @@ def gpu_traffic():
     return Traffic.DIAGNOSTICS
 
 
-def test_a_tensor_that_moved_or_was_closed_is_looked_up_when_it_is_published_again() -> None:
+def test_republishing_uses_the_current_block_of_a_tensor_that_moved_or_was_closed() -> None:
     drawn = Publication()
     with counting() as x:
         drawn.publish([x])
@@ -328,7 +328,7 @@ def test_two_publications_of_one_block() -> None:
         second.withdraw()
 
 
-def test_a_set_that_cannot_be_published_leaves_the_old_one() -> None:
+def test_a_set_that_cannot_be_published_keeps_the_old_one() -> None:
     drawn = Publication()
     with counting() as x, counting() as y:
         drawn.publish([x])
@@ -354,17 +354,17 @@ def test_published_shared_and_borrowed_at_once() -> None:
     assert source.tolist() == [0, 1, 2, 3]
 
 
-# the net --------------------------------------------------------------------------------------------------------
+# finalizers -----------------------------------------------------------------------------------------------------
 
 
-def test_a_tensor_that_is_never_closed_is_caught_and_reported(gpu: Gpu) -> None:
+def test_a_tensor_that_is_never_closed_is_finalized_and_reported(gpu: Gpu) -> None:
     gpu.wait_idle()
     leaks = gpu.tracker.leak_count
     x = Tensor.zeros((10, 10), name="forgotten")
     block = x.block
     del x
     gc.collect()
-    assert block.owners == 1  # only at a safe moment
+    assert block.owners == 1  # only at a safe point
     gpu.wait_idle()
     assert (block.owners, block.state) == (0, State.FREE)
     assert gpu.tracker.leak_count == leaks + 1
@@ -372,7 +372,7 @@ def test_a_tensor_that_is_never_closed_is_caught_and_reported(gpu: Gpu) -> None:
     assert (leak.name, leak.nbytes, leak.origin.file) == ("forgotten", 400, __file__)
 
 
-def test_results_and_views_may_be_let_go(gpu: Gpu) -> None:
+def test_results_and_views_need_not_be_closed(gpu: Gpu) -> None:
     with counting() as x:
         leaks, live = gpu.tracker.leak_count, len(gpu.tracker.live)
         for _ in range(20):
@@ -387,7 +387,7 @@ def test_results_and_views_may_be_let_go(gpu: Gpu) -> None:
         assert len(gpu.tracker.live) == live
 
 
-def test_closing_collects_views_that_were_let_go(gpu: Gpu) -> None:
+def test_closing_collects_views_that_were_dropped(gpu: Gpu) -> None:
     x = counting()
     block = x.block
     x[2:].T.detach()
@@ -408,8 +408,8 @@ def test_a_tensor_in_a_cycle(gpu: Gpu) -> None:
     gpu.tracker.leaks.pop()
 
 
-def test_tensors_may_be_let_go_in_another_thread(gpu: Gpu) -> None:
-    """As the garbage collector does it; the blocks are given up by the thread that records."""
+def test_tensors_can_be_dropped_in_another_thread(gpu: Gpu) -> None:
+    """As by the garbage collector; the recording thread releases the blocks."""
     with counting(1000) as x:
         blocks = []
         for _ in range(20):
@@ -421,5 +421,5 @@ def test_tensors_may_be_let_go_in_another_thread(gpu: Gpu) -> None:
             thread.join()
             gpu.wait_idle()
         assert all(block.owners == block.pins == 0 for block in blocks)
-        assert len({block.id for block in blocks}) < len(blocks)  # many were used again
+        assert len({block.id for block in blocks}) < len(blocks)  # many were reused
         assert x.numpy()[0] == 20

@@ -1,7 +1,7 @@
-"""Random programs of tensor operations on the GPU, beside the same programs in NumPy.
+"""Random programs of tensor operations on the GPU, compared with the same programs in NumPy.
 
-The reference of an owner is an array of its own; that of a tensor is a view of it, made by the same indexing.
-What aliases, what is independent, and what survives a dropped recording must come out the same.
+The reference of an owner is a separate array; that of a tensor is a view of it, created by the same indexing.
+Aliasing, independence, and values after a dropped recording must be the same.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Pair:
     tensor: Tensor
     reference: np.ndarray
     base: np.ndarray
-    fresh: bool  # made by commands that are not submitted yet: gone if these are dropped
+    fresh: bool  # created by commands that are not submitted yet: lost if these are dropped
 
 
 @dataclass(eq=False)
 class Shown:
-    """What was published, and what it showed then."""
+    """A publication, and its values at that time."""
 
     publication: Publication
     blocks: list
@@ -93,7 +93,7 @@ class Tensors(RuleBasedStateMachine):
         self.committed: list[tuple[np.ndarray, np.ndarray]] = []
         self.gpu.submit = self.submit_and_commit  # pyright: ignore[reportAttributeAccessIssue]
 
-    # making -----------------------------------------------------------------------------------------------------
+    # creation ---------------------------------------------------------------------------------------------------
 
     @initialize(shape=shapes, seed=which)
     def first(self, shape: tuple[int, ...], seed: int) -> None:
@@ -234,7 +234,7 @@ class Tensors(RuleBasedStateMachine):
     def withdraw(self, i: int) -> None:
         self.shown.pop(i % len(self.shown)).publication.withdraw()
 
-    # the end of things ------------------------------------------------------------------------------------------
+    # closing ----------------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.pairs)
     @rule(i=which)
@@ -258,7 +258,7 @@ class Tensors(RuleBasedStateMachine):
 
     @rule()
     def drop_the_recording(self) -> None:
-        """After an error everything is as it was at the last submit."""
+        """After an error the state is that of the last submit."""
         self.gpu.abandon()
         for base, values in self.committed:
             base[...] = values
@@ -333,7 +333,7 @@ class Tensors(RuleBasedStateMachine):
         self.pairs.append(Pair(tensor, reference, pair.base, pair.fresh))
 
     def submit_and_commit(self) -> int:
-        """In place of `gpu.submit`. Steps change the references last: a submit in between finds the values before."""
+        """Replaces `gpu.submit`. Steps change the references last: a submit in between has the values from before."""
         submitted = self.gpu.tracker.submitted
         serial = type(self.gpu).submit(self.gpu)
         if self.gpu.tracker.submitted > submitted:

@@ -1,4 +1,4 @@
-"""Weights come by name from files that are mapped; what does not fit is listed."""
+"""Weights are loaded by name from mapped files; mismatches are listed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def written(folder: Path, kind: str, values: dict[str, np.ndarray]) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["npz", "safetensors"])
-def test_weights_are_what_was_written(tmp_path: Path, kind: str) -> None:
+def test_loaded_weights_equal_the_written_ones(tmp_path: Path, kind: str) -> None:
     found = read_arrays(written(tmp_path, kind, arrays()))
     require_fitting(tmp_path, found, SHAPES)
     for name, array in arrays().items():
@@ -53,7 +53,7 @@ def test_bytes_are_mapped_from_the_file(steady: Gpu, tmp_path: Path) -> None:
         np.testing.assert_array_equal(tensor.numpy(), arrays()["first.weight"])
 
 
-def test_all_that_does_not_fit_is_listed(tmp_path: Path) -> None:
+def test_all_mismatches_are_listed(tmp_path: Path) -> None:
     expected = {"first.weight": (3, 4), "first.bias": (4,), "second": (1,)}
     with pytest.raises(InputError) as caught:
         require_fitting(tmp_path, arrays(), expected)
@@ -101,7 +101,7 @@ def test_damaged_files_are_refused(tmp_path: Path, kind: str) -> None:
         b"{",
     ],
 )
-def test_headers_that_mean_harm_are_refused(tmp_path: Path, header: bytes) -> None:
+def test_malicious_headers_are_rejected(tmp_path: Path, header: bytes) -> None:
     path = tmp_path / "bad.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     with pytest.raises(InputError, match=r"bad\.safetensors"):
@@ -120,6 +120,6 @@ def test_a_header_is_as_long_as_the_format_allows(tmp_path: Path) -> None:
         assert ("longer than" in str(raised.value)) == (message == "longer than")
 
 
-def test_there_is_no_file(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_arrays(tmp_path / "none.safetensors")

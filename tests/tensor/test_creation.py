@@ -1,4 +1,4 @@
-"""Making tensors and getting values back: shapes, element types, errors that say what to do."""
+"""Creating tensors and reading values: shapes, element types, errors that say what to do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def values(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 7), (2, 3, 5), (0,), (4, 0, 2), (1, 1, 1, 1, 1)])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_values_come_back_as_they_went(dtype: str, shape: tuple[int, ...]) -> None:
+def test_values_round_trip(dtype: str, shape: tuple[int, ...]) -> None:
     array = values(dtype, shape)
     with Tensor.from_numpy(array, name="x") as x:
         got = x.numpy()
@@ -40,7 +40,7 @@ def test_values_come_back_as_they_went(dtype: str, shape: tuple[int, ...]) -> No
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_views_of_every_type_come_back(dtype: str) -> None:
+def test_views_of_every_type_round_trip(dtype: str) -> None:
     array = values(dtype, (6, 7, 5))
     keys = [
         (slice(1, 4), slice(None, None, -2)),
@@ -68,7 +68,7 @@ def test_strides_and_offsets_are_bytes_like_numpys() -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F", "strided", "reversed", "read-only"])
-def test_arrays_may_lie_as_they_like(order: str) -> None:
+def test_arrays_can_have_any_layout(order: str) -> None:
     array = values("f32", (6, 8))
     array = {
         "C": array,
@@ -103,7 +103,7 @@ def test_from_numpy_is_a_copy_both_ways() -> None:
         (["a"], "not supported"),
     ],
 )
-def test_nothing_is_narrowed_in_silence(array: object, advice: str) -> None:
+def test_nothing_is_narrowed_silently(array: object, advice: str) -> None:
     with pytest.raises(DtypeError, match=advice):
         Tensor.from_numpy(array)
 
@@ -145,7 +145,7 @@ def test_full_and_fill() -> None:
 @pytest.mark.parametrize(
     ("value", "dtype"), [(1e12, "i32"), (-1, "u32"), (256, "u8"), (1.5, "i32"), (1e6, "f16"), (1 << 32, "u32")]
 )
-def test_values_that_do_not_fit_are_refused_and_leave_nothing(gpu: Gpu, value: float, dtype: str) -> None:
+def test_invalid_values_are_rejected_and_leak_nothing(gpu: Gpu, value: float, dtype: str) -> None:
     leaks = gpu.tracker.leak_count
     with pytest.raises(DtypeError, match=f"does not fit {dtype}"):
         Tensor.full(3, value, dtype)
@@ -154,7 +154,7 @@ def test_values_that_do_not_fit_are_refused_and_leave_nothing(gpu: Gpu, value: f
 
 
 @pytest.mark.parametrize("shape", [5, np.int64(5), (5,), [5], (np.int32(5),), np.array([5])])
-def test_shapes_may_be_numpys_numbers(shape: object) -> None:
+def test_shapes_can_be_numpy_integers(shape: object) -> None:
     with Tensor.empty(shape) as x:  # pyright: ignore[reportArgumentType]
         assert x.shape == (5,)
         assert type(x.shape[0]) is int
@@ -162,12 +162,12 @@ def test_shapes_may_be_numpys_numbers(shape: object) -> None:
 
 
 @pytest.mark.parametrize("shape", [-1, (3, -2), (1.5,), ("a",)])
-def test_shapes_that_are_none(shape: object) -> None:
+def test_invalid_shapes(shape: object) -> None:
     with pytest.raises(ShapeError, match="must be of integers, none negative"):
         Tensor.empty(shape)  # pyright: ignore[reportArgumentType]
 
 
-def test_too_large_for_one_buffer(gpu: Gpu) -> None:
+def test_a_tensor_too_large_for_one_buffer(gpu: Gpu) -> None:
     largest = gpu.limits["max-buffer-size"]
     with pytest.raises(
         LimitError, match=rf"tensor 'huge' needs {2 * largest} bytes in one buffer, this adapter allows"
@@ -175,7 +175,7 @@ def test_too_large_for_one_buffer(gpu: Gpu) -> None:
         Tensor.empty((largest, 2), "u8", name="huge")
 
 
-def test_out_of_memory_names_this_tensor_and_where_the_largest_were_made(gpu: Gpu) -> None:
+def test_out_of_memory_names_this_tensor_and_where_the_largest_were_created(gpu: Gpu) -> None:
     gpu.wait_idle()
     gpu.pool.trim()
     gpu.pool.budget = gpu.pool.held_bytes + (1 << 20)
@@ -186,13 +186,13 @@ def test_out_of_memory_names_this_tensor_and_where_the_largest_were_made(gpu: Gp
             assert "tensor 'large' asked for 1,048,576 bytes" in str(caught.value)
             assert "524,288 bytes  holder, created at " + __file__ in str(caught.value)
             assert holder.block.owners == 1
-        with Tensor.empty(1 << 18, name="large"):  # the closed one was given back for it
+        with Tensor.empty(1 << 18, name="large"):  # the closed one was freed for it
             pass
     finally:
         gpu.pool.budget = None
 
 
-def test_a_device_without_room_is_out_of_memory(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_without_free_memory_is_out_of_memory(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu.wait_idle()
     create, refusals = gpu.device.create_buffer, []
 
@@ -205,7 +205,7 @@ def test_a_device_without_room_is_out_of_memory(gpu: Gpu, monkeypatch: pytest.Mo
     monkeypatch.setattr(gpu.device, "create_buffer", full, raising=False)
     with pytest.raises(OutOfMemory, match="tensor 'much' asked for 4,000,000 bytes"):
         Tensor.empty(1_000_000, name="much")
-    with Tensor.empty(1_000_000, name="much"):  # refused once, and found after what is free was given back
+    with Tensor.empty(1_000_000, name="much"):  # fails once, and succeeds after free blocks were released
         assert len(refusals) == 4
         assert gpu.pool.free_bytes == 0
 
@@ -224,13 +224,13 @@ def test_memory_held_by_recorded_commands_is_reclaimed(gpu: Gpu) -> None:
         gpu.pool.budget = None
 
 
-def test_closed_tensors_say_which_where_and_when(gpu: Gpu) -> None:
+def test_closed_tensors_report_name_origin_and_time(gpu: Gpu) -> None:
     with gpu.frames.frame():
         pass
     x = Tensor.zeros((2, 2), name="state")
     x.close()
     x.close()
-    said = rf"tensor 'state', created at {__file__}:\d+, was freed in frame {gpu.tracker.frame}; keep a clone\(\)"
+    message = rf"tensor 'state', created at {__file__}:\d+, was freed in frame {gpu.tracker.frame}; keep a clone\(\)"
     uses = {
         "block": lambda: x.block,
         "numpy": x.numpy,
@@ -249,7 +249,7 @@ def test_closed_tensors_say_which_where_and_when(gpu: Gpu) -> None:
         "item": lambda: x[0, 0].item(),
     }
     for name, use in uses.items():
-        with pytest.raises(UseAfterFree, match=said):
+        with pytest.raises(UseAfterFree, match=message):
             use()
             pytest.fail(name)
     assert repr(x) == "<Tensor 'state' f32 (2, 2), closed>"
@@ -276,7 +276,7 @@ def test_item_and_truth() -> None:
             assert y == y
 
 
-def test_rows_may_be_iterated_and_unpacked() -> None:
+def test_rows_can_be_iterated_and_unpacked() -> None:
     with Tensor.from_numpy(np.arange(6, dtype=np.float32).reshape(3, 2)) as x:
         assert [row.numpy().tolist() for row in x] == [[0, 1], [2, 3], [4, 5]]
         a, b, c = x
