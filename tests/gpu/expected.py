@@ -1,4 +1,4 @@
-"""What random histories of tensors expect: values, and who uses the blocks that they lie in."""
+"""The expected state of random tensor programs: values, and the users of their blocks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vertigrad.tensor import Publication, Tensor
 
 @dataclass(eq=False)
 class Source:
-    """Host memory that is lent, and what is in it."""
+    """Borrowed host memory, and its contents."""
 
     memory: bytearray
     values: np.ndarray
 
     def check(self, lent: bool) -> None:
-        """It is as it was, and can be resized unless it is lent."""
+        """It is unchanged, and can be resized unless it is borrowed."""
         assert np.array_equal(np.array(memoryview(self.memory).cast("f")), self.values), "what is lent was written"
         if lent:
             with pytest.raises(BufferError):
@@ -34,9 +34,9 @@ class Source:
 
 @dataclass(eq=False)
 class Owned:
-    """What a tensor has together with its views: the values they must have, and those at the last submission.
+    """The data shared by a tensor and its views: the expected values, and those at the last submission.
 
-    They were in `block` then. A recording may move them: if it is dropped, nothing was copied to where they moved.
+    These were in `block`. A recording may move them: if it is dropped, nothing was copied to the new block.
     """
 
     values: np.ndarray
@@ -45,7 +45,7 @@ class Owned:
     block: Block | None = None
 
     def is_submitted(self, block: Block) -> bool:
-        """Whether `block` has the values whatever becomes of the recording."""
+        """Whether `block` has the values even if the recording is dropped."""
         return self.values is self.submitted and self.block is block
 
     def write(self, part: slice, values: Any) -> None:
@@ -55,7 +55,7 @@ class Owned:
 
 @dataclass(eq=False)
 class Held:
-    """An open tensor, and which part of its block it is."""
+    """An open tensor, and its part of the block."""
 
     tensor: Tensor
     owned: Owned
@@ -68,7 +68,7 @@ class Held:
 
 @dataclass(eq=False)
 class Reading:
-    """Values on their way, and what they must be; `submitted` as soon as nothing can drop them."""
+    """A pending readback and its expected values; `submitted` once it can no longer be dropped."""
 
     result: Callable[[], np.ndarray]
     values: np.ndarray
@@ -79,7 +79,7 @@ class Reading:
 class Drawn:
     """A published block and the values that it must have until it is withdrawn.
 
-    Those that were not submitted when it was published may be dropped: then nothing is known of them.
+    Values that were not submitted when it was published may be dropped: then they are unknown.
     """
 
     block: Block
@@ -89,7 +89,7 @@ class Drawn:
 
 @dataclass(eq=False)
 class Shown:
-    """A set of outputs that are drawn, and the tensors they were, if these are still open."""
+    """A set of published outputs, and their tensors, if these are still open."""
 
     publication: Publication
     tensors: list[weakref.ref[Held]]
@@ -98,7 +98,7 @@ class Shown:
 
 @dataclass(eq=False)
 class Lent:
-    """An open `resource()`: where other code was told that the tensor lies."""
+    """An open `resource()`: the buffer and offset that other code received."""
 
     context: Any
     owned: Owned

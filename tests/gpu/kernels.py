@@ -1,4 +1,4 @@
-"""Kernels for the tests of plans, frames and submissions, and waiting that ends."""
+"""Kernels for the tests of plans, frames and submissions, and waits with a timeout."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 }
 """
 
-# x = factor * x + value, so the order of dispatches and the value that each saw can be read off the result
+# x = factor * x + value, so the result shows the order of dispatches and the value of each
 STEP = """
 struct Params { count: u32, factor: f32, value: f32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -49,7 +49,7 @@ NO_UNIFORM = """
 fn main() { x[0] += 1.0; }
 """
 
-# work that takes the time of `rounds`
+# work in proportion to `rounds`
 SPIN = """
 struct Params { rounds: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -71,12 +71,12 @@ def kernel(source: str) -> Kernel:
 
 
 def long_rounds(gpu: Gpu) -> int:
-    """Rounds of `SPIN` that take some hundredths of a second at least."""
+    """Rounds of `SPIN` that take at least some hundredths of a second."""
     return 20_000 if gpu.adapter.kind == "software" else 10_000_000
 
 
 def poll_until(gpu: Gpu, done: Callable[[], bool]) -> None:
-    """Poll as a program without frames does. Fails rather than wait for what never comes."""
+    """Poll as a program without frames does. Fails after a timeout."""
     give_up = time.perf_counter() + 300
     while not done():
         gpu.poll()

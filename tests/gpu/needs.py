@@ -1,4 +1,4 @@
-"""Which blocks the GPU still needs, noted from the commands themselves: independent of the pins that protect them."""
+"""The blocks that the GPU still needs, recorded from the commands: independent of the pins that protect them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Needs:
         self._recorded[block] = block.generation
 
     def check(self) -> None:
-        """No block that is needed was freed, handed out again or destroyed."""
+        """Check that no block in use was freed, reused or destroyed."""
         for serial in [serial for serial in self._running if serial <= self._gpu.tracker.retired]:
             del self._running[serial]
         for needed in (self._recorded, *self._running.values()):
@@ -65,6 +65,6 @@ class Needs:
         self.on_abandon()
 
     def _destroyed(self, buffer: object) -> None:
-        """Before it is: the process would end at the submission."""
+        """Check before the submission, which would abort the process."""
         for needed in (self._recorded, *self._running.values()):
             assert all(block.storage is not buffer for block in needed), "destroyed while a submission needs it"

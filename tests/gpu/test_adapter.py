@@ -1,4 +1,4 @@
-"""Which adapter is taken, and what is said if none can be."""
+"""The choice of the adapter, and the message if there is none."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def test_discrete_before_integrated_before_software_and_vulkan_before_gl(machine
         ("software", "llvmpipe (LLVM 15) (software, Vulkan)"),
     ],
 )
-def test_the_best_that_matches_is_chosen(machine: list, requested: str, chosen: str) -> None:
+def test_the_best_match_is_chosen(machine: list, requested: str, chosen: str) -> None:
     assert str(adapter.candidates(requested)[0]) == chosen
 
 
-def test_no_adapter_at_all_says_how_to_get_one(machine: list) -> None:
+def test_without_an_adapter_the_message_says_how_to_get_one(machine: list) -> None:
     machine.clear()
     with pytest.raises(NoAdapter, match=r"no GPU adapter.*apt install mesa-vulkan-drivers.*vertigrad info") as caught:
         adapter.candidates()
     assert caught.value.exit_code == 4
 
 
-def test_no_match_lists_what_there_is(machine: list) -> None:
+def test_without_a_match_the_message_lists_the_adapters(machine: list) -> None:
     del machine[2:]
     with pytest.raises(NoAdapter) as caught:
         adapter.candidates("radeon")
@@ -90,9 +90,9 @@ def test_a_nameless_adapter_is_called_by_its_summary(machine: list) -> None:
 
 
 def test_the_device_has_the_adapters_limits_and_features(gpu: Gpu) -> None:
-    given = gpu.adapter.adapter.limits
+    limits = gpu.adapter.adapter.limits
     for name in ("max-buffer-size", "max-storage-buffer-binding-size", "max-compute-workgroup-storage-size"):
-        assert gpu.limits[name] == given[name]
+        assert gpu.limits[name] == limits[name]
     for name in adapter.OPTIONAL_FEATURES:
         assert (name in gpu.features) == (name in gpu.adapter.adapter.features)
     assert set(adapter.FALLBACKS) == set(adapter.OPTIONAL_FEATURES)
@@ -113,7 +113,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_environment_chooses_too_and_a_process_ends_with_work_under_way() -> None:
+def test_the_environment_chooses_too_and_a_process_can_end_with_work_in_flight() -> None:
     expected = adapters()[-1]
     done = run(
         "import vertigrad as v\n"
@@ -124,7 +124,7 @@ def test_the_environment_chooses_too_and_a_process_ends_with_work_under_way() ->
         "print(v.gpu().adapter)\n",
         VERTIGRAD_ADAPTER=expected.backend,
     )
-    if "cannot be opened" in done.stderr:  # a driver that lists an adapter without being able to use it
+    if "cannot be opened" in done.stderr:  # a driver that lists an unusable adapter
         assert "NoAdapter" in done.stderr
         return
     assert done.returncode == 0, done.stderr
@@ -132,7 +132,7 @@ def test_the_environment_chooses_too_and_a_process_ends_with_work_under_way() ->
     assert "Traceback" not in done.stderr
 
 
-def test_an_adapter_that_is_not_there() -> None:
+def test_an_unknown_adapter() -> None:
     done = run(
         "import vertigrad as v\ntry: v.gpu()\nexcept v.errors.NoAdapter as e: print(e)", VERTIGRAD_ADAPTER="none such"
     )

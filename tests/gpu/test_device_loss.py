@@ -1,4 +1,4 @@
-"""The device really destroyed, in programs of their own: what was on it says so, and a new one takes its place."""
+"""A destroyed device, in subprocesses: objects on it report the loss, and a new device replaces it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def raises(kind, call):
 
 
 def run(code: str) -> None:
-    """Run `code` in a process of its own, after the prelude; fail with what it wrote unless it ends well."""
+    """Run `code` in a subprocess, after the prelude; fail with its output unless it succeeds."""
     whole = PRELUDE + textwrap.dedent(code) + "\nprint('done')"
     done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("when", ["recorded", "submitted", "arrived"])
-def test_nothing_ends_the_process_whatever_was_under_way(when: str) -> None:
+def test_device_loss_does_not_abort_the_process(when: str) -> None:
     run(f"""
         when = {when!r}
         x = Tensor.from_numpy(values)
@@ -64,7 +64,7 @@ def test_nothing_ends_the_process_whatever_was_under_way(when: str) -> None:
         """)
 
 
-def test_what_was_on_the_device_says_so_and_can_be_closed() -> None:
+def test_objects_of_the_lost_device_report_it_and_can_be_closed() -> None:
     run("""
         x, plan = Tensor.from_numpy(values, name="state"), Plan("step")
         clone, view, lent = x.clone(), x[10:], Tensor.from_blob(values)
@@ -97,7 +97,7 @@ def test_what_was_on_the_device_says_so_and_can_be_closed() -> None:
         """)
 
 
-def test_borrowed_memory_is_given_back_by_tensors_that_were_lost() -> None:
+def test_lost_tensors_release_borrowed_memory() -> None:
     run("""
         source = bytearray(64)
         lent = Tensor.from_blob(source, dtype="f32")
@@ -109,7 +109,7 @@ def test_borrowed_memory_is_given_back_by_tensors_that_were_lost() -> None:
         """)
 
 
-def test_it_can_be_lost_again_and_again() -> None:
+def test_the_device_can_be_lost_repeatedly() -> None:
     run("""
         for number in range(3):
             with Tensor.from_numpy(values) as x, x * float(number) as y:

@@ -1,4 +1,4 @@
-"""`Frames`: at most k in flight, waiting for no more than that, and clean after an error."""
+"""`Frames`: at most k in flight, no longer waits than needed, and a clean state after an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def three_in_flight(gpu: Gpu):
 def test_never_more_than_k_frames_in_flight(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, three_in_flight: None, in_flight: int
 ) -> None:
-    """Nothing retires by itself here, only what `begin` waits for. So the count shows exactly what it waited for."""
+    """Submissions retire only when `begin` waits for them, so the count shows what it waited for."""
     gpu.wait_idle()
     gpu.frames.in_flight = in_flight
     gpu.frames._pending.clear()
@@ -46,7 +46,7 @@ def test_never_more_than_k_frames_in_flight(
 
 
 @pytest.mark.parametrize("wrong", [0, 4, -1, 1.5, None])
-def test_other_numbers_of_frames_in_flight_are_refused(gpu: Gpu, wrong: object) -> None:
+def test_invalid_numbers_of_frames_in_flight_are_rejected(gpu: Gpu, wrong: object) -> None:
     with pytest.raises(ParameterError, match="frames in flight must be 1, 2 or 3"):
         gpu.frames.in_flight = wrong  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -79,7 +79,7 @@ def test_frames_are_numbered_and_are_one_submission_each(gpu: Gpu) -> None:
         assert x.block.last_frame == gpu.tracker.frame
 
 
-def test_what_was_recorded_between_frames_is_submitted_before_the_next(gpu: Gpu) -> None:
+def test_commands_between_frames_are_submitted_before_the_next(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         x.add_(1.0)
         with gpu.frames.frame():
@@ -143,13 +143,13 @@ def test_a_borrowed_tensor_written_in_a_dropped_frame_has_its_values(gpu: Gpu) -
     with Tensor.from_blob(source) as x, Tensor.from_blob(source) as y:
         with pytest.raises(Broken), gpu.frames.frame():
             x.add_(1.0)
-            y[...] = 0.0  # overwritten in full, so it was not even uploaded
+            y[...] = 0.0  # overwritten in full, so it was not uploaded
             raise Broken
         assert x.numpy().tolist() == y.numpy().tolist() == [1, 2, 3]
 
 
-def test_a_submission_in_the_middle_of_a_dispatch_does_not_make_it_half_done(gpu: Gpu) -> None:
-    """y moves to a block to be overwritten; then the uniforms have no room, which submits; then all is dropped."""
+def test_a_submission_in_the_middle_of_a_dispatch_keeps_it_atomic(gpu: Gpu) -> None:
+    """y moves to a block to be overwritten; then the uniform ring is full, which submits; then all is dropped."""
     with (
         Tensor.full(2, 5.0) as y,
         y.clone() as clone,
@@ -175,8 +175,8 @@ def test_a_submission_in_the_middle_of_a_dispatch_does_not_make_it_half_done(gpu
         assert y.numpy().tolist() == [1, 1]
 
 
-def test_frames_that_fail_over_and_over_use_nothing_up(gpu: Gpu) -> None:
-    """More uniforms than the ring holds, were they not given back."""
+def test_repeated_failing_frames_leak_nothing(gpu: Gpu) -> None:
+    """Uses more uniforms than the ring holds, if they were not released."""
     source = SPIN.replace("rounds: u32", "rounds: u32, more: array<vec4u, 4000>")
     with Tensor.zeros(64) as x:
         for _ in range(200):
@@ -188,7 +188,7 @@ def test_frames_that_fail_over_and_over_use_nothing_up(gpu: Gpu) -> None:
         assert x.numpy().sum() == 0
 
 
-def test_sync_goes_as_far_as_it_says(gpu: Gpu) -> None:
+def test_sync_waits_for_all_submitted_work(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         gpu.wait_idle()
         x.add_(1.0)

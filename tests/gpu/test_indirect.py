@@ -15,7 +15,7 @@ from .kernels import STEP, kernel
 
 pytestmark = pytest.mark.usefixtures("steady")
 
-# how many workgroups ran, and the largest number of one along each axis
+# the number of workgroups, and the largest index along each axis
 COUNT = """
 struct Params { step: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -37,7 +37,7 @@ def size(*groups: int) -> Tensor:
     return Tensor.from_numpy(np.array(groups, np.uint32), "size")
 
 
-def test_it_runs_as_many_workgroups_as_the_tensor_says() -> None:
+def test_the_number_of_workgroups_is_read_from_the_tensor() -> None:
     for groups in ((1, 1, 1), (5, 3, 2), (0, 1, 1), (70, 1, 1)):
         with Tensor.zeros(4, "u32") as x, size(*groups) as s:
             kernel(COUNT)(0, indirect=s, x=x, step=1)
@@ -51,13 +51,13 @@ def test_a_plan_reads_it_at_each_replay_and_within_it() -> None:
         plan.dispatch(kernel(STEP), 1, x=Tensor.zeros(1), count=1, factor=1.0, value=0.0)
         for groups in (1, 4):
             plan.dispatch(kernel(COUNT), groups, x=x)
-        plan.dispatch(kernel(COUNT), 0, indirect=s, x=x)  # one pipeline, sizes given in both ways
+        plan.dispatch(kernel(COUNT), 0, indirect=s, x=x)  # one pipeline, with direct and indirect sizes
         for _ in range(3):
             plan.replay(step=10)
         assert x.numpy()[0] == 2 * (2 + 4 + 6) * 10 + 3 * (1 + 4) * 10
 
 
-def test_a_part_of_a_tensor_will_do() -> None:
+def test_the_size_can_be_a_slice() -> None:
     with Tensor.zeros(4, "u32") as x, size(9, 9, 9, 2, 3, 1, 9) as s, Plan() as plan:
         kernel(COUNT)(0, indirect=s[3:6], x=x, step=1)
         plan.dispatch(kernel(COUNT), 0, indirect=s[3:6], x=x, step=1)
@@ -65,7 +65,7 @@ def test_a_part_of_a_tensor_will_do() -> None:
         assert x.numpy()[0] == 12
 
 
-def test_a_size_that_moves_is_followed() -> None:
+def test_a_size_whose_block_changes_is_followed() -> None:
     with Tensor.zeros(4, "u32") as x, size(2, 1, 1) as s, Plan() as plan:
         plan.dispatch(kernel(COUNT), 0, indirect=s, x=x, step=1)
         plan.replay()
@@ -86,7 +86,7 @@ def test_a_borrowed_size_is_uploaded() -> None:
         assert x.numpy()[0] == 4
 
 
-def test_a_plan_keeps_the_size_alive_and_lets_go_of_it(gpu: Gpu) -> None:
+def test_a_plan_keeps_the_size_alive_and_releases_it(gpu: Gpu) -> None:
     s = size(2, 1, 1)
     block = s.block
     with Tensor.zeros(4, "u32") as x:
@@ -101,7 +101,7 @@ def test_a_plan_keeps_the_size_alive_and_lets_go_of_it(gpu: Gpu) -> None:
             kernel(COUNT)(0, indirect=s, x=x, step=1)
 
 
-def test_what_is_recorded_now_keeps_the_size_until_it_is_submitted(gpu: Gpu) -> None:
+def test_an_eager_dispatch_keeps_the_size_until_it_is_submitted(gpu: Gpu) -> None:
     with Tensor.zeros(4, "u32") as x:
         s = size(2, 1, 1)
         block = s.block
@@ -111,7 +111,7 @@ def test_what_is_recorded_now_keeps_the_size_until_it_is_submitted(gpu: Gpu) -> 
         assert x.numpy()[0] == 2
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_invalid_sizes_are_rejected() -> None:
     with Tensor.zeros(4, "u32") as x, Tensor.zeros(6, "u32") as s, Plan() as plan:
         with pytest.raises(ShaderError, match="indirect must be a tensor of three u32, got list"):
             plan.dispatch(kernel(COUNT), 0, indirect=[1, 1, 1], x=x, step=1)
@@ -128,8 +128,8 @@ def test_what_does_not_fit_is_refused() -> None:
         assert len(plan) == 0
 
 
-def test_a_draw_as_large_as_the_tensor_says(gpu: Gpu) -> None:
-    """Points side by side: as many pixels are lit as there are vertices or instances."""
+def test_the_size_of_a_draw_is_read_from_the_tensor(gpu: Gpu) -> None:
+    """Points next to each other: the number of lit pixels is that of vertices or instances."""
     shader = gpu.device.create_shader_module(
         code="""
         @vertex fn vertex(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> @builtin(position) vec4f {
@@ -159,8 +159,8 @@ def test_a_draw_as_large_as_the_tensor_says(gpu: Gpu) -> None:
         assert np.count_nonzero(np.frombuffer(data, np.uint32)) == lit
 
 
-def test_other_ways_to_encode_it_do_the_same(gpu: Gpu) -> None:
-    """With a pass for each kernel, and kept back to be encoded over several frames."""
+def test_other_encodings_give_the_same_result(gpu: Gpu) -> None:
+    """With a pass for each kernel, and deferred to be encoded over several frames."""
     with Tensor.zeros(4, "u32") as x, size(3, 2, 1) as s, Plan() as plan:
         plan.dispatch(kernel(COUNT), 6, indirect=s, x=x, step=1)
         if gpu.timer.available:

@@ -1,4 +1,4 @@
-"""`Kernel` and `Dispatch`: compiling, calling, and every way to call them wrongly."""
+"""`Kernel` and `Dispatch`: compilation, calls, and all invalid calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_empty_views_of_empty_tensors_can_be_bound(key: tuple) -> None:
         assert y.numpy().tolist() == [7, 7, 7]
 
 
-def test_tensors_need_not_begin_where_their_block_does() -> None:
+def test_tensors_can_begin_inside_their_block() -> None:
     with Tensor.from_numpy(np.arange(100, dtype=np.float32)) as x, Tensor.zeros(100) as y:
         for first in (1, 7, 8, 33, 64):
             with x[first : first + 5] as part, y[first : first + 5] as into:
@@ -69,7 +69,7 @@ def test_no_threads_do_nothing() -> None:
         assert x.numpy().tolist() == [1, 2]
 
 
-def test_a_long_row_of_workgroups_is_folded_if_the_kernel_can_tell() -> None:
+def test_a_long_row_of_workgroups_is_folded_if_the_kernel_supports_it() -> None:
     source = """
     @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
     @compute @workgroup_size(1)
@@ -95,7 +95,7 @@ def test_more_workgroups_than_a_dimension_holds_are_refused(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("threads", [-1, (), (1, 2, 3, 4), 1.5, (1, -1), (1, 2.0)])
-def test_threads_that_are_none(threads: object) -> None:
+def test_invalid_thread_counts(threads: object) -> None:
     with vector(1) as x, pytest.raises(ShaderError, match="threads are one to three integers, not"):
         kernel(PUT)(threads, x=x, count=1, value=1.0)  # pyright: ignore[reportArgumentType]
 
@@ -118,7 +118,7 @@ def test_each_dispatch_of_a_submission_sees_its_own_uniforms() -> None:
 
 
 def test_more_uniforms_than_one_submission_holds(gpu: Gpu) -> None:
-    """64 KiB each: the ring of 4 MiB is full after 64 dispatches, which are submitted to make room."""
+    """64 KiB each: the ring of 4 MiB is full after 64 dispatches, which are then submitted."""
     source = """
     struct Params { values: array<vec4u, 4096> }
     @group(0) @binding(0) var<uniform> params: Params;
@@ -156,7 +156,7 @@ def test_a_push_beyond_the_ring_is_refused(gpu: Gpu) -> None:
 DEFAULTS = {"count": 1, "scale": 1.0, "shift": 0.0}
 
 
-def test_missing_tensors_and_unknown_arguments_are_listed_with_what_is_taken() -> None:
+def test_missing_tensors_and_unknown_arguments_are_listed_with_the_known_ones() -> None:
     with vector(1) as x, pytest.raises(ShaderError) as caught:
         kernel(AFFINE)(1, x=x, z=x, scales=2.0, count=1)
     message = str(caught.value)
@@ -175,7 +175,7 @@ def test_missing_fields_are_named() -> None:
         kernel(AFFINE)(1, x=x, y=y, count=1)
 
 
-def test_an_array_is_no_tensor() -> None:
+def test_an_array_is_not_a_tensor() -> None:
     with vector(1) as y, pytest.raises(ShaderError, match=r"test kernel: x must be a tensor, got ndarray"):
         kernel(AFFINE)(1, x=np.zeros(1, np.float32), y=y, **DEFAULTS)
 
@@ -256,7 +256,7 @@ def test_closed_tensors_are_named() -> None:
     ("type_", "good", "bad"),
     [("array<vec4f>", 8, 6), ("array<vec3f>", 4, 3), ("array<vec2<f32>>", 2, 3), ("array<f32, 6>", 6, 5)],
 )
-def test_a_tensor_that_is_no_integer_of_elements_is_refused(type_: str, good: int, bad: int) -> None:
+def test_a_tensor_of_a_fractional_number_of_elements_is_rejected(type_: str, good: int, bad: int) -> None:
     source = f"""
     @group(0) @binding(0) var<storage, read> x: {type_};
     @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -282,8 +282,8 @@ def test_empty_tensors_are_bound() -> None:
         assert y.item() == 5
 
 
-def test_a_failed_call_leaves_what_it_would_have_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The block has moved when the bind group cannot be made: the values must come back."""
+def test_a_failed_call_keeps_the_values_of_its_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block has changed when creating the bind group fails: the values must be restored."""
 
     def refuse(**_: object) -> None:
         raise wgpu.GPUValidationError("not today")
@@ -298,10 +298,10 @@ def test_a_failed_call_leaves_what_it_would_have_overwritten(monkeypatch: pytest
         assert x.numpy().tolist() == [1, 2]
 
 
-# what is overwritten --------------------------------------------------------------------------------------------
+# overwritten tensors --------------------------------------------------------------------------------------------
 
 
-def test_what_is_overwritten_is_not_copied_first(gpu: Gpu) -> None:
+def test_overwritten_tensors_are_not_copied_first(gpu: Gpu) -> None:
     with vector(1, 2, 3) as x, x.clone() as clone:
         before = gpu.meter.read()["geometry"]["device_to_device"]
         kernel(PUT)(3, overwrites=("x",), x=x, count=3, value=7.0)
@@ -374,22 +374,22 @@ def test_files_are_compiled_once_for_each_set_of_values(tmp_path: Path, monkeypa
     shader._environment.cache_clear()
 
 
-def test_bind_groups_are_made_once(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bind_groups_are_created_once(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = Kernel(STEP, "main", "fresh")
-    made = []
+    created = []
     create = gpu.device.create_bind_group
     monkeypatch.setattr(
-        gpu.device, "create_bind_group", lambda **what: made.append(what) or create(**what), raising=False
+        gpu.device, "create_bind_group", lambda **what: created.append(what) or create(**what), raising=False
     )
     with vector(1) as x, vector(2) as y:
         for tensor in (x, y, x, y, x):
             fresh(1, x=tensor, count=1, factor=1.0, value=1.0)
-        assert len(made) == 2
+        assert len(created) == 2
         assert x.numpy().tolist() == [4]
         assert y.numpy().tolist() == [4]
 
 
-def test_a_reused_block_is_bound_through_the_old_bind_group_and_right(gpu: Gpu) -> None:
+def test_a_reused_block_reuses_its_bind_group(gpu: Gpu) -> None:
     for i in range(10):
         with vector(float(i)) as x:
             kernel(STEP)(1, x=x, count=1, factor=1.0, value=1.0)
@@ -411,7 +411,7 @@ def test_values_that_are_equal_but_render_differently_are_different_kernels() ->
     assert len(set(map(id, kernels))) == len(kernels)
 
 
-def test_kernels_that_nobody_uses_are_let_go_of_after_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_kernels_are_evicted_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_module, "MOST_KERNELS", len(kernel_module._recent) + 2)
     held, dropped = optimizer(DECOUPLED=10), weakref.ref(optimizer(DECOUPLED=11))
     for name in list(kernel_module._recent)[:-2]:

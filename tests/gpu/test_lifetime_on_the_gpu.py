@@ -1,8 +1,8 @@
-"""Random histories of tensors on the GPU: what a recording, a running submission, a layer or other code uses is neither
-freed, moved nor reused, and memory that runs short changes no values.
+"""Random tensor programs on the GPU: memory used by a recording, a running submission, a layer or other code is neither
+freed, moved nor reused, and running out of memory changes no values.
 
-Which buffers are needed is noted from the commands themselves as they enter the encoder, independently of the pins that
-are to protect them. Values are compared with NumPy arrays.
+The buffers in use are recorded from the commands as they enter the encoder, independently of the pins that
+protect them. Values are compared with NumPy arrays.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class GpuLifetimes(RuleBasedStateMachine):
         self.needs = Needs(self.gpu)
         self.needs.on_submit, self.needs.on_abandon = self.commit, self.go_back
 
-    # making and using -------------------------------------------------------------------------------------------
+    # creation and use -------------------------------------------------------------------------------------------
 
     @initialize(size=sizes, room=st.sampled_from([1 << 30, 6 << 10, 24 << 10]))
     def first(self, size: int, room: int) -> None:
@@ -87,7 +87,7 @@ class GpuLifetimes(RuleBasedStateMachine):
         held = self.pick(i)
         with self.memory_may_be_short(held.tensor.nbytes):
             tensor = held.tensor.clone()
-            if self.is_lent(held):  # then it is a copy, made now
+            if self.is_lent(held):  # then it is copied now
                 self.hold(tensor, Owned(held.values, held.values))
             else:
                 assert tensor.block is held.tensor.block
@@ -107,7 +107,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(i=which, number=numbers, whole=st.booleans())
     def write(self, i: int, number: int, whole: bool) -> None:
-        """By a dispatch; a shared block is copied first, unless the dispatch overwrites all of it."""
+        """Write by a dispatch; a shared block is copied first, unless the dispatch overwrites all of it."""
         held = self.pick(i)
         values = np.float32(number) if whole else np.float32(number) - held.values
         wgsl, overwrites = (PUT, ("x",)) if whole else (REFLECT, ())
@@ -120,14 +120,14 @@ class GpuLifetimes(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(i=which, number=numbers)
     def write_shared(self, i: int, number: int) -> None:
-        """The owner moves to a block of its own."""
+        """Move the owner to a block of its own."""
         self.clone(i)
         self.write(i, number, False)
 
     @precondition(lambda self: self.held)
     @rule(i=which, j=which)
     def copy(self, i: int, j: int) -> None:
-        """By a copy of bytes, as far as the smaller of both goes."""
+        """Copy bytes, up to the size of the smaller tensor."""
         source, target = self.pick(i), self.pick(j)
         count = min(source.tensor.size, target.tensor.size)
         most = max(self.whole(source), self.whole(target))
@@ -160,7 +160,7 @@ class GpuLifetimes(RuleBasedStateMachine):
         held = self.pick(i)
         assert np.array_equal(held.tensor.numpy(), held.values)
 
-    # what layers draw -------------------------------------------------------------------------------------------
+    # publications -----------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.held)
     @rule(i=which, j=which)
@@ -174,7 +174,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     @precondition(lambda self: self.shown)
     @rule(i=which, number=numbers, withdrawn=st.booleans())
     def step(self, i: int, number: int, withdrawn: bool) -> None:
-        """As a model does: write the outputs and publish them again, in place if they are not drawn meanwhile."""
+        """As a model does: write the outputs and publish them again, in place unless they are being drawn."""
         shown = self.shown[i % len(self.shown)]
         tensors = [held for held in (ref() for ref in shown.tensors) if held in self.held]
         if withdrawn:
@@ -197,11 +197,11 @@ class GpuLifetimes(RuleBasedStateMachine):
     def withdraw(self, i: int) -> None:
         self.shown.pop(i % len(self.shown)).publication.withdraw()
 
-    # what other code uses ---------------------------------------------------------------------------------------
+    # borrowed buffers -------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.held)
     @rule(i=which, writable=st.booleans())
-    def lend(self, i: int, writable: bool) -> None:
+    def borrow_resource(self, i: int, writable: bool) -> None:
         held = self.pick(i)
         context = held.tensor.resource(writable)
         with self.memory_may_be_short(self.whole(held)), self.it_may_have_to_stay(held, unless=not writable):
@@ -229,7 +229,7 @@ class GpuLifetimes(RuleBasedStateMachine):
         lent.context.__exit__(None, None, None)
         self.needs.add(lent.block)
 
-    # the end of things ------------------------------------------------------------------------------------------
+    # closing ----------------------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.held)
     @rule(i=which)
@@ -241,7 +241,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(i=which)
     def lose(self, i: int) -> None:
-        """To the garbage collector, if no `resource()` that is open refers to it."""
+        """Leave a tensor to the garbage collector, if no open `resource()` refers to it."""
         if not self.is_lent(self.pick(i)):
             del self.held[i % len(self.held)]
 
@@ -256,7 +256,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(i=which)
     def release(self, i: int) -> None:
-        """Give back what was borrowed, if it was uploaded."""
+        """Release borrowed memory, if it was uploaded."""
         held = self.pick(i)
         block = held.tensor.block
         if block.borrow is not None and block.storage is None:
@@ -289,7 +289,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     def abandon(self) -> None:
         self.gpu.abandon()
 
-    # what must always hold --------------------------------------------------------------------------------------
+    # invariants -------------------------------------------------------------------------------------------------
 
     @invariant()
     def what_is_needed_is_there(self) -> None:
@@ -332,7 +332,7 @@ class GpuLifetimes(RuleBasedStateMachine):
             assert borrow is None or held.owned.source is not None
         for source in {held.owned.source for held in self.held if held.owned.source is not None}:
             lent = any(h.tensor.block.borrow is not None for h in self.held if h.owned.source is source)
-            if lent or not self.gpu.recorder.pending:  # a recording that is dropped goes back to what was lent
+            if lent or not self.gpu.recorder.pending:  # a dropped recording restores the borrowed memory
                 source.check(lent)
 
     def teardown(self) -> None:
@@ -359,7 +359,7 @@ class GpuLifetimes(RuleBasedStateMachine):
             for things in (self.held, self.readings, self.shown, self.lent, self.closed):
                 things.clear()
         self.check_nothing_held()
-        gc.collect()  # errors that were raised above refer to frames, and these to what was lent
+        gc.collect()  # errors raised above refer to frames, and these to borrowed memory
         for source in sources:
             source.check(lent=False)
 
@@ -374,7 +374,7 @@ class GpuLifetimes(RuleBasedStateMachine):
     def live(self) -> set[tuple[int, int]]:
         return {(block.id, block.generation) for block in self.gpu.tracker.live}
 
-    # the model's part -------------------------------------------------------------------------------------------
+    # expected memory --------------------------------------------------------------------------------------------
 
     def hold(self, tensor: Tensor, owned: Owned) -> None:
         owned.block = tensor.block
@@ -392,7 +392,7 @@ class GpuLifetimes(RuleBasedStateMachine):
 
     @contextmanager
     def memory_may_be_short(self, nbytes: int) -> Iterator[None]:
-        """Nothing has changed if there is no room for so many bytes, the most that is asked for at once."""
+        """If `nbytes`, the largest request at once, do not fit, nothing has changed."""
         pool = self.gpu.pool
         try:
             yield
@@ -403,7 +403,7 @@ class GpuLifetimes(RuleBasedStateMachine):
 
     @contextmanager
     def it_may_have_to_stay(self, held: Held, overwritten: bool = False, unless: bool = False) -> Iterator[None]:
-        """A write raises if it would have to move what other code was told the place of."""
+        """A write raises if it would have to move a buffer that other code has."""
         block = held.tensor.block
         shared = block.owners > 1 or block.published > 0
         covered = overwritten and held.tensor.nbytes == block.nbytes and block.borrow is not None
@@ -415,7 +415,7 @@ class GpuLifetimes(RuleBasedStateMachine):
             assert held.tensor.block is block
 
     def show(self, shown: Shown, tensors: list[Held]) -> None:
-        """Publish the tensors, in place of what was published before."""
+        """Publish the tensors, replacing the published ones."""
         for held in tensors:
             self.gpu.make_resident(held.tensor.owner)
         shown.publication.publish([held.tensor for held in tensors])
@@ -424,7 +424,7 @@ class GpuLifetimes(RuleBasedStateMachine):
         ]
 
     def draw_one(self, drawn: Drawn) -> None:
-        """Use a published block by a command."""
+        """Use a published block in a command."""
         if drawn.values is None or not drawn.values.size:
             return
         arrived: list[np.ndarray] = []
@@ -471,6 +471,6 @@ class TestGpuLifetimes(GpuLifetimes.TestCase):
         max_examples=50,
         stateful_step_count=35,
         deadline=None,
-        phases=[Phase.explicit, Phase.reuse, Phase.generate],  # one that fails is not tried again: it can take minutes
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],  # no shrinking of failures: it can take minutes
         suppress_health_check=[HealthCheck.too_slow],
     )

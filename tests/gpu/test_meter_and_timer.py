@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("steady")
 
 
 class Counted:
-    """What is counted in a `with` block, without the zeros."""
+    """The counts of a `with` block, without zeros."""
 
     def __init__(self, gpu: Gpu):
         self._meter = gpu.meter
@@ -32,7 +32,9 @@ class Counted:
     def __exit__(self, *_: object) -> None:
         added = difference(self._meter.read(), self._before)
         self.bytes = {
-            kind: {way: n for way, n in ways.items() if n} for kind, ways in added.items() if any(ways.values())
+            kind: {direction: n for direction, n in directions.items() if n}
+            for kind, directions in added.items()
+            if any(directions.values())
         }
 
 
@@ -57,19 +59,19 @@ def test_uploads_and_readings_are_counted_in_full(gpu: Gpu) -> None:
     assert counted.bytes == {"geometry": {"host_to_device": 4004, "device_to_host": 4004}}
 
 
-def test_a_part_is_counted_as_a_part(gpu: Gpu) -> None:
+def test_slices_are_counted_with_their_own_size(gpu: Gpu) -> None:
     with Tensor.from_numpy(np.zeros(1001, np.float32)) as x, x[10:20] as part, Counted(gpu) as counted:
         part.numpy()
     assert counted.bytes == {"geometry": {"device_to_host": 40}}
 
 
-def test_bools_count_as_they_lie_on_the_gpu(gpu: Gpu) -> None:
+def test_bools_count_with_their_size_on_the_gpu(gpu: Gpu) -> None:
     with Counted(gpu) as counted, Tensor.from_numpy(np.zeros(10, bool)) as x:
         x.numpy()
     assert counted.bytes == {"geometry": {"host_to_device": 40, "device_to_host": 40}}
 
 
-def test_clones_views_and_plans_in_place_cross_nothing(gpu: Gpu) -> None:
+def test_clones_views_and_plans_in_place_transfer_nothing(gpu: Gpu) -> None:
     with Tensor.zeros(1000) as x, Plan() as plan:
         plan.dispatch(kernel(STEP), 1000, x=x, count=1000, factor=1.0)
         gpu.submit()
@@ -95,7 +97,7 @@ def test_copy_on_write_counts_the_copy(gpu: Gpu) -> None:
     }
 
 
-def test_what_is_borrowed_counts_when_it_is_uploaded(gpu: Gpu) -> None:
+def test_borrowed_memory_counts_when_it_is_uploaded(gpu: Gpu) -> None:
     with Counted(gpu) as counted, Tensor.from_blob(np.zeros(1000, np.float32)) as x:
         x.numpy()
     assert counted.bytes == {}
@@ -109,7 +111,7 @@ def test_what_is_borrowed_counts_when_it_is_uploaded(gpu: Gpu) -> None:
     assert "geometry" not in counted.bytes
 
 
-def test_a_reading_counts_as_what_it_is_for(gpu: Gpu) -> None:
+def test_a_readback_is_counted_under_its_purpose(gpu: Gpu) -> None:
     with Tensor.zeros(3) as x, Counted(gpu) as counted:
         x.read_async(Traffic.DIAGNOSTICS).result()
     assert counted.bytes == {"diagnostics": {"device_to_host": 12}}
@@ -167,11 +169,11 @@ def test_groups_appear_with_plausible_times(timed: Gpu) -> None:
     assert set(times) == {"long", "short", "named", "compute", "picture"}
     assert all(ms >= 0 for ms in times.values())
     assert 0 < sum(times.values()) <= wall
-    if timed.adapter.kind != "software":  # llvmpipe takes its timestamps while a dispatch may still be running
+    if timed.adapter.kind != "software":  # llvmpipe writes timestamps while a dispatch may still be running
         assert times["long"] > 5 * times["short"] > 0
 
 
-def test_passes_of_one_group_are_added_up(timed: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_of_passes_of_one_group_are_summed(timed: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timed.timer, "_period", 2.5)  # ns a tick
     ticks = np.array([[100, 150], [150, 350], [400, 1000], [1000, 900]], np.uint64)
     timed.timer._store([(name, "") for name in "abab"], memoryview(ticks).cast("B"), 7, 1.5)
@@ -182,7 +184,7 @@ def test_passes_of_one_group_are_added_up(timed: Gpu, monkeypatch: pytest.Monkey
     assert newest.spans[2].ms == pytest.approx(600 * 2.5e-6)
 
 
-def test_ticks_are_as_long_as_the_queue_says(timed: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ticks_have_the_period_of_the_queue(timed: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "timestamp_period", lambda queue: 40.0 if queue is timed.queue else 1.0)
     timer = Timer(timed.device, timed.readback, timed.meter)
     timer._store([("a", "")], memoryview(np.array([[10, 20]], np.uint64)).cast("B"), 1, 0.0)
@@ -198,7 +200,7 @@ def test_times_are_counted_as_diagnostics(timed: Gpu) -> None:
     assert counted.bytes["diagnostics"] == {"device_to_host": 16}
 
 
-def test_nothing_is_measured_while_it_is_off(gpu: Gpu) -> None:
+def test_nothing_is_measured_while_disabled(gpu: Gpu) -> None:
     gpu.timer.latest = {}
     with Tensor.zeros(1) as x, Counted(gpu) as counted:
         x.add_(1.0)
@@ -207,7 +209,7 @@ def test_nothing_is_measured_while_it_is_off(gpu: Gpu) -> None:
     assert "diagnostics" not in counted.bytes
 
 
-def test_more_passes_than_are_timed_are_counted_as_such(timed: Gpu) -> None:
+def test_passes_beyond_the_timed_ones_are_counted(timed: Gpu) -> None:
     untimed = timed.timer.untimed
     with Tensor.zeros(1) as x, Plan("many") as plan:
         timed.submit()
@@ -221,8 +223,8 @@ def test_more_passes_than_are_timed_are_counted_as_such(timed: Gpu) -> None:
 
 
 def test_dropped_frames_leave_no_times_behind(timed: Gpu) -> None:
-    with Tensor.zeros(1) as x, Plan("dropped") as dropped, Plan("kept") as kept:
-        for plan in (dropped, kept):
+    with Tensor.zeros(1) as x, Plan("dropped") as dropped, Plan("held") as held:
+        for plan in (dropped, held):
             plan.dispatch(kernel(STEP), 1, x=x, count=1, factor=1.0, value=1.0)
         arrive(timed)
         for _ in range(GROUPS):
@@ -230,12 +232,12 @@ def test_dropped_frames_leave_no_times_behind(timed: Gpu) -> None:
                 dropped.replay()
                 _ = 1 / 0
         with timed.frames.frame():
-            kept.replay()
-        assert list(arrive(timed)) == ["kept"]
+            held.replay()
+        assert list(arrive(timed)) == ["held"]
         assert x.item() == 1
 
 
-def test_timing_may_be_switched_in_the_middle_of_a_recording(timed: Gpu) -> None:
+def test_timing_can_be_toggled_in_the_middle_of_a_recording(timed: Gpu) -> None:
     with Tensor.zeros(1) as x, Plan("plan") as plan:
         plan.dispatch(kernel(STEP), 1, x=x, count=1, factor=1.0, value=1.0)
         for i in range(6):
@@ -245,7 +247,7 @@ def test_timing_may_be_switched_in_the_middle_of_a_recording(timed: Gpu) -> None
         assert x.item() == 12
 
 
-def test_each_kernel_is_timed_when_that_is_asked_for(timed: Gpu) -> None:
+def test_each_kernel_is_timed_on_request(timed: Gpu) -> None:
     with Tensor.zeros(64) as x, Plan("plan") as plan:
         for factor in (1.0, 2.0, 3.0):
             plan.dispatch(kernel(STEP), 64, x=x, count=64, factor=factor, value=0.0)
@@ -277,9 +279,9 @@ def test_kernels_timed_one_by_one_compute_the_same(timed: Gpu) -> None:
     results = []
     for each in (False, True):
         with Tensor.full((100,), 1.5) as x, Plan("plan") as plan:
-            for i in range(GROUPS + 6):  # more than are timed otherwise
+            for i in range(GROUPS + 6):  # more than are timed by default
                 plan.dispatch(kernel(STEP), 100, x=x, count=100, factor=1.0 + i / 100)
-                if i == 40:  # another pipeline in between
+                if i == 40:  # another pipeline between them
                     plan.dispatch(kernel(SPIN), 100, x=x, rounds=2)
             timed.timer.each_kernel = each
             try:

@@ -1,4 +1,4 @@
-"""Memory that is really used up: the device's refusal is understood, what is unused is given back, and work goes on."""
+"""Exhausted device memory: the error is recognized, unused memory is released, and work continues."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ software = pytest.mark.skipif(
 
 
 def run(code: str) -> None:
-    """Run `code` in a process of its own, after the prelude; fail with what it wrote unless it ends well."""
+    """Run `code` in a subprocess, after the prelude; fail with its output unless it succeeds."""
     whole = PRELUDE + textwrap.dedent(code) + "\nprint('done')"
     done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
@@ -65,7 +65,7 @@ def run(code: str) -> None:
 
 @on_linux
 @software
-def test_tensors_use_the_memory_up() -> None:
+def test_tensors_exhaust_the_memory() -> None:
     run("""
         bound(1024)
         message = fill(150)
@@ -81,7 +81,7 @@ def test_tensors_use_the_memory_up() -> None:
 
 @on_linux
 @software
-def test_what_is_free_or_only_recorded_makes_room() -> None:
+def test_free_and_recorded_blocks_are_released_for_new_ones() -> None:
     run("""
         bound(1024)
         fill(150)
@@ -97,7 +97,7 @@ def test_what_is_free_or_only_recorded_makes_room() -> None:
 
 @on_linux
 @software
-def test_textures_take_what_is_unused_and_then_say_that_there_is_no_more() -> None:
+def test_textures_release_unused_memory_before_raising_out_of_memory() -> None:
     run("""
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
         def texture(side):
@@ -120,7 +120,7 @@ def test_textures_take_what_is_unused_and_then_say_that_there_is_no_more() -> No
 
 @on_linux
 @software
-def test_readbacks_take_what_is_unused_and_then_say_that_there_is_no_more() -> None:
+def test_readbacks_release_unused_memory_before_raising_out_of_memory() -> None:
     run("""
         with Tensor.full(120 * MIB // 4, 3.0) as x:
             gpu.wait_idle()
@@ -141,8 +141,8 @@ def test_readbacks_take_what_is_unused_and_then_say_that_there_is_no_more() -> N
 
 @on_linux
 @software
-def test_uploads_take_what_is_unused_and_then_say_that_there_is_no_more() -> None:
-    """Were it left to wgpu, the device would be lost."""
+def test_uploads_release_unused_memory_before_raising_out_of_memory() -> None:
+    """Without this check wgpu would lose the device."""
     run("""
         data = np.full(24 * MIB // 4, 5.0, np.float32)
         with Tensor.empty(data.size) as target:
@@ -166,12 +166,12 @@ def test_uploads_take_what_is_unused_and_then_say_that_there_is_no_more() -> Non
         """)
 
 
-# refusals put in by hand ----------------------------------------------------------------------------------------
+# injected failures ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def refuse(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], list[int]]:
-    """Let the device refuse the next calls of a function, so many of them, for want of memory."""
+    """Let the next `count` calls of a device function fail with out of memory."""
 
     def refuse(function: str, times: int) -> list[int]:
         real, refused = getattr(gpu.device, function), []
@@ -218,7 +218,7 @@ def test_a_texture_allocation_is_retried(gpu: Gpu, refuse) -> None:
         gpu.create_texture(**texture)
 
 
-def test_a_readback_without_room_submits_nothing_of_what_is_being_recorded(gpu: Gpu, refuse) -> None:
+def test_a_readback_without_memory_does_not_submit_recorded_commands(gpu: Gpu, refuse) -> None:
     with Tensor.full(1 << 22, 1.0) as x:
         gpu.wait_idle()
         x.add_(1.0)
@@ -232,7 +232,7 @@ def test_a_readback_without_room_submits_nothing_of_what_is_being_recorded(gpu: 
         assert reading.result()[::1000].sum() == 2.0 * len(range(0, x.size, 1000))
 
 
-def test_no_memory_on_the_host_for_what_was_read(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_host_memory_for_a_readback(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     with Tensor.full(70_001, 1.0) as x:
         reading = x.read_async()
         gpu.submit()
@@ -249,7 +249,7 @@ def test_no_memory_on_the_host_for_what_was_read(gpu: Gpu, monkeypatch: pytest.M
         assert np.all(x.numpy() == 1)
 
 
-def test_a_refusal_that_is_not_for_want_of_memory_is_passed_on(gpu: Gpu) -> None:
+def test_errors_other_than_out_of_memory_are_raised(gpu: Gpu) -> None:
     with pytest.raises(wgpu.GPUValidationError):
         gpu.create_texture(size=(4, 4, 1), format="rgba8unorm", usage=wgpu.TextureUsage.STORAGE_BINDING, sample_count=4)
 

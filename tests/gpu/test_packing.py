@@ -1,4 +1,4 @@
-"""Results that are needed at the same time never lie in the same place, and little memory is left unused."""
+"""Results with overlapping live ranges never share memory, and little memory is unused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def at_once(live_ranges: list[LiveRange]) -> int:
 
 
 @given(SPANS, SPANS)
-def test_no_two_meet(first: list[LiveRange], later: list[LiveRange]) -> None:
+def test_live_results_do_not_overlap(first: list[LiveRange], later: list[LiveRange]) -> None:
     slots: list[ArenaSlot] = []
     chosen = pack(first, slots)
     sizes = [slot.nbytes for slot in slots]

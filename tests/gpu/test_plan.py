@@ -78,16 +78,16 @@ def test_an_open_field_of_half_a_word_leaves_its_neighbor_alone(gpu: Gpu) -> Non
         assert y.numpy().tolist() == [3, 5, 8, 4]
 
 
-@pytest.mark.parametrize("given", [{}, {"value": 1.0}, {"value": 1.0, "factor": 1.0, "dt": 1.0}])
-def test_fields_missing_or_unknown_are_refused_and_nothing_is_recorded(gpu: Gpu, given: dict) -> None:
+@pytest.mark.parametrize("argument", [{}, {"value": 1.0}, {"value": 1.0, "factor": 1.0, "dt": 1.0}])
+def test_fields_missing_or_unknown_are_refused_and_nothing_is_recorded(gpu: Gpu, argument: dict) -> None:
     with vector(1) as x, step(x) as plan:
         gpu.submit()
         with pytest.raises(ShaderError, match=r"plan 'step' needs values for \['factor', 'value'\], got"):
-            plan.replay(**given)
+            plan.replay(**argument)
         assert not gpu.recorder.pending
 
 
-def test_a_value_that_does_not_fit_is_refused_and_the_plan_goes_on() -> None:
+def test_an_invalid_value_is_rejected_and_the_plan_stays_usable() -> None:
     with vector(1) as x, step(x) as plan:
         with pytest.raises(ShaderError, match=r"Params.value: 'much' does not fit"):
             plan.replay(factor=5.0, value="much")
@@ -96,7 +96,7 @@ def test_a_value_that_does_not_fit_is_refused_and_the_plan_goes_on() -> None:
 
 
 def test_order_within_and_between_plans_and_calls() -> None:
-    """x = factor x + value does not commute, so every exchange shows."""
+    """x = factor x + value does not commute, so a wrong order changes the result."""
     with vector(1) as x, step(x, factor=2.0) as double, step(x, factor=-1.0) as flip:
         double.replay(value=1.0)  # 3
         flip.replay(value=0.0)  # -3
@@ -191,14 +191,14 @@ def test_replays_outside_of_frames_are_submitted_now_and_then(gpu: Gpu, monkeypa
         assert x.numpy().tolist() == [70]
 
 
-# tensors that move ----------------------------------------------------------------------------------------------
+# changed blocks -------------------------------------------------------------------------------------------------
 
 
-def test_a_tensor_that_is_shared_when_replayed_moves_and_is_followed() -> None:
+def test_a_shared_tensor_gets_a_new_block_at_replay_and_is_followed() -> None:
     with vector(1) as x, step(x, factor=2.0, value=0.0) as plan:
         plan.replay()
         clones = []
-        for i in range(1, 8):  # more moves than sets of bind groups are remembered
+        for i in range(1, 8):  # more moves than cached sets of bind groups
             clones.append(x.clone())
             plan.replay()
             assert x.block is not clones[-1].block
@@ -208,7 +208,7 @@ def test_a_tensor_that_is_shared_when_replayed_moves_and_is_followed() -> None:
             clone.close()
 
 
-def test_a_tensor_moved_by_somebody_else_is_followed() -> None:
+def test_a_tensor_moved_by_other_code_is_followed() -> None:
     with vector(1, 2) as x, Tensor.empty(2) as y, Plan() as plan:
         plan.dispatch(kernel(AFFINE), 2, x=x, y=y, count=2, scale=1.0, shift=0.0)
         plan.replay()
@@ -219,7 +219,7 @@ def test_a_tensor_moved_by_somebody_else_is_followed() -> None:
             assert clone.numpy().tolist() == [1, 2]
 
 
-def test_what_is_published_is_not_written(gpu: Gpu) -> None:
+def test_published_blocks_are_not_written(gpu: Gpu) -> None:
     drawn = Publication()
     with vector(1) as x, step(x, factor=2.0, value=0.0) as plan:
         for i in range(6):
@@ -235,7 +235,7 @@ def test_what_is_published_is_not_written(gpu: Gpu) -> None:
         assert x.block is block
 
 
-def test_what_an_earlier_dispatch_reads_is_kept_although_a_later_one_overwrites_it() -> None:
+def test_values_read_by_an_earlier_dispatch_are_kept_although_a_later_one_overwrites_them() -> None:
     with vector(7, 8) as x, Tensor.zeros(2) as y, Plan() as plan:
         plan.dispatch(kernel(AFFINE), 2, x=x, y=y, count=2, scale=1.0, shift=0.0)
         plan.dispatch(kernel(PUT), 2, overwrites=("x",), x=x, count=2, value=1.0)
@@ -246,7 +246,7 @@ def test_what_an_earlier_dispatch_reads_is_kept_although_a_later_one_overwrites_
             assert clone.numpy().tolist() == [7, 8]
 
 
-def test_what_is_overwritten_before_it_is_read_is_not_copied(gpu: Gpu) -> None:
+def test_tensors_overwritten_before_they_are_read_are_not_copied(gpu: Gpu) -> None:
     with vector(7, 8) as x, Tensor.zeros(2) as y, Plan() as plan:
         plan.dispatch(kernel(PUT), 2, overwrites=("x",), x=x, count=2)
         plan.dispatch(kernel(AFFINE), 2, x=x, y=y, count=2, scale=1.0, shift=0.0)
@@ -258,7 +258,7 @@ def test_what_is_overwritten_before_it_is_read_is_not_copied(gpu: Gpu) -> None:
             assert clone.numpy().tolist() == [7, 8]
 
 
-def test_two_clones_written_by_one_plan_part() -> None:
+def test_two_clones_written_by_one_plan_get_separate_blocks() -> None:
     with vector(1) as x, x.clone() as y, Plan() as plan:
         plan.dispatch(kernel(STEP), 1, x=x, count=1, factor=2.0, value=0.0)
         plan.dispatch(kernel(STEP), 1, x=y, count=1, factor=3.0, value=0.0)
@@ -278,7 +278,7 @@ def test_borrowed_tensors_are_uploaded_by_the_first_replay() -> None:
         assert y.numpy().tolist() == [50, 20]
 
 
-def test_a_borrowed_tensor_that_is_written_leaves_its_source_alone() -> None:
+def test_writing_a_borrowed_tensor_does_not_change_its_source() -> None:
     source = np.array([1, 2], np.float32)
     with Tensor.from_blob(source) as x, step(x, factor=2.0, value=0.0) as plan:
         plan.replay()
@@ -310,26 +310,28 @@ def test_reading_what_the_same_dispatch_writes_is_refused_when_recorded() -> Non
 # blocks and bind groups -----------------------------------------------------------------------------------------
 
 
-def test_bind_groups_are_made_once_while_blocks_alternate(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A published output alternates between a few blocks: after each was met once, nothing is made any more."""
+def test_bind_groups_are_created_once_while_blocks_alternate(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A published output alternates between a few blocks: after each was used once, no more bind groups are created."""
     with vector(1) as x, step(x, factor=1.0, value=1.0) as plan:
         drawn = Publication()
-        seen = []
+        observed = []
         create = gpu.device.create_bind_group
-        made = []
-        monkeypatch.setattr(gpu.device, "create_bind_group", lambda **w: made.append(w) or create(**w), raising=False)
+        created = []
+        monkeypatch.setattr(
+            gpu.device, "create_bind_group", lambda **w: created.append(w) or create(**w), raising=False
+        )
         for i in range(30):
             with gpu.frames.frame():
                 plan.replay()
                 drawn.publish([x])
                 gpu.recorder.use([x.block])
             if i == 10:
-                made.clear()
-            seen.append(x.block.id)
+                created.clear()
+            observed.append(x.block.id)
         assert x.item() == 31
         drawn.withdraw()
-        assert len(set(seen)) <= plan_encodings.CACHED_LISTS
-        assert not made
+        assert len(set(observed)) <= plan_encodings.CACHED_LISTS
+        assert not created
 
 
 def test_a_plan_keeps_its_tensors(gpu: Gpu) -> None:
@@ -338,7 +340,7 @@ def test_a_plan_keeps_its_tensors(gpu: Gpu) -> None:
     plan = step(x, factor=2.0, value=0.0)
     y = x.clone()
     x.close()
-    plan.replay()  # moves away from the clone, though no tensor is left to see it
+    plan.replay()  # moves away from the clone, although no tensor is open
     assert block.owners == 1
     plan.close()
     plan.close()
@@ -348,7 +350,7 @@ def test_a_plan_keeps_its_tensors(gpu: Gpu) -> None:
     assert block.state is State.FREE
 
 
-def test_a_closed_plan_says_so(gpu: Gpu) -> None:
+def test_a_closed_plan_reports_it(gpu: Gpu) -> None:
     with vector(1) as x:
         plan = step(x, factor=2.0, value=0.0)
         plan.replay()
@@ -358,10 +360,10 @@ def test_a_closed_plan_says_so(gpu: Gpu) -> None:
         with pytest.raises(UseAfterFree, match="plan 'step' was closed"):
             plan.dispatch(kernel(STEP), 1, x=x, count=1)
         assert x.owner.handles == 1
-        assert x.item() == 2  # what was recorded before still happens
+        assert x.item() == 2  # earlier recorded commands are executed
 
 
-def test_a_plan_that_is_never_closed_is_caught_and_reported(gpu: Gpu) -> None:
+def test_a_plan_that_is_never_closed_is_finalized_and_reported(gpu: Gpu) -> None:
     x = vector(1, name="kept by a plan")
     block, leaks = x.block, gpu.tracker.leak_count
     plan = step(x, factor=2.0, value=0.0)
@@ -376,7 +378,7 @@ def test_a_plan_that_is_never_closed_is_caught_and_reported(gpu: Gpu) -> None:
     assert (leak.name, leak.nbytes, leak.origin.file) == ("plan step", 4, __file__)
 
 
-def test_it_is_so_too_with_results_that_share_memory(gpu: Gpu) -> None:
+def test_an_unclosed_plan_with_results_that_share_memory_is_finalized_too(gpu: Gpu) -> None:
     with vector(1, 2) as x:
         live, leaks = gpu.tracker.live_bytes, gpu.tracker.leak_count
         plan = Plan("chain")
@@ -394,7 +396,7 @@ def test_it_is_so_too_with_results_that_share_memory(gpu: Gpu) -> None:
         assert gpu.tracker.leaks.pop().name == "plan chain"
 
 
-def test_a_failed_replay_leaves_what_it_would_have_overwritten(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_replay_keeps_the_values_of_its_outputs(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     with vector(1, 2) as x, Plan() as plan, x.clone() as clone:
         plan.dispatch(kernel(PUT), 2, overwrites=("x",), x=x, count=2, value=0.0)
         block = x.block
@@ -414,7 +416,7 @@ def test_a_failed_replay_leaves_what_it_would_have_overwritten(gpu: Gpu, monkeyp
 
 
 def test_a_block_reused_under_its_id_is_not_mistaken(gpu: Gpu) -> None:
-    """The bind groups of a plan are remembered by block ids; an id that comes back is the same buffer."""
+    """The bind groups of a plan are cached by block ids; a reused id is the same buffer."""
     with vector(1) as x, step(x, factor=1.0, value=1.0) as plan:
         plan.replay()
         first = x.block
@@ -430,7 +432,7 @@ def test_a_block_reused_under_its_id_is_not_mistaken(gpu: Gpu) -> None:
         assert x.item() == 4
 
 
-def test_a_value_that_does_not_fit_is_refused_each_time_it_is_given() -> None:
+def test_an_invalid_value_is_rejected_each_time() -> None:
     kernel = Kernel(SCALE_SOURCE, "main", "scale")
     with Tensor.full(4, 1.0, name="x") as x, Plan("scale") as plan:
         plan.dispatch(kernel, 4, data=x)
@@ -472,7 +474,7 @@ def test_kernels_that_are_called_while_a_plan_records_are_added_to_it(gpu: Gpu) 
         assert x.numpy().tolist() == [1, 1] and len(plan) == 2
 
 
-def test_recordings_nest_and_end_when_something_is_raised(gpu: Gpu) -> None:
+def test_recordings_nest_and_end_when_an_error_is_raised(gpu: Gpu) -> None:
     with vector(1) as x, Plan("outer") as outer, Plan("inner") as inner:
         with outer.recording():
             with pytest.raises(RuntimeError), inner.recording():
@@ -492,28 +494,28 @@ def test_values_cannot_be_read_while_a_plan_records(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [1]
 
 
-def test_results_of_a_recording_make_room_for_later_ones(gpu: Gpu) -> None:
+def test_results_of_a_recording_reuse_memory_of_earlier_ones(gpu: Gpu) -> None:
     with vector(*range(20_000)) as x, Plan() as plan:
         with plan.recording():
             last = x + 1
             for _ in range(9):
                 last = last * 1.0
-            kept = last + 1
+            last_used = last + 1
             del last
-            end = kept * 2
+            end = last_used * 2
         assert len(plan) == 12
-        assert len(plan.results.scratch) == 4  # two take turns, and two are held here
+        assert len(plan.results.scratch) == 4  # two alternate, and two are held here
         before = gpu.pool.held_bytes
         for _ in range(3):
             plan.replay()
             assert np.array_equal(end.numpy(), 2 * (np.arange(20_000) + 2))
-            assert np.array_equal(kept.numpy(), np.arange(20_000) + 2)
+            assert np.array_equal(last_used.numpy(), np.arange(20_000) + 2)
         assert gpu.pool.held_bytes == before
-        kept.close()
+        last_used.close()
         end.close()
 
 
-def test_an_array_in_a_recording_is_a_constant_that_nothing_overwrites() -> None:
+def test_an_array_in_a_recording_is_a_constant_that_is_not_overwritten() -> None:
     with vector(0, 0) as x, Plan() as plan:
         with plan.recording():
             first = x + np.array([1, 2], np.float32)
@@ -529,7 +531,7 @@ def test_an_array_in_a_recording_is_a_constant_that_nothing_overwrites() -> None
         fourth.close()
 
 
-def test_the_largest_results_choose_their_memory_first(gpu: Gpu) -> None:
+def test_the_largest_results_get_memory_first(gpu: Gpu) -> None:
     with vector(*range(40_000)) as x, Plan() as plan:
         with plan.recording():
             small = x[:10_000] * 2.0
@@ -537,7 +539,7 @@ def test_the_largest_results_choose_their_memory_first(gpu: Gpu) -> None:
             end = large.sum()
             small.close()
             large.close()
-        with plan.recording():  # finds room in what the first one left
+        with plan.recording():  # fits into memory that the first one released
             late = x * 0.5
             total = late.sum()
             late.close()
@@ -551,14 +553,14 @@ def test_the_largest_results_choose_their_memory_first(gpu: Gpu) -> None:
         total.close()
 
 
-def test_a_result_that_is_read_before_it_is_written_shares_its_memory_with_nothing() -> None:
+def test_a_result_that_is_read_before_it_is_written_shares_no_memory() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
-            kept = Tensor.empty(2, temporary=True)
+            last_used = Tensor.empty(2, temporary=True)
             kernel(STEP)(2, x=x, count=2, factor=1.0, value=0.0)
-            first = x + kept
+            first = x + last_used
             other = x * 2.0
-            kept.close()
+            last_used.close()
             last = other + first
             other.close()
             first.close()

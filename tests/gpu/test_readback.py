@@ -1,4 +1,4 @@
-"""`ReadbackRing`: bytes arrive in order, once, without a stall; staging buffers are reused."""
+"""`ReadbackRing`: bytes arrive in order, once, without waiting; staging buffers are reused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read(gpu: Gpu, x: Tensor, then=None):
     return gpu.recorder.read(x.block, x.offset, x.nbytes, Traffic.DIAGNOSTICS, then)
 
 
-def test_readings_arrive_in_the_order_they_were_recorded(gpu: Gpu) -> None:
+def test_readbacks_arrive_in_the_order_of_recording(gpu: Gpu) -> None:
     order = []
     with Tensor.from_numpy(np.arange(300, dtype=np.uint32)) as x:
         for i in range(30):
@@ -34,7 +34,7 @@ def test_readings_arrive_in_the_order_they_were_recorded(gpu: Gpu) -> None:
     assert order == list(range(30))
 
 
-def test_values_are_those_of_the_moment_of_recording(gpu: Gpu) -> None:
+def test_values_are_those_at_the_time_of_recording(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         readings = []
         for _ in range(10):
@@ -43,7 +43,7 @@ def test_values_are_those_of_the_moment_of_recording(gpu: Gpu) -> None:
         assert [int(reading.result()[0]) for reading in readings] == list(range(10))
 
 
-def test_a_later_reading_waited_for_delivers_the_earlier_ones_first(gpu: Gpu) -> None:
+def test_waiting_for_a_later_readback_delivers_the_earlier_ones_first(gpu: Gpu) -> None:
     order = []
     with Tensor.full(1, 1.0) as x:
         readings = [read(gpu, x, lambda data, i=i: order.append(i)) for i in range(4)]
@@ -56,20 +56,20 @@ def test_a_later_reading_waited_for_delivers_the_earlier_ones_first(gpu: Gpu) ->
 
 
 def test_staging_buffers_are_reused(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    created = []
     create = gpu.device.create_buffer
-    monkeypatch.setattr(gpu.device, "create_buffer", lambda **w: made.append(w) or create(**w), raising=False)
+    monkeypatch.setattr(gpu.device, "create_buffer", lambda **w: created.append(w) or create(**w), raising=False)
     with Tensor.full(5000, 1.0) as x:
         gpu.wait_idle()
         gpu.readback._spare.clear()
-        made.clear()
+        created.clear()
         for i in range(40):
             with gpu.frames.frame(), x[: 5000 - i] as part:  # of one size class
                 read(gpu, part)
             if i % 4 == 3:
                 everything_arrives(gpu)
-    assert 1 <= len(made) <= 4
-    assert {w["label"] for w in made} == {"readback"}
+    assert 1 <= len(created) <= 4
+    assert {w["label"] for w in created} == {"readback"}
 
 
 def test_few_staging_buffers_and_bytes_are_cached(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +84,8 @@ def test_few_staging_buffers_and_bytes_are_cached(gpu: Gpu, monkeypatch: pytest.
         assert sum(buffer.size for buffer in gpu.readback._spare) <= 600_000
 
 
-def test_reading_does_not_stall(gpu: Gpu) -> None:
-    """The reading is in flight while a long dispatch before it still runs."""
+def test_a_readback_does_not_block(gpu: Gpu) -> None:
+    """The readback is in flight while a long dispatch before it still runs."""
     with Tensor.zeros(1 << 14) as x:
         kernel(SPIN)(x.size, x=x, rounds=long_rounds(gpu))
         reading = x.read_async()
@@ -110,18 +110,18 @@ def test_rows_of_a_texture_come_without_padding(gpu: Gpu) -> None:
         assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(height, width, 4), image)
 
 
-def test_a_reading_that_was_dropped_says_so(gpu: Gpu) -> None:
+def test_a_dropped_readback_reports_it(gpu: Gpu) -> None:
     with Tensor.full(1, 1.0) as x:
         gpu.submit()
         with pytest.raises(ZeroDivisionError), gpu.frames.frame():
             dropped = x.read_async()
             _ = 1 / 0
         assert dropped.done  # nothing to wait for
-        kept = x.read_async()
+        pending = x.read_async()
         for _ in range(2):
             with pytest.raises(GpuError, match="this reading never happened"):
                 dropped.result()
-        assert kept.result().tolist() == [1]
+        assert pending.result().tolist() == [1]
 
 
 def test_a_lost_device_is_reported(gpu: Gpu) -> None:
@@ -160,13 +160,13 @@ def test_an_error_in_a_receiver_does_not_stop_the_ring(gpu: Gpu) -> None:
     assert len(got) == 1
 
 
-def test_a_receiver_may_start_the_next_reading(gpu: Gpu) -> None:
-    seen = []
+def test_a_receiver_can_start_the_next_readback(gpu: Gpu) -> None:
+    observed = []
     with Tensor.full(1, 1.0) as x:
 
         def again(data: memoryview) -> None:
-            seen.append(np.frombuffer(data, np.float32)[0])
-            if len(seen) < 4:
+            observed.append(np.frombuffer(data, np.float32)[0])
+            if len(observed) < 4:
                 x.add_(1.0)
                 read(gpu, x, again)
                 gpu.submit()
@@ -174,7 +174,7 @@ def test_a_receiver_may_start_the_next_reading(gpu: Gpu) -> None:
         read(gpu, x, again)
         gpu.submit()
         everything_arrives(gpu)
-    assert seen == [1, 2, 3, 4]
+    assert observed == [1, 2, 3, 4]
 
 
 def test_bytes_stay_valid_when_their_staging_buffer_is_used_again(gpu: Gpu) -> None:

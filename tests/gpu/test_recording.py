@@ -1,4 +1,4 @@
-"""Each replay does what the recorded program would do, and a recording that fails leaves nothing."""
+"""Each replay gives the results of the recorded program, and a failed recording leaves nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def vector(*values: float, name: str = "x") -> Tensor:
     return Tensor.from_numpy(np.array(values, np.float32), name)
 
 
-# what is inside happens at each replay -----------------------------------------------------------------------------
+# every operation is executed at each replay ------------------------------------------------------------------------
 
 
-def test_a_clone_has_the_values_of_its_point_of_each_replay() -> None:
+def test_a_clone_has_the_values_at_its_position_in_each_replay() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
             old = x.clone("old")
@@ -42,7 +42,7 @@ def test_a_clone_of_a_result_outlives_the_result() -> None:
             copy = y[1:].clone()
             z = copy + 0.0
             y.close()
-            filler = x * 100.0  # takes the memory of y
+            filler = x * 100.0  # reuses the memory of y
             end = filler + 1.0
             filler.close()
         for _ in range(2):
@@ -79,7 +79,7 @@ def test_zeros_are_zeros_at_each_replay(dtype: str) -> None:
         total.close()
 
 
-def test_an_accumulator_begins_anew() -> None:
+def test_an_accumulator_starts_from_zero() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
             total = Tensor.zeros(2)
@@ -91,7 +91,7 @@ def test_an_accumulator_begins_anew() -> None:
         total.close()
 
 
-def test_the_histogram_of_a_summary_counts_each_replay_alone() -> None:
+def test_the_histogram_of_a_summary_counts_each_replay_separately() -> None:
     from vertigrad.ops.summary import spread, summarize
 
     with vector(*range(64)) as x, Plan() as plan:
@@ -103,7 +103,7 @@ def test_the_histogram_of_a_summary_counts_each_replay_alone() -> None:
         counts.close()
 
 
-def test_detach_is_a_view_inside_too() -> None:
+def test_detach_is_a_view_in_a_recording_too() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
             y = x * 1.0
@@ -112,7 +112,7 @@ def test_detach_is_a_view_inside_too() -> None:
         assert y.numpy().tolist() == [6, 7]
 
 
-def test_what_is_uploaded_inside_is_not_written_inside() -> None:
+def test_constants_of_a_recording_are_not_written_in_it() -> None:
     with Plan("step") as plan:
         with pytest.raises(LayoutError, match=r"'constant', which was uploaded inside.*clone\(\)"), plan.recording():
             constant = vector(1, 2, name="constant")
@@ -131,7 +131,7 @@ def test_what_is_uploaded_inside_is_not_written_inside() -> None:
         own.close()
 
 
-# values that are not there yet --------------------------------------------------------------------------------------
+# values that do not exist yet ---------------------------------------------------------------------------------------
 
 
 def test_a_result_has_no_values_before_the_first_replay(gpu: Gpu) -> None:
@@ -156,7 +156,7 @@ def test_a_result_has_no_values_before_the_first_replay(gpu: Gpu) -> None:
         zeros.close()
 
 
-def test_what_is_overwritten_has_values() -> None:
+def test_overwritten_results_have_values() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
             y = x + 1.0
@@ -164,7 +164,7 @@ def test_what_is_overwritten_has_values() -> None:
         assert y.numpy().tolist() == [7, 7]
 
 
-def test_a_plan_does_not_read_what_another_has_not_made() -> None:
+def test_a_plan_does_not_read_results_of_a_plan_that_was_not_replayed() -> None:
     with vector(1, 2) as x, Plan("first") as first, Plan("second") as second:
         with first.recording():
             y = x + 1.0
@@ -180,7 +180,7 @@ def test_a_plan_does_not_read_what_another_has_not_made() -> None:
 # recordings that fail -----------------------------------------------------------------------------------------------
 
 
-def test_a_recording_that_fails_leaves_the_plan_as_it_was(gpu: Gpu) -> None:
+def test_a_recording_that_fails_does_not_change_the_plan(gpu: Gpu) -> None:
     with vector(1, 2) as x, vector(5, name="other") as other, Plan("step") as plan:
         with plan.recording():
             y = x * 2.0
@@ -209,7 +209,9 @@ def test_a_recording_that_fails_leaves_the_plan_as_it_was(gpu: Gpu) -> None:
     gpu.tracker.leaks.clear()
 
 
-def test_it_is_so_too_where_memory_runs_out_at_the_end(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_runs_out_of_memory_at_the_end_does_not_change_the_plan(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with vector(1, 2) as x, Plan("step") as plan:
         with plan.recording():
             y = x * 2.0
@@ -230,7 +232,7 @@ def test_it_is_so_too_where_memory_runs_out_at_the_end(gpu: Gpu, monkeypatch: py
         assert z.numpy().tolist() == [8, 16]
 
 
-def test_what_failed_first_is_seen_though_there_would_be_no_room_for_the_results_either(
+def test_the_first_error_is_reported_although_the_results_would_not_fit_either(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(block: object) -> None:
@@ -247,7 +249,7 @@ def test_what_failed_first_is_seen_though_there_would_be_no_room_for_the_results
             y.numpy()
 
 
-def test_a_failed_part_of_a_recording_is_taken_back_alone() -> None:
+def test_only_the_failed_part_of_a_recording_is_reverted() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
             y = x + 1.0
@@ -259,7 +261,7 @@ def test_a_failed_part_of_a_recording_is_taken_back_alone() -> None:
         assert z.numpy().tolist() == [4, 6]
 
 
-def test_a_plan_that_is_closed_inside_of_its_recording_says_so(gpu: Gpu) -> None:
+def test_a_plan_that_is_closed_inside_of_its_recording_reports_it(gpu: Gpu) -> None:
     with vector(1, 2) as x:
         plan = Plan("step")
         with pytest.raises(UseAfterFree, match="plan 'step' was closed"), plan.recording():

@@ -16,7 +16,7 @@ Write = Callable[..., None]
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes files of a shader folder of its own."""
+    """Write files to a temporary shader folder."""
     (tmp_path / "shaders").mkdir()
     monkeypatch.setattr(resources, "root", lambda: tmp_path)
     shader.forget()
@@ -48,7 +48,7 @@ def test_line_statements_expressions_and_includes(write: Write) -> None:
     ]
 
 
-def test_wgsl_stays_as_it_is(write: Write) -> None:
+def test_plain_wgsl_is_unchanged(write: Write) -> None:
     source = "// {{ x }} {% if %} {# #} 100% $ {}\nstruct A { b: f32 }\n"
     write(main=source)
     assert shader.render("main.wgsl").rstrip("\n") == source.rstrip("\n")
@@ -66,27 +66,27 @@ def test_wgsl_stays_as_it_is(write: Write) -> None:
         ('//\nlet x = ${A + "x"};\n', r"shaders/main.wgsl:2: unsupported operand"),
     ],
 )
-def test_mistakes_are_named_with_file_and_line(write: Write, text: str, message: str) -> None:
+def test_errors_are_reported_with_file_and_line(write: Write, text: str, message: str) -> None:
     write(main=text)
     with pytest.raises(ShaderError, match=message):
         shader.render("main.wgsl", {"A": 1})
 
 
-def test_a_mistake_in_an_included_file_is_named_there(write: Write) -> None:
+def test_an_error_in_an_included_file_is_reported_there(write: Write) -> None:
     write(main='//% include "part.wgsl"\n', part="//\n//\nlet x = ${MISSING};\n")
     with pytest.raises(ShaderError, match=r"shaders/part.wgsl:3: 'MISSING' is undefined"):
         shader.render("main.wgsl")
 
 
-def test_a_missing_file_is_the_users_mistake(write: Write) -> None:
+def test_a_missing_file_is_an_error_of_the_user(write: Write) -> None:
     with pytest.raises(InputError, match=r"nowhere.wgsl: no such resource"):
         shader.render("nowhere.wgsl")
 
 
-# what the compiler says ---------------------------------------------------------------------------------------------
+# errors of the compiler ---------------------------------------------------------------------------------------------
 
 
-def told(path: str, defines: dict[str, object], trusted: bool = True) -> str:
+def error_of(path: str, defines: dict[str, object], trusted: bool = True) -> str:
     with pytest.raises(ShaderError) as error:
         Kernel.load(path, "main", defines, trusted)
     return str(error.value)
@@ -101,9 +101,9 @@ def test_a_compiler_error_names_the_line_in_the_file(gpu, write, before, trusted
     text = f"// a shader\n{before}{BODY}    a[0] = ${{N}};\n    let x: u32 = 1.5;\n}}\n"
     write(main=text)
     line = text.splitlines().index("    let x: u32 = 1.5;") + 1
-    said = told("main.wgsl", {"N": 2.0}, trusted)
-    assert said.splitlines()[0].startswith(f"shaders/main.wgsl:{line}: the type of `x`")
-    assert said.splitlines()[1] == f"{line} | let x: u32 = 1.5;"
+    expected_message = error_of("main.wgsl", {"N": 2.0}, trusted)
+    assert expected_message.splitlines()[0].startswith(f"shaders/main.wgsl:{line}: the type of `x`")
+    assert expected_message.splitlines()[1] == f"{line} | let x: u32 = 1.5;"
 
 
 def test_a_compiler_error_in_an_included_file_names_that_file(gpu, write):
@@ -111,37 +111,37 @@ def test_a_compiler_error_in_an_included_file_names_that_file(gpu, write):
         common="// helpers\n//% for k in range(3)\nfn f${k}() -> f32 { return ${k}.0; }\n//% endfor\nfn g() { h(); }\n",
         main=f'// a shader\n\n//% include "common.wgsl"\n{BODY}    a[0] = f2();\n}}\n',
     )
-    assert told("main.wgsl", {}).startswith("shaders/common.wgsl:5: no definition in scope for identifier: `h`")
+    assert error_of("main.wgsl", {}).startswith("shaders/common.wgsl:5: no definition in scope for identifier: `h`")
     write(main=f'// a shader\n\n//% include "common.wgsl"\n{BODY}    a[0] = f7();\n}}\n', common="// fine\n")
     shader.forget()
-    assert told("main.wgsl", {"X": 0}).startswith("shaders/main.wgsl:7: no definition")
+    assert error_of("main.wgsl", {"X": 0}).startswith("shaders/main.wgsl:7: no definition")
 
 
-def test_the_lines_of_every_shader_are_found_again(gpu):
+def test_the_source_lines_of_every_shader_are_found(gpu):
     for name, values in SHADERS.items():
         asked = asked_for(name)
         complete = [defines for defines in values if not asked - defines.keys()]
         for defines in complete[:: max(len(complete), 1)]:
-            lines, places = shader.render(name, defines).splitlines(), shader._origins(name, defines)
-            assert len(lines) == len(places)
+            lines, origins = shader.render(name, defines).splitlines(), shader._origins(name, defines)
+            assert len(lines) == len(origins)
             lost, used = [], shader.used()
-            for line, place in zip(lines, places, strict=True):
-                written = used[place.file].splitlines()[place.line - 1].strip()
+            for line, origin in zip(lines, origins, strict=True):
+                written = used[origin.file].splitlines()[origin.line - 1].strip()
                 if written not in line and "${" not in written and line.strip():
-                    lost.append((line, place))
+                    lost.append((line, origin))
             assert len(lost) <= 0.03 * len(lines), (name, lost[:5])  # the ends of macros within a line
 
 
 def test_a_missing_brace_is_reported_by_the_compiler(gpu, write):
     write(main=f"{BODY}    a[0] = 1.0;\n")
-    assert "expected" in told("main.wgsl", {}) and "shaders/main.wgsl" in told("main.wgsl", {})
+    assert "expected" in error_of("main.wgsl", {}) and "shaders/main.wgsl" in error_of("main.wgsl", {})
 
 
-def test_what_the_compiler_finds_only_when_it_has_read_everything(gpu, write):
+def test_an_error_found_at_the_end_of_the_file(gpu, write):
     write(main=f"// a shader\n\nfn f() -> f32 {{\n}}\n{BODY}    a[0] = f();\n}}\n")
-    said = told("main.wgsl", {})
-    assert said.startswith("shaders/main.wgsl:3: Function [0] 'f' is invalid: The `return` expression")
-    assert said.endswith("3 | fn f() -> f32 {")
+    expected_message = error_of("main.wgsl", {})
+    assert expected_message.startswith("shaders/main.wgsl:3: Function [0] 'f' is invalid: The `return` expression")
+    assert expected_message.endswith("3 | fn f() -> f32 {")
 
 
 def test_files_that_include_a_file(write):

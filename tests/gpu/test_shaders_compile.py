@@ -1,6 +1,6 @@
 """Every shader that ships compiles, with each set of values that changes what is compiled.
 
-A file that is not in the table fails the test, so a new shader is entered here with the values it takes.
+A file that is not in the table fails the test, so a new shader is added here with its values.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ def choices(**values: list[Any]) -> list[Defines]:
 
 
 def pairs(**values: list[Any]) -> list[Defines]:
-    """Few combinations in which every two values meet, for a file whose parts take one value each."""
+    """A pairwise covering set of combinations, for a file whose parts depend on one value each."""
 
     def met(chosen: Defines) -> set[Any]:
         return set(combinations(chosen.items(), 2))
 
-    left, kept = set().union(*map(met, choices(**values))), []
+    left, selected = set().union(*map(met, choices(**values))), []
     while left:
-        kept.append(max(choices(**values), key=lambda chosen: len(met(chosen) & left)))
-        left -= met(kept[-1])
-    return kept
+        selected.append(max(choices(**values), key=lambda chosen: len(met(chosen) & left)))
+        left -= met(selected[-1])
+    return selected
 
 
 def reductions() -> list[Defines]:
-    """FROM, TO and VALUE as ops/reduce.py puts them together."""
+    """FROM, TO and VALUE as ops/reduce.py combines them."""
     types = [
         *(("f32", "f32", "f32"), ("f32", "partial", "f32"), ("partial", "f32", "f32"), ("f16", "f16", "f32")),
         *(("i32", "i32", "i32"), ("u8", "u32", "u32"), ("bool", "bool", "u32"), ("partial", "partial", "u32")),
@@ -64,7 +64,7 @@ SUBGROUPS = [0, 8, 32]
 
 
 def scans() -> list[Defines]:
-    """FROM, TO and VALUE as ops/scans.py puts them together."""
+    """FROM, TO and VALUE as ops/scans.py combines them."""
     types = [("f32", "f32", "f32"), ("f16", "f16", "f32"), ("i32", "i32", "i32"), ("bool", "u32", "u32")]
     return [
         {
@@ -88,7 +88,7 @@ def sorts() -> list[Defines]:
     ]
 
 
-NO_KERNELS = ("draw/point_splatting.wgsl",)  # compute shaders that a layer binds itself, as it does those that draw
+NO_KERNELS = ("draw/point_splatting.wgsl",)  # compute shaders that a layer binds itself, like its draw shaders
 COLORS = [
     {"COLOR": "", "COLOR_COMPONENTS": 0, "COLORMAPPED": False},
     {"COLOR": "f32", "COLOR_COMPONENTS": 1, "COLORMAPPED": True},
@@ -98,7 +98,7 @@ COLORS = [
 DTYPES = ["f32", "f16", "i32", "u32", "bool", "u8"]
 REFERRED = [*choices(PICKING=[False], DISPLAY_REFERRED=[False, True]), {"PICKING": True, "DISPLAY_REFERRED": False}]
 
-# What is multiplied and what follows it, as ops/product.py puts it together; a tile for each.
+# Operands and epilogues as ops/product.py combines them; one tile for each.
 _PLAIN = {
     **{"A": "f32", "B": "f32", "OUT": "f32", "VALUE": "f32", "BIAS": "", "RESIDUAL": "", "ACTIVATION": "x"},
     **dict.fromkeys(("A_COLUMN_MAJOR", "B_COLUMN_MAJOR", "A_WIDE", "B_WIDE", "OUT_WIDE", "RESIDUAL_WIDE"), False),
@@ -136,7 +136,7 @@ TILES = [
 
 
 def encodings() -> list[Defines]:
-    """None, frequencies, and hash grids, as ops/encoding.py puts them together, with the features they give."""
+    """None, frequencies, and hash grids, as ops/encoding.py combines them, with their numbers of features."""
     no_encoding = {"ENCODING": "", "DIMENSIONS": 3, "COUNT": 1, "INCLUDE": False, "TABLES": ""}
     no_encoding |= {"LEVELS": 1, "ENTRIES": 1, "FEATURES": 1, "REAL_INPUTS": 3, "INPUTS": 4}
     waves = {**no_encoding, "ENCODING": "frequency", "COUNT": 4, "INCLUDE": True, "REAL_INPUTS": 27, "INPUTS": 32}
@@ -145,18 +145,20 @@ def encodings() -> list[Defines]:
 
 
 def networks() -> list[Defines]:
-    """What ops/mlp.py puts together."""
+    """The combinations of ops/mlp.py."""
     common = {"ACTIVATION": "relu(x)", "LAST": "elu(x, params.last.x)", "X": "f32", "OUT": "f32", "LANES": 8}
     forms = [
         *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 4, "LAST_WIDE": False} for n in (1, 3)),
         *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 32, "LAST_WIDE": True} for n in (0, 2)),
     ]
-    ways = choices(POINTS=[32], EACH_POINTS=[4], EACH_NEURONS=[8], STAGE=[0, 8], WEIGHTS=["f32", "f16"])
-    return [{**common, **encoding, **form, **way} for encoding, form, way in product(encodings(), forms, ways)]
+    variants = choices(POINTS=[32], EACH_POINTS=[4], EACH_NEURONS=[8], STAGE=[0, 8], WEIGHTS=["f32", "f16"])
+    return [
+        {**common, **encoding, **form, **variant} for encoding, form, variant in product(encodings(), forms, variants)
+    ]
 
 
 def backward_variants() -> list[Defines]:
-    """What ops/mlp_training.py puts together for the backward pass through a network."""
+    """The combinations of ops/mlp_training.py for the backward pass through a network."""
     common = {
         "ACTIVATION": "silu(x)",
         "DERIVATIVE": "silu_derivative(x)",
@@ -170,11 +172,11 @@ def backward_variants() -> list[Defines]:
         *({"INPUTS": 4, "REAL_INPUTS": 3, "HIDDEN": n, "WIDTH": 16, "FINAL": 4, "SIZE": 2000} for n in (1, 3)),
         {"INPUTS": 16, "REAL_INPUTS": 9, "HIDDEN": 2, "WIDTH": 16, "FINAL": 20, "SIZE": 4000},
     ]
-    ways = choices(UNROLLED=[False, True], WITH_FEATURES=[False, True], WEIGHTS=["f32", "f16"])
-    return [{**common, **form, **way} for form, way in product(forms, ways)]
+    variants = choices(UNROLLED=[False, True], WITH_FEATURES=[False, True], WEIGHTS=["f32", "f16"])
+    return [{**common, **form, **variant} for form, variant in product(forms, variants)]
 
 
-# What each file is compiled with. Values that the file does not ask for are left out.
+# The values of each file. Values that a file does not use are left out.
 SHADERS: dict[str, list[Defines]] = {
     "learn/loss_scale.wgsl": [{}],
     "learn/nearest.wgsl": choices(AXES=[1, 2, 3, 8]),
@@ -513,7 +515,7 @@ def files() -> list[str]:
 
 
 def asked_for(name: str) -> set[str]:
-    """The values that a shader file and what it includes must be given, less what the file sets itself."""
+    """The values that a shader file and its includes require, without those that the file sets."""
     environment = shader._environment()
     tree = environment.parse(resources.shader(name))
     names = jinja2.meta.find_undeclared_variables(tree)
@@ -529,13 +531,13 @@ def test_every_shader_file_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", SHADERS)
-def test_the_table_gives_what_is_asked_for_and_nothing_else(name: str) -> None:
+def test_the_table_has_exactly_the_required_values(name: str) -> None:
     asked = asked_for(name)
     assert [set(defines) ^ asked for defines in SHADERS[name]] == [set()] * len(SHADERS[name])
 
 
 @pytest.mark.parametrize("name", SHADERS)
-def test_it_compiles(gpu: Gpu, name: str) -> None:
+def test_every_shader_compiles(gpu: Gpu, name: str) -> None:
     for defines in SHADERS[name]:
         if "shader-f16" not in gpu.features and "f16" in str(defines):
             continue
@@ -553,5 +555,5 @@ def test_it_compiles(gpu: Gpu, name: str) -> None:
 @pytest.mark.parametrize(
     "name", [*SHADERS, *(f"common/{p.name}" for p in resources.path("shaders", "common").iterdir())]
 )
-def test_it_begins_with_what_it_is_for(name: str) -> None:
+def test_every_shader_begins_with_a_description(name: str) -> None:
     assert re.match(r"// \w", resources.shader(name))

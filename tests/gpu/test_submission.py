@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("steady")
 
 
 def invalid(gpu: Gpu) -> None:
-    """Record a command that the device refuses: a copy beyond the end of a buffer."""
+    """Record a command that the device rejects: a copy beyond the end of a buffer."""
     buffers = [
         gpu.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST) for _ in "ab"
     ]
@@ -39,7 +39,7 @@ def attachment(target: wgpu.GPUTexture) -> dict:
 # pins and stamps ------------------------------------------------------------------------------------------------
 
 
-def test_what_moved_without_a_byte_stays_where_the_submission_left_it(gpu: Gpu) -> None:
+def test_an_empty_tensor_keeps_its_block_after_the_submission(gpu: Gpu) -> None:
     """Nothing is recorded to copy an empty tensor, but its old block is held for a recording that might be dropped."""
     with Tensor.empty(0) as x, x.clone() as copy:
         gpu.submit()
@@ -52,7 +52,7 @@ def test_what_moved_without_a_byte_stays_where_the_submission_left_it(gpu: Gpu) 
         assert copy.block is not old
 
 
-def test_what_is_recorded_is_pinned_once_until_it_is_submitted(gpu: Gpu) -> None:
+def test_recorded_blocks_are_pinned_once_until_submitted(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         gpu.submit()
         for _ in range(3):
@@ -63,7 +63,7 @@ def test_what_is_recorded_is_pinned_once_until_it_is_submitted(gpu: Gpu) -> None
         assert x.block.last_serial == serial == gpu.tracker.submitted
 
 
-def test_a_tensor_closed_while_recorded_lives_until_the_gpu_is_done(gpu: Gpu) -> None:
+def test_a_tensor_closed_after_recording_lives_until_the_gpu_is_done(gpu: Gpu) -> None:
     x = Tensor.full(1, 1.0)
     with Tensor.empty(1) as y:
         block = x.block
@@ -78,7 +78,7 @@ def test_a_tensor_closed_while_recorded_lives_until_the_gpu_is_done(gpu: Gpu) ->
 
 
 def test_both_sides_of_a_copy_stay_until_it_is_submitted(gpu: Gpu) -> None:
-    """Were one of them destroyed before, the submission would end the process."""
+    """If one of them were destroyed before, the submission would abort the process."""
     source, target = Tensor.full(70_000, 3.0), Tensor.empty(70_000)
     gpu.wait_idle()
     blocks = source.block, target.block
@@ -93,7 +93,7 @@ def test_both_sides_of_a_copy_stay_until_it_is_submitted(gpu: Gpu) -> None:
     assert [block.state for block in blocks] == [State.FREE] * 2
 
 
-def test_what_is_read_stays_until_the_copy_is_submitted(gpu: Gpu) -> None:
+def test_a_block_being_read_stays_until_the_copy_is_submitted(gpu: Gpu) -> None:
     x = Tensor.full(70_000, 3.0)
     gpu.wait_idle()
     block = x.block
@@ -106,7 +106,7 @@ def test_what_is_read_stays_until_the_copy_is_submitted(gpu: Gpu) -> None:
     assert np.all(reading.result() == 3)
 
 
-def test_submitting_nothing_is_no_submission(gpu: Gpu) -> None:
+def test_an_empty_submit_is_no_submission(gpu: Gpu) -> None:
     gpu.wait_idle()
     submits = gpu.meter.submits
     serial = gpu.submit()
@@ -127,13 +127,13 @@ def test_waiting_for_a_submission_releases_what_it_held_and_no_more(gpu: Gpu) ->
     second.close()
     gpu.wait(serial)
     assert [block.state for block in blocks] == [State.FREE, State.RETIRING]
-    gpu.wait(serial)  # again is nothing
+    gpu.wait(serial)  # a second wait returns immediately
     gpu.wait_idle()
     assert blocks[1].state is State.FREE
 
 
-def test_polling_retires_what_an_arrived_reading_proves_finished_and_nothing_else(gpu: Gpu) -> None:
-    """wgpu-native calls its queue empty while a long dispatch runs; a block must not be handed out on that word."""
+def test_polling_retires_only_submissions_proven_finished_by_a_readback(gpu: Gpu) -> None:
+    """wgpu-native reports an empty queue while a long dispatch runs; a block must not be reused because of that."""
     with Tensor.zeros(1 << 14) as x:
         gpu.sync()
         kernel(SPIN)(x.size, x=x, rounds=long_rounds(gpu))
@@ -157,7 +157,7 @@ def test_a_long_loop_outside_of_frames_keeps_few_submissions_in_flight(gpu: Gpu)
         assert x.item() == 6 * EAGER_DISPATCHES
 
 
-def test_what_is_undivided_is_one_submission_and_what_comes_after_is_divided_again(gpu: Gpu) -> None:
+def test_undivided_work_is_one_submission_and_later_work_is_split_again(gpu: Gpu) -> None:
     def submissions() -> int:
         before = gpu.tracker.submitted
         for _ in range(EAGER_DISPATCHES + 1):
@@ -176,7 +176,7 @@ def test_what_is_undivided_is_one_submission_and_what_comes_after_is_divided_aga
 
 @pytest.mark.parametrize("mebibytes", [1, 16, 48])
 def test_results_that_are_dropped_outside_of_frames_take_bounded_memory(gpu: Gpu, mebibytes: int) -> None:
-    """Whatever was recorded keeps its blocks, so that they must not pile up until enough dispatches have come."""
+    """Recorded commands keep their blocks, which must not accumulate until there are enough dispatches."""
     nbytes = mebibytes << 20
     with Tensor.full(nbytes // 4, 1.0) as x:
         gpu.wait_idle()
@@ -189,7 +189,7 @@ def test_results_that_are_dropped_outside_of_frames_take_bounded_memory(gpu: Gpu
         assert gpu.tracker.submitted - gpu.tracker.retired <= EAGER_IN_FLIGHT + 1
 
 
-def test_waiting_for_a_submission_that_was_never_made(gpu: Gpu) -> None:
+def test_waiting_for_a_submission_that_does_not_exist(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         x.add_(1.0)
         gpu.submit()
@@ -214,7 +214,7 @@ def test_consecutive_dispatches_share_a_pass_and_copies_end_it(gpu: Gpu) -> None
 # uploads --------------------------------------------------------------------------------------------------------
 
 
-def test_an_upload_does_not_overtake_what_was_recorded_before(gpu: Gpu) -> None:
+def test_an_upload_does_not_overtake_earlier_commands(gpu: Gpu) -> None:
     with Tensor.full(4, 1.0) as x, Tensor.empty(4) as y:
         y[...] = x
         gpu.upload(x.block.buffer, memoryview(np.full(4, 2.0, np.float32)).cast("B"))
@@ -222,7 +222,7 @@ def test_an_upload_does_not_overtake_what_was_recorded_before(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [2, 2, 2, 2]
 
 
-def test_new_tensors_made_of_arrays_in_a_frame_leave_it_one_submission(gpu: Gpu) -> None:
+def test_new_tensors_from_arrays_in_a_frame_need_no_extra_submission(gpu: Gpu) -> None:
     lent = np.array([3], np.float32)
     with Tensor.full(1, 1.0) as x, Tensor.empty(1) as y, Tensor.from_blob(lent) as w:
         gpu.submit()
@@ -237,18 +237,18 @@ def test_new_tensors_made_of_arrays_in_a_frame_leave_it_one_submission(gpu: Gpu)
         assert (x.item(), y.item()) == (23, 20)
 
 
-def test_a_dropped_frame_drops_also_what_came_before_an_upload_in_it(gpu: Gpu) -> None:
-    kept: list[Tensor] = []
+def test_a_dropped_frame_also_drops_commands_before_an_upload(gpu: Gpu) -> None:
+    held: list[Tensor] = []
     with Tensor.full(1, 1.0) as x:
         gpu.submit()
         with pytest.raises(ZeroDivisionError), gpu.frames.frame():
             x.add_(1.0)
-            kept.append(Tensor.from_numpy(np.array([10], np.float32)))
-            x.mul_(kept[0])
+            held.append(Tensor.from_numpy(np.array([10], np.float32)))
+            x.mul_(held[0])
             _ = 1 / 0
         assert x.item() == 1
-        with kept[0] as z:
-            assert z.item() == 10  # made outside of the commands, so it is there
+        with held[0] as z:
+            assert z.item() == 10  # created outside of the commands, so it exists
 
 
 def test_many_uploads_without_a_submission_take_bounded_staging_memory(
@@ -281,15 +281,15 @@ def test_many_uploads_without_a_submission_take_bounded_staging_memory(
     monkeypatch.setattr(native, "submit_writes", flushed)
     monkeypatch.setattr(native, "wait", waited)
     data = np.random.default_rng(2).random(256, np.float32)
-    made = [Tensor.from_numpy(data) for _ in range(30)]
+    tensors = [Tensor.from_numpy(data) for _ in range(30)]
     assert most[0] == 1 << 12  # four of them fill a chunk
     assert len(flushes) == 7 and waits == flushes[:-1]  # the last one may be in flight
-    for tensor in made:
+    for tensor in tensors:
         assert np.array_equal(tensor.numpy(), data)
         tensor.close()
 
 
-def test_new_tensors_are_uploaded_without_submitting_what_is_recorded(gpu: Gpu) -> None:
+def test_new_tensors_are_uploaded_without_submitting_recorded_commands(gpu: Gpu) -> None:
     with Tensor.full(4, 1.0) as x:
         gpu.submit()
         before = gpu.tracker.submitted
@@ -343,7 +343,7 @@ def test_an_upload_to_an_offset(gpu: Gpu) -> None:
 
 
 def test_a_buffer_of_a_block_cannot_be_destroyed_from_outside(gpu: Gpu) -> None:
-    """wgpu-native would end the process at the next submit."""
+    """wgpu-native would abort the process at the next submit."""
     with Tensor.full(1, 1.0) as x:
         x.add_(1.0)
         with pytest.raises(StillInUse, match=r"belongs to a tensor .* close\(\)"):
@@ -352,7 +352,7 @@ def test_a_buffer_of_a_block_cannot_be_destroyed_from_outside(gpu: Gpu) -> None:
 
 
 def test_a_destroyed_buffer_in_a_submission_raises_instead_of_ending_the_process(gpu: Gpu) -> None:
-    """No public call gets here, so the fault is made by hand: a block that loses its buffer while commands use it."""
+    """No public call leads here, so the test destroys the buffer of a block that commands use."""
     x, y = Tensor.full(1, 1.0, name="doomed"), Tensor.full(1, 5.0)
     gpu.submit()
     block = x.block
@@ -363,13 +363,13 @@ def test_a_destroyed_buffer_in_a_submission_raises_instead_of_ending_the_process
         gpu.submit()
     assert not gpu.recorder.pending
     assert block.pins == y.block.pins == 0
-    assert y.item() == 5  # its block and the device go on working
+    assert y.item() == 5  # its block and the device still work
     x.close()
     y.close()
-    gpu.pool.held_bytes -= block.capacity  # its memory went without the pool
+    gpu.pool.held_bytes -= block.capacity  # the pool did not destroy its memory
 
 
-def test_trimming_leaves_alone_what_is_recorded_or_running(gpu: Gpu) -> None:
+def test_trimming_does_not_affect_recorded_or_running_commands(gpu: Gpu) -> None:
     gpu.wait_idle()
     x = Tensor.full(1000, 3.0)
     with Tensor.empty(1000) as y:
@@ -415,7 +415,7 @@ def test_commands_refused_in_a_frame(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [2, 2]
 
 
-def test_a_refused_submission_leaves_uploads_as_they_are(gpu: Gpu) -> None:
+def test_a_rejected_submission_keeps_uploads(gpu: Gpu) -> None:
     source = bytearray(np.array([1, 2], np.float32))
     with Tensor.from_blob(source, dtype="f32") as x, Tensor.from_numpy(np.array([3, 4], np.float32)) as y:
         invalid(gpu)
@@ -426,7 +426,7 @@ def test_a_refused_submission_leaves_uploads_as_they_are(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [4, 6]
 
 
-def test_from_numpy_leaves_nothing_behind_if_it_fails(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_numpy_leaks_nothing_if_it_fails(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise wgpu.GPUValidationError("queue")
 
@@ -459,7 +459,7 @@ def test_errors_of_the_queue_leave_nothing_pinned(gpu: Gpu, monkeypatch: pytest.
         assert x.item() == 1
 
 
-def test_abandoning_nothing_is_allowed(gpu: Gpu) -> None:
+def test_abandoning_an_empty_recording_is_allowed(gpu: Gpu) -> None:
     gpu.submit()
     gpu.abandon()
     gpu.abandon()
@@ -502,7 +502,7 @@ def test_a_render_pass_and_dispatches_in_one_submission(gpu: Gpu) -> None:
         assert x.item() == 2
 
 
-def test_work_inside_a_render_pass_is_refused_and_the_pass_survives(gpu: Gpu) -> None:
+def test_compute_inside_a_render_pass_is_rejected_and_the_pass_continues(gpu: Gpu) -> None:
     target = color_target(gpu)
     with Tensor.full(2, 1.0) as x, x.clone() as clone, Tensor.from_blob(np.ones(2, np.float32)) as lent:
         gpu.submit()
@@ -542,7 +542,7 @@ def test_an_error_inside_a_render_pass_ends_it(gpu: Gpu) -> None:
         assert x.item() == 2
 
 
-def test_a_clone_of_what_moved_in_a_dropped_recording_has_the_values_from_before(steady: Gpu) -> None:
+def test_a_clone_of_a_tensor_moved_in_a_dropped_recording_has_the_old_values(steady: Gpu) -> None:
     with Tensor.from_numpy(np.arange(4, dtype=np.float32)) as x, x.clone() as other:
         steady.submit()
         x.add_(1.0)  # moves x to a block that this recording fills
@@ -552,13 +552,13 @@ def test_a_clone_of_what_moved_in_a_dropped_recording_has_the_values_from_before
                 np.testing.assert_array_equal(tensor.numpy(), [0, 1, 2, 3])
 
 
-def test_submissions_of_writes_alone_leave_nothing_behind(gpu: Gpu) -> None:
-    """An encoder that was not released costs a kilobyte each time, in no count of wgpu's objects."""
+def test_submissions_of_writes_only_leak_nothing(gpu: Gpu) -> None:
+    """An unreleased encoder costs a kilobyte each time, and is in no count of wgpu's objects."""
     for _ in range(100):
         queue.submit_writes(gpu.device)
     before = resident()
     for _ in range(100):
         for _ in range(100):
             queue.submit_writes(gpu.device)
-        gpu.wait_idle()  # a GPU that others use too falls behind, and each submission that is running has its memory
+        gpu.wait_idle()  # a shared GPU falls behind, and each running submission holds memory
     assert resident() - before < 4 << 20

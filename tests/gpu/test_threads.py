@@ -1,4 +1,4 @@
-"""One thread has the GPU: calls from others raise and change nothing, and switches of one do not show in another."""
+"""One thread owns the GPU: calls from others raise and change nothing, and modes set in one do not affect another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("steady")
 
 
 def in_thread(call: Callable[[], Any]) -> Any:
-    """The result of `call` in a thread of its own; raises what it raised."""
+    """The result of `call` in another thread; raises its error."""
     results: list[Any] = []
     errors: list[BaseException] = []
 
@@ -85,7 +85,7 @@ def test_every_call_from_another_thread_names_the_rule_and_changes_nothing(gpu: 
         assert clone.numpy().tolist() == [2] * 4
 
 
-def test_the_last_reference_may_be_dropped_in_any_thread(gpu: Gpu) -> None:
+def test_the_last_reference_can_be_dropped_in_any_thread(gpu: Gpu) -> None:
     box = [Tensor.zeros(4) + 1.0]
     gpu.wait_idle()
     block = box[0].block
@@ -96,7 +96,7 @@ def test_the_last_reference_may_be_dropped_in_any_thread(gpu: Gpu) -> None:
     assert block.owners == 0
 
 
-def test_a_thread_that_has_ended_leaves_the_gpu_to_the_next_that_calls() -> None:
+def test_after_the_owning_thread_ends_the_next_caller_owns_the_gpu() -> None:
     code = """
 import threading, vertigrad
 from vertigrad import Tensor
@@ -119,7 +119,7 @@ print(len(errors))
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
-def test_gradients_are_paused_for_one_thread_alone() -> None:
+def test_no_grad_applies_to_one_thread_only() -> None:
     with no_grad():
         assert not graph.enabled()
         assert in_thread(graph.enabled)
@@ -132,7 +132,7 @@ def test_gradients_are_paused_for_one_thread_alone() -> None:
     assert graph.enabled()
 
 
-def test_gradients_are_paused_for_one_task_alone() -> None:
+def test_no_grad_applies_to_one_task_only() -> None:
     async def paused(entered: asyncio.Event, leave: asyncio.Event) -> bool:
         with no_grad():
             entered.set()
@@ -150,7 +150,7 @@ def test_gradients_are_paused_for_one_task_alone() -> None:
     assert asyncio.run(both()) == (True, False)
 
 
-def test_a_plan_records_what_one_task_calls(gpu: Gpu) -> None:
+def test_a_plan_records_calls_of_one_task(gpu: Gpu) -> None:
     async def record(plan: Plan, x: Tensor, entered: asyncio.Event, leave: asyncio.Event) -> None:
         with plan.recording():
             entered.set()
@@ -179,7 +179,7 @@ def unbounded(gpu: Gpu):
     gpu.pool.budget = None
 
 
-def test_a_bound_on_memory_holds_from_the_call_that_gives_it(gpu: Gpu, unbounded: None) -> None:
+def test_a_memory_limit_applies_from_its_call_on(gpu: Gpu, unbounded: None) -> None:
     with Tensor.zeros(1 << 20, name="first") as first:
         Tensor.zeros(2 << 20).close()
         gpu.wait_idle()
@@ -197,7 +197,7 @@ def test_a_bound_on_memory_holds_from_the_call_that_gives_it(gpu: Gpu, unbounded
 
 
 @pytest.mark.parametrize("memory", [0, -1, 1.5, "2G"])
-def test_a_bound_that_is_none(gpu: Gpu, memory: Any) -> None:
+def test_an_invalid_memory_limit(gpu: Gpu, memory: Any) -> None:
     budget = gpu.pool.budget
     with pytest.raises(ParameterError, match="number of bytes"):
         vertigrad.gpu(memory=memory)

@@ -1,4 +1,4 @@
-"""`wgsl.interface`: what Python reads out of a WGSL source, checked against what the device makes of it."""
+"""`wgsl.interface`: the layout that Python parses from WGSL, checked against the device."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def test_offsets_follow_the_memory_layout_of_the_specification(fields: str, expe
         "a: atomic<u32>",
     ],
 )
-def test_types_that_have_no_layout_here_are_refused_by_name(fields: str) -> None:
+def test_types_without_a_layout_are_rejected_by_name(fields: str) -> None:
     with pytest.raises(ShaderError, match=r"test.wgsl: Params.a: .*uniform struct"):
         layout(fields)
 
 
-def test_an_attribute_that_is_no_literal_is_refused_rather_than_ignored() -> None:
+def test_an_attribute_that_is_not_a_literal_is_rejected() -> None:
     with pytest.raises(ShaderError, match=r"Params.a: @align\(WIDE\) needs a literal number"):
         layout("@align(WIDE) a: f32")
 
@@ -166,14 +166,14 @@ def test_matrices_are_packed_column_by_column(steady: Gpu) -> None:
         ("a: f32", None),
     ],
 )
-def test_values_that_do_not_fit_are_refused_with_field_and_value(fields: str, value: object) -> None:
+def test_invalid_values_are_rejected_with_field_and_value(fields: str, value: object) -> None:
     found = layout(fields)
     with pytest.raises(ShaderError, match=r"uniform Params.a: .* does not fit") as caught:
         found.pack(bytearray(found.size), 0, "a", value)
     assert repr(value) in str(caught.value)
 
 
-def test_numpy_values_fit() -> None:
+def test_numpy_values_are_accepted() -> None:
     found = layout("a: f32, b: u32, c: vec3f")
     image = bytearray(found.size)
     found.pack(image, 0, "a", np.float32(1.5))
@@ -237,7 +237,7 @@ def names(found: wgsl.Interface) -> dict[str, tuple[int, str, str | None]]:
     return {b.name: (b.number, b.access, b.scalar) for b in found.bindings}
 
 
-def test_an_entry_point_has_the_bindings_it_reaches_through_functions() -> None:
+def test_an_entry_point_has_the_bindings_used_by_its_functions() -> None:
     assert names(interface(SOURCE)) == {
         "params": (0, "uniform", None),
         "positions": (1, "read_write", "f32"),
@@ -255,7 +255,7 @@ def test_arrays_structs_atomics_and_the_other_order_of_attributes() -> None:
     assert found.uniform is None
 
 
-def test_a_member_of_the_same_name_is_no_use_of_a_binding() -> None:
+def test_a_member_with_the_name_of_a_binding_does_not_use_it() -> None:
     assert names(interface(SOURCE, "late")) == {}
 
 
@@ -266,14 +266,14 @@ def test_workgroup_sizes_and_folding() -> None:
     assert not interface(SOURCE, "other").folds
 
 
-def test_comments_do_not_make_fields() -> None:
+def test_comments_declare_no_fields() -> None:
     found = interface(SOURCE).uniform
     assert found is not None
     assert list(found.fields) == ["count", "dt"]
 
 
 @pytest.mark.parametrize("entry", ["mian", "weight", "corner"])
-def test_what_is_no_compute_entry_point_is_refused_with_those_that_are(entry: str) -> None:
+def test_an_unknown_entry_point_is_rejected_with_a_list(entry: str) -> None:
     with pytest.raises(ShaderError, match=f"no compute entry point '{entry}'; there is main, other, late"):
         interface(SOURCE, entry)
 
@@ -293,7 +293,7 @@ def test_what_is_no_compute_entry_point_is_refused_with_those_that_are(entry: st
         ),
     ],
 )
-def test_sources_that_are_no_kernels(source: str, message: str) -> None:
+def test_sources_without_a_kernel(source: str, message: str) -> None:
     if source and "@compute" not in source:
         source += " @compute @workgroup_size(1) fn main() { _ = x; _ = y; }"
     with pytest.raises(ShaderError, match=f"test.wgsl: .*{message}"):
