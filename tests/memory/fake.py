@@ -1,4 +1,4 @@
-"""A GPU's memory in pure Python: buffers without contents, and the queue that says who still needs them."""
+"""A fake GPU in pure Python: buffers without contents, and a queue that reports which are in use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FakeBuffer:
 
 
 class FakeStorage:
-    """`Storage` with `room` bytes. Notes what is alive, and asks `needed` before anything is destroyed."""
+    """`Storage` with `room` bytes. Records live buffers, and checks `needed` before destroying one."""
 
     def __init__(self, room: int = 1 << 40, largest: int = 1 << 30):
         self.room = room
@@ -45,7 +45,7 @@ class FakeStorage:
 
 
 class FakeQueue:
-    """Records uses of blocks and submits them, as the gpu floor does; the GPU has finished when `retire` says so."""
+    """Records uses of blocks and submits them, as the gpu package does; the GPU finishes when `retire` is called."""
 
     def __init__(self, storage: FakeStorage, tracker: LifetimeTracker):
         self.storage = storage
@@ -88,7 +88,7 @@ HERE = Origin("somewhere.py", 7)
 
 
 class FakeGpu:
-    """Storage, tracker, pool and queue put together."""
+    """Storage, tracker, pool and queue combined."""
 
     def __init__(self, room: int = 1 << 40, largest: int = 1 << 30, budget: int | None = None):
         self.storage = FakeStorage(room, largest)

@@ -1,4 +1,4 @@
-"""`Borrow`: what is lent can neither move nor vanish, and is given back exactly once nobody needs it."""
+"""`Borrow`: borrowed memory can neither move nor be freed, and is released exactly when it is no longer used."""
 
 import array
 import ctypes
@@ -61,7 +61,7 @@ def test_sources_with_gaps_are_refused(source: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("source", [[1.0, 2.0], 3.0, None, "text", np.zeros(2, "datetime64[s]")])
-def test_what_lends_no_memory_is_refused(source) -> None:
+def test_objects_without_a_buffer_are_rejected(source) -> None:
     with pytest.raises(LayoutError, match=r"does not support the buffer protocol.*from_numpy"):
         Borrow(source)
 
@@ -109,7 +109,7 @@ def test_numpy_refuses_to_resize_while_borrowed() -> None:
     borrow.release()
 
 
-def test_numpy_resized_regardless_is_noticed() -> None:
+def test_a_forced_numpy_resize_is_detected() -> None:
     source = np.arange(1000.0)
     borrow = Borrow(source)
     source.resize(1 << 20, refcheck=False)
@@ -117,7 +117,7 @@ def test_numpy_resized_regardless_is_noticed() -> None:
         borrow.bytes()
 
 
-def test_numpy_shrunk_in_place_is_noticed() -> None:
+def test_a_numpy_array_shrunk_in_place_is_detected() -> None:
     source = np.arange(1000.0)
     borrow = Borrow(source)
     source.resize(999, refcheck=False)
@@ -125,7 +125,7 @@ def test_numpy_shrunk_in_place_is_noticed() -> None:
         borrow.bytes()
 
 
-def test_what_was_given_back_cannot_be_read() -> None:
+def test_released_memory_cannot_be_read() -> None:
     borrow = Borrow(b"12345678")
     borrow.release()
     borrow.release()
@@ -134,12 +134,12 @@ def test_what_was_given_back_cannot_be_read() -> None:
         borrow.bytes()
 
 
-def test_the_source_outlives_its_last_name() -> None:
+def test_the_source_outlives_its_last_reference() -> None:
     borrow = Borrow(np.full(1 << 16, 7.0))
     assert np.frombuffer(borrow.bytes()).sum() == 7.0 * (1 << 16)
 
 
-def test_bytes_handed_out_keep_the_export_even_after_release() -> None:
+def test_exported_bytes_keep_the_buffer_after_release() -> None:
     source = bytearray(8)
     borrow = Borrow(source)
     lent = borrow.bytes()
@@ -162,7 +162,7 @@ def upload(fake: FakeGpu, owner: Owner) -> None:
     fake.tracker.unpin(donor)
 
 
-def test_the_source_is_free_at_once_when_its_only_tensor_closes(fake: FakeGpu) -> None:
+def test_the_source_is_released_immediately_when_its_only_tensor_closes(fake: FakeGpu) -> None:
     source = bytearray(64)
     owner = borrow(fake, source)
     owner.drop()
@@ -170,7 +170,7 @@ def test_the_source_is_free_at_once_when_its_only_tensor_closes(fake: FakeGpu) -
     assert fake.tracker.blocks == {}
 
 
-def test_the_source_is_free_although_the_gpu_still_reads_its_copy(fake: FakeGpu) -> None:
+def test_the_source_is_released_although_the_gpu_still_reads_its_copy(fake: FakeGpu) -> None:
     source = bytearray(64)
     owner = borrow(fake, source)
     upload(fake, owner)

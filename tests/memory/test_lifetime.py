@@ -1,4 +1,4 @@
-"""`LifetimeTracker` and `Owner`: who holds what, misuse, the garbage collector's net, reports."""
+"""`LifetimeTracker` and `Owner`: holders of blocks, misuse, finalizers, reports."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from vertigrad.memory.block import Block
 from .fake import HERE, FakeGpu
 
 
-def test_a_block_lives_until_its_last_holder_goes(fake: FakeGpu) -> None:
+def test_a_block_lives_until_its_last_holder_is_closed(fake: FakeGpu) -> None:
     owner = fake.make(100)
     block = owner.block
     clone = owner.clone("clone", HERE)
@@ -27,7 +27,7 @@ def test_a_block_lives_until_its_last_holder_goes(fake: FakeGpu) -> None:
 @pytest.mark.parametrize(
     ("owners", "published", "shared"), [(1, 0, False), (2, 0, True), (1, 1, True), (2, 1, True), (1, 2, True)]
 )
-def test_a_write_must_copy_if_anyone_else_owns_or_draws(
+def test_a_write_copies_if_others_own_or_draw_the_block(
     fake: FakeGpu, owners: int, published: int, shared: bool
 ) -> None:
     owner = fake.make(100)
@@ -44,7 +44,7 @@ def test_a_pin_alone_does_not_force_a_copy(fake: FakeGpu) -> None:
     assert not owner.block.shared
 
 
-def test_moving_takes_all_handles_along(fake: FakeGpu) -> None:
+def test_moving_updates_all_handles(fake: FakeGpu) -> None:
     owner = fake.make(100)
     view = owner.hold()
     old, new = owner.block, fake.pool.take(100, "x", HERE)
@@ -57,21 +57,21 @@ def test_moving_takes_all_handles_along(fake: FakeGpu) -> None:
     assert new.state is State.FREE
 
 
-def test_a_closed_owner_says_what_it_was_and_when_it_went(fake: FakeGpu) -> None:
+def test_a_closed_owner_reports_its_name_and_when_it_was_freed(fake: FakeGpu) -> None:
     fake.tracker.frame = 41
     owner = fake.make(100, "positions", Origin("scene.py", 12))
     owner.drop()
-    said = r"tensor 'positions', created at scene.py:12, was freed in frame 41; keep a clone\(\)"
+    text = r"tensor 'positions', created at scene.py:12, was freed in frame 41; keep a clone\(\)"
     for use in (lambda: owner.block, owner.hold, lambda: owner.clone("", HERE)):
-        with pytest.raises(UseAfterFree, match=said):
+        with pytest.raises(UseAfterFree, match=text):
             use()
     with pytest.raises(UseAfterFree, match="closed twice"):
         owner.drop()
 
 
-def test_a_handle_does_not_see_the_next_generation_of_its_block(fake: FakeGpu) -> None:
+def test_a_handle_does_not_access_the_next_generation_of_its_block(fake: FakeGpu) -> None:
     owner = fake.make(100, "old")
-    owner.handles += 1  # a handle that was forgotten: the count and the block disagree
+    owner.handles += 1  # a lost handle: the count and the block disagree
     owner.drop()
     fake.tracker.disown(owner._block)
     assert fake.make(100, "new").block is owner._block
@@ -93,8 +93,8 @@ def test_a_free_block_cannot_be_held_again(fake: FakeGpu, count: str) -> None:
 
 
 def test_all_blocks_are_published_or_none(fake: FakeGpu) -> None:
-    kept, dropped = fake.make(100), fake.make(100, "gone")
-    blocks = [kept.block, dropped.block]
+    held, dropped = fake.make(100), fake.make(100, "gone")
+    blocks = [held.block, dropped.block]
     dropped.drop()
     with pytest.raises(UseAfterFree, match="'gone'"):
         fake.tracker.publish(blocks)
@@ -123,7 +123,7 @@ def test_counts_never_go_below_zero(fake: FakeGpu, undo: str, message: str) -> N
         getattr(fake.tracker, undo)([block] if undo == "withdraw" else block)
 
 
-def test_preflight_refuses_blocks_whose_memory_is_gone(fake: FakeGpu) -> None:
+def test_preflight_rejects_blocks_whose_memory_was_freed(fake: FakeGpu) -> None:
     good, bad = fake.make(100, "good"), fake.make(100, "bad")
     fake.tracker.preflight([good.block, bad.block])
     bad.block.storage = None
@@ -169,7 +169,7 @@ def test_only_what_has_finished_is_freed(fake: FakeGpu) -> None:
     assert [block.state for block in blocks] == [State.FREE, State.FREE, State.RETIRING]
 
 
-def test_handles_change_in_the_thread_of_the_gpu_alone(fake: FakeGpu) -> None:
+def test_handles_change_only_in_the_thread_of_the_gpu(fake: FakeGpu) -> None:
     owner = fake.make(100)
     owner.hold()
     block, tracker = owner.block, fake.tracker
@@ -208,7 +208,7 @@ def test_handles_change_in_the_thread_of_the_gpu_alone(fake: FakeGpu) -> None:
     owner.drop()
 
 
-def test_what_finalisers_drop_waits_for_a_safe_moment(fake: FakeGpu) -> None:
+def test_handles_dropped_by_finalizers_are_released_at_a_safe_point(fake: FakeGpu) -> None:
     owner = fake.make(100)
     block = owner.block
     thread = threading.Thread(target=fake.tracker.drop_later, args=(owner.drop,))
@@ -219,7 +219,7 @@ def test_what_finalisers_drop_waits_for_a_safe_moment(fake: FakeGpu) -> None:
     assert block.state is State.FREE
 
 
-def test_a_finaliser_may_queue_more_while_the_queue_is_worked_off(fake: FakeGpu) -> None:
+def test_a_finalizer_can_queue_more_while_the_queue_is_processed(fake: FakeGpu) -> None:
     first, second = fake.make(100), fake.make(100)
     blocks = first.block, second.block
 
@@ -241,19 +241,19 @@ def test_taking_memory_collects_first(fake: FakeGpu) -> None:
 
 def test_the_leak_report_lists_what_is_live_and_what_was_never_closed(fake: FakeGpu) -> None:
     assert fake.tracker.leak_report() == ""
-    kept = fake.make(100, "kept", Origin("a.py", 1))
+    held = fake.make(100, "held", Origin("a.py", 1))
     fake.make(50, "", Origin("b.py", 2))
     fake.tracker.report_leak("forgotten", 400, Origin("c.py", 3))
     assert fake.tracker.leak_report().splitlines() == [
-        "live: kept, 100 bytes, created at a.py:1",
+        "live: held, 100 bytes, created at a.py:1",
         "live: unnamed, 50 bytes, created at b.py:2",
         "never closed: forgotten, 400 bytes, created at c.py:3",
     ]
-    kept.drop()
-    assert "kept" not in fake.tracker.leak_report()
+    held.drop()
+    assert "held" not in fake.tracker.leak_report()
 
 
-def test_leaks_are_counted_beyond_what_is_remembered(fake: FakeGpu) -> None:
+def test_leaks_are_counted_beyond_those_listed(fake: FakeGpu) -> None:
     for i in range(1500):
         fake.tracker.report_leak(f"t{i}", 4, HERE)
     assert fake.tracker.leak_count == 1500
@@ -266,17 +266,17 @@ def test_an_origin_is_the_line_outside_of_the_package() -> None:
     assert str(origin).startswith(f"{__file__}:")
 
 
-def test_a_block_says_what_it_is(fake: FakeGpu) -> None:
+def test_a_block_has_a_description(fake: FakeGpu) -> None:
     block = fake.make(100, "x").block
     assert repr(block) == f"<Block {block.id} 'x' 100 bytes, live, owners 1, pins 0, generation 0>"
     assert block.buffer is block.storage
 
 
-def test_ids_are_never_used_twice() -> None:
+def test_ids_are_never_reused() -> None:
     assert len({Block(256, None).id for _ in range(100)}) == 100
 
 
-def test_an_owner_that_cannot_be_made_changes_nothing(fake: FakeGpu) -> None:
+def test_an_owner_that_cannot_be_created_changes_nothing(fake: FakeGpu) -> None:
     owner = fake.make(100)
     block = owner.block
     owner.drop()

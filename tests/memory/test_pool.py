@@ -1,4 +1,4 @@
-"""`BufferPool`: size classes, reuse, giving back, and running out."""
+"""`BufferPool`: size classes, reuse, release, and running out of memory."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ def test_there_are_eight_size_classes_an_octave() -> None:
 
 
 @given(st.integers(0, 1 << 30), st.integers(0, 1 << 30))
-def test_size_classes_rise(a: int, b: int) -> None:
+def test_size_classes_increase(a: int, b: int) -> None:
     assert (size_class(a) <= size_class(b)) or a > b
 
 
@@ -57,7 +57,7 @@ def test_a_block_in_a_submission_is_not_handed_out_before_that_has_retired(fake:
     block = owner.block
     fake.queue.use([block])
     owner.drop()
-    assert block.state is State.LIVE  # recorded commands need it
+    assert block.state is State.LIVE  # recorded commands use it
     serial = fake.queue.submit()
     assert block.state is State.RETIRING
     assert fake.make(1000).block is not block
@@ -66,7 +66,7 @@ def test_a_block_in_a_submission_is_not_handed_out_before_that_has_retired(fake:
     assert fake.make(1000).block is block
 
 
-def test_larger_than_one_buffer_can_be(fake: FakeGpu) -> None:
+def test_a_request_larger_than_the_largest_buffer(fake: FakeGpu) -> None:
     fake.storage.largest = 5000
     owner = fake.make(5000)
     assert owner.block.capacity == 5000  # its size class, 5120, would be too large
@@ -104,15 +104,15 @@ def test_tidy_keeps_a_reserve_and_as_much_again_as_is_live() -> None:
 
 def test_a_budget_counts_free_blocks_too() -> None:
     fake = FakeGpu(budget=4 * KIB)
-    kept = fake.make(2 * KIB)
+    held = fake.make(2 * KIB)
     fake.make(2 * KIB).drop()
     assert fake.pool.held_bytes == 4 * KIB
-    assert fake.make(1 * KIB).block.capacity == 1 * KIB  # the free one had to go
+    assert fake.make(1 * KIB).block.capacity == 1 * KIB  # the free one was destroyed
     assert fake.pool.held_bytes == 3 * KIB
-    assert kept.block.storage.alive
+    assert held.block.storage.alive
 
 
-def test_memory_is_found_by_trimming_before_the_gpu_is_waited_for(fake: FakeGpu) -> None:
+def test_memory_is_reclaimed_by_trimming_before_waiting_for_the_gpu(fake: FakeGpu) -> None:
     fake.storage.room = 4 * KIB
     fake.make(3 * KIB).drop()
     waits = []
@@ -122,7 +122,7 @@ def test_memory_is_found_by_trimming_before_the_gpu_is_waited_for(fake: FakeGpu)
     assert fake.storage.calls == ["allocate", "allocate", "destroy", "allocate"]
 
 
-def test_memory_is_found_by_waiting_for_the_gpu(fake: FakeGpu) -> None:
+def test_memory_is_reclaimed_by_waiting_for_the_gpu(fake: FakeGpu) -> None:
     fake.storage.room = 4 * KIB
     owner = fake.make(3 * KIB)
     fake.queue.use([owner.block])
@@ -132,7 +132,7 @@ def test_memory_is_found_by_waiting_for_the_gpu(fake: FakeGpu) -> None:
     assert fake.pool.held_bytes == 4 * KIB
 
 
-def test_each_attempt_gives_more_back_and_what_is_kept_for_convenience_goes_last(fake: FakeGpu) -> None:
+def test_each_attempt_releases_more_and_caches_are_released_last(fake: FakeGpu) -> None:
     fake.make(3 * KIB).drop()
     steps: list[object] = []
     fake.pool.reclaim = steps.append
@@ -151,8 +151,8 @@ def test_each_attempt_gives_more_back_and_what_is_kept_for_convenience_goes_last
     assert steps == [0, 0, True, 0, "spill", True, 0]
 
 
-def test_a_budget_may_be_met_exactly_when_it_is_set_and_when_it_is_used(fake: FakeGpu) -> None:
-    kept = fake.make(2 * KIB)
+def test_a_budget_can_be_met_exactly(fake: FakeGpu) -> None:
+    held = fake.make(2 * KIB)
     for size in (1 * KIB, 4 * KIB):
         fake.make(size).drop()
     waits: list[bool] = []
@@ -163,9 +163,9 @@ def test_a_budget_may_be_met_exactly_when_it_is_set_and_when_it_is_used(fake: Fa
     assert (fake.pool.free_bytes, waits) == (1 * KIB, [True])
     fake.pool.limit(3 * KIB)
     assert (fake.pool.free_bytes, waits) == (1 * KIB, [True])
-    fake.pool.limit(1 * KIB)  # what is in use stays
+    fake.pool.limit(1 * KIB)  # blocks in use stay
     assert (fake.pool.free_bytes, fake.pool.held_bytes, waits) == (0, 2 * KIB, [True, True])
-    assert kept.block.storage.alive
+    assert held.block.storage.alive
     fake.pool.limit(5 * KIB)
     fake.make(3 * KIB)
     with pytest.raises(OutOfMemory, match="free: 0 of 5,120 bytes"):
@@ -202,7 +202,7 @@ def test_after_running_out_smaller_requests_still_work(fake: FakeGpu) -> None:
     assert fake.make(4 * KIB).block.owners == 1
 
 
-def test_statistics_follow_what_is_held() -> None:
+def test_statistics_follow_the_held_memory() -> None:
     fake = FakeGpu()
     a, b = fake.make(3 * KIB), fake.make(5 * KIB)
     assert (fake.pool.held_bytes, fake.pool.free_bytes, fake.pool.peak_bytes) == (8 * KIB, 0, 8 * KIB)
