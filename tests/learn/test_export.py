@@ -1,4 +1,4 @@
-"""Networks that have learned, as files: what others make of them, and that they come back as they were."""
+"""Exported networks: other programs compute the same, and loading restores them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,16 @@ def perceptron() -> Network:
 
 
 def convolutions() -> Network:
-    seen: list[Layer] = [Conv(1, 4), Activation("silu"), Pool(), Conv(4, 8), Activation("silu"), Pool(), Flatten()]
-    return Network([*seen, Linear(8 * 2 * 2, 10)], (1, 9, 8))
+    all_layers: list[Layer] = [
+        Conv(1, 4),
+        Activation("silu"),
+        Pool(),
+        Conv(4, 8),
+        Activation("silu"),
+        Pool(),
+        Flatten(),
+    ]
+    return Network([*all_layers, Linear(8 * 2 * 2, 10)], (1, 9, 8))
 
 
 def convolution_to_the_border() -> Network:
@@ -64,14 +72,14 @@ def learned(request: pytest.FixtureRequest) -> tuple[Network, dict[str, np.ndarr
 
 def ours(network: Network, weights: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
     tensors = {name: Tensor.from_numpy(array) for name, array in weights.items()}
-    with no_grad(), Tensor.from_numpy(x) as given:
-        found = network.apply(given, tensors).numpy()
+    with no_grad(), Tensor.from_numpy(x) as inputs:
+        found = network.apply(inputs, tensors).numpy()
     for tensor in tensors.values():
         tensor.close()
     return found
 
 
-def test_onnx_computes_the_same_here_and_elsewhere(
+def test_onnx_computes_the_same_here_and_in_onnxruntime(
     steady: Gpu, tmp_path: Path, learned: tuple[Network, dict[str, np.ndarray], np.ndarray]
 ) -> None:
     network, weights, x = learned
@@ -94,7 +102,7 @@ def elsewhere(path: Path, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (0.0, 2.0), (3.0, 1.0), (-0.5, 0.25), (1.0, 0.5)])
-def test_inputs_are_scaled_as_they_were_in_training(tmp_path: Path, mean: float, deviation: float) -> None:
+def test_inputs_are_scaled_as_in_training(tmp_path: Path, mean: float, deviation: float) -> None:
     network, path = Network([Linear(4, 3)], (4,)), tmp_path / "scaled.onnx"
     weights, x = network.init(RANDOM), RANDOM.normal(size=(5, 4)).astype(np.float32)
     path.write_bytes(to_onnx(network, weights, mean=mean, std=deviation))
@@ -102,7 +110,7 @@ def test_inputs_are_scaled_as_they_were_in_training(tmp_path: Path, mean: float,
     assert (b"input.mean" in path.read_bytes()) is ((mean, deviation) != (0.0, 1.0))
 
 
-def test_every_activation_is_written(tmp_path: Path) -> None:
+def test_every_activation_is_exported(tmp_path: Path) -> None:
     layers: list[Layer] = [Linear(4, 8)]
     for name in ACTIVATIONS:
         layers += [Activation(name), Linear(8, 8)]
@@ -112,9 +120,7 @@ def test_every_activation_is_written(tmp_path: Path) -> None:
     np.testing.assert_allclose(elsewhere(path, x), network.reference(x, weights), atol=1e-5)
 
 
-def test_safetensors_come_back_as_they_were(
-    tmp_path: Path, learned: tuple[Network, dict[str, np.ndarray], np.ndarray]
-) -> None:
+def test_safetensors_round_trip(tmp_path: Path, learned: tuple[Network, dict[str, np.ndarray], np.ndarray]) -> None:
     _, weights, _ = learned
     path = tmp_path / "network.safetensors"
     path.write_bytes(to_safetensors(weights, {"steps": "12"}))
@@ -133,7 +139,7 @@ def test_names_are_those_of_a_sequence_of_layers() -> None:
     assert shapes == {"1.weight": (8, 64), "1.bias": (8,), "3.weight": (2, 8), "3.bias": (2,)}
 
 
-def test_what_does_not_learn_is_exported_too() -> None:
+def test_frozen_parameters_are_exported_too() -> None:
     network = Network([*fourier_features(RANDOM, 2, 3, 1.0), Linear(6, 1)], (2,))
     weights = network.init(RANDOM)
     assert set(weights) - set(network.trainable(weights)) == {"0.weight", "0.bias"}
@@ -147,7 +153,7 @@ def test_octaves_are_sines_and_cosines_of_doubling_frequency() -> None:
     np.testing.assert_allclose(network.reference(x, network.init(RANDOM)), expected, atol=1e-5)
 
 
-def test_waves_have_as_many_periods_a_length_as_their_sharpness_says() -> None:
+def test_waves_have_periods_by_their_sharpness() -> None:
     random = np.random.default_rng(0)
     network = Network(fourier_features(random, 3, 2000, 0.7), (3,))
     frequencies = network.init(random)["0.weight"] / (2 * np.pi)
@@ -155,7 +161,7 @@ def test_waves_have_as_many_periods_a_length_as_their_sharpness_says() -> None:
     assert frequencies.mean() == pytest.approx(0.0, abs=0.05)
 
 
-def test_gradients_of_the_reference_are_those_of_small_steps(
+def test_gradients_of_the_reference_equal_finite_differences(
     learned: tuple[Network, dict[str, np.ndarray], np.ndarray],
 ) -> None:
     network, weights, x = learned
@@ -164,9 +170,11 @@ def test_gradients_of_the_reference_are_those_of_small_steps(
     gradients = network.gradients(x, doubled, pull)
     assert gradients.keys() == network.trainable(weights).keys()
     for name, gradient in gradients.items():
-        way = RANDOM.normal(size=gradient.shape)
-        ends = [network.reference(x, {**doubled, name: doubled[name] + step * way}) for step in (1e-6, -1e-6)]
-        assert ((ends[0] - ends[1]) * pull).sum() / 2e-6 == pytest.approx((gradient * way).sum(), rel=1e-4, abs=1e-5)
+        direction = RANDOM.normal(size=gradient.shape)
+        ends = [network.reference(x, {**doubled, name: doubled[name] + step * direction}) for step in (1e-6, -1e-6)]
+        assert ((ends[0] - ends[1]) * pull).sum() / 2e-6 == pytest.approx(
+            (gradient * direction).sum(), rel=1e-4, abs=1e-5
+        )
 
 
 def test_a_layer_that_onnx_lacks_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Linear layers that are run as one kernel: which they are, and that they are what the layers are by themselves."""
+"""Fused linear layers: which are fused, and that they compute the same as separate layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEEP: list[Layer] = [FIXED, TANH, Linear(8, 6), SILU, Linear(6, 2)]
         ([LINEAR], []),
     ],
 )
-def test_what_is_run_together(gpu: Gpu, layers: list[Layer], expected: list[tuple[int, int]]) -> None:
+def test_which_layers_are_fused(gpu: Gpu, layers: list[Layer], expected: list[tuple[int, int]]) -> None:
     assert [(run.first, run.last) for run in runs_of(layers, "always", 1).values()] == expected
     assert runs_of(layers, "never", 1) == {}
 
@@ -60,26 +60,26 @@ def test_the_backward_pass_is_fused_where_that_is_faster(
     )
 
 
-def test_layers_run_together_are_what_they_are_by_themselves(steady: Gpu) -> None:
+def test_fused_layers_compute_the_same_as_separate_ones(steady: Gpu) -> None:
     random = np.random.default_rng(5)
     x = random.normal(size=(70, 8)).astype(np.float32)
     network = Network(DEEP, (8,)).fused("always", 70)
     start = {name: array + np.float32(0.02) for name, array in network.init(random).items()}
     gradient = random.normal(size=(70, 2)).astype(np.float32)
-    with Weights(start, network.trainable(start)) as weights, Tensor.from_numpy(x) as given:
-        for end in (2, 3, 4, 5):  # of which only the last is the end of the run
+    with Weights(start, network.trainable(start)) as weights, Tensor.from_numpy(x) as x_tensor:
+        for end in (2, 3, 4, 5):  # only the last is the end of the fused layers
             with no_grad():
-                found = network.apply(given, weights, 0, end).numpy()
+                found = network.apply(x_tensor, weights, 0, end).numpy()
             np.testing.assert_allclose(found, Network(DEEP[:end], (8,)).reference(x, start), rtol=1e-4, atol=1e-5)
         leaves = weights.leaves()
         with Tensor.from_numpy(gradient) as pulled:
-            network.apply(given, leaves).backward(pulled)
+            network.apply(x_tensor, leaves).backward(pulled)
         expected = network.gradients(x, start, gradient)
         parts = [expected[name].ravel() for name in network.trainable(start)]
         np.testing.assert_allclose(leaves.gradient().numpy(), np.concatenate(parts), rtol=1e-3, atol=1e-4)
 
 
-def test_an_activation_behind_a_linear_layer_is_done_by_its_kernel(steady: Gpu) -> None:
+def test_an_activation_after_a_linear_layer_is_fused_into_its_kernel(steady: Gpu) -> None:
     network = Network([LINEAR, TANH, LINEAR, SILU, LINEAR], (8,))
     start = network.init(np.random.default_rng(5))
     for last, dispatches in ((1, 1), (2, 1), (3, 2), (4, 2), (5, 3)):
@@ -89,7 +89,7 @@ def test_an_activation_behind_a_linear_layer_is_done_by_its_kernel(steady: Gpu) 
             assert len(plan) == dispatches
 
 
-def test_weights_are_views_of_one_row_and_a_part_without_a_gradient_is_reported(steady: Gpu) -> None:
+def test_weights_are_views_of_one_tensor_and_a_part_without_a_gradient_is_reported(steady: Gpu) -> None:
     network = Network(DEEP, (8,))
     start = network.init(np.random.default_rng(5))
     with Weights(start, network.trainable(start)) as weights, Tensor.from_numpy(np.ones((3, 8), np.float32)) as x:

@@ -1,4 +1,4 @@
-"""Optimizers against their formulas in float64, eagerly and from a plan; losses; schedules; own backward passes."""
+"""Optimizers against their formulas in float64, eagerly and from a plan; losses; schedules; custom backward passes."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ KINDS: dict[str, tuple[Callable[[list[Tensor]], Optimizer], np.ndarray]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_step_is_the_formula(steady: Gpu, kind: str) -> None:
+def test_a_step_equals_the_formula(steady: Gpu, kind: str) -> None:
     make, expected = KINDS[kind]
     with Tensor.from_numpy(START, "w") as weights, make([weights]) as optimizer:
         for gradient in GRADIENTS:
-            with Tensor.from_numpy(gradient) as given:
-                (weights * given).sum().backward()
+            with Tensor.from_numpy(gradient) as gradient_tensor:
+                (weights * gradient_tensor).sum().backward()
             optimizer.step()
         np.testing.assert_allclose(weights.numpy(), expected, rtol=2e-6, atol=2e-6)
         assert optimizer.step_count == len(GRADIENTS) and weights.grad is None
@@ -73,20 +73,20 @@ def test_a_recorded_step_gives_the_same_bits(steady: Gpu, kind: str) -> None:
     for recorded in (False, True):
         with (
             Tensor.from_numpy(START, "w") as weights,
-            Tensor.zeros(START.shape, name="g") as given,
+            Tensor.zeros(START.shape, name="g") as gradient_tensor,
             make([weights]) as optimizer,
             Plan("step") as plan,
         ):
             if recorded:
                 with plan.recording():
-                    (weights * given).sum().backward()
+                    (weights * gradient_tensor).sum().backward()
                     optimizer.step()
             for gradient in GRADIENTS:
-                given[...] = gradient
+                gradient_tensor[...] = gradient
                 if recorded:
                     plan.replay(**optimizer.fields())
                 else:
-                    (weights * given).sum().backward()
+                    (weights * gradient_tensor).sum().backward()
                     optimizer.step()
             found.append(weights.numpy())
     assert np.array_equal(*found)
@@ -103,7 +103,7 @@ def test_a_recorded_step_gives_the_same_bits(steady: Gpu, kind: str) -> None:
         ({"momentum": 1.0}, "momentum is 1.0"),
     ],
 )
-def test_a_setting_out_of_range_is_named(gpu: Gpu, settings: dict[str, float], message: str) -> None:
+def test_a_setting_out_of_range_is_reported(gpu: Gpu, settings: dict[str, float], message: str) -> None:
     with Tensor.zeros(2) as weights:
         with pytest.raises(ParameterError, match=message):
             Sgd([weights], **{"lr": 0.1, **settings})
@@ -124,8 +124,8 @@ def test_gradients_are_clipped_to_a_norm(steady: Gpu) -> None:
         np.testing.assert_allclose(a.numpy(), before - 0.1, rtol=1e-6)
 
 
-def test_a_step_that_raises_does_not_count(gpu: Gpu) -> None:
-    """The next one is as if it had not been asked for: Adam's corrections and the schedule depend on the number."""
+def test_a_step_that_raises_is_not_counted(gpu: Gpu) -> None:
+    """It does not change later steps: Adam's corrections and the schedule depend on the number of steps."""
     found = []
     for fails in (False, True):
         with (
@@ -148,17 +148,17 @@ def test_a_step_that_raises_does_not_count(gpu: Gpu) -> None:
     assert np.array_equal(*found)
 
 
-def test_the_rate_of_each_step_follows_the_schedule(gpu: Gpu) -> None:
+def test_the_learning_rate_of_each_step_follows_the_schedule(gpu: Gpu) -> None:
     with Tensor.zeros(1, name="w") as weights, Sgd([weights], 2.0, schedule=learn.exponential(1)) as optimizer:
-        places = []
+        positions = []
         for _ in range(3):
             weights.sum().backward()
             optimizer.step()
-            places.append(weights.item())
-        assert places == [-2.0, -3.0, -3.5] and optimizer.fields()["lr"] == 0.25
+            positions.append(weights.item())
+        assert positions == [-2.0, -3.0, -3.5] and optimizer.fields()["lr"] == 0.25
 
 
-def test_weights_may_come_from_a_generator(gpu: Gpu) -> None:
+def test_weights_can_come_from_a_generator(gpu: Gpu) -> None:
     with Tensor.zeros(2, name="a") as a, Tensor.zeros(3, name="b") as b:
         with Sgd((tensor for tensor in (a, b)), 1.0) as optimizer:
             assert optimizer.weights == (a, b) and a.requires_grad and b.requires_grad
@@ -213,7 +213,7 @@ def test_schedules() -> None:
         learn.cosine(0)
 
 
-def test_an_operation_with_a_way_back_of_its_own(gpu: Gpu) -> None:
+def test_an_operation_with_a_custom_backward_pass(gpu: Gpu) -> None:
     cube = learn.custom("cube", lambda x: x * x * x, lambda g, r, x: [g * x * x * 3.0])
     x = Tensor.from_numpy(np.array([1.0, -2.0], np.float32)).detach()
     x.requires_grad = True
@@ -224,7 +224,7 @@ def test_an_operation_with_a_way_back_of_its_own(gpu: Gpu) -> None:
         wrong(x).sum().backward()
 
 
-def test_a_checkpoint_gives_the_same_gradients_and_keeps_less(gpu: Gpu) -> None:
+def test_a_checkpoint_gives_the_same_gradients_with_less_memory(gpu: Gpu) -> None:
     def block(x: Tensor, w: Tensor) -> Tensor:
         for _ in range(6):
             x = ops.tanh(x @ w)
@@ -232,10 +232,10 @@ def test_a_checkpoint_gives_the_same_gradients_and_keeps_less(gpu: Gpu) -> None:
 
     arrays = RANDOM.normal(size=(64, 64)).astype(np.float32), RANDOM.normal(size=(64, 64)).astype(np.float32) / 8.0
     found, held = [], []
-    for kept in (True, False):
+    for retained in (True, False):
         x, w = (Tensor.from_numpy(array).detach() for array in arrays)
         x.requires_grad = w.requires_grad = True
-        result = block(x, w) if kept else learn.checkpoint(block, x, w)
+        result = block(x, w) if retained else learn.checkpoint(block, x, w)
         gpu.wait_idle()
         held.append(gpu.tracker.live_bytes)
         result.sum().backward()
@@ -248,8 +248,8 @@ def test_a_checkpoint_gives_the_same_gradients_and_keeps_less(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize(("count", "length"), [(1, 1), (4, 2), (5, 3), (9, 3), (10, 4)])
-def test_steps_have_as_many_checkpoints_as_steps_between_them(gpu: Gpu, count: int, length: int) -> None:
-    """Each step is done once in the forward pass, and again, from its checkpoint on, in the backward pass."""
+def test_the_number_of_checkpoints_is_the_square_root_of_the_steps(gpu: Gpu, count: int, length: int) -> None:
+    """Each step runs once in the forward pass, and again, from its checkpoint on, in the backward pass."""
     done: list[int] = []
 
     def step(number: int, x: Tensor, w: Tensor) -> Tensor:
@@ -269,11 +269,11 @@ def test_steps_have_as_many_checkpoints_as_steps_between_them(gpu: Gpu, count: i
     np.testing.assert_allclose(w.grad.numpy(), 2.0 * count * 1.5 ** (count - 1), rtol=1e-6)
 
 
-def test_a_network_learns_a_function(steady: Gpu) -> None:
+def test_a_network_is_trained_to_fit_a_function(steady: Gpu) -> None:
     """A sine, by 1 → 32 → 1 with tanh, from a recorded step: the loss falls a hundredfold."""
     x = np.linspace(-3.0, 3.0, 128, dtype=np.float32)[:, None]
     with (
-        Tensor.from_numpy(x) as given,
+        Tensor.from_numpy(x) as gradient_tensor,
         Tensor.from_numpy(np.sin(x)) as expected,
         Tensor.from_numpy(RANDOM.normal(size=(32, 1)).astype(np.float32), "w1") as w1,
         Tensor.zeros(32, name="b1") as b1,
@@ -283,7 +283,7 @@ def test_a_network_learns_a_function(steady: Gpu) -> None:
         Plan("step") as plan,
     ):
         with plan.recording():
-            loss = learn.l2_loss(ops.linear(ops.linear(given, w1, b1, activation="tanh"), w2, b2), expected)
+            loss = learn.l2_loss(ops.linear(ops.linear(gradient_tensor, w1, b1, activation="tanh"), w2, b2), expected)
             loss.backward()
             optimizer.step()
         plan.replay(**optimizer.fields())

@@ -1,4 +1,4 @@
-"""The nearest of other points, and the Chamfer distance with its gradient, against NumPy in float64."""
+"""The nearest neighbor in another set, and the Chamfer distance with its gradient, against NumPy in float64."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_the_nearest_is_found(steady: Gpu, count: int, number: int, axes: int) -
     x, y = (RANDOM.normal(size=(n, axes)).astype(np.float32) for n in (count, number))
     with Tensor.from_numpy(x) as points, Tensor.from_numpy(y) as others:
         found = learn.nearest(points, others).numpy()
-    apart = squares(x, y)
+    distances = squares(x, y)
     assert found.dtype == np.int32
-    np.testing.assert_allclose(apart[np.arange(count), found], apart.min(1), rtol=1e-6)
+    np.testing.assert_allclose(distances[np.arange(count), found], distances.min(1), rtol=1e-6)
 
 
 def test_the_nearest_is_found_at_any_scale(steady: Gpu) -> None:
@@ -40,8 +40,8 @@ def test_the_nearest_is_found_at_any_scale(steady: Gpu) -> None:
             assert np.array_equal(learn.nearest(points, others).numpy(), squares(x, y).argmin(1))
 
 
-def test_of_equally_near_ones_the_first_is_taken_and_strides_do_not_matter(steady: Gpu) -> None:
-    y = np.repeat(np.arange(600.0, dtype=np.float32), 2)[::-1].copy()  # every place twice
+def test_of_equally_near_points_the_first_is_used_and_strides_do_not_matter(steady: Gpu) -> None:
+    y = np.repeat(np.arange(600.0, dtype=np.float32), 2)[::-1].copy()  # every position twice
     with Tensor.from_numpy(np.stack([y, y * 0], 1)) as others, Tensor.from_numpy(np.zeros((2, 599), np.float32)) as x:
         x[0] = np.arange(599, dtype=np.float32) + 0.25
         assert np.array_equal(learn.nearest(x.T, others).numpy(), 1198 - 2 * np.arange(599))
@@ -71,7 +71,7 @@ def test_the_distance_and_its_gradient(steady: Gpu, squared: bool) -> None:
             assert runs[0][which][at] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-4, abs=1e-6)
 
 
-def test_points_that_meet_have_a_gradient_of_zero(steady: Gpu) -> None:
+def test_coinciding_points_have_a_gradient_of_zero(steady: Gpu) -> None:
     with Tensor.from_numpy(RANDOM.normal(size=(30, 3)).astype(np.float32)) as points:
         points.requires_grad = True
         loss = learn.chamfer(points, points.detach(), squared=False)
@@ -80,7 +80,7 @@ def test_points_that_meet_have_a_gradient_of_zero(steady: Gpu) -> None:
         points.grad = None
 
 
-def test_a_cloud_is_drawn_to_a_ring(steady: Gpu) -> None:
+def test_a_point_cloud_is_fitted_to_a_circle(steady: Gpu) -> None:
     angle = np.linspace(0.0, 2.0 * np.pi, 64, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle)], 1).astype(np.float32)
     with (
@@ -98,7 +98,7 @@ def test_a_cloud_is_drawn_to_a_ring(steady: Gpu) -> None:
         for _ in range(80):
             plan.replay(**optimizer.fields())
         assert loss.item() < first / 50.0
-        assert loss.item() == pytest.approx(reference(cloud.numpy(), ring), rel=0.2)  # which has moved a step since
+        assert loss.item() == pytest.approx(reference(cloud.numpy(), ring), rel=0.2)  # one step later
         loss.close()
 
 

@@ -1,4 +1,4 @@
-"""A loss that is scaled so that f16 holds its gradients: what the scale does, and what it leaves as it was."""
+"""Loss scaling for f16 gradients: the effect of the scale, and what it does not change."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ RANDOM = np.random.default_rng(41)
 
 
 def test_a_power_of_two_changes_no_bit(steady: Gpu) -> None:
-    """Also where gradients are clipped: to the norm that they have without the scale."""
+    """Also with clipped gradients: the norm is that without the scale."""
     x, expected = RANDOM.normal(size=(2, 32, 3)).astype(np.float32)
     for clip in (None, 0.5):
         found = []
         for scaled in (False, True):
             with (
-                Tensor.from_numpy(x) as given,
+                Tensor.from_numpy(x) as x_tensor,
                 Tensor.from_numpy(expected) as target,
                 Tensor.full((3, 3), 0.5, name="w") as weights,
                 LossScale(1024.0, growth_interval=3) as scaling,
                 Adam([weights], 0.1, clip=clip) as optimizer,
             ):
                 for _ in range(8):
-                    loss = learn.l2_loss(given @ weights, target)
+                    loss = learn.l2_loss(x_tensor @ weights, target)
                     (scaling.scaled(loss) if scaled else loss).backward()
                     optimizer.step(scaling if scaled else None)
                 found.append(weights.numpy())
@@ -40,18 +40,18 @@ def test_a_power_of_two_changes_no_bit(steady: Gpu) -> None:
 
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
-def test_a_step_without_a_number_changes_nothing(steady: Gpu, recorded: bool, bad: float) -> None:
+def test_a_step_with_nan_gradients_changes_nothing(steady: Gpu, recorded: bool, bad: float) -> None:
     with (
         Tensor.full(3, 1.0, name="w") as weights,
         Tensor.full(2, 1.0, name="v") as others,
-        Tensor.zeros(3, name="g") as given,
+        Tensor.zeros(3, name="g") as x_tensor,
         LossScale(16.0, growth_interval=2) as scaling,
         Adam([weights, others], 0.1) as optimizer,
         Plan("step") as plan,
     ):
 
         def pull() -> None:
-            (scaling.scaled((weights * given).sum()) + others.sum()).backward()
+            (scaling.scaled((weights * x_tensor).sum()) + others.sum()).backward()
             optimizer.step(scaling)
 
         if recorded:
@@ -59,7 +59,7 @@ def test_a_step_without_a_number_changes_nothing(steady: Gpu, recorded: bool, ba
                 pull()
         held = []
         for value in (1.0, bad, 1.0, 1.0):
-            given[...] = np.array([1.0, value, 1.0], np.float32)
+            x_tensor[...] = np.array([1.0, value, 1.0], np.float32)
             if recorded:
                 plan.replay(**optimizer.fields())
             else:
@@ -72,14 +72,14 @@ def test_a_step_without_a_number_changes_nothing(steady: Gpu, recorded: bool, ba
         assert np.isfinite(weights.numpy()).all()
 
 
-def test_a_network_in_f16_learns_what_it_cannot_without(steady: Gpu) -> None:
-    """Gradients near 1e-9, below all that f16 has; the scale starts too large and comes down by itself."""
+def test_a_network_in_f16_trains_only_with_a_scale(steady: Gpu) -> None:
+    """Gradients are near 1e-9, below the range of f16; the scale starts too large and is reduced automatically."""
     x = RANDOM.normal(size=(64, 4)).astype(np.float16)
     target = x.astype(np.float32) @ np.array([[1.0], [-2.0], [0.5], [1.5]], np.float32)
     moved = []
     for scaled in (False, True):
         with (
-            Tensor.from_numpy(x) as given,
+            Tensor.from_numpy(x) as x_tensor,
             Tensor.from_numpy(target) as expected,
             Tensor.zeros((4, 1), name="w") as weights,
             LossScale(2.0**24) as scaling,
@@ -87,7 +87,7 @@ def test_a_network_in_f16_learns_what_it_cannot_without(steady: Gpu) -> None:
         ):
             losses = []
             for _ in range(40):
-                result = (given @ weights.to("f16")).to("f32")
+                result = (x_tensor @ weights.to("f16")).to("f32")
                 loss = learn.l2_loss(result, expected) * 1e-8
                 (scaling.scaled(loss) if scaled else loss).backward()
                 optimizer.step(scaling if scaled else None)
@@ -96,7 +96,7 @@ def test_a_network_in_f16_learns_what_it_cannot_without(steady: Gpu) -> None:
     assert moved[0] == 1.0 and moved[1] < 1e-3
 
 
-def test_the_scale_comes_down_until_gradients_fit(steady: Gpu) -> None:
+def test_the_scale_is_reduced_until_gradients_are_finite(steady: Gpu) -> None:
     with Tensor.full(2, 1.0, name="w") as weights, LossScale(2.0**20) as scaling, Sgd([weights], 0.01) as optimizer:
         for _ in range(12):
             scaling.scaled((weights.to("f16") * 3.0).to("f32").sum()).backward()

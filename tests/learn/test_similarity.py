@@ -17,8 +17,8 @@ def reference(x: np.ndarray, y: np.ndarray, span: float) -> float:
     away = np.arange(11) - 5.0
     window = np.exp(-(away[:, None] ** 2 + away**2) / (2.0 * 1.5**2))
     window /= window.sum()
-    places = (2, 3)
-    xs, ys = (np.lib.stride_tricks.sliding_window_view(a.astype(float), (11, 11), axis=places) for a in (x, y))
+    axes = (2, 3)
+    xs, ys = (np.lib.stride_tricks.sliding_window_view(a.astype(float), (11, 11), axis=axes) for a in (x, y))
     mean_x, mean_y = ((window * a).sum((-2, -1), keepdims=True) for a in (xs, ys))
     var_x, var_y = (window * (xs - mean_x) ** 2).sum((-2, -1)), (window * (ys - mean_y) ** 2).sum((-2, -1))
     both = (window * (xs - mean_x) * (ys - mean_y)).sum((-2, -1))
@@ -28,25 +28,25 @@ def reference(x: np.ndarray, y: np.ndarray, span: float) -> float:
     return float((light * (2.0 * both + c2) / (var_x + var_y + c2)).mean())
 
 
-def pictures(span: float) -> tuple[np.ndarray, np.ndarray]:
+def images(span: float) -> tuple[np.ndarray, np.ndarray]:
     x = RANDOM.uniform(0.0, span, (2, 3, 13, 16))
     y = np.clip(0.7 * x + 0.3 * RANDOM.uniform(0.0, span, x.shape), 0.0, span)
     return x.astype(np.float32), y.astype(np.float32)
 
 
 @pytest.mark.parametrize("span", [1.0, 255.0])
-def test_it_is_the_definition(steady: Gpu, span: float) -> None:
-    x, y = pictures(span)
+def test_it_equals_the_definition(steady: Gpu, span: float) -> None:
+    x, y = images(span)
     with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as expected, Tensor.from_numpy(1 - y / span) as other:
         assert learn.ssim(result, expected, span).item() == pytest.approx(reference(x, y, span), abs=2e-5)
         assert learn.ssim(result, result, span).item() == pytest.approx(1.0, abs=1e-6)
         turned = learn.ssim(result.permute(0, 1, 3, 2), expected.permute(0, 1, 3, 2), span).item()
         assert turned == pytest.approx(reference(x, y, span), abs=2e-5)
-        assert learn.ssim_loss(expected * (1 / span), other).item() > 1.2  # turned round: below 0
+        assert learn.ssim_loss(expected * (1 / span), other).item() > 1.2  # inverted: below 0
 
 
-def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
-    x, y = pictures(1.0)
+def test_images_can_begin_anywhere_in_their_block(steady: Gpu) -> None:
+    x, y = images(1.0)
     rows = np.concatenate([np.zeros(1, np.float32), x.ravel(), y.ravel()])
     with Tensor.from_numpy(rows) as block, block[1 : 1 + x.size] as first, block[1 + x.size :] as second:
         first.requires_grad = True
@@ -62,8 +62,8 @@ def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
         first.grad = None
 
 
-def test_its_gradient_is_that_of_the_definition(steady: Gpu) -> None:
-    x, y = pictures(1.0)
+def test_its_gradient_equals_that_of_the_definition(steady: Gpu) -> None:
+    x, y = images(1.0)
     x, y = x[:1, :2], y[:1, :2]
     with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as expected:
         result.requires_grad = expected.requires_grad = True
@@ -71,19 +71,19 @@ def test_its_gradient_is_that_of_the_definition(steady: Gpu) -> None:
         assert result.grad is not None and expected.grad is not None
         found = result.grad.numpy(), expected.grad.numpy()
         result.grad = expected.grad = None
-    given = [x.astype(float), y.astype(float)]
+    arrays = [x.astype(float), y.astype(float)]
     for which in (0, 1):
         for at in ((0, 0, 0, 0), (0, 1, 6, 7), (0, 0, 12, 3), (0, 1, 5, 15)):
             sides = []
             for step in (1e-5, -1e-5):
-                moved = [array.copy() for array in given]
+                moved = [array.copy() for array in arrays]
                 moved[which][at] += step
                 sides.append(1.0 - reference(moved[0], moved[1], 1.0))
             assert found[which][at] == pytest.approx((sides[0] - sides[1]) / 2e-5, rel=1e-3, abs=2e-7)
 
 
-def test_a_picture_is_found_by_its_similarity(steady: Gpu) -> None:
-    _, y = pictures(1.0)
+def test_an_image_is_reconstructed_by_its_similarity(steady: Gpu) -> None:
+    _, y = images(1.0)
     with (
         Tensor.full((1, 1, 13, 16), 0.5, name="x") as x,
         Tensor.from_numpy(y[:1, :1]) as expected,

@@ -1,4 +1,4 @@
-"""What was learned here goes on in PyTorch, and what was learned there goes on here; run where that is installed."""
+"""Training continues in PyTorch with weights from here, and vice versa; runs if PyTorch is installed."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ PAIRS: dict[str, Callable[[], tuple[Network, Any]]] = {
 
 
 def trained_here(network: Network, x: np.ndarray, y: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Weights after a few steps, and what they make of `x`."""
+    """Weights after a few steps, and their output for `x`."""
     tensors = {name: Tensor.from_numpy(array, name) for name, array in network.init(RANDOM).items()}
     with (
-        Tensor.from_numpy(x) as given,
+        Tensor.from_numpy(x) as x_tensor,
         Tensor.from_numpy(y) as expected,
         learn.Adam(list(tensors.values()), RATE) as adam,
     ):
         for _ in range(STEPS):
-            learn.l2_loss(network.apply(given, tensors), expected).backward()
+            learn.l2_loss(network.apply(x_tensor, tensors), expected).backward()
             adam.step()
         with no_grad():
-            found = network.apply(given, tensors).numpy()
+            found = network.apply(x_tensor, tensors).numpy()
     weights = {name: tensor.numpy().copy() for name, tensor in tensors.items()}
     for tensor in tensors.values():
         tensor.close()
@@ -53,23 +53,23 @@ def trained_here(network: Network, x: np.ndarray, y: np.ndarray) -> tuple[dict[s
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_weights_go_both_ways(tmp_path: Path, pair: str) -> None:
+def test_weights_are_exchanged_in_both_directions(tmp_path: Path, pair: str) -> None:
     network, module = PAIRS[pair]()
     x, y = (RANDOM.normal(size=(16, *shape)).astype(np.float32) for shape in (network.input_shape, (4,)))
-    given, path = torch.from_numpy(x), tmp_path / "weights.safetensors"
+    x_tensor, path = torch.from_numpy(x), tmp_path / "weights.safetensors"
 
     weights, found = trained_here(network, x, y)
     path.write_bytes(to_safetensors(weights))
     module.load_state_dict(files.load_file(str(path)), strict=True)
-    np.testing.assert_allclose(module(given).detach().numpy(), found, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(module(x_tensor).detach().numpy(), found, rtol=1e-5, atol=1e-5)
 
-    for _ in range(STEPS):  # by hand: torch.optim loads an LLVM of its own, beside that of a software adapter
+    for _ in range(STEPS):  # explicit: torch.optim loads its own LLVM, in addition to that of a software adapter
         module.zero_grad()
-        nn.functional.mse_loss(module(given), torch.from_numpy(y)).backward()
+        nn.functional.mse_loss(module(x_tensor), torch.from_numpy(y)).backward()
         with torch.no_grad():
             for parameter in module.parameters():
                 parameter -= RATE * parameter.grad
-    there = module(given).detach().numpy()
+    there = module(x_tensor).detach().numpy()
     assert np.abs(there - found).max() > 0.01, "it learned something"
     files.save_file(module.state_dict(), str(path))
     tensors = {name: Tensor.from_numpy(array) for name, array in read_arrays(path).items()}
