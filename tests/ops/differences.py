@@ -17,18 +17,18 @@ def drawn(low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def of_both_signs(low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
-    """Sizes between the bounds, the signs alternating along every axis."""
+    """Magnitudes between the bounds, with signs alternating along every axis."""
     odd = np.indices(shape).sum(0) % 2 == 1
     return np.where(odd, -1, 1).astype(np.float32) * drawn(low, high, shape)
 
 
 def turned(array: np.ndarray) -> Tensor:
-    """A tensor that does not lie in order if it has two axes or more."""
+    """A tensor that is not contiguous if it has two axes or more."""
     return Tensor.from_numpy(np.ascontiguousarray(array.T)).T if array.ndim > 1 else Tensor.from_numpy(array)
 
 
 def leaf(array: np.ndarray) -> Tensor:
-    """A turned tensor that wants a gradient."""
+    """A transposed tensor that requires a gradient."""
     tensor = turned(array).detach()
     tensor.requires_grad = True
     return tensor
@@ -52,7 +52,7 @@ def numeric(function: Callable[..., np.ndarray], arrays: list[np.ndarray], weigh
 
 
 def check(ours: Callable[..., Tensor], theirs: Callable[..., np.ndarray], arrays: list[np.ndarray]) -> None:
-    """Both gradients of every operand, alike within what f32 allows; no tensor of two axes or more lies in order."""
+    """Compare both gradients of every operand, within f32 accuracy; tensors of two axes or more are not contiguous."""
     leaves = [leaf(array) for array in arrays]
     result = ours(*leaves)
     weights = np.asarray(RANDOM.normal(size=result.shape), np.float32)

@@ -1,4 +1,4 @@
-"""Arrays and tensors that lie alike: the same values behind the same offsets, steps and order of axes."""
+"""Arrays and tensors with the same layout: the same values at the same offsets, strides and order of axes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ seeds = st.integers(0, 2**32 - 1)
 def some(variants: Iterable[T]) -> list[T]:
     """Every third of a kernel's variants, each of which takes a second to compile; with VERTIGRAD_EXPLORE all of them.
 
-    `vertigrad tune` uses none whose results are wrong on the adapter.
+    `vertigrad tune` skips variants with wrong results on the adapter.
     """
     return list(variants)[:: 1 if EXPLORE else 3]
 
 
 @dataclass(frozen=True)
-class Lie:
-    """How a view lies in a larger contiguous array: `key` cuts it out, `axes` orders it."""
+class Layout:
+    """The layout of a view of a larger contiguous array: `key` slices it, `axes` permutes it."""
 
     whole: tuple[int, ...]
     key: tuple[Any, ...]
@@ -58,7 +58,7 @@ class Lie:
 
 @st.composite
 def shapes(draw: st.DrawFn, min_rank: int = 0, max_rank: int = 5, largest: int = 3000) -> tuple[int, ...]:
-    """Shapes with axes of 0 and 1 among others."""
+    """Random shapes, also with axes of 0 and 1."""
     rank = draw(st.integers(min_rank, max_rank))
     sizes = draw(st.lists(st.sampled_from([1, 2, 3, 4, 5, 7, 0, 11, 40]), min_size=rank, max_size=rank))
     while math.prod(sizes) > largest:
@@ -67,15 +67,15 @@ def shapes(draw: st.DrawFn, min_rank: int = 0, max_rank: int = 5, largest: int =
 
 
 @st.composite
-def lies(draw: st.DrawFn, shape: tuple[int, ...]) -> Lie:
-    """A random way for a view of `shape` to lie: contiguous, or cut by slices (also backwards) and transposed."""
+def layouts(draw: st.DrawFn, shape: tuple[int, ...]) -> Layout:
+    """A random layout of a view of `shape`: contiguous, or sliced (also with negative steps) and transposed."""
     rank = len(shape)
     if draw(st.integers(0, 3)) == 0:
-        return Lie(shape, (), tuple(range(rank)))
+        return Layout(shape, (), tuple(range(rank)))
     axes = tuple(draw(st.permutations(range(rank))))
     whole: list[int] = []
     key: list[Any] = []
-    if draw(st.booleans()):  # an axis that an integer takes away: only an offset is left of it
+    if draw(st.booleans()):  # an axis removed by an integer index: only its offset remains
         whole.append(3)
         key.append(draw(st.integers(-3, 2)))
     for axis in sorted(range(rank), key=lambda i: axes[i]):
@@ -87,14 +87,14 @@ def lies(draw: st.DrawFn, shape: tuple[int, ...]) -> Lie:
         last = first + n * step
         key.append(slice(first, last if last >= 0 else None, step) if n else slice(0, 0))
     inverse = tuple(sorted(range(rank), key=lambda i: axes[i]).index(axis) for axis in range(rank))
-    return Lie(tuple(whole), tuple(key), inverse)
+    return Layout(tuple(whole), tuple(key), inverse)
 
 
 @st.composite
 def broadcastable(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[int, ...]:
     """A shape that broadcasts to `shape`: fewer axes, or some of 1."""
-    kept = shape[draw(st.integers(0, len(shape))) :] if draw(st.booleans()) else shape
-    return tuple(draw(st.sampled_from([n, n, 1])) for n in kept)
+    trailing = shape[draw(st.integers(0, len(shape))) :] if draw(st.booleans()) else shape
+    return tuple(draw(st.sampled_from([n, n, 1])) for n in trailing)
 
 
 def values(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the tests of scans, sorts and their like share: every path of kernels, lengths at edges, plans replayed."""
+"""Shared by tests of scans, sorts and similar operations: kernel variants, edge lengths, replayed plans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ every_path = pytest.mark.parametrize("name", PATHS)
 
 @contextmanager
 def path(name: str) -> Iterator[None]:
-    """Take the kernels of a path; skips the test if this adapter has no such path."""
+    """Use the kernels of a path; skip the test if this adapter does not support it."""
     subgroups, chained = PATHS[name]
     if subgroups and not paths.subgroup_size():
         pytest.skip("this adapter has no subgroups of one size")
@@ -28,7 +28,7 @@ def path(name: str) -> Iterator[None]:
 
 
 def here() -> list[str]:
-    """The paths that this adapter has."""
+    """The paths that this adapter supports."""
     return list(PATHS) if paths.subgroup_size() else ["portable"]
 
 
@@ -38,7 +38,7 @@ def edges(*sizes: int) -> list[int]:
 
 
 def replayed_twice(plan: Plan, *results: Tensor) -> list[np.ndarray]:
-    """The results after two replays: the same bits both times, and no memory taken for them."""
+    """The results after two replays, which give the same bits and allocate no memory."""
     held = vertigrad.gpu().pool.held_bytes
     plan.replay()
     first = [result.numpy() for result in results]

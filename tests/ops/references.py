@@ -1,4 +1,4 @@
-"""What convolution and pooling compute, in float64, written to be read."""
+"""Convolution and pooling in float64, in a readable form."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ def windows(
     fill: float = 0.0,
     ceil: bool = False,
 ) -> np.ndarray:
-    """(N, C, ...places, ...taps) of x (N, C, ...spatial), filled where a window reaches outside."""
+    """(N, C, ...counts, ...taps) of x (N, C, ...spatial), padded where a window extends outside."""
     rank = len(size)
     extent = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
-    places = []
+    counts = []
     for n, e, s, (b, a) in zip(x.shape[2:], extent, stride, pads, strict=True):
         count = (n + b + a - e + (s - 1 if ceil else 0)) // s + 1
         if ceil and (count - 1) * s >= n + b:
             count -= 1
-        places.append(max(count, 0))
+        counts.append(max(count, 0))
     far = [(b, a + s + e) for (b, a), s, e in zip(pads, stride, extent, strict=True)]
     padded = np.pad(x, [(0, 0), (0, 0), *far], constant_values=fill)
-    result = np.empty((*x.shape[:2], *places, *size), x.dtype)
-    for place in product(*map(range, places)):
+    result = np.empty((*x.shape[:2], *counts, *size), x.dtype)
+    for index in product(*map(range, counts)):
         for tap in product(*map(range, size)):
-            at = tuple(p * s + t * d for p, s, t, d in zip(place, stride, tap, dilation, strict=True))
-            result[(slice(None), slice(None), *place, *tap)] = padded[(slice(None), slice(None), *at)]
-    assert rank == len(places)
+            at = tuple(p * s + t * d for p, s, t, d in zip(index, stride, tap, dilation, strict=True))
+            result[(slice(None), slice(None), *index, *tap)] = padded[(slice(None), slice(None), *at)]
+    assert rank == len(counts)
     return result
 
 
@@ -46,9 +46,9 @@ def conv(
     groups: int,
 ) -> np.ndarray:
     rank = w.ndim - 2
-    seen = windows(x, w.shape[2:], stride, pads, dilation)
+    patches = windows(x, w.shape[2:], stride, pads, dilation)
     parts = []
-    for a, b in zip(np.split(seen, groups, 1), np.split(w, groups, 0), strict=True):
+    for a, b in zip(np.split(patches, groups, 1), np.split(w, groups, 0), strict=True):
         taps = list(range(2 + rank, 2 + 2 * rank))
         part = np.tensordot(a, b, ([1, *taps], [1, *range(2, 2 + rank)]))
         parts.append(np.moveaxis(part, -1, 1))
@@ -64,7 +64,7 @@ def conv_transpose(
     groups: int,
     more: Sequence[int],
 ) -> np.ndarray:
-    """Every element of x adds its multiple of the window to the result."""
+    """Every element of x adds its multiple of the kernel to the result."""
     rank, results = w.ndim - 2, w.shape[1] * groups
     full = [
         (n - 1) * s + (k - 1) * d + 1 + p

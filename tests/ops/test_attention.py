@@ -1,4 +1,4 @@
-"""Attention against a float64 reference that writes its scores out."""
+"""Attention against a float64 reference with explicit scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vertigrad.errors import DtypeError, LimitError, ShapeError
 from vertigrad.gpu import Gpu, Kernel, shader
 from vertigrad.ops.attention import Tiling
 
-from .layouts import compiled_examples, lies, seeds, values
+from .layouts import compiled_examples, layouts, seeds, values
 
 module = import_module("vertigrad.ops.attention")  # `ops.attention` is the function
 NBYTES = Tiling.nbytes
@@ -41,12 +41,12 @@ def reference(
     scores = softcap * np.tanh(scores / softcap) if softcap else scores
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
-    places = np.arange(q.shape[2])[:, None] + np.reshape(offset, (-1, 1, 1, 1))
+    positions = np.arange(q.shape[2])[:, None] + np.reshape(offset, (-1, 1, 1, 1))
     keys = np.arange(k.shape[2])
     if left is not None:
-        scores = np.where(keys >= places - left, scores, -np.inf)
+        scores = np.where(keys >= positions - left, scores, -np.inf)
     if right is not None:
-        scores = np.where(keys <= places + right, scores, -np.inf)
+        scores = np.where(keys <= positions + right, scores, -np.inf)
     if lengths is not None:
         scores = np.where(keys < lengths[:, None, None, None], scores, -np.inf)
     if not k.shape[2]:
@@ -75,8 +75,8 @@ def test_any_sizes_windows_and_layouts(data: st.DataObject, seed: int) -> None:
     shapes = (n, shared * times, queries, width), (n, shared, keys, width), (n, shared, keys, out)
     arrays, tensors = [], []
     for i, shape in enumerate(shapes):
-        lie = data.draw(lies(shape))
-        array, tensor = lie.both(values(lie.whole, "f32", seed + i) / 4)
+        layout = data.draw(layouts(shape))
+        array, tensor = layout.both(values(layout.whole, "f32", seed + i) / 4)
         arrays.append(array)
         tensors.append(tensor)
     windows = st.none() | st.integers(0, 60)
@@ -100,7 +100,7 @@ def test_masks(shape: tuple[int, ...], kind: str) -> None:
     close(ops.attention(q, k, v, mask, causal=True, offset=5), reference(q, k, v, mask, right=0, offset=5))
 
 
-def test_rows_that_may_attend_nothing_are_0() -> None:
+def test_fully_masked_rows_are_0() -> None:
     q, k, v = three(2, 2, 9, 70, 16, 16)
     mask = np.zeros((9, 70), np.float32)
     mask[3] = -np.inf
@@ -111,12 +111,12 @@ def test_rows_that_may_attend_nothing_are_0() -> None:
     np.testing.assert_allclose(got.numpy()[:, :, 4], v[:, :, 0], rtol=1e-6)
     assert not ops.attention(q, k, v, causal=True, offset=-9).numpy().any()
     assert not ops.attention(q, k[:, :, :0], v[:, :, :0]).numpy().any()
-    none = Tensor.zeros((3, 2, 2, 0, 16))[2]  # whose byte 0 would lie behind the end of a block
+    none = Tensor.zeros((3, 2, 2, 0, 16))[2]  # whose byte 0 would be after the end of a block
     assert not ops.attention(q, none, none).numpy().any()
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_each_member_has_its_own_number_of_keys(causal: bool) -> None:
+def test_each_batch_element_has_its_own_number_of_keys(causal: bool) -> None:
     q, k, v = three(2, 1, 11, 80, 24, 24, n=4)
     lengths = np.array([80, 11, 0, 40], np.int32)
     got = ops.attention(q, k, v, lengths=lengths, causal=causal)
@@ -146,7 +146,7 @@ def test_half_precision_and_out(gpu: Gpu) -> None:
     close(out, reference(q, k, v), 2e-3)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     q, k, v = (Tensor.from_numpy(t) for t in three(4, 2, 5, 6, 8, 8))
     with pytest.raises(ShapeError, match="do not go together"):
         ops.attention(q, k, v[:, :, :5])

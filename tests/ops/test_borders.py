@@ -1,6 +1,6 @@
-"""No operation reads or writes beside its operands: what lies around them is NaN, and stays as it was around `out`.
+"""No operation reads or writes outside its operands: they are surrounded by NaN, which is unchanged around `out`.
 
-`out` is given back, with the same bits as without it.
+`out` is returned, with the same bits as without it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from vertigrad import Tensor, no_grad, ops
 from vertigrad.errors import DtypeError, LimitError, ShapeError
 from vertigrad.gpu import Gpu
 
-from .layouts import Lie
+from .layouts import Layout
 from .test_gradient_table import SAMPLES, Sample
 
 RANDOM = np.random.default_rng(12)
-SENTINEL = 77  # an integer that unsigned results hold too
-# Larger ones, for kernels that work on tiles: sizes that no tile divides, and rows that are read and written by fours.
+SENTINEL = 77  # an integer that is valid for unsigned results too
+# Larger ones, for kernels with tiles: sizes not divisible by a tile, and rows that are read and written as vec4.
 LARGER: dict[str, tuple[str, Sample]] = {
     "matmul of tiles": ("matmul", ({"a": (70, 37), "b": (37, 52)}, {})),
     "matmul of a batch": ("matmul", ({"a": (3, 21, 36), "b": (3, 36, 20)}, {})),
@@ -57,49 +57,51 @@ LARGER: dict[str, tuple[str, Sample]] = {
 CASES: dict[str, tuple[str, Sample]] = {name: (name, sample) for name, sample in SAMPLES.items()} | LARGER
 
 
-Place = Callable[[tuple[int, ...]], Lie]
+Placement = Callable[[tuple[int, ...]], Layout]
 
 
-def alone(shape: tuple[int, ...]) -> Lie:
-    return Lie(shape, (), tuple(range(len(shape))))
+def alone(shape: tuple[int, ...]) -> Layout:
+    return Layout(shape, (), tuple(range(len(shape))))
 
 
-def between(shape: tuple[int, ...]) -> Lie:
-    """Contiguous, with as many elements before and behind."""
-    return Lie((3, *shape), (1,), tuple(range(len(shape))))
+def between(shape: tuple[int, ...]) -> Layout:
+    """Contiguous, with as many elements before and after."""
+    return Layout((3, *shape), (1,), tuple(range(len(shape))))
 
 
-def shifted(shape: tuple[int, ...]) -> Lie:
-    """Contiguous, from an element on that lies at no multiple of anything, with many behind."""
+def shifted(shape: tuple[int, ...]) -> Layout:
+    """Contiguous, at an unaligned offset, with many elements after it."""
     size = math.prod(shape)
-    return Lie((size + 305,), (slice(5, size + 5),), (0,))
+    return Layout((size + 305,), (slice(5, size + 5),), (0,))
 
 
-def rows(shape: tuple[int, ...]) -> Lie:
+def rows(shape: tuple[int, ...]) -> Layout:
     """With elements on all sides."""
-    return Lie(tuple(n + 3 for n in shape), tuple(slice(1, n + 1) for n in shape), tuple(range(len(shape))))
+    return Layout(tuple(n + 3 for n in shape), tuple(slice(1, n + 1) for n in shape), tuple(range(len(shape))))
 
 
-def inside(shape: tuple[int, ...]) -> Lie:
+def inside(shape: tuple[int, ...]) -> Layout:
     """With elements on all sides, the axes in the opposite order."""
     turned = shape[::-1]
-    return Lie(tuple(n + 3 for n in turned), tuple(slice(1, n + 1) for n in turned), tuple(range(len(shape)))[::-1])
+    return Layout(tuple(n + 3 for n in turned), tuple(slice(1, n + 1) for n in turned), tuple(range(len(shape)))[::-1])
 
 
-def placed(array: np.ndarray, place: Place) -> Tensor:
-    lie = place(array.shape)
-    whole = np.full(lie.whole, np.nan, array.dtype)
-    lie.array(whole)[...] = array
-    return lie.tensor(Tensor.from_numpy(whole))
+def placed(array: np.ndarray, placement: Placement) -> Tensor:
+    layout = placement(array.shape)
+    whole = np.full(layout.whole, np.nan, array.dtype)
+    layout.array(whole)[...] = array
+    return layout.tensor(Tensor.from_numpy(whole))
 
 
 def called(
-    case: str, arrays: Mapping[str, np.ndarray], place: Place, **more: Any
+    case: str, arrays: Mapping[str, np.ndarray], placement: Placement, **more: Any
 ) -> tuple[dict[str, Tensor], list[Tensor]]:
-    """The operands as they were placed, and the results."""
+    """The placed operands, and the results."""
     name, (_, others) = CASES[case]
-    ways = {key: between if key == "tables" and place is inside else place for key in arrays}  # must be contiguous
-    leaves = {key: placed(array, ways[key]).detach() for key, array in arrays.items()}
+    placements = {
+        key: between if key == "tables" and placement is inside else placement for key in arrays
+    }  # must be contiguous
+    leaves = {key: placed(array, placements[key]).detach() for key, array in arrays.items()}
     for tensor in leaves.values():
         tensor.requires_grad = True
     values: dict[str, Any] = {}
@@ -115,17 +117,17 @@ def called(
     return leaves, [each for each in (result if isinstance(result, tuple) else (result,)) if each is not None]
 
 
-def pulled(leaves: Mapping[str, Tensor], results: list[Tensor], place: Place) -> list:
-    """The gradients, of weights that differ from element to element."""
+def pulled(leaves: Mapping[str, Tensor], results: list[Tensor], placement: Placement) -> list:
+    """The gradients of a sum with different weights for each element."""
     for each in results:
         if each.requires_grad:
             weights = np.linspace(-1.0, 1.5, each.size).reshape(each.shape).astype(each.dtype.numpy)
-            each.backward(placed(weights, place), keep_graph=True)
+            each.backward(placed(weights, placement), keep_graph=True)
     return [None if tensor.grad is None else tensor.grad.numpy() for tensor in leaves.values()]
 
 
 def written(name: str, results: list[Tensor]) -> list[np.ndarray]:
-    """What an operation has set: rows behind the count of those it chose are left as they were."""
+    """The elements that an operation writes: rows after the count of selected ones are unchanged."""
     arrays = [each.numpy() for each in results]
     return [arrays[0][: int(arrays[1][0])], arrays[1]] if name in ("compact", "nonzero") else arrays
 
@@ -137,45 +139,45 @@ def same(found: Any, expected: Any) -> bool:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
-def test_nothing_beside_the_operands_is_read_or_written(gpu: Gpu, case: str) -> None:
+def test_nothing_outside_the_operands_is_read_or_written(gpu: Gpu, case: str) -> None:
     name, (shapes, _) = CASES[case]
     arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}
     leaves, results = called(case, arrays, alone)
     expected, expected_gradients = written(name, results), pulled(leaves, results, alone)
-    for place in (between, inside):
-        leaves, results = called(case, arrays, place)
-        assert all(map(same, written(name, results), expected)), place.__name__
-        assert all(map(same, pulled(leaves, results, place), expected_gradients)), place.__name__
+    for placement in (between, inside):
+        leaves, results = called(case, arrays, placement)
+        assert all(map(same, written(name, results), expected)), placement.__name__
+        assert all(map(same, pulled(leaves, results, placement), expected_gradients)), placement.__name__
     if len(expected) > 1 or not takes_output(name):
         return
-    with no_grad():  # another kernel may serve then
+    with no_grad():  # another kernel may be used then
         values = called(case, arrays, alone)[1][0].numpy()
     assert same(values, expected[0])
-    for place in (between, shifted, rows, inside):
-        assert_written_alone(case, arrays, values, place)
+    for placement in (between, shifted, rows, inside):
+        assert_written_alone(case, arrays, values, placement)
 
 
 def takes_output(name: str) -> bool:
     return "out" in inspect.signature(getattr(ops, name)).parameters
 
 
-def assert_written_alone(case: str, arrays: Mapping[str, np.ndarray], values: np.ndarray, place: Place) -> None:
-    """`out` is what is returned, has the `values`, and nothing around it is changed."""
-    lie = place(values.shape)
-    expected = np.full(lie.whole, SENTINEL, values.dtype)
+def assert_written_alone(case: str, arrays: Mapping[str, np.ndarray], values: np.ndarray, placement: Placement) -> None:
+    """Check that `out` is returned with the `values`, and that nothing around it is changed."""
+    layout = placement(values.shape)
+    expected = np.full(layout.whole, SENTINEL, values.dtype)
     whole = Tensor.from_numpy(expected)
-    part = lie.array(expected)
+    part = layout.array(expected)
     part[...] = values.reshape(part.shape)
-    out = lie.tensor(whole).reshape(values.shape)
+    out = layout.tensor(whole).reshape(values.shape)
     with no_grad():
         _, (result,) = called(case, arrays, alone, out=out)
     assert result is out
-    np.testing.assert_array_equal(whole.numpy(), expected, err_msg=place.__name__)
+    np.testing.assert_array_equal(whole.numpy(), expected, err_msg=placement.__name__)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
-def test_rows_of_workgroups_that_are_folded_give_the_same(gpu: Gpu, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where an adapter takes few workgroups a dimension; the spare ones of the last row write nothing."""
+def test_folded_rows_of_workgroups_give_the_same_results(gpu: Gpu, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an adapter with few workgroups per dimension; the surplus ones of the last row write nothing."""
     name, (shapes, _) = CASES[case]
     arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}
     with no_grad():
@@ -203,7 +205,7 @@ def test_an_output_of_another_shape_or_dtype_is_refused(gpu: Gpu, case: str) -> 
         (result,) = results
         with pytest.raises(ShapeError):  # a last axis of 1 could be broadcast, as NumPy does
             called(case, arrays, alone, out=Tensor.empty((*result.shape[:-1], 7, 11), result.dtype))
-        if name not in ("last_argmax", "last_argmin"):  # sums of indices, which may be written as floats
+        if name not in ("last_argmax", "last_argmin"):  # sums of indices, which can be written as floats
             with pytest.raises(DtypeError):
                 other = "f32" if result.dtype.name == "i32" else "i32"
                 called(case, arrays, alone, out=Tensor.empty(result.shape, other))

@@ -1,4 +1,4 @@
-"""Changing element types. NumPy leaves what overflows to the processor, so the reference here says what is promised."""
+"""Casts of element types. NumPy's overflow depends on the processor, so the reference here defines the guarantees."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_type_casts_to_every_other(source: str, target: str):
 
 
 @pytest.mark.parametrize("result", ["f16", "u8"])
-def test_a_result_is_held_to_its_own_type_before_it_is_written_as_another(result: str):
+def test_a_result_is_rounded_to_its_own_type_before_a_cast_to_another(result: str):
     a = np.array([200, 250, 255], NUMPY[result])
     b = np.array([100.25, 5.01, 1.0] if result == "f16" else [100, 5, 1], NUMPY[result])
     out = Tensor.zeros((3,), "f32")
@@ -62,7 +62,7 @@ def test_a_result_is_held_to_its_own_type_before_it_is_written_as_another(result
 
 @pytest.mark.parametrize("b", DTYPES)
 @pytest.mark.parametrize("a", DTYPES)
-def test_operands_of_two_types_meet_in_the_wider(a: str, b: str):
+def test_operands_of_two_types_are_promoted_to_the_wider(a: str, b: str):
     x, y = SOURCES[a][:2], SOURCES[b][:2]
     got = ops.add(Tensor.from_numpy(x), Tensor.from_numpy(y))
     kind = NUMPY[got.dtype.name]
@@ -75,7 +75,7 @@ def test_operands_of_two_types_meet_in_the_wider(a: str, b: str):
 
 
 def test_rounding_to_f16_is_numpys():
-    """Of every f16, of what lies midway between two of them, and of the f32 beside these."""
+    """Of every f16, of the midpoints between two of them, and of the adjacent f32."""
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
     ends = np.append(halves[1:], np.float32(65536.0))
     middles = (0.5 * (halves.astype(np.float64) + ends)).astype(np.float32)
@@ -84,11 +84,11 @@ def test_rounding_to_f16_is_numpys():
     x = np.concatenate([*near, *(-part for part in near), [np.float32(np.nan)]]).astype(np.float32)
     x = x[(np.abs(x) >= np.finfo(np.float32).tiny) | (x == 0) | np.isnan(x)]  # adapters may take subnormal f32 as 0
     source = f"""{shader.render("common/math.wgsl")}
-@group(0) @binding(0) var<storage, read> given: array<f32>;
+@group(0) @binding(0) var<storage, read> tensor: array<f32>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {{
-    if id.x < {x.size}u {{ out[id.x] = rounded_to_f16(given[id.x]); }}
+    if id.x < {x.size}u {{ out[id.x] = rounded_to_f16(tensor[id.x]); }}
 }}"""
-    with Tensor.from_numpy(x) as given, Tensor.empty(x.shape) as out, np.errstate(over="ignore"):
-        Kernel(source, "main", "rounding")(x.size, given=given, out=out)
+    with Tensor.from_numpy(x) as tensor, Tensor.empty(x.shape) as out, np.errstate(over="ignore"):
+        Kernel(source, "main", "rounding")(x.size, tensor=tensor, out=out)
         np.testing.assert_array_equal(out.numpy(), x.astype(np.float16).astype(np.float32))

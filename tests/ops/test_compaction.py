@@ -1,4 +1,4 @@
-"""Chosen rows against NumPy's boolean indexing, and dispatches and draws as large as their number."""
+"""Compaction against NumPy's boolean indexing, and indirect dispatches and draws of its count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Kernel, Plan
 
-from .layouts import DTYPES, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, examples, layouts, seeds, shapes, values
 from .primitives import edges, every_path, path, replayed_twice
 
 TILE = 8192
@@ -23,43 +23,43 @@ TILE = 8192
 @given(data=st.data(), seed=seeds)
 def test_any_layout_and_mask(data: st.DataObject, seed: int):
     shape = data.draw(shapes(min_rank=1))
-    lie = data.draw(lies(shape))
+    layout = data.draw(layouts(shape))
     rank = data.draw(st.integers(1, len(shape)))
-    mask_lie = data.draw(lies(shape[:rank]))
-    a, x = lie.both(values(lie.whole, data.draw(st.sampled_from(["f32", "i32", "u32", "bool"])), seed))
-    b, mask = mask_lie.both(values(mask_lie.whole, data.draw(st.sampled_from(DTYPES)), seed + 1).round())
-    kept, count = ops.compact(x, mask)
+    mask_layout = data.draw(layouts(shape[:rank]))
+    a, x = layout.both(values(layout.whole, data.draw(st.sampled_from(["f32", "i32", "u32", "bool"])), seed))
+    b, mask = mask_layout.both(values(mask_layout.whole, data.draw(st.sampled_from(DTYPES)), seed + 1).round())
+    saved, count = ops.compact(x, mask)
     n = count.item()
-    assert kept.shape == (b.size, *shape[rank:])
+    assert saved.shape == (b.size, *shape[rank:])
     assert n == np.count_nonzero(b)
-    assert np.array_equal(kept.numpy()[:n], a[b != 0])
+    assert np.array_equal(saved.numpy()[:n], a[b != 0])
 
 
 @examples
 @given(data=st.data(), seed=seeds)
 def test_nonzero_of_any_layout_and_type(data: st.DataObject, seed: int):
-    lie = data.draw(lies(data.draw(shapes())))
-    a, x = lie.both(values(lie.whole, data.draw(st.sampled_from(DTYPES)), seed).round())
-    places, count = ops.nonzero(x)
-    assert places.shape == (a.size, a.ndim)
-    assert np.array_equal(places.numpy()[: count.item()], np.argwhere(a))
+    layout = data.draw(layouts(data.draw(shapes())))
+    a, x = layout.both(values(layout.whole, data.draw(st.sampled_from(DTYPES)), seed).round())
+    indices, count = ops.nonzero(x)
+    assert indices.shape == (a.size, a.ndim)
+    assert np.array_equal(indices.numpy()[: count.item()], np.argwhere(a))
 
 
 @every_path
 @pytest.mark.parametrize("n", edges(TILE, 3 * TILE))
-def test_lengths_at_edges_and_masks_that_choose_all_or_none(name: str, n: int):
+def test_edge_lengths_and_masks_that_select_all_or_none(name: str, n: int):
     a = values((n,), "f32", n)
     with path(name):
         for mask in (np.full(n, True), np.full(n, False), np.arange(n) == n - 1, np.arange(n) % 3 == 0):
-            kept, count = ops.compact(a, mask)
+            saved, count = ops.compact(a, mask)
             assert count.item() == mask.sum()
-            assert np.array_equal(kept.numpy()[: count.item()], a[mask])
+            assert np.array_equal(saved.numpy()[: count.item()], a[mask])
 
 
-def test_nan_is_chosen_and_negative_zero_is_not():
+def test_nan_is_selected_and_negative_zero_is_not():
     a = np.array([np.nan, -0.0, 0.0, 1e-45, np.inf], np.float32)
-    places, count = ops.nonzero(a)
-    assert places.numpy()[: count.item(), 0].tolist() in ([0, 3, 4], [0, 4])  # subnormal numbers may count as 0
+    indices, count = ops.nonzero(a)
+    assert indices.numpy()[: count.item(), 0].tolist() in ([0, 3, 4], [0, 4])  # subnormal numbers may count as 0
 
 
 def test_errors():
@@ -78,7 +78,7 @@ def test_errors():
         ops.dispatch_size(Tensor.zeros(1, "u32"), kernel(FILL.replace("(64)", "(8, 8)")))
 
 
-# dispatches and draws as large as what was kept -----------------------------------------------------------------------
+# indirect dispatches and draws --------------------------------------------------------------------------------------
 
 FILL = """
 struct Params { value: u32 }
@@ -100,20 +100,20 @@ def kernel(source: str) -> Kernel:
 
 
 def test_a_plan_dispatches_as_many_as_were_selected(steady: Any):
-    """Compaction, the size, and the dispatch of it in one plan: nothing is read back between them."""
+    """Compaction, its count, and the indirect dispatch in one plan: nothing is read back between them."""
     n, fill = 5000, kernel(FILL)
     a = np.random.default_rng(1).normal(size=n).astype(np.float32)
     with (
         Tensor.from_numpy(a) as x,
         Tensor.empty(n, "bool") as mask,
-        Tensor.empty(n) as kept,
+        Tensor.empty(n) as saved,
         Tensor.empty(1, "u32") as count,
         Tensor.empty(3, "u32") as size,
         Tensor.zeros(2, "u32") as out,
         Plan("compacted") as plan,
     ):
         with plan.recording():
-            ops.compact(x, mask, out=(kept, count))
+            ops.compact(x, mask, out=(saved, count))
             ops.dispatch_size(count, fill, out=size)
             fill(0, indirect=size, count=count, out=out, value=1)
         for chosen in (a > 0, a > 2, a > 100, a < 100):
@@ -122,7 +122,7 @@ def test_a_plan_dispatches_as_many_as_were_selected(steady: Any):
             plan.replay()
             many = int(chosen.sum())
             assert out.numpy().tolist() == [many, -(-many // 64)]
-            assert np.array_equal(kept.numpy()[:many], a[chosen])
+            assert np.array_equal(saved.numpy()[:many], a[chosen])
 
 
 def test_the_size_of_a_dispatch_folds_a_long_row():
@@ -139,27 +139,27 @@ def test_plans_repeat_it(steady: Any):
     a = values((3000, 2), "i32", 7).round()
     with (
         Tensor.from_numpy(a) as x,
-        Tensor.zeros((3000, 2), "i32") as kept,
-        Tensor.zeros((6000, 2), "i32") as places,
+        Tensor.zeros((3000, 2), "i32") as saved,
+        Tensor.zeros((6000, 2), "i32") as indices,
         Tensor.empty(1, "u32") as count,
         Tensor.empty(1, "u32") as number,
         Plan() as plan,
     ):
         with plan.recording():
-            ops.compact(x, x[:, 1], out=(kept, count))
-            ops.nonzero(x, out=(places, number))
-        rows, at, n, m = replayed_twice(plan, kept, places, count, number)
+            ops.compact(x, x[:, 1], out=(saved, count))
+            ops.nonzero(x, out=(indices, number))
+        rows, at, n, m = replayed_twice(plan, saved, indices, count, number)
         assert np.array_equal(rows[: n[0]], a[a[:, 1] != 0])
         assert np.array_equal(at[: m[0]], np.argwhere(a))
 
 
-def test_what_works_now_can_be_recorded_as_well(steady: Any):
-    """Inside of `Plan.recording` the functions add to the plan, scratch memory included."""
+def test_eager_functions_can_be_recorded_too(steady: Any):
+    """Inside of `Plan.recording` the functions are added to the plan, scratch memory included."""
     a = np.random.default_rng(8).normal(size=20_000).astype(np.float32)
     with Tensor.from_numpy(a) as x, Plan() as plan:
         with plan.recording():
-            kept, count = ops.compact(x, ops.greater(x, 0.5))
-            ordered, places = ops.sort_pairs(x)
+            saved, count = ops.compact(x, ops.greater(x, 0.5))
+            ordered, indices = ops.sort_pairs(x)
             total = ops.cumsum(x[::2], reverse=True)
             means = ops.segmented_reduce("mean", x, np.array([0, 5, 5, 19_000], np.int32))
             counts = ops.histogram(x, 20, (-2, 2))
@@ -167,8 +167,8 @@ def test_what_works_now_can_be_recorded_as_well(steady: Any):
         for b in (a, -a):
             ops.assign(x, b)
             plan.replay()
-            assert np.array_equal(kept.numpy()[: count.item()], b[b > 0.5])
-            assert np.array_equal(places.numpy(), np.argsort(b, kind="stable"))
+            assert np.array_equal(saved.numpy()[: count.item()], b[b > 0.5])
+            assert np.array_equal(indices.numpy(), np.argsort(b, kind="stable"))
             assert np.array_equal(ordered.numpy(), np.sort(b))
             np.testing.assert_allclose(total.numpy(), np.cumsum(b[::2][::-1])[::-1], rtol=1e-3, atol=1e-2)
             np.testing.assert_allclose(means.numpy(), [b[:5].mean(), np.nan, b[5:19_000].mean()], rtol=1e-3, atol=1e-5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import ShapeError
 
-from .layouts import DTYPES, NUMPY, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, NUMPY, examples, layouts, seeds, shapes, values
 
 
 @examples
@@ -22,8 +22,8 @@ def test_concatenate_any_layouts(data: st.DataObject, dtype: str, seed: int):
     for _ in range(data.draw(st.integers(1, 4))):
         part = list(shape)
         part[axis] = data.draw(st.integers(0, 5))
-        lie = data.draw(lies(tuple(part)))
-        pairs.append(lie.both(values(lie.whole, dtype, seed)))
+        layout = data.draw(layouts(tuple(part)))
+        pairs.append(layout.both(values(layout.whole, dtype, seed)))
     flat = data.draw(st.booleans())
     got = ops.concatenate([x for _, x in pairs], None if flat else axis)
     assert got.dtype.name == dtype
@@ -35,12 +35,12 @@ def test_concatenate_any_layouts(data: st.DataObject, dtype: str, seed: int):
 def test_stack_any_layouts(data: st.DataObject, dtype: str, seed: int):
     shape = data.draw(shapes(max_rank=4, largest=400))
     axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
-    found = [data.draw(lies(shape)) for _ in range(data.draw(st.integers(1, 3)))]
-    pairs = [lie.both(values(lie.whole, dtype, seed)) for lie in found]
+    found = [data.draw(layouts(shape)) for _ in range(data.draw(st.integers(1, 3)))]
+    pairs = [layout.both(values(layout.whole, dtype, seed)) for layout in found]
     assert np.array_equal(ops.stack([x for _, x in pairs], axis).numpy(), np.stack([a for a, _ in pairs], axis))
 
 
-def test_types_meet_in_the_widest():
+def test_types_are_promoted_to_the_widest():
     parts = [np.array([1, 2], NUMPY[dtype]) for dtype in ("bool", "u8", "i32", "f32")]
     got = ops.concatenate([Tensor.from_numpy(part) for part in parts])
     assert got.dtype.name == "f32"
@@ -58,7 +58,7 @@ def test_out_and_arrays():
     assert not into.numpy()[:, 1::2].any()
 
 
-def test_what_does_not_fit_says_so():
+def test_invalid_operands_are_reported():
     x = Tensor.zeros((2, 3))
     with pytest.raises(ShapeError, match="at least one"):
         ops.concatenate([])

@@ -16,7 +16,7 @@ from vertigrad.ops import conv_tiles
 from vertigrad.ops.conv_tiles import ON_A_CPU, TILES, Tile, choose
 
 from . import references
-from .layouts import compiled_examples, lies, seeds, some, values
+from .layouts import compiled_examples, layouts, seeds, some, values
 
 
 def close(got: Tensor, want: np.ndarray, inner: int, dtype: str = "f32") -> None:
@@ -83,8 +83,8 @@ def test_the_transpose_of_any_window(rank: int, data: st.DataObject, seed: int) 
 
 
 def _drawn(data: st.DataObject, shape: tuple[int, ...], seed: int) -> tuple[np.ndarray, Tensor]:
-    lie = data.draw(lies(shape))
-    return lie.both(values(lie.whole, "f32", seed))
+    layout = data.draw(layouts(shape))
+    return layout.both(values(layout.whole, "f32", seed))
 
 
 @pytest.mark.parametrize(("tile", "channels", "packed"), some(product([*TILES, ON_A_CPU], [32, 5], [False, True])))
@@ -98,9 +98,9 @@ def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest
 
 
 def test_a_software_adapter_wastes_no_positions() -> None:
-    """Of small images; of large ones, with tiles for all, both take the same."""
-    for places in (4, 49, 784):
-        assert choose(512, places, 1, is_software=True) == ON_A_CPU != choose(512, places, 1, is_software=False)
+    """For small images; for large ones, with tiles for all positions, both variants take the same time."""
+    for positions in (4, 49, 784):
+        assert choose(512, positions, 1, is_software=True) == ON_A_CPU != choose(512, positions, 1, is_software=False)
     assert choose(64, 1 << 16, 1, True) == choose(64, 1 << 16, 1, False) != ON_A_CPU
     assert choose(16, 1024, 1, True).rows == 16  # and no channels either
 
@@ -157,7 +157,7 @@ def test_padding_by_name(rule: str, n: int, size: int, stride: int, dilation: in
     close(got, want, 8)
 
 
-def test_the_shape_of_a_transpose_may_be_asked_for() -> None:
+def test_the_output_shape_of_a_transpose_can_be_specified() -> None:
     a, b = values((1, 1, 3, 3), "f32", 1), values((1, 2, 3, 3), "f32", 2)
     x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
     whole = references.conv_transpose(*(v.astype(np.float64) for v in (a, b)), (3, 2), [(0, 0)] * 2, (1, 1), 1, (0, 0))
@@ -183,7 +183,7 @@ def test_out_and_nothing_else_is_written() -> None:
     np.testing.assert_allclose(whole.numpy(), want, rtol=1e-4, atol=1e-4)
 
 
-def test_nothing_in_nothing_out() -> None:
+def test_empty_input_gives_empty_output() -> None:
     x, w = Tensor.zeros((0, 3, 5, 5)), Tensor.zeros((4, 3, 3, 3))
     assert ops.conv(x, w).shape == (0, 4, 3, 3)
     assert ops.conv(Tensor.zeros((1, 3, 2, 2)), w).shape == (1, 4, 0, 0)
@@ -191,7 +191,7 @@ def test_nothing_in_nothing_out() -> None:
     assert (empty.numpy() == 2).all()
 
 
-def test_mistakes_say_what_does_not_fit() -> None:
+def test_invalid_arguments_are_reported() -> None:
     x, w = Tensor.zeros((1, 4, 5, 5)), Tensor.zeros((6, 4, 3, 3))
     with pytest.raises(ShapeError, match="x has 4 channels, the weights are for 8"):
         ops.conv(x, w, groups=2)

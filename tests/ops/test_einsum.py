@@ -60,7 +60,7 @@ def test_integers_and_out() -> None:
     assert np.array_equal(x.numpy(), a)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     x = Tensor.zeros((2, 3))
     for equation, match in (
         *(("ij,jk->ik", "2 operands"), ("ijk->i", "does not name 2 axes"), ("ij->k", "must name labels")),

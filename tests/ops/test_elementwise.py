@@ -1,4 +1,4 @@
-"""Elementwise operations over shapes, strides and offsets; what they compute is in test_functions.py."""
+"""Elementwise operations over shapes, strides and offsets; test_functions.py tests their values."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import vertigrad
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, LayoutError, ShapeError
 
-from .layouts import DTYPES, NUMPY, broadcastable, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, NUMPY, broadcastable, examples, layouts, seeds, shapes, values
 
 
 @examples
 @given(st.data())
-def test_add_broadcasts_operands_that_lie_in_any_way(data: st.DataObject):
+def test_add_broadcasts_operands_of_any_layout(data: st.DataObject):
     shape = data.draw(shapes())
     pairs = []
     for seed in range(2):
-        lie = data.draw(lies(data.draw(broadcastable(shape))))
-        pairs.append(lie.both(values(lie.whole, "f32", seed)))
+        layout = data.draw(layouts(data.draw(broadcastable(shape))))
+        pairs.append(layout.both(values(layout.whole, "f32", seed)))
     (a, x), (b, y) = pairs
     result = ops.add(x, y)
     assert result.shape == np.broadcast_shapes(a.shape, b.shape)
@@ -36,8 +36,8 @@ def test_where_takes_three_layouts(data: st.DataObject, condition: str, dtype: s
     shape = data.draw(shapes())
     pairs = []
     for seed, kind in enumerate([condition, dtype, dtype]):
-        lie = data.draw(lies(data.draw(broadcastable(shape))))
-        pairs.append(lie.both(values(lie.whole, kind, seed)))
+        layout = data.draw(layouts(data.draw(broadcastable(shape))))
+        pairs.append(layout.both(values(layout.whole, kind, seed)))
     (c, z), (a, x), (b, y) = pairs
     assert np.array_equal(ops.where(z, x, y).numpy(), np.where(c, a, b))
 
@@ -46,7 +46,7 @@ def test_where_takes_three_layouts(data: st.DataObject, condition: str, dtype: s
 @given(st.data(), st.sampled_from(DTYPES), seeds)
 def test_assign_writes_its_view_and_nothing_else(data: st.DataObject, dtype: str, seed: int):
     shape = data.draw(shapes(max_rank=4))
-    target, source = data.draw(lies(shape)), data.draw(lies(data.draw(broadcastable(shape))))
+    target, source = data.draw(layouts(shape)), data.draw(layouts(data.draw(broadcastable(shape))))
     array, new = values(target.whole, dtype, seed), source.array(values(source.whole, dtype, seed + 1))
     with Tensor.from_numpy(array) as whole:
         ops.assign(target.tensor(whole), new)
@@ -59,7 +59,7 @@ def test_assign_writes_its_view_and_nothing_else(data: st.DataObject, dtype: str
 def test_out_takes_the_result_in_place(data: st.DataObject, seed: int):
     shape = data.draw(shapes(max_rank=4))
     small = data.draw(broadcastable(shape))
-    target, source = data.draw(lies(shape)), data.draw(lies(small))
+    target, source = data.draw(layouts(shape)), data.draw(layouts(small))
     array = values(target.whole, "f32", seed)
     a, x = source.both(values(source.whole, "f32", seed + 1))
     with Tensor.from_numpy(array) as whole:
@@ -73,7 +73,7 @@ def test_out_takes_the_result_in_place(data: st.DataObject, seed: int):
 @given(st.data(), st.sampled_from(["f32", "u8", "i32"]), seeds)
 def test_a_write_over_its_own_operand_is_as_if_operands_were_read_first(data: st.DataObject, dtype: str, seed: int):
     n = data.draw(st.integers(0, 9))
-    first, second = data.draw(lies((n, 3))), data.draw(lies((n, 3)))
+    first, second = data.draw(layouts((n, 3))), data.draw(layouts((n, 3)))
     sizes = tuple(max(a, b) for a, b in zip(_two_axes(first), _two_axes(second), strict=True))
     array = values((3, *sizes), dtype, seed)
     a, b = first.array(_start(array, first)), second.array(_start(array, second))
@@ -83,17 +83,17 @@ def test_a_write_over_its_own_operand_is_as_if_operands_were_read_first(data: st
         assert np.array_equal(whole.numpy(), array)
 
 
-def _two_axes(lie):
-    return lie.whole[-2:]
+def _two_axes(layout):
+    return layout.whole[-2:]
 
 
-def _start(whole, lie):
-    """The part of `whole` (three axes) that `lie` was drawn for."""
-    corner = whole[:, : lie.whole[-2], : lie.whole[-1]]
-    return corner if len(lie.whole) == 3 else corner[0]
+def _start(whole, layout):
+    """The part of `whole` (three axes) that `layout` was drawn for."""
+    corner = whole[:, : layout.whole[-2], : layout.whole[-1]]
+    return corner if len(layout.whole) == 3 else corner[0]
 
 
-def test_sums_along_overlapping_slices_use_the_values_from_before():
+def test_sums_of_overlapping_slices_use_the_old_values():
     x = Tensor.from_numpy(np.arange(6, dtype=np.float32))
     x[1:].add_(x[:-1])
     assert x.numpy().tolist() == [0, 1, 3, 5, 7, 9]
@@ -101,22 +101,22 @@ def test_sums_along_overlapping_slices_use_the_values_from_before():
     assert x.numpy().tolist() == [-9, -6, -2, 2, 6, 9]
 
 
-def test_writing_a_view_leaves_a_clone_alone():
+def test_writing_a_view_does_not_change_a_clone():
     x = Tensor.from_numpy(np.zeros((2, 3), np.float32))
-    kept = x.clone()
-    x.T[0].add_(kept[:, 1] + 1.0)
+    copy = x.clone()
+    x.T[0].add_(copy[:, 1] + 1.0)
     assert x.numpy().tolist() == [[1, 0, 0], [1, 0, 0]]
-    assert not kept.numpy().any()
+    assert not copy.numpy().any()
 
 
-def test_writing_a_whole_tensor_leaves_a_clone_alone():
+def test_writing_a_whole_tensor_does_not_change_a_clone():
     x = Tensor.from_numpy(np.arange(300, dtype=np.float32))
-    kept = x.clone()
+    copy = x.clone()
     x.mul_(2.0)
     assert np.array_equal(x.numpy(), 2 * np.arange(300))
-    assert np.array_equal(kept.numpy(), np.arange(300))
-    kept.fill_(5)
-    assert np.array_equal(x.numpy(), 2 * np.arange(300)) and (kept.numpy() == 5).all()
+    assert np.array_equal(copy.numpy(), np.arange(300))
+    copy.fill_(5)
+    assert np.array_equal(x.numpy(), 2 * np.arange(300)) and (copy.numpy() == 5).all()
 
 
 def test_bytes_that_share_a_word_are_written_independently():
@@ -193,7 +193,7 @@ def test_arrays_are_operands_and_do_not_outlive_the_call():
     assert (len(tracker.live), tracker.leak_count) == (blocks, leaks)
 
 
-def test_what_cannot_be_done_says_so():
+def test_invalid_operations_are_reported():
     x, n = Tensor.zeros((2, 3)), Tensor.zeros((3,), "i32")
     flags = n == 0
     with pytest.raises(ShapeError, match=r"\(2, 3\) and \(2,\)"):

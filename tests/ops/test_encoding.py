@@ -13,7 +13,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, InputError, ShapeError
 from vertigrad.ops.encoding import HashEncoding, PositionalEncoding
 
-from .layouts import examples, lies, seeds
+from .layouts import examples, layouts, seeds
 
 PRIMES = (1, 2654435761, 805459861, 3674653429)
 
@@ -33,9 +33,9 @@ def hashed(x: np.ndarray, tables: np.ndarray, resolutions: list[int]) -> np.ndar
     dimensions = x.shape[1]
     result = np.zeros((len(x), levels, features))
     for level, cells in enumerate(resolutions):
-        place = np.clip(x, np.float32(0), np.float32(1)) * np.float32(cells)
-        low = np.minimum(np.floor(place).astype(np.int64), cells - 1)
-        share = place.astype(np.float64) - low
+        position = np.clip(x, np.float32(0), np.float32(1)) * np.float32(cells)
+        low = np.minimum(np.floor(position).astype(np.int64), cells - 1)
+        share = position.astype(np.float64) - low
         for corner in itertools.product((0, 1), repeat=dimensions):
             at = low + corner
             if (cells + 1) ** dimensions <= entries:
@@ -52,9 +52,9 @@ def hashed(x: np.ndarray, tables: np.ndarray, resolutions: list[int]) -> np.ndar
 def test_frequencies_of_any_layout(
     data: st.DataObject, count: int, dimensions: int, number: int, include: bool, seed: int
 ) -> None:
-    lie = data.draw(lies((count, dimensions)))
-    x, given_x = lie.both(np.random.default_rng(seed).normal(size=lie.whole).astype(np.float32))
-    got = ops.positional_encoding(given_x, number, include=include)
+    layout = data.draw(layouts((count, dimensions)))
+    x, x_tensor = layout.both(np.random.default_rng(seed).normal(size=layout.whole).astype(np.float32))
+    got = ops.positional_encoding(x_tensor, number, include=include)
     want = frequencies(x, number, include)
     assert got.shape == want.shape
     assert np.allclose(got.numpy(), want, rtol=0, atol=5e-7)
@@ -80,7 +80,7 @@ def test_hash_grids(dimensions: int, levels: int, entries: int, features: int) -
     got = ops.hash_encoding(x, encoding.tables, 2, 50)
     want = hashed(x, tables, encoding.resolutions)
     assert got.shape == want.shape
-    assert np.abs(got.numpy() - want).max() < 3e-5  # places are f32, cells up to 50 a unit
+    assert np.abs(got.numpy() - want).max() < 3e-5  # positions are f32, cells up to 50 per unit
 
 
 def test_a_level_of_the_paper() -> None:
@@ -106,7 +106,7 @@ def test_views_types_and_out() -> None:
     assert np.abs(half.numpy() - frequencies(x.astype(np.float16), 3)).max() < 1e-3
 
 
-def test_what_does_not_fit_says_so() -> None:
+def test_invalid_arguments_are_reported() -> None:
     x = np.zeros((4, 2), np.float32)
     with pytest.raises(InputError, match="0 frequencies"):
         PositionalEncoding(0)

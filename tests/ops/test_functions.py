@@ -1,8 +1,8 @@
-"""What every elementwise function computes, against NumPy in float64.
+"""The values of every elementwise function, against NumPy in float64.
 
 Division is within 2.5 ulp and inverseSqrt within 2 ulp by the WGSL specification, "Floating Point Accuracy"; all other
-functions are written out in shaders/common and are held to 1e-6 of the value, and most to less. Subnormal numbers may
-be taken for 0, so none are asked for.
+functions are implemented in shaders/common with a tolerance of 1e-6 of the value, most with less. Subnormal numbers may
+be flushed to 0, so none are tested.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def compare(name: str, case: Case, operands: list[np.ndarray]) -> None:
     exact = [x.astype(np.float64) for x in operands]
     want = case.reference(*exact)
     allowed = case.error(want, *exact) + 2.0**-126
-    if operands[0].dtype == np.float16:  # rounded once more, to a neighbor; subnormal numbers may be taken for 0
+    if (
+        operands[0].dtype == np.float16
+    ):  # rounded once more, to an adjacent number; subnormal numbers may be flushed to 0
         allowed = allowed + 2.0**-10 * np.abs(want) + 2.0**-14
         got, want = np.clip(got, -65504, 65504), np.clip(want, -65504, 65504)
     worst = np.argmax(np.abs(got - want) - allowed)
@@ -160,7 +162,7 @@ def test_power_of_negative_numbers():
 
 @pytest.mark.parametrize(("name", "limit"), [("sin", 3), ("cos", 3), ("tan", 8)])
 def test_angles_of_any_size(name: str, limit: int):
-    """All magnitudes that f32 has, and the neighbors of multiples of a quarter turn, where digits cancel."""
+    """All magnitudes of f32, and numbers adjacent to multiples of π/2, where digits cancel."""
     random = np.random.default_rng(11)
     x = every_magnitude(random, 100_000)
     quarters = np.concatenate([np.arange(30_000), random.integers(1, 2**45, 30_000)]) * (np.pi / 2)
@@ -178,13 +180,13 @@ def test_angles_at_the_edges():
 
 
 def every_magnitude(random: np.random.Generator, count: int) -> np.ndarray:
-    """Finite numbers whose bits are evenly drawn; none subnormal."""
+    """Finite numbers with uniformly random bits; none subnormal."""
     x = random.integers(0, 2**32, count, dtype=np.uint32).view(np.float32)
     return x[np.isfinite(x) & (np.abs(x) >= 2.0**-126)]
 
 
 def dividends_and_divisors() -> tuple[np.ndarray, np.ndarray]:
-    """Of both signs, with quotients of all sizes, whole ones, and those of which f32 holds no fraction."""
+    """Of both signs, with quotients of all magnitudes, integer ones, and those too large for a fraction in f32."""
     random = np.random.default_rng(12)
     edges = np.array([*SPECIAL, 0.1, 7.0, 1e8, 3e38, 16777216.0, 1.5], np.float32)
     x = [np.repeat(edges, len(edges)), drawn((-50, 50), 6)[:2000], random.uniform(-1e8, 1e8, 2000)]
@@ -197,7 +199,7 @@ def dividends_and_divisors() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["fmod", "remainder"])
-def test_what_a_division_leaves_is_exact(name: str):
+def test_remainders_are_exact(name: str):
     x, y = dividends_and_divisors()
     with np.errstate(all="ignore"):
         want = getattr(np, name)(x, y)
@@ -208,7 +210,7 @@ def test_what_a_division_leaves_is_exact(name: str):
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "truncate_divide"])
-def test_whole_quotients_are_exact_until_digits_run_out(name: str):
+def test_integer_quotients_are_exact_up_to_the_precision_of_f32(name: str):
     x, y = dividends_and_divisors()
     with np.errstate(all="ignore"):
         rest = np.remainder(x, y) if name == "floor_divide" else np.fmod(x, y)
@@ -227,7 +229,7 @@ def test_whole_quotients_are_exact_until_digits_run_out(name: str):
 
 
 def same_bits(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """Element by element; any NaN is like any other."""
+    """Compare element by element; all NaNs are equal."""
     return (np.isnan(got) & np.isnan(want)) | ((got == want) & (np.signbit(got) == np.signbit(want)))
 
 
@@ -248,14 +250,14 @@ def test_nan_and_infinity_compare_as_in_ieee_754(name: str):
 
 
 @pytest.mark.parametrize("name", ["sign", "tanh", "sinh", "cosh", "relu", "isnan", "isinf", "logical_not", "absolute"])
-def test_nan_and_infinity_go_through(name: str):
+def test_nan_and_infinity_propagate(name: str):
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
     reference = {"relu": lambda x: np.maximum(x, 0)}.get(name) or getattr(np, name)
     assert np.array_equal(getattr(ops, name)(Tensor.from_numpy(x)).numpy(), reference(x), equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["minimum", "maximum"])
-def test_nan_wins(name: str):
+def test_nan_propagates_through_minimum_and_maximum(name: str):
     x = np.array([np.nan, 1.0, np.nan, np.inf], np.float32)
     y = np.array([1.0, np.nan, -np.inf, -np.inf], np.float32)
     got = getattr(ops, name)(Tensor.from_numpy(x), Tensor.from_numpy(y)).numpy()
@@ -318,7 +320,7 @@ def test_division_and_remainder_as_in_c(dtype: str):
     assert np.array_equal(quotient, np.trunc(exact).astype(NUMPY[dtype]))
 
 
-def test_functions_of_three():
+def test_functions_of_three_operands():
     x = drawn((-9, 9), 31)
     a = Tensor.from_numpy(x)
     wide = x.astype(np.float64)
@@ -333,7 +335,7 @@ SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 
 
 
 @pytest.mark.parametrize("name", ["power", "arctan2"])
-def test_special_values_of_two(name: str):
+def test_special_values_of_two_operands(name: str):
     x = np.repeat(np.array(SPECIAL, np.float32), len(SPECIAL))
     y = np.tile(np.array(SPECIAL, np.float32), len(SPECIAL))
     with np.errstate(all="ignore"):
@@ -352,7 +354,7 @@ def test_special_values_of_two(name: str):
         *("arcsinh", "arccosh", "arctanh", "isposinf", "isneginf", "isfinite", "floor", "sqrt"),
     ],
 )
-def test_special_values_of_one(name: str):
+def test_special_values_of_one_operand(name: str):
     x = np.array([*SPECIAL, 1e5, -1e5, 200.0, -200.0], np.float32)
     with np.errstate(all="ignore"):
         want = getattr(np, name)(x)
@@ -383,7 +385,7 @@ def test_bools(name: str):
 
 
 @pytest.mark.parametrize("name", ["sqrt", "sin", "divide"])
-def test_integers_and_bools_become_f32_where_the_result_is_no_integer(name: str):
+def test_integers_and_bools_become_f32_where_the_result_is_not_an_integer(name: str):
     for x in (np.array([1, 2, 9], np.int32), np.array([1, 2, 255], np.uint8), np.array([True, True])):
         operands = [x] if name in UNARY else [x, x]
         got = getattr(ops, name)(*(Tensor.from_numpy(o) for o in operands))
@@ -391,7 +393,7 @@ def test_integers_and_bools_become_f32_where_the_result_is_no_integer(name: str)
         np.testing.assert_allclose(got.numpy(), getattr(np, name)(*(o.astype(np.float64) for o in operands)), rtol=1e-6)
 
 
-def test_what_is_tested_here_is_all_there_is():
+def test_every_elementwise_function_is_tested():
     others = {"assign", "floor_divide", "remainder", "fmod", "clip", "where", "isnan", "isinf", "isposinf", "isneginf"}
     others |= {"isfinite", "logical_not", "invert", "left_shift", "right_shift", "selu", "hard_sigmoid", "shrink"}
     assert {*UNARY, *BINARY, *ORDER, *LOGIC, *BITS, *others} == set(OPERATIONS)
@@ -411,7 +413,7 @@ def test_bits_of_floats_are_refused():
         ops.bitwise_and(Tensor.zeros((2,)), 1.0)
 
 
-def test_parameters_that_are_not_given_are_those_of_onnx():
+def test_default_parameters_are_those_of_onnx():
     x = np.linspace(-7, 7, 57, dtype=np.float32)
     named = {name: function for name, function in ACTIVATIONS.items() if name in network_functions.__all__}
     named["swish"] = named["silu"]

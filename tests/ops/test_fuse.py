@@ -15,17 +15,17 @@ from vertigrad.errors import DtypeError, LayoutError, ShapeError
 from vertigrad.gpu import Gpu, Kernel, Plan
 from vertigrad.ops import Expression
 
-from .layouts import broadcastable, examples, lies, seeds, shapes, values
+from .layouts import broadcastable, examples, layouts, seeds, shapes, values
 
 
 def drawn(data: st.DataObject, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[np.ndarray, Tensor]:
-    lie = data.draw(lies(data.draw(broadcastable(shape))))
-    return lie.both(values(lie.whole, dtype, seed))
+    layout = data.draw(layouts(data.draw(broadcastable(shape))))
+    return layout.both(values(layout.whole, dtype, seed))
 
 
 @examples
 @given(st.data(), seeds)
-def test_operands_are_broadcast_and_lie_in_any_way(data: st.DataObject, seed: int) -> None:
+def test_operands_are_broadcast_with_any_layout(data: st.DataObject, seed: int) -> None:
     shape = data.draw(shapes())
     (a, x), (b, y), (c, z) = (drawn(data, shape, "f32", seed + i) for i in range(3))
     got = ops.fused(lambda x, y, z: ops.maximum(x * 2 + y, z - 1) * y, x, y, z)
@@ -39,7 +39,7 @@ OPERATORS = [np.add, np.subtract, np.multiply, np.maximum, np.minimum]
 
 @examples
 @given(st.data(), st.sampled_from(["i32", "u32", "u8"]), seeds)
-def test_integers_wrap_as_they_do_one_by_one(data: st.DataObject, dtype: str, seed: int) -> None:
+def test_integers_wrap_as_in_separate_operations(data: st.DataObject, dtype: str, seed: int) -> None:
     a, b = values((50,), dtype, seed), values((50,), dtype, seed + 1)
     chosen = data.draw(st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=6))
 
@@ -55,7 +55,7 @@ def test_integers_wrap_as_they_do_one_by_one(data: st.DataObject, dtype: str, se
 
 
 def count(call: Any) -> int:
-    """Kernels that a call takes."""
+    """The number of kernels of a call."""
     with Plan() as plan:
         with plan.recording():
             call()
@@ -78,7 +78,7 @@ def _last_kernel(call: Any) -> Kernel:
         return plan._dispatches[-1].kernel
 
 
-def test_types_are_those_of_the_operations_one_by_one() -> None:
+def test_types_are_those_of_separate_operations() -> None:
     i, f, u = (Tensor.from_numpy(values((9,), dtype, 3)) for dtype in ("i32", "f32", "u8"))
     cases = [
         (lambda a, b: a * b, (i, i), "i32"),
@@ -99,7 +99,7 @@ def test_types_are_those_of_the_operations_one_by_one() -> None:
         np.testing.assert_allclose(one.numpy().astype(float), by_one.numpy().astype(float), rtol=tolerance)
 
 
-def test_a_condition_that_is_no_bool_is_true_unless_it_is_0() -> None:
+def test_a_numeric_condition_is_true_unless_it_is_0() -> None:
     x = Tensor.from_numpy(np.array([0.3, 0.0, -0.0, np.nan], np.float32))
     assert ops.where(x, 1, 2).numpy().tolist() == [1, 2, 2, 1]
     assert ops.where(0.3, x.to("i32"), 7).numpy().tolist() == [0, 0, 0, 0]
@@ -116,7 +116,7 @@ def test_half_precision_is_rounded_once_at_the_end(gpu: Gpu) -> None:
     assert np.array_equal(out.numpy(), (a.astype(np.float32) / 3).astype(np.float16).astype(np.float32))
 
 
-def test_a_tensor_twice_is_read_once_and_a_shared_part_worked_out_once() -> None:
+def test_repeated_tensors_are_read_once_and_common_subexpressions_computed_once() -> None:
     x = Tensor.from_numpy(values((8,), "f32", 1))
 
     def chain(a: Any) -> Any:
@@ -160,7 +160,7 @@ def test_out_in_place_and_overlapping() -> None:
         ops.fused(lambda v: v + 1, x, out=Tensor.zeros((1,)).expand(12))
 
 
-def test_expressions_can_be_put_together_by_hand() -> None:
+def test_expressions_can_be_built_explicitly() -> None:
     x = Tensor.from_numpy(np.array([[1.0, 2.0]], np.float32))
     node = ops.elementwise("multiply", Expression.of(x), 3)
     assert isinstance(node, Expression)
@@ -170,7 +170,7 @@ def test_expressions_can_be_put_together_by_hand() -> None:
     assert ops.assign(Tensor.zeros((2, 2), "i32"), node).numpy().tolist() == [[4, 7], [5, 8]]
 
 
-def test_a_function_that_only_passes_through() -> None:
+def test_the_identity_function() -> None:
     x = Tensor.from_numpy(np.arange(3, dtype=np.int32))
     copy = ops.fused(lambda v: v, x)
     copy.fill_(9)
@@ -178,7 +178,7 @@ def test_a_function_that_only_passes_through() -> None:
     assert ops.fused(lambda v: 7, x).numpy() == 7
 
 
-def test_mistakes() -> None:
+def test_invalid_expressions() -> None:
     x = Tensor.zeros((2, 3))
     with pytest.raises(ShapeError, match="do not broadcast"):
         ops.fused(lambda a, b: a + b, x, Tensor.zeros((2,)))
@@ -205,7 +205,7 @@ def test_mistakes() -> None:
     ids=lambda shape: "x".join(map(str, shape)),
 )
 def test_large_results_of_any_layout(shape: tuple[int, ...], dtype: str, gpu: Gpu) -> None:
-    """Where an invocation makes four results at once, and where it may not."""
+    """With and without four results per invocation."""
     if dtype == "f16" and "shader-f16" not in gpu.features:
         pytest.skip(f"{gpu.adapter} has no f16")
     a = values(shape, dtype, 1)

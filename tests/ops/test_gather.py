@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 
-from .layouts import DTYPES, NUMPY, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, NUMPY, examples, layouts, seeds, shapes, values
 
 
-def places(shape: tuple[int, ...], size: int, dtype: str, seed: int) -> np.ndarray:
+def indices(shape: tuple[int, ...], size: int, dtype: str, seed: int) -> np.ndarray:
     """Random indices into an axis of `size`, of a signed type also from its end."""
     low = -size if dtype == "i32" else 0
     return np.array(np.random.default_rng(seed).integers(low, size, shape), NUMPY[dtype])
@@ -24,12 +24,12 @@ def places(shape: tuple[int, ...], size: int, dtype: str, seed: int) -> np.ndarr
 def test_take_from_any_layout(data: st.DataObject, dtype: str, index: str, seed: int):
     shape = data.draw(shapes(min_rank=1, max_rank=4, largest=500))
     axis = data.draw(st.one_of(st.none(), st.integers(-len(shape), len(shape) - 1)))
-    lie = data.draw(lies(shape))
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(values(layout.whole, dtype, seed))
     size = min(a.size if axis is None else shape[axis], 256 if index == "u8" else a.size)
     expected = data.draw(shapes(max_rank=3, largest=60)) if size else (0,)
-    where = data.draw(lies(expected))
-    i, y = where.both(places(where.whole, max(size, 1), index, seed))
+    where = data.draw(layouts(expected))
+    i, y = where.both(indices(where.whole, max(size, 1), index, seed))
     got = ops.take(x, y, axis)
     assert got.dtype.name == dtype
     assert np.array_equal(got.numpy(), np.take(a, i.astype(np.int64), axis))
@@ -40,18 +40,18 @@ def test_take_from_any_layout(data: st.DataObject, dtype: str, index: str, seed:
 def test_take_along_axis_of_any_layout(data: st.DataObject, dtype: str, seed: int):
     shape = data.draw(shapes(min_rank=1, max_rank=4, largest=500))
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-    lie = data.draw(lies(shape))
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(values(layout.whole, dtype, seed))
     count = data.draw(st.integers(0, 5)) if shape[axis] else 0
     rows = [data.draw(st.sampled_from([n, 1])) for n in shape]
     rows[axis] = count
-    where = data.draw(lies(tuple(rows)))
-    i, y = where.both(places(where.whole, max(shape[axis], 1), "i32", seed))
+    where = data.draw(layouts(tuple(rows)))
+    i, y = where.both(indices(where.whole, max(shape[axis], 1), "i32", seed))
     assert np.array_equal(ops.take_along_axis(x, y, axis).numpy(), np.take_along_axis(a, i, axis))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_that_are_not_there(dtype: str):
+def test_indices_out_of_range(dtype: str):
     a = np.ones((3, 2), NUMPY[dtype])
     got = ops.take(Tensor.from_numpy(a), Tensor.from_numpy(np.array([2, 3, -3, -4, 2**31 - 1], np.int32)), 0).numpy()
     missing = np.nan if dtype in ("f32", "f16") else 0
@@ -83,7 +83,7 @@ def test_lists_and_scalars_are_indices_and_are_checked():
         ops.take_along_axis(x, [0], 0)
 
 
-def test_nothing_to_take_from():
+def test_empty_sources():
     empty, one = Tensor.zeros((0, 2)), Tensor.zeros((1,), "i32")
     assert ops.take(empty, [], 0).shape == (0, 2)
     with pytest.raises(ShapeError, match="none along axis 0"):

@@ -16,10 +16,10 @@ RANDOM = np.random.default_rng(23)
 Operation = Callable[[Tensor], Tensor]
 
 
-def gradients(array: np.ndarray, operation: Operation, given: np.ndarray) -> list[np.ndarray]:
+def gradients(array: np.ndarray, operation: Operation, upstream: np.ndarray) -> list[np.ndarray]:
     """The gradient by `array` of several runs, the last one from a plan."""
     found = []
-    with Tensor.from_numpy(array) as x, Tensor.from_numpy(given) as weights, Plan("gradient") as plan:
+    with Tensor.from_numpy(array) as x, Tensor.from_numpy(upstream) as weights, Plan("gradient") as plan:
         x.requires_grad = True
         for run in range(RUNS):
             if run < RUNS - 1:
@@ -34,11 +34,11 @@ def gradients(array: np.ndarray, operation: Operation, given: np.ndarray) -> lis
     return found
 
 
-def check(array: np.ndarray, operation: Operation, given: np.ndarray, expected: np.ndarray) -> None:
-    first, *others = gradients(array, operation, given)
+def check(array: np.ndarray, operation: Operation, upstream: np.ndarray, expected: np.ndarray) -> None:
+    first, *others = gradients(array, operation, upstream)
     for other in others:
         assert np.array_equal(first, other)
-    np.testing.assert_allclose(first, expected, rtol=1e-4, atol=1e-5 * np.abs(given).max())
+    np.testing.assert_allclose(first, expected, rtol=1e-4, atol=1e-5 * np.abs(upstream).max())
 
 
 def uneven(*shape: int) -> np.ndarray:
@@ -50,74 +50,76 @@ def uneven(*shape: int) -> np.ndarray:
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
 def test_take(gpu: Gpu, shape: tuple[int, ...], axis: int, count: int, dtype: type) -> None:
     size = shape[axis]
-    places = RANDOM.integers(-size if dtype is np.int32 else 0, size, count).astype(dtype)
-    given = uneven(*shape[:axis], count, *shape[axis + 1 :])
+    index_array = RANDOM.integers(-size if dtype is np.int32 else 0, size, count).astype(dtype)
+    upstream = uneven(*shape[:axis], count, *shape[axis + 1 :])
     expected = np.zeros(shape)
-    np.add.at(np.moveaxis(expected, axis, 0), places, np.moveaxis(given.astype(float), axis, 0))
-    with Tensor.from_numpy(places) as indices:
-        check(uneven(*shape), lambda x: ops.take(x, indices, axis), given, expected)
+    np.add.at(np.moveaxis(expected, axis, 0), index_array, np.moveaxis(upstream.astype(float), axis, 0))
+    with Tensor.from_numpy(index_array) as indices:
+        check(uneven(*shape), lambda x: ops.take(x, indices, axis), upstream, expected)
     if dtype is np.int32:
-        check(uneven(*shape), lambda x: ops.take(x, places, axis), given, expected)
+        check(uneven(*shape), lambda x: ops.take(x, index_array, axis), upstream, expected)
 
 
 def test_take_of_all_by_distinct_indices(gpu: Gpu) -> None:
     """A list is looked through: what cannot meet is put where it belongs; −1 and 5 are one place."""
-    given = uneven(2, 2)
-    for places, distinct in (([[3, -6], [1, 4]], True), ([[3, -1], [5, 4]], False)):
+    upstream = uneven(2, 2)
+    for index_array, distinct in (([[3, -6], [1, 4]], True), ([[3, -1], [5, 4]], False)):
         expected = np.zeros(6)
-        np.add.at(expected, np.array(places), given.astype(float))
-        check(uneven(2, 3), lambda x, places=places: ops.take(x, places), given, expected.reshape(2, 3))
-        assert are_distinct(places, 6) is distinct
+        np.add.at(expected, np.array(index_array), upstream.astype(float))
+        check(
+            uneven(2, 3), lambda x, index_array=index_array: ops.take(x, index_array), upstream, expected.reshape(2, 3)
+        )
+        assert are_distinct(index_array, 6) is distinct
 
 
 def test_take_along_axis(gpu: Gpu) -> None:
-    places = RANDOM.integers(-4, 4, (3, 900, 2)).astype(np.int32)
-    given = uneven(3, 900, 2)
+    index_array = RANDOM.integers(-4, 4, (3, 900, 2)).astype(np.int32)
+    upstream = uneven(3, 900, 2)
     expected = np.zeros((3, 4, 2))
-    i, _, k = np.indices(places.shape)
-    np.add.at(expected, (i, places % 4, k), given.astype(float))
-    with Tensor.from_numpy(places) as indices:
-        check(uneven(3, 4, 2), lambda x: ops.take_along_axis(x, indices, 1), given, expected)
-        check(uneven(1, 4, 2), lambda x: ops.take_along_axis(x, indices, -2), given, expected.sum(0, keepdims=True))
-    one = places[:, :1]
+    i, _, k = np.indices(index_array.shape)
+    np.add.at(expected, (i, index_array % 4, k), upstream.astype(float))
+    with Tensor.from_numpy(index_array) as indices:
+        check(uneven(3, 4, 2), lambda x: ops.take_along_axis(x, indices, 1), upstream, expected)
+        check(uneven(1, 4, 2), lambda x: ops.take_along_axis(x, indices, -2), upstream, expected.sum(0, keepdims=True))
+    one = index_array[:, :1]
     first = np.zeros((3, 4, 2))
-    np.put_along_axis(first, one % 4, given[:, :1].astype(float), 1)
+    np.put_along_axis(first, one % 4, upstream[:, :1].astype(float), 1)
     with Tensor.from_numpy(one) as indices:
-        check(uneven(3, 4, 2), lambda x: ops.take_along_axis(x, indices, 1), given[:, :1], first)
+        check(uneven(3, 4, 2), lambda x: ops.take_along_axis(x, indices, 1), upstream[:, :1], first)
 
 
 def test_gather_nd(gpu: Gpu) -> None:
-    places = RANDOM.integers(0, [5, 3], (40, 50, 2)).astype(np.int32)
-    given = uneven(40, 50, 2)
+    index_array = RANDOM.integers(0, [5, 3], (40, 50, 2)).astype(np.int32)
+    upstream = uneven(40, 50, 2)
     expected = np.zeros((5, 3, 2))
-    np.add.at(expected, (places[..., 0], places[..., 1]), given.astype(float))
-    places[..., 0] -= 5 * (places[..., 1] == 1)  # from the end
-    with Tensor.from_numpy(places) as indices:
-        check(uneven(5, 3, 2), lambda x: ops.gather_nd(x, indices), given, expected)
+    np.add.at(expected, (index_array[..., 0], index_array[..., 1]), upstream.astype(float))
+    index_array[..., 0] -= 5 * (index_array[..., 1] == 1)  # from the end
+    with Tensor.from_numpy(index_array) as indices:
+        check(uneven(5, 3, 2), lambda x: ops.gather_nd(x, indices), upstream, expected)
 
 
 def test_indices_out_of_range_have_no_gradient(gpu: Gpu) -> None:
-    places = np.array([0, 7, 2, -4, 2, 3], np.int32)
-    given = uneven(6, 2)
+    index_array = np.array([0, 7, 2, -4, 2, 3], np.int32)
+    upstream = uneven(6, 2)
     expected = np.zeros((3, 2))
-    np.add.at(expected, places[[0, 2, 4]], given[[0, 2, 4]].astype(float))
-    with Tensor.from_numpy(places) as indices:
-        check(uneven(3, 2), lambda x: ops.take(x, indices, 0), given, expected)
+    np.add.at(expected, index_array[[0, 2, 4]], upstream[[0, 2, 4]].astype(float))
+    with Tensor.from_numpy(index_array) as indices:
+        check(uneven(3, 2), lambda x: ops.take(x, indices, 0), upstream, expected)
     pairs = RANDOM.integers([0, 0], [14, 25], (400, 2)).astype(np.int32)  # from the tenth row on outside
-    inside, given = pairs[:, 0] < 10, uneven(400)
+    inside, upstream = pairs[:, 0] < 10, uneven(400)
     expected = np.zeros((10, 25))
-    np.add.at(expected, (pairs[inside, 0], pairs[inside, 1]), given[inside].astype(float))
+    np.add.at(expected, (pairs[inside, 0], pairs[inside, 1]), upstream[inside].astype(float))
     with Tensor.from_numpy(pairs) as indices:
-        check(uneven(10, 25), lambda x: ops.gather_nd(x, indices), given, expected)
+        check(uneven(10, 25), lambda x: ops.gather_nd(x, indices), upstream, expected)
 
 
 def test_scatter_elements(gpu: Gpu) -> None:
     """Its gradient picks what was put there, also where the indices reach over a part of x only."""
-    places = RANDOM.integers(0, 5, (2, 30)).astype(np.int32)
-    base, given = uneven(3, 5), uneven(3, 5)
-    with Tensor.from_numpy(places) as indices, Tensor.from_numpy(base) as x:
-        expected = np.take_along_axis(given[:2], places, 1)
-        check(uneven(2, 30), lambda updates: ops.scatter_elements(x, indices, updates, 1, "add"), given, expected)
+    index_array = RANDOM.integers(0, 5, (2, 30)).astype(np.int32)
+    base, upstream = uneven(3, 5), uneven(3, 5)
+    with Tensor.from_numpy(index_array) as indices, Tensor.from_numpy(base) as x:
+        expected = np.take_along_axis(upstream[:2], index_array, 1)
+        check(uneven(2, 30), lambda updates: ops.scatter_elements(x, indices, updates, 1, "add"), upstream, expected)
 
 
 @pytest.mark.parametrize(
@@ -136,22 +138,22 @@ def test_max_pool(gpu: Gpu, size: tuple[int, int], options: dict[str, object]) -
     x = RANDOM.normal(size=(2, 3, 13, 17)).astype(np.float32)
     x[0] = x[0].round(0)  # many equal ones: the first is chosen
     _, chosen = ops.max_pool(x, size, return_indices=True, **options)  # type: ignore[arg-type]
-    places = chosen.numpy().reshape(-1)
-    given = uneven(*chosen.shape)
+    index_array = chosen.numpy().reshape(-1)
+    upstream = uneven(*chosen.shape)
     expected = np.zeros(x.size)
-    np.add.at(expected, places[places >= 0], given.reshape(-1)[places >= 0].astype(float))
-    check(x, lambda t: ops.max_pool(t, size, **options), given, expected.reshape(x.shape))  # type: ignore[arg-type]
+    np.add.at(expected, index_array[index_array >= 0], upstream.reshape(-1)[index_array >= 0].astype(float))
+    check(x, lambda t: ops.max_pool(t, size, **options), upstream, expected.reshape(x.shape))  # type: ignore[arg-type]
 
 
 def test_max_pool_along_one_axis_and_three_in_f16(gpu: Gpu) -> None:
     for shape, size in (((2, 3, 9), (3,)), ((1, 2, 5, 4, 6), (2, 3, 2))):
         x = RANDOM.normal(size=shape).astype(np.float16)
         _, chosen = ops.max_pool(x, size, return_indices=True)
-        places = chosen.numpy().reshape(-1)
-        given = RANDOM.normal(size=chosen.shape).astype(np.float16)
+        index_array = chosen.numpy().reshape(-1)
+        upstream = RANDOM.normal(size=chosen.shape).astype(np.float16)
         expected = np.zeros(x.size)
-        np.add.at(expected, places, given.reshape(-1).astype(float))
-        found = gradients(x, lambda t, size=size: ops.max_pool(t, size), given)[0]
+        np.add.at(expected, index_array, upstream.reshape(-1).astype(float))
+        found = gradients(x, lambda t, size=size: ops.max_pool(t, size), upstream)[0]
         np.testing.assert_allclose(found, expected.reshape(shape), rtol=2e-3, atol=2e-3)
 
 

@@ -1,6 +1,6 @@
-"""Every public operation either has a gradient, or has none by nature and says so; none is lost in silence.
+"""Every public operation either has a gradient or raises an error that it is not differentiable.
 
-The page docs/gradients-of-operations.md is made of what is found here: VERTIGRAD_UPDATE=1 in the environment writes it.
+The page docs/gradients-of-operations.md is generated from this test: VERTIGRAD_UPDATE=1 in the environment writes it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ require a gradient; `take` has one.
 """
 INDICES = np.array([0, 1], np.int32)
 
-# What is no operation on the values of tensors: kinds and classes, what fills a tensor, what sizes dispatches.
+# Names that are not operations on values of tensors: types and classes, fills, sizes of dispatches.
 OTHERS = {
     *("Binary", "Expression", "HashEncoding", "Mlp", "NeighborGrid", "Operand", "PositionalEncoding", "Ternary"),
     *("Unary", "arange", "dispatch_size", "draw_size", "elementwise", "evaluate", "neighbor_grid", "random"),
     *("reorder", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like", "allclose", "split"),
 }
-# The shapes of float operands by name, and what else is given.
+# The shapes of float operands by name, and the other arguments.
 Sample = tuple[dict[str, tuple[int, ...]], dict[str, Any]]
 ROWS, IMAGE, CUBE = (4, 3), (1, 2, 4, 4), (2, 4, 3)
 CELL = {"x": (3, 2, 2), "weights": (1, 6, 2), "recurrence": (1, 6, 2), "bias": (1, 12), "initial": (1, 2, 2)}
@@ -111,14 +111,14 @@ SAMPLES: dict[str, Sample] = {
     "positional_encoding": ({"x": ROWS}, {"frequencies": 2}),
     "encode": ({"x": ROWS}, {"encoding": ops.PositionalEncoding(2)}),
 }
-# Operations on integers alone, which no gradient can flow to.
+# Operations on integers only, which are not differentiable.
 WHOLE: dict[str, Callable[[], Tensor]] = {
     "bincount": lambda: ops.bincount(INDICES, 2),
     "one_hot": lambda: ops.one_hot(INDICES, 2),
     "segment_starts": lambda: ops.segment_starts(INDICES, 2),
 }
 ELEMENTS = [name for name in functions.__all__ + network_functions.__all__ if name in OPERATIONS]
-# What other names stand for: parts of a scan, of `hash_encoding`, of all that writes, casts or moves elements.
+# Aliases: parts of a scan, of `hash_encoding`, of everything that writes, casts or moves elements.
 COMPOSED = {"assign", "cast", "cummax", "cummin", "encode", "pack_conv_weights"}
 NOTES = {
     "attention": "with all masks, windows and lengths",
@@ -135,7 +135,7 @@ NOTES = {
 
 
 def leaf(shape: tuple[int, ...], name: str) -> Tensor:
-    """Numbers from 0.2 to 0.8 that require gradients, the same for each name whatever ran before."""
+    """Numbers from 0.2 to 0.8 that require gradients, the same for each name in any order of tests."""
     random = np.random.default_rng(zlib.crc32(name.encode()))
     tensor = Tensor.from_numpy(random.uniform(0.2, 0.8, shape).astype(np.float32), name)
     tensor.requires_grad = True
@@ -153,14 +153,14 @@ def leaves_of(name: str) -> dict[str, Tensor]:
     return {key: leaf(shape, key) for key, shape in SAMPLES[name][0].items()}
 
 
-def called(name: str, given: Mapping[str, Tensor] | None = None) -> tuple[dict[str, Tensor], list[Tensor]]:
+def called(name: str, tensors: Mapping[str, Tensor] | None = None) -> tuple[dict[str, Tensor], list[Tensor]]:
     """Leaves by name, and the results of the operation."""
     others = SAMPLES[name][1]
-    leaves = dict(given or leaves_of(name))
+    leaves = dict(tensors or leaves_of(name))
     function, values = getattr(ops, name), dict(leaves)
     for key in [key for key in leaves if "[" in key]:
         values.setdefault(key.split("[")[0], []).append(values.pop(key))  # type: ignore[arg-type, union-attr]
-    if name == "assign":  # into what an operation made
+    if name == "assign":  # into the result of an operation
         result = function(values["out"] * 1.0, values["value"])
         del leaves["out"]
     elif name == "fused":
@@ -175,27 +175,27 @@ def called(name: str, given: Mapping[str, Tensor] | None = None) -> tuple[dict[s
 
 
 def found(name: str) -> str:
-    """What the page says of an operation."""
+    """The page's entry for an operation."""
     if name in WHOLE:
         assert RULES[name].why and not WHOLE[name]().requires_grad
         return f"none: {RULES[name].why}"
     if name in ELEMENTS:
         return by_derivatives(name)
     leaves, results = called(name)
-    ways = [each for each in results if each.requires_grad]
-    if not ways:
-        said = rf"^{name} of tensor '\w+'.* has no gradient: {re.escape(RULES[name].why)}; "
-        with pytest.raises(GradientError, match=said):
+    differentiable = [each for each in results if each.requires_grad]
+    if not differentiable:
+        message = rf"^{name} of tensor '\w+'.* has no gradient: {re.escape(RULES[name].why)}; "
+        with pytest.raises(GradientError, match=message):
             results[0].backward(Tensor.zeros(results[0].shape, results[0].dtype))
         return f"none: {RULES[name].why}"
-    for each in ways:
+    for each in differentiable:
         each.backward(Tensor.full(each.shape, 1.0, each.dtype), keep_graph=True)
     expected = [key for key, tensor in leaves.items() if tensor.grad is not None]
     assert all(np.isfinite(leaves[key].grad.numpy()).all() for key in expected)  # type: ignore[union-attr]
-    one = Tensor.full(ways[0].shape, 1.0, ways[0].dtype)
-    ways[0].backward(one)  # what was kept is let go of, and used no second time
+    one = Tensor.full(differentiable[0].shape, 1.0, differentiable[0].dtype)
+    differentiable[0].backward(one)  # the graph is freed after its first use
     with pytest.raises(GradientError, match="keep_graph"):
-        ways[0].backward(one)
+        differentiable[0].backward(one)
     names = list(dict.fromkeys(f"`{key.split('[')[0]}`" for key in expected))
     assert names, f"{name} has a graph, and gives nothing back"
     return "to " + ", ".join(names) + (f"; {NOTES[name]}" if name in NOTES else "")
@@ -213,15 +213,15 @@ def page() -> Iterator[str]:
         yield f"| `{name}` | {found(name)} |"
 
 
-def test_the_page_says_what_each_operation_does(gpu: Gpu) -> None:
+def test_the_page_lists_the_gradient_of_each_operation(gpu: Gpu) -> None:
     text = "\n".join(page()) + "\n"
     if os.environ.get("VERTIGRAD_UPDATE") == "1":
         PAGE.write_text(text, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == text, "VERTIGRAD_UPDATE=1 writes the page anew"
 
 
-def test_every_gradient_is_compared_with_differences() -> None:
-    """An operation that the page lists as having one is named in a test of gradients."""
+def test_every_gradient_is_compared_with_finite_differences() -> None:
+    """Every differentiable operation of the page is named in a test of gradients."""
     tests = "".join(
         path.read_text() for path in Path(__file__).parent.glob("test_gradient*.py") if path != Path(__file__)
     )
@@ -233,7 +233,7 @@ def test_every_gradient_is_compared_with_differences() -> None:
 
 
 def gradients(leaves: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
-    """What is at the leaves, which is taken away."""
+    """The gradients of the leaves, which are then cleared."""
     found = {key: tensor.grad.numpy() for key, tensor in leaves.items() if tensor.grad is not None}
     for tensor in leaves.values():
         tensor.grad = None
@@ -247,7 +247,7 @@ def back(results: list[Tensor]) -> None:
 
 
 def test_a_plan_gives_the_same_bits(gpu: Gpu) -> None:
-    """Also the second time, when memory that was let go of in between is used otherwise."""
+    """Also at the second replay, when freed memory is used for something else."""
     for name in sorted(SAMPLES.keys() - {"masked_select"}):  # which reads a count back
         leaves = leaves_of(name)
         back(called(name, leaves)[1])
@@ -264,7 +264,7 @@ def test_a_plan_gives_the_same_bits(gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("name", ["attention", "average_pool", "layer_norm"])
-def test_half_floats_get_half_floats(gpu: Gpu, name: str) -> None:
+def test_f16_operands_get_f16_gradients(gpu: Gpu, name: str) -> None:
     whole = leaves_of(name)
     half = {key: Tensor.from_numpy(tensor.numpy().astype(np.float16)) for key, tensor in whole.items()}
     found = []
@@ -281,10 +281,10 @@ def test_half_floats_get_half_floats(gpu: Gpu, name: str) -> None:
         np.testing.assert_allclose(value, found[0][key], rtol=1e-2, atol=3e-3 * max(1.0, np.abs(found[0][key]).max()))
 
 
-def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
+def test_memory_does_not_grow_with_the_number_of_steps(steady: Gpu) -> None:
     names = ("attention", "compact", "cumprod", "grid_sample", "pad", "resize", "segmented_reduce", "sort")
     held = []
-    gc.collect()  # what tests before left in cycles
+    gc.collect()  # cycles of earlier tests
     for step in range(12):
         for name in names:
             leaves, results = called(name)

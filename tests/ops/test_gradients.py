@@ -29,7 +29,7 @@ def softplus(a: np.ndarray) -> np.ndarray:
 
 
 class Both(NamedTuple):
-    """A range of sizes, for operands of both signs that are not near 0."""
+    """A range of magnitudes, for operands of both signs that are not near 0."""
 
     low: float
     high: float
@@ -103,7 +103,7 @@ def test_every_derivative_is_tested() -> None:
 
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
 def test_elementwise(gpu: Gpu, name: str) -> None:
-    """Operands are broadcast; those that only say where a function changes are numbers."""
+    """Operands are broadcast; bounds and thresholds are scalars."""
     function, ranges = ELEMENTWISE[name]
     expected = [derivative is not None for derivative in DERIVATIVES[name]]
     numbers = [(low + high) / 2 for (low, high), want in zip(ranges, expected, strict=True) if not want]
@@ -122,7 +122,7 @@ def within(bounds: tuple[float, float], shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "function"), [("remainder", np.remainder), ("fmod", np.fmod)])
 def test_remainders(gpu: Gpu, name: str, function: Callable[..., np.ndarray]) -> None:
-    """Quotients from −3 to 3 for divisors of both signs, none of them near an integer, where the slope jumps."""
+    """Quotients from −3 to 3 for divisors of both signs, not near an integer, where the derivative is discontinuous."""
     divisor = of_both_signs(0.5, 2.0, (7,))
     quotient = (np.arange(-3, 4) + np.array([[0.2], [0.5], [0.8]])).astype(np.float32)
     for order in (slice(None), slice(None, None, -1)):
@@ -130,11 +130,11 @@ def test_remainders(gpu: Gpu, name: str, function: Callable[..., np.ndarray]) ->
 
 
 @pytest.mark.parametrize("exponent", [3.0, 2.0, 1.0, 0.0, -1.0, -2.0])
-def test_whole_powers_of_negative_numbers(gpu: Gpu, exponent: float) -> None:
+def test_integer_powers_of_negative_numbers(gpu: Gpu, exponent: float) -> None:
     check(lambda a: a**exponent, lambda a: a**exponent, [of_both_signs(0.5, 2.0, (3, 4))])
 
 
-# What gradients are at corners, and where operands are equal: those of one side, or shared, as in PyTorch.
+# Gradients at corners and ties: those of one side, or divided equally, as in PyTorch.
 CORNERS: dict[str, tuple[list[float], list[float]]] = {
     "absolute": ([0.0], [0.0]),
     "relu": ([0.0], [0.0]),
@@ -157,7 +157,7 @@ def test_corners(gpu: Gpu, name: str) -> None:
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-# The slopes far to the left and to the right.
+# The derivatives far to the left and to the right.
 FAR: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("sigmoid", "tanh", "softsign", "erf", "arctan"), (0.0, 0.0)),
     **dict.fromkeys(("silu", "gelu", "gelu_tanh", "softplus", "mish", "relu", "elu", "celu"), (0.0, 1.0)),
@@ -434,16 +434,16 @@ def test_convolution(gpu: Gpu, stride: int, padding: int, dilation: int) -> None
 
 @pytest.mark.parametrize(("groups", "stride", "padding", "dilation"), [(2, 1, 0, 1), (2, 2, 1, 2), (4, 2, 1, 1)])
 def test_convolution_in_groups(gpu: Gpu, groups: int, stride: int, padding: int, dilation: int) -> None:
-    """As convolutions of parts of the channels, and transposed the same."""
+    """Equal to convolutions of parts of the channels, also transposed."""
     options = {"stride": stride, "padding": padding, "dilation": dilation}
 
-    def apart(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def distances(x: np.ndarray, w: np.ndarray) -> np.ndarray:
         parts = zip(np.split(x, groups, 1), np.split(w, groups), strict=True)
         return np.concatenate([reference_conv(*part, np.zeros(len(part[1])), **options) for part in parts], 1)
 
     check(
         lambda x, w: ops.conv(x, w, groups=groups, **options),
-        apart,
+        distances,
         [drawn(-1, 1, (3, 4, 6, 7)), drawn(-1, 1, (8, 4 // groups, 3, 2))],
     )
     if dilation == 1:
@@ -461,7 +461,7 @@ def test_convolution_in_groups(gpu: Gpu, groups: int, stride: int, padding: int,
 
 
 def reference_transpose(x: np.ndarray, w: np.ndarray, stride: int, padding: int, output_padding: int) -> np.ndarray:
-    """What the convolution's gradient is made of, spread out."""
+    """Helper for the gradient of a convolution, with explicit windows."""
     size = [(n - 1) * stride + k + output_padding for n, k in zip(x.shape[2:], w.shape[2:], strict=True)]
     out = np.zeros((len(x), w.shape[1], *size))
     for i in range(w.shape[2]):
@@ -491,7 +491,7 @@ def test_a_product_with_zeros(gpu: Gpu) -> None:
 # the graph ----------------------------------------------------------------------------------------------------------
 
 
-def test_gradients_add_up_until_they_are_taken_away(gpu: Gpu) -> None:
+def test_gradients_accumulate_until_cleared(gpu: Gpu) -> None:
     x = leaf(np.array([1.0, 2.0], np.float32))
     for _ in range(2):
         (x * 3.0).sum().backward()
@@ -501,7 +501,7 @@ def test_gradients_add_up_until_they_are_taken_away(gpu: Gpu) -> None:
     assert x.grad.numpy().tolist() == [3.0, 3.0]
 
 
-def test_a_graph_is_used_once_unless_it_is_kept(gpu: Gpu) -> None:
+def test_a_graph_is_used_once_unless_retained(gpu: Gpu) -> None:
     x = leaf(np.array([2.0], np.float32))
     y = x * x
     y.backward(keep_graph=True)
@@ -533,7 +533,7 @@ def test_a_leaf_is_written_without_gradients_only(gpu: Gpu) -> None:
     assert x.grad is not None and x.grad.item() == 4.0, "of x as it was"
 
 
-def test_no_gradient_is_lost_in_silence(gpu: Gpu) -> None:
+def test_no_gradient_is_dropped_silently(gpu: Gpu) -> None:
     x = leaf(np.array([[2.0, 1.0]], np.float32))
     with pytest.raises(GradientError, match=r"of tensor 'unnamed' has no gradient; give it x\.detach"):
         ops.reorder(x, Tensor.zeros(1, "u32"), Tensor.zeros((1, 2)))
@@ -551,8 +551,8 @@ def test_no_gradient_is_lost_in_silence(gpu: Gpu) -> None:
 
 def test_detach_shares_memory_and_clone_keeps_the_graph(gpu: Gpu) -> None:
     x = leaf(np.array([1.0, 2.0], np.float32))
-    apart = x.detach()
-    assert apart.block is x.block and not apart.requires_grad and apart.is_leaf
+    distances = x.detach()
+    assert distances.block is x.block and not distances.requires_grad and distances.is_leaf
     copy = x.clone()
     assert copy.block is x.block and copy.requires_grad and not copy.is_leaf
     (copy * 2.0).sum().backward()
@@ -594,7 +594,7 @@ def test_a_value_that_backward_needs_is_copied_before_a_write_that_is_recorded(g
                 x.sub_(0.0)
 
 
-def test_a_recorded_value_that_is_written_later_is_noticed(gpu: Gpu) -> None:
+def test_a_recorded_value_that_is_written_later_is_detected(gpu: Gpu) -> None:
     with Plan("step") as plan:
         x = leaf(np.array([3.0], np.float32))
         with plan.recording():
@@ -606,7 +606,7 @@ def test_a_recorded_value_that_is_written_later_is_noticed(gpu: Gpu) -> None:
             z.backward()
 
 
-def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
+def test_memory_does_not_grow_with_the_number_of_steps(steady: Gpu) -> None:
     with Tensor.from_numpy(np.ones((8, 8), np.float32), "w") as weights:
         weights.requires_grad = True
         held = []
@@ -619,6 +619,6 @@ def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
         assert held[0] == held[1]
 
 
-def test_rules_name_operations_that_there_are() -> None:
+def test_gradient_rules_name_existing_operations() -> None:
     for name in RULES:
         assert hasattr(ops, name), name

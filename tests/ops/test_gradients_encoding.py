@@ -1,4 +1,4 @@
-"""Gradients of encodings against finite differences in float64, and the integers in which tables get them."""
+"""Gradients of encodings against finite differences in float64, and their accumulation as integers for tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vertigrad.ops.gradients.encodings import words_of
 from vertigrad.ops.mlp import Mlp
 
 from .differences import check, numeric
-from .layouts import examples, lies, seeds
+from .layouts import examples, layouts, seeds
 from .test_encoding import frequencies, hashed
 from .test_mlp import layers
 
@@ -32,7 +32,7 @@ def leaf(array: np.ndarray) -> Tensor:
 
 
 def gradients(x: np.ndarray, tables: np.ndarray, cells: tuple[int, int], back: np.ndarray) -> list[np.ndarray]:
-    """Ours, by points and by tables."""
+    """Our gradients of points and tables."""
     leaves = leaf(x), leaf(tables)
     ops.hash_encoding(*leaves, *cells).backward(Tensor.from_numpy(back))
     return [tensor.grad.numpy() for tensor in leaves if tensor.grad is not None]
@@ -41,13 +41,16 @@ def gradients(x: np.ndarray, tables: np.ndarray, cells: tuple[int, int], back: n
 @examples
 @given(st.data(), st.sampled_from([1, 5, 40]), st.integers(1, 4), st.sampled_from([1, 4]), st.booleans(), seeds)
 def test_frequencies(data: st.DataObject, count: int, dimensions: int, number: int, include: bool, seed: int) -> None:
-    lie, back = data.draw(lies((count, dimensions))), data.draw(lies((count, dimensions * (2 * number + include))))
+    layout, back = (
+        data.draw(layouts((count, dimensions))),
+        data.draw(layouts((count, dimensions * (2 * number + include)))),
+    )
     random = np.random.default_rng(seed)
-    x, given_x = lie.both(random.normal(size=lie.whole).astype(np.float32))
-    gradient, given_gradient = back.both(random.normal(size=back.whole).astype(np.float32))
-    given_x = given_x.detach()
-    given_x.requires_grad = True
-    ops.positional_encoding(given_x, number, include=include).backward(given_gradient)
+    x, x_tensor = layout.both(random.normal(size=layout.whole).astype(np.float32))
+    gradient, gradient_tensor = back.both(random.normal(size=back.whole).astype(np.float32))
+    x_tensor = x_tensor.detach()
+    x_tensor.requires_grad = True
+    ops.positional_encoding(x_tensor, number, include=include).backward(gradient_tensor)
     step = 1e-6
     expected = np.zeros((count, dimensions))
     for d in range(dimensions):
@@ -55,8 +58,8 @@ def test_frequencies(data: st.DataObject, count: int, dimensions: int, number: i
         wide = x.astype(np.float64)
         slope = (frequencies(wide + away, number, include) - frequencies(wide - away, number, include)) / (2.0 * step)
         expected[:, d] = (slope * gradient).sum(1)
-    assert given_x.grad is not None
-    assert np.abs(given_x.grad.numpy() - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
+    assert x_tensor.grad is not None
+    assert np.abs(x_tensor.grad.numpy() - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
 
 
 @pytest.mark.parametrize(
@@ -64,19 +67,19 @@ def test_frequencies(data: st.DataObject, count: int, dimensions: int, number: i
     [((3, 40, 2), 3, (2, 9)), ((2, 30, 4), 2, (3, 20)), ((4, 17, 1), 1, (2, 40)), ((1, 7, 2), 4, (2, 2))],
 )
 def test_hash_grids(steady: Gpu, shape: tuple[int, int, int], dimensions: int, cells: tuple[int, int]) -> None:
-    """By tables and points: levels with an entry for each corner and with shared ones; points outside get none."""
+    """Of tables and points: dense levels and hashed ones; points outside have no gradient."""
     tables = table(*shape)
     resolutions = HashEncoding(Tensor.from_numpy(tables), *cells).resolutions
     x = RANDOM.uniform(0.01, 0.99, size=(20, dimensions)).astype(np.float32)
-    near = np.abs(x[:, :, None] * np.array(resolutions) % 1.0 - 0.5).max((1, 2)) > 0.499  # too near to a corner
+    near = np.abs(x[:, :, None] * np.array(resolutions) % 1.0 - 0.5).max((1, 2)) > 0.499  # too close to a cell boundary
     x[near] = 0.37
     x[3], x[7, 0] = -0.5, 1.5
     back = RANDOM.normal(size=(20, shape[0] * shape[2])).astype(np.float32)
     by_x, by_tables = gradients(x, tables, cells, back)
 
-    wanted_x, wanted_tables = numeric(lambda x, t: hashed(x, t, resolutions), [x, tables], back.astype(float))
-    np.testing.assert_allclose(by_tables, wanted_tables, atol=2e-6 * np.abs(back).max())
-    np.testing.assert_allclose(by_x, wanted_x, atol=2e-5 * np.abs(wanted_x).max())
+    expected_x, expected_tables = numeric(lambda x, t: hashed(x, t, resolutions), [x, tables], back.astype(float))
+    np.testing.assert_allclose(by_tables, expected_tables, atol=2e-6 * np.abs(back).max())
+    np.testing.assert_allclose(by_x, expected_x, atol=2e-5 * np.abs(expected_x).max())
 
 
 def test_any_order_gives_the_same_bits(steady: Gpu) -> None:
@@ -90,8 +93,8 @@ def test_any_order_gives_the_same_bits(steady: Gpu) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-36, 1.0, 1e33])
-def test_all_that_meets_in_one_entry_fits(steady: Gpu, scale: float) -> None:
-    """Every corner of every point has the one entry there is, and all are as large as they can be, or cancel."""
+def test_all_contributions_to_one_entry_fit_without_overflow(steady: Gpu, scale: float) -> None:
+    """All corners of all points share one entry, with the largest contributions, or ones that cancel."""
     x = RANDOM.uniform(size=(4097, 3)).astype(np.float32)
     for sign in (np.ones(4097), -np.ones(4097), np.where(np.arange(4097) % 2, 1.0, -1.0)):
         back = (sign * 1.999 * scale).astype(np.float32)[:, None]
@@ -100,7 +103,7 @@ def test_all_that_meets_in_one_entry_fits(steady: Gpu, scale: float) -> None:
         assert abs(found.item() - back.astype(float).sum()) <= 4097 * 2 * scale * allowed
 
 
-def test_what_is_not_finite_is_seen(steady: Gpu) -> None:
+def test_non_finite_gradients_are_detected(steady: Gpu) -> None:
     x = RANDOM.uniform(size=(5, 2)).astype(np.float32)
     for value in (np.nan, np.inf):
         back = np.ones((5, 4), np.float32)
@@ -112,7 +115,7 @@ def test_what_is_not_finite_is_seen(steady: Gpu) -> None:
 @pytest.mark.parametrize(
     ("points", "dimensions"), [(1, 1), (1, 4), (4096, 3), (1 << 18, 3), (1 << 20, 2), (1 << 24, 4)]
 )
-def test_words_hold_all_there_can_be(points: int, dimensions: int) -> None:
+def test_integer_accumulators_hold_the_largest_sums(points: int, dimensions: int) -> None:
     bits, low = words_of(points, dimensions)
     corners = 1 << dimensions
     assert points * corners * ((1 << low) - 1) < 1 << 32
@@ -120,8 +123,8 @@ def test_words_hold_all_there_can_be(points: int, dimensions: int) -> None:
     assert bits >= 10
 
 
-def test_a_network_behind_a_grid_learns_both(steady: Gpu) -> None:
-    """One plan of a whole step; tables and weights, and half tables get half gradients."""
+def test_a_network_after_a_grid_trains_both(steady: Gpu) -> None:
+    """One plan of a whole step; tables and weights; f16 tables get f16 gradients."""
     x = RANDOM.uniform(size=(500, 2)).astype(np.float32)
     expected = np.sin(9.0 * x[:, :1]) * np.cos(7.0 * x[:, 1:])
     tables = Tensor.from_numpy((table(4, 256, 2) * 1e-2), "tables")

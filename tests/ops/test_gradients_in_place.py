@@ -29,7 +29,7 @@ def grad(x: Tensor) -> list:
 # writes in place and views ------------------------------------------------------------------------------------------
 
 
-def test_a_view_that_was_taken_before_a_write_sees_its_gradient() -> None:
+def test_a_view_created_before_a_write_has_its_gradient() -> None:
     with leaf(1, 2, 3) as x:
         y = x * 2.0
         view = y[:2]
@@ -39,7 +39,7 @@ def test_a_view_that_was_taken_before_a_write_sees_its_gradient() -> None:
         assert grad(x) == [6, 66, 0]
 
 
-def test_what_was_made_of_a_view_before_a_write_is_not_changed_by_it() -> None:
+def test_results_of_a_view_before_a_write_are_not_changed_by_it() -> None:
     with leaf(1, 2) as x:
         y = x * 2.0
         view = y[:1]
@@ -60,7 +60,7 @@ def test_a_write_through_a_view_of_a_constant_carries_gradients() -> None:
         assert buffer.numpy().tolist() == [1, 2, 3, 6]
 
 
-def test_a_write_through_a_view_takes_the_gradient_of_what_was_there() -> None:
+def test_a_write_through_a_view_removes_the_gradient_of_the_old_values() -> None:
     with leaf(1, 2, 3) as x, leaf(5) as z:
         y = x * 2.0
         whole = y.reshape(3, 1)
@@ -83,7 +83,7 @@ def test_a_part_that_becomes_constant_has_no_gradient() -> None:
         assert not y.requires_grad
 
 
-def test_writes_through_turned_reversed_and_repeated_views() -> None:
+def test_writes_through_transposed_reversed_and_repeated_views() -> None:
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     with Tensor.from_numpy(values, "x") as x, leaf(2, 3) as z:
         x.requires_grad = True
@@ -126,7 +126,7 @@ def test_other_operations_write_through_views_too() -> None:
         assert grad(a) == [[6 + 3, 6 + 3]] * 2
 
 
-def test_an_operation_written_over_its_operand_takes_the_gradient_of_what_it_was() -> None:
+def test_an_operation_written_over_its_operand_has_the_gradient_of_the_old_value() -> None:
     weights = np.array([[1, 2], [3, 4]], np.float32)
     with Tensor.from_numpy(weights, "w") as w, leaf(5, 6) as x:
         w.requires_grad = True
@@ -154,7 +154,7 @@ def test_a_leaf_and_its_views_are_not_written() -> None:
         assert x.numpy().tolist() == [7, 2]
 
 
-def test_a_view_that_was_taken_without_gradients_is_not_written_with_them() -> None:
+def test_a_view_created_without_gradients_is_not_written_with_them() -> None:
     with leaf(1, 2) as x, Tensor.zeros(2) as buffer:
         y = x * 1.0
         with no_grad():
@@ -166,7 +166,7 @@ def test_a_view_that_was_taken_without_gradients_is_not_written_with_them() -> N
         assert not of_y.requires_grad
 
 
-def test_what_has_no_rule_does_not_write_over_gradients() -> None:
+def test_operations_without_a_gradient_do_not_write_over_differentiable_values() -> None:
     with leaf(1, 2) as x, Tensor.zeros(2) as other:
         y = x * 1.0
         with pytest.raises(GradientError, match=r"into tensor .* does not pass them on"):
@@ -203,9 +203,9 @@ def test_writes_through_views_are_recorded_with_their_gradients() -> None:
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_gradients_are_the_leaves_own(recorded: bool) -> None:
-    given = np.array([5, 7], np.float32)
-    with leaf(1, 2) as a, leaf(3, 4) as b, Tensor.from_numpy(given, "g") as g, Plan() as plan:
+def test_gradients_are_owned_by_their_leaves(recorded: bool) -> None:
+    array = np.array([5, 7], np.float32)
+    with leaf(1, 2) as a, leaf(3, 4) as b, Tensor.from_numpy(array, "g") as g, Plan() as plan:
         if recorded:
             with plan.recording():
                 (a + b).backward(g)
@@ -223,7 +223,7 @@ def test_gradients_are_the_leaves_own(recorded: bool) -> None:
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_gradients_can_be_written(recorded: bool) -> None:
-    """Those of sums are one number repeated, of transposed ones turned, of parts a part."""
+    """Gradients of sums are expanded, of transposes transposed, of slices a slice."""
     with Tensor.from_numpy(np.ones((2, 3), np.float32), "x") as x, Plan() as plan:
         for loss in (
             lambda x: x.sum(),
@@ -245,17 +245,17 @@ def test_gradients_can_be_written(recorded: bool) -> None:
             assert np.array_equal(grad(x), before * 0.5)
 
 
-def test_a_gradient_of_a_rule_of_its_own_is_not_shared_with_the_leaf() -> None:
-    with Tensor.full(2, 3.0, name="kept") as kept, leaf(1, 2) as a, leaf(1, 2) as b:
-        operation = learn.custom("same", lambda a, b: a + b, lambda gradient, result, a, b: [kept, kept])
+def test_a_gradient_of_a_custom_rule_is_not_shared_with_the_leaf() -> None:
+    with Tensor.full(2, 3.0, name="other") as unchanged, leaf(1, 2) as a, leaf(1, 2) as b:
+        operation = learn.custom("same", lambda a, b: a + b, lambda gradient, result, a, b: [unchanged, unchanged])
         operation(a, b).sum().backward()
         assert a.grad is not None
         a.grad.mul_(2.0)
-        assert (kept.numpy().tolist(), grad(a), grad(b)) == ([3, 3], [6, 6], [3, 3])
+        assert (unchanged.numpy().tolist(), grad(a), grad(b)) == ([3, 3], [6, 6], [3, 3])
 
 
-def test_gradients_cost_no_copies_where_nobody_shares_them(gpu: Gpu) -> None:
-    """A recorded step of weights has no kernel that only copies a gradient."""
+def test_gradients_that_are_not_shared_are_not_copied(gpu: Gpu) -> None:
+    """A recorded training step has no kernel that only copies a gradient."""
     with Tensor.full((3, 3), 0.5, name="w") as w, Plan() as plan:
         w.requires_grad = True
         x = np.ones((2, 3), np.float32)
@@ -268,10 +268,10 @@ def test_gradients_cost_no_copies_where_nobody_shares_them(gpu: Gpu) -> None:
         loss.close()
 
 
-# what there is nothing of -------------------------------------------------------------------------------------------
+# empty tensors -----------------------------------------------------------------------------------------------------
 
 
-def test_the_mean_of_nothing_has_a_gradient_of_nothing() -> None:
+def test_the_mean_of_an_empty_tensor_has_an_empty_gradient() -> None:
     with Tensor.zeros((0, 3), name="x") as x:
         x.requires_grad = True
         x.mean(0).backward(Tensor.full(3, 1.0))
@@ -281,7 +281,7 @@ def test_the_mean_of_nothing_has_a_gradient_of_nothing() -> None:
         assert x.grad is not None and x.grad.shape == (0, 3)
 
 
-def test_pooling_by_powers_leaves_nothing_unclosed(gpu: Gpu) -> None:
+def test_pooling_by_powers_leaks_nothing(gpu: Gpu) -> None:
     gpu.tracker.collect()
     leaks = gpu.tracker.leak_count
     with Tensor.from_numpy(np.ones((1, 1, 4), np.float32), "x") as x:

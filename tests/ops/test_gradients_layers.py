@@ -1,4 +1,4 @@
-"""Gradients of the variants of layers: windows of attention, pools that reach beyond, norms, transposed sizes."""
+"""Gradients of the variants of layers: windows of attention, pools with padding, norms, transposed sizes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEADS = [(2, 2, 4, 3), (2, 1, 5, 3), (2, 1, 5, 2)]  # two heads of queries share
     ids=lambda how: ", ".join(how),
 )
 def test_attention_with_windows(gpu: Gpu, how: dict[str, Any]) -> None:
-    """Also where a row may attend nothing: it is 0, and so is what it gives back."""
+    """Also for a fully masked row: it is 0, and so is its gradient."""
     exact = {name: value for name, value in how.items() if name != "causal"}
     exact |= {"right": 0} if "causal" in how else {}
     if "lengths" in how and "offset" not in how:
@@ -43,7 +43,7 @@ def test_attention_with_windows(gpu: Gpu, how: dict[str, Any]) -> None:
     )
 
 
-def test_attention_to_a_mask_that_is_learned(gpu: Gpu) -> None:
+def test_attention_with_a_trainable_mask(gpu: Gpu) -> None:
     check(
         lambda *four: ops.attention(*four, causal=True),
         lambda *four: test_attention.reference(*four, right=0),
@@ -51,7 +51,7 @@ def test_attention_to_a_mask_that_is_learned(gpu: Gpu) -> None:
     )
 
 
-def test_a_row_that_may_attend_nothing_is_as_without_gradients(gpu: Gpu) -> None:
+def test_a_fully_masked_row_is_the_same_as_without_gradients(gpu: Gpu) -> None:
     arrays = [drawn(-1, 1, shape) for shape in HEADS]
     mask = np.ones((4, 5), bool)
     mask[2] = False
@@ -68,12 +68,12 @@ def test_a_row_that_may_attend_nothing_is_as_without_gradients(gpu: Gpu) -> None
 
 
 def windows(n: int, size: int, stride: int, padding: int, dilation: int, ceil: bool) -> list[list[int]]:
-    """The taps of each window, those of the padding too; none begins in the padding at the end."""
+    """The taps of each window, including padding; no window begins in the padding at the end."""
     reach = (size - 1) * dilation + 1
     starts = range(-padding, n + padding - (1 if ceil else reach) + 1, stride)
-    kept = [s for s in starts if s + reach <= n + padding or (ceil and s < n)]
+    valid_starts = [s for s in starts if s + reach <= n + padding or (ceil and s < n)]
     counts = -(-(n + 2 * padding - reach) // stride) + 1 if ceil else (n + 2 * padding - reach) // stride + 1
-    return [[s + k * dilation for k in range(size)] for s in kept[:counts]]
+    return [[s + k * dilation for k in range(size)] for s in valid_starts[:counts]]
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -170,8 +170,8 @@ def test_norms(gpu: Gpu) -> None:
         ({"output_shape": (9, 10)}, (-1, -1, -2, -2)),
     ],
 )
-def test_transposed_convolutions_of_a_given_size(gpu: Gpu, how: dict[str, Any], cut: tuple[int, ...]) -> None:
-    """`cut` is what is taken from, or added to, both ends of rows and columns."""
+def test_transposed_convolutions_with_an_output_size(gpu: Gpu, how: dict[str, Any], cut: tuple[int, ...]) -> None:
+    """`cut` is removed from, or added to, both ends of rows and columns."""
     top, bottom, left, right = cut
 
     def theirs(x: np.ndarray, w: np.ndarray) -> np.ndarray:

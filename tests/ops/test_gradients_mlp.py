@@ -21,7 +21,7 @@ from vertigrad.ops.mlp_variants import Form
 from vertigrad.tensor import f32
 
 from .activations import ACTIVATIONS
-from .layouts import examples, lies, seeds
+from .layouts import examples, layouts, seeds
 from .test_mlp import layers, points
 
 STEP = 1e-6
@@ -30,7 +30,7 @@ STEP = 1e-6
 def backpropagated(
     x: np.ndarray, net: tuple[list[np.ndarray], list[np.ndarray]], activation: str, gradient: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients by x and by all weights and biases in a row, in float64; slopes by central differences."""
+    """Gradients of x and of all weights and biases concatenated, in float64; derivatives by central differences."""
     function = ACTIVATIONS[activation]
     inputs, sums = [x.astype(np.float64)], []
     for weight, bias in zip(*net, strict=True):
@@ -67,13 +67,13 @@ def learned(
 @pytest.mark.parametrize("sizes", [[3, 64, 64, 64, 4], [2, 33, 50, 7, 3], [5, 4], [1, 1, 1], [130, 48, 100]])
 def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
     for number in (0, 77, 300):
-        by_x, by_weights, wanted_x, expected = learned(sizes, number)
-        alike(by_x, wanted_x)
+        by_x, by_weights, expected_x, expected = learned(sizes, number)
+        alike(by_x, expected_x)
         alike(by_weights, expected)
 
 
-def test_layers_written_out(steady: Gpu) -> None:
-    """As on a GPU whose registers hold all sums; points in several tiles for each workgroup, and in a part of one."""
+def test_unrolled_layers(steady: Gpu) -> None:
+    """As on a GPU whose registers hold all sums; points in several tiles per workgroup, and in a partial one."""
     sizes, chosen = [3, 16, 16, 16, 4], Backward(32, 8, 4, 8, 3, unrolled=True)
     net, x = layers(sizes), points(500, 3)
     gradient = np.random.default_rng(5).normal(size=(500, 4)).astype(np.float32)
@@ -83,8 +83,8 @@ def test_layers_written_out(steady: Gpu) -> None:
         by_x, by_weights = mlp_backward(
             Tensor.from_numpy(gradient), Tensor.from_numpy(x), packed, form, sizes, "softsign", variant=chosen
         )
-    wanted_x, expected = backpropagated(x, net, "softsign", gradient)
-    alike(by_x, wanted_x)
+    expected_x, expected = backpropagated(x, net, "softsign", gradient)
+    alike(by_x, expected_x)
     alike(by_weights, expected)
 
 
@@ -108,8 +108,8 @@ def test_derivatives(steady: Gpu) -> None:
     let n = {x.size}u;
     if i < n {{ let x = given[i]; {calls} }}
 }}"""
-    with Tensor.from_numpy(x) as given_x, Tensor.empty((len(names), x.size)) as out:
-        Kernel(source, "main", "slopes")(x.size, given=given_x, out=out)
+    with Tensor.from_numpy(x) as x_tensor, Tensor.empty((len(names), x.size)) as out:
+        Kernel(source, "main", "slopes")(x.size, given=x_tensor, out=out)
         for name, got in zip(names, out.numpy(), strict=True):
             wide = x.astype(np.float64)
             expected = (ACTIVATIONS[name](wide + STEP) - ACTIVATIONS[name](wide - STEP)) / (2.0 * STEP)
@@ -120,21 +120,21 @@ def test_derivatives(steady: Gpu) -> None:
 @given(st.data(), st.sampled_from([1, 3, 40, 70]), seeds)
 def test_points_and_gradients_of_any_layout(data: st.DataObject, count: int, seed: int) -> None:
     net = layers([3, 16, 16, 5], seed % 7)
-    lie, back = data.draw(lies((count, 3))), data.draw(lies((count, 5)))
-    x, given_x = lie.both(points(int(np.prod(lie.whole)), 1, seed).reshape(lie.whole))
-    gradient, given_gradient = back.both(points(int(np.prod(back.whole)), 1, seed + 1).reshape(back.whole))
-    given_x = given_x.detach()
-    given_x.requires_grad = True
+    layout, back = data.draw(layouts((count, 3))), data.draw(layouts((count, 5)))
+    x, x_tensor = layout.both(points(int(np.prod(layout.whole)), 1, seed).reshape(layout.whole))
+    gradient, gradient_tensor = back.both(points(int(np.prod(back.whole)), 1, seed + 1).reshape(back.whole))
+    x_tensor = x_tensor.detach()
+    x_tensor.requires_grad = True
     with Mlp(*net, "softsign", requires_grad=True) as mlp:
         mlp.parameters.requires_grad = True
-        mlp(given_x).backward(given_gradient)
-        wanted_x, expected = backpropagated(x, net, "softsign", gradient)
-        alike(given_x.grad, wanted_x)
+        mlp(x_tensor).backward(gradient_tensor)
+        expected_x, expected = backpropagated(x, net, "softsign", gradient)
+        alike(x_tensor.grad, expected_x)
         alike(mlp.parameters.grad, expected)
 
 
-def test_weights_as_they_are(steady: Gpu) -> None:
-    """Each of its own strides, one layer without biases, an activation behind the last; into a tensor."""
+def test_weights_of_any_layout(steady: Gpu) -> None:
+    """Each with its own strides, one layer without biases, an activation after the last; into a tensor."""
     (weights, biases), x = layers([3, 20, 24, 2]), points(50, 3)
     held = [Tensor.from_numpy(np.ascontiguousarray(weight.T)).T.detach() for weight in weights]
     shifts = [Tensor.from_numpy(biases[0]), None, Tensor.from_numpy(biases[2])]
@@ -158,8 +158,8 @@ def test_weights_as_they_are(steady: Gpu) -> None:
             alike(shift.grad, parts[2 * at + 1], 2e-5)
 
 
-def test_points_before_weights_that_stay(steady: Gpu) -> None:
-    """A network that was packed once, f16 too; weights that are loaded meanwhile do not change the backward pass."""
+def test_points_with_frozen_weights(steady: Gpu) -> None:
+    """A network that was packed once, f16 too; weights loaded in between do not change the backward pass."""
     for dtype in (np.float32, np.float16):
         net, other, x = layers([3, 16, 16, 2], dtype=dtype), layers([3, 16, 16, 2], 3, dtype), points(40, 3)
         gradient = np.random.default_rng(5).normal(size=(40, 2)).astype(np.float32)
@@ -174,7 +174,7 @@ def test_points_before_weights_that_stay(steady: Gpu) -> None:
                 mlp.parameters  # noqa: B018
 
 
-def test_half_points_get_half_gradients(steady: Gpu) -> None:
+def test_f16_points_get_f16_gradients(steady: Gpu) -> None:
     net, x = layers([3, 16, 2]), points(40, 3).astype(np.float16)
     held_x = Tensor.from_numpy(x)
     held_x.requires_grad = True
@@ -187,7 +187,7 @@ def test_half_points_get_half_gradients(steady: Gpu) -> None:
         alike(mlp.parameters.grad, by_weights, 2e-5)
 
 
-def test_parameters_and_layers_are_one_memory(steady: Gpu) -> None:
+def test_parameters_and_layers_share_memory(steady: Gpu) -> None:
     net, x = layers([3, 16, 2]), points(40, 3)
     with Mlp(*net, requires_grad=True) as mlp:
         before = mlp(x).numpy()
@@ -199,8 +199,8 @@ def test_parameters_and_layers_are_one_memory(steady: Gpu) -> None:
         assert np.abs(before).max() > 0.1 and not mlp(x).numpy().any()
 
 
-def test_learning_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
-    """Two nets of one start, each one plan of a whole step: their loss falls, and to the same bits."""
+def test_training_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
+    """Two networks with the same initialization, each one plan of a whole step: the loss falls, to the same bits."""
     x = np.random.default_rng(4).uniform(-1, 1, (600, 2)).astype(np.float32)
     expected = np.sin(3.0 * x[:, :1]) * x[:, 1:]
     found = []
@@ -224,7 +224,7 @@ def test_learning_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
     assert np.array_equal(*found)
 
 
-def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
+def test_memory_does_not_grow_with_the_number_of_steps(steady: Gpu) -> None:
     with Mlp(*layers([2, 16, 1]), requires_grad=True) as mlp, learn.Adam([mlp.parameters]) as optimizer:
         held_x, held = Tensor.from_numpy(points(8, 2)), []
         for step in range(200):
@@ -236,7 +236,7 @@ def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
         assert held[0] == held[1]
 
 
-def test_what_cannot_be_learned_says_so(steady: Gpu) -> None:
+def test_untrainable_networks_are_reported(steady: Gpu) -> None:
     weights, biases = layers([3, 16, 2], dtype=np.float16)
     with pytest.raises(DtypeError, match="that require gradients must be f32"):
         Mlp(weights, biases, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Gradients of functions that are put together from others, and of methods, by central differences."""
+"""Gradients of composite functions and of methods, by central differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[np.ndarray], np.nda
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_differences(gpu: Gpu, name: str) -> None:
+def test_gradients_equal_finite_differences(gpu: Gpu, name: str) -> None:
     ours, theirs = CASES[name]
     check(ours, theirs, [drawn(0.2, 0.8, ROWS)])
 

@@ -15,13 +15,13 @@ from .differences import RANDOM, check, leaf
 from .test_recurrent import drawn, reference
 
 
-def given(kind: str, directions: int = 1, **sizes: int) -> dict[str, np.ndarray]:
+def arguments(kind: str, directions: int = 1, **sizes: int) -> dict[str, np.ndarray]:
     sizes = {"steps": 3, "members": 3, "inputs": 2, "size": 3} | sizes
     return {name: np.clip(value, -0.8, 0.8) for name, value in drawn(kind, directions, **sizes).items()}
 
 
 def together(kind: str, arrays: dict[str, np.ndarray], **how: Any) -> None:
-    """All operands, and all results in a row."""
+    """All operands, and all results concatenated."""
     names = list(arrays)
     lengths = {"lengths": how.pop("lengths")} if "lengths" in how else {}
 
@@ -46,9 +46,9 @@ def together(kind: str, arrays: dict[str, np.ndarray], **how: Any) -> None:
         ("lstm", {"direction": "bidirectional"}),
     ],
 )
-def test_both_directions_of_members_that_end(gpu: Gpu, kind: str, how: dict[str, Any]) -> None:
-    """With all that can be given, one member shorter and one without a step."""
-    arrays = given(kind, 2)
+def test_both_directions_with_sequence_lengths(gpu: Gpu, kind: str, how: dict[str, Any]) -> None:
+    """With all optional inputs, one shorter sequence and one empty one."""
+    arrays = arguments(kind, 2)
     together(kind, arrays, lengths=np.array([3, 0, 2], np.int32), **how)
 
 
@@ -60,12 +60,12 @@ def test_both_directions_of_members_that_end(gpu: Gpu, kind: str, how: dict[str,
         ("lstm", {"activations": [("hard_sigmoid", 0.2, 0.5), "softsign", ("leaky_relu", 0.1)], "coupled": True}),
     ],
 )
-def test_the_least_that_can_be_given_with_other_activations(gpu: Gpu, kind: str, how: dict[str, Any]) -> None:
-    together(kind, {name: given(kind)[name] for name in ("x", "weights", "recurrence")}, **how)
+def test_only_required_inputs_with_other_activations(gpu: Gpu, kind: str, how: dict[str, Any]) -> None:
+    together(kind, {name: arguments(kind)[name] for name in ("x", "weights", "recurrence")}, **how)
 
 
-def test_one_operand_alone_and_no_step_at_all(gpu: Gpu) -> None:
-    arrays = given("lstm")
+def test_one_operand_only_and_no_steps(gpu: Gpu) -> None:
+    arrays = arguments("lstm")
     tensors = {name: Tensor.from_numpy(value) for name, value in arrays.items()}
     tensors["recurrence"] = leaf(arrays["recurrence"])
     states, _, cells = ops.lstm(**tensors)
@@ -87,8 +87,8 @@ def test_one_operand_alone_and_no_step_at_all(gpu: Gpu) -> None:
     assert all((found[name].numpy() == 0).all() for name in ("weights", "recurrence", "bias", "peepholes"))
 
 
-def test_half_floats_are_worked_out_in_whole_ones(gpu: Gpu) -> None:
-    arrays = given("gru")
+def test_f16_is_computed_in_f32(gpu: Gpu) -> None:
+    arrays = arguments("gru")
     wide, narrow = ({name: leaf(value.astype(dtype)) for name, value in arrays.items()} for dtype in ("f4", "f2"))
     for tensors in (wide, narrow):
         ops.gru(**tensors)[0].sum().backward()
@@ -99,7 +99,7 @@ def test_half_floats_are_worked_out_in_whole_ones(gpu: Gpu) -> None:
 
 
 def test_a_graph_is_used_once_and_gives_the_same_bits_also_from_a_plan(gpu: Gpu) -> None:
-    arrays = given("gru")
+    arrays = arguments("gru")
     back = Tensor.from_numpy(RANDOM.normal(size=(3, 1, 3, 3)).astype(np.float32))
     found = []
     for run in range(3):
@@ -119,8 +119,8 @@ def test_a_graph_is_used_once_and_gives_the_same_bits_also_from_a_plan(gpu: Gpu)
         assert all(np.array_equal(found[0][name], other[name]) for name in arrays)
 
 
-def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
-    tensors = {name: Tensor.from_numpy(value, name) for name, value in given("lstm").items()}
+def test_memory_does_not_grow_with_the_number_of_steps(steady: Gpu) -> None:
+    tensors = {name: Tensor.from_numpy(value, name) for name, value in arguments("lstm").items()}
     held = []
     for tensor in tensors.values():
         tensor.requires_grad = True

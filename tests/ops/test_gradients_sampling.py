@@ -1,4 +1,4 @@
-"""Gradients of what reads a tensor at places: resize and pad against the matrix they are, sampling by differences."""
+"""Gradients of resampling: resize and pad against their matrix, grid sampling by finite differences."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ PADDING = ("zeros", "border", "reflection")
 
 
 def transposed(operation: Callable[[Tensor], Tensor], shape: tuple[int, ...]) -> None:
-    """A linear operation on `shape`, beside an axis that it leaves alone: its gradient is its matrix, transposed."""
+    """A linear operation on `shape` and an axis that it does not change: its gradient is its transposed matrix."""
     size = int(np.prod(shape))
     basis = np.eye(size, dtype=np.float32).reshape(size, *shape)
     with Tensor.zeros((size, *shape)) as nothing:
         matrix = operation(Tensor.from_numpy(basis)).numpy().astype(float) - operation(nothing).numpy()
     x = leaf(drawn(-1, 1, (2, *shape)))
     result = operation(x)
-    given = drawn(-1, 1, result.shape)
-    result.backward(turned(given))
+    upstream = drawn(-1, 1, result.shape)
+    result.backward(turned(upstream))
     assert x.grad is not None
-    expected = (given.reshape(2, -1) @ matrix.reshape(size, -1).T).reshape(2, *shape)
+    expected = (upstream.reshape(2, -1) @ matrix.reshape(size, -1).T).reshape(2, *shape)
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
@@ -51,34 +51,34 @@ def transposed(operation: Callable[[Tensor], Tensor], shape: tuple[int, ...]) ->
     ids=str,
 )
 def test_resize(gpu: Gpu, how: dict[str, Any]) -> None:
-    """Filters of all widths, elements that no result reads, what lies outside, and axes taken one by one."""
+    """Filters of all widths, elements that no result reads, values outside, and axes one by one."""
     transposed(lambda x: ops.resize(x, axes=[1, 2], **how), (5, 4))
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
 def test_pad(gpu: Gpu, mode: str) -> None:
-    """Also by more than there is, and cut off."""
+    """Also by more than the size, and with negative padding."""
     for padding in ([(0, 0), (2, 3), (7, 1)], [(0, 0), (-1, 2), (3, -2)], [(0, 0), (-2, -1), (0, 0)]):
         transposed(lambda x, padding=padding: ops.pad(x, padding, mode, 3.0 if mode == "constant" else 0), (5, 4))
 
 
-def test_what_is_no_part_of_a_result_takes_nothing_of_it(gpu: Gpu) -> None:
-    """Not even where its gradient is infinite."""
+def test_elements_that_are_not_read_have_no_gradient(gpu: Gpu) -> None:
+    """Not even where the gradient of the result is infinite."""
     x = leaf(drawn(-1, 1, (8,)))
-    given = np.array([np.inf, 1.0, 1.0], np.float32)
-    ops.resize(x, [3]).backward(Tensor.from_numpy(given))
+    upstream = np.array([np.inf, 1.0, 1.0], np.float32)
+    ops.resize(x, [3]).backward(Tensor.from_numpy(upstream))
     assert x.grad is not None
     assert np.isfinite(x.grad.numpy()[2:]).all() and np.isinf(x.grad.numpy()[:2]).any()
 
 
-# places ---------------------------------------------------------------------------------------------------------------
+# grid sampling --------------------------------------------------------------------------------------------------------
 
 
-def reflected(place: np.ndarray, low: float, high: float) -> np.ndarray:
+def reflected(position: np.ndarray, low: float, high: float) -> np.ndarray:
     wide = high - low
     if wide <= 0:
-        return np.zeros_like(place)
-    turned = np.mod(place - low, 2 * wide)
+        return np.zeros_like(position)
+    turned = np.mod(position - low, 2 * wide)
     return np.where(turned <= wide, turned, 2 * wide - turned) + low
 
 
@@ -89,14 +89,14 @@ def sampled(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, corners: b
     readings = []
     for axis, n in enumerate(spatial):
         c, high = grid[..., len(spatial) - 1 - axis], n - 1 - low
-        place = (c + 1) / 2 * (n - 1) if corners else ((c + 1) * n - 1) / 2
-        place = np.round(place) if mode == "nearest" else place
+        position = (c + 1) / 2 * (n - 1) if corners else ((c + 1) * n - 1) / 2
+        position = np.round(position) if mode == "nearest" else position
         if padding == "border":
-            place = np.where((place < low) | (place > high), np.clip(place, 0, n - 1), place)
+            position = np.where((position < low) | (position > high), np.clip(position, 0, n - 1), position)
         elif padding == "reflection":
-            place = reflected(place, low, high)
-        first = np.floor(place)
-        t = place - first
+            position = reflected(position, low, high)
+        first = np.floor(position)
+        t = position - first
         far = [((-0.75 * d + 3.75) * d - 6) * d + 3 for d in (1 + t, 2 - t)]
         near = [(1.25 * d - 2.25) * d * d + 1 for d in (t, 1 - t)]
         weights = {"nearest": [1 + 0 * t], "linear": [1 - t, t], "cubic": [far[0], *near, far[1]]}[mode]
@@ -104,10 +104,10 @@ def sampled(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, corners: b
     total = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
     for taps in itertools.product(*readings):
         inside, share, at = np.ones(grid.shape[:-1], bool), np.ones(grid.shape[:-1]), []
-        for (place, weight), n in zip(taps, spatial, strict=True):
-            place = reflected(place, low, n - 1 - low) if padding == "reflection" else place
-            inside &= (padding != "zeros") | ((place >= 0) & (place < n))
-            at.append(np.clip(place, 0, n - 1).astype(int))
+        for (position, weight), n in zip(taps, spatial, strict=True):
+            position = reflected(position, low, n - 1 - low) if padding == "reflection" else position
+            inside &= (padding != "zeros") | ((position >= 0) & (position < n))
+            at.append(np.clip(position, 0, n - 1).astype(int))
             share = share * weight
         for member in range(len(x)):
             values = x[member][(slice(None), *(part[member] for part in at))]
@@ -115,8 +115,8 @@ def sampled(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, corners: b
     return total
 
 
-def places(shape: tuple[int, ...], spatial: tuple[int, ...], reach: float = 1.7) -> np.ndarray:
-    """Inside and outside, but not within a step of differences from where the value has a corner."""
+def positions(shape: tuple[int, ...], spatial: tuple[int, ...], reach: float = 1.7) -> np.ndarray:
+    """Positions inside and outside, but not within a difference step of a corner of the function."""
     while True:
         grid = RANDOM.uniform(-reach, reach, (*shape, len(spatial))).astype(np.float32)
         sizes = np.array(spatial[::-1])
@@ -142,13 +142,13 @@ def test_grid_sample(gpu: Gpu, spatial: tuple[int, ...], mode: str, padding: str
     check(
         lambda x, grid: ops.grid_sample(x, grid, align_corners=bool(corners), **how),
         lambda x, grid: sampled(x, grid, corners=bool(corners), **how),
-        [drawn(-1, 1, (2, 2, *spatial)), places((2, *(6, 2, 1)[: len(spatial)]), spatial, reach)],
+        [drawn(-1, 1, (2, 2, *spatial)), positions((2, *(6, 2, 1)[: len(spatial)]), spatial, reach)],
     )
 
 
 def test_grid_sample_by_nearest(gpu: Gpu) -> None:
-    """By the elements there is a gradient; by the grid there is none, and that is said."""
-    grid = places((2, 5, 3), (4, 3))
+    """The elements have a gradient; the grid has none, which is reported."""
+    grid = positions((2, 5, 3), (4, 3))
     check(
         lambda x: ops.grid_sample(x, grid, mode="nearest"),
         lambda x: sampled(x, grid, "nearest", "zeros", False),
@@ -162,11 +162,16 @@ def test_grid_sample_by_nearest(gpu: Gpu) -> None:
 
 
 def test_samples_of_one_element_give_the_same_bits(gpu: Gpu) -> None:
-    """Thousands of places read four elements; run by run, and from a plan."""
+    """Thousands of positions read four elements; eagerly, and from a plan."""
     x, grid = drawn(-1, 1, (1, 2, 2, 2)), drawn(-0.9, 0.9, (1, 60, 50, 2))
-    given = (RANDOM.normal(size=(1, 2, 60, 50)) * 10.0 ** RANDOM.uniform(-4, 1, (1, 2, 60, 50))).astype(np.float32)
+    upstream = (RANDOM.normal(size=(1, 2, 60, 50)) * 10.0 ** RANDOM.uniform(-4, 1, (1, 2, 60, 50))).astype(np.float32)
     found = []
-    with Tensor.from_numpy(x) as a, Tensor.from_numpy(grid) as b, Tensor.from_numpy(given) as g, Plan("step") as plan:
+    with (
+        Tensor.from_numpy(x) as a,
+        Tensor.from_numpy(grid) as b,
+        Tensor.from_numpy(upstream) as g,
+        Plan("step") as plan,
+    ):
         a.requires_grad = b.requires_grad = True
         for run in range(3):
             if run < 2:
@@ -181,11 +186,11 @@ def test_samples_of_one_element_give_the_same_bits(gpu: Gpu) -> None:
     for other in found[1:]:
         assert np.array_equal(found[0][0], other[0]) and np.array_equal(found[0][1], other[1])
     one = sampled(np.ones((1, 1, 2, 2)), grid.astype(float), "linear", "zeros", False)
-    np.testing.assert_allclose(found[0][0].sum((2, 3)), (given * one).sum((2, 3)), rtol=1e-4)
+    np.testing.assert_allclose(found[0][0].sum((2, 3)), (upstream * one).sum((2, 3)), rtol=1e-4)
 
 
 def test_affine_grid_and_sampling_together(gpu: Gpu) -> None:
-    """A picture is moved, turned and stretched by what is learned."""
+    """An image is translated, rotated and scaled by trainable parameters."""
     size = (3, 4)
     lines = [(2 * np.arange(n) + 1) / n - 1 for n in size]
     mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], -1)

@@ -1,4 +1,4 @@
-"""Gradients beside those of PyTorch on the CPU, in float64; run where that is installed."""
+"""Gradients against PyTorch on the CPU, in float64; runs if PyTorch is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of running totals, of totals of segments, and of what is sorted, chosen or put, by differences."""
+"""Gradients of scans, segment reductions, sorts, selections and scatters, by finite differences."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ RUNNING: dict[str, Callable[..., np.ndarray]] = {
 OFFSETS = np.array([1, 3, 3, 7, 8], np.int32)  # row 0 is in no segment, the second one is empty, nor are the last rows
 
 
-def apart(shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers that are not alike within a step of differences."""
+def distinct(shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers that differ by more than a difference step."""
     return (RANDOM.permutation(int(np.prod(shape))).reshape(shape) / 7.0 - 1.03).astype(np.float32)
 
 
 @pytest.mark.parametrize("how", RUNNING)
 @pytest.mark.parametrize(("exclusive", "reverse"), [(False, False), (True, True)])
-def test_running_totals(gpu: Gpu, how: str, exclusive: bool, reverse: bool) -> None:
+def test_cumulative_sums(gpu: Gpu, how: str, exclusive: bool, reverse: bool) -> None:
     def theirs(a: np.ndarray) -> np.ndarray:
         a = a[:, ::-1] if reverse else a
         totals = RUNNING[how](a, axis=1)
-        if exclusive:  # the first is a constant, which says nothing
+        if exclusive:  # the first is a constant without information
             totals = np.concatenate([np.zeros((len(a), 1)), totals[:, :-1]], 1)
         return totals[:, ::-1] if reverse else totals
 
-    check(lambda a: ops.scan(how, a, 1, exclusive=exclusive, reverse=reverse), theirs, [apart(SHAPE)])
+    check(lambda a: ops.scan(how, a, 1, exclusive=exclusive, reverse=reverse), theirs, [distinct(SHAPE)])
 
 
-def test_running_products_with_zeros(gpu: Gpu) -> None:
-    array = apart((4, 5))
+def test_cumulative_products_with_zeros(gpu: Gpu) -> None:
+    array = distinct((4, 5))
     array[0, 2] = array[1, 0] = array[1, 3] = array[2, 4] = array[3, 1] = array[3, 2] = 0
     check(lambda a: ops.cumprod(a, 1), lambda a: np.cumprod(a, 1), [array])
 
 
-def test_a_running_extreme_is_the_last_of_equal_ones(gpu: Gpu) -> None:
-    """As in PyTorch: what follows belongs to the latest element that is as large."""
+def test_the_gradient_of_a_cumulative_extreme_goes_to_the_last_of_equal_elements(gpu: Gpu) -> None:
+    """As in PyTorch: later results depend on the latest of the equal elements."""
     x = leaf(np.array([[1.0, 1.0, 0.0, 3.0, 3.0]], np.float32))
     ops.cummax(x).sum().backward()
     assert x.grad is not None and x.grad.numpy().tolist() == [[1, 2, 0, 1, 1]]
@@ -65,7 +65,7 @@ def test_segments(gpu: Gpu, how: str) -> None:
         totals = ops.segmented_reduce(how, a, OFFSETS)
         return ops.where((np.diff(OFFSETS) > 0)[:, None, None], totals, 0.0)
 
-    check(ours, theirs, [apart((10, 3, 2))])
+    check(ours, theirs, [distinct((10, 3, 2))])
 
 
 def test_equal_extremes_of_a_segment_share_the_gradient(gpu: Gpu) -> None:
@@ -79,7 +79,7 @@ def test_extremes_by_key(gpu: Gpu) -> None:
     check(
         lambda a: ops.reduce_by_key("max", a, keys, 3)[::2],
         lambda a: np.stack([a[:2].max(0), a[2:].max(0)]),
-        [apart((5, 2))],
+        [distinct((5, 2))],
     )
 
 
@@ -91,19 +91,19 @@ def test_pairs_in_order(gpu: Gpu) -> None:
     check(
         lambda keys, values: ops.concatenate(list(ops.sort_pairs(keys, values, 0, descending=True)), 0),
         theirs,
-        [apart(SHAPE), drawn(-1, 1, SHAPE)],
+        [distinct(SHAPE), drawn(-1, 1, SHAPE)],
     )
 
 
-def test_rows_that_a_mask_chooses(gpu: Gpu) -> None:
+def test_rows_selected_by_a_mask(gpu: Gpu) -> None:
     mask = np.array([[True, False, True, False, True], [False, False, False, True, False]])
     check(lambda x: ops.compact(x, mask)[0][:4], lambda x: x[mask], [drawn(-1, 1, (2, 5, 3))])
 
 
 @pytest.mark.parametrize("reduction", ["none", "add"])
 def test_scattered_updates(gpu: Gpu, reduction: str) -> None:
-    """One index lies outside: its update is written nowhere, and takes nothing back."""
-    places, along = np.array([[2], [0], [9]], np.int32), np.array([[1, 0, 4], [8, 2, 3]], np.int32)
+    """One index is out of range: its update is not written, and has no gradient."""
+    indices, along = np.array([[2], [0], [9]], np.int32), np.array([[1, 0, 4], [8, 2, 3]], np.int32)
 
     def rows(x: np.ndarray, updates: np.ndarray) -> np.ndarray:
         out = x.copy()
@@ -117,7 +117,7 @@ def test_scattered_updates(gpu: Gpu, reduction: str) -> None:
                 out[i, along[i, k]] = updates[i, k] + (x[i, along[i, k]] if reduction == "add" else 0)
         return out
 
-    check(lambda x, u: ops.scatter_nd(x, places, u, reduction), rows, [drawn(-1, 1, SHAPE), drawn(-1, 1, (3, 5))])
+    check(lambda x, u: ops.scatter_nd(x, indices, u, reduction), rows, [drawn(-1, 1, SHAPE), drawn(-1, 1, (3, 5))])
     check(
         lambda x, u: ops.scatter_elements(x, along, u, 1, reduction),
         elements,
@@ -125,17 +125,17 @@ def test_scattered_updates(gpu: Gpu, reduction: str) -> None:
     )
 
 
-def test_values_joined_in_other_ways_have_none(gpu: Gpu) -> None:
+def test_other_scatter_reductions_have_no_gradient(gpu: Gpu) -> None:
     result = ops.scatter_nd(leaf(drawn(-1, 1, SHAPE)), np.array([[0]], np.int32), drawn(-1, 1, (1, 5)), "mul")
     with pytest.raises(GradientError, match="scatter_nd with reduction='mul' has no gradient; use 'add' or 'none'"):
         result.sum().backward()
 
 
 def test_indices_of_each_batch_member(gpu: Gpu) -> None:
-    places = RANDOM.integers(0, 3, (2, 6, 1)).astype(np.int32)
+    indices = RANDOM.integers(0, 3, (2, 6, 1)).astype(np.int32)
     check(
-        lambda x: ops.gather_nd(x, places, batch_axes=1),
-        lambda x: np.stack([x[member][places[member, :, 0]] for member in range(2)]),
+        lambda x: ops.gather_nd(x, indices, batch_axes=1),
+        lambda x: np.stack([x[member][indices[member, :, 0]] for member in range(2)]),
         [drawn(-1, 1, (2, 3, 4))],
     )
 
@@ -145,14 +145,14 @@ def test_a_length_of_0_has_a_corner(gpu: Gpu, how: str) -> None:
     array = drawn(0.1, 1, SHAPE)
     array[1] = 0
     x = leaf(array)
-    given: dict[str, Any] = {"l2": lambda: ops.l2(x, 1), "lp_norm": lambda: ops.lp_norm(x, 1, 3.0)}
-    given[how]().sum().backward()
+    calls: dict[str, Any] = {"l2": lambda: ops.l2(x, 1), "lp_norm": lambda: ops.lp_norm(x, 1, 3.0)}
+    calls[how]().sum().backward()
     assert x.grad is not None
     found = x.grad.numpy()
     assert (found[1] == 0).all() and (found[[0, 2]] > 0).all()
 
 
-def test_a_mean_of_nothing_has_a_gradient_of_nothing(gpu: Gpu) -> None:
+def test_the_mean_of_an_empty_tensor_has_an_empty_gradient(gpu: Gpu) -> None:
     x = leaf(np.zeros((3, 0), np.float32))
     x.mean(1).sum().backward()
     assert x.grad is not None and x.grad.shape == (3, 0)
@@ -166,12 +166,12 @@ def test_equal_extremes_share_the_gradient(gpu: Gpu, name: str) -> None:
     assert x.grad is not None and x.grad.numpy().tolist() == [[2, 0, 2, 2], [2, 2, 0, 0]]
 
 
-# norms, and elements in another order ------------------------------------------------------------------------------
+# norms, and permuted elements --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [None, 1, 2, 3, 0.5, -1, np.inf, -np.inf])
 def test_norms_of_vectors(gpu: Gpu, order: float | None) -> None:
-    check(lambda a: ops.norm(a, order, 1), lambda a: np.linalg.norm(a, order, 1), [apart(SHAPE)])
+    check(lambda a: ops.norm(a, order, 1), lambda a: np.linalg.norm(a, order, 1), [distinct(SHAPE)])
 
 
 @pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
@@ -182,7 +182,7 @@ def test_norms_of_matrices(gpu: Gpu, order: Any) -> None:
 
 @pytest.mark.parametrize(("shift", "axis"), [(2, None), (-1, 0), ((1, -2), (0, 1)), (0, 1)])
 def test_roll(gpu: Gpu, shift: Any, axis: Any) -> None:
-    check(lambda a: ops.roll(a, shift, axis) * a, lambda a: np.roll(a, shift, axis) * a, [apart(SHAPE)])
+    check(lambda a: ops.roll(a, shift, axis) * a, lambda a: np.roll(a, shift, axis) * a, [distinct(SHAPE)])
 
 
 @pytest.mark.parametrize("endpoint", [True, False])
@@ -190,4 +190,4 @@ def test_linspace(gpu: Gpu, endpoint: bool) -> None:
     def theirs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.linspace(a, b, 4, endpoint)
 
-    check(lambda a, b: ops.linspace(a, b, 4, endpoint), theirs, [apart(SHAPE), apart((5,))])
+    check(lambda a, b: ops.linspace(a, b, 4, endpoint), theirs, [distinct(SHAPE), distinct((5,))])

@@ -11,7 +11,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Plan
 
-from .layouts import examples, lies, seeds, values
+from .layouts import examples, layouts, seeds, values
 
 
 def reference(positions: np.ndarray) -> np.ndarray:
@@ -27,7 +27,7 @@ def edges(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sphere(rows: int, columns: int, radius: float) -> np.ndarray:
-    """The part of a sphere about the origin that faces up, over x (columns) and z (rows)."""
+    """The upper part of a sphere around the origin, over x (columns) and z (rows)."""
     x, z = np.meshgrid(np.linspace(-0.6, 0.6, columns), np.linspace(-0.6, 0.6, rows))
     return (radius * np.stack([x, np.sqrt(1 - x**2 - z**2), z], axis=-1)).astype(np.float32)
 
@@ -35,8 +35,8 @@ def sphere(rows: int, columns: int, radius: float) -> np.ndarray:
 @examples
 @given(st.data(), st.integers(2, 9), st.integers(2, 9), seeds)
 def test_any_layout(data: st.DataObject, rows: int, columns: int, seed: int):
-    lie, target = data.draw(lies((rows, columns, 3))), data.draw(lies((rows, columns, 3)))
-    a, x = lie.both(values(lie.whole, "f32", seed))
+    layout, target = data.draw(layouts((rows, columns, 3))), data.draw(layouts((rows, columns, 3)))
+    a, x = layout.both(values(layout.whole, "f32", seed))
     out = target.tensor(Tensor.zeros(target.whole))
     assert ops.grid_normals(x, out) is out
     south, east = edges(a)
@@ -45,7 +45,7 @@ def test_any_layout(data: st.DataObject, rows: int, columns: int, seed: int):
     )
     error = (
         8 * 2.0**-23 / sine
-    )  # roundings of the edges (WGSL: half an ulp each) turn the normal of a sharp corner more
+    )  # rounding errors of the edges (WGSL: half an ulp each) rotate the normal of a sharp corner more
     assert np.all(np.abs(out.numpy() - reference(a)).max(-1) <= error)
 
 
@@ -100,7 +100,7 @@ def test_normals_may_overwrite_positions_also_in_a_plan():
         np.testing.assert_allclose(found.numpy(), reference(points), atol=1e-5)
 
 
-def test_what_does_not_fit_says_so():
+def test_invalid_operands_are_reported():
     for shape in ((4, 3), (4, 4, 2)):
         with pytest.raises(ShapeError, match=r"must be \(rows, columns, 3\)"):
             ops.grid_normals(Tensor.zeros(shape))

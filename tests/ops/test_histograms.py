@@ -13,41 +13,41 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Plan
 
-from .layouts import examples, lies, seeds, shapes, values
+from .layouts import examples, layouts, seeds, shapes, values
 from .primitives import edges, replayed_twice
 
 
 def reference(a: np.ndarray, bins: int, low: float, high: float) -> np.ndarray:
-    """The bin as f32 has it."""
+    """The bin computed in f32."""
     a, lowest, highest = a.astype(np.float32).ravel(), np.float32(low), np.float32(high)
     with np.errstate(invalid="ignore", over="ignore"):
         inside = a[(a >= lowest) & (a <= highest)]
-        place = ((inside - lowest) * (np.float32(bins) / (highest - lowest))).astype(np.int64)
-    return np.bincount(np.minimum(place, bins - 1), minlength=bins)
+        bin_index = ((inside - lowest) * (np.float32(bins) / (highest - lowest))).astype(np.int64)
+    return np.bincount(np.minimum(bin_index, bins - 1), minlength=bins)
 
 
 @examples
 @given(data=st.data(), seed=seeds)
 def test_values_of_any_layout(data: st.DataObject, seed: int):
-    lie = data.draw(lies(data.draw(shapes())))
-    a, x = lie.both(values(lie.whole, data.draw(st.sampled_from(["f32", "f16", "i32", "u8"])), seed))
+    layout = data.draw(layouts(data.draw(shapes())))
+    a, x = layout.both(values(layout.whole, data.draw(st.sampled_from(["f32", "f16", "i32", "u8"])), seed))
     bins, low = data.draw(st.integers(1, 40)), data.draw(st.floats(-20, 20, width=32))
     high = low + data.draw(st.sampled_from([0.5, 1.0, 7.0, 100.0]))
     got = ops.histogram(x, bins, (low, high)).numpy()
     assert abs(got.astype(int) - reference(a, bins, low, high)).sum() <= 2 * (
         a.size > 0
-    )  # a division of f32 may round up
+    )  # a division in f32 may round up
     assert got.sum() == reference(a, bins, low, high).sum()
 
 
-def test_away_from_edges_it_is_numpys():
+def test_away_from_edges_the_counts_equal_numpys():
     a = np.random.default_rng(1).integers(0, 1 << 20, 100_000).astype(np.float32) + 0.5
     for bins in (1, 16, 256, 2048, 4096):
         want = np.histogram(a, bins, (0, 1 << 20))[0]
         assert np.array_equal(ops.histogram(a, bins, (0, 1 << 20)).numpy(), want)
 
 
-def test_limits_belong_to_it_and_the_rest_does_not():
+def test_limits_are_included_and_values_outside_are_not():
     a = np.array([0, 1, 2, np.nextafter(np.float32(2), np.float32(3)), -1e-45 - 1, np.nan, np.inf, -np.inf], np.float32)
     assert ops.histogram(a, 2, (0, 2)).numpy().tolist() == [1, 2]
 
@@ -55,8 +55,8 @@ def test_limits_belong_to_it_and_the_rest_does_not():
 @examples
 @given(data=st.data(), seed=seeds)
 def test_integers_of_any_layout(data: st.DataObject, seed: int):
-    lie = data.draw(lies(data.draw(shapes())))
-    a, x = lie.both(values(lie.whole, data.draw(st.sampled_from(["i32", "u32", "u8", "bool"])), seed))
+    layout = data.draw(layouts(data.draw(shapes())))
+    a, x = layout.both(values(layout.whole, data.draw(st.sampled_from(["i32", "u32", "u8", "bool"])), seed))
     bins = data.draw(st.integers(1, 60))
     chosen = a.astype(np.int64).ravel()
     want = np.bincount(chosen[(chosen >= 0) & (chosen < bins)], minlength=bins)
@@ -88,7 +88,7 @@ def test_errors():
         ops.bincount(Tensor.zeros(4, "i32"), 3, out=Tensor.zeros(3, "i32"))
 
 
-def test_a_plan_starts_from_nothing_each_time(steady: Any):
+def test_each_replay_starts_from_zero(steady: Any):
     a = np.random.default_rng(2).integers(0, 9, 10_000).astype(np.int32)
     with (
         Tensor.from_numpy(a) as x,

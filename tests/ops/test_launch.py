@@ -1,4 +1,4 @@
-"""What all kernels share: merged axes, and dispatches wider than a row of workgroups."""
+"""Shared by all kernels: merged axes, and dispatches wider than a row of workgroups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .primitives import every_path, path
 
 @pytest.fixture
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An adapter that takes twenty workgroups in a row: more are folded into a second dimension."""
+    """An adapter with at most twenty workgroups per dimension: more are folded into a second dimension."""
     monkeypatch.setitem(vertigrad.gpu().limits, "max-compute-workgroups-per-dimension", 20)
 
 
@@ -42,7 +42,7 @@ def test_every_kernel_folds_long_rows_of_workgroups():
 
 @every_path
 def test_scans_and_sorts_of_many_tiles_fold(name: str, monkeypatch: pytest.MonkeyPatch):
-    """Tiles that do not fill rows of four workgroups: those left of the last row have nothing to do."""
+    """Tiles that do not fill rows of four workgroups: the surplus workgroups of the last row do nothing."""
     a = values((2, 40_000), "i32", 3)
     keys = values((1, 10 * 2048 - 7), "u32", 4)
     with path(name), monkeypatch.context() as patch:
@@ -56,12 +56,12 @@ def test_scans_and_sorts_of_many_tiles_fold(name: str, monkeypatch: pytest.Monke
 def test_merged_axes_reach_the_same_elements_in_the_same_order(data: st.DataObject):
     shape = data.draw(shapes(max_rank=5))
     strides = [data.draw(st.lists(st.integers(-4, 30), min_size=len(shape), max_size=len(shape))) for _ in range(2)]
-    if data.draw(st.booleans()):  # often such that axes do merge
+    if data.draw(st.booleans()):  # often such that axes are merged
         strides = [[int(np.prod(shape[i + 1 :])) * (k + 1) for i in range(len(shape))] for k in range(2)]
-    kept, rows = launch.merge_axes(shape, strides)
-    assert 1 not in kept and len(kept) <= len(shape)
+    merged, rows = launch.merge_axes(shape, strides)
+    assert 1 not in merged and len(merged) <= len(shape)
     for row, full in zip(rows, strides, strict=True):
-        assert np.array_equal(reached(kept, row), reached(shape, full))
+        assert np.array_equal(reached(merged, row), reached(shape, full))
 
 
 def reached(shape: tuple[int, ...] | list[int], strides: list[int]) -> np.ndarray:

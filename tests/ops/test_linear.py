@@ -16,13 +16,13 @@ from vertigrad.gpu import kernel as kernel_module
 from vertigrad.ops.activation import PARAMETERS, expression
 
 from .activations import ACTIVATIONS
-from .layouts import NUMPY, broadcastable, examples, lies, seeds, values
+from .layouts import NUMPY, broadcastable, examples, layouts, seeds, values
 
 sizes = st.sampled_from([1, 2, 3, 5, 8, 16, 17, 64, 70])
 
 
 def close(got: Tensor, want: np.ndarray, magnitude: np.ndarray, inner: int) -> None:
-    """n products and sums, each correctly rounded f32, lose at most n ulp of the sum of magnitudes."""
+    """n products and sums, each correctly rounded in f32, have an error of at most n ulp of the sum of magnitudes."""
     assert got.shape == want.shape
     error = 2.0**-120 + (inner + 3) * 2.0**-23 * (magnitude + np.abs(want))
     if got.dtype.name == "f16":
@@ -41,8 +41,8 @@ def test_linear_of_any_layout(
     dtypes = [data.draw(st.sampled_from(["f32", "f32", "f32", "f16"]))] * len(shapes)
     pairs = []
     for number, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
-        lie = data.draw(lies(shape))
-        pairs.append(lie.both(values(lie.whole, dtype, seed + number)))
+        layout = data.draw(layouts(shape))
+        pairs.append(layout.both(values(layout.whole, dtype, seed + number)))
     (x, tx), (w, tw), (b, tb), (r, tr) = [(a.astype(np.float64), t) for a, t in pairs]
     with_bias, with_residual = data.draw(st.booleans()), data.draw(st.booleans())
     got = ops.linear(tx, tw, tb if with_bias else None, residual=tr if with_residual else None)
@@ -54,7 +54,7 @@ def test_linear_of_any_layout(
 
 @settings(examples, max_examples=examples.max_examples // 2)
 @given(st.data(), sizes, sizes, sizes, st.booleans(), st.booleans(), seeds)
-def test_gemm_as_onnx_has_it(
+def test_gemm_as_in_onnx(
     data: st.DataObject, rows: int, inner: int, columns: int, trans_a: bool, trans_b: bool, seed: int
 ) -> None:
     alpha, beta = data.draw(st.sampled_from([(1.0, 1.0), (0.5, 1.0), (1.0, -2.0), (-0.25, 0.0)]))
@@ -80,7 +80,7 @@ def test_every_activation(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_activations_of_what_is_no_number_and_of_infinities(name: str) -> None:
+def test_activations_of_nan_and_infinities(name: str) -> None:
     got = ops.linear(np.array([[np.nan], [np.inf]], np.float32), np.ones((1, 1), np.float32), activation=name).numpy()[
         :, 0
     ]
@@ -139,7 +139,7 @@ def test_one_kernel_serves_all_parameters_of_an_activation(monkeypatch: pytest.M
     np.testing.assert_allclose(second[0], np.where(sums < 0, -0.5 * sums, sums), rtol=1e-5, atol=1e-5)
 
 
-def test_the_activation_comes_after_all_that_is_added() -> None:
+def test_the_activation_is_applied_after_all_additions() -> None:
     x, w = values((9, 6), "f32", 1), values((5, 6), "f32", 2)
     b, r = values((5,), "f32", 3), values((9, 5), "f32", 4)
     want = np.maximum(x.astype(float) @ w.T + b + r, 0.0)
@@ -148,7 +148,7 @@ def test_the_activation_comes_after_all_that_is_added() -> None:
     assert np.allclose(ops.gemm(x, w, r, alpha=0.01, beta=-0.02, trans_b=True, activation="tanh"), want, atol=1e-6)
 
 
-def test_one_dispatch_for_all_of_it() -> None:
+def test_everything_is_one_dispatch() -> None:
     gpu = vertigrad.gpu()
     x, w, b = (Tensor.from_numpy(values(s, "f32", 5)) for s in ((4, 70, 30), (90, 30), (90,)))
     residual = Tensor.from_numpy(values((4, 70, 90), "f32", 6))
@@ -157,7 +157,7 @@ def test_one_dispatch_for_all_of_it() -> None:
     assert gpu.recorder.dispatches == before + 1
 
 
-def test_out_may_be_what_is_read() -> None:
+def test_out_can_be_an_operand() -> None:
     x, w = values((20, 20), "f32", 7), values((20, 20), "f32", 8)
     for name in ("x", "weight", "residual"):
         given: dict[str, Tensor] = {
@@ -178,8 +178,8 @@ def test_one_axis_and_empty_axes() -> None:
     assert ops.linear(np.zeros((0, 6), np.float32), w, b).shape == (0, 5)
     nothing = ops.linear(np.zeros((3, 0), np.float32), np.zeros((5, 0), np.float32), b, activation="relu")
     assert np.array_equal(nothing, np.broadcast_to(np.maximum(b, 0), (3, 5)))
-    kept = ops.gemm(np.zeros((2, 0), np.float32), np.zeros((0, 5), np.float32), b, beta=2.0)
-    assert np.array_equal(kept, np.broadcast_to(2 * b, (2, 5)))
+    scaled = ops.gemm(np.zeros((2, 0), np.float32), np.zeros((0, 5), np.float32), b, beta=2.0)
+    assert np.array_equal(scaled, np.broadcast_to(2 * b, (2, 5)))
 
 
 @pytest.mark.parametrize("types", ["f16 f16 f16", "f16 f32 f16", "f32 f16 f32", "f16 f16 f32"])
@@ -197,7 +197,7 @@ def refused(error: type[Exception], complaint: str, call: Callable[[], object]) 
         call()
 
 
-def test_what_does_not_fit_says_so() -> None:
+def test_invalid_operands_are_reported() -> None:
     x, w, b = Tensor.zeros((4, 3)), Tensor.zeros((5, 3)), Tensor.zeros((5,))
     refused(ShapeError, r"linear: x \(4, 3\) and weight \(3, 5\)", lambda: ops.linear(x, w.T))
     refused(ShapeError, r"expected a bias of shape \(5,\), got \(4,\)", lambda: ops.linear(x, w, Tensor.zeros((4,))))

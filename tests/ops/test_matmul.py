@@ -14,13 +14,13 @@ from vertigrad.gpu import Gpu
 from vertigrad.ops.product import product
 from vertigrad.ops.product_variants import LINES, TILES, Variant
 
-from .layouts import NUMPY, broadcastable, examples, lies, seeds, some, values
+from .layouts import NUMPY, broadcastable, examples, layouts, seeds, some, values
 
 sizes = st.sampled_from([1, 2, 3, 5, 16, 17, 64, 65, 70, 0])
 
 
 def compare(a: np.ndarray, b: np.ndarray, got: Tensor) -> None:
-    """n products and sums, each correctly rounded f32 (WGSL), lose at most n ulp of the sum of magnitudes."""
+    """The error of n products and sums, correctly rounded in f32 (WGSL), is at most n ulp of the sum of magnitudes."""
     want = np.matmul(a.astype(np.float64), b.astype(np.float64))
     assert got.shape == want.shape
     if got.dtype.kind != "float":
@@ -30,7 +30,7 @@ def compare(a: np.ndarray, b: np.ndarray, got: Tensor) -> None:
         return
     magnitude = np.matmul(np.abs(a.astype(np.float64)), np.abs(b.astype(np.float64)))
     error = 2.0**-126 + a.shape[-1] * 2.0**-23 * magnitude
-    if got.dtype.name == "f16":  # rounded once more; subnormal results may be taken for 0
+    if got.dtype.name == "f16":  # rounded once more; subnormal results may be flushed to 0
         error += 2.0**-10 * np.abs(want) + 2.0**-14
     assert np.all(np.abs(got.numpy() - want) <= error)
 
@@ -41,8 +41,8 @@ def test_any_layout_and_batch(data: st.DataObject, rows: int, inner: int, column
     shapes = [(*data.draw(broadcastable(tuple(batch))), *matrix) for matrix in ((rows, inner), (inner, columns))]
     pairs = []
     for shape in shapes:
-        lie = data.draw(lies(shape))
-        pairs.append(lie.both(values(lie.whole, "f32", seed)))
+        layout = data.draw(layouts(shape))
+        pairs.append(layout.both(values(layout.whole, "f32", seed)))
     (a, x), (b, y) = pairs
     compare(a, b, x @ y)
 
@@ -82,7 +82,7 @@ def test_transposes_are_read_in_place_by_one_dispatch():
     compare(a.T, b.T, product)
 
 
-def test_nothing_beyond_the_operands_is_multiplied():
+def test_nothing_outside_the_operands_is_multiplied():
     around = np.full((2, 90, 90), np.nan, np.float32)
     around[:, 5:75, 8:53] = values((2, 70, 45), "f32", 8)
     x = Tensor.from_numpy(around)[0, 5:75, 8:53]
@@ -110,7 +110,7 @@ def test_out():
 
 
 @pytest.mark.parametrize("name", some(TILES.variants))
-def test_every_tile_that_fits(steady: Gpu, name: str):
+def test_every_tile_that_fits_the_adapter(steady: Gpu, name: str):
     tile = TILES.variants[name]
     if not TILES.fits(tile, "", steady):
         pytest.skip(f"{name} does not fit {steady.adapter}")
@@ -119,7 +119,7 @@ def test_every_tile_that_fits(steady: Gpu, name: str):
 
 
 @pytest.mark.parametrize("name", some(LINES.variants))
-def test_every_way_of_few_rows_that_fits(steady: Gpu, name: str):
+def test_every_variant_for_few_rows_that_fits_the_adapter(steady: Gpu, name: str):
     lines = LINES.variants[name]
     if not LINES.fits(lines, "", steady):
         pytest.skip(f"{name} does not fit {steady.adapter}")
@@ -127,20 +127,20 @@ def test_every_way_of_few_rows_that_fits(steady: Gpu, name: str):
         multiply(rows, inner, columns, turned, lines)
 
 
-@pytest.mark.parametrize("ways", ["nn", "nt", "tn", "tt"])
-def test_many_small_products(ways: str):
+@pytest.mark.parametrize("orders", ["nn", "nt", "tn", "tt"])
+def test_many_small_products(orders: str):
     for rows, inner, columns in ((12, 8, 16), (9, 5, 13), (16, 16, 9)):
         pairs = []
-        for shape, way in (((7, rows, inner), ways[0]), ((7, inner, columns), ways[1])):
-            lie = np.ascontiguousarray(values(shape, "f32", 1).swapaxes(1, 2))
-            given_x = Tensor.from_numpy(lie if way == "t" else np.ascontiguousarray(lie.swapaxes(1, 2)))
-            pairs.append((lie.swapaxes(1, 2), given_x.permute(0, 2, 1) if way == "t" else given_x))
+        for shape, order in (((7, rows, inner), orders[0]), ((7, inner, columns), orders[1])):
+            layout = np.ascontiguousarray(values(shape, "f32", 1).swapaxes(1, 2))
+            x_view = Tensor.from_numpy(layout if order == "t" else np.ascontiguousarray(layout.swapaxes(1, 2)))
+            pairs.append((layout.swapaxes(1, 2), x_view.permute(0, 2, 1) if order == "t" else x_view))
         (a, x), (b, y) = pairs
         compare(a, b, x @ y)
 
 
 def multiply(rows: int, inner: int, columns: int, turned: bool, variant: Variant) -> None:
-    """By one variant, with both operands lying transposed if `turned`."""
+    """Multiply with one variant, with both operands transposed in memory if `turned`."""
     a, b = values((rows, inner), "f32", 1), values((inner, columns), "f32", 2)
     left, right = (np.ascontiguousarray(m.T) if turned else m for m in (a, b))
     with Tensor.from_numpy(left) as x, Tensor.from_numpy(right) as y, Tensor.full((rows, columns), np.nan) as out:
@@ -151,7 +151,7 @@ def multiply(rows: int, inner: int, columns: int, turned: bool, variant: Variant
 @pytest.mark.parametrize("types", ["f16 f16", "f16 f32"])
 @pytest.mark.parametrize("shape", [(70, 64, 40), (5, 300, 64), (12, 8, 12)])
 def test_half_precision_is_summed_in_f32(types: str, shape: tuple[int, int, int]):
-    """Ones with a large number among them: a sum in f16 would stand still at 2048."""
+    """Ones with a large number among them: a sum in f16 would stop increasing at 2048."""
     rows, inner, columns = shape
     first, second = (NUMPY[name] for name in types.split())
     a = np.ones((rows, inner), first)
@@ -160,7 +160,7 @@ def test_half_precision_is_summed_in_f32(types: str, shape: tuple[int, int, int]
     assert np.array_equal(got, np.full((rows, columns), 4096 + inner - 1, got.dtype))
 
 
-def test_few_elements_of_a_long_inner_axis_are_made_in_parts():
+def test_a_long_inner_axis_with_few_results_is_split():
     gpu = vertigrad.gpu()
     for shape, dispatches in (((40, 4096, 30), 3), ((1, 16384, 3), 3), ((40, 4099, 30), 1), ((700, 1024, 700), 1)):
         a, b = values(shape[:2], "f32", 1), values(shape[1:], "f32", 2)
@@ -175,8 +175,8 @@ def test_a_batch_of_one_matrix_on_the_right_is_one_product_of_more_rows():
     a, b = values((3, 4, 9, 20), "f32", 1), values((20, 30), "f32", 2)
     whole = Tensor.zeros((3, 4, 9, 40))
     compare(a, b, ops.matmul(Tensor.from_numpy(a), Tensor.from_numpy(b), out=whole[..., 5:35]))
-    apart = np.ascontiguousarray(a.transpose(0, 2, 1, 3))
-    compare(a, b, Tensor.from_numpy(apart).permute(0, 2, 1, 3) @ Tensor.from_numpy(b))
+    contiguous = np.ascontiguousarray(a.transpose(0, 2, 1, 3))
+    compare(a, b, Tensor.from_numpy(contiguous).permute(0, 2, 1, 3) @ Tensor.from_numpy(b))
     row = values((50, 1, 20), "f32", 3)
     compare(row, b, Tensor.from_numpy(row) @ Tensor.from_numpy(b))
 
@@ -187,7 +187,7 @@ def test_batches_of_six_axes_that_do_not_merge():
     compare(a[every_other], b[every_other], Tensor.from_numpy(a)[every_other] @ Tensor.from_numpy(b)[every_other])
 
 
-def test_what_does_not_fit_says_so():
+def test_invalid_operands_are_reported():
     x = Tensor.zeros((2, 3))
     with pytest.raises(ShapeError, match=r"inner sizes of \(2, 3\) and \(2, 3\) differ"):
         x @ x

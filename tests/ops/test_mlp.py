@@ -18,7 +18,7 @@ from vertigrad.ops.mlp import Mlp
 from vertigrad.ops.mlp_variants import NETWORKS
 
 from .activations import ACTIVATIONS
-from .layouts import examples, lies, seeds, some
+from .layouts import examples, layouts, seeds, some
 from .test_encoding import frequencies, hashed
 
 Layers = tuple[list[np.ndarray], list[np.ndarray]]
@@ -62,8 +62,8 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
     with Mlp(*net) as mlp:
         for count in (0, 1, 77, 500):
             x = points(count, sizes[0])
-            with Tensor.full((count, sizes[-1]), np.nan) as out, Tensor.from_numpy(x) as given_x:
-                assert mlp(given_x, out=out) is out
+            with Tensor.full((count, sizes[-1]), np.nan) as out, Tensor.from_numpy(x) as x_tensor:
+                assert mlp(x_tensor, out=out) is out
                 close(out, expected(x, net, "relu"))
 
 
@@ -76,10 +76,10 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
 )
 def test_every_variant_that_fits(steady: Gpu, variant: str, sizes: list[int]) -> None:
     net, x, chosen = layers(sizes), points(700, sizes[0]), NETWORKS.variants[variant]
-    with Mlp(*net) as mlp, Tensor.from_numpy(x) as given_x, Tensor.full((700, sizes[-1]), np.nan) as out:
+    with Mlp(*net) as mlp, Tensor.from_numpy(x) as x_tensor, Tensor.full((700, sizes[-1]), np.nan) as out:
         if not chosen.fits(mlp.form.key, steady):
             pytest.skip(f"{variant} does not fit {mlp.form.key} here")
-        mlp.run(given_x, out, chosen)
+        mlp.run(x_tensor, out, chosen)
         close(out, expected(x, net, "relu"))
 
 
@@ -90,7 +90,7 @@ def test_activations(name: str) -> None:
     close(ops.mlp(x, *net, activation="relu", last=name), expected(x, net, "relu", name))
 
 
-def test_activations_of_layers_that_are_not_as_wide_as_a_tile() -> None:
+def test_activations_of_layers_narrower_than_a_tile() -> None:
     wide, x = layers([3, 20, 30]), points(40, 3)
     close(ops.mlp(x, *wide, activation="sine", last="tanh"), expected(x, wide, "sine", "tanh"))
 
@@ -99,12 +99,12 @@ def test_activations_of_layers_that_are_not_as_wide_as_a_tile() -> None:
 @given(st.data(), st.sampled_from([1, 3, 40, 70]), seeds)
 def test_points_and_results_of_any_layout(data: st.DataObject, count: int, seed: int) -> None:
     net = layers([3, 16, 16, 5], seed % 7)
-    lie = data.draw(lies((count, 3)))
-    x, given_x = lie.both(points(int(np.prod(lie.whole)), 1, seed).reshape(lie.whole))
-    where = data.draw(lies((count, 5)))
+    layout = data.draw(layouts((count, 3)))
+    x, x_tensor = layout.both(points(int(np.prod(layout.whole)), 1, seed).reshape(layout.whole))
+    where = data.draw(layouts((count, 5)))
     whole = Tensor.full(where.whole, -7.0)
     out = where.tensor(whole)
-    ops.mlp(given_x, *net, out=out)
+    ops.mlp(x_tensor, *net, out=out)
     want = np.full(where.whole, -7.0)
     where.array(want)[...] = expected(x, net, "relu")
     close(whole, want)
@@ -147,7 +147,7 @@ def test_other_weights_of_the_same_sizes(sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize("include", [True, False])
-def test_frequencies_in_front(include: bool) -> None:
+def test_frequency_encoding_before_the_network(include: bool) -> None:
     encoding = PositionalEncoding(6, include)
     x = points(100, 2)
     features = frequencies(x, 6, include)
@@ -156,7 +156,7 @@ def test_frequencies_in_front(include: bool) -> None:
 
 
 @pytest.mark.parametrize(("shape", "dimensions"), [((8, 256, 2), 3), ((5, 100, 4), 2), ((20, 512, 1), 3)])
-def test_hash_grids_in_front(shape: tuple[int, int, int], dimensions: int) -> None:
+def test_hash_encoding_before_the_network(shape: tuple[int, int, int], dimensions: int) -> None:
     tables = np.random.default_rng(2).normal(size=shape).astype(np.float32)
     x = np.random.default_rng(3).uniform(-0.1, 1.1, size=(90, dimensions)).astype(np.float32)
     encoding = HashEncoding(Tensor.from_numpy(tables), 3, 40)
@@ -165,22 +165,22 @@ def test_hash_grids_in_front(shape: tuple[int, int, int], dimensions: int) -> No
     close(ops.mlp(x, *net, activation="silu", encoding=encoding), expected(features, net, "silu"), 2e-5)
 
 
-def test_it_is_one_dispatch_and_replays_without_allocating(steady: Gpu) -> None:
+def test_a_network_is_one_dispatch_and_replays_without_allocating(steady: Gpu) -> None:
     net, x = layers([3, 32, 32, 4]), points(300, 3)
-    with Mlp(*net) as mlp, Tensor.from_numpy(x) as given_x, Tensor.empty((300, 4)) as out, Plan("test") as plan:
+    with Mlp(*net) as mlp, Tensor.from_numpy(x) as x_tensor, Tensor.empty((300, 4)) as out, Plan("test") as plan:
         with plan.recording():
-            mlp(given_x, out=out)
+            mlp(x_tensor, out=out)
         assert len(plan) == 1
         plan.replay()
         close(out, expected(x, net, "relu"))
-        ops.assign(given_x, -x)
+        ops.assign(x_tensor, -x)
         blocks = {block.id for block in steady.tracker.live}
         plan.replay()
         assert {block.id for block in steady.tracker.live} <= blocks
         close(out, expected(-x, net, "relu"))
 
 
-def test_the_result_may_be_what_is_read() -> None:
+def test_the_result_can_overwrite_the_input() -> None:
     net, x = layers([4, 16, 4]), points(60, 4)
     both = Tensor.from_numpy(x)
     ops.mlp(both, *net, out=both)
@@ -199,7 +199,7 @@ def refused(error: type[Exception], complaint: str, call: Callable[[], object]) 
         call()
 
 
-def test_what_does_not_fit_says_so() -> None:
+def test_invalid_operands_are_reported() -> None:
     net, x = layers([3, 16, 2]), Tensor.zeros((4, 3))
     refused(ShapeError, "at least one layer", lambda: ops.mlp(x, []))
     refused(

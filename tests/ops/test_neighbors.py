@@ -1,4 +1,4 @@
-"""Neighbor grids against all pairs: in and outside of a box, without one, in two and three dimensions."""
+"""Neighbor grids against all pairs: inside and outside of a box, without one, in two and three dimensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vertigrad.gpu import Kernel, Plan, shader
 from .layouts import examples, seeds
 from .primitives import every_path, path, replayed_twice
 
-# For each point, how many points are nearer than params.reach, and the sum of their numbers.
+# For each point, the number of points closer than params.reach, and the sum of their indices.
 WALK = """// a test
 //% import "common/grid.wgsl" as grid with context
 struct Params {
@@ -68,8 +68,8 @@ def walk(grid: ops.NeighborGrid, positions: Tensor, reach: float) -> np.ndarray:
 
 
 def all_pairs(p: np.ndarray, reach: float) -> np.ndarray:
-    apart = np.linalg.norm(p[:, None].astype(np.float64) - p[None], axis=-1)
-    near = apart < reach
+    distances = np.linalg.norm(p[:, None].astype(np.float64) - p[None], axis=-1)
+    near = distances < reach
     return np.stack([near.sum(1), near @ np.arange(len(p))], 1)
 
 
@@ -89,7 +89,7 @@ BOXES: dict[str, Any] = {
 @every_path
 @pytest.mark.parametrize("axes", [2, 3])
 @pytest.mark.parametrize("box", BOXES)
-def test_walks_meet_every_neighbor_once(name: str, axes: int, box: str):
+def test_iteration_visits_every_neighbor_once(name: str, axes: int, box: str):
     with path(name):
         for n in (1, 2, 50, 1500):
             p = spread(n, axes, n)
@@ -108,7 +108,7 @@ def test_cells_of_any_size(n: int, seed: int, cell: float, boxed: bool, axes: in
         assert np.array_equal(walk(grid, x, 0.95 * cell), all_pairs(p, 0.95 * cell))
 
 
-def test_cells_list_their_points_in_the_order_given():
+def test_cells_list_their_points_in_input_order():
     p = spread(3000, 3, 1)
     with Tensor.from_numpy(p) as x, ops.neighbor_grid(x, 0.5, low=[-3] * 3, high=[3] * 3) as grid:
         cell = np.clip(np.floor((p + np.float32(3)) / np.float32(0.5)).astype(int), 0, 11)
@@ -120,7 +120,7 @@ def test_cells_list_their_points_in_the_order_given():
         assert np.array_equal(grid.starts.numpy(), np.searchsorted(keys[order], np.arange(1729)))
 
 
-def test_no_points_and_points_that_are_nowhere():
+def test_no_points_and_points_that_are_not_finite():
     with Tensor.zeros((0, 3)) as x, ops.neighbor_grid(x, 1.0, low=[0] * 3, high=[2] * 3) as grid:
         assert not grid.starts.numpy().any()
     p = spread(100, 3, 2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 
-from .layouts import examples, lies, seeds, shapes, values
+from .layouts import examples, layouts, seeds, shapes, values
 
 
 def normal(x: np.ndarray, axes: tuple[int, ...], epsilon: float = 1e-5) -> np.ndarray:
@@ -28,8 +28,8 @@ def close(got: Tensor, want: np.ndarray, dtype: str = "f32") -> None:
 @given(st.data(), seeds)
 def test_blocks_of_any_layout(data: st.DataObject, seed: int) -> None:
     shape = tuple(max(n, 1) for n in data.draw(shapes(min_rank=1)))
-    lie, axes = data.draw(lies(shape)), data.draw(st.integers(1, len(shape)))
-    a, x = lie.both(values(lie.whole, "f32", seed))
+    layout, axes = data.draw(layouts(shape)), data.draw(st.integers(1, len(shape)))
+    a, x = layout.both(values(layout.whole, "f32", seed))
     block = shape[len(shape) - axes :]
     s, b = values(block, "f32", seed + 1), values(block[-1:], "f32", seed + 2)
     last = tuple(range(len(shape) - axes, len(shape)))
@@ -115,7 +115,7 @@ def test_out_in_place_and_strided() -> None:
     assert (got[[0, 1, 8, 9]] == 7).all()
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     x = Tensor.zeros((2, 6, 4))
     with pytest.raises(ShapeError, match="4 groups"):
         ops.group_norm(x, 4)

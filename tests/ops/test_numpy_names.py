@@ -1,4 +1,4 @@
-"""Functions and methods that a user of NumPy or PyTorch looks for, against NumPy."""
+"""Functions and methods with names of NumPy and PyTorch, against NumPy."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ def test_allclose() -> None:
 
 def test_dropout() -> None:
     x = Tensor.full(10_000, 3.0)
-    kept = ops.dropout(x, 0.25, seed=1).numpy()
-    assert set(np.unique(kept)) == {0.0, 4.0} and abs((kept == 0).mean() - 0.25) < 0.02
-    assert np.array_equal(kept, ops.dropout(x, 0.25, seed=1).numpy())
-    assert not np.array_equal(kept, ops.dropout(x, 0.25, seed=2).numpy())
+    dropped = ops.dropout(x, 0.25, seed=1).numpy()
+    assert set(np.unique(dropped)) == {0.0, 4.0} and abs((dropped == 0).mean() - 0.25) < 0.02
+    assert np.array_equal(dropped, ops.dropout(x, 0.25, seed=1).numpy())
+    assert not np.array_equal(dropped, ops.dropout(x, 0.25, seed=2).numpy())
     with pytest.raises(ParameterError, match="dropout"):
         ops.dropout(x, 1.0, seed=1)
 
@@ -138,13 +138,13 @@ def test_requires_grad_in_a_chain() -> None:
         Tensor.ones(3, "i32").requires_grad_()
 
 
-def test_what_reads_back_is_refused_in_a_recording(gpu: Gpu) -> None:
+def test_readbacks_are_rejected_in_a_recording(gpu: Gpu) -> None:
     x = Tensor.from_numpy(A)
     with Plan() as plan, pytest.raises(StillInUse), plan.recording():
         x.masked_select(x > 0.0)
 
 
-def test_axes_that_are_not_there() -> None:
+def test_axes_out_of_range() -> None:
     x = Tensor.from_numpy(A)
     for wrong in (lambda: x.squeeze(0), lambda: x.unsqueeze(4), lambda: x.swapaxes(0, 2)):
         with pytest.raises(ShapeError):

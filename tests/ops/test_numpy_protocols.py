@@ -1,4 +1,4 @@
-"""Tensors in the hands of NumPy and of Python: its functions, its arrays, its numbers."""
+"""Tensors with the protocols of NumPy and Python: functions, arrays, numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("gpu")
 A = np.array([[1.0, -2.0, 3.0], [4.0, 0.5, -6.0]], np.float32)
 
 
-def test_shapes_are_numbers_or_one_sequence() -> None:
+def test_shapes_are_integers_or_one_sequence() -> None:
     x = Tensor.from_numpy(A)
     for shape in ((3, 2), [3, 2], (np.int64(3), -1)):
         assert x.reshape(shape).shape == x.reshape(*shape).shape == (3, 2)
@@ -42,7 +42,7 @@ def test_numbers_of_python_have_types_of_the_gpu(numbers: object, dtype: str) ->
     assert tensor.dtype.name == dtype and np.array_equal(tensor.numpy(), np.array(numbers), equal_nan=True)
 
 
-def test_nothing_that_does_not_fit_is_narrowed() -> None:
+def test_values_out_of_range_are_not_narrowed() -> None:
     for wrong in ([2**32], [-1, 2**32 - 1], [1e300], np.zeros(2), np.zeros(2, np.int64)):
         with pytest.raises(DtypeError, match=r"float64|int64"):
             Tensor.from_numpy(wrong)
@@ -118,7 +118,7 @@ def test_integers_of_numpy_are_sizes() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("atan2", "arctan2"), ("abs", "absolute"), ("cat", "concatenate"), ("softmaxx", "softmax")]
 )
-def test_names_of_others_are_understood(name: str, hint: str) -> None:
+def test_names_of_numpy_and_pytorch_are_accepted(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=f"vertigrad.ops has no '{name}'; did you mean {hint}"):
         getattr(ops, name)
     assert not hasattr(ops, "zzzzqq")

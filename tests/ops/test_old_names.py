@@ -1,4 +1,4 @@
-"""Operations under the names that they had while there was a second form of each to be recorded."""
+"""Deprecated names of operations, from when recording had a separate form of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..old_names import warned
 X = np.array([3.0, 1.0, 0.0, 2.0], np.float32)
 WHOLE = np.array([0, 1, 1, 3], np.uint32)
 STARTS = np.array([0, 1, 4], np.uint32)
-# By name: what comes before the results, what they look like, what comes behind them, and what they are then.
+# By name: arguments before the results, shapes of the results, arguments after them, and expected values.
 CASES: dict[str, tuple[list[Any], list[Tensor], list[Any], list[Any]]] = {
     "bincount": ([WHOLE], [("u32", 4)], [], [[1, 2, 0, 1]]),
     "compact": ([X, X], [("f32", 4), ("u32", 1)], [], [[3, 1, 2], [3]]),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 
-from .layouts import DTYPES, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, examples, layouts, seeds, shapes, values
 
 
 @settings(examples, max_examples=2 * examples.max_examples)
@@ -18,8 +18,8 @@ from .layouts import DTYPES, examples, lies, seeds, shapes, values
 def test_pad_any_layout(data: st.DataObject, mode: str, dtype: str, seed: int) -> None:
     shape = data.draw(shapes(max_rank=4, largest=300))
     shape = shape if mode == "constant" else tuple(max(n, 1) for n in shape)
-    lie = data.draw(lies(shape))
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(values(layout.whole, dtype, seed))
     padding = [data.draw(st.tuples(st.integers(0, 5), st.integers(0, 5))) for _ in shape]
     more = {"constant_values": 1} if mode == "constant" else {}
     want = np.pad(a, padding, mode, **more) if shape else a
@@ -36,7 +36,7 @@ def test_pad_cuts_where_it_is_negative() -> None:
     assert (ops.pad(Tensor.zeros((0, 2)), [(1, 1), (0, 0)], value=3).numpy() == 3).all()
 
 
-def test_pad_mistakes() -> None:
+def test_invalid_padding() -> None:
     x = Tensor.zeros((2, 3))
     with pytest.raises(ShapeError, match="a pair for each of 2 axes"):
         ops.pad(x, [(1, 1)])
@@ -53,13 +53,13 @@ def test_pad_mistakes() -> None:
 @examples
 @given(st.data(), st.sampled_from(DTYPES), seeds)
 def test_tile_any_layout(data: st.DataObject, dtype: str, seed: int) -> None:
-    lie = data.draw(lies(data.draw(shapes(largest=300))))
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    layout = data.draw(layouts(data.draw(shapes(largest=300))))
+    a, x = layout.both(values(layout.whole, dtype, seed))
     times = tuple(data.draw(st.lists(st.integers(0, 3), max_size=6)))
     assert np.array_equal(ops.tile(x, times).numpy(), np.tile(a, times))
 
 
-def test_tile_more_axes_than_a_kernel_walks() -> None:
+def test_tile_more_axes_than_a_kernel_supports() -> None:
     a = values((2, 3, 2, 3, 2), "f32", 1)
     assert np.array_equal(ops.tile(a, (2, 3, 2, 2, 3)).numpy(), np.tile(a, (2, 3, 2, 2, 3)))
     whole = Tensor.full((4, 9), 7.0)
@@ -95,10 +95,10 @@ def test_triangles(dtype: str, k: int) -> None:
 @pytest.mark.parametrize("axis", [0, 1, -1, -2])
 @pytest.mark.parametrize("dtype", ["f32", "i32", "bool"])
 def test_one_hot(axis: int, dtype: str) -> None:
-    places = np.array([[0, 3, -1], [-4, 4, -5]], np.int32)
+    indices = np.array([[0, 3, -1], [-4, 4, -5]], np.int32)
     on, off = (True, False) if dtype == "bool" else (5, 2)
-    got = ops.one_hot(places, 4, axis, on=on, off=off, dtype=dtype)
-    chosen = np.where(places < 0, places + 4, places)[..., None] == np.arange(4)
+    got = ops.one_hot(indices, 4, axis, on=on, off=off, dtype=dtype)
+    chosen = np.where(indices < 0, indices + 4, indices)[..., None] == np.arange(4)
     want = np.moveaxis(np.where(chosen, on, off), -1, axis if axis >= 0 else 3 + axis)
     assert got.dtype.name == dtype and np.array_equal(got.numpy(), want)
-    assert np.array_equal(ops.one_hot(places.astype(np.float32), 4).numpy(), chosen)
+    assert np.array_equal(ops.one_hot(indices.astype(np.float32), 4).numpy(), chosen)

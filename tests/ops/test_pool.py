@@ -13,7 +13,7 @@ from vertigrad.gpu import Gpu
 
 from ..old_names import warned
 from . import references
-from .layouts import examples, lies, seeds, values
+from .layouts import examples, layouts, seeds, values
 
 
 @st.composite
@@ -37,8 +37,8 @@ def ours(case: dict) -> dict:
 @given(st.data(), seeds)
 def test_any_window_over_any_layout(rank: int, data: st.DataObject, seed: int) -> None:
     shape, case = data.draw(cases(rank))
-    lie = data.draw(lies(shape))
-    a, x = lie.both(values(lie.whole, "f32", seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(values(layout.whole, "f32", seed))
     wide, taps = a.astype(np.float64), tuple(range(2 + rank, 2 + 2 * rank))
     there = references.windows(np.ones_like(wide), **case).sum(taps)
     pads = case["pads"]
@@ -89,14 +89,14 @@ def test_types(dtype: str) -> None:
     np.testing.assert_allclose(mean.numpy(), want, rtol=1e-3 if dtype == "f16" else 1e-6, atol=1e-3)
 
 
-def test_nan_wins_and_stays_where_it_is() -> None:
+def test_nan_is_the_maximum_of_its_windows() -> None:
     a = np.array([[[1, np.nan, 3, 2, 1, 0]]], np.float32)
     got, indices = ops.max_pool(Tensor.from_numpy(a), 2, return_indices=True)
     np.testing.assert_array_equal(got.numpy()[0, 0], [np.nan, np.nan, 3, 2, 1])
     assert indices.numpy()[0, 0].tolist() == [1, 1, 2, 3, 4]
 
 
-def test_over_whole_axes() -> None:
+def test_pooling_over_whole_axes() -> None:
     a = values((2, 3, 5, 7), "f32", 1)
     x = Tensor.from_numpy(a)
     assert np.array_equal(ops.global_max_pool(x).numpy(), a.max((2, 3), keepdims=True))
@@ -105,7 +105,7 @@ def test_over_whole_axes() -> None:
     np.testing.assert_allclose(ops.global_lp_pool(x, 3).numpy(), want, rtol=1e-5)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     x = Tensor.zeros((1, 2, 5, 5))
     with pytest.raises(ShapeError, match="size"):
         ops.max_pool(x, (2, 2, 2))
@@ -119,8 +119,8 @@ def test_mistakes() -> None:
 def test_old_names_work_with_a_warning(gpu: Gpu) -> None:
     x = Tensor.from_numpy(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
     with warned(r"max_pool\(\.\.\., return_indices=True\)"):
-        _, places = ops.max_pool_with_places(x, 2, stride=2)  # type: ignore[attr-defined]
-    assert places.numpy().ravel().tolist() == [5, 7, 13, 15]
+        _, flat_indices = ops.max_pool_with_places(x, 2, stride=2)  # type: ignore[attr-defined]
+    assert flat_indices.numpy().ravel().tolist() == [5, 7, 13, 15]
     with warned("average_pool: count_padding is now called count_include_pad"):
         padded = ops.average_pool(x, 2, padding=1, count_padding=True)  # type: ignore[call-arg]
     assert padded.numpy()[0, 0, 0, 0] == 0.0

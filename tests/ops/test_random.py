@@ -1,4 +1,4 @@
-"""Random numbers: the reference against published answers, kernels bit for bit against it, and distributions."""
+"""Random numbers: the reference against published test vectors, kernels bit for bit against it, and distributions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .primitives import replayed_twice
 
 random = ops.random
 
-# counter, key and answer of philox4x32 with 10 rounds: kat_vectors of the Random123 library
+# counter, key and result of philox4x32 with 10 rounds: kat_vectors of the Random123 library
 KNOWN = [
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
     ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
@@ -28,17 +28,17 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN)
-def test_the_reference_gives_the_published_answers(counter: str, key: str, answer: str):
+def test_the_reference_gives_the_published_results(counter: str, key: str, answer: str):
     words, keys = [int(w, 16) for w in counter.split()], [int(w, 16) for w in key.split()]
     assert [f"{w:08x}" for w in philox(np.array(words), (keys[0], keys[1]))] == answer.split()
 
 
-places = st.one_of(st.integers(0, 9), st.integers(2**34 - 9, 2**34 + 9), st.integers(0, 2**62))
+offsets = st.one_of(st.integers(0, 9), st.integers(2**34 - 9, 2**34 + 9), st.integers(0, 2**62))
 seeds = st.one_of(st.integers(0, 3), st.integers(0, 2**64 - 1))
 
 
 @examples
-@given(n=st.integers(0, 2000), seed=seeds, name=st.text(max_size=4), offset=places)
+@given(n=st.integers(0, 2000), seed=seeds, name=st.text(max_size=4), offset=offsets)
 def test_kernels_give_the_bits_of_the_reference(n: int, seed: int, name: str, offset: int):
     words = stream(n, seed, name, offset)
     assert np.array_equal(random.uniform(n, seed, name, offset).numpy(), (words >> 8) * np.float32(2.0**-24))
@@ -48,7 +48,7 @@ def test_kernels_give_the_bits_of_the_reference(n: int, seed: int, name: str, of
     assert np.array_equal(some, (words.astype(np.uint64) * 1007 >> 32).astype(np.int64) - 7)
 
 
-def test_a_part_of_a_stream_is_what_the_whole_has_there():
+def test_a_slice_of_a_stream_equals_that_of_the_whole():
     for make in (random.uniform, random.normal):
         whole = make(1000, 3, "wind").numpy()
         for first, n in ((1, 998), (4, 4), (511, 3)):
@@ -56,15 +56,15 @@ def test_a_part_of_a_stream_is_what_the_whole_has_there():
         assert make((10, 100), 3, "wind").numpy().tobytes() == whole.tobytes()
 
 
-def test_seeds_and_names_make_other_streams():
-    made = [random.uniform(64, *which).numpy() for which in ((1, "a"), (1, "b"), (2, "a"), (1 << 32, "a"), (1, ""))]
-    for i, a in enumerate(made):
-        for b in made[:i]:
+def test_seeds_and_names_give_different_streams():
+    samples = [random.uniform(64, *which).numpy() for which in ((1, "a"), (1, "b"), (2, "a"), (1 << 32, "a"), (1, ""))]
+    for i, a in enumerate(samples):
+        for b in samples[:i]:
             assert (a == b).mean() < 0.1
 
 
 def test_distributions():
-    """Means and variances within five standard errors; every sixteenth of the range as often as the others."""
+    """Means and variances within five standard errors; all sixteenths of the range equally frequent."""
     n = 1 << 20
     u, z = random.uniform(n, 5, low=-1.0, high=3.0).numpy(), random.normal(n, 5, mean=2.0, std=0.5).numpy()
     assert abs(u.mean() - 1) < 5 * 4 / np.sqrt(12 * n) and u.min() >= -1 and u.max() <= 3
@@ -78,7 +78,7 @@ def test_distributions():
     assert np.isfinite(z).all()
 
 
-def test_normal_numbers_are_box_and_mullers():
+def test_normal_numbers_use_the_box_muller_transform():
     words = stream(4000, 8, "z").reshape(-1, 2).astype(np.float64)
     radius = np.sqrt(-2 * np.log((np.floor(words[:, 0] / 256) + 1) * 2.0**-24))
     angle = 2 * np.pi * np.floor(words[:, 1] / 256) * 2.0**-24
@@ -86,7 +86,7 @@ def test_normal_numbers_are_box_and_mullers():
     np.testing.assert_allclose(random.normal(4000, 8, "z").numpy(), want, rtol=2e-5, atol=2e-5)
 
 
-def test_integers_reach_their_limits_and_no_further():
+def test_integers_reach_and_do_not_exceed_their_limits():
     got = random.integers(5000, 1, low=3, high=6, dtype="u32").numpy()
     assert set(got) == {3, 4, 5}
     assert set(random.integers(50, 1, low=-4, high=-3).numpy()) == {-4}
@@ -107,14 +107,14 @@ def test_errors():
         random.normal(3, 0, out=Tensor.zeros(3, "i32"))
 
 
-def test_numbers_go_into_a_column():
+def test_numbers_are_written_into_a_column():
     table = Tensor.zeros((4, 3))
     column = table[:, 1]
     assert random.uniform(4, 0, out=column) is column
     assert np.array_equal(table.numpy()[:, 1], random.uniform(4, 0).numpy()) and not table.numpy()[:, ::2].any()
 
 
-def test_a_plan_makes_the_same_numbers_again(steady: Any):
+def test_a_plan_repeats_the_same_numbers(steady: Any):
     with (
         Tensor.zeros(101) as u,
         Tensor.empty(100) as z,

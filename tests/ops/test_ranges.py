@@ -14,7 +14,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
 
-from .layouts import DTYPES, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, examples, layouts, seeds, shapes, values
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("gpu")
     "arguments",
     [(5,), (0,), (-3,), (2, 9), (2, 9, 3), (9, 2, -2), (9, 2), (2, 9, -1), (0, 1, 0.1), (1.5,), (3, 0, -0.7)],
 )
-def test_arange_is_that_of_numpy(arguments: tuple[Any, ...]) -> None:
+def test_arange_equals_numpys(arguments: tuple[Any, ...]) -> None:
     found, expected = ops.arange(*arguments), np.arange(*arguments)
     whole = expected.dtype.kind == "i"
     assert found.dtype.name == ("i32" if whole else "f32") and found.shape == expected.shape
@@ -31,7 +31,7 @@ def test_arange_is_that_of_numpy(arguments: tuple[Any, ...]) -> None:
     assert np.allclose(found.numpy(), expected, rtol=1e-6)
 
 
-def test_arange_has_the_type_that_is_asked_for_and_no_other_one() -> None:
+def test_arange_has_the_requested_type() -> None:
     assert ops.arange(5, dtype="f16").dtype.name == "f16" and ops.arange(3, dtype="u8").numpy().tolist() == [0, 1, 2]
     assert ops.arange(2**31, 2**31 + 2, dtype="u32").numpy().tolist() == [2**31, 2**31 + 1]
     for wrong in ({"stop": 2**31 + 1, "start": 2**31}, {"start": -2, "dtype": "u32", "stop": 1}):
@@ -44,7 +44,7 @@ def test_arange_has_the_type_that_is_asked_for_and_no_other_one() -> None:
             ops.arange(start, stop, step)
 
 
-def test_arange_does_not_add_up_roundings() -> None:
+def test_arange_does_not_accumulate_rounding_errors() -> None:
     found = ops.arange(0.0, 100_000.0, 0.1).numpy().astype(float)
     assert np.abs(found - 0.1 * np.arange(1_000_000)).max() <= np.spacing(np.float32(1e5))
 
@@ -53,7 +53,7 @@ def test_arange_does_not_add_up_roundings() -> None:
 @pytest.mark.parametrize(
     ("start", "stop", "num"), [(0, 1, 50), (-2.5, 7, 8), (3, -3, 7), (1, 2, 1), (1, 2, 0), (4, 4, 3)]
 )
-def test_linspace_is_that_of_numpy(start: float, stop: float, num: int, endpoint: bool) -> None:
+def test_linspace_equals_numpys(start: float, stop: float, num: int, endpoint: bool) -> None:
     expected = np.linspace(start, stop, num, endpoint)
     found = ops.linspace(start, stop, num, endpoint)
     assert found.dtype.name == "f32" and np.array_equal(found.numpy(), expected.astype(np.float32))
@@ -80,8 +80,8 @@ def test_linspace_of_tensors_goes_along_a_new_axis() -> None:
 @examples
 @given(st.data(), st.sampled_from(DTYPES), seeds)
 def test_roll_any_layout(data: st.DataObject, dtype: str, seed: int) -> None:
-    lie = data.draw(lies(data.draw(shapes(min_rank=1, largest=300))))
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    layout = data.draw(layouts(data.draw(shapes(min_rank=1, largest=300))))
+    a, x = layout.both(values(layout.whole, dtype, seed))
     shifts = st.integers(-50, 50)
     axes = st.integers(-a.ndim, a.ndim - 1)
     shift, axis = data.draw(
@@ -100,7 +100,7 @@ def test_roll_any_layout(data: st.DataObject, dtype: str, seed: int) -> None:
     assert np.array_equal(x.numpy(), a)
 
 
-def test_roll_into_itself_and_what_it_refuses() -> None:
+def test_roll_into_itself_and_invalid_arguments() -> None:
     a = np.arange(12, dtype=np.float32).reshape(3, 4)
     x = Tensor.from_numpy(a)
     ops.roll(x, (1, -1), (0, 1), out=x)
@@ -154,12 +154,12 @@ def test_norm_without_an_axis() -> None:
             wrong()
 
 
-def test_a_plan_makes_them_again(gpu: Gpu) -> None:
+def test_a_plan_recomputes_them(gpu: Gpu) -> None:
     x = Tensor.from_numpy(np.arange(6, dtype=np.float32))
     with Plan("ranges") as plan:
         with plan.recording():
-            places = ops.arange(6) + 1
-            found = ops.roll(x, 2) * places + ops.linspace(0, 5, 6)
+            indices = ops.arange(6) + 1
+            found = ops.roll(x, 2) * indices + ops.linspace(0, 5, 6)
             size = ops.norm(found)
         for factor in (1.0, 3.0):
             x[...] = factor * np.arange(6, dtype=np.float32)

@@ -32,15 +32,15 @@ def called(activation: Any, x: np.ndarray) -> np.ndarray:
     return FUNCTIONS[name](x, *parameters)
 
 
-def one_direction(kind: str, given: dict[str, Any], d: int, how: dict[str, Any], backwards: bool) -> list[np.ndarray]:
-    """States at all steps, the last, and the last cells."""
-    x, w, r = given["x"], given["weights"][d], given["recurrence"][d]
+def one_direction(kind: str, arrays: dict[str, Any], d: int, how: dict[str, Any], backwards: bool) -> list[np.ndarray]:
+    """States at all steps, the last state, and the last cell state."""
+    x, w, r = arrays["x"], arrays["weights"][d], arrays["recurrence"][d]
     size = r.shape[1]
-    b = given["bias"][d] if "bias" in given else np.zeros(2 * len(w))
-    h = given["initial"][d] if "initial" in given else np.zeros((x.shape[1], size))
-    c = given["initial_cell"][d] if "initial_cell" in given else np.zeros_like(h)
-    p = np.split(given["peepholes"][d] if "peepholes" in given else np.zeros(3 * size), 3)
-    lengths = given.get("lengths", np.full(x.shape[1], len(x)))
+    b = arrays["bias"][d] if "bias" in arrays else np.zeros(2 * len(w))
+    h = arrays["initial"][d] if "initial" in arrays else np.zeros((x.shape[1], size))
+    c = arrays["initial_cell"][d] if "initial_cell" in arrays else np.zeros_like(h)
+    p = np.split(arrays["peepholes"][d] if "peepholes" in arrays else np.zeros(3 * size), 3)
+    lengths = arrays.get("lengths", np.full(x.shape[1], len(x)))
     functions = how.get("activations") or DEFAULTS[kind] * 2
     each = len(DEFAULTS[kind])
     functions = functions[d * each : d * each + each] if len(functions) > each else functions
@@ -72,10 +72,12 @@ def one_direction(kind: str, given: dict[str, Any], d: int, how: dict[str, Any],
     return [y, h, c]
 
 
-def reference(kind: str, given: dict[str, Any], how: dict[str, Any]) -> list[np.ndarray]:
-    wide = {name: value.astype(np.float64) for name, value in given.items()}
-    ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[how.get("direction", "forward")]
-    parts = [one_direction(kind, wide, d, how, backwards) for d, backwards in enumerate(ways)]
+def reference(kind: str, arrays: dict[str, Any], how: dict[str, Any]) -> list[np.ndarray]:
+    wide = {name: value.astype(np.float64) for name, value in arrays.items()}
+    directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[
+        how.get("direction", "forward")
+    ]
+    parts = [one_direction(kind, wide, d, how, backwards) for d, backwards in enumerate(directions)]
     y = np.stack([part[0] for part in parts], 1)
     return [y, *(np.stack([part[i] for part in parts]) for i in (1, 2))][: 3 if kind == "lstm" else 2]
 
@@ -96,10 +98,10 @@ def drawn(kind: str, directions: int = 1, steps: int = 5, members: int = 3, inpu
     return {name: values(shape, "f32", i) / 4 for i, (name, shape) in enumerate(shapes.items())}
 
 
-def check(kind: str, given: dict[str, Any], tolerance: float = 3e-6, **how: Any) -> None:
-    named = {name: value for name, value in given.items() if name not in ("x", "weights", "recurrence")}
-    got = getattr(ops, kind)(given["x"], given["weights"], given["recurrence"], **named, **how)
-    want = reference(kind, given, how)
+def check(kind: str, arrays: dict[str, Any], tolerance: float = 3e-6, **how: Any) -> None:
+    named = {name: value for name, value in arrays.items() if name not in ("x", "weights", "recurrence")}
+    got = getattr(ops, kind)(arrays["x"], arrays["weights"], arrays["recurrence"], **named, **how)
+    want = reference(kind, arrays, how)
     assert len(got) == len(want)
     for ours, exact in zip(got, want, strict=True):
         assert ours.shape == exact.shape
@@ -108,19 +110,19 @@ def check(kind: str, given: dict[str, Any], tolerance: float = 3e-6, **how: Any)
 
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-def test_directions_with_all_that_can_be_given(kind: str, direction: str) -> None:
+def test_directions_with_all_optional_inputs(kind: str, direction: str) -> None:
     check(kind, drawn(kind, 2 if direction == "bidirectional" else 1), direction=direction)
 
 
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-def test_members_of_different_lengths(kind: str, direction: str) -> None:
-    given = drawn(kind, 2 if direction == "bidirectional" else 1, members=4)
-    check(kind, given | {"lengths": np.array([5, 0, 2, 4], np.int32)}, direction=direction)
+def test_sequences_of_different_lengths(kind: str, direction: str) -> None:
+    arrays = drawn(kind, 2 if direction == "bidirectional" else 1, members=4)
+    check(kind, arrays | {"lengths": np.array([5, 0, 2, 4], np.int32)}, direction=direction)
 
 
 @pytest.mark.parametrize("kind", GATES)
-def test_the_least_that_can_be_given(kind: str) -> None:
+def test_only_required_inputs(kind: str) -> None:
     least = {name: value for name, value in drawn(kind).items() if name in ("x", "weights", "recurrence")}
     check(kind, least)
     check(kind, least | {"x": least["x"][:, :1]})
@@ -150,17 +152,17 @@ def test_other_activations(kind: str, activations: list[Any]) -> None:
     check(kind, drawn(kind, directions), activations=activations, **how)
 
 
-def test_members_first_by_views_and_in_a_plan() -> None:
-    given = drawn("lstm")
-    want = reference("lstm", given, {})
+def test_batch_first_by_views_and_in_a_plan() -> None:
+    arrays = drawn("lstm")
+    want = reference("lstm", arrays, {})
     whole = Tensor.zeros((3, 5, 1, 6))
-    x = Tensor.from_numpy(np.ascontiguousarray(given["x"].transpose(1, 0, 2)))
-    parts = [Tensor.from_numpy(given[name]) for name in ("weights", "recurrence", "bias")]
-    named = {name: Tensor.from_numpy(given[name]) for name in ("initial", "initial_cell", "peepholes")}
+    x = Tensor.from_numpy(np.ascontiguousarray(arrays["x"].transpose(1, 0, 2)))
+    parts = [Tensor.from_numpy(arrays[name]) for name in ("weights", "recurrence", "bias")]
+    named = {name: Tensor.from_numpy(arrays[name]) for name in ("initial", "initial_cell", "peepholes")}
     with Plan() as plan:
         with plan.recording():
             _, last, cell = ops.lstm(x.permute(1, 0, 2), *parts, **named, out=whole.permute(1, 2, 0, 3))
-        for _ in range(2):  # the state begins anew with each replay
+        for _ in range(2):  # the state is reset at each replay
             plan.replay()
         np.testing.assert_allclose(whole.numpy(), want[0].transpose(2, 0, 1, 3), rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(last.numpy(), want[1], rtol=1e-5, atol=1e-6)
@@ -174,16 +176,16 @@ def test_half_precision(gpu: Gpu) -> None:
 
 
 def test_no_steps() -> None:
-    given = drawn("lstm", steps=0)
-    starts = {"initial": given["initial"], "initial_cell": given["initial_cell"]}
-    y, last, cell = ops.lstm(given["x"], given["weights"], given["recurrence"], **starts)
+    arrays = drawn("lstm", steps=0)
+    starts = {"initial": arrays["initial"], "initial_cell": arrays["initial_cell"]}
+    y, last, cell = ops.lstm(arrays["x"], arrays["weights"], arrays["recurrence"], **starts)
     assert y.shape == (0, 1, 3, 6)
-    assert np.array_equal(last.numpy(), given["initial"]) and np.array_equal(cell.numpy(), given["initial_cell"])
+    assert np.array_equal(last.numpy(), arrays["initial"]) and np.array_equal(cell.numpy(), arrays["initial_cell"])
 
 
-def test_mistakes() -> None:
-    given = drawn("gru")
-    x, w, r = given["x"], given["weights"], given["recurrence"]
+def test_invalid_arguments() -> None:
+    arrays = drawn("gru")
+    x, w, r = arrays["x"], arrays["weights"], arrays["recurrence"]
     with pytest.raises(ShapeError, match="direction 'both'"):
         ops.gru(x, w, r, direction="both")
     with pytest.raises(ShapeError, match="weights of shape"):

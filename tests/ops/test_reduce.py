@@ -1,4 +1,4 @@
-"""Reductions against NumPy: over shapes, strides and offsets, and over every way in which the work is divided."""
+"""Reductions against NumPy: over shapes, strides and offsets, and every division of the work."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import vertigrad
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, LayoutError, ShapeError
 
-from .layouts import DTYPES, NUMPY, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, NUMPY, examples, layouts, seeds, shapes, values
 
 FOLDS = ["sum", "prod", "mean", "min", "max", "any", "all", "argmin", "argmax"]
 WIDER = {"u8": "u4", "bool": "u4"}
 
 
 def reference(name: str, array: np.ndarray, axis: Any, keepdims: bool) -> np.ndarray:
-    """NumPy's answer, in float64 where floats are added, in 32 bits where integers are."""
+    """NumPy's result, in float64 for sums of floats, in 32 bits for integers."""
     kind = array.dtype.kind
     options: dict[str, Any] = {}
     if name in ("sum", "prod"):
@@ -44,7 +44,7 @@ def result_type(name: str, dtype: str) -> str:
 
 
 def compare(name: str, array: np.ndarray, got: Tensor, dtype: str, axis: Any, keepdims: bool = False) -> None:
-    """Exact but for floats that are added or multiplied: n roundings, half an ulp each (WGSL), partly cancel out."""
+    """Exact except for sums and products of floats: n rounding errors of half an ulp each (WGSL) partly cancel out."""
     want = reference(name, array, axis, keepdims)
     assert got.shape == want.shape
     assert got.dtype.name == result_type(name, dtype)
@@ -53,7 +53,7 @@ def compare(name: str, array: np.ndarray, got: Tensor, dtype: str, axis: Any, ke
         return
     magnitude = np.abs(want) if name == "prod" else reference(name, np.abs(array), axis, keepdims)
     error = 2.0**-126 + 4 * 2.0**-23 * np.sqrt(array.size / max(want.size, 1) + 16) * magnitude
-    if dtype == "f16":  # rounded once more; subnormal results may be taken for 0
+    if dtype == "f16":  # rounded once more; subnormal results may be flushed to 0
         error += 2.0**-10 * np.abs(want) + 2.0**-14
     wrong = np.abs(got.numpy().astype(np.float64) - want) > error
     assert not wrong.any()
@@ -62,7 +62,7 @@ def compare(name: str, array: np.ndarray, got: Tensor, dtype: str, axis: Any, ke
 
 @st.composite
 def axes(draw: st.DrawFn, rank: int, name: str) -> Any:
-    """None, an integer, or (where NumPy takes one) a tuple of axes counted from either end."""
+    """None, an integer, or (where NumPy supports it) a tuple of axes counted from either end."""
     if not rank or draw(st.integers(0, 3)) == 0:
         return None
     if name.startswith("arg") or draw(st.booleans()):
@@ -78,8 +78,8 @@ def axes(draw: st.DrawFn, rank: int, name: str) -> Any:
 def test_any_layout_and_axis(name: str, data: st.DataObject, seed: int):
     dtype = data.draw(st.sampled_from(DTYPES))
     shape = data.draw(shapes())
-    lie, axis, keepdims = data.draw(lies(shape)), data.draw(axes(len(shape), name)), data.draw(st.booleans())
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    layout, axis, keepdims = data.draw(layouts(shape)), data.draw(axes(len(shape), name)), data.draw(st.booleans())
+    a, x = layout.both(values(layout.whole, dtype, seed))
     if name == "prod":
         a, x = np.sign(a) if dtype != "bool" else a, ops.sign(x) if dtype != "bool" else x
     try:
@@ -138,7 +138,7 @@ def test_nan_is_the_smallest_and_the_largest():
 
 
 @pytest.mark.parametrize("size", [20, 300, 100_000])
-def test_the_first_of_equals_is_found(size: int):
+def test_the_first_of_equal_elements_is_found(size: int):
     a = np.tile(np.array([3, 1, 1, 4, 4], np.float32), size // 5)
     x = Tensor.from_numpy(a)
     assert (ops.argmin(x).item(), ops.argmax(x).item()) == (1, 3)
@@ -154,7 +154,7 @@ def test_the_same_input_gives_the_same_bits(shape: tuple[int, ...]):
 
 
 def test_long_sums_stay_accurate():
-    """Chains are 16 additions, the trees 10: one running total would stop counting at 2^24."""
+    """Sequential sums have 16 additions, the trees 10 levels: one running total would stop increasing at 2^24."""
     ones = Tensor.zeros((1,)).add_(1.0).expand(20_000_000)
     assert ops.sum(ones).item() == 20_000_000
     a = np.random.default_rng(4).uniform(0, 1, 1 << 20).astype(np.float32)
@@ -176,7 +176,7 @@ def test_integers_wrap_at_32_bits_and_small_ones_are_widened():
     assert ops.sum(Tensor.from_numpy(np.full(70_000, True))).item() == 70_000
 
 
-def test_reductions_of_nothing():
+def test_reductions_of_empty_tensors():
     x = Tensor.zeros((0, 3))
     assert ops.sum(x, 0).numpy().tolist() == [0, 0, 0]
     assert ops.prod(x).item() == 1

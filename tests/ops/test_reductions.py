@@ -1,4 +1,4 @@
-"""Reductions put together from others, against NumPy."""
+"""Composite reductions, against NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resampling against the standard's own reference, and against what can be said of it without one."""
+"""Resampling against the reference of the ONNX standard, and by properties."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.ops.resize import COORDINATES, ROUNDING
 
-from .layouts import examples, lies, seeds, values
+from .layouts import examples, layouts, seeds, values
 
 
 def reference(x: np.ndarray, **attributes: Any) -> np.ndarray:
-    """One Resize node, worked out by `onnx.reference`."""
+    """One Resize node, computed by `onnx.reference`."""
     given = {"X": x} | {name: attributes.pop(name) for name in ("roi", "scales", "sizes") if name in attributes}
     inputs = [name if name in given else "" for name in ("X", "roi", "scales", "sizes")]
     node = onnx.helper.make_node("Resize", inputs, ["Y"], **attributes)
@@ -39,10 +39,12 @@ def close(got: Tensor, want: np.ndarray) -> None:
 @pytest.mark.parametrize("coordinates", sorted(set(COORDINATES) - {"tf_half_pixel_for_nn"}))
 @examples
 @given(st.data(), seeds)
-def test_as_the_standard_has_it(mode: str, coordinates: str, data: st.DataObject, seed: int) -> None:
+def test_resize_equals_the_reference_of_the_standard(
+    mode: str, coordinates: str, data: st.DataObject, seed: int
+) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3)))
-    lie = data.draw(lies(shape))
-    a, x = lie.both(values(lie.whole, "f32", seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(values(layout.whole, "f32", seed))
     how: dict[str, Any] = {}
     options: dict[str, Any] = {"coordinate_transformation_mode": coordinates, "mode": mode}
     if data.draw(st.booleans()):
@@ -54,9 +56,9 @@ def test_as_the_standard_has_it(mode: str, coordinates: str, data: st.DataObject
         how["scale"] = [float(np.float32(s)) for s in scales]
         options["scales"] = np.array(scales, np.float32)
     for n, m, s in _axes(shape, how):
-        place = COORDINATES[coordinates](np.arange(m, dtype=np.float64), n, m, s)
-        near = np.abs(2 * place - np.round(2 * place))
-        assume(not ((near > 0) & (near < 1e-6)).any())  # there the reference takes a wrong element
+        position = COORDINATES[coordinates](np.arange(m, dtype=np.float64), n, m, s)
+        near = np.abs(2 * position - np.round(2 * position))
+        assume(not ((near > 0) & (near < 1e-6)).any())  # there the reference reads a wrong element
     if mode == "nearest":
         how["rounding"] = options["nearest_mode"] = data.draw(st.sampled_from(sorted(ROUNDING)))
     else:
@@ -75,7 +77,7 @@ def _axes(shape: tuple[int, ...], how: dict[str, Any]) -> list[tuple[int, int, f
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
-def test_a_part_of_x(mode: str) -> None:
+def test_a_slice_of_x(mode: str) -> None:
     a = values((1, 2, 6, 8), "f32", 1)
     region = [(0.4, 1.2), (0.6, -0.1)]
     got = ops.resize(a, (5, 4), axes=(2, 3), mode=mode, coordinates="tf_crop_and_resize", region=region, outside=9.0)
@@ -85,7 +87,7 @@ def test_a_part_of_x(mode: str) -> None:
 
 
 @pytest.mark.parametrize("keep", ["not_larger", "not_smaller"])
-def test_the_aspect_ratio_may_be_kept(keep: str) -> None:
+def test_the_aspect_ratio_can_be_preserved(keep: str) -> None:
     a = values((3, 4, 6), "f32", 1)
     got = ops.resize(a, (7, 8), axes=(1, 2), keep=keep)
     want = reference(a, sizes=np.array([7, 8]), axes=[1, 2], mode="linear", keep_aspect_ratio_policy=keep)
@@ -116,7 +118,7 @@ def test_out_and_the_same_size() -> None:
     assert np.array_equal(ops.resize(a, (4, 5)).numpy(), a)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     x = Tensor.zeros((2, 3))
     with pytest.raises(ShapeError, match="a size or a scale"):
         ops.resize(x)

@@ -1,4 +1,4 @@
-"""Grid sampling against the standard's own reference, and affine grids."""
+"""Grid sampling against the reference of the ONNX standard, and affine grids."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ def reference(x: np.ndarray, grid: np.ndarray, **attributes: object) -> np.ndarr
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("corners", [False, True])
-def test_as_the_standard_has_it(spatial: tuple[int, ...], mode: str, padding: str, corners: bool) -> None:
+def test_grid_sample_equals_the_reference_of_the_standard(
+    spatial: tuple[int, ...], mode: str, padding: str, corners: bool
+) -> None:
     if padding == "reflection" and corners and 1 in spatial:
         pytest.skip("the reference divides by 0")
     random = np.random.default_rng(1)
     a = values((2, 2, *spatial), "f32", 1)
     grid = random.uniform(-2.3, 2.3, (*(2, 3, 5, 2)[: len(spatial) + 1], len(spatial))).astype(np.float32)
-    grid = np.concatenate([grid, grid * 0.4, grid * 4.0], 1)  # far outside too, where reflections go on
+    grid = np.concatenate([grid, grid * 0.4, grid * 4.0], 1)  # far outside too, with repeated reflections
     want = reference(a, grid, mode=mode, padding_mode=padding, align_corners=int(corners))
     got = ops.grid_sample(a, grid, mode=mode, padding=padding, align_corners=corners)
     assert got.shape == want.shape
@@ -56,8 +58,8 @@ def test_affine_grids(size: tuple[int, ...], corners: bool) -> None:
     theta = values((2, rank, rank + 1), "f32", 1)
     lines = [np.linspace(-1, 1, n) if corners else (np.arange(n) + 0.5) * 2 / n - 1 for n in size]
     lines = [np.zeros(1) if len(line) == 1 else line for line in lines]
-    places = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], -1)
-    want = np.einsum("nij,...j->n...i", theta.astype(np.float64), places)
+    positions = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], -1)
+    want = np.einsum("nij,...j->n...i", theta.astype(np.float64), positions)
     got = ops.affine_grid(theta, size, align_corners=corners)
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=1e-5 * np.abs(theta).max())
     out = Tensor.zeros((2, *size, rank * 2))[..., ::2]
@@ -73,7 +75,7 @@ def test_an_identity_samples_every_element() -> None:
         np.testing.assert_allclose(got.numpy(), a, rtol=1e-4, atol=1e-4)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     x = Tensor.zeros((1, 2, 4, 4))
     with pytest.raises(ShapeError, match="does not fit x"):
         ops.grid_sample(x, Tensor.zeros((1, 3, 3, 3)))

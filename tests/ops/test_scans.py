@@ -1,4 +1,4 @@
-"""Running totals against NumPy: every path of kernels, layout, type and edge; and workgroups that never publish."""
+"""Scans against NumPy: every kernel path, layout, type and edge length; and workgroups that never publish."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Plan
 from vertigrad.ops import lines, scans
 
-from .layouts import DTYPES, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, examples, layouts, seeds, shapes, values
 from .primitives import edges, every_path, here, path, replayed_twice
 
 HOW = ["sum", "prod", "min", "max"]
@@ -24,7 +24,7 @@ TILE = 8192
 
 
 def reference(how: str, a: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
-    """NumPy's running total, in float64 where floats are added, in 32 bits where integers are."""
+    """NumPy's scan, in float64 for sums of floats, in 32 bits for integers."""
     if how in ("sum", "prod"):
         a = a.astype(np.float64 if a.dtype.kind == "f" else np.int32 if a.dtype.kind == "i" else np.uint32)
     elif a.dtype.kind == "b" or a.dtype.itemsize == 1:
@@ -44,7 +44,7 @@ def reference(how: str, a: np.ndarray, axis: int, exclusive: bool, reverse: bool
 def compare(
     how: str, a: np.ndarray, got: Tensor, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> None:
-    """Exact but for floats that are added or multiplied."""
+    """Exact except for sums and products of floats."""
     with np.errstate(all="ignore"):
         want = reference(how, a, axis, exclusive, reverse)
     assert got.shape == want.shape
@@ -63,9 +63,9 @@ def compare(
 def test_any_layout_axis_and_type(how: str, data: st.DataObject, seed: int):
     dtype = data.draw(st.sampled_from(DTYPES))
     shape = data.draw(shapes(min_rank=1))
-    lie, axis = data.draw(lies(shape)), data.draw(st.integers(-len(shape), len(shape) - 1))
+    layout, axis = data.draw(layouts(shape)), data.draw(st.integers(-len(shape), len(shape) - 1))
     exclusive, reverse = data.draw(st.booleans()), data.draw(st.booleans())
-    a, x = lie.both(values(lie.whole, dtype, seed))
+    a, x = layout.both(values(layout.whole, dtype, seed))
     if how == "prod" and dtype != "bool":
         a, x = np.sign(a), ops.sign(x)
     with path(data.draw(st.sampled_from(here()))):
@@ -75,17 +75,17 @@ def test_any_layout_axis_and_type(how: str, data: st.DataObject, seed: int):
 
 @every_path
 @pytest.mark.parametrize("n", edges(64, 1024, TILE, 3 * TILE))
-def test_lengths_at_edges(name: str, n: int):
+def test_edge_lengths(name: str, n: int):
     a = values((n,), "f32", n)
     with path(name):
         compare("sum", a, ops.cumsum(Tensor.from_numpy(a)))
         before = ops.cumsum(Tensor.from_numpy(a), exclusive=True)
         compare("sum", a, before, exclusive=True)
-        assert not np.signbit(before.numpy()[:1]).any()  # nothing is 0, not −0
+        assert not np.signbit(before.numpy()[:1]).any()  # the empty sum is 0, not −0
 
 
 @every_path
-def test_long_lines_many_lines_and_lines_across(name: str):
+def test_long_lines_many_lines_and_strided_lines(name: str):
     with path(name):
         for shape, axis in (((300_007,), 0), ((3, 20_004), 1), ((20_003, 3), 0), ((9000, 2, 2), 0), ((70, 5000), 0)):
             a = values(shape, "f32", 1)
@@ -149,7 +149,7 @@ def test_out_and_errors():
 
 
 @every_path
-def test_a_plan_repeats_it_on_what_is_there_then(name: str, steady: Any):
+def test_a_plan_recomputes_from_the_current_values(name: str, steady: Any):
     a = values((3 * TILE,), "i32", 5)
     with path(name), Tensor.from_numpy(a) as x, Tensor.empty(a.size, "i32") as out, Plan() as plan:
         with plan.recording():
@@ -161,20 +161,20 @@ def test_a_plan_repeats_it_on_what_is_there_then(name: str, steady: Any):
         assert np.array_equal(got, np.cumsum(a + 1, dtype=np.int32))
     with Tensor.from_numpy(a) as x, Plan() as plan:
         with plan.recording():
-            ops.cumsum(x, out=x)  # each replay goes on from the one before
+            ops.cumsum(x, out=x)  # each replay continues from the previous one
         for _ in range(2):
             plan.replay()
             a = np.cumsum(a, dtype=np.int32)
             assert np.array_equal(x.numpy(), a)
 
 
-# workgroups that do not run side by side ------------------------------------------------------------------------------
+# workgroups that do not run concurrently ------------------------------------------------------------------------------
 
 
 def stopped(tiles: int, publish: Any) -> np.ndarray:
-    """A chained sum of ones, of which the first `tiles` tiles were taken by workgroups that have stopped since.
+    """A chained scan of ones, of which the first `tiles` tiles were claimed by workgroups that have stopped.
 
-    `publish` fills in what they published: words (tiles, 4).
+    `publish` fills in their published words (tiles, 4).
     """
     ones = Tensor.from_numpy(np.ones((tiles + 3) * TILE, np.uint32))
     out = Tensor.zeros(ones.size, "u32")
@@ -195,8 +195,8 @@ def total(words: np.ndarray, value: int, kind: int = 1) -> None:
 
 
 @pytest.mark.parametrize("case", ["totals only", "nothing", "some missing", "half written", "a running total far back"])
-def test_a_chain_ends_whatever_others_published(case: str, monkeypatch: pytest.MonkeyPatch):
-    """It looks back over several windows, and works out what is missing or was left half written."""
+def test_a_chained_scan_ends_whatever_others_published(case: str, monkeypatch: pytest.MonkeyPatch):
+    """It looks back over several windows, and recomputes what is missing or incomplete."""
     monkeypatch.setattr(scans, "SPIN_LIMIT", 3)
 
     def publish(words: np.ndarray) -> None:
@@ -216,7 +216,7 @@ def test_a_chain_ends_whatever_others_published(case: str, monkeypatch: pytest.M
     assert np.array_equal(got, np.arange(70 * TILE + 1, 73 * TILE + 1))
 
 
-def test_without_patience_the_bits_are_the_same(monkeypatch: pytest.MonkeyPatch):
+def test_with_a_spin_limit_of_zero_the_bits_are_the_same(monkeypatch: pytest.MonkeyPatch):
     a = np.random.default_rng(6).normal(size=40 * TILE + 3).astype(np.float32)
     with path("chained"):
         patient = ops.cumsum(a).numpy()
@@ -224,7 +224,7 @@ def test_without_patience_the_bits_are_the_same(monkeypatch: pytest.MonkeyPatch)
         assert ops.cumsum(a).numpy().tobytes() == patient.tobytes()
 
 
-def test_lines_are_numbered_as_axes_are_unless_they_need_not_be():
+def test_lines_have_the_order_of_axes_unless_merged():
     x = Tensor.zeros((4, 5, 6)).permute(2, 0, 1)
     assert lines.Lines.along(1, (x,)).shape == [6, 5]
     assert lines.Lines.along(1, (x,), ordered=False).shape == [30]

@@ -1,4 +1,4 @@
-"""Reductions of segments against NumPy: short, long and empty ones, all rows in one, and keys in rising order."""
+"""Segment reductions against NumPy: short, long and empty segments, all rows in one, and sorted keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Plan
 
-from .layouts import DTYPES, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, examples, layouts, seeds, shapes, values
 from .primitives import every_path, path, replayed_twice
 
 HOW = ["sum", "mean", "min", "max"]
 
 
 def reference(how: str, a: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """In float64 where floats are added, in 32 bits where integers are."""
+    """In float64 for sums of floats, in 32 bits for integers."""
     kind = a.dtype.kind
     if how in ("sum", "mean"):
         wide: Any = np.float64 if kind == "f" or how == "mean" else np.int32 if kind == "i" else np.uint32
@@ -57,8 +57,8 @@ def compare(how: str, a: np.ndarray, got: Tensor, offsets: np.ndarray) -> None:
 @given(data=st.data(), seed=seeds)
 def test_any_rows_type_and_offsets(how: str, data: st.DataObject, seed: int):
     shape = data.draw(shapes(min_rank=1))
-    lie = data.draw(lies(shape))
-    a, x = lie.both(values(lie.whole, data.draw(st.sampled_from(DTYPES)), seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(values(layout.whole, data.draw(st.sampled_from(DTYPES)), seed))
     inner = data.draw(st.lists(st.integers(0, shape[0]), max_size=9))
     offsets = np.sort(np.array([*inner, data.draw(st.integers(0, shape[0]))]))
     compare(how, a, ops.segmented_reduce(how, x, offsets.astype(np.int32)), offsets)
@@ -87,7 +87,7 @@ def test_every_division_of_the_work(name: str, case: str):
             compare(how, a, ops.segmented_reduce(how, a, offsets.astype(np.uint32)), offsets)
 
 
-def test_keys_that_rise():
+def test_sorted_keys():
     random = np.random.default_rng(2)
     for n, segments in ((0, 4), (1, 1), (3000, 7), (3000, 9000)):
         for dtype in (np.int32, np.uint32):
@@ -96,7 +96,7 @@ def test_keys_that_rise():
             assert np.array_equal(ops.segment_starts(keys, segments).numpy(), offsets)
             a = values((n, 3), "f32", 3)
             compare("mean", a, ops.reduce_by_key("mean", a, keys, segments), offsets)
-    keys = np.array([-3, -1, 0, 2, 2, 7], np.int32)  # below and above all segments: in none
+    keys = np.array([-3, -1, 0, 2, 2, 7], np.int32)  # below and above all segments: in no segment
     assert ops.segment_starts(keys, 4).numpy().tolist() == [2, 3, 3, 5, 5]
 
 

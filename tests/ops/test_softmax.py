@@ -11,7 +11,7 @@ from scipy import special
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 
-from .layouts import examples, lies, seeds, shapes, values
+from .layouts import examples, layouts, seeds, shapes, values
 
 FUNCTIONS = {"softmax": special.softmax, "log_softmax": special.log_softmax}
 
@@ -23,7 +23,7 @@ def hard(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def compare(name: str, got: np.ndarray, a: np.ndarray, axis: int) -> None:
-    """To 1e-6, and half a unit of the last place of what x lies below the largest element."""
+    """To 1e-6, and half an ulp of the difference of x to the largest element."""
     x = a.astype(np.float64)
     rounding = 1e-6 + 2.0**-24 * (x.max(axis, keepdims=True) - x)
     want = FUNCTIONS[name](x, axis)
@@ -36,8 +36,8 @@ def compare(name: str, got: np.ndarray, a: np.ndarray, axis: int) -> None:
 @given(st.data(), seeds)
 def test_any_axis_of_any_layout(name: str, data: st.DataObject, seed: int) -> None:
     shape = data.draw(shapes(min_rank=1))
-    lie, axis = data.draw(lies(shape)), data.draw(st.integers(-len(shape), len(shape) - 1))
-    a, x = lie.both(values(lie.whole, "f32", seed))
+    layout, axis = data.draw(layouts(shape)), data.draw(st.integers(-len(shape), len(shape) - 1))
+    a, x = layout.both(values(layout.whole, "f32", seed))
     got = getattr(ops, name)(x, axis).numpy()
     assert got.shape == shape
     if got.size:
@@ -48,8 +48,8 @@ def test_any_axis_of_any_layout(name: str, data: st.DataObject, seed: int) -> No
 @given(st.data(), seeds)
 def test_hardmax_is_1_at_the_first_of_the_largest(data: st.DataObject, seed: int) -> None:
     shape = tuple(max(n, 1) for n in data.draw(shapes(min_rank=1)))
-    lie, axis = data.draw(lies(shape)), data.draw(st.integers(0, len(shape) - 1))
-    a, x = lie.both(np.round(values(lie.whole, "f32", seed)))
+    layout, axis = data.draw(layouts(shape)), data.draw(st.integers(0, len(shape) - 1))
+    a, x = layout.both(np.round(values(layout.whole, "f32", seed)))
     assert np.array_equal(ops.hardmax(x, axis).numpy(), hard(a, axis))
 
 
@@ -81,14 +81,14 @@ def test_infinities_and_nan(count: int) -> None:
     assert hard_.argmax(1).tolist() == [0, 0, 2, 1, 0] and (hard_.sum(1) == 1).all()
 
 
-def test_out_may_be_the_operand() -> None:
+def test_out_can_be_the_operand() -> None:
     a = values((6, 9), "f32", 1)
     x = Tensor.from_numpy(a)
     assert ops.softmax(x, 0, out=x) is x
     np.testing.assert_allclose(x.numpy(), special.softmax(a.astype(np.float64), 0), rtol=2e-6)
 
 
-def test_mistakes() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(DtypeError, match="cast it first"):
         ops.softmax(Tensor.zeros((2,), "i32"))
     with pytest.raises(ShapeError, match="axis 2"):

@@ -1,4 +1,4 @@
-"""Sorting against NumPy's stable sort: every path of kernels, type, layout and length, and keys that are hard."""
+"""Sorting against NumPy's stable sort: every kernel path, type, layout and length, and difficult keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Plan
 
-from .layouts import examples, lies, seeds, shapes
+from .layouts import examples, layouts, seeds, shapes
 from .primitives import edges, every_path, here, path, replayed_twice
 
 DTYPES = {"u32": "u4", "i32": "i4", "f32": "f4"}
 
 
 def keys(shape: Any, dtype: str, seed: int) -> np.ndarray:
-    """Any bits at all, so that floats are NaN, infinite and subnormal too; some of them twice."""
+    """Arbitrary bits, so that floats are NaN, infinite and subnormal too; some of them repeated."""
     random = np.random.default_rng(seed)
     bits = random.integers(0, 2**32, shape, dtype=np.uint32)
     if dtype == "f32":
@@ -32,23 +32,23 @@ def keys(shape: Any, dtype: str, seed: int) -> np.ndarray:
 
 
 def order(a: np.ndarray, descending: bool, axis: int = -1) -> np.ndarray:
-    """Places in order; falling by the order of what is negated, which keeps equals and NaN where they belong."""
+    """Sorted indices; descending order sorts negated keys, which keeps the order of equal elements and NaN."""
     if descending:
         a = -a if a.dtype == np.float32 else -a.astype(np.int64)
     return np.argsort(a, kind="stable", axis=axis)
 
 
 def check(a: np.ndarray, x: Tensor, descending: bool = False, axis: int = -1) -> None:
-    """Bit for bit: zeros keep their signs and NaN its bits."""
-    places = order(a, descending, axis)
-    want = np.take_along_axis(a, places, axis)
+    """Compare bit for bit: zeros keep their signs and NaN its bits."""
+    permutation = order(a, descending, axis)
+    want = np.take_along_axis(a, permutation, axis)
     ordered, at = ops.sort_pairs(x, axis=axis, descending=descending)
-    assert np.array_equal(at.numpy(), places)
+    assert np.array_equal(at.numpy(), permutation)
     assert ordered.numpy().tobytes() == want.tobytes()
 
 
 @pytest.mark.parametrize(("name", "n"), [("portable", 300), ("subgroups", 300), ("subgroups", 9000)])
-def test_keys_alone_indices_alone_and_both(name: str, n: int):
+def test_only_keys_only_indices_and_both(name: str, n: int):
     a = keys(n, "f32", n)
     with path(name):
         check(a, Tensor.from_numpy(a))
@@ -61,15 +61,15 @@ def test_keys_alone_indices_alone_and_both(name: str, n: int):
 def test_any_layout_axis_and_type(data: st.DataObject, seed: int):
     dtype = data.draw(st.sampled_from(list(DTYPES)))
     shape = data.draw(shapes(min_rank=1))
-    lie, axis = data.draw(lies(shape)), data.draw(st.integers(-len(shape), len(shape) - 1))
-    a, x = lie.both(keys(lie.whole, dtype, seed))
+    layout, axis = data.draw(layouts(shape)), data.draw(st.integers(-len(shape), len(shape) - 1))
+    a, x = layout.both(keys(layout.whole, dtype, seed))
     with path(data.draw(st.sampled_from(here()[:2]))):
         check(a, x, data.draw(st.booleans()), axis)
 
 
 @every_path
 @pytest.mark.parametrize("n", edges(256, 2048, 4096, 3 * 4096))
-def test_lengths_at_edges(name: str, n: int):
+def test_edge_lengths(name: str, n: int):
     a = keys(n, "f32", n)
     with path(name):
         check(a, Tensor.from_numpy(a), descending=bool(n % 2))
@@ -89,7 +89,7 @@ HARD: dict[str, Callable[[int], np.ndarray]] = {
 
 @every_path
 @pytest.mark.parametrize("case", HARD)
-def test_hard_keys(name: str, case: str):
+def test_difficult_keys(name: str, case: str):
     with path(name):
         for n in (3000, 20_000):
             a = HARD[case](n)
@@ -124,9 +124,9 @@ def test_topk():
     x = Tensor.from_numpy(a)
     for largest in (True, False):
         for k in (0, 1, 7, 300):
-            values, places = ops.topk(x, k, axis=1, largest=largest)
+            values, permutation = ops.topk(x, k, axis=1, largest=largest)
             want = order(a, largest, 1)[:, :k]
-            assert np.array_equal(places.numpy(), want)
+            assert np.array_equal(permutation.numpy(), want)
             assert values.numpy().tobytes() == np.take_along_axis(a, want, 1).tobytes()
     with pytest.raises(ShapeError, match="topk: 4 of 3 elements along axis 2"):
         ops.topk(x, 4, axis=2)
@@ -151,36 +151,36 @@ def test_errors():
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_results_may_lie_anywhere_also_over_the_keys(axis: int):
+def test_results_can_be_anywhere_also_over_the_keys(axis: int):
     a = np.random.default_rng(9).normal(size=(30, 40)).astype(np.float32)
     expected, indices = np.sort(a, axis), np.argsort(a, axis, kind="stable")
     wide = Tensor.zeros((30, 80))
     assert np.array_equal(ops.sort(a, axis, out=wide[:, ::2]).numpy(), expected) and not wide[:, 1::2].numpy().any()
     at = Tensor.zeros((40, 30), "u32")
     assert np.array_equal(ops.argsort(a, axis, out=at.T).numpy(), indices)
-    x, places = Tensor.from_numpy(a), Tensor.from_numpy(np.arange(1200, dtype=np.int32).reshape(30, 40))
-    found = ops.sort_pairs(x, places, axis, out=(x, places))
-    assert found[0] is x and found[1] is places and np.array_equal(x.numpy(), expected)
+    x, permutation = Tensor.from_numpy(a), Tensor.from_numpy(np.arange(1200, dtype=np.int32).reshape(30, 40))
+    found = ops.sort_pairs(x, permutation, axis, out=(x, permutation))
+    assert found[0] is x and found[1] is permutation and np.array_equal(x.numpy(), expected)
     numbered = np.arange(1200).reshape(30, 40)
-    assert np.array_equal(places.numpy(), np.take_along_axis(numbered, indices, axis))
+    assert np.array_equal(permutation.numpy(), np.take_along_axis(numbered, indices, axis))
 
 
 @every_path
 @pytest.mark.parametrize("n", [1000, 30_000])
-def test_a_plan_repeats_it_on_what_is_there_then(name: str, n: int, steady: Any):
+def test_a_plan_recomputes_from_the_current_values(name: str, n: int, steady: Any):
     a, b = keys(n, "u32", 5), keys(n, "u32", 6)
     with (
         path(name),
         Tensor.from_numpy(a) as x,
         Tensor.empty(n + 1, "u32") as ordered,
-        Tensor.empty(n, "i32") as places,
+        Tensor.empty(n, "i32") as permutation,
         Plan() as plan,
     ):
         with plan.recording():
-            ops.sort_pairs(x, out=(ordered[1:], places))
+            ops.sort_pairs(x, out=(ordered[1:], permutation))
         for c in (a, b):
             ops.assign(x, c)
-            got = replayed_twice(plan, ordered[1:], places)
+            got = replayed_twice(plan, ordered[1:], permutation)
             assert np.array_equal(got[0], np.sort(c)) and np.array_equal(got[1], order(c, False))
 
 

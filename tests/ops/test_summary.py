@@ -1,4 +1,4 @@
-"""Figures and histograms of tensors against NumPy: every type, any layout, one workgroup and several."""
+"""Statistics and histograms of tensors against NumPy: every type, any layout, one workgroup and several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vertigrad.errors import DtypeError, LayoutError, ShapeError
 from vertigrad.ops.summary import BINS, CHUNK, NEVER, WORDS, Condition, Summary, spread, summarize
 from vertigrad.tensor import dtype_of
 
-from .layouts import DTYPES, examples, lies, seeds, shapes, values
+from .layouts import DTYPES, examples, layouts, seeds, shapes, values
 
 SPOILED = (np.nan, np.inf, -np.inf)
 
@@ -27,7 +27,7 @@ def summary(x: Tensor, condition: Condition = NEVER) -> Summary:
 
 
 def spoiled(a: np.ndarray, seed: int, share: float = 0.2) -> np.ndarray:
-    """With some floats made NaN or infinite."""
+    """With some floats set to NaN or infinity."""
     if a.dtype.kind != "f":
         return a
     random = np.random.default_rng(seed)
@@ -81,8 +81,8 @@ conditions = st.builds(
 @given(data=st.data(), seed=seeds)
 def test_any_layout_and_type(data: st.DataObject, seed: int):
     dtype, shape = data.draw(st.sampled_from(DTYPES)), data.draw(shapes())
-    lie, condition = data.draw(lies(shape)), data.draw(conditions)
-    a, x = lie.both(spoiled(values(lie.whole, dtype, seed), seed))
+    layout, condition = data.draw(layouts(shape)), data.draw(conditions)
+    a, x = layout.both(spoiled(values(layout.whole, dtype, seed), seed))
     check(a, summary(x, condition), condition)
 
 
@@ -105,7 +105,7 @@ def test_ends_of_the_integers_are_exact():
         assert (got.min, got.max, got.min_at, got.max_at) == (low, high, 2, 1)
 
 
-def test_the_first_of_equals_is_found_wherever_it_lies():
+def test_the_first_of_equal_elements_is_found_anywhere():
     a = np.zeros(4 * CHUNK, np.float32)
     a[[CHUNK + 300, 3 * CHUNK]] = 7.0
     a[[40, 2 * CHUNK + 1]] = -7.0
@@ -117,12 +117,12 @@ def test_the_first_of_equals_is_found_wherever_it_lies():
 
 
 def test_a_spread_far_from_zero_does_not_cancel():
-    """The mean of the squares less the square of the mean would be off by more than all of it."""
+    """The mean of the squares minus the square of the mean would have an error larger than the result."""
     a = (1e6 + np.random.default_rng(0).normal(size=200_000)).astype(np.float32)
     assert summary(Tensor.from_numpy(a)).std == pytest.approx(a.astype(np.float64).std(), rel=1e-4)
 
 
-def test_nothing_but_what_is_not_finite():
+def test_only_non_finite_elements():
     got = summary(Tensor.from_numpy(np.array([np.nan, np.inf, -np.inf, np.nan], np.float32)), Condition(infinite=True))
     assert got == Summary(4, 0, 2, 1, 1, None, None, None, None, None, None, 2, 1)
     assert got.infinite == 2
@@ -151,7 +151,7 @@ def test_many_records_in_one_tensor():
     assert (rows[3] == 7).all()
 
 
-def test_what_cannot_be_written_to():
+def test_invalid_record_tensors():
     x = Tensor.zeros(4)
     with pytest.raises(ShapeError, match=r"\(13,\) is not written to a tensor of shape \(12,\)"):
         summarize(x, out=Tensor.zeros(WORDS - 1, "u32"))
@@ -161,14 +161,14 @@ def test_what_cannot_be_written_to():
         summarize(x, out=Tensor.zeros((WORDS, 2), "u32")[:, 0])
 
 
-def test_nothing_but_the_record_comes_back_and_nothing_is_copied():
+def test_only_the_record_is_read_back_and_nothing_is_copied():
     meter = vertigrad.gpu().meter
     x = Tensor.from_numpy(values((300, 4), "f32", 1))[:, 1:3]
     vertigrad.gpu().sync()
     before = meter.read()["geometry"]
     summary(x)
     after = meter.read()["geometry"]
-    assert {way: after[way] - before[way] for way in after} == {
+    assert {direction: after[direction] - before[direction] for direction in after} == {
         "host_to_device": 0,
         "device_to_device": 0,
         "device_to_host": 4 * WORDS,
@@ -185,7 +185,7 @@ def histogram(a: np.ndarray) -> np.ndarray:
 
 
 def compare(a: np.ndarray, got: Any) -> None:
-    """Elements next to an edge may be counted on either side of it: edges are rounded."""
+    """Elements at an edge may be counted on either side of it: edges are rounded."""
     want, counts = histogram(a), got.numpy()
     assert counts.shape == (BINS,) and counts.sum() == want.sum()
     moved = np.abs(np.cumsum(counts.astype(int) - want)).max()
@@ -201,8 +201,8 @@ def compare(a: np.ndarray, got: Any) -> None:
 @given(data=st.data(), seed=seeds)
 def test_a_histogram_of_any_layout_and_type(data: st.DataObject, seed: int):
     dtype, shape = data.draw(st.sampled_from(DTYPES)), data.draw(shapes())
-    lie = data.draw(lies(shape))
-    a, x = lie.both(spoiled(values(lie.whole, dtype, seed), seed))
+    layout = data.draw(layouts(shape))
+    a, x = layout.both(spoiled(values(layout.whole, dtype, seed), seed))
     compare(a, spread(x, summarize(x)))
 
 
@@ -233,7 +233,7 @@ def test_a_record_within_a_larger_tensor(entry: int):
     compare(a, spread(x, records[entry]))
 
 
-def test_conditions_in_words():
+def test_textual_conditions():
     assert str(Condition(nan=True)) == "NaN"
     assert str(Condition(nan=True, infinite=True, above=2.5)) == "NaN or infinite or above 2.5"
     assert str(Condition(below=-1e-7)) == "below -1e-07"

@@ -1,4 +1,4 @@
-"""Remainders and floored quotients next to the smallest normal numbers, where GPUs may flush what is below to zero."""
+"""Remainders and floored quotients near the smallest normal numbers, where GPUs may flush subnormals to zero."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def pairs() -> tuple[np.ndarray, np.ndarray]:
 
 
 def bits(x: np.ndarray) -> np.ndarray:
-    """What tells floats apart; all NaNs are one."""
+    """The bits of floats; all NaNs are equal."""
     return np.where(np.isnan(x), np.float32(np.nan), x).view(np.uint32)
 
 
 @pytest.fixture(scope="module")
 def flushing() -> dict[str, Any]:
-    """The shader's functions on a GPU that flushes."""
+    """The shader's functions on a GPU that flushes subnormals."""
     return FLUSHED["load"](FILE, NAMES)
 
 
 def test_sums_of_tiny_floats_vanish_where_they_are_flushed(flushing: dict[str, Any]) -> None:
-    """The cause: 1.5 LEAST - LEAST is half of LEAST, and so is not equal to 0, but for a GPU that flushes."""
+    """The cause: 1.5 LEAST - LEAST is half of LEAST, and so is not 0, except on a GPU that flushes."""
     a, b = (FLUSHED["F32"](value) for value in (1.5 * LEAST, -LEAST))
     assert (a + b).value == 0.0 and (a + b) == FLUSHED["F32"](0.0)
     assert flushing["scaled_down"](flushing["scaled_up"](a) + flushing["scaled_up"](b)).value == LEAST / 2
@@ -70,7 +70,7 @@ def test_flushing_changes_nothing(flushing: dict[str, Any], name: str, function:
 
 
 def quotients(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Whole quotients: exact in float64, since these numbers are multiples of 2^-149 of at most 72 bits."""
+    """Integer quotients: exact in float64, since these numbers are multiples of 2^-149 of at most 72 bits."""
     rest = (np.remainder if name == "floor_divide_f" else np.fmod)(x.astype(np.float64), y.astype(np.float64))
     exact = np.round((x.astype(np.float64) - rest) / y)
     zero = np.copysign(np.float64(0), x.astype(np.float64) / y)
@@ -84,6 +84,6 @@ def test_this_gpu_agrees_where_results_are_normal(name: str) -> None:
     x, y = x[normal], y[normal]
     want = getattr(np, name)(x, y)
     got = getattr(ops, name)(Tensor.from_numpy(x), Tensor.from_numpy(y)).numpy()
-    seen = (want == 0) | (np.abs(want) >= LEAST)
-    wrong = np.flatnonzero(seen & (bits(got) != bits(want)))
+    comparable = (want == 0) | (np.abs(want) >= LEAST)
+    wrong = np.flatnonzero(comparable & (bits(got) != bits(want)))
     assert not wrong.size, f"{name}({x[wrong]}, {y[wrong]}) gave {got[wrong]}, not {want[wrong]}"

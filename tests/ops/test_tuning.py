@@ -1,4 +1,4 @@
-"""Choosing variants by measuring: right ones only, kept on disk, never anything but the default without it."""
+"""Choosing variants by measurement: only correct ones, stored on disk; without the file the default is used."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 class Pretend:
-    """Runs for as many milliseconds as its variant says, on the CPU."""
+    """Runs for the number of milliseconds of its variant, on the CPU."""
 
     def __init__(self) -> None:
         self.result = math.nan
@@ -54,14 +54,14 @@ class Pretend:
         if variant == "failing":
             raise DtypeError("does not run here")
         time.sleep(VARIANTS[variant] * 1e-3)
-        ops.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32))  # something that a plan can replay
+        ops.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32))  # an operation for a plan to replay
         self.result = 0.0 if variant == "wrong" else 1.0
 
     def error(self) -> float:
         return abs(self.result - 1.0) * 10.0
 
 
-def test_without_a_file_the_default_is_taken(gpu: Gpu) -> None:
+def test_without_a_file_the_default_is_used(gpu: Gpu) -> None:
     assert FAMILY.choose("any") == 2.0
 
 
@@ -72,17 +72,17 @@ def test_a_stored_choice_is_used(gpu: Gpu, folder: Path) -> None:
     assert FAMILY.choose("large") == 2.0
     other = Family("other", 1, {"a": 1}, lambda key, gpu: 0, lambda variant, key, gpu: True)
     tuning.keep([other], {"other": {"small": "a"}})
-    assert (FAMILY.choose("small"), other.choose("small")) == (0.5, 1)  # beside each other
+    assert (FAMILY.choose("small"), other.choose("small")) == (0.5, 1)  # independent of each other
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_a_changed_kernel_makes_measurements_void(gpu: Gpu) -> None:
+def test_a_changed_kernel_invalidates_measurements(gpu: Gpu) -> None:
     tuning.keep([FAMILY], {"pretend": {"small": "fast"}})
     changed = Family("pretend", 4, VARIANTS, FAMILY.default, FAMILY.fits)
     assert changed.choose("small") == 2.0
 
 
-def test_variants_that_are_unknown_or_do_not_fit_are_not_chosen(gpu: Gpu) -> None:
+def test_unknown_or_unsupported_variants_are_not_chosen(gpu: Gpu) -> None:
     tuning.keep([FAMILY], {"pretend": {"small": "removed since", "large": "huge"}})
     fits = Family("pretend", 3, VARIANTS, FAMILY.default, lambda variant, key, gpu: key != "large")
     assert (FAMILY.choose("small"), fits.choose("large")) == (2.0, 2.0)
@@ -106,7 +106,7 @@ GOOD = {
         (None, "JSONDecodeError"),
     ],
 )
-def test_damaged_and_foreign_files_are_left_alone_with_a_warning(
+def test_damaged_and_foreign_files_are_ignored_with_a_warning(
     gpu: Gpu, caplog: pytest.LogCaptureFixture, change: dict | None, reason: str
 ) -> None:
     path = tuning.file(gpu)
@@ -122,18 +122,18 @@ def test_damaged_and_foreign_files_are_left_alone_with_a_warning(
     assert FAMILY.choose("small") == 0.5
 
 
-def test_a_file_that_cannot_be_written_says_so(folder: Path) -> None:
+def test_a_file_that_cannot_be_written_reports_it(folder: Path) -> None:
     (folder / "tuning").write_text("in the way")
     with pytest.raises(InputError, match="cannot be written"):
         tuning.keep([FAMILY], {})
 
 
-def test_only_right_variants_count(gpu: Gpu) -> None:
-    made = Pretend()
+def test_only_correct_variants_are_chosen(gpu: Gpu) -> None:
+    created = Pretend()
 
     @contextmanager
     def problem() -> Iterator[Pretend]:
-        yield made
+        yield created
 
     names = {name: name for name in VARIANTS}
     family: Family[str] = Family("pretend", 1, names, lambda key, gpu: "slow", lambda v, key, gpu: v != "huge")
@@ -145,10 +145,10 @@ def test_only_right_variants_count(gpu: Gpu) -> None:
     assert found["failing"].ms == math.inf
     assert math.isfinite(found["slow"].ms) and math.isfinite(found["fast"].ms)
     for name in ("slow", "fast", "wrong"):
-        assert made.log[made.log.index(name) - 1] == "reset"  # so that no variant lives on another's result
+        assert created.log[created.log.index(name) - 1] == "reset"  # so that no variant uses another's result
 
 
-def test_the_fastest_right_one_is_taken() -> None:
+def test_the_fastest_correct_variant_is_chosen() -> None:
     measured = [
         Measurement("a", "x", "one", 2.0, 0.1),
         Measurement("a", "x", "two", 1.0, 0.2),
@@ -172,7 +172,7 @@ def test_every_class_has_a_problem_and_a_default_that_fits(gpu: Gpu) -> None:
     assert [family is one.family for family, one in zip(ours, tuned(True), strict=True)] == [True] * 4
 
 
-def test_the_problems_notice_wrong_results(gpu: Gpu) -> None:
+def test_the_problems_detect_wrong_results(gpu: Gpu) -> None:
     for one, key in ((tuned(True)[1], "row-major some"), (tuned(True)[2], "16 16"), (tuned(True)[3], "4 3 16 4")):
         with one.problems[key]() as problem:
             problem.reset()
@@ -183,7 +183,7 @@ def test_the_problems_notice_wrong_results(gpu: Gpu) -> None:
             assert problem.error() > 1.0
 
 
-def test_the_verb(gpu: Gpu, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tune_verb(gpu: Gpu, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "ROUNDS", 1)
     monkeypatch.setattr(tuning, "LEAST_SECONDS", 1e-4)
     monkeypatch.setattr(tuning, "WARM_UP_SECONDS", 0.0)
@@ -193,15 +193,15 @@ def test_the_verb(gpu: Gpu, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     )
     monkeypatch.setitem(vars(LINES), "variants", few)  # each variant is a kernel to compile
     assert main(["tune", "gemv"]) == 0
-    told = capsys.readouterr()
-    assert "row-major one" in told.out and str(tuning.file(gpu)) in told.out.replace("\n", "")
-    kept = json.loads(tuning.file(gpu).read_text())
-    assert set(kept["families"]) == {"gemv"} and len(kept["families"]["gemv"]["choices"]) == 4
+    printed = capsys.readouterr()
+    assert "row-major one" in printed.out and str(tuning.file(gpu)) in printed.out.replace("\n", "")
+    saved = json.loads(tuning.file(gpu).read_text())
+    assert set(saved["families"]) == {"gemv"} and len(saved["families"]["gemv"]["choices"]) == 4
     assert main(["tune", "gemm"]) == 2
     assert "gemm: no such kernel to tune; there are matmul, gemv, mlp, mlp_backward" in capsys.readouterr().err
 
 
-def test_a_choice_is_what_runs(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chosen_variant_runs(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     kernel = ops.tuning.Family.choose
     monkeypatch.setattr(Family, "choose", lambda family, key: used.append((family.name, key)) or kernel(family, key))

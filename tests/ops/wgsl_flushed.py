@@ -1,8 +1,8 @@
-"""Runs functions of a WGSL file as Python, number by number, on a GPU that flushes subnormal numbers to zero.
+"""Emulate functions of a WGSL file in Python, per scalar, as on a GPU that flushes subnormal numbers to zero.
 
-It knows what shaders/common/math.wgsl uses for divisions: f32, u32 and bool, `let`, `var`, `if`, `while`, `return` and
-structs. Calculations and comparisons take subnormal operands, and leave subnormal results, as 0; bits that are only
-moved stay.
+It supports what shaders/common/math.wgsl uses for division: f32, u32 and bool, `let`, `var`, `if`, `while`, `return`
+and structs. Arithmetic and comparisons treat subnormal operands and results as 0; bits that are only copied are
+unchanged.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def _python(function: str) -> str:
             depth -= 1
             continue
         if line.startswith("fn "):
-            name, given = re.match(r"fn (\w+)\((.*)\) ->", line).groups()  # pyright: ignore
-            parameters = ", ".join(re.findall(r"(\w+):", given))
+            name, declared = re.match(r"fn (\w+)\((.*)\) ->", line).groups()  # pyright: ignore
+            parameters = ", ".join(re.findall(r"(\w+):", declared))
             lines.append(f"def {name}({parameters}):")
         else:
             code = re.sub(r"^(let|var) ", "", line.rstrip(";{ "))
