@@ -1,6 +1,6 @@
 """Leapfrog steps of a few bodies in NumPy, and what gravity must conserve.
 
-Diagnostics add up in float64. Sources:
+Diagnostics are summed in float64. Sources:
     Leapfrog    kick-drift-kick with one force evaluation a step (Binney & Tremaine 2008, Galactic Dynamics,
                 2nd ed., section 3.4.1; Quinn et al. 1997, astro-ph/9710043): second order, symplectic and
                 reversible in time.
@@ -28,7 +28,7 @@ class Energy(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The sum that an exact integrator would keep."""
+        """The sum that an exact integrator conserves."""
         return self.kinetic + self.potential
 
 

@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files, and what cannot be read."""
+"""Arrays in NumPy files, and unreadable files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_types_become_f32(tmp_path: Path, dtype: str) -> None:
     assert np.array_equal(found, array.astype(np.float32))
 
 
-def test_the_model_gives_what_lies_in_the_file(tmp_path: Path, steady: Gpu) -> None:
+def test_the_model_outputs_the_array_of_the_file(tmp_path: Path, steady: Gpu) -> None:
     small, large = RNG.normal(size=(2, 3)), RNG.normal(size=(4, 5, 6)).astype(np.float32)
     large[1, 2, 3] = np.nan
     np.savez(tmp_path / "a.npz", small=small, large=large)
@@ -42,7 +42,7 @@ def test_the_model_gives_what_lies_in_the_file(tmp_path: Path, steady: Gpu) -> N
         model.close()
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_unreadable_files_are_rejected(tmp_path: Path) -> None:
     def refused(message: str, file: str, name: str = "") -> None:
         with pytest.raises(InputError, match=message):
             array_file.read(tmp_path / file, name)

@@ -19,15 +19,15 @@ RANDOM = np.random.default_rng(4)
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[Any] = []
+    created: list[Any] = []
 
     def make_model(values: Any, **params: Any) -> Bars:
-        made.append(values if isinstance(values, Tensor) else Tensor.from_numpy(values, "values"))
-        made.append(Bars("bars", Params(**params), {"values": made[-1]}, 0))
-        return made[-1]
+        created.append(values if isinstance(values, Tensor) else Tensor.from_numpy(values, "values"))
+        created.append(Bars("bars", Params(**params), {"values": created[-1]}, 0))
+        return created[-1]
 
     yield make_model
-    for thing in reversed(made):
+    for thing in reversed(created):
         thing.close()
 
 
@@ -55,7 +55,7 @@ def test_each_box_is_closed_and_faces_outward(make: Make) -> None:
     np.testing.assert_allclose(heights.min(axis=1), np.minimum(values.reshape(-1), 0.0))
 
 
-def test_what_is_no_row_is_refused(make: Make) -> None:
+def test_inputs_that_are_not_one_dimensional_are_rejected(make: Make) -> None:
     with pytest.raises(InputError, match=r"\(2, 2, 2\) are neither"):
         make(np.zeros((2, 2, 2), np.float32))
     with pytest.raises(InputError, match="bars need f32 or f16"):

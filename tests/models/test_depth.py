@@ -1,4 +1,4 @@
-"""The scene `depth`: a clip goes through a network and becomes a relief, and nothing of it comes back to the CPU."""
+"""The scene `depth`: a network turns a clip into a relief, and nothing is read back to the CPU."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ WEIGHTS = resources.path("assets", "weights", "depth.onnx")
 
 @pytest.fixture(scope="module")
 def session(gpu: Gpu) -> Iterator[Session]:
-    with Session(gpu, SCENE) as made:
-        yield made
+    with Session(gpu, SCENE) as created:
+        yield created
 
 
 @pytest.fixture(scope="module")
-def made() -> ModuleType:
-    """The script that made the clip."""
+def created() -> ModuleType:
+    """The script that generated the clip."""
     path = resources.path("assets", "training", "make_clip.py")
     spec = importlib.util.spec_from_file_location("make_clip", path)
     assert spec is not None
@@ -50,30 +50,32 @@ def test_the_scene_agrees_with_its_references(gpu: Gpu) -> None:
     assert {"clip.planes", "depth.height", "relief.position", "relief.color"} <= set(names)
 
 
-def test_no_geometry_moves_and_each_picture_goes_up_once(gpu: Gpu) -> None:
-    with Session(gpu, SCENE, sets=["clip.time_scale=3"]) as session:  # a picture of the film in each frame
+def test_no_geometry_is_copied_and_each_image_is_uploaded_once(gpu: Gpu) -> None:
+    with Session(gpu, SCENE, sets=["clip.time_scale=3"]) as session:  # an image of the clip in each frame
         report = render(session, frames=4, size=(64, 36)).finish(session)
     moved = report["bytes_per_frame"]
-    assert [moved[way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [0, 0, 0]
+    assert [moved[direction] for direction in ("host_to_device", "device_to_device", "device_to_host")] == [0, 0, 0]
     assert moved["image"]["host_to_device"] == 144 * 256 * 3
     assert report["layers"]["film"]["position"]["block"] == report["models"]["relief"]["position"]["block"]
     assert report["memory"]["leaked_blocks"] == 0
 
 
-def test_the_film_is_the_scripts_and_the_network_sees_its_heights(session: Session, made: ModuleType) -> None:
+def test_the_clip_is_that_of_the_script_and_the_network_estimates_its_heights(
+    session: Session, created: ModuleType
+) -> None:
     session.reset()
-    drawn, height = made.picture(made.moment(0.0))
+    drawn, height = created.picture(created.moment(0.0))
     shown = session.stage.instances["clip"].model.outputs()["pixels"].numpy()
     assert float(np.abs(shown - drawn / 255.0).mean()) < 0.015
-    seen = session.stage.instances["depth"].model.outputs()["height"].numpy()
-    assert float(np.abs(seen - height).mean()) < 0.3 * float(height.mean())
-    assert float(np.corrcoef(seen.ravel(), height.ravel())[0, 1]) > 0.9
+    observed = session.stage.instances["depth"].model.outputs()["height"].numpy()
+    assert float(np.abs(observed - height).mean()) < 0.3 * float(height.mean())
+    assert float(np.corrcoef(observed.ravel(), height.ravel())[0, 1]) > 0.9
     tower = height > 1.1
-    assert float(seen[tower].mean()) == pytest.approx(1.15, abs=0.35)
-    assert abs(float(seen[height < 0.01].mean())) < 0.02
+    assert float(observed[tower].mean()) == pytest.approx(1.15, abs=0.35)
+    assert abs(float(observed[height < 0.01].mean())) < 0.02
 
 
-def test_the_weights_are_small_and_say_how_they_were_made() -> None:
+def test_the_weights_are_small_and_document_their_training() -> None:
     import onnx
 
     assert WEIGHTS.stat().st_size < 300_000
@@ -82,11 +84,11 @@ def test_the_weights_are_small_and_say_how_they_were_made() -> None:
     assert {node.op_type for node in model.graph.node} == {"Conv", "ConvTranspose", "Concat", "LeakyRelu"}
 
 
-def test_the_clip_is_small_and_its_end_joins_its_start() -> None:
+def test_the_clip_is_small_and_loops() -> None:
     assert CLIP.stat().st_size < 400_000
     with av.open(str(CLIP)) as container:
-        pictures = [frame.to_ndarray(format="rgb24").astype(float) for frame in container.decode(video=0)]
-    assert (len(pictures), *pictures[0].shape) == (100, 144, 256, 3)
-    steps = [float(np.abs(b - a).mean()) for a, b in pairwise([*pictures, pictures[0]])]
+        images = [frame.to_ndarray(format="rgb24").astype(float) for frame in container.decode(video=0)]
+    assert (len(images), *images[0].shape) == (100, 144, 256, 3)
+    steps = [float(np.abs(b - a).mean()) for a, b in pairwise([*images, images[0]])]
     assert steps[-1] < 1.5 * max(steps[:-1])
-    assert min(steps) > 0.2  # it never stands still
+    assert min(steps) > 0.2  # it never stops

@@ -1,4 +1,4 @@
-"""What the types of models declare of their diagnostics is what they measure."""
+"""Models measure exactly the diagnostics that they declare."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def specs(model: Model) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_of_simulations(gpu: Gpu, name: str) -> None:
+def test_diagnostics_of_simulations(gpu: Gpu, name: str) -> None:
     kind = registry.types()[name]
     with closing(kind("model", kind.Params.parse(SMALL[name]), {}, 0)) as model:
         assert measured(model) == specs(model)
 
 
-def test_of_data(steady: Gpu, tmp_path: Path) -> None:
+def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:
     row = np.ones((2, 4), np.float32)
     splat_file.write(tmp_path / "splats.ply", splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3]))
     np.save(tmp_path / "values.npy", row)
@@ -69,8 +69,8 @@ def test_of_data(steady: Gpu, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "scene"), FROM_SCENES.items())
-def test_of_networks(steady: Gpu, name: str, scene: str) -> None:
-    """Those of an ONNX network have the name of an output before them."""
+def test_diagnostics_of_networks(steady: Gpu, name: str, scene: str) -> None:
+    """Names of diagnostics of an ONNX network begin with an output."""
     with closing(Stage(load(resources.path("scenes", f"{scene}.toml")), steady)) as stage:
         (model,) = (
             instance.model
@@ -81,7 +81,7 @@ def test_of_networks(steady: Gpu, name: str, scene: str) -> None:
         assert measured(model) == sorted({key.replace("OUTPUT", output) for key in specs(model) for output in outputs})
 
 
-def test_what_is_declared_is_documented_and_limits_are_of_diagnostics() -> None:
+def test_declared_diagnostics_are_documented_and_limits_are_of_diagnostics() -> None:
     for name, kind in registry.types().items():
         assert kind.limits.keys() <= kind.diagnostic_specs.keys(), name
         assert all(spec.doc for spec in kind.diagnostic_specs.values()), name

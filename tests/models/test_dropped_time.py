@@ -1,4 +1,4 @@
-"""Every model that cuts its frames into steps says what it drops of them, and drops nothing where that is asked for."""
+"""Every model with substeps reports the time that it drops, and drops none on request."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from vertigrad.models.stepping import FixedStep, no_dropped_time
 
 from .test_extremes import SMALL
 
-LONG = 0.5  # a frame [s] in which steps of all of them are due
+LONG = 0.5  # frame time [s] in which every model has a step
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_dropped_time_is_reported_by_the_clocks_of_a_model(
     gpu: Gpu, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[FixedStep] = []
+    created: list[FixedStep] = []
     begin = FixedStep.__init__
 
     def noted(clock: FixedStep, *options: Any, **named: Any) -> None:
         begin(clock, *options, **named)
-        made.append(clock)
+        created.append(clock)
 
     monkeypatch.setattr(FixedStep, "__init__", noted)
     kind = registry.types()[name]
     model = kind("model", kind.Params.parse(SMALL[name]), {}, 0)
     try:
-        assert list(model.clocks) == made
-        for clock in made:
+        assert list(model.clocks) == created
+        for clock in created:
             clock.max_steps = 0
         model.step(LONG)
-        assert [clock.dropped for clock in made] == [1.0] * len(made)
+        assert [clock.dropped for clock in created] == [1.0] * len(created)
         with no_dropped_time():
             model.step(LONG)
-        assert [clock.dropped for clock in made] == [0.0] * len(made)
+        assert [clock.dropped for clock in created] == [0.0] * len(created)
     finally:
         model.close()

@@ -1,6 +1,6 @@
-"""Each parameter of each simulation at both ends of its range: what is drawn is finite, or a limit says that it is not.
+"""Each parameter of each simulation at both ends of its range: outputs are finite, or a limit reports an error.
 
-Three frames each; with VERTIGRAD_EXPLORE set, as `make explore` does, a second and a half.
+Three frames each; with VERTIGRAD_EXPLORE, which `make explore` sets, a second and a half.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vertigrad.params import ParamSpec
 FRAMES = 90 if "VERTIGRAD_EXPLORE" in os.environ else 3
 STEP = 1.0 / 60.0
 
-# Sizes at which a step costs little. Parameters named here keep these values: their ends are what memory allows.
+# Sizes at which a step costs little. Parameters named here keep these values: their ends are limited by memory.
 SMALL: dict[str, dict[str, Any]] = {
     "cloth": {"resolution": 8, "solver_substeps": 4},
     "flock": {"count": 64},
@@ -50,7 +50,7 @@ COSTLY = {
     "smoke": {"width", "depth", "height", "time_step"},
     "splat_fit": {"densify_interval"},
 }
-FROM_FILES_AND_INPUTS = {  # data, and what others wrote: their numbers are not ours
+FROM_FILES_AND_INPUTS = {  # data and external files, whose numbers are arbitrary
     *(
         "array",
         "bars",
@@ -69,7 +69,7 @@ FROM_FILES_AND_INPUTS = {  # data, and what others wrote: their numbers are not 
 
 
 def ends(spec: ParamSpec) -> Iterator[Any]:
-    """The least and the largest value that a parameter takes, or each of its choices."""
+    """The minimum and maximum of a parameter, or all of its choices."""
     match spec.kind:
         case "number" | "angle" | "integer":
             yield from (end for end in (spec.min, spec.max) if end is not None)
@@ -88,7 +88,7 @@ def cases(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def exceeded(model: Model) -> bool:
-    """Whether a diagnostic is above its limit, or no number."""
+    """Whether a diagnostic is above its limit, or NaN."""
     found = {name: tensor.numpy().item() for name, tensor in model.diagnostics().items()}
     late = any(clock.dropped > 0.0 for clock in model.clocks)
     return late or any(not found[name] <= limit.bound for name, limit in model.limits.items())
@@ -101,7 +101,7 @@ def broken(model: Model) -> list[str]:
 
 
 def fault(kind: type[Model], values: dict[str, Any]) -> str:
-    """What goes wrong with these values and is not said; empty if nothing does."""
+    """Unreported problems with these values."""
     try:
         model = kind("model", kind.Params.parse(values), {}, 0)
     except VertigradError:
@@ -128,11 +128,11 @@ def test_the_ends_of_every_range_are_finite_or_reported_or_refused(gpu: Gpu, nam
     assert {case: what for case, what in faults.items() if what} == {}
 
 
-def test_every_simulation_is_tried() -> None:
+def test_every_simulation_is_tested() -> None:
     assert SMALL.keys() | FROM_FILES_AND_INPUTS == set(registry.types())
 
 
-def test_what_is_not_finite_and_not_reported_is_found(gpu: Gpu) -> None:
+def test_unreported_non_finite_values_are_found(gpu: Gpu) -> None:
     class Silent(registry.types()["gray_scott"]):  # type: ignore[misc]
         limits: ClassVar = {}
 

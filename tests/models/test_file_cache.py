@@ -1,4 +1,4 @@
-"""What is made of a file is made once, until the file is another one."""
+"""Data from a file is computed once, until the file changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(path: Path, content: bytes) -> None:
 
 @cached(2)
 def length(path: Path, times: int = 1, plus: int = 0) -> list[int]:
-    """A list, so that another one is another object."""
+    """A list, so that each result is a new object."""
     return [times * len(path.read_bytes()) + plus]
 
 
@@ -38,7 +38,7 @@ def test_the_same_file_and_arguments_are_read_once(tmp_path: Path) -> None:
     assert length(file, 2, plus=1) is not first, "only two are kept"
 
 
-def test_a_file_of_another_size_or_time_is_read_anew(tmp_path: Path) -> None:
+def test_a_file_of_another_size_or_time_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "file"
     write(file, b"abc")
     first = length(file)
@@ -49,7 +49,7 @@ def test_a_file_of_another_size_or_time_is_read_anew(tmp_path: Path) -> None:
     assert length(file) == [3] and length(file) is not first
 
 
-def test_a_file_put_in_its_place_is_read_anew(tmp_path: Path) -> None:
+def test_a_replaced_file_is_read_again(tmp_path: Path) -> None:
     file, other = tmp_path / "file", tmp_path / "other"
     write(file, b"abc")
     write(other, b"xyz")
@@ -58,7 +58,7 @@ def test_a_file_put_in_its_place_is_read_anew(tmp_path: Path) -> None:
     assert length(file) is not first
 
 
-def test_errors_are_not_kept(tmp_path: Path) -> None:
+def test_errors_are_not_cached(tmp_path: Path) -> None:
     file = tmp_path / "file"
     with pytest.raises(InputError, match="file: cannot be read"):
         length(file)
@@ -80,8 +80,8 @@ def array(tmp_path: Path, count: int) -> bytes:
 def splats(count: int) -> bytes:
     ones = np.ones((count, 3), np.float32)
     turns = np.tile(np.float32([0, 0, 0, 1]), (count, 1))
-    places = np.arange(3.0 * count, dtype=np.float32).reshape(count, 3)
-    return splat_file.packed(splat_file.Splats(places, ones, turns, 0.5 * ones[:, 0], ones))
+    positions = np.arange(3.0 * count, dtype=np.float32).reshape(count, 3)
+    return splat_file.packed(splat_file.Splats(positions, ones, turns, 0.5 * ones[:, 0], ones))
 
 
 def mesh(count: int) -> bytes:
@@ -103,11 +103,11 @@ READERS: dict[str, tuple[str, Callable[[Path, int], bytes], Callable[[Path], int
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_every_reader_of_files_sees_that_one_was_written_anew(tmp_path: Path, reader: str) -> None:
-    name, made, count = READERS[reader]
+def test_every_reader_of_files_detects_a_rewritten_file(tmp_path: Path, reader: str) -> None:
+    name, created, count = READERS[reader]
     file, found = tmp_path / name, []
     for number in (4, 9):
-        write(file, made(tmp_path, number))
+        write(file, created(tmp_path, number))
         found.append(count(file))
     assert found[0] != found[1]
     file.unlink()

@@ -1,4 +1,4 @@
-"""The flow against its NumPy reference, and against what it was trained for: noise that becomes a shape."""
+"""The flow against its NumPy reference, and against its training target: noise that becomes a shape."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ WEIGHTS = resources.path("assets", "weights", "flow.safetensors")
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[Flow] = []
+    created: list[Flow] = []
 
     def make_model(seed: int = 0, **values: object) -> Flow:
-        made.append(Flow("test", Params(**{"count": 3000, "morph_speed": 1.0, "hold_time": 0.5, **values}), {}, seed))
-        return made[-1]
+        created.append(
+            Flow("test", Params(**{"count": 3000, "morph_speed": 1.0, "hold_time": 0.5, **values}), {}, seed)
+        )
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -48,8 +50,8 @@ def test_the_start_is_a_normal_distribution(make: Make) -> None:
 
 
 @pytest.mark.parametrize("shape", [0, 1])
-def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: int) -> None:
-    """Half of the points end within 0.12 of the trefoil, or of the rings: the noise has nobody near them."""
+def test_noise_becomes_the_training_curves(make: Make, shape: int) -> None:
+    """Half of the points end within 0.12 of the trefoil, or of the rings: the noise has no points near them."""
     model = make(count=500, shape=tuple(float(index == shape) for index in range(3)))
     t = np.linspace(0, 2 * np.pi, 2000)
     circle = np.stack([np.cos(t), np.sin(t), np.zeros_like(t)], 1) * 0.85
@@ -59,8 +61,8 @@ def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: in
     ]
 
     def near() -> float:
-        apart = position(model)[:, None] - curves[shape][None]
-        return float(np.mean(np.linalg.norm(apart, axis=2).min(axis=1) < 0.12))
+        distance = position(model)[:, None] - curves[shape][None]
+        return float(np.mean(np.linalg.norm(distance, axis=2).min(axis=1) < 0.12))
 
     before = near()
     for _ in range(60):
@@ -69,7 +71,7 @@ def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: in
     assert near() > 0.5
 
 
-def test_a_lap_ends_where_it_began_and_the_next_shape_follows(make: Make) -> None:
+def test_a_cycle_ends_at_its_start_and_the_next_shape_follows(make: Make) -> None:
     model = make(count=500)
     start = position(model)
     for _ in range(149):
@@ -92,19 +94,19 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
     model.step(0.9)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     for _ in range(3):
         model.step(0.4)
     later = position(model)
     for name, tensor in model.state().items():
-        tensor[...] = kept[name]
+        tensor[...] = saved[name]
     model.load_scalar_state(numbers)
     for _ in range(3):
         model.step(0.4)
     np.testing.assert_array_equal(position(model), later)
 
 
-def test_a_long_step_is_taken_in_parts(make: Make) -> None:
+def test_a_long_step_is_divided(make: Make) -> None:
     once, often = make(count=500, morph_speed=0.9), make(count=500, morph_speed=0.9)
     once.step(1.0)
     for _ in range(60):
@@ -112,7 +114,7 @@ def test_a_long_step_is_taken_in_parts(make: Make) -> None:
     assert np.median(np.linalg.norm(position(once) - position(often), axis=1)) < 0.03
 
 
-def test_a_rate_of_zero_stands_still(make: Make) -> None:
+def test_a_rate_of_zero_is_constant(make: Make) -> None:
     model = make(morph_speed=0.0)
     start = position(model)
     for _ in range(3):
@@ -120,7 +122,7 @@ def test_a_rate_of_zero_stands_still(make: Make) -> None:
     np.testing.assert_array_equal(position(model), start)
 
 
-def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) -> None:
+def test_weights_are_reloaded_while_it_runs(make: Make, tmp_path: Path) -> None:
     weights = {name: array.copy() for name, array in load_file(WEIGHTS).items()}
     save_file(weights, tmp_path / "net.safetensors")
     model = make(weights=tmp_path / "net.safetensors")

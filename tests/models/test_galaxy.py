@@ -11,13 +11,13 @@ from vertigrad.models.physics.galaxy_field import Galaxy, Spheroid, mean_field
 
 from . import gravity as reference
 
-DT = 0.025  # a seventieth of the shortest orbit: energy keeps to 1e-4 through the encounter
+DT = 0.025  # a seventieth of the shortest orbit: energy is constant to 1e-4 during the encounter
 
 SHAPE = Galaxy()
 
 
 def _parts(bodies: Bodies) -> list[slice]:
-    """Rows of disc, bulge and halo of a single galaxy, told apart by mass."""
+    """Rows of disc, bulge and halo of a single galaxy, distinguished by mass."""
     edges = np.flatnonzero(np.diff(bodies.masses)) + 1
     assert len(edges) == 2
     return [slice(0, edges[0]), slice(edges[0], edges[1]), slice(edges[1], len(bodies.masses))]
@@ -30,7 +30,7 @@ def _size(positions: np.ndarray) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 10, 11, 777, 8192, 8193])
-def test_collision_has_exactly_the_bodies_and_the_mass_asked_for(count: int):
+def test_a_collision_has_exactly_the_requested_bodies_and_mass(count: int):
     bodies = colliding_discs(count, seed=1, mass_ratio=0.7)
     assert bodies.positions.shape == bodies.velocities.shape == (count, 3)
     assert bodies.masses.shape == bodies.galaxy.shape == (count,)
@@ -42,7 +42,7 @@ def test_collision_has_exactly_the_bodies_and_the_mass_asked_for(count: int):
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 1001])
-def test_single_galaxy_has_exactly_the_bodies_asked_for(count: int):
+def test_a_single_galaxy_has_exactly_the_requested_bodies(count: int):
     bodies = disc(count, seed=3)
     assert bodies.positions.shape == (count, 3)
     assert np.isfinite(bodies.positions).all() and not bodies.galaxy.any()
@@ -55,7 +55,7 @@ def test_very_many_bodies_need_no_sum_over_pairs():
 
 
 @pytest.mark.parametrize("count", [2, 10, 8192])
-def test_nothing_drifts_away(count: int):
+def test_center_of_mass_and_momentum_are_zero(count: int):
     bodies = colliding_discs(count, seed=4)
     assert np.abs(reference.momentum(bodies.velocities, bodies.masses)).max() < 3e-6
     assert np.abs(reference.center_of_mass(bodies.positions, bodies.masses)).max() < 1e-6
@@ -92,7 +92,7 @@ def test_stars_come_first_and_most_bodies_are_disc_stars():
         ({"pericenter": 0.0}, "pericenter"),
     ],
 )
-def test_impossible_starts_are_refused_by_name(change: dict[str, float], word: str):
+def test_invalid_starts_are_rejected_by_name(change: dict[str, float], word: str):
     with pytest.raises(ParameterError, match=word):
         colliding_discs(**{"count": 100, "seed": 1, **change})  # type: ignore[arg-type]
 
@@ -105,7 +105,7 @@ def test_a_galaxy_without_bodies_is_refused():
 def test_two_bodies_follow_the_parabola_to_its_pericenter():
     bodies = colliding_discs(2, seed=1, separation=12.0, pericenter=1.8, mass_ratio=0.5)
     state = [a.astype(np.float64) for a in bodies[:3]]
-    assert abs(reference.energy(*state, 1e-6).total) < 1e-5  # a parabola has none
+    assert abs(reference.energy(*state, 1e-6).total) < 1e-5  # zero for a parabola
     grow = 12.0 / 1.8 - 1.0  # tan^2 of half the true anomaly; Barker's equation gives the time from there
     total = state[2].sum()
     until = np.sqrt(2.0 * 1.8**3 / total) * (np.sqrt(grow) + grow**1.5 / 3.0)
@@ -114,17 +114,17 @@ def test_two_bodies_follow_the_parabola_to_its_pericenter():
 
 
 @pytest.mark.parametrize(("inclination", "node"), [(0.0, 0.0), (60.0, 0.0), (60.0, 90.0), (180.0, 30.0)])
-def test_discs_are_tilted_as_asked(inclination: float, node: float):
+def test_discs_have_the_requested_tilt(inclination: float, node: float):
     bodies = colliding_discs(4000, seed=8, inclinations=(inclination, 0.0), nodes=(node, 0.0))
     own = (bodies.galaxy == 0) & (bodies.masses < 1.01 * bodies.masses[0])
-    place, motion = bodies.positions[own], bodies.velocities[own]
-    spin = reference.angular_momentum(place - place.mean(0), motion - motion.mean(0), bodies.masses[own])
+    position, motion = bodies.positions[own], bodies.velocities[own]
+    spin = reference.angular_momentum(position - position.mean(0), motion - motion.mean(0), bodies.masses[own])
     tip, turn = np.radians([inclination, node + 90.0])
     expected = [np.sin(tip) * np.sin(turn), -np.sin(tip) * np.cos(turn), np.cos(tip)]
     assert spin @ expected / np.linalg.norm(spin) > np.cos(np.radians(2.0))
 
 
-def test_smooth_field_is_what_sampled_bodies_pull():
+def test_the_smooth_field_equals_the_force_of_sampled_bodies():
     bodies = disc(60_000, seed=9)
     field = mean_field(SHAPE, SOFTENING)
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
@@ -137,13 +137,13 @@ def test_smooth_field_is_what_sampled_bodies_pull():
         assert -pull[:, 2].mean() == pytest.approx(smooth_down[0], abs=0.03 * smooth_in[0])
 
 
-def test_shells_far_out_weigh_what_the_galaxy_weighs():
+def test_distant_shells_have_the_mass_of_the_galaxy():
     potential, slope = mean_field(SHAPE, SOFTENING).spherical_potential(np.array([200.0]))
     assert potential[0] == pytest.approx(-SHAPE.mass / 200.0, rel=1e-3)
     assert slope[0] == pytest.approx(SHAPE.mass / 200.0**2, rel=3e-3)
 
 
-def test_rotation_curve_is_above_the_bar_bound_and_drift_slows_the_stars():
+def test_the_rotation_curve_is_above_the_bar_bound_and_asymmetric_drift_slows_the_stars():
     motion = mean_field(SHAPE, SOFTENING).disc_motion
     assert 1.1 < motion.circular.max() < 1.2
     outside = motion.radii > 0.2
@@ -155,9 +155,9 @@ def test_toomre_q_measured_from_the_bodies():
     bodies = disc(200_000, seed=10)
     motion = mean_field(SHAPE, SOFTENING).disc_motion
     stars = _parts(bodies)[0]
-    place, speed = bodies.positions[stars], bodies.velocities[stars]
-    radii = np.hypot(place[:, 0], place[:, 1])
-    outward = np.einsum("nk,nk->n", place[:, :2], speed[:, :2]) / radii
+    position, speed = bodies.positions[stars], bodies.velocities[stars]
+    radii = np.hypot(position[:, 0], position[:, 1])
+    outward = np.einsum("nk,nk->n", position[:, :2], speed[:, :2]) / radii
     lowest = np.inf
     for inner in np.arange(0.5, 4.0, 0.25):
         ring = (radii >= inner) & (radii < inner + 0.25)
@@ -194,7 +194,7 @@ def test_radii_of_a_round_part_follow_its_density():
         assert count / 20_000 == pytest.approx(mass, rel=0.02)
 
 
-def test_each_part_is_in_balance_with_the_pull_of_all_bodies():
+def test_each_part_is_in_virial_equilibrium_with_all_bodies():
     """Mean v^2 against mean -x.a of every part: the virial theorem holds for each part of a steady galaxy."""
     bodies = disc(8_000, seed=21)
     state = [a.astype(np.float64) for a in bodies[:3]]
@@ -206,8 +206,8 @@ def test_each_part_is_in_balance_with_the_pull_of_all_bodies():
         assert -heat / (state[0][chosen] * pull).sum() == pytest.approx(1.0, abs=bound)
 
 
-def test_disc_alone_neither_collapses_nor_puffs_up():
-    """Over half a vertical oscillation a sheet that is too hot or too cold changes its height the most."""
+def test_an_isolated_disc_keeps_its_height():
+    """Over half a vertical oscillation the height of a sheet that is too hot or too cold changes the most."""
     bodies = disc(2000, seed=4)
     stars = _parts(bodies)[0]
     positions, _ = reference.leapfrog(*bodies[:3], softening=SOFTENING, dt=0.1, steps=24)
@@ -216,8 +216,8 @@ def test_disc_alone_neither_collapses_nor_puffs_up():
     assert 0.9 < after[1] / before[1] < 1.25
 
 
-def test_disc_alone_keeps_its_size_for_a_rotation():
-    """So few bodies that those of the halo weigh 0.0125 each: they stir the disc, so its height may grow."""
+def test_an_isolated_disc_keeps_its_size_for_a_rotation():
+    """With few bodies, those of the halo have a mass of 0.0125 each and heat the disc, so its height may grow."""
     bodies = disc(1000, seed=4)
     stars = _parts(bodies)[0]
     rotation = 2.0 * np.pi * 1.6 / 1.05  # period at the half-mass radius
@@ -231,7 +231,7 @@ def test_disc_alone_keeps_its_size_for_a_rotation():
 
 
 def test_cold_disc_shows_that_the_size_test_can_fail():
-    """Without its rotation the same disc falls in: what the test above measures is the balance."""
+    """Without its rotation the same disc collapses: the test above measures the equilibrium."""
     bodies = disc(600, seed=2)
     stars = _parts(bodies)[0]
     positions, _ = reference.leapfrog(
@@ -240,7 +240,7 @@ def test_cold_disc_shows_that_the_size_test_can_fail():
     assert _size(positions[stars])[0] < 0.8 * _size(bodies.positions[stars])[0]
 
 
-def test_encounter_keeps_energy_and_momentum_through_the_first_passage():
+def test_the_encounter_conserves_energy_and_momentum_through_the_first_passage():
     bodies = colliding_discs(384, seed=7)
     before = reference.energy(*bodies[:3], SOFTENING).total
     positions, velocities, drifts, closest = bodies.positions, bodies.velocities, [], np.inf

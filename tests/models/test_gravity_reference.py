@@ -1,4 +1,4 @@
-"""The NumPy reference of the n-body kernels, against formulas and against sums written out by hand."""
+"""The NumPy reference of the n-body kernels, against formulas and against explicit sums."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def _cloud(count: int, seed: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def _ellipse(eccentricity: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two bodies at apocenter of an orbit of semi-major axis 1 and total mass 1: the period is 2 pi."""
     masses = np.array([0.7, 0.3])
-    apart = np.array([1.0 + eccentricity, 0.0, 0.0])
+    distance = np.array([1.0 + eccentricity, 0.0, 0.0])
     speed = np.array([0.0, np.sqrt((1.0 - eccentricity) / (1.0 + eccentricity)), 0.0])
     shares = np.array([[-masses[1]], [masses[0]]])
-    return shares * apart, shares * speed, masses
+    return shares * distance, shares * speed, masses
 
 
-def test_accelerations_equal_the_sum_over_pairs_written_out():
+def test_accelerations_equal_the_explicit_sum_over_pairs():
     positions, _, masses = _cloud(17)
     expected = np.zeros_like(positions)
     for i in range(17):
@@ -72,7 +72,7 @@ def test_float32_stays_float32_and_close_to_float64():
     np.testing.assert_allclose(near[1], exact[1], atol=1e-3)
 
 
-def test_leapfrog_leaves_its_arguments_alone():
+def test_leapfrog_does_not_change_its_arguments():
     positions, velocities, masses = _cloud(8)
     before = positions.copy(), velocities.copy()
     reference.leapfrog(positions, velocities, masses, softening=0.1, dt=0.1, steps=3)
@@ -95,7 +95,7 @@ def test_kepler_orbit_reaches_pericenter_after_half_a_period():
     np.testing.assert_allclose(end[1] - end[0], [-0.5, 0.0, 0.0], atol=1e-4)
 
 
-def test_leapfrog_runs_backwards_to_where_it_came_from():
+def test_leapfrog_is_reversible():
     positions, velocities, masses = _cloud(30)
     ahead = reference.leapfrog(positions, velocities, masses, softening=0.2, dt=0.02, steps=50)
     back = reference.leapfrog(ahead[0], -ahead[1], masses, softening=0.2, dt=0.02, steps=50)
@@ -103,7 +103,7 @@ def test_leapfrog_runs_backwards_to_where_it_came_from():
     np.testing.assert_allclose(-back[1], velocities, atol=1e-10)
 
 
-def test_momentum_and_angular_momentum_are_kept_to_rounding():
+def test_momentum_and_angular_momentum_are_conserved_up_to_rounding():
     positions, velocities, masses = _cloud(50)
     end = reference.leapfrog(positions, velocities, masses, softening=0.3, dt=0.02, steps=40)
     np.testing.assert_allclose(reference.momentum(end[1], masses), reference.momentum(velocities, masses), atol=1e-11)

@@ -1,4 +1,4 @@
-"""Pictures from files: as stored, uploaded once as bytes, one after the other by the simulated time."""
+"""Images from files: as stored, uploaded once as bytes, one after the other by the simulated time."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Make = Callable[..., Image]
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[Image] = []
+    created: list[Image] = []
 
     def make_model(file: Path, **values: Any) -> Image:
-        made.append(Image("picture", Params(file=file, **values), {}, 0))
-        return made[-1]
+        created.append(Image("picture", Params(file=file, **values), {}, 0))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
-def seen(model: Image) -> np.ndarray:
-    """What a model shows, in bytes."""
+def shown(model: Image) -> np.ndarray:
+    """The image of a model, in bytes."""
     return np.uint8(np.round(model.outputs()["pixels"].numpy() * 255))
 
 
@@ -56,11 +56,13 @@ def test_it_agrees_with_its_reference(make: Make, tmp_path: Path) -> None:
     comparisons = model.compare_with_reference()
     assert [c.name for c in comparisons] == ["pixels", "planes"]
     assert all(c.holds for c in comparisons)
-    stills(tmp_path, frames(3)[1:])  # other pictures in the files than on the GPU
+    stills(tmp_path, frames(3)[1:])  # other images in the files than on the GPU
     assert not any(c.holds for c in model.compare_with_reference())
 
 
-def test_a_picture_is_uploaded_once_as_bytes_that_are_no_geometry(make: Make, tmp_path: Path, steady: Gpu) -> None:
+def test_an_image_is_uploaded_once_as_bytes_and_not_counted_as_geometry(
+    make: Make, tmp_path: Path, steady: Gpu
+) -> None:
     file = stills(tmp_path, frames(1))
     before = steady.meter.read()
     model = make(file)
@@ -71,43 +73,43 @@ def test_a_picture_is_uploaded_once_as_bytes_that_are_no_geometry(make: Make, tm
     assert after["geometry"] == before["geometry"]
 
 
-def test_a_sequence_follows_the_names_and_begins_anew(make: Make, tmp_path: Path) -> None:
-    pictures = frames(11)
-    model = make(stills(tmp_path, pictures, "shot {}.png"), sequence=True, fps=10.0)
+def test_a_sequence_is_sorted_by_name_and_loops(make: Make, tmp_path: Path) -> None:
+    images = frames(11)
+    model = make(stills(tmp_path, images, "shot {}.png"), sequence=True, fps=10.0)
     numbers = []
     for _ in range(25):
-        numbers.append(next(n for n, picture in enumerate(pictures) if np.array_equal(picture, seen(model))))
+        numbers.append(next(n for n, image in enumerate(images) if np.array_equal(image, shown(model))))
         model.step(0.1)
     assert numbers == [n % 11 for n in range(25)]
 
 
-def test_a_single_file_of_a_folder_stays(make: Make, tmp_path: Path) -> None:
-    pictures = frames(3)
-    model = make(stills(tmp_path, pictures).with_name("2.png"))
+def test_a_single_file_of_a_folder_is_constant(make: Make, tmp_path: Path) -> None:
+    images = frames(3)
+    model = make(stills(tmp_path, images).with_name("2.png"))
     model.step(1.0)
-    np.testing.assert_array_equal(seen(model), pictures[1])
+    np.testing.assert_array_equal(shown(model), images[1])
     assert model.state() == {}
 
 
 def test_reset_and_a_snapshot_give_the_same_bits(make: Make, tmp_path: Path) -> None:
-    pictures = frames(5)
-    model = make(stills(tmp_path, pictures), sequence=True, fps=1.0)
+    images = frames(5)
+    model = make(stills(tmp_path, images), sequence=True, fps=1.0)
     model.step(2.0)
     numbers = model.scalar_state()
     model.step(1.0)
-    np.testing.assert_array_equal(seen(model), pictures[3])
+    np.testing.assert_array_equal(shown(model), images[3])
     model.load_scalar_state(numbers)
     model.step(1.0)
-    np.testing.assert_array_equal(seen(model), pictures[3])
+    np.testing.assert_array_equal(shown(model), images[3])
     model.reset()
-    np.testing.assert_array_equal(seen(model), pictures[0])
+    np.testing.assert_array_equal(shown(model), images[0])
 
 
-def test_width_resizes_and_keeps_the_shape(make: Make, tmp_path: Path) -> None:
+def test_width_resizes_and_keeps_the_aspect_ratio(make: Make, tmp_path: Path) -> None:
     model = make(stills(tmp_path, frames(1)), width=16)
     assert model.outputs()["pixels"].shape == (12, 16, 3)
-    assert abs(float(seen(model).mean()) - float(frames(1)[0].mean())) < 1
-    assert float(seen(model)[:3, :3].mean()) > float(seen(model)[-3:, -3:].mean()) + 20
+    assert abs(float(shown(model).mean()) - float(frames(1)[0].mean())) < 1
+    assert float(shown(model)[:3, :3].mean()) > float(shown(model)[-3:, -3:].mean()) + 20
 
 
 @pytest.mark.parametrize("mode", ["L", "RGBA", "P", "LA", "CMYK", "1"])
@@ -115,31 +117,31 @@ def test_every_mode_becomes_red_green_and_blue(make: Make, tmp_path: Path, mode:
     source = Pillow.fromarray(np.full((4, 4, 3), 255, np.uint8)).convert(mode)
     file = tmp_path / ("x.tif" if mode == "CMYK" else "x.png")
     source.save(file)
-    np.testing.assert_array_equal(seen(make(file)), np.full((4, 4, 3), 255))
+    np.testing.assert_array_equal(shown(make(file)), np.full((4, 4, 3), 255))
 
 
-def test_what_is_transparent_lies_over_black(make: Make, tmp_path: Path) -> None:
+def test_transparent_pixels_are_composited_over_black(make: Make, tmp_path: Path) -> None:
     stored = np.full((2, 2, 4), 200, np.uint8)
     stored[0, :, 3], stored[1, :, 3] = 0, 255
     Pillow.fromarray(stored).save(tmp_path / "x.png")
-    assert seen(make(tmp_path / "x.png"))[:, 0, 0].tolist() == [0, 200]
+    assert shown(make(tmp_path / "x.png"))[:, 0, 0].tolist() == [0, 200]
 
 
 def test_sixteen_bits_become_eight(make: Make, tmp_path: Path) -> None:
     Pillow.fromarray(np.array([[0, 257 * 100], [257 * 200, 65535]], np.uint16)).save(tmp_path / "x.png")
-    assert seen(make(tmp_path / "x.png"))[..., 0].tolist() == [[0, 100], [200, 255]]
+    assert shown(make(tmp_path / "x.png"))[..., 0].tolist() == [[0, 100], [200, 255]]
 
 
-def test_a_photograph_that_lies_on_its_side_is_turned(make: Make, tmp_path: Path) -> None:
+def test_the_orientation_of_a_photograph_is_applied(make: Make, tmp_path: Path) -> None:
     exif = Pillow.Exif()
     exif[0x0112] = 6  # the camera was held upright
     Pillow.fromarray(frames(1)[0]).save(tmp_path / "x.png", exif=exif)
     model = make(tmp_path / "x.png")
-    np.testing.assert_array_equal(seen(model), np.rot90(frames(1)[0], -1))
+    np.testing.assert_array_equal(shown(model), np.rot90(frames(1)[0], -1))
     assert Image.output_specs(model._params)["pixels"].shape == (COLUMNS, ROWS, 3)
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_invalid_files_are_reported(tmp_path: Path) -> None:
     file = stills(tmp_path, frames(2))
     data = file.read_bytes()
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
@@ -152,7 +154,7 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
         Stills(tmp_path / "missing.png")
 
 
-def test_a_picture_that_breaks_off_is_told_when_the_model_is_made(make: Make, tmp_path: Path) -> None:
+def test_a_truncated_image_is_reported_when_the_model_is_created(make: Make, tmp_path: Path) -> None:
     data = stills(tmp_path, frames(1)).read_bytes()
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
     with pytest.raises(InputError, match=r"cut.png cannot be read"):

@@ -1,4 +1,4 @@
-"""Meshes from files of every kind, their normals, and distances against those of known bodies."""
+"""Meshes from files of every kind, their normals, and distances against those of known solids."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def box() -> trimesh.Trimesh:
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_every_format(tmp_path: Path, suffix: str) -> None:
     mesh = read(written(tmp_path, box(), suffix), 2.0, "y", 40.0)
-    assert mesh.index.shape == (12, 3) and mesh.positions.shape == (24, 3)  # each corner once for each of its sides
+    assert mesh.index.shape == (12, 3) and mesh.positions.shape == (24, 3)  # each corner once for each of its faces
     assert np.allclose(mesh.positions.max(axis=0), (0.25, 0.5, 1.0)) and np.allclose(mesh.positions.min(axis=0)[2], -1)
     assert np.allclose(np.abs(mesh.normals).max(axis=1), 1.0)
     assert (np.sum(mesh.normals * mesh.positions, axis=1) > 0).all()
@@ -50,8 +50,8 @@ def test_every_format(tmp_path: Path, suffix: str) -> None:
 
 def test_size_and_the_upward_axis(tmp_path: Path) -> None:
     path = written(tmp_path, box().apply_translation((5.0, 6.0, 7.0)))
-    kept = read(path, 0.0, "y", 40.0).positions
-    assert np.allclose(np.ptp(kept, axis=0), (1, 2, 4)) and np.allclose(kept.mean(axis=0), 0, atol=1e-6)
+    positions = read(path, 0.0, "y", 40.0).positions
+    assert np.allclose(np.ptp(positions, axis=0), (1, 2, 4)) and np.allclose(positions.mean(axis=0), 0, atol=1e-6)
     turned = read(path, 8.0, "z", 40.0)
     assert np.allclose(np.ptp(turned.positions, axis=0), (2, 8, 4), atol=1e-5)
     assert (np.sum(turned.normals * turned.positions, axis=1) > 0).all()  # turned, not mirrored
@@ -72,27 +72,27 @@ def test_a_ball_is_smooth_and_a_crease_is_not(tmp_path: Path) -> None:
 
 def test_normals_around_a_vertex_of_very_many_triangles() -> None:
     turn = np.linspace(0, 2 * np.pi, 201)[:-1]
-    places = np.concatenate([[(0, 0.5, 0)], np.stack([np.cos(turn), 0 * turn, -np.sin(turn)], axis=-1)])
+    points = np.concatenate([[(0, 0.5, 0)], np.stack([np.cos(turn), 0 * turn, -np.sin(turn)], axis=-1)])
     index = np.stack([np.zeros(200, int), 1 + np.arange(200), 1 + (np.arange(200) + 1) % 200], axis=-1)
-    vertex, normals, triangles = split_at_creases(places, index, 5.0)
+    vertex, normals, triangles = split_at_creases(points, index, 5.0)
     tip = np.unique(triangles[:, 0])
     assert len(tip) == 1 and np.allclose(normals[tip[0]], (0, 1, 0), atol=1e-6)
     assert len(vertex) == 201 and (normals[:, 1] > 0).all()
 
 
-def test_what_cannot_be_drawn_is_dropped_and_counted(tmp_path: Path) -> None:
+def test_invalid_triangles_are_dropped_and_counted(tmp_path: Path) -> None:
     mesh = box()
-    places = np.concatenate([mesh.vertices, [(np.nan, 0, 0), (0, 0, 0), (0, 0, 1), (0, 0, 2)]])
+    points = np.concatenate([mesh.vertices, [(np.nan, 0, 0), (0, 0, 0), (0, 0, 1), (0, 0, 2)]])
     index = np.concatenate([mesh.faces, [(0, 1, 8), (9, 10, 11)]])
     path = tmp_path / "x.obj"
-    lines = [f"v {x} {y} {z}" for x, y, z in places] + ["f " + " ".join(str(i + 1) for i in row) for row in index]
+    lines = [f"v {x} {y} {z}" for x, y, z in points] + ["f " + " ".join(str(i + 1) for i in row) for row in index]
     path.write_text("\n".join(lines), encoding="utf-8")
     found = read(path, 0.0, "y", 40.0)
     assert len(found.index) == 12 and found.dropped >= 1  # trimesh itself leaves some out
     assert np.isfinite(found.positions).all() and np.allclose(np.ptp(found.positions, axis=0), (1, 2, 4))
 
 
-def test_triangles_without_area_are_dropped_wherever_they_lie(tmp_path: Path) -> None:
+def test_triangles_without_area_are_dropped_at_any_position(tmp_path: Path) -> None:
     rows = ["1 5 0", "1 5 1", "1 5 2", "3 0 0", "4 0 0", "3 1 0", "-3 0 1", "-4 0 1", "-3 0 2"]
     path = tmp_path / "x.ply"
     header = ["ply", "format ascii 1.0", "element vertex 9", *(f"property double {name}" for name in "xyz")]
@@ -112,15 +112,13 @@ def test_normals_of_a_mesh_of_any_size_are_those_of_its_shape(tmp_path: Path, sc
 
 @pytest.mark.parametrize("crease", [0.0, 40.0, 180.0])
 @pytest.mark.parametrize("far", [1e16, 1e20, 1e60])
-def test_normals_are_unit_vectors_also_of_what_is_a_point_beside_the_rest(
-    tmp_path: Path, far: float, crease: float
-) -> None:
-    """A small box beside one corner that is very far away: rounding leaves the box no extent."""
+def test_normals_of_a_part_of_negligible_size_are_unit_vectors(tmp_path: Path, far: float, crease: float) -> None:
+    """A small box and one corner that is very far away: after rounding the box has no extent."""
     mesh = box()
-    places = np.concatenate([mesh.vertices, [(far, 0, 0), (far, far, 0), (0, far, far)]])
+    points = np.concatenate([mesh.vertices, [(far, 0, 0), (far, far, 0), (0, far, far)]])
     index = np.concatenate([mesh.faces, [(8, 9, 10), (0, 9, 10)]])
     path = tmp_path / "x.obj"
-    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in places.tolist()] + [f"f {a} {b} {c}" for a, b, c in index + 1]
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()] + [f"f {a} {b} {c}" for a, b, c in index + 1]
     path.write_text("\n".join(lines), encoding="utf-8")
     found = read(path, 2.0, "y", crease)
     assert np.isfinite(found.positions).all()
@@ -134,7 +132,7 @@ def test_normals_are_unit_vectors_also_of_what_is_a_point_beside_the_rest(
             np.testing.assert_allclose(found.normals[corners], np.broadcast_to(flat, (3, 3)), atol=1e-5)
 
 
-def test_coordinates_that_no_float32_holds_need_a_size(tmp_path: Path) -> None:
+def test_coordinates_beyond_float32_need_a_size(tmp_path: Path) -> None:
     path = tmp_path / "x.obj"
     path.write_text("v 0 0 0\nv 1e40 0 0\nv 0 1e40 0\nf 1 2 3\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"x\.obj: coordinates reach 5e\+39, beyond float32"):
@@ -160,7 +158,7 @@ def test_a_file_without_triangles_is_refused_by_its_name(tmp_path: Path, name: s
 
 
 def gltf(path: Path, data: str, image: str = "") -> Path:
-    """A triangle in glTF whose corners lie in the file `data`, and whose texture lies in `image`, if it has one."""
+    """A triangle in glTF whose vertices are in the file `data`, and whose texture is in `image`, if it has one."""
     tree: dict[str, Any] = {
         "asset": {"version": "2.0"},
         "buffers": [{"uri": data, "byteLength": 36}],
@@ -178,8 +176,8 @@ def gltf(path: Path, data: str, image: str = "") -> Path:
 
 
 @pytest.fixture
-def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the data of a triangle, in one with the same data and a picture, which nobody may open."""
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the data of a triangle, inside one with the same data and an image, which must not be opened."""
     folder, triangle = tmp_path / "folder", np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0]]).tobytes()
     folder.mkdir()
     (folder / "inside.bin").write_bytes(triangle)
@@ -209,19 +207,19 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "link.bin",
     ],
 )
-def test_a_gltf_file_reads_nothing_outside_of_its_folder(beside: Path, location: str) -> None:
-    file = gltf(beside / "a.gltf", location.format(outside=beside.parent))
+def test_a_gltf_file_reads_nothing_outside_of_its_folder(cache_folder: Path, location: str) -> None:
+    file = gltf(cache_folder / "a.gltf", location.format(outside=cache_folder.parent))
     with pytest.raises(InputError, match=r"a\.gltf: not a readable mesh"):
         read(file, 2.0, "y", 40.0)
 
 
 @pytest.mark.parametrize("image", ["", "../outside.png"])
-def test_a_gltf_file_reads_what_is_beside_it(beside: Path, image: str) -> None:
-    """A texture from elsewhere is left out, as all of them are."""
-    assert len(read(gltf(beside / "a.gltf", "inside.bin", image), 2.0, "y", 40.0).index) == 1
+def test_a_gltf_file_reads_files_in_its_folder(cache_folder: Path, image: str) -> None:
+    """A texture of another folder is ignored, as all textures are."""
+    assert len(read(gltf(cache_folder / "a.gltf", "inside.bin", image), 2.0, "y", 40.0).index) == 1
 
 
-def test_a_file_that_is_gone(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "none.ply", 2.0, "y", 40.0)
 
@@ -243,17 +241,17 @@ def test_distances_of_a_box(steady: Gpu, tmp_path: Path) -> None:
 
 
 def test_distances_of_a_ball_in_several_parts(steady: Gpu, tmp_path: Path) -> None:
-    ball = trimesh.creation.icosphere(subdivisions=3)  # 1280 triangles: more than one dispatch takes
+    ball = trimesh.creation.icosphere(subdivisions=3)  # 1280 triangles: more than one dispatch
     mesh = read(written(tmp_path, ball), 2.0, "y", 40.0)
-    places = lattice(9, 1.5)
-    exact = np.linalg.norm(places, axis=1) - 1.0
+    points = lattice(9, 1.5)
+    exact = np.linalg.norm(points, axis=1) - 1.0
     got = sampled(mesh, 9, 1.5)
-    assert np.abs(got - exact).max() < 0.012  # the facets lie inside the ball
-    assert np.allclose(got, distances(mesh, places), atol=2e-6)
+    assert np.abs(got - exact).max() < 0.012  # the facets are inside the ball
+    assert np.allclose(got, distances(mesh, points), atol=2e-6)
 
 
-def test_a_hole_leaves_the_sign_as_it_is(steady: Gpu, tmp_path: Path) -> None:
-    """The winding number asks for no closed mesh: a ball with a few triangles missing has its inside still."""
+def test_a_hole_does_not_change_the_sign(steady: Gpu, tmp_path: Path) -> None:
+    """The winding number requires no closed mesh: a ball with a few missing triangles still has an inside."""
     ball = trimesh.creation.icosphere(subdivisions=2)
     ball.update_faces(np.arange(len(ball.faces)) > 6)
     got = sampled(read(written(tmp_path, ball), 2.0, "y", 40.0), 9, 1.5)
@@ -263,15 +261,15 @@ def test_a_hole_leaves_the_sign_as_it_is(steady: Gpu, tmp_path: Path) -> None:
 
 
 def test_a_bowl_is_full_up_to_its_rim(steady: Gpu, tmp_path: Path) -> None:
-    """Half a ball, open at the top: of a place on its axis the winding number is the share of directions it fills."""
+    """Half a ball, open at the top: the winding number at a point on its axis is the bowl's solid angle over 4π."""
     ball = trimesh.creation.icosphere(subdivisions=3)
     ball.update_faces(ball.triangles_center[:, 1] < 0.0)
     mesh = read(written(tmp_path, ball), 0.0, "y", 40.0)
-    axis = sampled(mesh, 9, 1.0).reshape(9, 9, 9)[4, :, 4]  # the middle of the bowl is the origin: its rim is at 0.5
+    axis = sampled(mesh, 9, 1.0).reshape(9, 9, 9)[4, :, 4]  # the center of the bowl is the origin: its rim is at 0.5
     assert (np.linspace(-1, 1, 9)[axis < 0] == [-0.25, 0.0, 0.25]).all()
 
 
-def test_inside_out_makes_no_difference(steady: Gpu, tmp_path: Path) -> None:
+def test_the_orientation_of_triangles_does_not_matter(steady: Gpu, tmp_path: Path) -> None:
     mesh = read(written(tmp_path, box()), 0.0, "y", 40.0)
     turned = mesh._replace(index=np.ascontiguousarray(mesh.index[:, ::-1]))
     assert np.allclose(sampled(mesh, 7, 2.5), sampled(turned, 7, 2.5), atol=1e-6)
@@ -298,14 +296,14 @@ def test_the_model(steady: Gpu, tmp_path: Path) -> None:
 
 
 def test_the_packaged_knot_is_closed() -> None:
-    """Of the mesh that comes with Vertigrad every edge belongs to two triangles, which run along it both ways."""
+    """Every edge of the packaged mesh belongs to two triangles, which traverse it in opposite directions."""
     mesh = trimesh.load_mesh(resources.path("assets", "data", "knot.ply"))
     assert mesh.is_watertight and mesh.is_winding_consistent and mesh.volume > 0
     assert mesh.euler_number == 0  # of a closed tube
 
 
 @pytest.mark.parametrize("suffix", [".stl", ".glb"])
-def test_a_mesh_by_itself_is_a_scene(steady: Gpu, tmp_path: Path, suffix: str) -> None:
+def test_a_mesh_file_opens_as_a_scene(steady: Gpu, tmp_path: Path, suffix: str) -> None:
     path = written(tmp_path, box(), suffix)
     scene = load(path)
     assert scene.title == "some mesh" and str(scene.layers["mesh"].attributes["index"]) == "mesh.index"

@@ -1,4 +1,4 @@
-"""How models are made and closed, and what those that do not move have in common."""
+"""Construction and closing of models, and the base class of constant models."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from vertigrad.tensor import Tensor, f32, u32
 class Ground(NamedTensorsModel):
     """A row of numbers, and a view of it."""
 
-    made: list[Tensor]
+    created: list[Tensor]
 
     @classmethod
     def output_specs(cls, params):
         return {"row": OutputSpec((4,), "f32")}
 
     def _create(self, parts: Parts) -> None:
-        self.made = [parts.copied("row", np.arange(4.0))]
-        self.views = parts.views({"middle": self.made[0][1:3]})
+        self.created = [parts.copied("row", np.arange(4.0))]
+        self.views = parts.views({"middle": self.created[0][1:3]})
         if self._seed < 0:
             raise ValueError("no such ground")
 
@@ -37,7 +37,7 @@ class Ground(NamedTensorsModel):
     diagnostics = compare_with_reference = lambda self: {}
 
 
-def test_a_still_model_stays_as_it_was_made(steady: Gpu) -> None:
+def test_a_constant_model_does_not_change(steady: Gpu) -> None:
     model = Ground("ground", None, {}, 0)
     before = model.outputs()["row"].numpy()
     model.step(1.0)
@@ -47,39 +47,39 @@ def test_a_still_model_stays_as_it_was_made(steady: Gpu) -> None:
     assert (model.state(), model.scalar_state(), model.reload_file("file")) == ({}, {}, False)
     model.close()
     model.close()
-    for tensor in (*model.made, *model.views.values()):
+    for tensor in (*model.created, *model.views.values()):
         with pytest.raises(UseAfterFree):
             tensor.numpy()
 
 
-def test_what_was_made_is_closed_if_the_rest_cannot_be(steady: Gpu) -> None:
-    made: list[Tensor] = []
+def test_created_tensors_are_closed_if_construction_fails(steady: Gpu) -> None:
+    created: list[Tensor] = []
 
     class Refused(Ground):
         def _create(self, parts):
             try:
                 super()._create(parts)
             finally:
-                made.extend(self.made)
+                created.extend(self.created)
 
     with pytest.raises(ValueError, match="no such ground"):
         Refused("ground", None, {}, -1)
     with pytest.raises(UseAfterFree):
-        made[0].numpy()
+        created[0].numpy()
 
 
 def test_parts_are_named_after_their_model(steady: Gpu) -> None:
     with Parts("sea") as parts:
-        made = parts.copied("waves", np.ones((2, 3))), parts.copied("index", np.ones(2, np.uint32))
-        made += parts.empty("wind", 2, 3), parts.zeros("counts", 5, dtype=u32)
-        assert [tensor.name for tensor in made] == ["sea.waves", "sea.index", "sea.wind", "sea.counts"]
-        assert [tensor.dtype for tensor in made] == [f32, u32, f32, u32]
-        assert [tensor.shape for tensor in made] == [(2, 3), (2,), (2, 3), (5,)]
+        created = parts.copied("waves", np.ones((2, 3))), parts.copied("index", np.ones(2, np.uint32))
+        created += parts.empty("wind", 2, 3), parts.zeros("counts", 5, dtype=u32)
+        assert [tensor.name for tensor in created] == ["sea.waves", "sea.index", "sea.wind", "sea.counts"]
+        assert [tensor.dtype for tensor in created] == [f32, u32, f32, u32]
+        assert [tensor.shape for tensor in created] == [(2, 3), (2,), (2, 3), (5,)]
         assert [plan.name for plan in parts.plans("step", "show")] == ["sea.step", "sea.show"]
-    assert not made[3]._owner.handles
+    assert not created[3]._owner.handles
 
 
-def test_a_clocked_model_keeps_the_rest_of_its_time() -> None:
+def test_a_clocked_model_keeps_its_remaining_time() -> None:
     methods = dict.fromkeys(FixedStepModel.__abstractmethods__, lambda self, *_: None)
     methods |= {"output_specs": classmethod(lambda cls, params: {})}
     model = type("Clock", (FixedStepModel,), methods)("clock", None, {}, 0)
@@ -92,8 +92,8 @@ def test_a_clocked_model_keeps_the_rest_of_its_time() -> None:
 def test_outputs_and_state_are_found_by_the_names_of_tensors(steady: Gpu) -> None:
     class Points(NamedTensorsModel):
         saved = ("points",)
-        scalars = ("turn", "way")
-        _turn, _way = 0, 0.0
+        scalars = ("turn", "direction")
+        _turn, _direction = 0, 0.0
 
         @classmethod
         def output_specs(cls, params):
@@ -108,7 +108,7 @@ def test_outputs_and_state_are_found_by_the_names_of_tensors(steady: Gpu) -> Non
             parts.copied("points", np.arange(24.0).reshape(6, 4))
 
         def step(self, dt):
-            self._turn, self._way = self._turn + 1, self._way + dt
+            self._turn, self._direction = self._turn + 1, self._direction + dt
 
         reset = diagnostics = compare_with_reference = lambda self: None
 
@@ -123,5 +123,5 @@ def test_outputs_and_state_are_found_by_the_names_of_tensors(steady: Gpu) -> Non
         numbers = model.scalar_state()
         model.step(0.5)
         model.load_scalar_state({name: float(value) for name, value in numbers.items()})
-        assert model.scalar_state() == {"turn": 1, "way": 0.5}
+        assert model.scalar_state() == {"turn": 1, "direction": 0.5}
         assert isinstance(model.scalar_state()["turn"], int)

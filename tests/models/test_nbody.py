@@ -1,4 +1,4 @@
-"""The n-body model: its reference, Kepler's orbit, and what gravity must conserve."""
+"""The n-body model: its reference, Kepler's orbit, and conservation laws of gravity."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ STEP = 1.0 / 60.0
 
 @pytest.fixture
 def make() -> Iterator[object]:
-    made: list[NBody] = []
+    created: list[NBody] = []
 
     def make_model(start: Bodies, **values: float) -> NBody:
         model = NBody("test", Params(count=max(2, len(start.masses)), **values), {}, 0, start)
-        made.append(model)
+        created.append(model)
         return model
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -52,7 +52,7 @@ def test_a_step_equals_the_reference_for_any_count(make, count: int) -> None:
     np.testing.assert_allclose(model.outputs()["speed"].numpy(), speeds, rtol=0, atol=2e-5)
 
 
-def test_the_reference_notices_a_wrong_force_at_the_start_of_a_step(make) -> None:
+def test_the_reference_detects_a_wrong_force_at_the_start_of_a_step(make) -> None:
     model = make(random_bodies(300), softening=0.05)
     assert all(comparison.holds for comparison in model.compare_with_reference())
     model._accelerations.fill_(0.0)
@@ -61,14 +61,14 @@ def test_the_reference_notices_a_wrong_force_at_the_start_of_a_step(make) -> Non
 
 @pytest.mark.parametrize("each", [1, 2, 16])
 @pytest.mark.parametrize("count", [1023, 1024, 1025, 1153])
-def test_invocations_that_work_on_several_bodies_equal_the_reference(make, monkeypatch, each: int, count: int) -> None:
+def test_invocations_with_several_bodies_equal_the_reference(make, monkeypatch, each: int, count: int) -> None:
     monkeypatch.setattr(nbody, "bodies_each", lambda count: each)
     model = make(random_bodies(count), softening=0.05)
     for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
-def test_how_many_bodies_an_invocation_works_on(steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_bodies_per_invocation(steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, few, some, many in (("software", 1, 16, 16), ("discrete", 1, 1, 2)):
         monkeypatch.setattr(steady, "adapter", dataclasses.replace(steady.adapter, kind=kind))
         assert [nbody.bodies_each(count) for count in (255, 256, 1 << 15)] == [few, some, many]
@@ -78,9 +78,9 @@ def test_two_bodies_follow_the_kepler_orbit(make) -> None:
     """Semi-major axis 1, eccentricity 0.5, masses 1 and 0.5 (Binney & Tremaine 2008, section 3.1)."""
     first, second, eccentricity = 1.0, 0.5, 0.5
     total = first + second
-    apart, speed = 1.0 + eccentricity, np.sqrt(total * (1.0 - eccentricity) / (1.0 + eccentricity))
+    distance, speed = 1.0 + eccentricity, np.sqrt(total * (1.0 - eccentricity) / (1.0 + eccentricity))
     shares = np.array([[-second / total], [first / total]])
-    start = bodies(shares * [[apart, 0, 0]], shares * [[0, speed, 0]], [first, second])
+    start = bodies(shares * [[distance, 0, 0]], shares * [[0, speed, 0]], [first, second])
     period = 2.0 * np.pi / np.sqrt(total)
     steps = 4000
     model = make(start, softening=1e-4, time_scale=period / steps / STEP)
@@ -88,10 +88,10 @@ def test_two_bodies_follow_the_kepler_orbit(make) -> None:
     for step in range(steps):
         model.step(STEP)
         if step % 100 == 99:
-            places = model.outputs()["position"].numpy().astype(float)
-            radii.append(np.linalg.norm(places[1] - places[0]))
-    places = model.outputs()["position"].numpy().astype(float)
-    assert np.linalg.norm((places[1] - places[0]) - [apart, 0, 0]) < 2e-3, "the orbit does not close after a period"
+            points = model.outputs()["position"].numpy().astype(float)
+            radii.append(np.linalg.norm(points[1] - points[0]))
+    points = model.outputs()["position"].numpy().astype(float)
+    assert np.linalg.norm((points[1] - points[0]) - [distance, 0, 0]) < 2e-3, "the orbit does not close after a period"
     assert min(radii) == pytest.approx(1.0 - eccentricity, rel=2e-3)
     assert max(radii) == pytest.approx(1.0 + eccentricity, rel=2e-3)
     angle = np.linspace(0.025, 1.0, 40) * 2.0 * np.pi
@@ -121,7 +121,7 @@ def energy_drift(model: NBody) -> float:
     return measured["energy_drift"]
 
 
-def test_a_frame_is_divided_into_steps_that_the_softening_allows(make) -> None:
+def test_a_frame_is_divided_into_steps_by_the_softening(make) -> None:
     """The same model time in few frames and in many, with the same steps, gives the same orbits."""
     start = random_bodies(200)
     few, many = make(start, softening=0.05, time_scale=60.0), make(start, softening=0.05, time_scale=1.0)
@@ -155,8 +155,8 @@ def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("softening", "rate", "seconds"), [(0.01, 3.0, 10), (1e-4, 3.0, 10), (0.2, 100.0, 1)])
-def test_the_energy_that_close_pairs_cost_is_reported(make, softening: float, rate: float, seconds: int) -> None:
-    """Few bodies meet closely, and steps are as long as typical bodies need: whether energy was lost is to be said."""
+def test_the_energy_error_of_close_pairs_is_reported(make, softening: float, rate: float, seconds: int) -> None:
+    """Few bodies have close encounters, and steps are those of typical bodies: an energy error must be reported."""
     start = NBody.first(Params(count=64), 7)
     model = make(start, softening=softening, time_scale=rate)
     before = gravity_reference.energy(start.positions, start.velocities, start.masses, softening).total
@@ -169,13 +169,13 @@ def test_the_energy_that_close_pairs_cost_is_reported(make, softening: float, ra
     assert rate < 100.0 or lost < 0.1, "a high rate takes more steps, not longer ones"
 
 
-def test_a_softening_near_zero_takes_no_more_steps_than_deflections_need(make) -> None:
+def test_the_number_of_steps_for_a_softening_near_zero_is_limited_by_deflections(make) -> None:
     start = NBody.first(Params(count=64), 7)
     lengths = [make(start, softening=softening).max_time_step for softening in (0.1, 0.01, 1e-3, 1e-4)]
     assert lengths[0] > lengths[1] >= lengths[2] == lengths[3] > 0.002
 
 
-def test_energy_is_to_stay_as_it_is_once_nothing_acts_from_outside(make) -> None:
+def test_the_energy_reference_is_reset_after_external_changes(make) -> None:
     """An interaction and another softening change the energy: from then on the new one is to be conserved."""
     model = make(random_bodies(100), softening=0.2, time_scale=1.0)
     before = model.state()["reference"].item()
@@ -197,7 +197,7 @@ def test_energy_is_to_stay_as_it_is_once_nothing_acts_from_outside(make) -> None
     assert model.scalar_state() == {"conserved": 0.4, "remainder": 0.0}
 
 
-def test_reset_returns_to_the_first_bits_and_reruns_them(make) -> None:
+def test_reset_restores_the_initial_bits_and_repeats_the_run(make) -> None:
     model = make(random_bodies(300), softening=0.05)
     first = model.outputs()["position"].numpy()
     for _ in range(5):
@@ -212,10 +212,10 @@ def test_reset_returns_to_the_first_bits_and_reruns_them(make) -> None:
 
 
 def test_the_shipped_scene_with_fewer_bodies_conserves_energy_and_momentum() -> None:
-    """1,000 steps of leapfrog: energy drifts by less than 0.1 %, momentum stays at rounding.
+    """1,000 steps of leapfrog: energy drifts by less than 0.1 %, momentum is constant up to rounding.
 
-    With a sixteenth of the bodies, which takes a 256th of the time, and so with four times the softening: as many are
-    within it then as in the scene.
+    With a sixteenth of the bodies, which takes a 256th of the time, and so with four times the softening: the number of
+    bodies within it is that of the scene.
     """
     gpu = vertigrad.gpu()
     scene = load(resources.path("scenes", "nbody.toml"), sets=["galaxy.count=512", "galaxy.softening=0.48"])

@@ -13,13 +13,13 @@ DRAG = Interaction(Gesture.DRAG, (0.0, 0.0, 9.0), (0.0, 0.0, -1.0), (0.5, -0.25,
 
 def bodies(count, seed=3):
     chance = np.random.default_rng(seed)
-    places = chance.normal(size=(count, 3)).astype(np.float32)
+    positions = chance.normal(size=(count, 3)).astype(np.float32)
     speeds = (0.1 * chance.normal(size=(count, 3))).astype(np.float32)
-    return Bodies(places, speeds, np.full(count, 1 / count, np.float32), np.zeros(count, np.uint32))
+    return Bodies(positions, speeds, np.full(count, 1 / count, np.float32), np.zeros(count, np.uint32))
 
 
 @pytest.fixture
-def made(steady):
+def created(steady):
     models = []
 
     def make(count=65):
@@ -31,8 +31,8 @@ def made(steady):
         model.close()
 
 
-def test_the_force_is_that_of_a_body(made):
-    model = made()
+def test_the_force_is_that_of_a_body(created):
+    model = created()
     start = bodies(65)
     model.interact(DRAG)
     model.step(0.0)
@@ -43,17 +43,17 @@ def test_the_force_is_that_of_a_body(made):
     assert np.abs(pull).max() > 1.0, "it is no small force"
 
 
-def test_a_step_with_interaction_agrees_with_the_reference(made):
-    model = made(64)
+def test_a_step_with_interaction_agrees_with_the_reference(created):
+    model = created(64)
     model.interact(DRAG)
-    model.step(1 / 60)  # the first half of a step is made with the forces of the step before
+    model.step(1 / 60)  # the first half of a step uses the forces of the previous step
     assert all(comparison.holds for comparison in model.compare_with_reference())
     model.interact(None)
     assert not all(_differs(model))
 
 
 def _differs(model):
-    """The reference without the tool, during an interaction: that is noticed."""
+    """Compare with the reference without the tool during an interaction: the difference is detected."""
     reference = model.compare_with_reference
     model.interact(DRAG)
     step = model._step.replay
@@ -63,8 +63,8 @@ def _differs(model):
     return found
 
 
-def test_after_the_interaction_nothing_of_it_is_left(made):
-    dragged, other = made(), made()
+def test_after_the_interaction_it_has_no_effect(created):
+    dragged, other = created(), created()
     dragged.interact(DRAG)
     dragged.interact(None)
     for model in (dragged, other):
@@ -72,8 +72,8 @@ def test_after_the_interaction_nothing_of_it_is_left(made):
     assert all((tensor.numpy() == other.state()[name].numpy()).all() for name, tensor in dragged.state().items())
 
 
-def test_a_reset_during_an_interaction_begins_as_ever(made):
-    model = made()
+def test_a_reset_during_an_interaction_ends_it(created):
+    model = created()
     first = {name: tensor.numpy() for name, tensor in model.state().items()}
     model.interact(DRAG)
     model.step(1 / 60)
@@ -81,6 +81,6 @@ def test_a_reset_during_an_interaction_begins_as_ever(made):
     assert all((tensor.numpy() == first[name]).all() for name, tensor in model.state().items())
 
 
-def test_bodies_whose_forces_are_added_up_in_pairs_feel_it_too(made, monkeypatch):
+def test_the_kernel_with_two_bodies_per_invocation_includes_the_tool(created, monkeypatch):
     monkeypatch.setattr("vertigrad.models.physics.nbody.bodies_each", lambda count: 2)
-    test_the_force_is_that_of_a_body(made)
+    test_the_force_is_that_of_a_body(created)

@@ -1,4 +1,4 @@
-"""Cells that learn to grow an image: their gradients, how the loss falls, and that a run can be repeated."""
+"""A neural cellular automaton trained to grow an image: gradients, decrease of the loss, and reproducible runs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ SMALL: dict[str, Any] = {
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[NcaFit] = []
+    created: list[NcaFit] = []
 
     def make_model(**params: Any) -> NcaFit:
-        made.append(NcaFit("cells", Params(**SMALL | params), {}, 3))
-        return made[-1]
+        created.append(NcaFit("cells", Params(**SMALL | params), {}, 3))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
 def loss(model: NcaFit) -> float:
-    figures = model.diagnostics()
-    found = float(figures["loss"].item())
-    for tensor in figures.values():
+    statistics = model.diagnostics()
+    found = float(statistics["loss"].item())
+    for tensor in statistics.values():
         tensor.close()
     return found
 
@@ -47,7 +47,7 @@ def run(model: NcaFit, steps: int) -> None:
         model.step(1 / 60)
 
 
-def test_the_reference_is_right_about_its_gradient() -> None:
+def test_the_gradient_of_the_reference_is_correct() -> None:
     """Against central differences of the growth, in float64, and its cells against a sum over neighbors."""
     random = np.random.default_rng(8)
     state = random.normal(size=(5, 6, 4))
@@ -78,22 +78,24 @@ def test_the_reference_is_right_about_its_gradient() -> None:
 
 
 def test_growth_and_gradients_agree_with_the_reference(make: Make) -> None:
-    model = make(resolution=12, steps=11)  # so that the corners are reached, and stretches are not all as long
+    model = make(
+        resolution=12, steps=11
+    )  # so that the corners are reached, and checkpoint segments have different lengths
     for steps in (0, 8):
         run(model, steps)
         for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
 
 
-def test_what_cells_see_and_its_transpose(make: Make) -> None:
+def test_perception_and_its_transpose(make: Make) -> None:
     model, random = make(), np.random.default_rng(6)
-    cells, seen = random.normal(size=(196, 6)).astype(np.float32), random.normal(size=(196, 18)).astype(np.float32)
-    with Tensor.from_numpy(cells) as x, Tensor.from_numpy(seen) as y:
+    cells, perceived = random.normal(size=(196, 6)).astype(np.float32), random.normal(size=(196, 18)).astype(np.float32)
+    with Tensor.from_numpy(cells) as x, Tensor.from_numpy(perceived) as y:
         ours, back = model._perceived(x).numpy().astype(float), model._perceive_backward(y).numpy().astype(float)
     np.testing.assert_allclose(
         ours, reference.perceived(cells.reshape(14, 14, 6).astype(float)).reshape(196, 18), atol=1e-6
     )
-    assert np.sum(ours * seen) == pytest.approx(np.sum(back * cells), rel=1e-5)
+    assert np.sum(ours * perceived) == pytest.approx(np.sum(back * cells), rel=1e-5)
 
 
 def test_the_loss_falls_tenfold_in_ninety_steps(make: Make) -> None:
@@ -110,8 +112,8 @@ def _seeded(side: int) -> np.ndarray:
     return start
 
 
-def test_shown_is_growth_from_one_cell_step_by_step(make: Make) -> None:
-    """What has not been reached yet stays paper; after a while all begins anew."""
+def test_the_output_is_the_growth_from_one_cell(make: Make) -> None:
+    """Cells that are not reached yet have the background color; after a while the growth restarts."""
     model = make()
     run(model, 30 - 9 - 1)
     model._params.take(Params(**SMALL, train=False))
@@ -124,8 +126,8 @@ def test_shown_is_growth_from_one_cell_step_by_step(make: Make) -> None:
         run(model, 1)
         cells = states[min(step, 9)]
         alpha = np.clip(cells[..., 3:4], 0.0, 1.0)
-        seen = np.clip(cells[..., :3] + PAPER * (1.0 - alpha), 0.0, 1.0)
-        np.testing.assert_allclose(model.outputs()["image"].numpy(), seen, atol=1e-4)
+        perceived = np.clip(cells[..., :3] + PAPER * (1.0 - alpha), 0.0, 1.0)
+        np.testing.assert_allclose(model.outputs()["image"].numpy(), perceived, atol=1e-4)
         np.testing.assert_allclose(model.outputs()["height"].numpy(), alpha[..., 0], atol=1e-4)
         np.testing.assert_allclose(model.outputs()["radius"].numpy(), alpha.reshape(-1) * LARGEST / 14, atol=1e-5)
         away = np.abs(np.indices((14, 14)) - 7).max(0)
@@ -141,22 +143,22 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
 
 
-def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
+def test_it_continues_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=40.0, playback_rate=25.0)
     run(model, 7)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     run(model, 5)
     expected = {name: tensor.numpy() for name, tensor in model.state().items()}
     run(model, 3)
     for name, tensor in model.state().items():
-        tensor.detach()[...] = kept[name]
+        tensor.detach()[...] = saved[name]
     model.load_scalar_state(numbers)
     run(model, 5)
     for name, tensor in model.state().items():
         assert np.array_equal(tensor.numpy(), expected[name]), name
 
 
-def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
+def test_nothing_is_trained_while_disabled_or_paused(make: Make) -> None:
     model = make()
     run(model, 2)
     before = model.state()["two"].numpy()
@@ -170,10 +172,10 @@ def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> 
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_pictures_are_clear_at_the_edge_and_alike_on_both_sides_of_the_middle(name: str) -> None:
-    made = image(name, 28)
-    assert made.shape == (28, 28, 4) and made.min() >= 0.0 and made.max() <= 1.0
-    edge = np.concatenate([made[0], made[-1], made[:, 0], made[:, -1]])
-    assert not edge.any() and 0.15 < made[..., 3].mean() < 0.7
+def test_images_are_empty_at_the_edge_and_symmetric(name: str) -> None:
+    created = image(name, 28)
+    assert created.shape == (28, 28, 4) and created.min() >= 0.0 and created.max() <= 1.0
+    edge = np.concatenate([created[0], created[-1], created[:, 0], created[:, -1]])
+    assert not edge.any() and 0.15 < created[..., 3].mean() < 0.7
     if name == "butterfly":
-        np.testing.assert_allclose(made, made[:, ::-1])
+        np.testing.assert_allclose(created, created[:, ::-1])

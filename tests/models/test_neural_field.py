@@ -18,14 +18,14 @@ Make = Callable[..., NeuralField]
 
 @pytest.fixture
 def make() -> Iterator[Make]:
-    made: list[NeuralField] = []
+    created: list[NeuralField] = []
 
     def make_model(**values: object) -> NeuralField:
-        made.append(NeuralField("test", Params(**{"resolution": 61, "amplitude": 0.0, **values}), {}, 0))
-        return made[-1]
+        created.append(NeuralField("test", Params(**{"resolution": 61, "amplitude": 0.0, **values}), {}, 0))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -61,7 +61,7 @@ def test_heights_equal_the_reference_to_1e_5(make: Make, values: dict[str, float
 def test_networks_of_other_sizes(
     make: Make, tmp_path: Path, bands: int, layers: int, width: int, activation: str
 ) -> None:
-    """Widths that are padded, one hidden layer and many, more bands than have a name."""
+    """Padded widths, one hidden layer and many, more bands than have a name."""
     random = np.random.default_rng(5)
     shapes = neural_field_reference.tensor_shapes(bands, layers, width)
     tensors = {
@@ -78,7 +78,7 @@ def test_networks_of_other_sizes(
     assert relative(model.outputs()["position"].numpy()[..., 1], reference(model, 0.4)[..., 1]) < 1e-5
 
 
-def test_elevation_is_in_meters_and_does_not_depend_on_the_height_drawn(make: Make) -> None:
+def test_elevation_is_in_meters_and_does_not_depend_on_the_height_scale(make: Make) -> None:
     flat, steep = make(height=0.1), make(height=0.8)
     assert np.array_equal(flat.outputs()["elevation"].numpy(), steep.outputs()["elevation"].numpy())
     elevation = flat.outputs()["elevation"].numpy()
@@ -86,7 +86,7 @@ def test_elevation_is_in_meters_and_does_not_depend_on_the_height_drawn(make: Ma
     assert 900 < elevation.max() < 1200
 
 
-def test_parameters_act_from_the_next_step_on(make: Make) -> None:
+def test_parameters_take_effect_in_the_next_step(make: Make) -> None:
     model = make()
     before = model.outputs()["position"].numpy()
     model._params.change("height", 0.8)
@@ -95,7 +95,7 @@ def test_parameters_act_from_the_next_step_on(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["position"].numpy()[..., 1], before[..., 1] * 2.0, rtol=1e-5, atol=1e-7)
 
 
-def test_time_moves_it_only_if_it_is_perturbed(make: Make) -> None:
+def test_it_changes_with_time_only_if_perturbed(make: Make) -> None:
     still, moving = make(), make(amplitude=0.3)
     first_still, first_moving = (m.outputs()["position"].numpy() for m in (still, moving))
     for model in (still, moving):
@@ -104,7 +104,7 @@ def test_time_moves_it_only_if_it_is_perturbed(make: Make) -> None:
     assert np.abs(moving.outputs()["position"].numpy() - first_moving).max() > 1e-3
 
 
-def test_weights_that_are_none_are_refused(make: Make, tmp_path: Path) -> None:
+def test_invalid_weights_are_rejected(make: Make, tmp_path: Path) -> None:
     file = tmp_path / "bad.safetensors"
     file.write_bytes(b"not a network")
     with pytest.raises(InputError, match=r"bad\.safetensors"):

@@ -1,4 +1,4 @@
-"""The weights that ship, the NumPy reference of `neural_field`, and the script that trained them."""
+"""The packaged weights, the NumPy reference of `neural_field`, and the training script."""
 
 import importlib.util
 import json
@@ -52,7 +52,7 @@ def in_meters(field: reference.Field, relief: np.ndarray) -> np.ndarray:
 
 
 def relu_field(weights: list[tuple[list, list]], sway: float = 1.0) -> reference.Field:
-    """One band of given layers, each (weight, bias)."""
+    """One band with explicit layers, each (weight, bias)."""
     tensors = {}
     for index, (weight, bias) in enumerate(weights):
         tensors[f"band0.layer{index}.weight"] = np.array(weight, np.float32)
@@ -66,7 +66,7 @@ def plane(slope_u: float, slope_v: float) -> reference.Field:
     return relu_field([(first, [0] * 4), ([[slope_u, -slope_u, slope_v, -slope_v]], [0])])
 
 
-# The network that ships
+# The packaged network
 
 
 def test_the_network_matches_the_elevation_data(field, learned, elevation):
@@ -87,8 +87,8 @@ def test_its_scale_is_that_of_the_data(field, elevation):
     assert (field.activation, field.bands, field.layers, field.width) == ("sine", 3, 4, 64)
 
 
-def test_each_band_is_finer_than_the_one_before(learned):
-    """By the mean wavelength that slopes imply: 2π · rms height / rms slope, in samples."""
+def test_each_band_is_finer_than_the_previous_one(learned):
+    """By the mean wavelength of its slopes: 2π · rms height / rms slope, in samples."""
     wavelengths = []
     for band in learned:
         south, east = np.gradient(band)
@@ -120,7 +120,7 @@ def test_arguments_of_the_sine_stay_small(field):
 # Evaluation
 
 
-def test_bands_add_up(field):
+def test_bands_are_summed(field):
     uv = reference.grid(40, np.float64)
     parts = [reference.evaluate(field, uv, alone) for alone in ALONE]
     np.testing.assert_allclose(reference.evaluate(field, uv, ALL), sum(parts), atol=1e-14)
@@ -145,7 +145,7 @@ def test_blend_must_have_a_weight_per_band(field):
 
 
 def test_relu_network():
-    """|u| + max(0, 2v − 1) through two hidden layers, worked out by hand."""
+    """|u| + max(0, 2v − 1) through two hidden layers, computed by hand."""
     absolute = relu_field(
         [
             ([[1, 0], [-1, 0], [0, 2]], [0, 0, -1]),
@@ -161,7 +161,7 @@ def test_relu_network():
 # Perturbation
 
 
-def test_no_amplitude_is_the_trained_relief_at_any_time(field):
+def test_without_amplitude_it_is_the_trained_relief_at_any_time(field):
     uv = reference.grid(33)
     still = (np.asarray(ALL, np.float32)[:, None] * reference.bands(field, uv)).sum(axis=0)
     for time in (0.0, 0.3, 1e6):
@@ -176,7 +176,7 @@ def test_perturbation_formula(field):
     assert found[2, 17] == pytest.approx(0.2 * field.sway[2] * np.sin(cycle + phase), abs=1e-12)
 
 
-def test_perturbation_moves_first_layer_by_its_argument():
+def test_the_perturbation_is_added_in_the_first_layer():
     """One ReLU neuron far inside its linear part: H = u + 5 + p."""
     line = relu_field([([[1, 0]], [5]), ([[1]], [0])], sway=2.0)
     uv = np.array([[0.25, 0.0]])
@@ -193,7 +193,7 @@ def test_the_cycle_closes_and_is_smooth(field):
     assert max(steps) < 0.1 * np.std(frames[0])
 
 
-def test_a_small_amplitude_is_the_share_by_which_each_band_changes(field):
+def test_a_small_amplitude_is_the_relative_change_of_each_band(field):
     uv = reference.grid(60)
     still = reference.bands(field, uv)
     squares = [
@@ -261,7 +261,7 @@ def _metadata(path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def broken(tmp_path):
-    """Writes the shipped file with changes; a value of None takes the entry out."""
+    """Write the packaged file with changes; a value of None removes the entry."""
 
     def write(tensors=(), metadata=()) -> Path:
         content = {**load_file(WEIGHTS), **dict(tensors)}
@@ -300,7 +300,7 @@ def test_every_broken_tensor_is_listed(broken):
     ]
 
 
-def test_every_mistake_of_the_metadata_is_listed(broken):
+def test_every_error_of_the_metadata_is_listed(broken):
     path = broken(metadata={"format": "other", "activation": None, "layers": "four", "sway": "1,2", "mean_m": "inf"})
     with pytest.raises(InputError) as caught:
         reference.load(path)
@@ -314,12 +314,12 @@ def test_every_mistake_of_the_metadata_is_listed(broken):
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "17", "1e1", "²", "9999999999999999999999", ""])
-def test_absurd_sizes_are_refused(broken, value):
+def test_invalid_sizes_are_rejected(broken, value):
     with pytest.raises(InputError, match="bands must be an integer from 1 to 16"):
         reference.load(broken(metadata={"bands": value}))
 
 
-def test_optional_metadata_may_be_left_out(broken):
+def test_optional_metadata_can_be_omitted(broken):
     names = ("band_names", "sway", "metres_per_unit", "mean_m", "side_east_m", "side_south_m")
     loaded = reference.load(broken(metadata=dict.fromkeys(names)))
     assert loaded.band_names == ("band 0", "band 1", "band 2")
@@ -336,7 +336,7 @@ def test_a_file_that_is_not_safetensors(tmp_path, content):
 
 
 @pytest.mark.parametrize("kind", ["BF16", "F8_E4M3"])
-def test_types_that_numpy_has_not(tmp_path, kind):
+def test_types_that_numpy_lacks(tmp_path, kind):
     """One tensor of 4 bytes, written by hand."""
     size = {"BF16": 2, "F8_E4M3": 4}[kind]
     text = {"format": reference.FORMAT, "version": "1", "activation": "relu", "bands": "1", "layers": "2", "width": "1"}
@@ -348,7 +348,7 @@ def test_types_that_numpy_has_not(tmp_path, kind):
         reference.load(path)
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         reference.load(tmp_path / "nothing.safetensors")
 
@@ -377,7 +377,7 @@ def few_samples(tmp_path) -> Path:
     return path
 
 
-def test_training_learns(few_samples, monkeypatch):
+def test_training_decreases_the_loss(few_samples, monkeypatch):
     script = _training_script()
     monkeypatch.setattr(script, "BATCH", 64)
     relief = script.Relief.read(few_samples)
@@ -386,7 +386,7 @@ def test_training_learns(few_samples, monkeypatch):
     assert np.std(script.predict(layers, uv) - target) < 0.06 * np.std(target)
 
 
-def test_training_repeats_itself(few_samples, tmp_path, monkeypatch):
+def test_training_is_reproducible(few_samples, tmp_path, monkeypatch):
     """At 1/1000 of its steps: the same seed gives the same weights, another seed others."""
     script = _training_script()
     monkeypatch.setattr(script, "BATCH", 64)

@@ -1,4 +1,4 @@
-"""Names of version 0.1 that still work, with a notice of what they are called now."""
+"""Deprecated names of version 0.1, which work with a notice of the new name."""
 
 from __future__ import annotations
 

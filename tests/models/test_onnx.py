@@ -1,4 +1,4 @@
-"""A network in a scene: sliders, constants, time, its own outputs and other models' feed it; its outputs are drawn."""
+"""A network in a scene: inputs from sliders, constants, time, its own outputs and other models; drawn outputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ position = "net.y"
 
 
 def network(folder: Path) -> Path:
-    """y = x + bias (n, 3), with x recurrent or whatever feeds it; z = scale · 2."""
+    """y = x + bias (n, 3), with x recurrent or another model's output; z = scale · 2."""
     entry = helper.make_tensor_value_info
     nodes = [
         helper.make_node("Add", ["x", "bias"], ["y"]),
@@ -65,17 +65,17 @@ def default_table(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def make(steady: Gpu, tmp_path: Path) -> Iterator[Make]:
-    made: list[Onnx] = []
+    created: list[Onnx] = []
 
     def make_model(linked: dict[str, Tensor] | None = None, seed: int = 0, **changes: Any) -> Onnx:
         kind, faults = declare({**default_table(tmp_path), **changes}, Path)
         assert not faults
         values = {key: value for key, value in changes.items() if key in kind.Params.model_fields}
-        made.append(kind("net", kind.Params(file=tmp_path / "net.onnx", **values), linked or {}, seed))
-        return made[-1]
+        created.append(kind("net", kind.Params(file=tmp_path / "net.onnx", **values), linked or {}, seed))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -93,7 +93,7 @@ def test_outputs_are_fed_back_once_a_step(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["y"].numpy(), start + bias, rtol=1e-6)
 
 
-def test_time_and_sliders_are_seen_at_the_next_step(make: Make) -> None:
+def test_time_and_sliders_take_effect_in_the_next_step(make: Make) -> None:
     model = make()
     model.step(0.5)
     assert model.outputs()["z_out"].numpy() == pytest.approx(2 * 3.0 * 0.5)
@@ -106,17 +106,17 @@ def test_time_and_sliders_are_seen_at_the_next_step(make: Make) -> None:
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make(seed=1)
     model.step(0.1)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     model.step(0.1)
     later = model.outputs()["y"].numpy()
     for name, tensor in model.state().items():
-        tensor[...] = kept[name]
+        tensor[...] = saved[name]
     model.load_scalar_state(numbers)
     model.step(0.1)
     np.testing.assert_array_equal(model.outputs()["y"].numpy(), later)
 
 
-def test_a_tensor_of_another_model_is_read_where_it_lies(make: Make, steady: Gpu) -> None:
+def test_a_tensor_of_another_model_is_read_without_a_copy(make: Make, steady: Gpu) -> None:
     with Tensor.from_numpy(np.ones((7, 3), np.float32), "other") as other:
         model = make({"x": other}, inputs={**default_inputs(), "x": "other.position"}, dims={})
         before = steady.meter.read()
@@ -181,7 +181,7 @@ def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place", "message"),
+    ("old", "new", "point", "message"),
     [
         ("{ n = 4 }", "{ m = 4 }", "5:10  models.net.dims.m", 'unknown dimension "m"'),
         ("{ n = 4 }", "{ n = 0 }", "5:", "integer from 1"),
@@ -197,15 +197,17 @@ def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
         ("dims = { n = 4 }\n", "outputs = { y = 'q' }\n", "5:", 'unknown output "q"'),
     ],
 )
-def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, place: str, message: str) -> None:
+def test_problems_are_reported_with_their_location(
+    tmp_path: Path, old: str, new: str, point: str, message: str
+) -> None:
     assert old in WHOLE
     with pytest.raises(SceneError) as caught:
         load(scene(tmp_path, WHOLE.replace(old, new)))
     lines = str(caught.value).splitlines()
-    assert any(f"scene.toml:{place}" in line and re.search(message, line) for line in lines), lines
+    assert any(f"scene.toml:{point}" in line and re.search(message, line) for line in lines), lines
 
 
-def test_a_network_that_cannot_be_read_is_one_mistake(tmp_path: Path) -> None:
+def test_an_unreadable_network_is_one_problem(tmp_path: Path) -> None:
     path = scene(tmp_path)
     (tmp_path / "net.onnx").write_bytes(b"nothing of the kind")
     with pytest.raises(SceneError) as caught:
@@ -223,11 +225,11 @@ def test_a_network_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
         load(path)
 
 
-def test_a_node_that_cannot_be_run_is_told_when_the_scene_is_built(steady: Gpu, tmp_path: Path) -> None:
+def test_an_unsupported_node_is_reported_when_the_scene_is_built(steady: Gpu, tmp_path: Path) -> None:
     path = scene(tmp_path)
-    made = onnx.load(tmp_path / "net.onnx")
-    made.graph.node.append(helper.make_node("Cast", ["y"], ["wide"], to=TensorProto.DOUBLE))
-    made.graph.output.append(helper.make_tensor_value_info("wide", TensorProto.DOUBLE, ["n", 3]))
-    onnx.save(made, tmp_path / "net.onnx")
+    created = onnx.load(tmp_path / "net.onnx")
+    created.graph.node.append(helper.make_node("Cast", ["y"], ["wide"], to=TensorProto.DOUBLE))
+    created.graph.output.append(helper.make_tensor_value_info("wide", TensorProto.DOUBLE, ["n", 3]))
+    onnx.save(created, tmp_path / "net.onnx")
     with pytest.raises(SceneError, match="double"):
         Session(steady, path)

@@ -18,9 +18,9 @@ def test_a_type_has_the_name_of_its_file():
         assert model.__module__.split(".")[-2] in registry.FAMILIES
 
 
-def test_every_type_tells_its_outputs_from_its_defaults():
+def test_every_type_declares_its_outputs_for_default_parameters():
     for name, model in registry.types().items():
-        of_its_own = not hasattr(sys.modules[model.__module__], "declare")  # else outputs are of a table
+        of_its_own = not hasattr(sys.modules[model.__module__], "declare")  # otherwise outputs depend on a table
         if of_its_own and not any(spec.required for spec in model.Params.specs()):
             assert model.output_specs(model.Params()), name
         assert model.required_inputs <= model.inputs.keys()
@@ -38,7 +38,7 @@ def test_a_file_with_two_models_is_refused(monkeypatch):
         registry.types()["references"]
 
 
-def test_only_the_type_that_is_asked_for_is_imported():
+def test_only_the_requested_type_is_imported():
     program = (
         "import sys; from vertigrad.models import registry\n"
         "nbody = registry.types()['nbody']\n"

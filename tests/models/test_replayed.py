@@ -1,4 +1,4 @@
-"""A `CustomModel` whose step is recorded once: the same bits, and errors for what a replay would get wrong."""
+"""A `CustomModel` whose step is recorded once: the same bits, and errors for code that a replay cannot repeat."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from vertigrad.tensor import Tensor
 SHADER = """
 struct Fields { dt: f32, gain: f32, more: f32 }
 @group(0) @binding(0) var<uniform> fields: Fields;
-@group(0) @binding(1) var<storage, read_write> place: array<f32>;
+@group(0) @binding(1) var<storage, read_write> position: array<f32>;
 @group(0) @binding(2) var<storage, read> wind: array<f32>;
 
 @compute @workgroup_size(64)
 fn push(@builtin(global_invocation_id) id: vec3u) {
-    if id.x < arrayLength(&place) { place[id.x] += fields.gain * fields.dt * wind[id.x % 5u] + fields.more; }
+    if id.x < arrayLength(&position) { position[id.x] += fields.gain * fields.dt * wind[id.x % 5u] + fields.more; }
 }
 """
-CALLS: list[float] = []  # what `advance` was called with
+CALLS: list[float] = []  # the arguments of `advance`
 
 
 class Plain(CustomModel):
@@ -38,21 +38,21 @@ class Plain(CustomModel):
         turns: int = integer(2, min=0)
 
     inputs: ClassVar = {"wind": "what pushes"}
-    tensors: ClassVar = {"place": ("count", 3), "speed": ("count",), "clock": (1,)}
+    tensors: ClassVar = {"position": ("count", 3), "speed": ("count",), "clock": (1,)}
     shader = SHADER
 
     def start(self, random: np.random.Generator) -> dict[str, Any]:
-        return {"place": random.normal(size=(self.params.count, 3)), "speed": random.random(self.params.count)}
+        return {"position": random.normal(size=(self.params.count, 3)), "speed": random.random(self.params.count)}
 
     def advance(self, dt: float) -> None:
         CALLS.append(dt)
         self.clock += dt
         for turn in range(self.params.turns):
-            x, y = self.place[:, 0], self.place[:, 1]
+            x, y = self.position[:, 0], self.position[:, 1]
             push = ops.sin(3.0 * x + self.clock) * self.speed - self.params.gain * y
-            self.place[:, turn % 3] = x + dt * push
+            self.position[:, turn % 3] = x + dt * push
         self.run("push", 3 * self.params.count, more=0.25)
-        self.speed = ops.sqrt(ops.sum(self.place * self.place, axis=1))
+        self.speed = ops.sqrt(ops.sum(self.position * self.position, axis=1))
 
 
 class Replayed(Plain):
@@ -87,35 +87,35 @@ def set_to(model: CustomModel, **values: Any) -> None:
 
 
 def test_a_replay_gives_the_same_bits(make: Make) -> None:
-    """Through steps of other lengths, other parameters, a reset, and a state put back."""
+    """Through steps of other lengths, other parameters, a reset, and a restored state."""
     found = []
     for kind in (Plain, Replayed):
-        model, seen = make(kind), []
+        model, observed = make(kind), []
         for dt in (0.1, 0.1, 0.1, 0.0, 0.1, 0.2, 0.2, 0.2):
             model.step(dt)
-            seen.append(bits(model))
+            observed.append(bits(model))
         for values in ({"gain": -1.0}, {"turns": 3}, {"turns": 0}):
             set_to(model, **values)
             for _ in range(4):
                 model.step(0.1)
-                seen.append(bits(model))
-        kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+                observed.append(bits(model))
+        saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
         model.step(0.1)
         for name, tensor in model.state().items():
-            tensor[...] = kept[name]
+            tensor[...] = saved[name]
         model.load_scalar_state(numbers)
         model.step(0.1)
-        seen.append(bits(model))
+        observed.append(bits(model))
         model.reset()
         for _ in range(3):
             model.step(0.1)
-            seen.append(bits(model))
-        found.append((seen, model.time))
+            observed.append(bits(model))
+        found.append((observed, model.time))
     assert found[0] == found[1]
-    assert len({one["place"] for one in found[0][0]}) == len(found[0][0])
+    assert len({one["position"] for one in found[0][0]}) == len(found[0][0])
 
 
-def test_a_step_is_recorded_when_it_comes_for_the_second_time(make: Make) -> None:
+def test_a_step_is_recorded_at_its_second_call(make: Make) -> None:
     model = make(Replayed)
     for _ in range(9):
         model.step(0.1)
@@ -132,7 +132,7 @@ def test_a_step_is_recorded_when_it_comes_for_the_second_time(make: Make) -> Non
     assert CALLS[7:] == [0.1], "it stands still again"
 
 
-def test_nothing_stays_of_what_was_recorded(make: Make, steady: Gpu) -> None:
+def test_recordings_are_released(make: Make, steady: Gpu) -> None:
     steady.sync()
     steady.tracker.collect()
     before = {(block.id, block.generation) for block in steady.tracker.live}
@@ -157,7 +157,7 @@ def test_nothing_stays_of_what_was_recorded(make: Make, steady: Gpu) -> None:
 class Wrong(CustomModel):
     replayed = True
     Params = Plain.Params
-    tensors: ClassVar = {"place": ("count",)}
+    tensors: ClassVar = {"position": ("count",)}
     shader = """
     @group(0) @binding(0) var<uniform> fields: f32;
     """
@@ -169,7 +169,7 @@ class Wrong(CustomModel):
 
 class UsesTime(Wrong):
     def advance(self, dt: float) -> None:
-        self.place += self.time
+        self.position += self.time
 
 
 class Counts(Wrong):
@@ -179,16 +179,16 @@ class Counts(Wrong):
 
 class Reads(Wrong):
     def advance(self, dt: float) -> None:
-        if self.place[0].item() < 1.0:
-            self.place += dt
+        if self.position[0].item() < 1.0:
+            self.position += dt
 
 
 class TimeInShader(Wrong):
     shader = """
     struct Fields { time: f32 }
     @group(0) @binding(0) var<uniform> fields: Fields;
-    @group(0) @binding(1) var<storage, read_write> place: array<f32>;
-    @compute @workgroup_size(1) fn main() { place[0] += fields.time; }
+    @group(0) @binding(1) var<storage, read_write> position: array<f32>;
+    @compute @workgroup_size(1) fn main() { position[0] += fields.time; }
     """
 
     def advance(self, dt: float) -> None:
@@ -204,7 +204,7 @@ class TimeInShader(Wrong):
         (Reads, r"own\.advance: a replayed step cannot read values of tensors"),
     ],
 )
-def test_what_a_replay_would_get_wrong_is_refused_in_the_first_step(
+def test_code_that_cannot_be_replayed_is_rejected_in_the_first_step(
     make: Make, kind: type[CustomModel], message
 ) -> None:
     model = make(kind)
@@ -218,7 +218,7 @@ def test_what_a_replay_would_get_wrong_is_refused_in_the_first_step(
     make(Free).step(0.0)
 
 
-def test_an_error_in_a_step_leaves_the_next_one_as_it_is(make: Make) -> None:
+def test_an_error_in_a_step_does_not_affect_the_next_one(make: Make) -> None:
     broken = [False]
 
     class Breaks(Replayed):
@@ -232,7 +232,7 @@ def test_an_error_in_a_step_leaves_the_next_one_as_it_is(make: Make) -> None:
     broken[0] = True
     before = bits(model)
     with pytest.raises(InputError, match="on purpose"):
-        model.step(0.1)  # while it is recorded: nothing of it happened
+        model.step(0.1)  # while it is recorded: it had no effect
     assert bits(model) == before
     broken[0] = False
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The surface against its NumPy reference, and against the solids whose distances the network learned."""
+"""The surface against its NumPy reference, and against the solids in the network's training set."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ RADII: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[SdfSurface] = []
+    created: list[SdfSurface] = []
 
     def make_model(seed: int = 0, **values: object) -> SdfSurface:
-        made.append(
+        created.append(
             SdfSurface("test", Params(**{"resolution": 33, "morph_speed": 1.0, "hold_time": 1.0, **values}), {}, seed)
         )
-        return made[-1]
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -74,13 +74,13 @@ def test_a_step_agrees_with_the_reference(make: Make, time: float) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_solids_are_those_that_the_network_learned(make: Make, shape: str) -> None:
+def test_the_solids_are_those_of_the_training(make: Make, shape: str) -> None:
     """Each vertex within 0.04 of the formula's radius, root mean square within 0.01; and |f| tiny."""
     model = make(latent=latent(shape))
     x, y, z = directions(33).T
-    apart = np.linalg.norm(output(model, "position").reshape(-1, 3), axis=1) - RADII[shape](x, y, z)
-    assert np.abs(apart).max() < 0.04
-    assert np.sqrt(np.mean(apart**2)) < 0.01
+    separation = np.linalg.norm(output(model, "position").reshape(-1, 3), axis=1) - RADII[shape](x, y, z)
+    assert np.abs(separation).max() < 0.04
+    assert np.sqrt(np.mean(separation**2)) < 0.01
     assert residual(model, latent(shape)) < 2e-5
 
 
@@ -101,7 +101,7 @@ def test_normals_and_curvature_are_those_of_a_sphere(make: Make) -> None:
     assert np.mean(output(model, "level")) == pytest.approx(1 / 0.85, rel=0.05)
 
 
-def test_diagnostics_tell_the_radius_and_what_is_left_of_the_way(make: Make) -> None:
+def test_diagnostics_report_the_radius_and_the_residual_distance(make: Make) -> None:
     found = {name: tensor.numpy().item() for name, tensor in make(latent=latent("sphere")).diagnostics().items()}
     assert found["radius"] == pytest.approx(0.85, abs=0.01)
     assert 0.0 <= found["residual"] < 1e-3
@@ -119,11 +119,11 @@ def test_the_sheet_closes_and_its_cells_have_equal_areas() -> None:
     np.testing.assert_allclose(around[16, 16], [0, 1, 0], atol=1e-12)
 
 
-def test_it_rests_on_each_solid_and_walks_to_the_next_and_back(make: Make) -> None:
+def test_it_holds_each_solid_and_morphs_to_the_next_and_back(make: Make) -> None:
     model, rest = make(), {shape: make(latent=latent(shape)) for shape in ("star", "cube")}
     model.step(0.9)
     np.testing.assert_array_equal(output(model, "position"), output(rest["star"], "position"))
-    model.step(0.35)  # a quarter of the way in time, which begins slowly
+    model.step(0.35)  # a quarter of the transition time, which eases in
     quarter = tuple(a + 0.15625 * (b - a) for a, b in zip(latent("star"), latent("cube"), strict=True))
     np.testing.assert_allclose(output(model, "position"), output(make(latent=quarter), "position"), atol=1e-5)
     model.step(0.85)
@@ -132,7 +132,7 @@ def test_it_rests_on_each_solid_and_walks_to_the_next_and_back(make: Make) -> No
     np.testing.assert_allclose(output(model, "position"), output(rest["star"], "position"), atol=1e-5)
 
 
-def test_a_rate_of_zero_and_a_latent_of_its_own_stand_still(make: Make) -> None:
+def test_a_rate_of_zero_and_a_custom_latent_are_constant(make: Make) -> None:
     for model in (make(morph_speed=0.0), make(latent=(0.2, 0.3, 0.1))):
         start = output(model, "position")
         model.step(1.7)
@@ -143,20 +143,20 @@ def test_a_rate_of_zero_and_a_latent_of_its_own_stand_still(make: Make) -> None:
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
     model.step(1.4)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     model.step(0.4)
     later = output(model, "position")
-    assert (later != kept["position"]).any()
+    assert (later != saved["position"]).any()
     model.load_scalar_state(numbers)
     for name, tensor in model.state().items():
-        tensor[...] = kept[name]
+        tensor[...] = saved[name]
     model.step(0.4)
     np.testing.assert_array_equal(output(model, "position"), later)
     model.reset()
     np.testing.assert_array_equal(output(model, "position"), output(make(), "position"))
 
 
-def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) -> None:
+def test_weights_are_reloaded_while_it_runs(make: Make, tmp_path: Path) -> None:
     weights = {name: array.copy() for name, array in load_file(WEIGHTS).items()}
     save_file(weights, tmp_path / "net.safetensors")
     model = make(weights=tmp_path / "net.safetensors", latent=latent("sphere"))
@@ -171,7 +171,7 @@ def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) ->
     assert not model.reload_file("weights")
 
 
-def test_fewer_latents_do_not_lead_astray(make: Make, tmp_path: Path) -> None:
+def test_weights_with_fewer_latents(make: Make, tmp_path: Path) -> None:
     weights = load_file(WEIGHTS)
     save_file(weights, tmp_path / "net.safetensors")
     model = make(weights=tmp_path / "net.safetensors")
@@ -182,7 +182,7 @@ def test_fewer_latents_do_not_lead_astray(make: Make, tmp_path: Path) -> None:
     assert model.scalar_state()["turn"] < 2
 
 
-def test_a_ray_that_meets_nothing_ends_at_the_center(make: Make, tmp_path: Path) -> None:
+def test_a_ray_without_a_hit_ends_at_the_center(make: Make, tmp_path: Path) -> None:
     weights = load_file(WEIGHTS)
     weights["layer3.weight"] = 0.0 * weights["layer3.weight"]
     weights["layer3.bias"] = np.array([0.5], np.float32)
@@ -193,7 +193,7 @@ def test_a_ray_that_meets_nothing_ends_at_the_center(make: Make, tmp_path: Path)
 
 
 def put(**arrays: np.ndarray | None) -> Callable[[dict[str, np.ndarray]], None]:
-    """Change to a file's arrays: those of None go, `_` in a name stands for a dot."""
+    """Change a file's arrays: None removes one, `_` in a name stands for a dot."""
 
     def damage(weights: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
@@ -226,7 +226,7 @@ def test_files_of_other_networks_are_refused(
 
 
 @pytest.mark.parametrize("side", [2, 5, 9])
-def test_a_lattice_has_the_network_at_each_of_its_places(steady: Gpu, side: int) -> None:
+def test_a_lattice_has_the_values_of_the_network_at_each_point(steady: Gpu, side: int) -> None:
     """A network of one layer, which is linear: of x, y, z and the latent code."""
     weights = np.float32([[1.0, 20.0, 400.0, 3.0, -5.0, 7.0]])
     with Mlp([weights], [np.float32([0.25])]) as net, Parts("solid") as parts:

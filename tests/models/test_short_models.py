@@ -1,4 +1,4 @@
-"""A model states what is its own: with one kernel, its parameters and a scene, in 60 lines."""
+"""A model with one kernel, its parameters and a scene takes 60 lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splats fitted to views of a mesh: the views, how the loss falls, division, and that a run can be repeated."""
+"""Splats fitted to views of a mesh: the views, decrease of the loss, splitting, and reproducible runs."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def pyramid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def make(steady: Gpu, pyramid: Path) -> Iterator[Make]:
-    made: list[SplatFit] = []
+    created: list[SplatFit] = []
 
     def make_model(**params: Any) -> SplatFit:
         values: dict[str, Any] = {"file": pyramid, **SMALL, **params}
-        made.append(SplatFit("fit", Params(**values), {}, 3))
-        return made[-1]
+        created.append(SplatFit("fit", Params(**values), {}, 3))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
-def figures(model: SplatFit) -> dict[str, float]:
+def statistics(model: SplatFit) -> dict[str, float]:
     found = model.diagnostics()
     values = {name: float(tensor.item()) for name, tensor in found.items()}
     for tensor in found.values():
@@ -73,9 +73,9 @@ def states(model: SplatFit) -> dict[str, np.ndarray]:
 def traced(
     corners: np.ndarray, eye: reference.Eye, samples: int, bands: float, colors: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """What an eye sees of flat triangles (n, 3, 3), (side, side, 4): linear colors times alpha, and alpha.
+    """The image of flat triangles (n, 3, 3), (side, side, 4): linear colors times alpha, and alpha.
 
-    `colors` are the linear colors of a band, and of what is between bands. A pixel is the mean of `samples`² rays.
+    `colors` are the linear colors of a band, and of the gaps between bands. A pixel is the mean of `samples`² rays.
     """
     x, y = np.meshgrid(*2 * [((np.arange(eye.side * samples) + 0.5) / samples - 0.5 * eye.side) / eye.focal])
     rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3)
@@ -108,8 +108,8 @@ def test_cameras_look_at_the_origin_from_everywhere() -> None:
     assert nearest.min() > 0.8
 
 
-def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
-    """Which share of each pixel's rays meets a triangle, and what color the front one has there."""
+def test_views_show_the_mesh_as_seen_by_rays(make: Make) -> None:
+    """The fraction of each pixel's rays that hit a triangle, and the color of the front one."""
     views = make()._mesh_views
     light, dark = (1.0, 0.5, 0.0), (0.0, 0.25, 1.0)
     views.record(3.0, light, dark)
@@ -122,7 +122,7 @@ def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
         coverage = sums[..., 3]
         assert 0.1 < coverage.mean() < 0.8 and not coverage[0].any() and not coverage[:, -1].any()
         wrong = np.abs(images[view] - sums).max(-1)
-        assert np.mean(wrong < 1e-3) > 0.99 and wrong.max() < 0.3  # rays along an edge may meet it or not
+        assert np.mean(wrong < 1e-3) > 0.99 and wrong.max() < 0.3  # rays along an edge may hit it or not
 
 
 def test_cameras_stand_where_the_views_were_taken(make: Make) -> None:
@@ -133,19 +133,19 @@ def test_cameras_stand_where_the_views_were_taken(make: Make) -> None:
     assert (rows[:, 2, 3] > 1.0).all(), "the origin lies before each"
 
 
-def test_the_loss_is_halved_in_120_steps_and_the_view_that_is_held_out_is_found(make: Make) -> None:
+def test_the_loss_is_halved_in_120_steps_and_the_held_out_view_improves(make: Make) -> None:
     model = make(views=12, test_view=5)
     run(model, 1)
-    before = figures(model)
+    before = statistics(model)
     run(model, 119)
-    after = figures(model)
+    after = statistics(model)
     assert after["loss"] < before["loss"] / 2.0
     assert after["psnr"] > before["psnr"] + 4.0
     image, target = (model.outputs()[name].numpy().astype(float) for name in ("image", "target"))
     assert after["psnr"] == pytest.approx(-10.0 * np.log10(np.mean((image - target) ** 2)), abs=1e-3)
 
 
-def test_it_agrees_with_the_reference_while_it_learns(make: Make) -> None:
+def test_it_agrees_with_the_reference_during_training(make: Make) -> None:
     model = make()
     for steps in (0, 10):
         run(model, steps)
@@ -153,7 +153,7 @@ def test_it_agrees_with_the_reference_while_it_learns(make: Make) -> None:
             assert comparison.holds, str(comparison)
 
 
-def test_the_view_that_is_held_out_is_never_learned_from(make: Make) -> None:
+def test_the_held_out_view_is_not_used_for_training(make: Make) -> None:
     model = make(test_view=2)
     lessons = [model._view_fields(step) for step in range(60)]
     assert {lesson["view"] for lesson in lessons} == {0, 1, 3, 4}
@@ -161,8 +161,8 @@ def test_the_view_that_is_held_out_is_never_learned_from(make: Make) -> None:
     assert lessons == [model._view_fields(step) for step in range(60)]
 
 
-def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
-    """Of one dense and large, one dense and small, and one that is barely seen, in proportion to opacity and area."""
+def test_invisible_splats_are_relocated_to_others(make: Make) -> None:
+    """One opaque and large, one opaque and small, one barely visible: chosen in proportion to opacity and area."""
     model, random = make(), np.random.default_rng(0)
     before = {name: tensor.numpy() for name, tensor in model._learned.items()}
     before["opacity"][:] = -8.0
@@ -172,11 +172,11 @@ def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
     for name, tensor in model.state().items():
         tensor.detach()[...] = before.get(name.removeprefix("learned."), memory[name])
     model._densify.replay(step=80)
-    after, kept = {name: tensor.numpy() for name, tensor in model._learned.items()}, states(model)
+    after, saved = {name: tensor.numpy() for name, tensor in model._learned.items()}, states(model)
     unseen = np.delete(np.arange(150), [4, 7, 9])
     of = {source: unseen[(after["color"][unseen] == before["color"][source]).all(1)] for source in (4, 7, 9)}
     assert sum(len(parts) for parts in of.values()) == 147
-    assert 70 < len(of[4]) < 105 and 35 < len(of[7]) < 70 and len(of[9]) < 22  # 0.048, 0.029 and 0.004 ask for them
+    assert 70 < len(of[4]) < 105 and 35 < len(of[7]) < 70 and len(of[9]) < 22  # in proportion to 0.048, 0.029 and 0.004
     for source in (4, 7):
         for name in ("rotation", "opacity"):
             assert (after[name][of[source]] == before[name][source]).all()
@@ -192,12 +192,12 @@ def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
     for number in range(len(model._learned)):
         for what in ("mean.0", "square.0"):
             name = f"optimizer{number}.{what}"
-            assert not kept[name][unseen].any()
-            assert np.array_equal(kept[name][[4, 7, 9]], memory[name][[4, 7, 9]])
+            assert not saved[name][unseen].any()
+            assert np.array_equal(saved[name][[4, 7, 9]], memory[name][[4, 7, 9]])
 
 
 @pytest.mark.parametrize(("divide", "steps"), [(3, [3, 6]), (0, [])])
-def test_splats_are_divided_now_and_then_until_they_learn_slowly(
+def test_splats_are_split_periodically_until_the_learning_rate_is_low(
     make: Make, monkeypatch: pytest.MonkeyPatch, divide: int, steps: list[int]
 ) -> None:
     model, found = make(densify_interval=divide, learning_rate_half_life=4), []
@@ -206,8 +206,8 @@ def test_splats_are_divided_now_and_then_until_they_learn_slowly(
     assert found == steps
 
 
-def test_steps_become_half_as_long_after_each_half_life(make: Make) -> None:
-    """Adam's steps are at most as long as the learning rate: 16 half-lives later nothing moves any more."""
+def test_the_learning_rate_halves_after_each_half_life(make: Make) -> None:
+    """Adam's steps are at most as long as the learning rate: after 16 half-lives nothing moves any more."""
     model, moved = make(densify_interval=0, learning_rate_half_life=2), []
     for _ in range(33):
         before = states(model)["learned.position"]
@@ -217,7 +217,7 @@ def test_steps_become_half_as_long_after_each_half_life(make: Make) -> None:
     assert max(moved[31:]) < 1e-3 * moved[0]
 
 
-def test_nothing_is_divided_where_nothing_is_seen(make: Make) -> None:
+def test_nothing_is_split_where_nothing_is_visible(make: Make) -> None:
     model = make()
     model._learned["opacity"].detach()[...] = -8.0
     before = states(model)
@@ -238,16 +238,16 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
         assert all(np.array_equal(array, again[name]) for name, array in found[0].items())
 
 
-def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
+def test_it_continues_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=40.0, densify_interval=3)
     run(model, 5)
-    kept, numbers = states(model), model.scalar_state()
+    saved, numbers = states(model), model.scalar_state()
     shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
     run(model, 4)
     expected = states(model)
     run(model, 3)
     for name, tensor in model.state().items():
-        tensor.detach()[...] = kept[name]
+        tensor.detach()[...] = saved[name]
     model.load_scalar_state(numbers)
     for name, tensor in model.outputs().items():
         assert np.array_equal(tensor.numpy(), shown[name]), name
@@ -256,8 +256,8 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
         assert np.array_equal(array, expected[name]), name
 
 
-def test_what_is_changed_while_it_learns(make: Make) -> None:
-    """Nothing moves while it is off or time stands still; a rate of 0 holds what it is for; colors repaint all."""
+def test_parameters_changed_during_training(make: Make) -> None:
+    """Nothing moves while it is disabled or paused; a learning rate of 0 freezes its parameters; colors repaint all."""
     model = make()
     run(model, 2)
     before = states(model)
@@ -281,7 +281,7 @@ def change(model: SplatFit, **params: Any) -> None:
     model._params.take(Params(**values))
 
 
-def test_memory_is_that_of_the_first_steps(make: Make, steady: Gpu) -> None:
+def test_memory_does_not_grow_after_the_first_steps(make: Make, steady: Gpu) -> None:
     model = make()
     held = []
     for steps in (5, 40):
@@ -291,7 +291,7 @@ def test_memory_is_that_of_the_first_steps(make: Make, steady: Gpu) -> None:
     assert held[0] == held[1]
 
 
-def test_what_was_learned_is_written_as_other_programs_read_it(make: Make, tmp_path: Path) -> None:
+def test_trained_splats_are_written_in_the_standard_format(make: Make, tmp_path: Path) -> None:
     model = make()
     run(model, 3)
     content = model.export(".ply")
@@ -299,14 +299,14 @@ def test_what_was_learned_is_written_as_other_programs_read_it(make: Make, tmp_p
     found, outputs = splat_file.read(tmp_path / "learned.ply"), {k: t.numpy() for k, t in model.outputs().items()}
     for name in ("scale", "opacity", "color"):
         np.testing.assert_allclose(getattr(found, name), outputs[name], rtol=1e-4, atol=1e-5)
-    places = outputs["position"] - 0.5 * (outputs["position"].min(axis=0) + outputs["position"].max(axis=0))
-    np.testing.assert_allclose(found.position, places, atol=1e-5)
+    positions = outputs["position"] - 0.5 * (outputs["position"].min(axis=0) + outputs["position"].max(axis=0))
+    np.testing.assert_allclose(found.position, positions, atol=1e-5)
     np.testing.assert_allclose(reference.axes_of(found.rotation), reference.axes_of(outputs["rotation"]), atol=1e-5)
-    turns = np.frombuffer(content.partition(b"end_header\n")[2], "<f4").reshape(len(places), -1)[:, -4:]
+    turns = np.frombuffer(content.partition(b"end_header\n")[2], "<f4").reshape(len(positions), -1)[:, -4:]
     np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0, atol=1e-6)
 
 
-def test_a_file_that_is_no_mesh_is_told(tmp_path: Path) -> None:
+def test_an_invalid_mesh_is_reported(tmp_path: Path) -> None:
     (tmp_path / "empty.ply").write_text("ply\n")
     with pytest.raises(InputError, match=r"empty\.ply"):
         SplatFit("fit", Params(file=tmp_path / "empty.ply"), {}, 1)

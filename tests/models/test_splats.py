@@ -1,4 +1,4 @@
-"""Splats in PLY files: written and read, turned upright, and refused."""
+"""Splats in PLY files: written and read, rotated upright, and rejected."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ COUNT = 50
 def some(seed: int = 1) -> splat_file.Splats:
     rng = np.random.default_rng(seed)
     turn = rng.normal(size=(COUNT, 4))
-    place = rng.normal(size=(COUNT, 3)) * (1, 2, 3)
-    place -= 0.5 * (place.min(axis=0) + place.max(axis=0))
+    position = rng.normal(size=(COUNT, 3)) * (1, 2, 3)
+    position -= 0.5 * (position.min(axis=0) + position.max(axis=0))
     arrays = (
-        *(place, np.exp(rng.normal(-3, 1, (COUNT, 3))), turn / np.linalg.norm(turn, axis=1, keepdims=True)),
+        *(position, np.exp(rng.normal(-3, 1, (COUNT, 3))), turn / np.linalg.norm(turn, axis=1, keepdims=True)),
         *(rng.uniform(0.02, 0.98, COUNT), rng.uniform(0, 1, (COUNT, 3))),
     )
     return splat_file.Splats(*(array.astype(np.float32) for array in arrays))
@@ -50,17 +50,17 @@ def changed(path: Path, old: bytes, new: bytes) -> Path:
 
 
 def test_written_and_read(tmp_path: Path) -> None:
-    given = some()
-    splat_file.write(tmp_path / "a.ply", given)
+    values = some()
+    splat_file.write(tmp_path / "a.ply", values)
     got = splat_file.read(tmp_path / "a.ply")
     assert got.dropped == 0
-    for ours, theirs in zip(got[:5], given[:5], strict=True):
+    for ours, theirs in zip(got[:5], values[:5], strict=True):
         assert ours.dtype == np.float32 and ours.flags.c_contiguous
         assert np.allclose(ours, theirs, rtol=2e-6, atol=1e-6)
     assert splat_file.is_splats(tmp_path / "a.ply")
 
 
-def test_what_stands_in_the_file_is_what_the_paper_says(tmp_path: Path) -> None:
+def test_the_file_has_the_format_of_the_paper(tmp_path: Path) -> None:
     names = ["x", "y", "z", "nx", "f_dc_0", "f_dc_1", "f_dc_2", "f_rest_0", "opacity"]
     names += ["scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3"]
     rows = [[1, 2, 3, 9, 1, 0, -1, 9, 0, -1, 0, 1, 2, 0, 0, 0], [1, 2, 5, 9, 0, 0, 0, 9, 2, 0, 0, 0, 0, 0, 3, 0]]
@@ -91,9 +91,9 @@ def test_size_and_the_upward_axis(tmp_path: Path, up: str) -> None:
 
 
 def test_rows_that_are_not_finite_are_dropped_and_counted(tmp_path: Path, steady: Gpu) -> None:
-    given = some()
-    given.position[3, 1], given.rotation[7] = np.nan, 0.0
-    splat_file.write(tmp_path / "a.ply", given)
+    values = some()
+    values.position[3, 1], values.rotation[7] = np.nan, 0.0
+    splat_file.write(tmp_path / "a.ply", values)
     assert splat_file.read(tmp_path / "a.ply").dropped == 2
     params = Params(file=tmp_path / "a.ply")
     model = Model("s", params, {}, 0)
@@ -123,13 +123,13 @@ def test_rows_that_are_not_finite_are_dropped_and_counted(tmp_path: Path, steady
         (b"element vertex 50", b"element face 50", "its first element is not its vertices"),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
+def test_unreadable_files_are_rejected(tmp_path: Path, old: bytes, new: bytes, message: str) -> None:
     splat_file.write(tmp_path / "a.ply", some())
     with pytest.raises(InputError, match=message):
         splat_file.read(changed(tmp_path / "a.ply", old, new))
 
 
-def test_files_that_are_not_there_or_hold_a_mesh(tmp_path: Path) -> None:
+def test_missing_files_and_meshes(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         splat_file.read(tmp_path / "none.ply")
     assert not splat_file.is_splats(tmp_path / "none.ply")

@@ -1,4 +1,4 @@
-"""Networks of a scene's own that learn while they are drawn: what they learn, and that a run can be repeated."""
+"""Networks that are trained in a scene while they are drawn: training results, and reproducible runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KINDS: dict[str, dict[str, Any]] = {"blobs": BLOBS, "plane": PLANE, "ball": BALL
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small things to learn: pictures of three classes, hills, and a ball of triangles."""
+    """Small training data: images of three classes, hills, and a triangle mesh of a ball."""
     random, path = np.random.default_rng(7), tmp_path_factory.mktemp("data")
     middles = random.uniform(0.0, 1.0, (3, 6, 6))
     labels = np.arange(90) % 3
@@ -68,24 +68,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def make(steady: Gpu, folder: Path) -> Iterator[Make]:
-    made: list[Model] = []
+    created: list[Model] = []
 
     def make_model(what: str | dict[str, Any] = "blobs", seed: int = 3, **values: object) -> Train:
         table = {**(KINDS[what] if isinstance(what, str) else what), **values}
         kind, faults = declare(table, lambda name: folder / name)
         assert not faults, faults
         params = kind.Params.parse({name: value for name, value in table.items() if name in kind.Params.model_fields})
-        made.append(kind("learner", params, {}, seed))
-        model = made[-1]
+        created.append(kind("learner", params, {}, seed))
+        model = created[-1]
         assert isinstance(model, Train)
         return model
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
-def figures(model: Train) -> dict[str, float]:
+def statistics(model: Train) -> dict[str, float]:
     found = model.diagnostics()
     values = {name: float(tensor.item()) for name, tensor in found.items()}
     for tensor in found.values():
@@ -118,17 +118,17 @@ def test_results_and_gradients_agree_with_the_reference(make: Make, what: str) -
         ({"kind": "l2"}, {"kind": "sgd", "nesterov": True}, 0.1),
     ],
 )
-def test_every_loss_and_optimizer_learns(make: Make, loss: dict, optimizer: dict, rate: float) -> None:
+def test_every_loss_and_optimizer_trains(make: Make, loss: dict, optimizer: dict, rate: float) -> None:
     model = make("plane", loss=loss, optimizer=optimizer, learning_rate=rate)
-    before = figures(model)["test_loss"]
+    before = statistics(model)["test_loss"]
     for comparison in model.compare_with_reference():
         assert comparison.holds, f"{loss}: {comparison}"
     advance(model, 40)
-    values = figures(model)
+    values = statistics(model)
     assert values["test_loss"] < before / 2.0 and values["gradient_norm"] > 0.0
 
 
-def test_a_schedule_changes_the_rate(make: Make) -> None:
+def test_a_schedule_changes_the_learning_rate(make: Make) -> None:
     model = make(schedule={"kind": "cosine", "steps": 4, "warm_up": 2}, learning_rate=0.01)
     rates = [model._optimizer.lr * model._optimizer.schedule(step) for step in range(7)]
     assert rates[0] < rates[1] and rates[6] == 0.0
@@ -153,43 +153,43 @@ def test_the_same_seed_gives_the_same_bits(make: Make, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["blobs", "plane", "hash"])
-def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make, what: str) -> None:
+def test_it_continues_from_a_snapshot_with_the_same_bits(make: Make, what: str) -> None:
     model = make(what, batch_size=32)
     advance(model, 3)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     advance(model, 2)
     expected = {name: tensor.numpy() for name, tensor in model.state().items()}
     advance(model, 1)
     for name, tensor in model.state().items():
-        tensor.detach()[...] = kept[name]
+        tensor.detach()[...] = saved[name]
     model.load_scalar_state(numbers)
     advance(model, 2)
     for name, tensor in model.state().items():
         assert np.array_equal(tensor.numpy(), expected[name]), name
 
 
-def test_batches_are_chosen_anew_from_all_examples(make: Make) -> None:
+def test_batches_are_drawn_from_all_examples(make: Make) -> None:
     model = make(batch_size=32)
-    seen: list[np.ndarray] = []
+    observed: list[np.ndarray] = []
     for _ in range(20):
         advance(model, 1)
         assert model._batch is not None
-        seen.append(model._batch.numpy())
+        observed.append(model._batch.numpy())
     count = len(model._data.inputs)
-    assert not np.array_equal(seen[0], seen[1])
-    assert set(np.concatenate(seen)) == set(range(count)) and np.concatenate(seen).max() == count - 1
+    assert not np.array_equal(observed[0], observed[1])
+    assert set(np.concatenate(observed)) == set(range(count)) and np.concatenate(observed).max() == count - 1
 
 
-def test_tests_are_not_learned_from(make: Make) -> None:
-    given = make({**BLOBS, "data": {**BLOBS["data"], "shift": 1, "test": 0.3}})._data
-    assert given.tests == 27 and len(given.inputs) == 63 * 9 and len(given.shown) == 90
-    tests = {array.tobytes() for array in given.shown[-27:]}
-    learned = {array.tobytes() for array in given.shown[:-27]}
-    assert not tests & {array.tobytes() for array in given.inputs}
-    assert learned <= {array.tobytes() for array in given.inputs}
+def test_test_examples_are_not_used_for_training(make: Make) -> None:
+    data = make({**BLOBS, "data": {**BLOBS["data"], "shift": 1, "test": 0.3}})._data
+    assert data.tests == 27 and len(data.inputs) == 63 * 9 and len(data.shown) == 90
+    tests = {array.tobytes() for array in data.shown[-27:]}
+    learned = {array.tobytes() for array in data.shown[:-27]}
+    assert not tests & {array.tobytes() for array in data.inputs}
+    assert learned <= {array.tobytes() for array in data.inputs}
 
 
-def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
+def test_nothing_is_trained_while_disabled_or_paused(make: Make) -> None:
     model = make()
     before = {name: tensor.numpy() for name, tensor in model.state().items()}
     model.step(0.0)
@@ -201,7 +201,7 @@ def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> 
     assert not np.array_equal(model.state()["1.weight"].numpy(), before["1.weight"])
 
 
-def test_rate_and_decay_hold_from_the_next_step_on(make: Make) -> None:
+def test_learning_rate_and_decay_take_effect_in_the_next_step(make: Make) -> None:
     model = make(learning_rate=0.0)
     before = model._weights["1.weight"].numpy()
     advance(model, 2)
@@ -211,13 +211,13 @@ def test_rate_and_decay_hold_from_the_next_step_on(make: Make) -> None:
     assert np.abs(model._weights["1.weight"].numpy() - before).max() > 0.1
 
 
-def test_the_best_weights_are_kept(make: Make) -> None:
+def test_the_best_weights_are_retained(make: Make) -> None:
     model = make("plane", batch_size=0, learning_rate=0.01)
     advance(model, 20)
-    best = figures(model)
+    best = statistics(model)
     model._params.take(model._params.with_values({"learning_rate": 1.0}))  # far too much
     advance(model, 5)
-    spoilt = figures(model)
+    spoilt = statistics(model)
     assert spoilt["test_loss"] > 2.0 * best["best_loss"] and spoilt["best_loss"] <= best["best_loss"]
     inputs, targets = model._tests(model._data)
     value = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._best.items()})
@@ -230,24 +230,24 @@ def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
     best = model.outputs()["value"].numpy()
     model._params.take(model._params.with_values({"learning_rate": 1.0, "show": "best"}))
     advance(model, 3)
-    given = {name: tensor.numpy() for name, tensor in model._best.items()}
-    expected = model._network.reference(model._data.shown, given).reshape(best.shape)
+    data = {name: tensor.numpy() for name, tensor in model._best.items()}
+    expected = model._network.reference(model._data.shown, data).reshape(best.shape)
     np.testing.assert_allclose(model.outputs()["value"].numpy(), expected, atol=1e-4)
     model._params.take(model._params.with_values({"show": "newest"}))
     model.step(0.0)
     assert np.abs(model.outputs()["value"].numpy() - expected).max() > 0.1
 
 
-def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
+def test_accuracy_counts_the_correct_test_examples(make: Make) -> None:
     model = make(learning_rate=0.02, batch_size=0, steps=30)
     advance(model, 1)
     inputs, targets = model._tests(model._data)
     scores = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._weights.items()})
-    assert figures(model)["accuracy"] == pytest.approx((scores.argmax(1) == targets).mean(), abs=1e-6)
-    assert figures(model)["accuracy"] > 0.9
+    assert statistics(model)["accuracy"] == pytest.approx((scores.argmax(1) == targets).mean(), abs=1e-6)
+    assert statistics(model)["accuracy"] > 0.9
 
 
-def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(make: Make) -> None:
+def test_points_are_on_the_surface_at_the_height_of_the_predicted_probability(make: Make) -> None:
     model = make({**BLOBS, "draw": {"resolution": 9, "height": 0.5, "lift": 0.1}}, learning_rate=0.02)
     advance(model, 20)
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
@@ -257,23 +257,23 @@ def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(mak
     np.testing.assert_allclose(point[:, 1], 0.5 * (shares.max(1) - 1 / 3) / (2 / 3) + 0.1, atol=2e-4)
     length = np.hypot(point[:, 0], point[:, 2])
     assert 0.9 < length.max() <= 1.0 and np.abs(ground[..., ::2]).max() == 1.0
-    # A place of the land that is nearest to a point sees about what the network sees in the point.
+    # The vertex nearest to a point has about the same prediction as the point.
     colors = model.outputs()["point_color"].numpy()
     assert len(np.unique(colors, axis=0)) == 3
     cells = np.round((point[:, ::2] + 1.0) * 4.0).astype(int)
     beneath = ground[cells[:, 1], cells[:, 0]]
     np.testing.assert_allclose(beneath[:, ::2], point[:, ::2], atol=0.126)
-    # Where it is sure, the land has the color of one class, darker than the points.
+    # Where the prediction is certain, the surface has the color of one class, darker than the points.
     land = model.outputs()["ground_color"].numpy()[ground[..., 1] > 0.49]
     expected = train_views.GROUND * np.unique(colors, axis=0) + (1.0 - train_views.GROUND) * np.array(train_views.DUSK)
     assert len(land) and np.abs(land[:, None] - expected).max(2).min(1).max() < 0.02
 
 
-def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
+def test_a_network_is_trained_to_the_distance_of_a_solid(make: Make) -> None:
     model = make("ball", learning_rate=0.01, batch_size=256, steps=5)
-    before = figures(model)["test_loss"]
+    before = statistics(model)["test_loss"]
     advance(model, 20)
-    assert figures(model)["test_loss"] < before / 20.0
+    assert statistics(model)["test_loss"] < before / 20.0
     distance = model.outputs()["distance"].numpy()
     z, y, x = np.meshgrid(*[np.linspace(-1.0, 1.0, 12)] * 3, indexing="ij")
     expected = np.sqrt(x * x + y * y + z * z) - 0.8
@@ -281,23 +281,23 @@ def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
     assert np.abs(distance - expected)[near].mean() < 0.05
 
 
-def test_a_picture_is_learned_in_color(make: Make, folder: Path) -> None:
+def test_a_network_is_trained_to_an_image_in_color(make: Make, folder: Path) -> None:
     from PIL import Image
 
     rows, columns = np.mgrid[0:12, 0:24]
-    picture = np.stack([columns * 10, rows * 20, 255 - columns * 10], axis=-1).astype(np.uint8)
-    Image.fromarray(picture).save(folder / "picture.png")
+    image = np.stack([columns * 10, rows * 20, 255 - columns * 10], axis=-1).astype(np.uint8)
+    Image.fromarray(image).save(folder / "picture.png")
     model = make(
         {"data": {"kind": "plane", "file": "picture.png", "resolution": 24}, "network": {"width": 24}},
         learning_rate=0.02,
         batch_size=0,
     )
-    np.testing.assert_allclose(model.outputs()["target"].numpy(), picture / 255.0, atol=1e-6)
+    np.testing.assert_allclose(model.outputs()["target"].numpy(), image / 255.0, atol=1e-6)
     advance(model, 60)
     assert model.outputs()["value"].shape == (12, 24, 3) and model.outputs()["error"].numpy().mean() < 0.06
 
 
-def test_weights_to_start_from(make: Make, folder: Path) -> None:
+def test_initial_weights(make: Make, folder: Path) -> None:
     first = make(learning_rate=0.02)
     advance(first, 10)
     (folder / "learned.safetensors").write_bytes(first.export(".safetensors"))
@@ -308,7 +308,7 @@ def test_weights_to_start_from(make: Make, folder: Path) -> None:
         make({**BLOBS, "network": {"width": 24, "depth": 1, "head": 1}}, weights=folder / "learned.safetensors")
 
 
-def test_a_table_that_says_the_same_is_the_same_class(folder: Path) -> None:
+def test_equal_tables_give_the_same_class(folder: Path) -> None:
     one, again = (declare({**BLOBS, "learning_rate": rate}, lambda name: folder / name)[0] for rate in (0.1, 0.2))
     other = declare(PLANE, lambda name: folder / name)[0]
     assert one is again and one is not other
@@ -340,7 +340,7 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_with_the_tables_is_told_where_it_is(folder: Path, case: str) -> None:
+def test_errors_in_the_tables_are_reported_with_their_location(folder: Path, case: str) -> None:
     table, path, message = WRONG[case]
     faults = faults_of(table, folder)
     assert len(faults) == 1, faults
@@ -349,7 +349,7 @@ def test_what_is_wrong_with_the_tables_is_told_where_it_is(folder: Path, case: s
     assert faults[0].in_value == (case not in names)
 
 
-def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
+def test_invalid_training_files_are_rejected(folder: Path) -> None:
     np.savez(folder / "bare.npz", inputs=np.zeros((4, 2)))
     np.savez(folder / "apart.npz", inputs=np.zeros((4, 2)), labels=np.zeros(3, int))
     np.savez(folder / "below.npz", inputs=np.zeros((4, 2)), labels=np.array([0, 1, -1, 0]))
@@ -366,20 +366,20 @@ def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
         ("plane", "nan.npy", "not finite"),
         ("plane", "noise.png", "not a readable image"),
     ):
-        made, faults = declare({"data": {"kind": kind, "file": name}}, lambda name: folder / name)
+        created, faults = declare({"data": {"kind": kind, "file": name}}, lambda name: folder / name)
         assert not faults
         with pytest.raises(InputError, match=message):
-            made.output_specs(made.Params())
+            created.output_specs(created.Params())
 
 
-def test_pictures_too_small_for_the_convolutions_are_refused(folder: Path) -> None:
+def test_images_too_small_for_the_convolutions_are_refused(folder: Path) -> None:
     network = {"kind": "conv", "convolutions": 4}
-    made, _ = declare({**BLOBS, "network": network}, lambda name: folder / name)
+    created, _ = declare({**BLOBS, "network": network}, lambda name: folder / name)
     with pytest.raises(InputError, match="fewer convolutions"):
-        made.output_specs(made.Params())
+        created.output_specs(created.Params())
 
 
-def test_the_handwritten_digits_are_all_there() -> None:
+def test_the_handwritten_digits_are_complete() -> None:
     content = np.load(resources.path("assets", "data", "digits.npz"))
     assert content["inputs"].shape == (1797, 8, 8) and content["inputs"].max() == 16
     assert np.bincount(content["labels"]).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
@@ -390,7 +390,7 @@ def scene(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("what", ["blobs", "hash"])
-def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
+def test_fused_layers_train_like_separate_ones(make: Make, what: str) -> None:
     network = KINDS[what]["network"]
     one, other = (
         make({**KINDS[what], "network": {**network, "fused": how}}, batch_size=64) for how in ("never", "always")
@@ -400,24 +400,24 @@ def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
     for _ in range(2):
         for model in (one, other):
             advance(model, 3)
-        kept = one.state()
+        saved = one.state()
         for name, tensor in other.state().items():
-            np.testing.assert_allclose(tensor.numpy(), kept[name].numpy(), rtol=1e-3, atol=2e-5, err_msg=name)
-            tensor[...] = kept[name]  # each goes on from what the other one learned and remembers
+            np.testing.assert_allclose(tensor.numpy(), saved[name].numpy(), rtol=1e-3, atol=2e-5, err_msg=name)
+            tensor[...] = saved[name]  # each continues from the weights and optimizer state of the other
 
 
 def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
     plain, model = (make({**BLOBS, "data": {**BLOBS["data"], "normalize": on}}) for on in (False, True))
-    learned, given = plain._data.inputs, model._data
-    np.testing.assert_allclose(given.inputs, (learned - learned.mean()) / learned.std(), atol=1e-5)
-    np.testing.assert_allclose(given.shown, (plain._data.shown - learned.mean()) / learned.std(), atol=1e-5)
+    learned, data = plain._data.inputs, model._data
+    np.testing.assert_allclose(data.inputs, (learned - learned.mean()) / learned.std(), atol=1e-5)
+    np.testing.assert_allclose(data.shown, (plain._data.shown - learned.mean()) / learned.std(), atol=1e-5)
     advance(model, 5)
     import onnxruntime
     import safetensors
 
     session = onnxruntime.InferenceSession(model.export(".onnx"), providers=["CPUExecutionProvider"])
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
-    expected = model._network.reference(given.shown, weights)
+    expected = model._network.reference(data.shown, weights)
     found = np.asarray(session.run(None, {"x": plain._data.shown})[0])
     np.testing.assert_allclose(found, expected, atol=1e-4)
     (folder / "scaled.safetensors").write_bytes(model.export(".safetensors"))
@@ -426,7 +426,7 @@ def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["blobs", "plane"])
-def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what: str) -> None:
+def test_a_checkpoint_continues_with_the_same_bits(make: Make, folder: Path, what: str) -> None:
     model = make(what, batch_size=32, learning_rate=0.01, steps=2)
     advance(model, 3)
     (folder / "on.checkpoint").write_bytes(model.export(".checkpoint"))
@@ -439,7 +439,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what:
 
     require_alike()
     advance(other, 1)
-    other.reset()  # to where it went on from
+    other.reset()  # to the checkpoint
     require_alike()
     advance(model, 2)
     advance(other, 2)
@@ -448,7 +448,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what:
         make(what, weights=folder / "on.checkpoint", optimizer={"kind": "sgd"})
 
 
-def test_there_are_a_loss_and_a_gradient_before_the_first_step(make: Make) -> None:
-    values = figures(make(batch_size=0))
+def test_loss_and_gradient_are_available_before_the_first_step(make: Make) -> None:
+    values = statistics(make(batch_size=0))
     assert values["loss"] == pytest.approx(np.log(3.0), rel=0.3) and values["gradient_norm"] > 0.0
     assert values["best_loss"] == values["test_loss"] > 0.5

@@ -1,6 +1,6 @@
-"""The scenes in which networks learn: how far the loss falls from a fixed seed, and that the same bits come twice.
+"""Scenes with training: the decrease of the loss for a fixed seed, and reproducible bits.
 
-Runs are short, and what is drawn is coarse; the figures of whole runs are in docs/learning.md.
+Runs are short, with coarse outputs; results of whole runs are in docs/learning.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from vertigrad.models.learning import solid_samples
 from vertigrad.models.learning.train import Train, declare
 from vertigrad.models.learning.train_data import solid
 
-# What makes the scene of each name quick to test, the model's steps, and the factor by which the loss falls in them.
-# The digits are learned in 384 steps of the optimizer, of the 992 of their scene.
+# Settings that make each scene fast, the number of steps, and the factor by which the loss decreases in them.
+# The digits are trained for 384 steps of the optimizer, of the 992 of their scene.
 RUNS: dict[str, tuple[dict[str, Any], int, float]] = {
     "digits": ({"draw": {"resolution": 12}}, 24, 7.0),
     "field_fit": ({"data": {"resolution": 32}, "steps": 10}, 4, 25.0),
@@ -54,13 +54,13 @@ def start(name: str, stack: ExitStack) -> Train:
 
 
 def advance(model: Train, steps: int) -> dict[str, np.ndarray]:
-    """The model's state after so many steps."""
+    """The model's state after a number of steps."""
     for _ in range(steps):
         model.step(1 / 60)
     return {key: tensor.numpy() for key, tensor in model.state().items()}
 
 
-def figures(model: Train) -> dict[str, float]:
+def statistics(model: Train) -> dict[str, float]:
     found = model.diagnostics()
     values = {key: float(tensor.item()) for key, tensor in found.items()}
     for tensor in found.values():
@@ -69,15 +69,15 @@ def figures(model: Train) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_loss_falls_with_the_same_bits_each_time(steady: Gpu, name: str) -> None:
+def test_the_loss_decreases_reproducibly(steady: Gpu, name: str) -> None:
     _, steps, factor = RUNS[name]
     with ExitStack() as stack:
         again, model = start(name, stack), start(name, stack)
-        before, expected = figures(model)["test_loss"], advance(again, 1)
+        before, expected = statistics(model)["test_loss"], advance(again, 1)
         for key, array in advance(model, 1).items():
             assert np.array_equal(array, expected[key]), key
         advance(model, steps - 1)
-        values = figures(model)
+        values = statistics(model)
         assert values["test_loss"] < before / factor, values
         if name == "digits":
             assert values["accuracy"] >= 0.9  # 0.97 after its whole run, of 992 steps of the optimizer
@@ -86,7 +86,7 @@ def test_the_loss_falls_with_the_same_bits_each_time(steady: Gpu, name: str) -> 
 
 
 def chamfer(model: Train) -> float:
-    """The mean distance from the learned surface to points of the mesh, and that from these to it, added up."""
+    """The mean distance from the learned surface to points of the mesh, plus that in the other direction."""
     mesh = solid(model._tables.data)
     learned = crossings(model.outputs()["distance"].numpy())
     on_mesh = solid_samples.on_surface(mesh.positions, mesh.index, 8000, np.random.default_rng(0))
@@ -95,7 +95,7 @@ def chamfer(model: Train) -> float:
 
 
 def crossings(distance: np.ndarray) -> np.ndarray:
-    """Where the distance is 0 on the edges of its grid, by lines between the samples: places (n, 3)."""
+    """Zeros of the distance on the edges of its grid, by linear interpolation: positions (n, 3)."""
     side, found = len(distance), []
     nodes = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, side)] * 3, indexing="ij"), axis=-1)[..., ::-1]
     for axis in range(3):
@@ -109,7 +109,7 @@ def crossings(distance: np.ndarray) -> np.ndarray:
     return np.concatenate(found)
 
 
-def test_distances_are_those_of_the_reference_that_looks_at_every_triangle() -> None:
+def test_distances_equal_the_brute_force_reference() -> None:
     from vertigrad.models.data.mesh import distances as all_of
     from vertigrad.models.data.mesh_file import read
 

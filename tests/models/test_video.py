@@ -1,4 +1,4 @@
-"""Videos: which picture is seen follows from the time alone, each is uploaded once, and no window waits for one."""
+"""Videos: the displayed image depends only on the time, each is uploaded once, and a window never waits for one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vertigrad.models.data.video import Params, Video
 from .footage import COLUMNS, ROWS, film, frames, nearest
 
 COUNT, RATE = 20, 10
-PICTURES = frames(COUNT)
+IMAGES = frames(COUNT)
 BYTES = ROWS * COLUMNS * 3
 Make = Callable[..., Video]
 
@@ -34,25 +34,25 @@ Make = Callable[..., Video]
 def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("films")
     for name in ("a.mp4", "a.webm", "a.gif"):
-        film(folder / name, PICTURES, RATE)
+        film(folder / name, IMAGES, RATE)
     return folder
 
 
 @pytest.fixture
 def make(steady: Gpu, films: Path) -> Iterator[Make]:
-    made: list[Video] = []
+    created: list[Video] = []
 
     def make_model(file: str | Path = "a.mp4", **values: Any) -> Video:
-        made.append(Video("clip", Params(file=films / file, **values), {}, 0))
-        return made[-1]
+        created.append(Video("clip", Params(file=films / file, **values), {}, 0))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
 class Slow(Footage):
-    """Pictures of one byte's value that come when they are let through."""
+    """Images of one byte value that arrive when released."""
 
     def __init__(self, count: int):
         self.rows, self.columns, self.starts, self.duration = 2, 3, range(count), float(count)
@@ -70,7 +70,7 @@ class Slow(Footage):
 
 
 class Screen(ScreenModel):
-    """Shows the footage that it is given in the place of parameters."""
+    """Shows footage passed in place of parameters."""
 
     @staticmethod
     def footage(params: Footage) -> Footage:
@@ -82,47 +82,47 @@ class Screen(ScreenModel):
 
 @pytest.fixture
 def slow(steady: Gpu) -> Iterator[Callable[[int], tuple[Slow, Screen]]]:
-    made: list[tuple[Slow, Screen]] = []
+    created: list[tuple[Slow, Screen]] = []
 
     def make_screen(count: int) -> tuple[Slow, Screen]:
         footage = Slow(count)
         footage.let(1)
-        made.append((footage, Screen("slow", footage, {}, 0)))
-        return made[-1]
+        created.append((footage, Screen("slow", footage, {}, 0)))
+        return created[-1]
 
     yield make_screen
     steady.frames.live = False
-    for footage, shown in made:
+    for footage, shown in created:
         footage.let(10_000)
         shown.close()
 
 
-def seen(model: Video) -> np.ndarray:
+def displayed(model: Video) -> np.ndarray:
     return np.uint8(np.round(model.outputs()["pixels"].numpy() * 255))
 
 
 def value(shown: Screen) -> int:
-    """The number of the picture that a screen of `Slow` footage shows."""
+    """The number of the image that a screen of `Slow` footage shows."""
     return round(float(shown.outputs()["planes"].numpy().mean()) * 255)
 
 
 def arrived(shown: Screen, count: int) -> None:
-    """Wait until so many pictures were read."""
+    """Wait until this number of images was read."""
     give_up = time.perf_counter() + 300
     while len(shown._reader._ready) < count and time.perf_counter() < give_up:
         time.sleep(0.002)
     assert len(shown._reader._ready) == count
 
 
-# what is seen -------------------------------------------------------------------------------------------------------
+# displayed images ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.webm", "a.gif"])
-def test_every_picture_comes_at_its_time_and_the_film_begins_anew(make: Make, name: str) -> None:
+def test_every_image_is_shown_at_its_time_and_the_video_loops(make: Make, name: str) -> None:
     model = make(name)
     numbers = []
     for _ in range(2 * COUNT + 3):
-        numbers.append(nearest(seen(model), PICTURES))
+        numbers.append(nearest(displayed(model), IMAGES))
         model.step(1 / RATE)
     assert numbers == [n % COUNT for n in range(2 * COUNT + 3)]
 
@@ -131,23 +131,23 @@ def test_steps_and_time_scale_choose_the_frame(make: Make) -> None:
     model, fast = make(), make(time_scale=3.0)
     numbers = []
     for _ in range(60):
-        numbers.append(nearest(seen(model), PICTURES))
+        numbers.append(nearest(displayed(model), IMAGES))
         model.step(1 / 60)
         fast.step(1 / 60)
     assert numbers == [n * RATE // 60 for n in range(60)]
-    assert nearest(seen(fast), PICTURES) == 3 * 60 * RATE // 60 % COUNT
+    assert nearest(displayed(fast), IMAGES) == 3 * 60 * RATE // 60 % COUNT
     fast._params.change("time_scale", 0.0)
-    before = seen(fast)
+    before = displayed(fast)
     fast.step(1.0)
-    np.testing.assert_array_equal(seen(fast), before)
+    np.testing.assert_array_equal(displayed(fast), before)
 
 
-def test_pictures_stay_as_long_as_the_file_says(tmp_path: Path) -> None:
+def test_images_have_the_duration_in_the_file(tmp_path: Path) -> None:
     with av.open(str(tmp_path / "uneven.mp4"), "w") as container:
         stream: Any = container.add_stream("libx264", rate=10)
         stream.width, stream.height = COLUMNS, ROWS
-        for time_, picture in zip((0, 1, 5, 6), PICTURES, strict=False):
-            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+        for time_, image in zip((0, 1, 5, 6), IMAGES, strict=False):
+            frame = av.VideoFrame.from_ndarray(image, format="rgb24")
             frame.pts = time_
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
@@ -157,7 +157,7 @@ def test_pictures_stay_as_long_as_the_file_says(tmp_path: Path) -> None:
     assert clip.number_at(clip.duration) == 0
 
 
-def test_the_same_bits_wherever_reading_begins(films: Path) -> None:
+def test_the_same_bits_from_every_start(films: Path) -> None:
     for name in ("a.mp4", "a.webm", "a.gif"):
         clip = Clip(films / name)
         whole = list(clip.frames(0))
@@ -167,12 +167,12 @@ def test_the_same_bits_wherever_reading_begins(films: Path) -> None:
                 np.testing.assert_array_equal(ours, theirs, err_msg=f"{name} from {first}")
 
 
-def test_the_pictures_of_an_animation_build_on_the_ones_before(tmp_path: Path) -> None:
+def test_images_of_an_animation_depend_on_the_previous_ones(tmp_path: Path) -> None:
     drawn = []
     for number in range(8):
-        picture = np.full((ROWS, COLUMNS, 3), 30, np.uint8)
-        picture[4:8, 3 * number : 3 * number + 3] = 220  # only what changes is in the file
-        drawn.append(Image.fromarray(picture))
+        image = np.full((ROWS, COLUMNS, 3), 30, np.uint8)
+        image[4:8, 3 * number : 3 * number + 3] = 220  # the file has only the changes
+        drawn.append(Image.fromarray(image))
     drawn[0].save(tmp_path / "x.gif", save_all=True, append_images=drawn[1:], duration=100, loop=0)
     clip = Clip(tmp_path / "x.gif")
     assert clip.duration == pytest.approx(0.8)
@@ -187,13 +187,13 @@ def test_a_seek_does_not_read_from_the_start(films: Path) -> None:
     real = clip._decoded
     clip._decoded = lambda time: (decoded.append(frame) or frame for frame in real(time))  # type: ignore[method-assign]
     next(clip.frames(COUNT - 1))
-    assert 1 <= len(decoded) <= 14  # two groups of 6, and what the decoder is ahead
+    assert 1 <= len(decoded) <= 14  # two groups of 6, and those that the decoder reads ahead
 
 
 def test_width_resizes(make: Make) -> None:
     model = make(width=16)
     assert model.outputs()["planes"].shape == (1, 3, 12, 16)
-    assert nearest(seen(model), PICTURES) == 0
+    assert nearest(displayed(model), IMAGES) == 0
     assert Video.output_specs(model._params)["pixels"].shape == (12, 16, 3)
 
 
@@ -203,29 +203,29 @@ def test_it_agrees_with_its_reference(make: Make, films: Path, tmp_path: Path) -
     model = make(file)
     model.step(0.7)
     assert all(c.holds for c in model.compare_with_reference())
-    film(file, PICTURES[::-1], RATE)  # another film in the file than on the GPU
+    film(file, IMAGES[::-1], RATE)  # another video in the file than on the GPU
     assert not any(c.holds for c in model.compare_with_reference())
 
 
-# going back ---------------------------------------------------------------------------------------------------------
+# rewinding ----------------------------------------------------------------------------------------------------------
 
 
 def test_reset_and_step_back_give_the_same_bits(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kept in (screen.CACHED_BYTES, BYTES):  # all pictures stay on the GPU, or one
-        monkeypatch.setattr(screen, "CACHED_BYTES", kept)
+    for cached_bytes in (screen.CACHED_BYTES, BYTES):  # all images stay on the GPU, or one
+        monkeypatch.setattr(screen, "CACHED_BYTES", cached_bytes)
         model = make()
-        first = seen(model)
+        first = displayed(model)
         model.step(0.9)
         numbers = model.scalar_state()
         model.step(0.35)
-        later = seen(model)
+        later = displayed(model)
         model.step(0.5)
-        assert not np.array_equal(seen(model), later)
+        assert not np.array_equal(displayed(model), later)
         model.load_scalar_state(numbers)
         model.step(0.35)
-        np.testing.assert_array_equal(seen(model), later)
+        np.testing.assert_array_equal(displayed(model), later)
         model.reset()
-        np.testing.assert_array_equal(seen(model), first)
+        np.testing.assert_array_equal(displayed(model), first)
         assert model.scalar_state() == {"time": 0.0}
 
 
@@ -233,14 +233,14 @@ def test_two_runs_give_the_same_bits(make: Make) -> None:
     runs = []
     for _ in range(2):
         model = make("a.webm", time_scale=1.7)
-        runs.append([seen(model) for _ in range(30) if model.step(1 / 60) is None])
+        runs.append([displayed(model) for _ in range(30) if model.step(1 / 60) is None])
     np.testing.assert_array_equal(runs[0], runs[1])
 
 
-# what crosses -------------------------------------------------------------------------------------------------------
+# uploads ------------------------------------------------------------------------------------------------------------
 
 
-def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gpu) -> None:
+def test_each_image_is_uploaded_once_and_not_counted_as_geometry(make: Make, steady: Gpu) -> None:
     before = steady.meter.read()
     model = make()
     for _ in range(3 * COUNT):
@@ -251,12 +251,12 @@ def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gp
     quick = make(time_scale=3.0)
     for _ in range(5):
         quick.step(1 / RATE)
-    assert set(quick._plans) == set(range(16))  # those passed over as well: nothing is decoded again
+    assert set(quick._plans) == set(range(16))  # including skipped ones: nothing is decoded again
     model._reader._thread.join(20)
     assert not model._reader._thread.is_alive()  # it has nothing left to do
 
 
-def test_a_film_that_has_no_room_is_uploaded_again_and_takes_none(
+def test_a_video_that_does_not_fit_is_uploaded_again_and_not_cached(
     make: Make, steady: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen, "CACHED_BYTES", COUNT * BYTES - 1)
@@ -264,13 +264,13 @@ def test_a_film_that_has_no_room_is_uploaded_again_and_takes_none(
     before = steady.meter.read()
     for number in range(1, 2 * COUNT + 1):
         model.step(1 / RATE)
-        assert nearest(seen(model), PICTURES) == number % COUNT
+        assert nearest(displayed(model), IMAGES) == number % COUNT
         assert len(model._plans) == 1
     moved = steady.meter.read()["image"]["host_to_device"] - before["image"]["host_to_device"]
     assert moved == 2 * COUNT * BYTES
 
 
-def test_an_upload_does_not_cut_the_frame_in_two(make: Make, steady: Gpu) -> None:
+def test_an_upload_does_not_split_the_frame(make: Make, steady: Gpu) -> None:
     model = make()
     steady.sync()
     before = steady.meter.submits
@@ -278,13 +278,13 @@ def test_an_upload_does_not_cut_the_frame_in_two(make: Make, steady: Gpu) -> Non
         model.step(0.0)  # something is recorded
         model.step(1 / RATE)
     assert steady.meter.submits == before + 1
-    assert nearest(seen(model), PICTURES) == 1
+    assert nearest(displayed(model), IMAGES) == 1
 
 
 # a window does not wait ---------------------------------------------------------------------------------------------
 
 
-def test_a_live_frame_keeps_the_last_picture_until_the_next_was_read(
+def test_a_window_shows_the_last_image_until_the_next_is_read(
     slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu
 ) -> None:
     footage, shown = slow(8)
@@ -293,7 +293,7 @@ def test_a_live_frame_keeps_the_last_picture_until_the_next_was_read(
     assert value(shown) == 0
     footage.let(1)
     arrived(shown, 1)
-    shown.advance(1.0)  # picture 2 is due, 1 is there
+    shown.advance(1.0)  # image 2 is due, 1 is there
     assert value(shown) == 1
     footage.let(2)
     arrived(shown, 2)
@@ -312,7 +312,7 @@ def test_a_headless_frame_waits(slow: Callable[[int], tuple[Slow, Screen]], stea
     late.join()
 
 
-def test_a_jump_in_time_waits_in_a_window_as_well(slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu) -> None:
+def test_a_jump_in_time_waits_in_a_window_too(slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu) -> None:
     footage, shown = slow(100)
     steady.frames.live = True
     late = threading.Timer(0.3, footage.let, (100,))
@@ -324,7 +324,7 @@ def test_a_jump_in_time_waits_in_a_window_as_well(slow: Callable[[int], tuple[Sl
     late.join()
 
 
-def test_the_steps_from_a_snapshot_to_where_one_wanted_to_be_wait_too(
+def test_the_steps_from_a_snapshot_to_the_requested_frame_wait_too(
     slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu
 ) -> None:
     footage, shown = slow(100)
@@ -340,23 +340,23 @@ def test_the_steps_from_a_snapshot_to_where_one_wanted_to_be_wait_too(
         late.join()
 
 
-def test_a_window_that_fell_far_behind_goes_on_from_where_it_should_be(
+def test_a_window_that_is_far_behind_skips_to_the_current_image(
     slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu
 ) -> None:
     footage, shown = slow(500)
     steady.frames.live = True
     shown.advance(WITHIN_REACH + 10.0)
-    for _ in range(50):  # it is sent there once, not again and again
+    for _ in range(50):  # it seeks once, not repeatedly
         shown.advance(1.0)
     assert value(shown) == 0
     footage.let(3)
-    arrived(shown, 2)  # one was picture 1, which is not wanted any more
+    arrived(shown, 2)  # one was image 1, which is no longer requested
     shown.advance(0.0)
     assert value(shown) == WITHIN_REACH + 11
     assert footage.begun == [0, WITHIN_REACH + 10]
 
 
-def test_not_more_is_read_ahead_than_has_room() -> None:
+def test_read_ahead_is_limited_by_the_buffer() -> None:
     footage = Slow(1000)
     reader = Reader(footage)
     footage.let(1000)
@@ -368,10 +368,10 @@ def test_not_more_is_read_ahead_than_has_room() -> None:
     assert not reader._thread.is_alive()
 
 
-# mistakes -----------------------------------------------------------------------------------------------------------
+# invalid files ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_no_video_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_video_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "text.mp4").write_text("no video at all")
     with pytest.raises(InputError, match=r"text.mp4 cannot be read as a video: Invalid data"):
         Clip(tmp_path / "text.mp4")
@@ -389,7 +389,7 @@ def test_what_is_no_video_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.webm"])
-def test_a_file_that_was_cut_off_is_told_at_once(make: Make, tmp_path: Path, name: str) -> None:
+def test_a_truncated_file_is_reported_immediately(make: Make, tmp_path: Path, name: str) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (COUNT, ROWS, COLUMNS, 3)).astype(np.uint8)
     whole = film(tmp_path / name, noise, RATE).read_bytes()
     (tmp_path / name).write_bytes(whole[: len(whole) * 7 // 10])
@@ -397,7 +397,7 @@ def test_a_file_that_was_cut_off_is_told_at_once(make: Make, tmp_path: Path, nam
         make(tmp_path / name)
 
 
-def test_damage_in_the_middle_is_told_when_it_is_reached(make: Make, films: Path, tmp_path: Path) -> None:
+def test_damage_in_the_middle_is_reported_when_it_is_reached(make: Make, films: Path, tmp_path: Path) -> None:
     data = bytearray((films / "a.mp4").read_bytes())
     start = data.index(b"mdat")
     middle = start + (len(data) - start) * 2 // 3

@@ -1,4 +1,4 @@
-"""A source of waves found through the waves: the gradient, how the search goes, and that a run can be repeated."""
+"""A source of waves reconstructed by gradients through the simulation: gradient, convergence, and reproducible runs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SMALL: dict[str, Any] = {"resolution": 32, "steps": 40, "receivers": 10, "drops"
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[WaveSource] = []
+    created: list[WaveSource] = []
 
     def make_model(**params: Any) -> WaveSource:
-        made.append(WaveSource("waves", Params(**SMALL | params), {}, 4))
-        return made[-1]
+        created.append(WaveSource("waves", Params(**SMALL | params), {}, 4))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
-def figures(model: WaveSource) -> dict[str, float]:
+def statistics(model: WaveSource) -> dict[str, float]:
     found = model.diagnostics()
     values = {name: float(tensor.item()) for name, tensor in found.items()}
     for tensor in found.values():
@@ -47,17 +47,17 @@ def run(model: WaveSource, steps: int) -> None:
 
 
 def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gpu) -> None:
-    """Of a weighted sum of what is heard, by the start: at receivers, at the edge, in a corner, anywhere."""
+    """Of a weighted sum of received signals, by the initial state: at receivers, at the edge, in a corner, anywhere."""
     random = np.random.default_rng(2)
-    given = beginning(random, 32, 7, 2, 0.5)
-    medium, steps = given.medium.astype(np.float32).astype(float), 30
+    initial = beginning(random, 32, 7, 2, 0.5)
+    medium, steps = initial.medium.astype(np.float32).astype(float), 30
     start, weights = random.normal(size=(32, 32)), random.normal(size=(steps, 7))
 
     def heard(array: np.ndarray) -> float:
-        return float(np.sum(weights * reference.heard(array, medium, given.receiver_cells, steps)))
+        return float(np.sum(weights * reference.heard(array, medium, initial.receiver_cells, steps)))
 
     parts = Parts("waves")
-    waves = Waves(given.medium, given.receiver_cells, parts)
+    waves = Waves(initial.medium, initial.receiver_cells, parts)
     with Tensor.from_numpy(start.astype(np.float32)) as x, Tensor.from_numpy(weights.astype(np.float32)) as factors:
         x.requires_grad = True
         waves.heard(x, steps).backward(factors)
@@ -65,20 +65,20 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
         found = x.grad.numpy()
         x.grad = None
     parts.close()
-    receiver_cells = [divmod(int(given.receiver_cells[0]), 32), (0, 9), (31, 31), (16, 16), (4, 20)]
+    receiver_cells = [divmod(int(initial.receiver_cells[0]), 32), (0, 9), (31, 31), (16, 16), (4, 20)]
     for at in receiver_cells:
         sides = []
-        for step in (0.5, -0.5):  # what is heard is linear: any step will do
+        for step in (0.5, -0.5):  # the received signals are linear: any step size is valid
             moved = start.copy()
             moved[at] += step
             sides.append(heard(moved))
         assert found[at] == pytest.approx(sides[0] - sides[1], rel=1e-4, abs=1e-5 * float(np.abs(found).max()))
 
 
-def test_what_is_kept_grows_with_the_root_of_the_steps(steady: Gpu) -> None:
-    given = beginning(np.random.default_rng(2), 48, 4, 1, 0.0)
+def test_checkpoint_memory_grows_with_the_square_root_of_the_steps(steady: Gpu) -> None:
+    initial = beginning(np.random.default_rng(2), 48, 4, 1, 0.0)
     parts = Parts("waves")
-    waves, held = Waves(given.medium, given.receiver_cells, parts), []
+    waves, held = Waves(initial.medium, initial.receiver_cells, parts), []
     with Tensor.zeros((48, 48)) as start:
         start.requires_grad = True
         for steps in (64, 256):
@@ -101,40 +101,40 @@ def test_it_agrees_with_the_reference_before_and_after(make: Make) -> None:
             assert comparison.holds, str(comparison)
 
 
-def test_the_loss_falls_three_hundredfold_in_fifty_steps_and_the_drops_are_found(make: Make) -> None:
+def test_the_loss_decreases_300_times_in_50_steps_and_the_drops_are_found(make: Make) -> None:
     model = make(learning_rate=0.6)
-    first = figures(model)
+    first = statistics(model)
     assert first["loss"] == pytest.approx(1.0) and first["error"] == pytest.approx(1.0) and first["distance"] > 0.2
     run(model, 50)
-    last = figures(model)
+    last = statistics(model)
     assert last["loss"] < 1.0 / 300.0 and last["distance"] < 0.02 and last["error"] < 0.35
-    given, outputs = model._beginning, {name: tensor.numpy() for name, tensor in model.outputs().items()}
-    np.testing.assert_allclose(outputs["drop"][2:, [0, 2]] - [GAP, 0.0], given.drops, atol=1e-6)
-    for (x, z), sign in zip(given.drops, given.signs, strict=True):
+    initial, outputs = model._beginning, {name: tensor.numpy() for name, tensor in model.outputs().items()}
+    np.testing.assert_allclose(outputs["drop"][2:, [0, 2]] - [GAP, 0.0], initial.drops, atol=1e-6)
+    for (x, z), sign in zip(initial.drops, initial.signs, strict=True):
         row, column = (round((value + 1.0) * 31 / 2) for value in (z, x))
         assert sign * outputs["found"][row, column] > 0.5
 
 
-def test_noise_is_what_remains(make: Make) -> None:
+def test_the_residual_is_the_noise(make: Make) -> None:
     model = make(noise=0.3, learning_rate=0.6)
     run(model, 50)
-    found = figures(model)
+    found = statistics(model)
     assert 0.2 * 0.09 < found["loss"] < 1.0 * 0.09
     receivers = model.outputs()["mismatch"].numpy()
     assert np.array_equal(receivers[:10], receivers[10:])
     assert float(np.mean(receivers**2)) == pytest.approx(found["loss"], rel=1e-4)
     lines = model.outputs()["trace_wave"].numpy()
-    apart = np.sqrt(np.mean((lines[10:] - lines[:10]).astype(float) ** 2, axis=1) / model._power)
-    np.testing.assert_allclose(receivers[:10], apart, rtol=1e-4)
+    distance = np.sqrt(np.mean((lines[10:] - lines[:10]).astype(float) ** 2, axis=1) / model._power)
+    np.testing.assert_allclose(receivers[:10], distance, rtol=1e-4)
     np.testing.assert_allclose(model.outputs()["trace"].numpy()[..., 1], LOUD * lines, rtol=1e-6)
 
 
-def test_too_fast_a_rate_overshoots_and_the_limit_tells(make: Make) -> None:
+def test_too_high_a_learning_rate_overshoots_and_exceeds_the_limit(make: Make) -> None:
     calm, wild = make(learning_rate=1.0), make(learning_rate=2.0)
     for model in (calm, wild):
         run(model, 36)
     bound = WaveSource.limits["loss"].bound
-    assert figures(calm)["loss"] < 0.01 and figures(wild)["loss"] > bound
+    assert statistics(calm)["loss"] < 0.01 and statistics(wild)["loss"] > bound
 
 
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
@@ -150,23 +150,23 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
         assert all(np.array_equal(array, again[name]) for name, array in found[0].items())
 
 
-def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
+def test_it_continues_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=20.0)
     run(model, HOLD + 5)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     run(model, 7)
     expected = {name: tensor.numpy() for name, tensor in model.outputs().items()}
     run(model, 4)
     for name, tensor in model.state().items():
-        tensor.detach()[...] = kept[name]
+        tensor.detach()[...] = saved[name]
     model.load_scalar_state(numbers)
     run(model, 7)
     for name, tensor in model.outputs().items():
         assert np.array_equal(tensor.numpy(), expected[name]), name
 
 
-def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
-    """First the start itself, then as many steps of the waves as time has passed, then the start again."""
+def test_both_ponds_show_their_waves_from_the_initial_state(make: Make) -> None:
+    """First the initial state, then the waves after the elapsed steps, then the initial state again."""
     model = make(learning_rate=0.6, height=2.0)
     run(model, 10)
     model._params.take(Params(**SMALL, train=False, height=2.0))
@@ -188,7 +188,7 @@ def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
     np.testing.assert_array_equal(model.outputs()["wave"].numpy(), before)
 
 
-def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
+def test_nothing_is_trained_while_disabled_or_paused(make: Make) -> None:
     model = make()
     run(model, 2)
     before = model.outputs()["found"].numpy()

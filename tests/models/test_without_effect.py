@@ -1,4 +1,4 @@
-"""Parameters declared to be without effect change nothing, and those that change something are not declared."""
+"""Parameters declared to have no effect change nothing, and those with an effect are not declared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.models import registry
 
 MATTER = {name: "none" for name in ("water", "jelly", "snow", "sand")}
-SMALL: dict[str, dict[str, Any]] = {  # so that models are quick
+SMALL: dict[str, dict[str, Any]] = {  # so that models are fast
     "gray_scott": {"resolution": 16},
     "shallow_water": {"rows": 6, "columns": 8},
     "cloth": {"resolution": 6},
@@ -40,7 +40,7 @@ OVERRIDDEN = [
     ("mpm", MATTER | {"water": "box"}, {}, {"jelly_center": (0.1, 0.1, 0.1), "snow_size": (0.9, 0.9, 0.9)}),
     ("mpm", {}, {}, {"obstacle_corner": (0.5, 0.5, 0.5), "obstacle_spacing": 1.0}),
 ]
-# Type, values with which the parameter named has an effect, another value of it.
+# Type, values with which the named parameter has an effect, another value of it.
 EFFECTIVE = [
     ("gray_scott", {"pattern": "own"}, {"feed": 0.01}),
     ("gray_scott", {"pattern": "own"}, {"kill": 0.02}),
@@ -52,17 +52,17 @@ EFFECTIVE = [
 
 
 def outputs_of(type_: str, values: dict[str, Any], inputs: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """What a model of this type gives after three steps, but for the surface of a body that is not there."""
+    """The outputs of a model of this type after three steps, without the surface of an absent body."""
     kind = registry.types()[type_]
-    given = {name: Tensor.from_numpy(np.zeros(shape, np.float32), name) for name, shape in inputs.items()}
-    model = kind("model", kind.Params.parse(SMALL[type_] | values), given, 1)
+    tensors = {name: Tensor.from_numpy(np.zeros(shape, np.float32), name) for name, shape in inputs.items()}
+    model = kind("model", kind.Params.parse(SMALL[type_] | values), tensors, 1)
     try:
         for _ in range(3):
             model.step(1.0 / 60.0)
         return {name: tensor.numpy() for name, tensor in model.outputs().items() if not name.startswith("body")}
     finally:
         model.close()
-        for tensor in given.values():
+        for tensor in tensors.values():
             tensor.close()
 
 
@@ -76,13 +76,13 @@ def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
 
 
 @pytest.mark.parametrize(("type_", "values", "inputs", "others"), OVERRIDDEN)
-def test_what_is_declared_changes_nothing(steady: Gpu, type_, values, inputs, others) -> None:
+def test_declared_parameters_change_nothing(steady: Gpu, type_, values, inputs, others) -> None:
     assert others.keys() <= declared(type_, values, inputs)
     assert same(outputs_of(type_, values, inputs), outputs_of(type_, values | others, inputs))
 
 
 @pytest.mark.parametrize(("type_", "values", "other"), EFFECTIVE)
-def test_what_has_an_effect_is_not_declared(steady: Gpu, type_, values, other) -> None:
+def test_parameters_with_an_effect_are_not_declared(steady: Gpu, type_, values, other) -> None:
     assert declared(type_, values, {}).isdisjoint(other)
     assert not same(outputs_of(type_, values, {}), outputs_of(type_, values | other, {}))
 
@@ -91,6 +91,6 @@ def test_every_declared_parameter_exists() -> None:
     for type_, kind in registry.types().items():
         try:
             params = kind.Params.parse({})
-        except Exception:  # a file has to be given
+        except Exception:  # a file is required
             continue
         assert kind.without_effect(params, ()).keys() <= kind.Params.model_fields.keys(), type_

@@ -1,4 +1,4 @@
-"""`Wgsl`: models that a scene describes, the mistakes in such a table, and a shader that is edited."""
+"""`Wgsl`: models described by a scene, errors in such a table, and an edited shader."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def written(folder, text=TEXT):
     return folder / "scene.toml"
 
 
-def test_what_the_table_says_happens(steady, folder):
+def test_the_model_follows_its_table(steady, folder):
     with Session(steady, written(folder)) as session:
         instance = session.stage.instances["life"]
         first = instance.outputs["cell"].numpy()
@@ -75,7 +75,7 @@ def test_what_the_table_says_happens(steady, folder):
         assert specs["side"].rebuild and specs["gain"].doc == "how much" and specs["tint"].kind == "color"
 
 
-def test_an_edited_shader_is_swapped_and_a_broken_one_is_not(steady, folder):
+def test_an_edited_shader_is_hot_swapped_and_a_broken_one_is_not(steady, folder):
     with Session(steady, written(folder)) as session:
         instance = session.stage.instances["life"]
         instance.step(0.1)
@@ -92,7 +92,7 @@ def test_an_edited_shader_is_swapped_and_a_broken_one_is_not(steady, folder):
         assert instance.outputs["cell"].numpy() == pytest.approx(before - 6.0, abs=1e-6)
 
 
-def test_reading_the_scene_again_leaves_the_model_as_it_is(steady, folder):
+def test_reloading_the_scene_does_not_change_the_model(steady, folder):
     with Session(steady, written(folder)) as session:
         instance = session.stage.instances["life"]
         written(folder, TEXT.replace("gain = 3.0", "gain = 4.0"))
@@ -123,7 +123,7 @@ def test_reading_the_scene_again_leaves_the_model_as_it_is(steady, folder):
         ("life.wgsl", "live.wgsl", '4:10  models.life.shader: there is no file "live.wgsl"; did you mean "life.wgsl"?'),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_table(folder, old, new, expected):
+def test_an_error_in_the_table(folder, old, new, expected):
     assert old in TEXT
     with pytest.raises(SceneError) as raised:
         scene.load(written(folder, TEXT.replace(old, new, 1)))
@@ -131,7 +131,7 @@ def test_a_mistake_in_the_table(folder, old, new, expected):
     assert any(expected in line for line in lines), lines
 
 
-def test_what_only_follows_from_a_mistake_is_not_told(folder):
+def test_consequences_of_an_error_are_not_reported(folder):
     for old, new in (("max = 64", "mux = 64"), ('"u32"', '"u31"')):
         with pytest.raises(SceneError) as raised:
             scene.load(written(folder, TEXT.replace(old, new, 1)))
@@ -140,7 +140,7 @@ def test_what_only_follows_from_a_mistake_is_not_told(folder):
 
 @pytest.mark.parametrize("value", ["1", '"x"', "[]", "[1]", "[[[]]]", "{}", "{ a = { b = 1 } }", "true"])
 @pytest.mark.parametrize("key", ["passes", "start", "params", "tensors", "shader", "inputs"])
-def test_any_value_gives_mistakes_and_no_other_error(folder, key, value):
+def test_any_value_gives_scene_problems_and_no_other_error(folder, key, value):
     text = f'version = 1\n[models.life]\ntype = "wgsl"\n{key} = {value}\n'
     with pytest.raises(SceneError):
         scene.load(written(folder, text))

@@ -1,4 +1,4 @@
-"""The cloth: its reference, what analysis says of falling, hanging and bending, collisions, tearing, and the tools."""
+"""The cloth: its reference, analytic solutions of falling, hanging and bending, collisions, tearing, and the tools."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Make = Callable[..., Cloth]
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[Cloth] = []
-    given: list[Tensor] = []
+    created: list[Cloth] = []
+    uploads: list[Tensor] = []
 
     def make_model(inputs: Mapping[str, np.ndarray] | None = None, seed: int = 0, **values: object) -> Cloth:
         tensors = {name: Tensor.from_numpy(array, name) for name, array in (inputs or {}).items()}
-        given.extend(tensors.values())
-        made.append(Cloth("test", Params(**values), tensors, seed))  # type: ignore[arg-type]
-        return made[-1]
+        uploads.extend(tensors.values())
+        created.append(Cloth("test", Params(**values), tensors, seed))  # type: ignore[arg-type]
+        return created[-1]
 
     yield make_model
-    for thing in [*made, *given]:
+    for thing in [*created, *uploads]:
         thing.close()
 
 
@@ -50,7 +50,7 @@ def measured(model: Cloth) -> dict[str, float]:
 
 
 def put(model: Cloth, positions: np.ndarray) -> None:
-    """Let the vertices be at `positions` (rows, columns, 3)."""
+    """Move the vertices to `positions` (rows, columns, 3)."""
     with Tensor.from_numpy(positions.astype(np.float32)) as there:
         ops.assign(model.outputs()["position"], there)
 
@@ -62,7 +62,7 @@ def ball_grid(n: int, radius: float) -> np.ndarray:
     return (np.sqrt(x**2 + y**2 + z**2) - radius).astype(np.float32)
 
 
-# how it is woven -------------------------------------------------------------------------------------------------
+# topology -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 2), (2, 9), (5, 3), (13, 17)])
@@ -112,7 +112,7 @@ def strains(state: cloth_reference.State, sheet: Sheet) -> np.ndarray:
 
 
 def energies(state: cloth_reference.State, sheet: Sheet, values: Mapping) -> dict[str, float]:
-    """Kinetic energy, that of height, that of edges and hinges [J], and the length of the momentum [kg m/s]."""
+    """Kinetic, gravitational and elastic energy [J], and the magnitude of the momentum [kg m/s]."""
     free = state.inverse > 0
     masses = np.where(free, values["density"] / np.where(free, state.inverse, 1.0), 0.0)
     span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
@@ -148,8 +148,8 @@ def test_a_sweep_equals_the_reference(make: Make, case: str) -> None:
     np.testing.assert_allclose(out(model, "strain").ravel(), strains(state, model._sheet), atol=2e-5)
 
 
-def test_a_folded_sheet_is_pushed_apart_as_the_reference_is(make: Make) -> None:
-    """Folded in half, the layers closer than the cloth is thick; what is woven together is pressed, but not pushed."""
+def test_self_collision_of_a_folded_sheet_equals_the_reference(make: Make) -> None:
+    """Folded in half, with layers closer than the thickness; connected vertices are compressed, but do not collide."""
     model = make(resolution=12, pins="none", gravity=0.0, bend=0.0, solver_substeps=6, **STILL | {"friction": 0.5})
     thickness = model._fabric.thickness
     positions = out(model, "position")
@@ -160,16 +160,16 @@ def test_a_folded_sheet_is_pushed_apart_as_the_reference_is(make: Make) -> None:
     put(model, positions)
     slide = np.zeros_like(positions)
     slide[:, :, 2] = np.where(half, 0.1, -0.1)
-    with Tensor.from_numpy(slide.astype(np.float32)) as way:
-        ops.assign(model.outputs()["velocity"], way)
+    with Tensor.from_numpy(slide.astype(np.float32)) as shift:
+        ops.assign(model.outputs()["velocity"], shift)
     for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
     run(model, 0.3)
     now = out(model, "position").reshape(-1, 3)
     rest_positions = model._sheet.rest_positions
     far = np.linalg.norm(now[:, None] - now[None], axis=-1)
-    apart = far[np.linalg.norm(rest_positions[:, None] - rest_positions[None], axis=-1) > 2.0 * thickness]
-    assert apart.min() > 0.8 * thickness
+    distant = far[np.linalg.norm(rest_positions[:, None] - rest_positions[None], axis=-1) > 2.0 * thickness]
+    assert distant.min() > 0.8 * thickness
     measures = measured(model)
     assert measures["momentum"] < 2e-4, "what pushes is pushed as hard"
 
@@ -204,7 +204,7 @@ def catenary(span: float, length: float, x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("span", [0.5, 0.8])
 def test_a_strip_hangs_as_a_catenary(make: Make, span: float) -> None:
-    """Stiff, without bending; within 1 % of the length: with 25 vertices and h = 1/1920 s threads give by 0.2 %."""
+    """Stiff, without bending; within 1 % of the length: with 25 vertices and h = 1/1920 s threads stretch by 0.2 %."""
     model = make(
         resolution=25, width=1.0, length=0.04, pins="ends", span=span, stretch=1e5, shear=10.0, bend=0.0,
         drag=0.0, damping=6.0, self_collision=False, solver_substeps=16,
@@ -217,7 +217,7 @@ def test_a_strip_hangs_as_a_catenary(make: Make, span: float) -> None:
     assert measured(model)["kinetic"] < 1e-4
 
 
-def test_a_hanging_sheet_gives_as_its_stiffness_says(make: Make) -> None:
+def test_a_hanging_sheet_stretches_by_its_stiffness(make: Make) -> None:
     """Under its own weight a sheet of length H gets longer by ρ g H² / 2K, whatever its resolution."""
     for resolution in (6, 12):
         model = make(
@@ -248,7 +248,7 @@ def test_elastic_energies_are_those_of_the_continuum(make: Make) -> None:
         sheared = elastic(np.stack([u + 0.01 * v, v, 0 * u], -1), shear=5000.0)
         assert sheared == pytest.approx(0.5 * 5000.0 * 0.01**2 * area, rel=0.02)
         bent = elastic(np.stack([np.sin(u), v, 1.0 - np.cos(u)], -1), bend=1.0, stretch=1.0)
-        inner = (resolution - 2) / (resolution - 1)  # no hinge lies at the border
+        inner = (resolution - 2) / (resolution - 1)  # no hinge is at the border
         assert bent == pytest.approx(0.5 * area * inner, rel=0.02)
         bent = elastic(np.stack([u, np.sin(v), 1.0 - np.cos(v)], -1), bend=1.0, stretch=1.0)
         inner = (model._sheet.rows - 2) / (model._sheet.rows - 1)
@@ -256,13 +256,13 @@ def test_elastic_energies_are_those_of_the_continuum(make: Make) -> None:
 
 
 def test_energy_does_not_grow_without_wind(make: Make) -> None:
-    """A sheet falls about the pole that holds its edge and swings, with nothing that damps but the solver."""
+    """A sheet swings about the pole that holds its edge, damped only by the solver."""
     model = make(resolution=10, pins="pole", stretch=500.0, solver_substeps=8, **STILL)
     energies = []
     for _ in range(20):
         energies.append(measured(model)["energy"])
         run(model, 0.1)
-    fall = 0.2 * 1.6 * 1.6 * 9.81 * 0.8  # of its middle, if it hung from the pole
+    fall = 0.2 * 1.6 * 1.6 * 9.81 * 0.8  # of its center, if it hung from the pole
     assert measured(model)["kinetic"] > 0.01 * fall, "it still moves"
     assert max(energies - np.minimum.accumulate(energies)) < 0.002 * fall
 
@@ -285,7 +285,7 @@ def test_it_stays_out_of_a_ball_and_above_the_ground(make: Make) -> None:
 
 
 def test_friction_holds_a_sheet_on_a_ball(make: Make) -> None:
-    """Off the top of a ball it slides away without friction, and stays with much of it."""
+    """On top of a ball it slides off without friction, and stays with high friction."""
     left = []
     for friction in (0.0, 1.5):
         model = make(
@@ -297,7 +297,7 @@ def test_friction_holds_a_sheet_on_a_ball(make: Make) -> None:
     assert left[0] < -0.5 < -0.3 < left[1]
 
 
-def test_a_grid_of_distances_keeps_it_out_as_the_ball_does(make: Make) -> None:
+def test_a_signed_distance_grid_collides_like_the_ball(make: Make) -> None:
     values = {
         "resolution": 16,
         "width": 1.0,
@@ -310,25 +310,25 @@ def test_a_grid_of_distances_keeps_it_out_as_the_ball_does(make: Make) -> None:
     ball = make(sphere_center=(0.0, 0.0, 0.0), sphere_radius=0.5, **values)
     for model in (grid, ball):
         run(model, 0.4)
-    apart = np.linalg.norm(out(grid, "position") - out(ball, "position"), axis=-1)
-    assert np.median(apart) < 0.005
-    assert apart.max() < 0.06, "folds may come to lie a little beside each other"
+    distant = np.linalg.norm(out(grid, "position") - out(ball, "position"), axis=-1)
+    assert np.median(distant) < 0.005
+    assert distant.max() < 0.06, "folds may come to lie a little beside each other"
     assert np.linalg.norm(out(grid, "position"), axis=-1).min() > 0.49
 
 
 def test_a_uniform_field_blows_as_the_mean_wind_does(make: Make) -> None:
     wind = (4.0, 1.0, -2.0)
     field = np.broadcast_to(np.array(wind, np.float32), (3, 4, 5, 3))
-    given = make({"wind": np.ascontiguousarray(field)}, resolution=9, pins="pole")
+    uploads = make({"wind": np.ascontiguousarray(field)}, resolution=9, pins="pole")
     mean = make(resolution=9, pins="pole", wind=wind, gust=0.0)
     still = make(resolution=9, pins="pole")
-    for model in (given, mean, still):
+    for model in (uploads, mean, still):
         run(model, 0.3)
-    np.testing.assert_allclose(out(given, "position"), out(mean, "position"), atol=1e-3)
-    assert np.abs(out(given, "position") - out(still, "position")).max() > 0.2
+    np.testing.assert_allclose(out(uploads, "position"), out(mean, "position"), atol=1e-3)
+    assert np.abs(out(uploads, "position") - out(still, "position")).max() > 0.2
 
 
-def test_what_tears_vanishes_from_the_triangles_and_is_whole_after_a_reset(make: Make) -> None:
+def test_torn_triangles_are_removed_and_restored_by_a_reset(make: Make) -> None:
     model = make(resolution=12, pins="corners", stretch=30.0, tearing=True, tear_strain=0.15, solver_substeps=6)
     whole = out(model, "index").astype(int)
     assert np.array_equal(whole, model._sheet.triangles)
@@ -351,13 +351,13 @@ def interaction(gesture: Gesture, point: object, velocity: object, radius: float
     return Interaction(gesture, (0.0, 0.0, 5.0), (0.0, 0.0, -1.0), point, velocity, radius)  # type: ignore[arg-type]
 
 
-def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
-    """Drawn from left to right across a hanging sheet: what is below falls, what is above stays."""
+def test_a_blade_cuts_what_it_passes_through(make: Make) -> None:
+    """Moved from left to right across a hanging sheet: the part below falls, the part above stays."""
     model = make(resolution=14, pins="edge", solver_substeps=6)
     run(model, 0.2)
 
     def cut(start: float, end: float) -> np.ndarray:
-        """Along x; returns where, from the left edge, the middles of torn edges are in the cloth [m]."""
+        """Cut along x; return the distances of the centers of torn edges from the left edge of the cloth [m]."""
         for x in np.arange(start, end + 1e-6, 0.1):
             model.interact(interaction(Gesture.CUT, (x, -0.005, 0.0), (0.1 / FRAME, 0.0, 0.0), 0.05))
             model.step(FRAME)
@@ -376,14 +376,14 @@ def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
     assert heights[:5].min() > 0.0
 
 
-def test_a_blade_that_rests_cuts_nothing(make: Make) -> None:
+def test_a_blade_at_rest_cuts_nothing(make: Make) -> None:
     model = make(resolution=8, pins="edge", solver_substeps=4)
     model.interact(interaction(Gesture.CUT, (0.0, 0.05, 0.0), (0.0, 0.0, 0.0), 0.5))
     run(model, 0.1)
     assert measured(model)["torn"] == 0
 
 
-def test_the_drag_tool_moves_what_is_near(make: Make) -> None:
+def test_the_drag_tool_moves_nearby_vertices(make: Make) -> None:
     model = make(resolution=16, pins="edge", solver_substeps=6)
     run(model, 0.1)
     before = out(model, "position")
@@ -397,7 +397,7 @@ def test_the_drag_tool_moves_what_is_near(make: Make) -> None:
     model.step(FRAME)
 
 
-def test_what_the_drag_tool_holds_stays_there(make: Make) -> None:
+def test_vertices_held_by_the_drag_tool_stay(make: Make) -> None:
     """Lifted from the lower edge against the sheet's weight: threads do not pull the cloth out of the tool."""
     model = make(resolution=16, pins="edge", solver_substeps=6)
     run(model, 0.1)
@@ -428,7 +428,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(make: Make) -> N
     assert np.array_equal(out(one, "position"), out(two, "position"))
 
 
-def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
+def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
     """Wind, gusts, tearing, and a frame that ends shortly before the next sweep is due."""
     values = {"stretch": 60.0, "tearing": True, "tear_strain": 0.15, "wind": (3.0, 0.0, 5.0)}
     model = make(resolution=10, pins="corners", solver_substeps=5, **values)
@@ -440,19 +440,19 @@ def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
 
     run(model, 0.1)
     model.step(0.95 * FRAME)
-    kept = {name: tensor.numpy() for name, tensor in model.state().items()}
+    saved = {name: tensor.numpy() for name, tensor in model.state().items()}
     numbers, torn = model.scalar_state(), measured(model)["torn"]
     then = go_on()
     assert measured(model)["torn"] > torn
     for name, tensor in model.state().items():
-        with Tensor.from_numpy(kept[name]) as was:
+        with Tensor.from_numpy(saved[name]) as was:
             ops.assign(tensor, was)
     model.load_scalar_state(numbers)
     for name, array in go_on().items():
         assert np.array_equal(array, then[name]), name
 
 
-def test_the_length_of_frames_does_not_matter(make: Make) -> None:
+def test_the_frame_time_does_not_matter(make: Make) -> None:
     one, two = (make(resolution=8, solver_substeps=4) for _ in range(2))
     for _ in range(12):
         one.step(FRAME)
@@ -475,7 +475,7 @@ def test_numbers_stay_finite_at_the_ends_of_the_ranges(make: Make) -> None:
         assert np.isfinite(out(model, "position")).all(), values
 
 
-def test_what_is_woven_in(make: Make) -> None:
+def test_pinned_vertices_and_patterns(make: Make) -> None:
     bands = out(make(resolution=9, length=0.8, pattern="bands"), "pattern")
     assert bands.shape == (5, 9)
     assert np.array_equal(bands[:, 0], [0.0, 0.0, 0.5, 0.5, 1.0])
@@ -493,8 +493,8 @@ def test_inputs_of_the_wrong_shape_are_refused(make: Make) -> None:
         make({"obstacle": np.zeros((3, 3, 3), np.uint32)})
 
 
-def test_what_the_solver_adds_to_the_strain_is_measured_and_reported(make: Make) -> None:
-    """A sheet of stiff threads that hangs from its edge: what it strains is the solver's error, and is said to be."""
+def test_the_strain_of_the_solver_error_is_measured_and_reported(make: Make) -> None:
+    """A sheet of stiff threads that hangs from its edge: its strain is the solver's error, and is reported as such."""
     hung_up = {"pins": "edge", "width": 1.0, "length": 1.0, "stretch": 1e6, "damping": 5.0, "self_collision": False}
     model = make(resolution=17, solver_substeps=2, **hung_up)
     run(model, 2.0)

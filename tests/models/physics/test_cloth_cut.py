@@ -1,4 +1,4 @@
-"""The blade of the cloth against what is seen of it: a stroke parts what it crosses in the picture, and no more."""
+"""The blade of the cloth in the image: a stroke cuts the threads that it crosses in the image, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BALL = np.array([0.0, 0.0, 0.55])
 
 
 def a_stroke(start: np.ndarray, end: np.ndarray, radius: float, parallel: bool) -> Interaction:
-    """From `start` to `end` in a frame; the rays meet in EYE, or lead ahead."""
+    """From `start` to `end` in a frame; the rays intersect in EYE, or are parallel."""
     velocity = tuple(((end - start) / FRAME).tolist())
     along = AHEAD if parallel else (end - EYE) / np.linalg.norm(end - EYE)
     origin = end - 4.0 * AHEAD if parallel else EYE
@@ -30,7 +30,7 @@ def torn(model) -> np.ndarray:
 
 
 def folded(model) -> np.ndarray:
-    """A sheet that is seen as three layers, one behind the other, for a part of its height."""
+    """A sheet that has three layers, one behind the other, in a part of its height."""
     down, along = np.meshgrid(
         *(np.linspace(0.0, 1.0, n) for n in (model._sheet.rows, model._sheet.columns)), indexing="ij"
     )
@@ -39,24 +39,24 @@ def folded(model) -> np.ndarray:
 
 
 def expected(model, interaction: Interaction, ball: float) -> tuple[np.ndarray, np.ndarray]:
-    """Which threads cross the stroke in a picture, and how far each lies there behind what is in front [m]."""
+    """The threads that cross the stroke in an image, and their distances behind the front surface [m]."""
     before, right = interaction.later(-FRAME), np.cross(AHEAD, [0.0, 1.0, 0.0])
     basis = np.stack([right / np.linalg.norm(right), np.cross(right, AHEAD) / np.linalg.norm(right), AHEAD])
 
-    def seen(positions: object) -> np.ndarray:
-        """In the picture, and how deep."""
+    def projected(positions: object) -> np.ndarray:
+        """Image position and depth."""
         eye = (np.asarray(positions, float) - EYE) @ basis.T
         return eye if interaction.parallel else np.concatenate([eye[..., :2] / eye[..., 2:], eye[..., 2:]], axis=-1)
 
-    start, end = seen(before.point)[:2], seen(interaction.point)[:2]
+    start, end = projected(before.point)[:2], projected(interaction.point)[:2]
     positions = out(model, "position").reshape(-1, 3)
     ends = model._sheet.edges.T
-    a, b = (seen(positions[which]) for which in ends)
+    a, b = (projected(positions[which]) for which in ends)
     sides = [_cross(end - start, one[:, :2] - start) for one in (a, b)]
     others = [_cross(b[:, :2] - a[:, :2], one - a[:, :2]) for one in (start, end)]
     crossed = (sides[0] * sides[1] < 0) & (others[0] * others[1] < 0)
     share = sides[0] / (sides[0] - sides[1])
-    if not interaction.parallel:  # a share of the picture is another one of the thread
+    if not interaction.parallel:  # a fraction in the image is another one along the thread
         share = share * a[:, 2] / (share * a[:, 2] + (1.0 - share) * b[:, 2])
     at = positions[ends[0]] + share[:, None] * (positions[ends[1]] - positions[ends[0]])
     hidden = [
@@ -74,23 +74,23 @@ def _hidden(
     positions: np.ndarray, triangles: np.ndarray, at: np.ndarray, interaction: Interaction, ball: float
 ) -> float:
     """The distance along the line of sight from the first triangle, or the ball, to `at`."""
-    way = AHEAD if interaction.parallel else (at - EYE) / np.linalg.norm(at - EYE)
-    start = at - 9.0 * way
+    direction = AHEAD if interaction.parallel else (at - EYE) / np.linalg.norm(at - EYE)
+    start = at - 9.0 * direction
     a, b, c = (positions[triangles[:, corner]] for corner in range(3))
     normal = np.cross(b - a, c - a)
-    far = np.einsum("ij,ij->i", a - start, normal) / (normal @ way)
-    hit, inside = start + far[:, None] * way, far > 0.0
+    far = np.einsum("ij,ij->i", a - start, normal) / (normal @ direction)
+    hit, inside = start + far[:, None] * direction, far > 0.0
     for one, other in ((a, b), (b, c), (c, a)):
         inside &= np.einsum("ij,ij->i", np.cross(other - one, hit - one), normal) >= 0.0
     back = start - BALL
-    inner = (way @ back) ** 2 - (back @ back - ball**2)
-    front = np.min(far[inside], initial=9.0 if ball == 0.0 or inner < 0.0 else -(way @ back) - np.sqrt(inner))
+    inner = (direction @ back) ** 2 - (back @ back - ball**2)
+    front = np.min(far[inside], initial=9.0 if ball == 0.0 or inner < 0.0 else -(direction @ back) - np.sqrt(inner))
     return float(9.0 - front)
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("ball", [0.0, 0.3])
-def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, ball: float) -> None:  # noqa: F811
+def test_a_stroke_cuts_threads_that_cross_it_in_the_image(make: Make, parallel: bool, ball: float) -> None:  # noqa: F811
     model = make(resolution=24, pins="none", solver_substeps=1, sphere_center=tuple(BALL), sphere_radius=ball)
     put(model, folded(model))
     interaction = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
@@ -116,7 +116,7 @@ def test_the_depth_of_the_tool_does_not_matter(make: Make) -> None:  # noqa: F81
     assert (found[0] == found[1]).all() and (found[1] == found[2]).all()
 
 
-def test_small_strokes_part_what_one_stroke_does(make: Make) -> None:  # noqa: F811
+def test_small_strokes_cut_the_same_as_one_stroke(make: Make) -> None:  # noqa: F811
     found = []
     for count in (1, 40):
         model = make(resolution=20, pins="none", solver_substeps=1)
@@ -129,7 +129,7 @@ def test_small_strokes_part_what_one_stroke_does(make: Make) -> None:  # noqa: F
     assert whole.sum() > 12 and not (whole & ~pieces).any(), "no thread slips between two strokes"
 
 
-def test_a_blade_that_rests_or_goes_along_its_ray_is_none() -> None:
+def test_a_blade_at_rest_or_moving_along_its_ray_cuts_nothing() -> None:
     still = interaction(Gesture.CUT, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
     assert stroke(still, FRAME) is None
     assert stroke(still._replace(velocity=(0.0, 0.0, -3.0)), FRAME) is None
@@ -144,8 +144,8 @@ def test_an_interaction_is_extrapolated_along_its_ray(parallel: bool) -> None:
     assert before.point == pytest.approx((-0.6, 0.35, 1.4))
     assert before.later(FRAME).direction == pytest.approx(interaction.direction)
     assert before.later(FRAME).origin == pytest.approx(interaction.origin)
-    way = np.array(before.point) - before.origin
-    assert np.cross(way, before.direction) == pytest.approx(0.0, abs=1e-12), "the point lies on the ray"
+    direction = np.array(before.point) - before.origin
+    assert np.cross(direction, before.direction) == pytest.approx(0.0, abs=1e-12), "the point lies on the ray"
     assert (before.direction == interaction.direction) == parallel
     x, y, z = before.at_height(-1.0)
     assert y == pytest.approx(-1.0)

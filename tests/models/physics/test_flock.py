@@ -1,4 +1,4 @@
-"""The flock: its reference, order and noise, each rule by itself, what is avoided, bounds and gestures."""
+"""The flock: its reference, order and noise, each rule separately, obstacles and predators, bounds and gestures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vertigrad.models.reference import flock as flock_reference
 from ..snapshots import assert_a_snapshot_holds
 
 STEP = 1.0 / 60.0
-# Each by itself: nothing pulls, and nothing is random.
+# Each rule separately: no other forces, and no noise.
 ALONE = {
     **{"separation": 0.0, "alignment": 0.0, "cohesion": 0.0, "leveling": 0.0, "noise": 0.0, "flee_radius": 0.0},
     **{"field_of_view": 360.0, "max_acceleration": 1e3},
@@ -25,14 +25,14 @@ Make = Callable[..., Flock]
 
 @pytest.fixture
 def make() -> Iterator[Make]:
-    made: list[Flock] = []
+    created: list[Flock] = []
 
     def make_model(count: int, seed: int = 3, **values: object) -> Flock:
-        made.append(Flock("flock", Params.parse({"count": count, **values}), {}, seed))
-        return made[-1]
+        created.append(Flock("flock", Params.parse({"count": count, **values}), {}, seed))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -40,8 +40,8 @@ def position(model: Flock, positions: object, velocities: object) -> None:
     for name, values in (("positions", positions), ("velocities", velocities)):
         rows = np.zeros((len(np.asarray(values)), 4), np.float32)
         rows[:, :3] = values
-        with Tensor.from_numpy(rows) as given:
-            ops.assign(model.state()[name], given)
+        with Tensor.from_numpy(rows) as target:
+            ops.assign(model.state()[name], target)
 
 
 def run(model: Flock, steps: int) -> None:
@@ -86,14 +86,14 @@ def test_a_step_equals_the_reference(make: Make, case: str, count: int) -> None:
         assert comparison.holds, str(comparison)
 
 
-def test_how_many_are_seen_is_counted_as_the_reference_does(make: Make) -> None:
+def test_the_number_of_visible_neighbors_equals_the_reference(make: Make) -> None:
     model = make(500, width=14.0, height=14.0, bounds="periodic", perception_radius=3.0)
     run(model, 5)
     positions, velocities, fields = output(model, "position"), output(model, "velocity"), model._fields()
     run(model, 1)
-    seen = flock_reference.step(positions, velocities, fields, True, np.arange(500))[2]
-    assert np.array_equal(output(model, "neighbors"), seen)
-    assert 5 < seen.mean() < 100
+    neighbors = flock_reference.step(positions, velocities, fields, True, np.arange(500))[2]
+    assert np.array_equal(output(model, "neighbors"), neighbors)
+    assert 5 < neighbors.mean() < 100
 
 
 def test_a_radius_changed_while_it_flies_is_followed(make: Make) -> None:
@@ -128,33 +128,33 @@ def test_order_falls_with_noise(make: Make) -> None:
     assert orders[3] < 3.5 / np.sqrt(512)
 
 
-# Each rule by itself ---------------------------------------------------------------------------------------------
+# Each rule separately --------------------------------------------------------------------------------------------
 
 
-def pair(make: Make, apart: float, **values: float) -> Flock:
+def pair(make: Make, distance: float, **values: float) -> Flock:
     model = make(2, **{**ALONE, "speed_variation": 1.0, "speed": 1.0, **values})
-    position(model, [[-0.5 * apart, 0, 0], [0.5 * apart, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0.4]])
+    position(model, [[-0.5 * distance, 0, 0], [0.5 * distance, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0.4]])
     return model
 
 
-def test_those_too_near_part(make: Make) -> None:
-    for apart, parts in ((0.5, True), (1.5, False)):
-        model = pair(make, apart, separation=20.0, separation_radius=1.0)
+def test_birds_that_are_too_close_separate(make: Make) -> None:
+    for distance, parts in ((0.5, True), (1.5, False)):
+        model = pair(make, distance, separation=20.0, separation_radius=1.0)
         run(model, 6)
         x = output(model, "position")[:, 0]
-        assert bool(x[1] - x[0] > 1.05 * apart) is parts
+        assert bool(x[1] - x[0] > 1.05 * distance) is parts
         assert x.sum() == pytest.approx(0.0, abs=1e-5), "each as much as the other"
 
 
-def test_those_in_sight_come_together(make: Make) -> None:
-    for apart, come in ((2.0, True), (3.0, False)):
-        model = pair(make, apart, cohesion=5.0, perception_radius=2.5)
+def test_visible_birds_attract_each_other(make: Make) -> None:
+    for distance, come in ((2.0, True), (3.0, False)):
+        model = pair(make, distance, cohesion=5.0, perception_radius=2.5)
         run(model, 6)
         x = output(model, "position")[:, 0]
-        assert bool(x[1] - x[0] < 0.99 * apart) is come
+        assert bool(x[1] - x[0] < 0.99 * distance) is come
 
 
-def test_those_in_sight_fly_alike(make: Make) -> None:
+def test_visible_birds_align(make: Make) -> None:
     model = pair(make, 1.0, alignment=4.0)
     run(model, 15)
     velocity = output(model, "velocity")
@@ -162,7 +162,7 @@ def test_those_in_sight_fly_alike(make: Make) -> None:
     assert velocity[:, 2].sum() == pytest.approx(0.4, abs=1e-5)
 
 
-def test_what_is_behind_is_not_seen(make: Make) -> None:
+def test_birds_behind_are_not_visible(make: Make) -> None:
     model = make(2, **{**ALONE, "alignment": 4.0, "field_of_view": 180.0, "speed_variation": 1.0, "speed": 1.0})
     position(model, [[0, 0, 0], [1.0, 0, 0]], [[1.0, 0, 0], [1.0, 0.5, 0]])
     run(model, 1)
@@ -170,7 +170,7 @@ def test_what_is_behind_is_not_seen(make: Make) -> None:
     assert output(model, "velocity")[:, 1] == pytest.approx([0.5 * 4.0 * STEP, 0.5], rel=1e-5)
 
 
-def test_no_bird_accelerates_more_than_it_can(make: Make) -> None:
+def test_acceleration_is_limited(make: Make) -> None:
     model = make(
         600,
         width=12.0,
@@ -188,7 +188,7 @@ def test_no_bird_accelerates_more_than_it_can(make: Make) -> None:
     assert np.median(change) > 4.9 * STEP
 
 
-# What is avoided -------------------------------------------------------------------------------------------------
+# Obstacles, predators--------------------------------------------------------------------------------------------
 
 
 def test_birds_fly_round_an_obstacle(make: Make) -> None:
@@ -230,7 +230,7 @@ def test_birds_flee_the_predator(make: Make) -> None:
     assert near[0] > 100 and near[1] < 0.5 * near[0]
 
 
-def test_birds_turn_back_or_come_in_on_the_other_side(make: Make) -> None:
+def test_birds_turn_back_or_wrap_around(make: Make) -> None:
     for bounds, most in (("turn back", 1.05), ("periodic", 1.0 + 1e-6)):
         model = make(500, width=30.0, height=20.0, bounds=bounds, flee_radius=0.0)
         farthest = 0.0
@@ -272,12 +272,12 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(first, bits(model), strict=True))
 
 
-def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
+def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
     model = make(500, width=20.0, height=20.0, time_step=0.01)
     assert_a_snapshot_holds(model, lambda steps: run(model, steps))
 
 
-def test_a_closed_model_leaves_nothing(steady) -> None:
+def test_a_closed_model_leaks_nothing(steady) -> None:
     model = Flock("flock", Params(count=100), {}, 0)
     model.step(STEP)
     measured(model)

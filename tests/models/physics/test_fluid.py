@@ -1,4 +1,4 @@
-"""The fluid: its reference, the dam break that Martin and Moyce measured, water at rest, and what must be conserved."""
+"""The fluid: its reference, the dam break measured by Martin and Moyce, water at rest, and conservation laws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vertigrad.tensor import Tensor
 
 Make = Callable[..., Fluid]
 SMALL = {"spacing": 0.1, "tank": (1.2, 1.0, 0.4), "column": (0.5, 0.7, 0.4)}
-FULL = {"spacing": 0.1, "tank": (1.0, 1.0, 0.5), "column": (1.0, 0.6, 0.5)}  # covers the floor: it is at rest
+FULL = {"spacing": 0.1, "tank": (1.0, 1.0, 0.5), "column": (1.0, 0.6, 0.5)}  # covers the floor: at rest
 
 # T = t √(2g/a) and Z = x/a of the front of a column a wide and 2a high, a = 1.125 inches: Martin & Moyce 1952,
 # Phil. Trans. R. Soc. A 244, 312, figure 3, as read off by others.
@@ -32,19 +32,19 @@ MEASURED = np.array([(0.849, 1.245), (1.212, 1.443), (1.602, 1.884), (2.283, 2.6
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[Fluid] = []
+    created: list[Fluid] = []
 
     def make_model(inputs: Mapping[str, Tensor] | None = None, seed: int = 1, **values: object) -> Fluid:
-        made.append(Fluid("test", Params(**{**SMALL, **values}), inputs or {}, seed))  # type: ignore[arg-type]
-        return made[-1]
+        created.append(Fluid("test", Params(**{**SMALL, **values}), inputs or {}, seed))  # type: ignore[arg-type]
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
 def take(model: Fluid, steps: int) -> None:
-    """Physical steps, however long they are."""
+    """Physical steps, of any length."""
     for _ in range(steps):
         model.step(model.time_step / model._params.time_scale)
 
@@ -64,13 +64,13 @@ def diagnostics_of(model: Fluid) -> dict[str, float]:
 def ball(
     at: tuple[float, float, float], radius: float, low: float = -0.3, n: int = 20, step: float = 0.1
 ) -> np.ndarray:
-    """Distances from a ball on a grid (n, n, n), z first, whose first sample lies at (low, low, low)."""
+    """Distances from a ball on a grid (n, n, n), z first, whose first sample is at (low, low, low)."""
     z, y, x = np.meshgrid(*3 * [low + step * np.arange(n)], indexing="ij")
     return (np.linalg.norm(np.stack([x, y, z], -1) - at, axis=-1) - radius).astype(np.float32)
 
 
 def in_order_of_cells(model: Fluid, positions: np.ndarray) -> np.ndarray:
-    """The order in which a step leaves the rows: by cell, two spacings wide, x fastest."""
+    """The order of rows after a step: by cell, two spacings wide, x fastest."""
     start = model._start
     low, high, edge = np.array(start.low), np.array(start.high), 2.0 * start.spacing
     size = np.maximum(np.ceil((high - low) / edge).astype(int), 1)
@@ -84,7 +84,7 @@ def in_order_of_cells(model: Fluid, positions: np.ndarray) -> np.ndarray:
 
 
 def test_the_kernel_has_volume_one_and_walls_are_mirrors_of_its_layers() -> None:
-    """∫ W = 1, a layer is the integral over a plane, and slopes are those of what they belong to."""
+    """∫ W = 1, a layer is the integral over a plane, and derivatives are those of their functions."""
     q = (np.arange(40_000) + 0.5) / 20_000
     assert np.sum(4.0 * np.pi * q**2 * fluid_reference.weight(q)) / 20_000 == pytest.approx(1.0, abs=1e-6)
     for height in (0.0, 0.3, 0.9, 1.4, 1.9):
@@ -107,7 +107,7 @@ def reference_step(
     pressures: np.ndarray,
     iterations: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """All of a step for all particles: positions, velocities, pressures and relative densities, in the order given."""
+    """A whole step for all particles: positions, velocities, pressures and relative densities, in input order."""
     pairs = fluid_reference.Pairs.of(constants, positions, np.arange(len(positions)))
     dense, steep, diagonal = fluid_reference.meet(constants, pairs, positions)
     pushed = fluid_reference.push(constants, pairs, positions, velocities, velocities)
@@ -128,7 +128,7 @@ def reference_step(
 def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
     inputs, more, field = {}, {}, None
     if kind == "grid":
-        field = ball((0.15, 0.15, 0.15), 0.2, low=0.0, n=4)  # less than the tank: beyond it the way there counts
+        field = ball((0.15, 0.15, 0.15), 0.2, low=0.0, n=4)  # less than the tank: outside, the distance to it is added
         inputs = {"obstacle": Tensor.from_numpy(field)}
         more = {"obstacle_center": (0.8, 0.15, 0.2), "obstacle_spacing": 0.1}
     elif kind not in ("none", "drag"):
@@ -154,8 +154,8 @@ def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
         tensor.close()
 
 
-def test_pressure_does_to_velocities_what_they_do_to_the_density() -> None:
-    """Σ k Dδ/Dt = −Σ a v for any pressures and velocities, at walls too: so pressure makes no energy."""
+def test_pressure_forces_are_the_adjoint_of_the_density_change() -> None:
+    """Σ k Dδ/Dt = −Σ a v for any pressures and velocities, at walls too: so pressure adds no energy."""
     random = np.random.default_rng(4)
     positions = random.uniform(0.02, 0.38, (60, 3))
     fixed = {
@@ -180,9 +180,9 @@ def test_pressure_does_to_velocities_what_they_do_to_the_density() -> None:
 
 
 def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
-    """Their front begins later, since a real dam takes time to go; then both move alike.
+    """Their front starts later, since removing a real dam takes time; then both move at the same speed.
 
-    An ideal fluid's front is faster than theirs at once: by potential theory its foot has no finite acceleration in the
+    An ideal fluid's front is faster at the start: by potential theory its foot has infinite acceleration in the
     first moment (Stoker 1957, "Water Waves", chapter 12). So the positions may be ahead by up to a fifth of a unit of T
     (here some hundredths of a second) and 18 %; the speed from T = 1.6 on must be right within 5 %.
     """
@@ -203,8 +203,8 @@ def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
     assert pace == pytest.approx(1.0, abs=0.05)
 
 
-def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
-    """Pressure grows by ρg with the depth; nothing moves; the surface stays where it was."""
+def test_water_comes_to_rest_in_hydrostatic_equilibrium(make: Make) -> None:
+    """The pressure increases by ρg with the depth; nothing moves; the surface stays at its height."""
     model = make(spacing=0.0625, tank=(0.5, 1.0, 0.25), column=(0.5, 0.5, 0.25), artificial_viscosity=0.1)
     take(model, 300)
     found, positions, pressures = diagnostics_of(model), output(model, "position"), model.state()["pressures"].numpy()
@@ -220,7 +220,7 @@ def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
 
 
 def test_a_breaking_dam_gains_no_energy(make: Make) -> None:
-    """Within 1 % of what it began with, and it has lost some of it in the end."""
+    """Within 1 % of its initial energy, and it has lost some at the end."""
     model = make(spacing=0.08)
     first, energies = diagnostics_of(model)["energy"], []
     for _ in range(20):
@@ -231,7 +231,7 @@ def test_a_breaking_dam_gains_no_energy(make: Make) -> None:
     assert np.all(np.diff(energies) < 0.02 * first)
 
 
-def test_what_falls_freely_keeps_its_shape_and_gains_momentum_as_newton_says(make: Make) -> None:
+def test_free_fall_keeps_the_shape_and_follows_newtons_law(make: Make) -> None:
     model = make(tank=(2.0, 4.0, 2.0), column=(0.5, 0.5, 0.5), column_offset=(0.7, 3.0, 0.7), artificial_viscosity=0.0)
     before = np.sort(output(model, "position")[:, 1])
     steps = 30
@@ -255,15 +255,13 @@ def test_particles_that_collide_keep_their_momentum(make: Make) -> None:
 
 
 @pytest.mark.parametrize("viscosity", [0.0, 0.002, 0.01])
-def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
+def test_a_shear_wave_decays_by_viscosity_as_in_stokes_solution(
     make: Make, monkeypatch: pytest.MonkeyPatch, viscosity: float
 ) -> None:
-    """v_z = cos kx loses νk² of itself in a second (Stokes 1851), in the midst of the fluid."""
-    monkeypatch.setattr(fluid_start, "UNEVEN", 0.0)  # so that there is no pressure yet
+    """v_z = cos kx decays at the rate νk² (Stokes 1851), in the interior of the fluid."""
+    monkeypatch.setattr(fluid_start, "UNEVEN", 0.0)  # for no initial pressure
     room = {"tank": (3.0, 3.0, 3.0), "column": (0.8, 0.6, 0.6), "column_offset": (1.0, 1.0, 1.0), "gravity": 0.0}
-    model = make(
-        **room, spacing=0.05, viscosity=viscosity, artificial_viscosity=0.2
-    )  # a smoothing that knows of no fall is none
+    model = make(**room, spacing=0.05, viscosity=viscosity, artificial_viscosity=0.2)  # a smoothing without gravity
     k = np.pi / 0.8
     waving = np.zeros((model._start.count, 3), np.float32)
     waving[:, 2] = np.cos(k * (output(model, "position")[:, 0] - 1.0))
@@ -280,7 +278,7 @@ def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
 
 
 @pytest.mark.parametrize("kind", ["box", "ball", "pillar", "grid"])
-def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
+def test_nothing_enters_walls_or_bodies(make: Make, kind: str) -> None:
     at, inputs = (0.8, 0.2, 0.2), {}
     more: dict[str, object] = {"body": kind, "body_center": at, "body_size": (0.25, 0.4, 0.3)}
     if kind == "grid":
@@ -304,7 +302,7 @@ def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
         tensor.close()
 
 
-def test_what_hits_a_body_slides_along_it(make: Make) -> None:
+def test_fluid_slides_along_a_body(make: Make) -> None:
     room = {"tank": (2.0, 2.0, 2.0), "column": (0.1, 0.1, 0.1), "column_offset": (0.95, 0.95, 0.95)}
     model = make(**room, body="box", body_center=(1.0, 0.5, 1.0), body_size=(1.0, 0.8, 1.0))
     model.state()["velocities"][:, 0:3] = np.array([[1.0, -15.0, 0.5]], np.float32)
@@ -314,7 +312,7 @@ def test_what_hits_a_body_slides_along_it(make: Make) -> None:
 
 
 @pytest.mark.parametrize("kind", ["box", "ball", "pillar"])
-def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) -> None:
+def test_the_drawn_body_is_the_collision_body(make: Make, kind: str) -> None:
     model = make(body=kind, body_center=(0.7, 0.2, 0.1), body_size=(0.25, 0.4, 0.3))
     model._params.body_center = (0.8, 0.3, 0.2)
     model.step(1.0 / 60.0)
@@ -338,7 +336,7 @@ def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) ->
         (np.zeros((4, 4, 4), np.int32), "obstacle is i32"),
     ],
 )
-def test_what_is_no_grid_of_distances_is_refused(make: Make, obstacle: np.ndarray, shape: str) -> None:
+def test_an_invalid_distance_grid_is_rejected(make: Make, obstacle: np.ndarray, shape: str) -> None:
     with Tensor.from_numpy(obstacle) as tensor, pytest.raises(InputError, match=shape):
         make({"obstacle": tensor})
 
@@ -346,7 +344,7 @@ def test_what_is_no_grid_of_distances_is_refused(make: Make, obstacle: np.ndarra
 # tools ------------------------------------------------------------------------------------------------------------
 
 
-def test_dragging_moves_what_is_near_along_with_the_tool(make: Make) -> None:
+def test_dragging_moves_nearby_fluid_with_the_tool(make: Make) -> None:
     model, other = make(**FULL), make(**FULL)
     model.interact(Interaction(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.3, 0.3, 0.25), (1.0, 0.0, 0.0), 0.25, 1.0))
     for one in (model, other):
@@ -361,7 +359,7 @@ def test_dragging_moves_what_is_near_along_with_the_tool(make: Make) -> None:
     np.testing.assert_array_equal(output(model, "position"), output(other, "position"))
 
 
-def test_pouring_takes_from_the_fluid_and_lets_out_at_the_tool(make: Make) -> None:
+def test_pouring_moves_particles_from_the_fluid_to_the_tool(make: Make) -> None:
     model = make(spacing=0.05)
     first, count = diagnostics_of(model)["mass"], model._start.count
     model.interact(Interaction(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.08, 1.0))
@@ -374,7 +372,7 @@ def test_pouring_takes_from_the_fluid_and_lets_out_at_the_tool(make: Make) -> No
     assert len(np.unique(positions, axis=0)) == count
 
 
-def test_each_layer_takes_other_particles(make: Make) -> None:
+def test_each_layer_uses_different_particles(make: Make) -> None:
     model = make(spacing=0.05)
     interaction = Interaction(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.06, 1.0)
     model._nozzle.pour(interaction, 1.0)
@@ -401,12 +399,12 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model.interact(Interaction(Gesture.EMIT, (0, 0, 0), (1, 0, 0), (0.7, 0.7, 0.2), (0.0, 0.0, 0.0), 0.1, 1.0))
     for _ in range(5):
         model.step(1.0 / 60.0)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     later = []
     for again in (False, True):
         if again:
             for name, tensor in model.state().items():
-                tensor[...] = kept[name]
+                tensor[...] = saved[name]
             model.load_scalar_state(numbers)
         for _ in range(5):
             model.step(1.0 / 60.0)
@@ -414,7 +412,7 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     np.testing.assert_array_equal(*later)
 
 
-def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
+def test_steps_do_not_depend_on_the_frame_time(make: Make) -> None:
     models = [make(), make(time_scale=2.0)]
     for _ in range(16):
         models[0].step(1.0 / 64.0)
@@ -432,11 +430,11 @@ def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
         {"viscosity": 0.1, "artificial_viscosity": 0.2},
         {"iterations": 1, "courant": 1.0},
         {"tank": (0.05, 0.05, 0.05), "spacing": 1.0},
-        {"body": "box", "body_center": (0.3, 0.3, 0.2), "body_size": (0.3, 0.3, 0.3)},  # in the midst of the fluid
+        {"body": "box", "body_center": (0.3, 0.3, 0.2), "body_size": (0.3, 0.3, 0.3)},  # inside the fluid
         {"count": 1},
     ],
 )
-def test_it_stays_finite_at_the_ends_of_its_ranges(make: Make, values: dict[str, object]) -> None:
+def test_corners_of_the_ranges_stay_finite(make: Make, values: dict[str, object]) -> None:
     model = make(**{"spacing": 0.15, **values})
     take(model, 100)
     found = diagnostics_of(model)
@@ -445,7 +443,7 @@ def test_it_stays_finite_at_the_ends_of_its_ranges(make: Make, values: dict[str,
     assert found["cfl"] <= 2.0 + 1e-4
 
 
-def test_a_count_that_is_given_sets_the_spacing_and_nothing_leaves_the_tank() -> None:
+def test_an_explicit_count_sets_the_spacing_and_nothing_leaves_the_tank() -> None:
     for count in (1, 100, 5000, 100_000):
         start = Start.of(Params(count=count, column=(1.0, 1.0, 1.0), tank=(2.0, 2.0, 2.0)))
         assert 0.6 * count < start.count <= count
@@ -459,7 +457,7 @@ def test_a_count_that_is_given_sets_the_spacing_and_nothing_leaves_the_tank() ->
     assert np.ptp(positions, axis=0) == pytest.approx((0.9, 0.24, 0.42), abs=2.1 * fluid_start.UNEVEN * 0.06)
 
 
-def test_limits_are_of_diagnostics_and_hold_for_a_dam_break(make: Make) -> None:
+def test_limits_are_of_diagnostics_and_are_met_by_a_dam_break(make: Make) -> None:
     model = make()
     take(model, 40)
     found = diagnostics_of(model)
@@ -473,21 +471,21 @@ def test_limits_are_of_diagnostics_and_hold_for_a_dam_break(make: Make) -> None:
 # coupled ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_network_gives_its_distances_as_a_grid(steady: Gpu) -> None:
+def test_a_network_provides_a_distance_grid(steady: Gpu) -> None:
     model = SdfSurface("test", SdfParams(resolution=9, sdf_resolution=12, sdf_extent=1.0), {}, 0)
     try:
         for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
         assert [comparison.name for comparison in model.compare_with_reference()][-1] == "distance"
         first = model.outputs()["distance"].numpy()
-        model.step(1.9)  # in progress to the next solid
+        model.step(1.9)  # in the transition to the next solid
         moved = model.outputs()["distance"].numpy()
         assert np.abs(moved - first).max() > 0.01 and np.isfinite(moved).all()
-        numbers, kept = model.scalar_state(), {name: tensor.numpy() for name, tensor in model.state().items()}
+        numbers, saved = model.scalar_state(), {name: tensor.numpy() for name, tensor in model.state().items()}
         model.step(0.2)
         later = model.outputs()["distance"].numpy()
         for name, tensor in model.state().items():
-            tensor[...] = kept[name]
+            tensor[...] = saved[name]
         model.load_scalar_state(numbers)
         model.step(0.2)
         np.testing.assert_array_equal(model.outputs()["distance"].numpy(), later)
@@ -495,7 +493,7 @@ def test_a_network_gives_its_distances_as_a_grid(steady: Gpu) -> None:
         model.close()
 
 
-def test_the_scene_hands_the_network_s_own_block_to_the_water(steady: Gpu) -> None:
+def test_the_fluid_reads_the_block_of_the_network(steady: Gpu) -> None:
     scene = load(resources.path("scenes", "fluid_sdf.toml"), sets=["water.count=300", "solid.resolution=9"])
     stage = Stage(scene, steady)
     try:

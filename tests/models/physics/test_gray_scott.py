@@ -19,21 +19,21 @@ from vertigrad.models.physics.gray_scott import CLASSES, GrayScott, Params
 from vertigrad.tensor import Tensor
 
 Make = Callable[..., GrayScott]
-SIDE = 96  # points of a plane as fine as Pearson's, 256 points to 2.5
+SIDE = 96  # points of a plane with Pearson's resolution, 256 points for 2.5
 FRAME = 1.0 / 60.0
 
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[GrayScott] = []
+    created: list[GrayScott] = []
 
     def make_model(start: np.ndarray | None = None, seed: int = 3, **values: object) -> GrayScott:
         inputs = values.pop("inputs", {})
-        made.append(GrayScott("test", Params(**{"resolution": 48, **values}), inputs, seed, start))  # type: ignore[arg-type]
-        return made[-1]
+        created.append(GrayScott("test", Params(**{"resolution": 48, **values}), inputs, seed, start))  # type: ignore[arg-type]
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -58,7 +58,7 @@ def test_steps_agree_with_the_reference(make: Make, surface: str) -> None:
         assert comparison.holds, str(comparison)
 
 
-def test_a_mesh_that_is_given_agrees_with_the_reference(make: Make) -> None:
+def test_an_input_mesh_agrees_with_the_reference(make: Make) -> None:
     vertices, triangles = tetrahedron()
     with vertices, triangles:
         model = make(
@@ -75,8 +75,8 @@ def test_a_mesh_that_is_given_agrees_with_the_reference(make: Make) -> None:
             make(surface="plane", inputs={"vertices": vertices, "triangles": triangles})
 
 
-def test_a_mesh_from_a_file_is_whole_across_its_creases(make: Make, tmp_path: Path) -> None:
-    """A cube's faces have corners of their own so as to look sharp; what diffuses goes around them all the same."""
+def test_a_mesh_from_a_file_is_connected_across_its_creases(make: Make, tmp_path: Path) -> None:
+    """A cube's faces have separate vertices for sharp edges; diffusion crosses the edges nevertheless."""
     corners = [f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]
     faces = [(1, 2, 4, 3), (5, 7, 8, 6), (1, 5, 6, 2), (3, 4, 8, 7), (1, 3, 7, 5), (2, 6, 8, 4)]
     text = "\n".join([*corners, *(f"f {a} {b} {c} {d}" for a, b, c, d in faces)])
@@ -104,35 +104,40 @@ def test_a_mesh_from_a_file_is_whole_across_its_creases(make: Make, tmp_path: Pa
         ([[0, 1, 2]], "belongs to no triangle"),
     ],
 )
-def test_a_mesh_that_is_none_is_refused(triangles: list[list[int]], message: str) -> None:
+def test_an_invalid_mesh_is_rejected(triangles: list[list[int]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         surfaces.surface(np.eye(4, 3), np.array(triangles))
 
 
-@pytest.mark.parametrize("made", [surfaces.sphere(1000), surfaces.torus(1000)])
-def test_surfaces_are_closed_and_their_laplacian_knows_coordinates(made: surfaces.Surface) -> None:
+@pytest.mark.parametrize("created", [surfaces.sphere(1000), surfaces.torus(1000)])
+def test_surfaces_are_closed_and_the_laplacian_of_coordinates_is_the_curvature_vector(
+    created: surfaces.Surface,
+) -> None:
     """Euler's number of the surface; L x is the mean curvature vector (Pinkall & Polthier 1993), here on the sphere."""
     edges = {
-        tuple(sorted(pair)) for t in made.triangles.tolist() for pair in ((t[0], t[1]), (t[1], t[2]), (t[2], t[0]))
+        tuple(sorted(pair)) for t in created.triangles.tolist() for pair in ((t[0], t[1]), (t[1], t[2]), (t[2], t[0]))
     }
-    euler = len(made.points) - len(edges) + len(made.triangles)
-    assert len(made.neighbors) == 2 * len(edges)
+    euler = len(created.points) - len(edges) + len(created.triangles)
+    assert len(created.neighbors) == 2 * len(edges)
     assert euler in (0, 2)
-    rows = np.repeat(np.arange(len(made.points)), np.diff(made.starts))
+    rows = np.repeat(np.arange(len(created.points)), np.diff(created.starts))
     assert (
-        abs((made.weights * made.areas[rows]).reshape(-1) @ (made.points[made.neighbors] - made.points[rows])).max()
+        abs(
+            (created.weights * created.areas[rows]).reshape(-1)
+            @ (created.points[created.neighbors] - created.points[rows])
+        ).max()
         < 1e-12
     )
     if euler == 2:
-        assert made.area == pytest.approx(4.0 * np.pi, rel=0.01)
-        flat = made.points[made.triangles]
+        assert created.area == pytest.approx(4.0 * np.pi, rel=0.01)
+        flat = created.points[created.triangles]
         across = np.cross(flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0])
-        assert made.area == pytest.approx(0.5 * np.linalg.norm(across, axis=1).sum())
-        ways = made.weights[:, None] * (made.points[made.neighbors] - made.points[rows])
-        bent = np.stack([np.bincount(rows, ways[:, k]) for k in range(3)], -1)
-        np.testing.assert_allclose(np.einsum("nx,nx->n", bent, made.points), -2.0, rtol=0.02)
+        assert created.area == pytest.approx(0.5 * np.linalg.norm(across, axis=1).sum())
+        offsets = created.weights[:, None] * (created.points[created.neighbors] - created.points[rows])
+        bent = np.stack([np.bincount(rows, offsets[:, k]) for k in range(3)], -1)
+        np.testing.assert_allclose(np.einsum("nx,nx->n", bent, created.points), -2.0, rtol=0.02)
     else:
-        assert made.area == pytest.approx(4.0 * np.pi**2 * surfaces.THICKNESS, rel=0.02)
+        assert created.area == pytest.approx(4.0 * np.pi**2 * surfaces.THICKNESS, rel=0.02)
 
 
 def test_diffusion_alone_is_the_heat_kernel(make: Make) -> None:
@@ -153,7 +158,7 @@ def test_diffusion_alone_is_the_heat_kernel(make: Make) -> None:
             model.step(1.0)
         result = field(model)[:, column]
         exact = gauss(variance + 2.0 * diffusion * time)
-        assert abs(result - exact).max() < 1e-3 * exact.max()  # the stencil's own: edge² / 12 of L L u
+        assert abs(result - exact).max() < 1e-3 * exact.max()  # the stencil's error: edge² / 12 of L L u
         assert result.sum() == pytest.approx(start[:, column].sum(), rel=1e-5)
         assert not field(model)[:, 1 - column].any()
 
@@ -163,7 +168,7 @@ def test_diffusion_alone_is_the_heat_kernel(make: Make) -> None:
 
 @pytest.mark.parametrize("degree", [1, 2, 6])
 def test_spherical_harmonics_decay_by_their_degree(make: Make, degree: int) -> None:
-    """On the unit sphere exp(−l (l + 1) D t); the amplitude of the zonal harmonic about an oblique axis is followed."""
+    """On the unit sphere exp(−l (l + 1) D t); measured by the amplitude of the zonal harmonic about an oblique axis."""
     mesh = surfaces.sphere(2500)
     harmonic = np.polynomial.Legendre.basis(degree)(mesh.points @ np.array([2.0, -1.0, 2.0]) / 3.0)
     start = np.zeros((len(mesh.points), 2))
@@ -173,7 +178,7 @@ def test_spherical_harmonics_decay_by_their_degree(make: Make, degree: int) -> N
     model = make(
         start, surface="sphere", resolution=50, size=size, feed=0.0, kill=0.0, diffusion_u=diffusion, time_scale=time
     )
-    for _ in range(40):  # in frames that are short enough to hold all of their steps
+    for _ in range(40):  # in frames that are short enough for all of their steps
         model.step(0.025)
     after = field(model)[:, 0]
     amplitude = (mesh.areas * harmonic) @ after / ((mesh.areas * harmonic) @ harmonic)
@@ -182,7 +187,7 @@ def test_spherical_harmonics_decay_by_their_degree(make: Make, degree: int) -> N
 
 
 def spots(on: np.ndarray) -> np.ndarray:
-    """Areas in points of the connected parts of a plane that repeats, rising."""
+    """Areas, in points, of the connected parts of a periodic plane, in increasing order."""
     parts = np.empty(on.shape, np.int32)
     ndimage.label(on, output=parts)
     for one, other in zip((*parts[0], *parts[:, 0]), (*parts[-1], *parts[:, -1]), strict=True):
@@ -192,7 +197,7 @@ def spots(on: np.ndarray) -> np.ndarray:
 
 
 class Pattern:
-    """What a pattern is like: v, the parts above the middle value and below it, and what changes in 96 of time."""
+    """Statistics of a pattern: v, the parts above and below the middle value, and the change within a time of 96."""
 
     def __init__(self, model: GrayScott, time: int):
         model._params.time_scale = 128.0
@@ -210,14 +215,14 @@ def plane(make: Make, pattern: str, **values: object) -> GrayScott:
     return make(resolution=SIDE, size=2.5 * SIDE / 256, pattern=pattern, initial_spots=4, **values)
 
 
-def test_without_enough_feed_all_comes_to_rest(make: Make) -> None:
+def test_without_enough_feed_the_state_is_trivial(make: Make) -> None:
     """Pearson's R: the trivial state, u = 1 and v = 0, at F = 0.06, k = 0.07."""
     pattern = Pattern(model := plane(make, "own", feed=0.06, kill=0.07), 1024)
     assert pattern.v.max() < 1e-6
     assert field(model)[:, 0].min() > 0.999
 
 
-def test_where_little_is_killed_one_state_fills_the_plane(make: Make) -> None:
+def test_with_a_low_kill_rate_one_state_fills_the_plane(make: Make) -> None:
     """Pearson's B: uniform, with v = (1 + sqrt(1 − 4 (F + k)²/F)) F / 2 (F + k) (his equation 3)."""
     feed, kill = 0.06, 0.045
     v = Pattern(plane(make, "own", feed=feed, kill=kill), 2048).v
@@ -225,7 +230,7 @@ def test_where_little_is_killed_one_state_fills_the_plane(make: Make) -> None:
     np.testing.assert_allclose(v, 0.5 * feed / both * (1.0 + np.sqrt(1.0 - 4.0 * both**2 / feed)), rtol=2e-3)
 
 
-def test_lambda_is_spots_that_divide(make: Make) -> None:
+def test_lambda_has_dividing_spots(make: Make) -> None:
     """Pearson's λ: separate spots of one size, whose number grows by division (4, 16, 28 here)."""
     model = plane(make, "lambda")
     first, second, third = (Pattern(model, 2048) for _ in range(3))
@@ -235,7 +240,7 @@ def test_lambda_is_spots_that_divide(make: Make) -> None:
     assert len(third.below) == 1
 
 
-def test_epsilon_is_spots_that_never_rest(make: Make) -> None:
+def test_epsilon_has_unstable_spots(make: Make) -> None:
     """Pearson's ε: spots that divide and die of crowding; half of v is elsewhere 96 of time later."""
     pattern = Pattern(plane(make, "epsilon"), 4096)
     assert len(pattern.above) >= 15
@@ -243,23 +248,23 @@ def test_epsilon_is_spots_that_never_rest(make: Make) -> None:
     assert pattern.change > 0.25
 
 
-def test_alpha_never_rests(make: Make) -> None:
-    """Pearson's α: wavelets everywhere, each gone soon after."""
+def test_alpha_is_unsteady(make: Make) -> None:
+    """Pearson's α: short-lived wavelets everywhere."""
     pattern = Pattern(plane(make, "alpha"), 3072)
     assert pattern.change > 0.5
     assert pattern.v.max() > 0.2
 
 
-def test_delta_is_holes_at_rest(make: Make) -> None:
-    """Pearson's δ: spots of little v in a plane full of it, in order and at rest."""
+def test_delta_has_constant_holes(make: Make) -> None:
+    """Pearson's δ: spots of low v in a plane of high v, ordered and constant."""
     pattern = Pattern(plane(make, "delta"), 4096)
     assert len(pattern.below) >= 20
     assert pattern.above.max() > 0.6 * SIDE**2
     assert pattern.change < 0.02
 
 
-def test_theta_is_stripes_at_rest(make: Make) -> None:
-    """Pearson's θ: stripes, half of the plane, in few long parts, at rest."""
+def test_theta_has_constant_stripes(make: Make) -> None:
+    """Pearson's θ: stripes, half of the plane, in few long parts, constant."""
     pattern = Pattern(plane(make, "theta"), 4096)
     assert 0.4 < pattern.share < 0.6
     assert len(pattern.above) <= 6
@@ -267,8 +272,8 @@ def test_theta_is_stripes_at_rest(make: Make) -> None:
     assert pattern.change < 0.03
 
 
-def test_mu_is_worms_that_grow_at_their_ends(make: Make) -> None:
-    """Pearson's μ: parts that grow longer, and no thicker."""
+def test_mu_has_worms_that_grow_at_their_ends(make: Make) -> None:
+    """Pearson's μ: parts that become longer, but not thicker."""
     model = plane(make, "mu")
     first, second = Pattern(model, 2048), Pattern(model, 4096)
     assert second.above.max() > 1.3 * first.above.max()
@@ -277,8 +282,8 @@ def test_mu_is_worms_that_grow_at_their_ends(make: Make) -> None:
     assert max(thickness) < 8
 
 
-def test_steps_are_as_short_as_stability_asks(make: Make) -> None:
-    """Ten times the diffusion would need steps a tenth as long: they are, and nothing explodes; without it does."""
+def test_steps_are_as_short_as_stability_requires(make: Make) -> None:
+    """Ten times the diffusion needs steps a tenth as long: with these it is stable, without them it is not."""
     model = make(resolution=64, size=0.6, diffusion_u=2e-4, diffusion_v=1e-4, time_scale=60.0)
     assert model.diagnostics()["cfl"].item() < 1.0
     for _ in range(20):
@@ -294,7 +299,7 @@ def test_steps_are_as_short_as_stability_asks(make: Make) -> None:
 
 @pytest.mark.parametrize(("resolution", "diffusion_u"), [(128, 2e-4), (64, 1e-3)])
 def test_high_spikes_of_v_are_resolved(make: Make, resolution: int, diffusion_u: float) -> None:
-    """Where u spreads much faster than v, v comes to several times 0.63: steps are shorter for it."""
+    """Where u diffuses much faster than v, v reaches several times 0.63: this needs shorter steps."""
     model = make(resolution=resolution, diffusion_u=diffusion_u)
     largest = 0.0
     for _ in range(6):
@@ -333,7 +338,7 @@ def test_corners_of_the_ranges_stay_finite(make: Make, surface: str, values: dic
     assert -0.01 <= field(model).min() <= field(model).max() < 2.0
 
 
-def test_frames_of_any_length_make_the_same_steps(make: Make) -> None:
+def test_frames_of_any_length_have_the_same_steps(make: Make) -> None:
     one, other = make(initial_spots=5, time_scale=100.0), make(initial_spots=5, time_scale=100.0)
     for _ in range(3):
         one.step(0.2)
@@ -349,11 +354,11 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
         model.step(0.111)
     np.testing.assert_array_equal(field(one), field(other))
     assert one.scalar_state()["remainder"] > 0.0
-    kept, numbers = {name: tensor.numpy() for name, tensor in one.state().items()}, one.scalar_state()
+    saved, numbers = {name: tensor.numpy() for name, tensor in one.state().items()}, one.scalar_state()
     one.step(0.111)
     other.step(0.0123)
     for name, tensor in other.state().items():
-        tensor[...] = kept[name]
+        tensor[...] = saved[name]
     other.load_scalar_state(numbers)
     other.step(0.111)
     np.testing.assert_array_equal(field(one), field(other))
@@ -364,7 +369,7 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
     assert one.scalar_state()["remainder"] == 0.0
 
 
-def test_the_paint_tool_paints_what_faces_it_and_can_erase(make: Make) -> None:
+def test_the_paint_tool_paints_surfaces_facing_it_and_can_erase(make: Make) -> None:
     points = surfaces.sphere(2500).points
     model = make(np.tile([1.0, 0.0], (len(points), 1)), surface="sphere", resolution=50)
     ray = Interaction(Gesture.PAINT, (0.0, 0.0, 5.0), (0.0, 0.0, -1.0), (0.0, 0.0, 1.0), radius=0.3)
@@ -381,7 +386,7 @@ def test_the_paint_tool_paints_what_faces_it_and_can_erase(make: Make) -> None:
     model.step(FRAME)
 
 
-def test_every_class_is_within_reach_of_the_sliders() -> None:
+def test_every_class_is_within_the_ranges_of_the_sliders() -> None:
     assert len(CLASSES) == 12
     for pattern in CLASSES:
         assert Params(pattern=pattern).pattern == pattern

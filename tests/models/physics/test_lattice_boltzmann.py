@@ -1,4 +1,4 @@
-"""The lattice Boltzmann flow against its reference, Poiseuille's parabola, and the measured beat of a wake."""
+"""The lattice Boltzmann flow against its reference, Poiseuille's parabola, and the measured frequency of a wake."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ DOWN = (0.0, -1.0, 0.0)
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[LatticeBoltzmann] = []
+    created: list[LatticeBoltzmann] = []
 
     def make_model(mask: Tensor | None = None, **values: object) -> LatticeBoltzmann:
         inputs = {} if mask is None else {"mask": mask}
-        made.append(
+        created.append(
             LatticeBoltzmann(
                 "test", Params(**{"rows": 32, "columns": 64, "steps_per_second": 1000.0, **values}), inputs, 0
             )
         )
-        return made[-1]
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
-def figures(model: LatticeBoltzmann) -> dict[str, float]:
+def statistics(model: LatticeBoltzmann) -> dict[str, float]:
     found = model.diagnostics()
     values = {name: float(one.numpy().max()) for name, one in found.items()}
     for one in found.values():
@@ -45,7 +45,7 @@ def figures(model: LatticeBoltzmann) -> dict[str, float]:
 
 
 def mass(model: LatticeBoltzmann) -> float:
-    """Of all populations, their weights left out, over the cells: added up in float64."""
+    """The sum of all populations without their weights over the cells, in float64."""
     return float(model.state()["populations"].numpy().astype(float).sum()) / model.state()["distance"].size
 
 
@@ -59,7 +59,7 @@ def mass(model: LatticeBoltzmann) -> float:
         {"ends": "periodic", "obstacle": "none"},
     ],
 )
-def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None:
+def test_a_step_equals_the_reference(make: Make, values: dict[str, object]) -> None:
     model = make(**values)
     model.step(0.1)
     for comparison in model.compare_with_reference():
@@ -80,11 +80,11 @@ def channel_error(make: Make, rows: int, collision: str, speed: float) -> float:
 
 
 def test_two_relaxation_times_give_the_parabola_of_poiseuille(make: Make) -> None:
-    """With the magic parameter 3/16 the profile is exact (Ginzburg & d'Humières 2003), but for rounding."""
+    """With the magic parameter 3/16 the profile is exact (Ginzburg & d'Humières 2003), up to rounding."""
     assert channel_error(make, 12, "trt", 0.05) < 5e-5
 
 
-def test_the_parabola_is_approached_with_the_second_order(make: Make) -> None:
+def test_convergence_to_the_parabola_is_second_order(make: Make) -> None:
     """At a fixed viscosity the error of half-way walls falls with the square of the resolution."""
     coarse, fine = (channel_error(make, rows, "regularized", 0.4 / rows) for rows in (8, 16))
     assert coarse < 0.01
@@ -94,7 +94,7 @@ def test_the_parabola_is_approached_with_the_second_order(make: Make) -> None:
 def test_a_cylinder_sheds_vortices_at_the_measured_frequency(make: Make) -> None:
     """Strouhal number 0.16 to 0.22 at Reynolds 100 to 200 (Roshko 1954; Williamson 1996, figure 1: 0.18 at 150).
 
-    Nine cells across the cylinder suffice for a beat, which is a matter of the wake; sides that slip, eight diameters
+    Nine cells across the cylinder suffice for the frequency, which depends on the wake; slip walls, eight diameters
     apart, raise it by some 7 % over that in the open.
     """
     model = make(rows=72, columns=128, x=0.25, size=0.125, reynolds=150.0, speed=0.1)
@@ -109,21 +109,21 @@ def test_a_cylinder_sheds_vortices_at_the_measured_frequency(make: Make) -> None
     assert len(crossings) >= 3 and np.ptp(late) > 0.5
     period = 20.0 * np.diff(crossings).mean()
     assert 0.16 < 9.0 / (period * 0.1) < 0.22
-    assert figures(model)["mach"] < model.limits["mach"].bound
+    assert statistics(model)["mach"] < model.limits["mach"].bound
 
 
 @pytest.mark.parametrize(("sides", "collision"), [("slip", "regularized"), ("no slip", "trt"), ("periodic", "trt")])
-def test_mass_stays_where_nothing_can_leave(make: Make, sides: str, collision: str) -> None:
+def test_mass_is_conserved_in_a_closed_box(make: Make, sides: str, collision: str) -> None:
     with Tensor.from_numpy(np.pad(np.ones((8, 9), np.float32), ((12, 12), (20, 35)))) as mask:
         model = make(mask, ends="periodic", sides=sides, collision=collision, speed=0.1, reynolds=20.0)
         model.step(0.2)
         before = mass(model)
         model.step(0.8)
-        assert figures(model)["mach"] > 1e-3
+        assert statistics(model)["mach"] > 1e-3
         assert abs(mass(model) - before) < 2e-6
 
 
-def test_a_blocked_inflow_gives_way(make: Make) -> None:
+def test_a_blocked_inflow_is_reduced(make: Make) -> None:
     wall = np.zeros((32, 64), np.float32)
     wall[:, 30:34] = 1.0
     with Tensor.from_numpy(wall) as mask:
@@ -137,7 +137,7 @@ def test_a_blocked_inflow_gives_way(make: Make) -> None:
 def test_a_mask_is_stretched_over_the_lattice_by_its_strides(make: Make) -> None:
     small = np.zeros((32, 16), np.float32)
     small[8:16, 4] = 1.0
-    with Tensor.from_numpy(small) as given, given.permute(1, 0) as turned:
+    with Tensor.from_numpy(small) as source, source.permute(1, 0) as turned:
         inside = make(turned).outputs()["distance"].numpy() < 0.0
     expected = np.kron(small.T > 0.5, np.ones((2, 2), bool))
     assert expected.sum() == 32
@@ -155,7 +155,7 @@ def test_shapes_have_their_size(make: Make) -> None:
 
 
 @pytest.mark.parametrize("obstacle", ["circle", "square"])
-def test_distances_are_those_of_the_shape_where_it_was_put(make: Make, obstacle: str) -> None:
+def test_distances_are_those_of_the_placed_shape(make: Make, obstacle: str) -> None:
     model = make(rows=37, columns=71, size=0.3, x=0.4, y=0.6, angle_of_attack=25.0, obstacle=obstacle)
     row, column = np.mgrid[:37, :71] + 0.5
     away = np.stack([column - 0.4 * 71, row - 0.6 * 37])
@@ -173,7 +173,7 @@ def test_distances_are_those_of_the_shape_where_it_was_put(make: Make, obstacle:
 
 @pytest.mark.parametrize("section", ["2412", "0021", "6415"])
 def test_a_section_is_that_of_naca(make: Make, section: str) -> None:
-    """Which cells lie inside, against the formula of Jacobs, Ward and Pinkerton (1933), nose up by the attack."""
+    """The cells inside, against the formula of Jacobs, Ward and Pinkerton (1933), nose up by the attack."""
     rows, columns, size, attack = 60, 130, 0.8, 12.0
     model = make(
         rows=rows, columns=columns, size=size, x=0.5, y=0.5, angle_of_attack=attack, obstacle="airfoil", naca=section
@@ -215,7 +215,7 @@ def test_the_two_outermost_columns_of_an_open_channel_stay_open(make: Make) -> N
         assert (inside & open_end).any() == (ends == "periodic")
 
 
-def test_tools_paint_walls_and_cut_them_away(make: Make) -> None:
+def test_tools_paint_and_remove_walls(make: Make) -> None:
     model = make(obstacle="none")
     edge = 3.0 / 64.0
     stroke = Interaction(Gesture.PAINT, (0.3, 1.0, 0.1), DOWN, (0.3, 0.0, 0.1), (6.0, 0.0, 0.0), 2.0 * edge)
@@ -234,26 +234,26 @@ def test_tools_paint_walls_and_cut_them_away(make: Make) -> None:
     assert (model.outputs()["distance"].numpy() > 0.0).all()
 
 
-def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
+def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
     model, other = make(), make()
     model.step(0.013)
-    kept = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     model.step(0.0437)
     for name, tensor in other.state().items():
-        tensor[...] = kept[0][name]
-    other.load_scalar_state(kept[1])
+        tensor[...] = saved[0][name]
+    other.load_scalar_state(saved[1])
     other.step(0.0437)
     for name, tensor in model.state().items():
         np.testing.assert_array_equal(tensor.numpy(), other.state()[name].numpy(), name)
 
 
 @pytest.mark.parametrize("collision", ["regularized", "trt"])
-def test_too_fine_a_flow_is_told_and_stays_finite(make: Make, collision: str) -> None:
+def test_too_fine_a_flow_is_reported_and_stays_finite(make: Make, collision: str) -> None:
     model = make(reynolds=1e5, speed=0.12, obstacle="square", size=0.3, collision=collision, sides="no slip")
     for _ in range(4):
         model.step(0.5)
     assert np.isfinite(model.outputs()["velocity"].numpy()).all()
-    assert figures(model)["coarseness"] > model.limits["coarseness"].bound
+    assert statistics(model)["coarseness"] > model.limits["coarseness"].bound
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
     fastest = 0.0
     for _ in range(40):
         model.step(1 / 60)
-        found = figures(model)
+        found = statistics(model)
         fastest = max(fastest, found["mach"])
         assert found["mach"] <= model.limits["mach"].bound
     assert found["inflow"] < model._params.speed
@@ -291,20 +291,20 @@ def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
         ({"obstacle": "square", "size": 0.8, "angle_of_attack": 45.0}, 0.9),
     ],
 )
-def test_the_width_that_an_obstacle_takes(values: dict[str, object], share: float) -> None:
+def test_the_width_of_an_obstacle(values: dict[str, object], share: float) -> None:
     assert blockage(Params(**{"size": 0.5, **values})) == pytest.approx(share)  # type: ignore[arg-type]
 
 
-def test_a_small_obstacle_leaves_the_inflow_as_it_is(make: Make) -> None:
-    assert figures(make(size=0.125, speed=0.1))["inflow"] == pytest.approx(0.1)
+def test_a_small_obstacle_does_not_change_the_inflow(make: Make) -> None:
+    assert statistics(make(size=0.125, speed=0.1))["inflow"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("section", ["12", "24a2", "2400", "0412", "2012"])
-def test_a_section_that_naca_does_not_have_is_refused(make: Make, section: str) -> None:
+def test_an_invalid_naca_section_is_rejected(make: Make, section: str) -> None:
     with pytest.raises(InputError, match="four-digit"):
         make(obstacle="airfoil", naca=section)
 
 
-def test_a_mask_that_is_no_plane_is_refused(make: Make) -> None:
+def test_a_mask_that_is_not_two_dimensional_is_rejected(make: Make) -> None:
     with Tensor.from_numpy(np.zeros((3, 4, 2), np.float32)) as mask, pytest.raises(InputError, match="mask"):
         make(mask)

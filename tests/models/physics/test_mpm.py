@@ -1,4 +1,4 @@
-"""The material point method: its reference, what it conserves, waves and piles, and what it refuses."""
+"""The material point method: its reference, conservation laws, waves and piles, and invalid input."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ CUBE = {"box": (1.0, 1.0, 1.0), "resolution": 16, "count": 1500}
 
 @pytest.fixture
 def make(steady) -> Iterator[Make]:
-    made: list[Mpm] = []
+    created: list[Mpm] = []
 
     def make_model(inputs: dict[str, Tensor] | None = None, seed: int = 2, **values: Any) -> Mpm:
-        made.append(Mpm("test", Params(**{**CUBE, **values}), inputs or {}, seed))
-        return made[-1]
+        created.append(Mpm("test", Params(**{**CUBE, **values}), inputs or {}, seed))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
 def alone(material: str, **values: Any) -> dict[str, Any]:
-    """One body in the middle of the box, and no other."""
+    """One body in the center of the box."""
     body = {material: "box", f"{material}_center": (0.0, 0.5, 0.0), f"{material}_size": (0.4, 0.4, 0.4)}
     return {**NOTHING, **body, **values}
 
 
 def steps(model: Mpm, count: int) -> None:
-    """Physical steps, whatever a frame is."""
+    """Physical steps, for any frame time."""
     fields = model._fields(model.time_step)
     for _ in range(count):
         model._step.replay(**fields)
@@ -81,8 +81,8 @@ def particles(model: Mpm) -> mpm_reference.Particles:
 
 
 @pytest.mark.parametrize("resolution", [13, 16])
-def test_steps_with_everything_in_the_way_equal_the_reference(make: Make, resolution: int) -> None:
-    """All four kinds at walls, a ball, a signed distance and a tool, for cells that do and do not fill whole blocks."""
+def test_steps_with_all_materials_and_obstacles_equal_the_reference(make: Make, resolution: int) -> None:
+    """All four materials at walls, a ball, a signed distance and a tool, for whole and partial blocks of cells."""
     grid = np.stack(np.meshgrid(*[np.arange(9) * 0.1] * 3, indexing="ij"), axis=-1)[..., ::-1]
     tilted = (grid @ [0.3, 0.9, -0.1] - 0.2).astype(np.float32)
     with Tensor.from_numpy(tilted, "tilted") as distances:
@@ -122,8 +122,8 @@ def test_energies_are_those_of_the_reference(make: Make) -> None:
 
 
 @pytest.mark.parametrize("material", MATERIALS)
-def test_what_falls_freely_falls_as_it_should(make: Make, material: str) -> None:
-    """v = -g t, and heights as these steps give them, g t (t + step) / 2; nothing deforms."""
+def test_free_fall_is_exact(make: Make, material: str) -> None:
+    """v = -g t, and the fallen height of these steps, g t (t + step) / 2; nothing deforms."""
     model = make(**alone(material, gravity=10.0))
     before, n = model.outputs()["position"].numpy().astype(float), 60
     steps(model, n)
@@ -138,8 +138,8 @@ def test_what_falls_freely_falls_as_it_should(make: Make, material: str) -> None
     assert np.abs(strains[:, 3] - (material != "sand")).max() < 1e-4
 
 
-def test_mass_and_momentum_stay(make: Make) -> None:
-    """Two bodies collide away from walls. Rounding to grains takes less than 2e-7 of it a step."""
+def test_mass_and_momentum_are_conserved(make: Make) -> None:
+    """Two bodies collide away from walls. Fixed-point rounding changes them by less than 2e-7 per step."""
     bodies_ = {"jelly": "box", "jelly_center": (-0.2, 0.5, 0.02), "jelly_size": (0.24, 0.24, 0.24)}
     others = {"sand": "ball", "sand_center": (0.15, 0.55, 0.0), "sand_size": (0.24, 0.24, 0.24)}
     model = make(**{**NOTHING, **bodies_, **others, "gravity": 0.0})
@@ -158,11 +158,11 @@ def test_mass_and_momentum_stay(make: Make) -> None:
 
 
 def test_a_spinning_body_keeps_its_angular_momentum(make: Make) -> None:
-    """APIC keeps it to rounding, that of the gradients counted in (Jiang et al. 2015, section 5.3)."""
+    """APIC conserves it up to rounding, including that of the gradients (Jiang et al. 2015, section 5.3)."""
     model = make(**alone("jelly", gravity=0.0, jelly_youngs_modulus=1e5))
     spin = np.array([[0.0, 0.0, 4.0], [0.0, 0.0, 1.0], [-4.0, -1.0, 0.0]])
-    place = model.outputs()["position"].numpy().astype(float)
-    set_velocities(model, (place - place.mean(axis=0)) @ spin.T, spin)
+    position = model.outputs()["position"].numpy().astype(float)
+    set_velocities(model, (position - position.mean(axis=0)) @ spin.T, spin)
     mass = masses(model)
 
     def angular() -> np.ndarray:
@@ -175,13 +175,13 @@ def test_a_spinning_body_keeps_its_angular_momentum(make: Make) -> None:
     steps(model, 200)
     assert np.linalg.norm(angular() - first) < 1e-4 * np.linalg.norm(first)
     turned = model.outputs()["position"].numpy()
-    assert np.linalg.norm(turned - place, axis=1).max() > 0.2, "it did not turn"
+    assert np.linalg.norm(turned - position, axis=1).max() > 0.2, "it did not turn"
 
 
 def test_a_bar_rings_with_the_period_of_its_length(make: Make) -> None:
     """A free bar without lateral strain: 2 length / sqrt(E / density) (Landau, Lifshitz, "Theory of Elasticity", §25).
 
-    A free end is felt up to half a cell beyond it, 2 x 0.5 of 19 cells here: within 6 %.
+    A free end has an effect up to half a cell beyond it, 2 x 0.5 of 19 cells here: within 6 %.
     """
     length, young = 0.6, 2e4
     model = make(
@@ -203,7 +203,7 @@ def test_a_bar_rings_with_the_period_of_its_length(make: Make) -> None:
 
 
 def settled(make: Make, material: str, **values: Any) -> np.ndarray:
-    """Places of a column of 0.2 x 0.4 x 0.2 m, a second after it was let go."""
+    """Positions of a column of 0.2 x 0.4 x 0.2 m, a second after its release."""
     column = {f"{material}_center": (0.0, 0.21, 0.0), f"{material}_size": (0.2, 0.4, 0.2), "count": 600}
     model = make(**alone(material, **column, friction=0.6, **values))
     steps(model, int(1.0 / model.time_step))
@@ -213,7 +213,7 @@ def settled(make: Make, material: str, **values: Any) -> np.ndarray:
     return model.outputs()["position"].numpy()
 
 
-def test_water_lies_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
+def test_water_is_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
     top = {}
     for material, values in (
         ("water", {}),
@@ -222,15 +222,15 @@ def test_water_lies_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
         ("jelly", {"jelly_youngs_modulus": 5e4}),
     ):
         kind = "sand" if material == "slippery" else material
-        places = settled(make, kind, **values)
-        top[material] = float(np.quantile(places[:, 1], 0.98))
+        positions = settled(make, kind, **values)
+        top[material] = float(np.quantile(positions[:, 1], 0.98))
     assert top["water"] < 0.07
     assert top["water"] < top["slippery"] < top["sand"] - 0.02
     assert top["sand"] < 0.3 < top["jelly"]
 
 
-def test_still_water_keeps_its_volume(make: Make) -> None:
-    """Water that fills the floor sinks by what its own pressure takes, to a fifth of a cell."""
+def test_water_at_rest_keeps_its_volume(make: Make) -> None:
+    """Water that covers the floor sinks by the compression of its own pressure, within a fifth of a cell."""
     model = make(
         **alone("water", box=(0.5, 1.0, 0.5), water_center=(0.0, 0.2, 0.0), water_size=(0.5, 0.4, 0.5), count=2400)
     )
@@ -242,7 +242,7 @@ def test_still_water_keeps_its_volume(make: Make) -> None:
     assert before - after == pytest.approx(pressed, abs=0.2 * cell)
 
 
-def test_snow_packs_where_it_is_pressed(make: Make) -> None:
+def test_compressed_snow_hardens(make: Make) -> None:
     model = make(**alone("snow", snow_center=(0.0, 0.3, 0.0), count=800))
     set_velocities(model, np.tile([0.0, -2.0, 0.0], (800, 1)))
     steps(model, 100)
@@ -267,13 +267,13 @@ def test_nothing_falls_into_an_obstacle(make: Make, obstacle: str) -> None:
             values = {"obstacle_corner": tuple(corner), "obstacle_spacing": spacing}
         model = make(inputs, **alone("water", water_center=(0.0, 0.6, 0.0), count=900, **values))
         steps(model, int(0.8 / model.time_step))
-        places = model.outputs()["position"].numpy()
+        positions = model.outputs()["position"].numpy()
         model.close()
-    assert (np.linalg.norm(places - [0.0, 0.1, 0.0], axis=1) > 0.25 - 1.0 / 16.0).all()
-    assert np.quantile(places[:, 1], 0.9) < 0.3, "it did not come down beside the ball"
+    assert (np.linalg.norm(positions - [0.0, 0.1, 0.0], axis=1) > 0.25 - 1.0 / 16.0).all()
+    assert np.quantile(positions[:, 1], 0.9) < 0.3, "it did not come down beside the ball"
 
 
-def test_the_drag_tool_moves_what_is_near(make: Make) -> None:
+def test_the_drag_tool_moves_nearby_particles(make: Make) -> None:
     model = make(**alone("jelly", gravity=0.0))
     model.interact(Interaction(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.15, 0.5, 0.0), (0.0, 0.5, 0.0), 0.12))
     model.step(1.0 / 60.0)
@@ -286,12 +286,12 @@ def test_the_drag_tool_moves_what_is_near(make: Make) -> None:
 
 
 def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
-    """Frames that are no multiple of physical steps; the rest is a part of the snapshot."""
+    """Frames that are not multiples of physical steps; the remaining time is part of the snapshot."""
     values = {"water_center": (-0.3, 0.25, 0.0), "sand_center": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
     first, second = make(**values), make(**values)
     for _ in range(7):
         first.step(0.0117)
-    kept = {name: tensor.numpy() for name, tensor in first.state().items()}
+    saved = {name: tensor.numpy() for name, tensor in first.state().items()}
     numbers = first.scalar_state()
     assert numbers["remainder"] > 0.0
     for _ in range(5):
@@ -302,7 +302,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
     for ours, theirs in zip(ends, second.state().values(), strict=True):
         assert np.array_equal(ours, theirs.numpy())
     for name, tensor in second.state().items():
-        ops.assign(tensor, kept[name])
+        ops.assign(tensor, saved[name])
     second.load_scalar_state(numbers)
     for _ in range(5):
         second.step(0.0117)
@@ -314,7 +314,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
     assert np.array_equal(second.state()["particles"].numpy(), ends[0])
 
 
-def test_time_that_passes_is_that_of_the_frames(make: Make) -> None:
+def test_simulated_time_is_that_of_the_frames(make: Make) -> None:
     model = make(**alone("jelly", gravity=1.0, time_scale=0.5))
     for _ in range(10):
         model.step(1.0 / 60.0)
@@ -378,9 +378,9 @@ CORNERS = [
 
 @pytest.mark.parametrize("corner", range(len(CORNERS)))
 def test_the_corners_of_the_ranges_stay_finite(make: Make, corner: int) -> None:
-    """150 steps each; 2,000 were run by hand."""
-    places = {"water_center": (-0.3, 0.25, 0.0), "sand_center": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
-    model = make(**{"count": 800, **places, **CORNERS[corner]})
+    """150 steps each; 2,000 were run manually."""
+    positions = {"water_center": (-0.3, 0.25, 0.0), "sand_center": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
+    model = make(**{"count": 800, **positions, **CORNERS[corner]})
     steps(model, 150)
     found = measured(model)
     assert all(np.isfinite(value) for value in found.values()), found
@@ -417,7 +417,7 @@ def test_bodies_are_filled_evenly_by_their_volumes() -> None:
         ({"resolution": 512}, "nodes; 16,777,216 at most: lower the resolution"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_reason(values: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_rejected_with_a_reason(values: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Mpm.output_specs(Params(**values))
 
@@ -428,8 +428,8 @@ def test_an_obstacle_of_another_kind_is_refused(steady) -> None:
 
 
 @pytest.mark.parametrize("count", [100, 200_000])
-def test_a_node_holds_the_mass_of_a_full_crowd(count: int) -> None:
-    """16 full cells at least, of particles of the heaviest kind, and grains no coarser than they must be."""
+def test_a_node_holds_the_mass_of_full_cells(count: int) -> None:
+    """At least 16 full cells of the heaviest material, with the finest possible fixed-point unit."""
     params = Params(count=count, resolution=24)
     grid, volume = Grid.of(params), sum(body.volume for body in bodies(params)) / count
     full = max(grid.cell**3 / volume, 1.0)
@@ -472,7 +472,7 @@ def test_the_shipped_scene_falls_and_comes_to_rest() -> None:
 
 
 def test_matter_starts_as_a_mesh(steady: Gpu) -> None:
-    """A half ball from a grid of distances: its places, its volume, and that it falls as a whole."""
+    """A half ball from a distance grid: its positions, its volume, and that it falls as a whole."""
     side = np.linspace(-1.0, 1.0, 24)
     z, y, x = np.meshgrid(side, side, side, indexing="ij")
     distance = np.maximum(np.sqrt(x * x + y * y + z * z) - 0.9, -y).astype(np.float32)
@@ -492,7 +492,7 @@ def test_matter_starts_as_a_mesh(steady: Gpu) -> None:
         assert np.isfinite(model.outputs()["position"].numpy()).all()
 
 
-def test_a_mesh_that_cannot_be_filled_is_told(gpu: Gpu) -> None:
+def test_a_mesh_that_cannot_be_filled_is_reported(gpu: Gpu) -> None:
     params = Params(count=500, resolution=16, jelly="mesh")
     with pytest.raises(InputError, match="needs the input shape"):
         Mpm("mpm", params, {}, 1)
@@ -503,7 +503,7 @@ def test_a_mesh_that_cannot_be_filled_is_told(gpu: Gpu) -> None:
 
 
 def test_matter_of_too_few_particles_is_reported(make: Make) -> None:
-    """With two cells to a particle still water sinks to half of its depth: the grid sees gaps in it."""
+    """With two cells per particle, water at rest sinks to half of its depth, because the grid has gaps."""
     cells = (0.4 * 16) ** 3
     dense, sparse = (
         make(**alone("water", resolution=16, box=(1.0, 1.0, 1.0), count=round(share * cells))) for share in (4.0, 0.55)

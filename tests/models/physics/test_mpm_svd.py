@@ -1,4 +1,4 @@
-"""Singular values in WGSL beside NumPy's, for the matrices that break such code."""
+"""Singular values in WGSL against NumPy's, for difficult matrices."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from vertigrad.models.reference import mpm as mpm_reference
 from vertigrad.tensor import Tensor
 
 PROGRAM = """
-@group(0) @binding(0) var<storage, read> given: array<f32>;
+@group(0) @binding(0) var<storage, read> source: array<f32>;
 @group(0) @binding(1) var<storage, read_write> found: array<f32>;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
     let i = id.x;
-    if 9u * i >= arrayLength(&given) {
+    if 9u * i >= arrayLength(&source) {
         return;
     }
     let f = svd3(mat3x3f(
-        given[9u * i], given[9u * i + 3u], given[9u * i + 6u],
-        given[9u * i + 1u], given[9u * i + 4u], given[9u * i + 7u],
-        given[9u * i + 2u], given[9u * i + 5u], given[9u * i + 8u],
+        source[9u * i], source[9u * i + 3u], source[9u * i + 6u],
+        source[9u * i + 1u], source[9u * i + 4u], source[9u * i + 7u],
+        source[9u * i + 2u], source[9u * i + 5u], source[9u * i + 8u],
     ));
     for (var column = 0u; column < 3u; column += 1u) {
         for (var row = 0u; row < 3u; row += 1u) {
@@ -37,8 +37,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 
 def decomposed(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kernel = Kernel(shader.render("common/svd3.wgsl", {}) + PROGRAM, "main", "test of svd3")
-    with Tensor.from_numpy(matrices.astype(np.float32)) as given, Tensor.empty((len(matrices), 21)) as found:
-        kernel(len(matrices), given=given, found=found)
+    with Tensor.from_numpy(matrices.astype(np.float32)) as source, Tensor.empty((len(matrices), 21)) as found:
+        kernel(len(matrices), source=source, found=found)
         rows = found.numpy().astype(float)
     return rows[:, :9].reshape(-1, 3, 3), rows[:, 9:12], rows[:, 12:].reshape(-1, 3, 3)
 
@@ -49,7 +49,7 @@ def rotations(count: int, random: np.random.Generator) -> np.ndarray:
 
 
 def composed(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Matrices with these singular values, turned at random."""
+    """Matrices with these singular values, randomly rotated."""
     return (rotations(len(values), random) * values[:, None]) @ rotations(len(values), random)
 
 
@@ -91,7 +91,7 @@ def test_singular_values_are_those_of_numpy(steady, case: str) -> None:
 
 
 def test_small_singular_values_keep_their_digits(steady) -> None:
-    """One-sided rotations find a column scaled by 1e-5 to the digits that it has; a squared matrix would lose them."""
+    """One-sided rotations find a column scaled by 1e-5 to full precision; a squared matrix would lose it."""
     random = np.random.default_rng(8)
     matrices = (rotations(300, random) + 0.2 * random.standard_normal((300, 3, 3))) * [1.0, 1e-2, 1e-5]
     matrices = matrices.astype(np.float32).astype(float)

@@ -26,15 +26,15 @@ STEP = 1.0 / 60.0
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[NBodyBarnesHut] = []
+    created: list[NBodyBarnesHut] = []
 
     def make_model(start: Bodies, **values: float) -> NBodyBarnesHut:
         values = {"softening": 0.05, **values}
-        made.append(NBodyBarnesHut("test", Params(count=max(2, len(start.masses)), **values), {}, 0, start))  # type: ignore[arg-type]
-        return made[-1]
+        created.append(NBodyBarnesHut("test", Params(count=max(2, len(start.masses)), **values), {}, 0, start))  # type: ignore[arg-type]
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -53,13 +53,13 @@ def errors(model: NBodyBarnesHut, start: Bodies) -> np.ndarray:
 
 
 @pytest.mark.parametrize("count", [1, 2, 16, 17, 64, 65, 257, 1000, 4097, 70_000])
-def test_a_walk_that_opens_all_meets_each_body_once(count: int) -> None:
-    made = barnes_hut_tree.form(count)
-    nodes = len(made.links)
-    assert sorted(np.concatenate(made.levels)) == list(range(nodes))
+def test_a_traversal_that_opens_all_nodes_visits_each_body_once(count: int) -> None:
+    created = barnes_hut_tree.form(count)
+    nodes = len(created.links)
+    assert sorted(np.concatenate(created.levels)) == list(range(nodes))
     at, met = 0, []
     while at < nodes:
-        following, first = made.links[at]
+        following, first = created.links[at]
         assert at < following <= nodes
         if first == barnes_hut_tree.NOT_A_LEAF:
             at += 1
@@ -68,20 +68,20 @@ def test_a_walk_that_opens_all_meets_each_body_once(count: int) -> None:
             met.append(first)
             at = following
     assert met == list(range(0, count, barnes_hut_tree.LEAF))
-    for level, above in zip(made.levels, made.levels[1:], strict=False):
+    for level, above in zip(created.levels, created.levels[1:], strict=False):
         for index, number in enumerate(above[:50]):
             children = level[index * barnes_hut_tree.FAN : (index + 1) * barnes_hut_tree.FAN]
-            chain = [number + 1, *made.links[children[:-1], 0]]
+            chain = [number + 1, *created.links[children[:-1], 0]]
             assert chain == list(children)
-            assert made.links[children[-1], 0] == made.links[number, 0]
+            assert created.links[children[-1], 0] == created.links[number, 0]
 
 
 def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
-    """Hilbert's: keys of a cube of cells follow each other, each cell beside the one before (Hilbert 1891)."""
+    """Hilbert's: keys of a cube of cells follow each other, each cell adjacent to the previous one (Hilbert 1891)."""
     side = 16
     cells = np.stack(np.unravel_index(np.arange(side**3), (side,) * 3), axis=-1) + np.array([512, 256, 512 - side])
     drawn = (cells + 0.5) / 512.0 - 1.0
-    places = np.column_stack([drawn / (1.0 - abs(drawn)), np.ones(len(cells))]).astype(np.float32)
+    points = np.column_stack([drawn / (1.0 - abs(drawn)), np.ones(len(cells))]).astype(np.float32)
     unused = {
         "softening": 0.0,
         "theta": 0.0,
@@ -91,14 +91,14 @@ def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
         "tool_softening": 1.0,
     }
     with (
-        Tensor.from_numpy(places) as given,
+        Tensor.from_numpy(points) as body_tensor,
         Tensor.zeros(3) as center,
         Tensor.full(3, 1.0) as spread,
         Tensor.empty(len(cells), "uint32") as keys,
     ):
         around = {"center": center, "spread": spread, "count": len(cells)}
         assign_keys = Kernel.load(barnes_hut_tree.SHADER, "assign_keys", barnes_hut_tree.DEFINES)
-        assign_keys(len(cells), bodies=given, keys=keys, **around, **unused)
+        assign_keys(len(cells), bodies=body_tensor, keys=keys, **around, **unused)
         found = keys.numpy().astype(np.int64)
     order = np.argsort(found)
     np.testing.assert_array_equal(np.diff(found[order]), 1)
@@ -106,13 +106,13 @@ def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
     np.testing.assert_array_equal(abs(np.diff(cells[order], axis=0)).sum(axis=1), 1)
 
 
-def test_the_root_knows_mass_center_and_moments_of_all(make: Make) -> None:
+def test_the_root_has_mass_center_and_moments_of_all_bodies(make: Make) -> None:
     start = random_bodies(1000)
     tensors = make(start)._tensors
     node, box = tensors["nodes"].numpy()[0], tensors["boxes"].numpy()[0]
-    masses, places = start.masses.astype(float), start.positions.astype(float)
-    center = masses @ places / masses.sum()
-    away = places - center
+    masses, points = start.masses.astype(float), start.positions.astype(float)
+    center = masses @ points / masses.sum()
+    away = points - center
     moments = (masses[:, None] * away).T @ away
     np.testing.assert_allclose(node[:3], center, atol=1e-6)
     assert node[4] == pytest.approx(masses.sum(), rel=1e-6)
@@ -140,9 +140,7 @@ def test_a_step_equals_all_pairs_where_every_node_is_opened(make: Make, count: i
     ("theta", "median", "most"), [(0.3, 1e-5, 1.5e-4), (0.5, 6e-5, 9e-4), (0.7, 3.5e-4, 4e-3), (1.0, 1.3e-3, 2e-2)]
 )
 @pytest.mark.parametrize("start", [plummer(3000, seed=1), colliding_discs(3000, seed=1)], ids=["cluster", "galaxies"])
-def test_forces_err_as_little_as_theta_says(
-    make: Make, start: Bodies, theta: float, median: float, most: float
-) -> None:
+def test_force_errors_are_bounded_by_theta(make: Make, start: Bodies, theta: float, median: float, most: float) -> None:
     """Median and 99 % of relative errors against all pairs. Without second moments they are several times more."""
     error = errors(make(start, theta=theta), start)
     assert 1e-7 < np.median(error) < median
@@ -157,7 +155,7 @@ def test_the_reference_agrees_at_each_theta(make: Make) -> None:
             assert comparison.holds, str(comparison)
 
 
-def test_bodies_far_away_or_in_one_place_do_no_harm(make: Make) -> None:
+def test_distant_and_coinciding_bodies_are_handled(make: Make) -> None:
     start = plummer(500, seed=1)
     start.positions[:3] = [[1e7, 0, 0], [0, -1e5, 3], [0, 0, 1e9]]
     model = make(start, theta=0.6)
@@ -171,31 +169,31 @@ def test_bodies_far_away_or_in_one_place_do_no_harm(make: Make) -> None:
 
 def test_bodies_without_mass_follow_kepler(make: Make) -> None:
     """150 ellipses of one semi-major axis around one mass: all close after 2π a^(3/2), each at its own energy −1/2a
-    (Kepler's third law; Binney & Tremaine 2008, section 3.1), though nodes of no mass are all around."""
+    (Kepler's third law; Binney & Tremaine 2008, section 3.1), although massless nodes surround them."""
     random = np.random.default_rng(5)
     count, steps = 150, 800
     eccentricity = random.uniform(0.0, 0.4, count)
     turns = np.linalg.qr(random.normal(size=(count, 3, 3)))[0]
-    places = np.einsum("nxk,nk->nx", turns[:, :, :1], (1.0 + eccentricity)[:, None])
+    points = np.einsum("nxk,nk->nx", turns[:, :, :1], (1.0 + eccentricity)[:, None])
     speeds = np.einsum("nxk,nk->nx", turns[:, :, 1:2], np.sqrt((1.0 - eccentricity) / (1.0 + eccentricity))[:, None])
     masses = np.concatenate([[1.0], np.zeros(count)])
-    start = bodies(np.vstack([np.zeros(3), places]), np.vstack([np.zeros(3), speeds]), masses)
+    start = bodies(np.vstack([np.zeros(3), points]), np.vstack([np.zeros(3), speeds]), masses)
     model = make(start, softening=1e-4, time_scale=2.0 * np.pi / steps / STEP)
     for _ in range(steps):
         model.step(STEP)
     position, velocity = (model.outputs()[name].numpy().astype(float) for name in ("position", "velocity"))
     np.testing.assert_array_equal(position[0], 0.0)
-    assert np.linalg.norm(position[1:] - places, axis=1).max() < 2e-3
+    assert np.linalg.norm(position[1:] - points, axis=1).max() < 2e-3
     energy = 0.5 * (velocity[1:] ** 2).sum(axis=1) - 1.0 / np.linalg.norm(position[1:], axis=1)
     np.testing.assert_allclose(energy, -0.5, atol=2e-4)
 
 
 def enclosed(radius: float) -> float:
-    """The share of the mass within a radius."""
+    """The fraction of the mass within a radius."""
     return float((1.0 + (SCALE / radius) ** 2) ** -1.5)
 
 
-def test_a_plummer_sphere_is_sampled_as_plummer_says() -> None:
+def test_a_sampled_plummer_sphere_has_the_analytic_radius_and_energy() -> None:
     """Half of the mass within 0.77 and an energy of −1/4 (Heggie & Mathieu 1986); virial ratio 1."""
     start = plummer(4000, seed=4)
     radii = np.sort(np.linalg.norm(start.positions, axis=1))
@@ -212,9 +210,9 @@ def test_a_plummer_sphere_is_sampled_as_plummer_says() -> None:
 
 @pytest.mark.parametrize("kind", [NBody, NBodyBarnesHut])
 def test_a_plummer_sphere_stays_in_equilibrium(steady: Gpu, kind: type[NBody] | type[NBodyBarnesHut]) -> None:
-    """Lagrangian radii over five crossing times (start: Aarseth, Hénon & Wielen 1974) and its energy, all kept.
+    """Lagrangian radii over five crossing times (Aarseth, Hénon & Wielen 1974) and energy are constant.
 
-    800 bodies: the number within a radius is uncertain by its root, 11 % of the innermost tenth, 4 % in its radius.
+    800 bodies: the number within a radius has its root as uncertainty, 11 % of the innermost tenth, 4 % in its radius.
     """
     start, dt = plummer(800, seed=7), 0.05
     module = nbody if kind is NBody else nbody_barnes_hut
@@ -222,7 +220,7 @@ def test_a_plummer_sphere_stays_in_equilibrium(steady: Gpu, kind: type[NBody] | 
 
     def energy() -> float:
         measured = {name: tensor.item() for name, tensor in model.diagnostics().items()}
-        assert measured["momentum"] < 3e-3  # of speeds of 0.7: forces through a tree do not quite balance
+        assert measured["momentum"] < 3e-3  # at speeds of 0.7: forces from a tree are not exactly symmetric
         return measured["energy"]
 
     radii, first = [], energy()
@@ -250,8 +248,8 @@ def test_diagnostics_are_those_of_the_reference(make: Make) -> None:
 
 
 @pytest.mark.parametrize("softening", [0.01, 1e-4])
-def test_the_energy_that_close_pairs_cost_is_reported(make: Make, softening: float) -> None:
-    """In ten seconds of few bodies, with forces that the tree does not balance."""
+def test_the_energy_error_of_close_pairs_is_reported(make: Make, softening: float) -> None:
+    """In ten seconds of few bodies, with the asymmetric forces of the tree."""
     start = colliding_discs(64, seed=7)
     model = make(start, softening=softening, time_scale=0.5)
     before = gravity_reference.energy(start.positions, start.velocities, start.masses, softening).total
@@ -274,11 +272,11 @@ def test_reset_and_snapshots_give_the_same_bits(make: Make) -> None:
     np.testing.assert_array_equal(model.outputs()["position"].numpy(), first)
     for _ in range(3):
         model.step(STEP)
-    kept = {name: tensor.numpy() for name, tensor in model.state().items()}
+    saved = {name: tensor.numpy() for name, tensor in model.state().items()}
     other = make(random_bodies(300, seed=9), theta=0.8)
     other.step(STEP)
     for name, tensor in other.state().items():
-        tensor[...] = kept[name]
+        tensor[...] = saved[name]
     other.load_scalar_state(model.scalar_state())
     for one in (model, other):
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Signed distances as `mesh` gives them, samples on the faces of their box, stand where they should in every model."""
+"""Signed distances of `mesh`, with samples on the faces of their box, have the correct position in every model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_fluid(make: Make) -> None:
 
 
 def test_mpm(make: Make) -> None:
-    """Nodes within stop what falls, those outside do not."""
+    """Nodes inside stop falling matter, those outside do not."""
     middle, radius = (0.3, 0.7, 0.3), 0.3
     matter = {name: "none" for name in ("jelly", "snow", "sand")}
     whole = {"box": (EDGE,) * 3, "resolution": 32, "water_center": (0.0, 1.0, 0.0), "water_size": (1.8, 1.8, 1.8)}
@@ -88,9 +88,9 @@ def test_mpm(make: Make) -> None:
     size, known = model._known["size"], model._known
     nodes = model._nodes.numpy()[: int(np.prod(size)), :3].reshape(*size[::-1], 3)
     z, y, x = np.indices(nodes.shape[:3])
-    places = np.stack([x, y, z], axis=-1) * known["cell"] + known["low"]
-    away = np.linalg.norm(places - middle, axis=-1) - radius
-    near = (np.abs(away) < 0.2) & (places[..., 1] > middle[1] + 0.1)  # the upper side: falling is inward
+    positions = np.stack([x, y, z], axis=-1) * known["cell"] + known["low"]
+    away = np.linalg.norm(positions - middle, axis=-1) - radius
+    near = (np.abs(away) < 0.2) & (positions[..., 1] > middle[1] + 0.1)  # the upper side: falling is inward
     falls = nodes[..., 1] < -1e-6
     assert falls[near].any() and not falls[near].all()
     assert away[near & falls].min() > -CLOSE

@@ -1,4 +1,4 @@
-"""Shallow water against its reference, the dam breaks of Ritter and Stoker, and a lake that must not move."""
+"""Shallow water against its reference, the dam breaks of Ritter and Stoker, and a lake at rest."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ DOWN = (0.0, -1.0, 0.0)
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[ShallowWater] = []
+    created: list[ShallowWater] = []
 
     def make_model(bed: Tensor | None = None, **values: object) -> ShallowWater:
         inputs = {} if bed is None else {"bed": bed}
-        made.append(ShallowWater("test", Params(**{"rows": 24, "columns": 32, "time_scale": 1.0, **values}), inputs, 0))
-        return made[-1]
+        created.append(
+            ShallowWater("test", Params(**{"rows": 24, "columns": 32, "time_scale": 1.0, **values}), inputs, 0)
+        )
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
-def figures(model: ShallowWater) -> dict[str, float]:
+def statistics(model: ShallowWater) -> dict[str, float]:
     found = model.diagnostics()
     values = {name: float(one.numpy().max()) for name, one in found.items()}
     for one in found.values():
@@ -41,12 +43,12 @@ def figures(model: ShallowWater) -> dict[str, float]:
 
 
 def volume(model: ShallowWater) -> float:
-    """Added up in float64 [m³]."""
+    """Summed in float64 [m³]."""
     return float(model.outputs()["depth"].numpy().astype(float).sum()) * model._params.cell**2
 
 
 def run(model: ShallowWater, seconds: float) -> None:
-    """In frames of 16 steps: of longer ones time could be dropped."""
+    """In frames of 16 steps: longer ones could drop time."""
     frames = max(1, round(seconds / model._params.time_step / 16))
     for _ in range(frames):
         model.step(seconds / frames)
@@ -62,7 +64,7 @@ def run(model: ShallowWater, seconds: float) -> None:
         {"time_step": 1.0, "max_substeps": 3},
     ],
 )
-def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None:
+def test_a_step_equals_the_reference(make: Make, values: dict[str, object]) -> None:
     model = make(**values)
     model.step(1.0)
     for comparison in model.compare_with_reference():
@@ -70,10 +72,10 @@ def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None
 
 
 def broken_dam(make: Make, level_2: float, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Places from the dam [m], depths and speeds along a channel of 200 m, with 4 m of water behind the dam."""
+    """Distances from the dam [m], depths and speeds along a channel of 200 m, with 4 m of water behind the dam."""
     model = make(rows=2, columns=200, level=4.0, level_2=level_2, dam=0.5, manning=0.0, dry=1e-4, time_step=time / 96)
     run(model, time)
-    assert figures(model)["lag"] == 0.0
+    assert statistics(model)["lag"] == 0.0
     depth, speed = (model.outputs()[name].numpy() for name in ("depth", "speed"))
     np.testing.assert_array_equal(depth[0], depth[1])
     return np.arange(200) + 0.5 - 100.0, depth[0], speed[0]
@@ -86,7 +88,7 @@ def test_a_dam_that_breaks_over_dry_ground_is_that_of_ritter(make: Make) -> None
     exact = np.where(x < -wave * time, 4.0, np.maximum(2.0 * wave - x / time, 0.0) ** 2 / (9.0 * GRAVITY))
     assert np.abs(depth - exact).mean() < 0.008 * exact.mean()
     assert np.abs(depth - exact).max() < 0.12
-    # the thin tip lags behind, as in every scheme of this kind; where it is 10 cm deep it is where it should be
+    # the thin tip is late, as in every scheme of this type; where it is 10 cm deep its position is right
     assert x[depth > 0.1].max() == pytest.approx(x[exact > 0.1].max(), abs=2.0)
     assert x[depth > 0.01].max() < 2.0 * wave * time + 1.0
 
@@ -118,7 +120,7 @@ def test_a_dam_that_breaks_over_wet_ground_is_that_of_stoker(make: Make) -> None
 
 
 @pytest.mark.parametrize("edges", ["walls", "open"])
-def test_a_lake_with_islands_stays_as_it_is(make: Make, edges: str) -> None:
+def test_a_lake_with_islands_stays_at_rest(make: Make, edges: str) -> None:
     """Levels that f32 holds exactly, so that the balance must be exact too; some of the bed is dry."""
     bed = np.round(np.random.default_rng(1).uniform(0.0, 6.0, (24, 32)) * 256.0) / 256.0
     with Tensor.from_numpy(bed.astype(np.float32)) as ground:
@@ -136,7 +138,7 @@ def test_a_lake_whose_bed_is_rounded_moves_by_rounding_only(make: Make) -> None:
     assert model.outputs()["speed"].numpy().max() < 1e-4
 
 
-def test_water_stays_the_same_amount_and_above_nothing(make: Make) -> None:
+def test_the_volume_is_conserved_and_depths_are_not_negative(make: Make) -> None:
     model = make(ground="hills", relief=8.0, level=6.0, level_2=-1.0, dry=1e-3)
     before = volume(model)
     for _ in range(10):
@@ -146,13 +148,13 @@ def test_water_stays_the_same_amount_and_above_nothing(make: Make) -> None:
     assert volume(model) == pytest.approx(before, rel=1e-5)
 
 
-def test_rain_and_spring_give_what_they_say(make: Make) -> None:
+def test_rain_and_spring_add_the_expected_volume(make: Make) -> None:
     model = make(ground="hills", level=-1.0, level_2=-1.0, rain=36_000.0, spring=20.0, spring_position=[0.0, 0.3])
     model.step(2.0)
     assert volume(model) == pytest.approx(2.0 * (0.01 * 24 * 32 + 20.0), rel=1e-4)
 
 
-def test_manning_slows_a_film_to_the_uniform_flow(make: Make) -> None:
+def test_mannings_friction_gives_the_uniform_flow(make: Make) -> None:
     """Down a plane the friction balances the slope: u = h^(2/3) √S / n (Manning 1891)."""
     slope, rough, deep = 0.01, 0.05, 0.5
     bed = np.broadcast_to(10.0 - slope * 2.0 * np.arange(96), (2, 96)).astype(np.float32)
@@ -167,17 +169,17 @@ def test_manning_slows_a_film_to_the_uniform_flow(make: Make) -> None:
     np.testing.assert_allclose(middle, speed, rtol=0.01)
 
 
-def test_steps_are_divided_as_waves_need_and_a_lag_is_told(make: Make) -> None:
+def test_steps_are_divided_for_fast_waves_and_dropped_time_is_reported(make: Make) -> None:
     easy, hard = make(time_step=1.0, max_substeps=32), make(time_step=1.0, max_substeps=2)
     for model in (easy, hard):
         model.step(2.0)
         assert np.isfinite(model.outputs()["depth"].numpy()).all()
-    early, late = figures(easy), figures(hard)
+    early, late = statistics(easy), statistics(hard)
     assert early["cfl"] < 1.0 and early["lag"] == 0.0
     assert late["cfl"] > 1.0 and late["lag"] > 0.3
 
 
-def test_the_bed_is_read_where_another_model_has_it(make: Make) -> None:
+def test_the_bed_is_read_from_another_model_without_a_copy(make: Make) -> None:
     terrain = neural_field.NeuralField("terrain", neural_field.Params(resolution=24, amplitude=0.0), {}, 0)
     try:
         elevation = terrain.outputs()["elevation"]
@@ -213,14 +215,14 @@ def test_tools_pour_and_drag(make: Make) -> None:
     assert volume(model) == pytest.approx(before, rel=1e-6)
 
 
-def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
+def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
     model, other = make(ground="beach"), make(ground="beach")
     model.step(0.33)
-    kept = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
+    saved = {name: tensor.numpy() for name, tensor in model.state().items()}, model.scalar_state()
     model.step(0.41)
     for name, tensor in other.state().items():
-        tensor[...] = kept[0][name]
-    other.load_scalar_state(kept[1])
+        tensor[...] = saved[0][name]
+    other.load_scalar_state(saved[1])
     other.step(0.41)
     for name, tensor in model.state().items():
         np.testing.assert_array_equal(tensor.numpy(), other.state()[name].numpy(), name)
@@ -231,18 +233,18 @@ def test_the_shore_is_drawn_where_the_level_meets_the_ground(make: Make) -> None
     water, ground = (model.outputs()[name].numpy()[..., 1] for name in ("position", "ground"))
     wet = model.outputs()["depth"].numpy() > model._params.film
     assert (water[wet] > ground[wet]).all() and (water[~wet] < ground[~wet]).all()
-    beside = ~wet & np.roll(wet, 1, axis=1)
-    np.testing.assert_allclose(water[beside], np.minimum(2.0, ground[beside] * 16.0 - 0.02) / 16.0, atol=1e-5)
+    neighbor = ~wet & np.roll(wet, 1, axis=1)
+    np.testing.assert_allclose(water[neighbor], np.minimum(2.0, ground[neighbor] * 16.0 - 0.02) / 16.0, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4, 2), (1, 8)])
-def test_a_bed_that_is_no_plane_is_refused(make: Make, shape: tuple[int, ...]) -> None:
+def test_a_bed_that_is_not_two_dimensional_is_rejected(make: Make, shape: tuple[int, ...]) -> None:
     with Tensor.from_numpy(np.zeros(shape, np.float32)) as bed, pytest.raises(InputError, match="bed"):
         make(bed)
 
 
 def test_water_is_white_where_it_is_fast_and_dark_where_it_is_deep(make: Make) -> None:
-    """From a third of the speed of foam on, white comes in smoothly, up to three quarters."""
+    """From a third of the foam speed on, white is blended in smoothly, up to three quarters."""
     model = make(level=4.0, level_2=0.5, foam=6.0, deep=3.0)
     run(model, 1.0)
     outputs = {name: tensor.numpy().astype(float) for name, tensor in model.outputs().items()}

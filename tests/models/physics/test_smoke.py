@@ -28,15 +28,15 @@ Make = Callable[..., Smoke]
 
 @pytest.fixture
 def make() -> Iterator[Make]:
-    made: list[Smoke] = []
+    created: list[Smoke] = []
 
     def make_model(seed: int = 1, obstacle: Tensor | None = None, **values: object) -> Smoke:
         inputs = {} if obstacle is None else {"obstacle": obstacle}
-        made.append(Smoke("smoke", Params.parse({**SMALL, **values}), inputs, seed))
-        return made[-1]
+        created.append(Smoke("smoke", Params.parse({**SMALL, **values}), inputs, seed))
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -55,12 +55,12 @@ def run(model: Smoke, steps: int) -> None:
 
 def fill(model: Smoke, density: np.ndarray, temperature: np.ndarray | float = 0.0) -> None:
     matter = np.stack(np.broadcast_arrays(density, temperature), -1).astype(np.float32)
-    with Tensor.from_numpy(matter) as given:
-        ops.assign(model.state()["matter"], given)
+    with Tensor.from_numpy(matter) as source:
+        ops.assign(model.state()["matter"], source)
 
 
 def middles(model: Smoke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """x, y, z of the cells' middles [m]."""
+    """x, y, z of the centers of cells [m]."""
     nz, ny, nx = model.outputs()["density"].shape
     z, y, x = np.indices((nz, ny, nx)) + 0.5
     edge = 2.0 / ny
@@ -98,18 +98,18 @@ def test_a_step_equals_the_reference(make: Make, case: str) -> None:
 @pytest.mark.parametrize("size", [(16, 48, 32), (32, 80, 16)])
 @pytest.mark.parametrize("sides", [((0, 0, 0), (0, 0, 0)), ((0, 0, 0), (0, 1, 0)), ((1, 0, 1), (1, 1, 1))])
 def test_each_cycle_leaves_a_quarter_of_the_residual_at_most(size, sides) -> None:
-    """V-cycles with red and black Gauss-Seidel gain about a digit each (Trottenberg et al. 2001, section 4.3)."""
+    """V-cycles with red-black Gauss-Seidel gain about a digit each (Trottenberg et al. 2001, section 4.3)."""
     random = np.random.default_rng(2)
     z, y, x = np.indices(size[::-1]) + 0.5
     solid = (x - 7.3) ** 2 + (y - 20.0) ** 2 + (z - 8.0) ** 2 < 25.0
     rhs = np.where(solid, 0.0, random.normal(size=solid.shape))
-    rhs -= np.where(solid, 0.0, rhs.sum() / (~solid).sum())  # what closed walls need
+    rhs -= np.where(solid, 0.0, rhs.sum() / (~solid).sum())  # required by closed walls
     level = pressure_reference.finest(solid, *sides)
     with Parts("test") as parts, Plan("walls") as walls, Plan("cycle") as cycle:
         solver = Multigrid(size, parts)
         for tensor, values in ((solver.solid, solid.astype(np.uint32)), (solver.rhs, rhs.astype(np.float32))):
-            with Tensor.from_numpy(values) as given:
-                ops.assign(tensor, given)
+            with Tensor.from_numpy(values) as source:
+                ops.assign(tensor, source)
         solver.record_walls(walls)
         solver.record_cycle(cycle)
         walls.replay(open_low=sides[0], open_high=sides[1])
@@ -123,15 +123,15 @@ def test_each_cycle_leaves_a_quarter_of_the_residual_at_most(size, sides) -> Non
 
 
 def test_the_pressure_is_that_of_the_equation() -> None:
-    """cos(pi x) cos(2 pi y) cos(pi z) has the slope 0 on all walls; its discrete eigenvalue is known."""
+    """cos(pi x) cos(2 pi y) cos(pi z) has zero normal derivative on all walls; its discrete eigenvalue is known."""
     size = (16, 32, 16)
     z, y, x = (np.indices(size[::-1]) + 0.5) / np.array(size[::-1]).reshape(3, 1, 1, 1)
     waves = np.cos(np.pi * x) * np.cos(2 * np.pi * y) * np.cos(np.pi * z)
     eigenvalue = sum(2.0 * np.cos(turns * np.pi / n) - 2.0 for turns, n in zip((1, 2, 1), size, strict=True))
     with Parts("test") as parts, Plan("walls") as walls, Plan("cycle") as cycle:
         solver = Multigrid(size, parts)
-        with Tensor.from_numpy((eigenvalue * waves).astype(np.float32)) as given:
-            ops.assign(solver.rhs, given)
+        with Tensor.from_numpy((eigenvalue * waves).astype(np.float32)) as source:
+            ops.assign(solver.rhs, source)
         solver.record_walls(walls)
         solver.record_cycle(cycle)
         walls.replay(open_low=(0, 0, 0), open_high=(0, 0, 0))
@@ -142,7 +142,7 @@ def test_the_pressure_is_that_of_the_equation() -> None:
 
 
 @pytest.mark.parametrize("sides", ["closed", "open top", "open"])
-def test_no_cell_gains_air(make: Make, sides: str) -> None:
+def test_the_velocity_is_divergence_free(make: Make, sides: str) -> None:
     model = make(sides=sides, ball_radius=0.3)
     run(model, 15)
     found = measured(model)
@@ -157,7 +157,7 @@ def test_no_cell_gains_air(make: Make, sides: str) -> None:
     assert found["cfl"] > 0.1
 
 
-def test_more_cycles_leave_less(make: Make) -> None:
+def test_more_cycles_leave_a_smaller_residual(make: Make) -> None:
     left = []
     for cycles in (1, 2, 4):
         model = make(cycles=cycles)
@@ -169,9 +169,9 @@ def test_more_cycles_leave_less(make: Make) -> None:
 # Advection and diffusion -----------------------------------------------------------------------------------------
 
 
-def test_a_blob_that_turns_with_the_air_comes_back(make: Make) -> None:
-    """A turn of solid-body rotation, with about a cell a step. MacCormack's scheme keeps what steps of the
-    semi-Lagrangian scheme wear down (Selle et al. 2008, section 6, where Zalesak's disc is turned)."""
+def test_a_blob_in_a_rotating_flow_returns(make: Make) -> None:
+    """A turn of solid-body rotation, with about a cell a step. MacCormack's scheme preserves what steps of the
+    semi-Lagrangian scheme diffuse (Selle et al. 2008, section 6, where Zalesak's disc is turned)."""
     model = make(cells=16, height=1.0, width=2.0, depth=2.0, sides="closed", **QUIET)
     nx, ny, nz, steps = 32, 16, 32, 48
     faces = np.zeros((nz + 1, ny + 1, nx + 1, 4), np.float32)
@@ -180,16 +180,16 @@ def test_a_blob_that_turns_with_the_air_comes_back(make: Make) -> None:
     faces[..., 0], faces[..., 2] = -turn * (z + 0.5 - 16.0), turn * (x + 0.5 - 16.0)
     faces[:, :, [0, -1], 0] = faces[[0, -1], :, :, 2] = 0.0
     for name, values in (("faces", faces), ("velocity", centered(faces[..., :3]))):
-        with Tensor.from_numpy(values) as given:
-            ops.assign(model.state()[name], given)
+        with Tensor.from_numpy(values) as source:
+            ops.assign(model.state()[name], source)
     z, y, x = np.indices((nz, ny, nx)) + 0.5
     blob = np.exp(-((x - 23.0) ** 2 + (y - 8.0) ** 2 + (z - 16.0) ** 2) / (2.0 * 3.0**2))
     matter, errors = model.state()["matter"], []
-    for kept in (model._moved_matter, model._guess_matter):
+    for field in (model._moved_matter, model._guess_matter):
         fill(model, blob)
         for step in range(steps):
             model._advect.replay(**model._fields())
-            ops.assign(matter, kept)
+            ops.assign(matter, field)
             if step == steps // 4 - 1:
                 quarter = matter.numpy()[..., 0]
                 middle = [(quarter * axis).sum() / quarter.sum() for axis in (x, y, z)]
@@ -204,7 +204,7 @@ def test_a_blob_that_turns_with_the_air_comes_back(make: Make) -> None:
 
 
 @pytest.mark.parametrize("diffusivity", [2e-3, 1e-2])
-def test_density_spreads_as_the_heat_kernel(make: Make, diffusivity: float) -> None:
+def test_density_diffuses_as_the_heat_kernel(make: Make, diffusivity: float) -> None:
     """A Gaussian of variance s² becomes one of s² + 2 D t (Crank 1975, "The Mathematics of Diffusion", section 2.2)."""
     still = {"weight": 0.0, "buoyancy": 0.0, **QUIET}
     model = make(sides="closed", diffusivity=diffusivity, cells=32, width=2.0, depth=2.0, **still)
@@ -223,8 +223,8 @@ def test_density_spreads_as_the_heat_kernel(make: Make, diffusivity: float) -> N
     assert measured(model)["mass"] == pytest.approx(before, rel=2e-5)
 
 
-def test_fast_diffusion_stays_between_what_was_there(make: Make) -> None:
-    """The maximum principle of the heat equation, which explicit sweeps only keep if they are short enough."""
+def test_fast_diffusion_stays_within_the_initial_range(make: Make) -> None:
+    """The maximum principle of the heat equation, which explicit steps satisfy only if they are short enough."""
     model = make(
         cells=64, width=0.5, depth=0.5, time_step=1 / 15, diffusivity=0.01, weight=0.0, sides="closed", **QUIET
     )
@@ -238,7 +238,7 @@ def test_fast_diffusion_stays_between_what_was_there(make: Make) -> None:
 
 
 @pytest.mark.parametrize("sides", ["closed", "open top"])
-def test_mass_is_kept_but_for_what_leaves(make: Make, sides: str) -> None:
+def test_mass_is_conserved_except_for_outflow(make: Make, sides: str) -> None:
     ball = {"ball_center": (0.1, 1.5, 0.0), "ball_radius": 0.15}
     model = make(sides=sides, source=(0.0, 1.75, 0.0), jet=2.0, **ball)
     run(model, 10)
@@ -258,7 +258,7 @@ def test_mass_is_kept_but_for_what_leaves(make: Make, sides: str) -> None:
 
 
 def test_layers_at_rest_stay_at_rest(make: Make) -> None:
-    """Air whose smoke and warmth depend on the height alone is in balance with the pressure: hydrostatics."""
+    """Air whose smoke and warmth depend on the height alone is in hydrostatic equilibrium."""
     model = make(sides="closed", cycles=3, **QUIET)
     _, y, _ = middles(model)
     density, temperature = 1.0 - 0.4 * y, 20.0 * y
@@ -287,7 +287,7 @@ def test_warm_smoke_rises_and_heavy_smoke_sinks(make: Make) -> None:
 # Obstacles -------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_goes_through_walls(make: Make) -> None:
+def test_nothing_passes_through_walls(make: Make) -> None:
     model = make(ball_radius=0.3, sides="open top")
     run(model, 20)
     solid = np.pad(model._pressure.solid.numpy() != 0, 1)
@@ -300,14 +300,14 @@ def test_nothing_goes_through_walls(make: Make) -> None:
     assert np.all(model.outputs()["density"].numpy()[solid[1:-1, 1:-1, 1:-1]] == 0.0)
 
 
-def test_a_grid_of_distances_is_the_obstacle_that_it_describes(make: Make) -> None:
+def test_a_distance_grid_is_the_obstacle_that_it_describes(make: Make) -> None:
     sphere = make(obstacle=None, ball_radius=0.3)
     nz, ny, nx = sphere.outputs()["density"].shape
-    z, y, x = np.indices((2 * nz + 1, 2 * ny + 1, 2 * nx + 1)) / ny  # from face to face, the middles of cells among it
+    z, y, x = np.indices((2 * nz + 1, 2 * ny + 1, 2 * nx + 1)) / ny  # from face to face, including the centers of cells
     distances = np.sqrt((x - nx / ny) ** 2 + (y - 0.85) ** 2 + (z - nz / ny) ** 2) - 0.3
     distances = distances.astype(np.float32)
-    with Tensor.from_numpy(distances) as given:
-        grid = make(obstacle=given, ball_radius=0.0)
+    with Tensor.from_numpy(distances) as source:
+        grid = make(obstacle=source, ball_radius=0.0)
         for model in (sphere, grid):
             run(model, 3)
         solid = sphere._pressure.solid.numpy()
@@ -319,8 +319,8 @@ def test_a_grid_of_distances_is_the_obstacle_that_it_describes(make: Make) -> No
 def test_a_coarser_grid_of_distances_is_stretched_over_the_box(make: Make) -> None:
     y = np.linspace(0.0, 2.0, 8)
     slab = np.broadcast_to((y - 0.5).reshape(1, 8, 1), (4, 8, 4)).astype(np.float32)
-    with Tensor.from_numpy(np.ascontiguousarray(slab)) as given:
-        model = make(obstacle=given, ball_radius=0.0)
+    with Tensor.from_numpy(np.ascontiguousarray(slab)) as source:
+        model = make(obstacle=source, ball_radius=0.0)
         model.step(STEP)
         assert np.array_equal(model._pressure.solid.numpy()[3, :, 5], (np.arange(32) < 8).astype(np.uint32))
 
@@ -333,7 +333,7 @@ def test_an_obstacle_of_another_kind_is_refused(make: Make) -> None:
 # Gestures, tracers, bits -----------------------------------------------------------------------------------------
 
 
-def test_dragging_takes_the_air_along_and_emitting_brings_smoke(make: Make) -> None:
+def test_dragging_moves_the_air_and_emitting_adds_smoke(make: Make) -> None:
     model = make(**QUIET)
     model.step(STEP)
     assert measured(model)["mass"] == 0.0 and measured(model)["energy"] == 0.0
@@ -361,8 +361,8 @@ def test_tracers_stay_in_the_air(make: Make) -> None:
     assert model.outputs()["color"].numpy().max() > 5.0
 
 
-def test_tracers_are_born_all_over_the_ball_of_the_source(make: Make) -> None:
-    """Evenly in its volume: the third power of the distance over the radius is uniform."""
+def test_tracers_start_uniformly_in_the_ball_of_the_source(make: Make) -> None:
+    """Uniformly in its volume: the third power of the distance over the radius is uniform."""
     model = make(tracers=4000, source=(0.1, 0.3, -0.1), source_radius=0.15, jitter=0.0, ball_radius=0.0)
     away = (model.outputs()["position"].numpy()[model.outputs()["age"].numpy() <= 0.0] - [0.1, 0.3, -0.1]) / 0.15
     share = np.sort(np.linalg.norm(away, axis=1) ** 3)
@@ -386,12 +386,12 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(first, bits(model), strict=True))
 
 
-def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
+def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
     model = make(time_step=0.01)
     assert_a_snapshot_holds(model, lambda steps: run(model, steps))
 
 
-def test_a_closed_model_leaves_nothing(steady) -> None:
+def test_a_closed_model_leaks_nothing(steady) -> None:
     model = Smoke("smoke", Params.parse(SMALL), {}, 0)
     model.step(STEP)
     measured(model)
@@ -402,7 +402,7 @@ def test_a_closed_model_leaves_nothing(steady) -> None:
 # Parameters ------------------------------------------------------------------------------------------------------
 
 
-def test_cells_come_in_blocks() -> None:
+def test_cells_are_multiples_of_blocks() -> None:
     assert cells_of(Params(cells=64, height=2.0, width=1.5, depth=1.0)) == (48, 64, 32)
     assert cells_of(Params(cells=23, height=1.0, width=0.1, depth=3.0)) == (16, 16, 48)
     specs = Smoke.output_specs(Params(cells=32, width=1.0, depth=2.0))

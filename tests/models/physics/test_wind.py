@@ -1,4 +1,4 @@
-"""The wind: its reference, no sources, speeds as asked for, eddies that drift; and a cloth in it."""
+"""The wind: its reference, zero divergence, requested speeds, drifting eddies; and a cloth in it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Make = Callable[..., Wind]
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[Wind] = []
+    created: list[Wind] = []
 
     def make_model(seed: int = 0, **values: object) -> Wind:
-        made.append(Wind("test", Params(**values), {}, seed))  # type: ignore[arg-type]
-        return made[-1]
+        created.append(Wind("test", Params(**values), {}, seed))  # type: ignore[arg-type]
+        return created[-1]
 
     yield make_model
-    for model in made:
+    for model in created:
         model.close()
 
 
@@ -52,8 +52,8 @@ def test_a_step_equals_the_reference(make: Make, values: dict[str, object]) -> N
         assert comparison.holds, str(comparison)
 
 
-def test_there_are_no_sources(make: Make) -> None:
-    """Central differences of central differences commute, so only rounding is left (Bridson et al. 2007)."""
+def test_the_divergence_is_zero(make: Make) -> None:
+    """Central differences commute, so the divergence is only rounding (Bridson et al. 2007)."""
     model = make(resolution=20, eddy=1.0, turbulence=3.0)
     v, cell = velocities(model), 4.0 / 20
     inner = slice(1, -1)
@@ -61,12 +61,12 @@ def test_there_are_no_sources(make: Make) -> None:
     assert np.abs(along[0]).max() > 1.0, "slopes are large, their sum is not"
     assert np.abs(sum(along)).max() < 1e-4
     values = model.diagnostics()
-    assert values["divergence"].item() == pytest.approx(np.abs(sum(along)).max(), abs=3e-6)  # roundings differ
+    assert values["divergence"].item() == pytest.approx(np.abs(sum(along)).max(), abs=3e-6)  # rounding differs
     for tensor in values.values():
         tensor.close()
 
 
-def test_speeds_are_as_asked_for(make: Make) -> None:
+def test_speeds_are_as_requested(make: Make) -> None:
     """Mean and root mean square over a box of many eddies."""
     model = make(
         seed=1, resolution=48, size=(12.0, 12.0, 12.0), eddy=1.5, octaves=1, mean=(3.0, -1.0, 0.5), turbulence=2.0
@@ -81,7 +81,7 @@ def test_speeds_are_as_asked_for(make: Make) -> None:
 
 
 def test_nothing_blows_through_the_floor(make: Make) -> None:
-    """The upward speed next to it falls with the height of the lowest cells."""
+    """The upward speed next to it decreases with the height of the lowest cells."""
     shares = []
     for resolution in (16, 32):
         model = make(resolution=resolution, size=(4.0, 2.0, 4.0), octaves=1, floor=True, mean=(0.0, 0.0, 0.0))
@@ -92,7 +92,7 @@ def test_nothing_blows_through_the_floor(make: Make) -> None:
 
 
 def test_eddies_drift_with_the_mean_wind(make: Make) -> None:
-    """With eddies that do not turn over, the field one cell further on is that of some time before."""
+    """With constant eddies, the field one cell downwind is that of an earlier time."""
     values = {"resolution": 16, "size": (4.0, 4.0, 4.0), "mean": (2.5, 0.0, 0.0)}
     model = make(turnover=0.0, **values)
     before = velocities(model)
@@ -105,13 +105,13 @@ def test_eddies_drift_with_the_mean_wind(make: Make) -> None:
     assert np.abs(velocities(turning)[:, :, 1:] - before[:, :, :-1]).max() > 0.3
 
 
-def test_the_noise_repeats_and_is_smooth_where_cells_meet() -> None:
+def test_the_noise_is_periodic_and_smooth_at_cell_boundaries() -> None:
     gradients = Lattice.random(2).at(0.3)[0]
-    places = np.random.default_rng(0).random((200, 3)) * SIDE
+    positions = np.random.default_rng(0).random((200, 3)) * SIDE
     np.testing.assert_allclose(
-        noise(gradients, places + np.array([SIDE, -SIDE, 0])), noise(gradients, places), atol=1e-12
+        noise(gradients, positions + np.array([SIDE, -SIDE, 0])), noise(gradients, positions), atol=1e-12
     )
-    corners = np.floor(places)
+    corners = np.floor(positions)
     np.testing.assert_allclose(noise(gradients, corners), 0.0, atol=1e-15)
     near = 1e-5 * np.eye(3)[0]
     slopes = [(noise(gradients, corners + k * near) - noise(gradients, corners)) / (k * 1e-5) for k in (-1, 1)]
@@ -140,8 +140,8 @@ def test_the_same_seed_gives_the_same_bits_also_after_a_snapshot(make: Make) -> 
     assert np.array_equal(velocities(one), later)
 
 
-def test_the_flag_of_the_shipped_scene_is_blown_by_the_very_block_of_the_wind(steady: Gpu) -> None:
-    """Two frames: the flag reads the wind's tensor, and nothing of geometry is copied on the way."""
+def test_the_flag_of_the_packaged_scene_reads_the_block_of_the_wind(steady: Gpu) -> None:
+    """Two frames: the flag reads the wind's tensor, and no geometry is copied."""
     stage = Stage(load(resources.path("scenes", "flag.toml")), steady)
     flag, wind = stage.instances["flag"].model, stage.instances["wind"].model
     assert flag._wind.owner is wind.outputs()["velocity"].owner  # type: ignore[attr-defined]
