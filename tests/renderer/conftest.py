@@ -1,4 +1,4 @@
-"""A GPU, and pictures drawn with it."""
+"""A GPU, and images drawn with it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -25,28 +25,28 @@ def gpu() -> Gpu:
 
 @pytest.fixture
 def layer(gpu: Gpu) -> Iterator[Callable[..., Layer]]:
-    """Makes a layer from arrays, tensors and constants: `layer("points", {"roughness": 1}, position=array)`."""
-    made: list[Layer | Tensor] = []
+    """Create a layer from arrays, tensors and constants: `layer("points", {"roughness": 1}, position=array)`."""
+    created: list[Layer | Tensor] = []
 
     def make(kind: str, style: Mapping[str, Any] | None = None, **attributes: Any) -> Layer:
         for name, value in attributes.items():
             if isinstance(value, np.ndarray):
                 attributes[name] = Tensor.from_numpy(value, name=name)
-                made.append(attributes[name])
+                created.append(attributes[name])
         layer_type = types()[kind]
         layer = layer_type(gpu, kind, layer_type.Style(**(style or {})))
-        made.append(layer)
+        created.append(layer)
         layer.bind(attributes)
         return layer
 
     yield make
-    for thing in reversed(made):
+    for thing in reversed(created):
         thing.close()
 
 
 @pytest.fixture
-def picture(gpu: Gpu) -> Callable[..., np.ndarray]:
-    """Draws one picture and reads it: uint8 [height, width, 3]."""
+def render(gpu: Gpu) -> Callable[..., np.ndarray]:
+    """Draw one image and read it back: uint8 [height, width, 3]."""
 
     def draw(
         layers: list[Layer],

@@ -1,4 +1,4 @@
-"""The NumPy reference of the lighting and of the tone mapping, and rays to compare pictures pixel by pixel."""
+"""The NumPy reference of the lighting and of the tone mapping, and rays to compare images pixel by pixel."""
 
 import math
 
@@ -38,7 +38,7 @@ def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
     mirrored = 2 * dot(normal, to_eye) * normal - to_eye
     height, spread = dot(mirrored, up), 0.06 + 0.94 * roughness
     overhead = horizon + (sky - horizon) * smoothstep(0, 1, np.maximum(height, 0))
-    seen = ground + (overhead - ground) * smoothstep(-spread, spread, height)
+    radiance = ground + (overhead - ground) * smoothstep(-spread, spread, height)
     once, often, below, gain = shares(base, metallic, roughness, facing)
 
     sun = sun_direction(view, camera)
@@ -50,11 +50,11 @@ def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
     fresnel = f0 + (1 - f0) * (1 - np.maximum(dot(to_eye, half), 0)) ** 5
     gloss = fresnel * math.pi * distribution * 0.5 / smith
     direct = view.sun * np.array(linear(view.sun_color)) * sunward * (below + gloss * gain)
-    return direct + (often + below) * around + once * seen
+    return direct + (often + below) * around + once * radiance
 
 
 def sky_reflectance(roughness, facing):
-    """How much of a white sky comes back from facets, for each unit of f0 and beside that."""
+    """The reflection of a white sky by microfacets: per unit of f0, and the offset."""
     r = np.array([roughness, roughness**2, roughness**3])
     lost = r @ [0.7115, -1.5464, 0.959]
     lost = lost + facing * (r @ [-2.7731, 8.9218, -5.0051] + facing * (r @ [1.7904, -6.4859, 4.1284]))
@@ -64,10 +64,10 @@ def sky_reflectance(roughness, facing):
 
 
 def shares(base, metallic, roughness, facing):
-    """Light from all around: reflected once, more often, scattered below; and the gain of the sun's reflection."""
-    per_f0, beside = sky_reflectance(roughness, facing)
-    every = per_f0 + beside
-    paint, metal = 0.04 * per_f0 + beside, base * per_f0 + beside
+    """Ambient light: reflected once, multiply, scattered below; and the gain of the sun's reflection."""
+    per_f0, offset = sky_reflectance(roughness, facing)
+    every = per_f0 + offset
+    paint, metal = 0.04 * per_f0 + offset, base * per_f0 + offset
     often = [
         once * mean / (1 - mean * (1 - every)) * (1 - every)
         for once, mean in ((paint, 0.04 + 0.96 / 21), (metal, base + (1 - base) / 21))
@@ -85,14 +85,14 @@ def tone_mapped(light, exposure=1.0):
     """`film` of shaders/draw/post_process.wgsl and the sRGB encoding, as 0 to 255."""
     light = light * exposure
     drawn = (0.88 * light + 0.12 * dot(light, LUMINANCE)) ** 1.5
-    half_way, white = 0.18**1.5 * (1 / 0.18 - 1), 12.0**1.5
-    shown = drawn / (drawn + half_way) * ((white + half_way) / white)
+    middle_gray, white = 0.18**1.5 * (1 / 0.18 - 1), 12.0**1.5
+    shown = drawn / (drawn + middle_gray) * ((white + middle_gray) / white)
     shown = np.clip((shown - 0.1 * dot(shown, LUMINANCE)) / 0.9, 0, 1)
     return 255 * np.where(shown <= 0.0031308, 12.92 * shown, 1.055 * shown ** (1 / 2.4) - 0.055)
 
 
 def displayed(color, alpha=1.0, behind=0.0):
-    """What a screen shows of a display-referred color over another, sRGB from 0 to 1, as 0 to 255."""
+    """A display-referred color blended over another, sRGB from 0 to 1, as 0 to 255."""
     return 255 * np.clip(np.asarray(color) * alpha + np.asarray(behind) * (1 - alpha), 0, 1)
 
 
@@ -102,7 +102,7 @@ def encoded(light):
 
 
 def rays(camera=CAMERA, size=SIZE):
-    """Directions through the middles of the pixels, in eye space."""
+    """Directions through the centers of the pixels, in eye space."""
     width, height = size
     x, y = np.meshgrid(np.arange(width) + 0.5 - width / 2, height / 2 - np.arange(height) - 0.5)
     return unit(np.stack([x * camera.pixel(height), y * camera.pixel(height), -np.ones_like(x)], axis=-1))

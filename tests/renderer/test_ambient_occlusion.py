@@ -1,4 +1,4 @@
-"""What stands in the way of light: shadows and hidden sky at places where they are known."""
+"""Shadows and ambient occlusion at positions with known values."""
 
 import numpy as np
 import pytest
@@ -11,18 +11,18 @@ from .light_reference import tone_mapped
 
 SIZE = (120, 90)
 DARK = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
-DOWN = OrbitCamera(distance=6.0, pitch=1.5, fov=40.0)  # almost straight down on the floor
+DOWN = OrbitCamera(distance=6.0, pitch=1.5, fov=40.0)  # almost straight down onto the floor
 PLANE = np.float32([[[x, 0.0, z] for x in (-6, 6)] for z in (-6, 6)])
 
 
 def light(shown):
-    """The light that made these grays, before the film."""
-    given = np.linspace(0, 4, 2000)
-    return np.interp(shown[..., 1].astype(float), tone_mapped(given[:, None].repeat(3, axis=1))[:, 1], given)
+    """The light of these gray values, before tone mapping."""
+    levels = np.linspace(0, 4, 2000)
+    return np.interp(shown[..., 1].astype(float), tone_mapped(levels[:, None].repeat(3, axis=1))[:, 1], levels)
 
 
-def on_screen(camera, place, size=SIZE):
-    clip = camera.projection(size[0] / size[1]) @ camera.view() @ [*place, 1.0]
+def on_screen(camera, position, size=SIZE):
+    clip = camera.projection(size[0] / size[1]) @ camera.view() @ [*position, 1.0]
     x, y = clip[:2] / clip[3]
     return int((x + 1) / 2 * size[0]), int((1 - y) / 2 * size[1])
 
@@ -32,71 +32,71 @@ def floor(layer):
     return layer("surface", {"roughness": 1.0}, position=PLANE, color=(0.8, 0.8, 0.8))
 
 
-def seen(picture, layers, camera=DOWN, **values):
-    return light(picture(layers, camera, View(**{**DARK, **values}), SIZE))
+def occlusion(render, layers, camera=DOWN, **values):
+    return light(render(layers, camera, View(**{**DARK, **values}), SIZE))
 
 
 # shadows ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("azimuth", "elevation"), [(0.0, 45.0), (90.0, 60.0), (-135.0, 35.0)])
-def test_a_shadow_lies_where_the_sun_throws_it(layer, picture, floor, azimuth, elevation):
+def test_a_shadow_is_where_the_sun_casts_it(layer, render, floor, azimuth, elevation):
     sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_azimuth": azimuth, "sun_elevation": elevation}
     center = np.array([0.3, 0.9, -0.2])
     ball = layer("points", position=center[None].astype(np.float32), size=0.25)
     toward = sun_in_world(View(**sun), DOWN)
     foot = center - toward * center[1] / toward[1]
-    shown = seen(picture, [floor, ball], **sun)
+    shown = occlusion(render, [floor, ball], **sun)
     x, y = on_screen(DOWN, foot)
     assert shown[y, x] < 0.02
     across = np.cross(toward, [0, 1, 0]) / np.linalg.norm(np.cross(toward, [0, 1, 0]))
-    for place, dark in ((0.85, True), (1.25, False)):  # in radii across the shadow, whose width is the ball's
+    for position, dark in ((0.85, True), (1.25, False)):  # in radii across the shadow, which is as wide as the ball
         for side in (-1, 1):
-            x, y = on_screen(DOWN, foot + side * place * 0.25 * across)
-            assert (shown[y, x] < 0.1) == dark, (place, side)
+            x, y = on_screen(DOWN, foot + side * position * 0.25 * across)
+            assert (shown[y, x] < 0.1) == dark, (position, side)
 
 
-def test_without_shadows_the_picture_is_what_it_was(layer, picture, floor):
+def test_disabled_shadows_do_not_change_the_image(layer, render, floor):
     ball = layer("points", position=np.float32([[0, 0.9, 0]]), size=0.25)
-    plain = seen(picture, [floor, ball])
-    assert np.array_equal(seen(picture, [floor, ball], shadows=0.0, sun_angle=20.0), plain)
-    assert not np.array_equal(seen(picture, [floor, ball], shadows=1.0), plain)
+    plain = occlusion(render, [floor, ball])
+    assert np.array_equal(occlusion(render, [floor, ball], shadows=0.0, sun_angle=20.0), plain)
+    assert not np.array_equal(occlusion(render, [floor, ball], shadows=1.0), plain)
 
 
-def test_shadows_may_be_half_as_dark(layer, picture, floor):
+def test_shadows_can_be_half_as_dark(layer, render, floor):
     sun = {"sky": 0.0, "sun": 0.6, "sun_angle": 0.2, "sun_elevation": 89.0}
     wall = layer("points", position=np.float32([[0, 0.9, 0]]), size=0.4)
     camera = OrbitCamera(distance=6.0, pitch=0.9, fov=40.0)
     x, y = on_screen(camera, (0.0, 0.0, 0.3))
-    open_, half, full = (seen(picture, [floor, wall], camera, shadows=s, **sun)[y, x] for s in (0.0, 0.5, 1.0))
+    open_, half, full = (occlusion(render, [floor, wall], camera, shadows=s, **sun)[y, x] for s in (0.0, 0.5, 1.0))
     assert full < 0.02
-    assert half == pytest.approx(seen(picture, [floor], camera, **{**sun, "sun": 0.3})[y, x], abs=0.02)
+    assert half == pytest.approx(occlusion(render, [floor], camera, **{**sun, "sun": 0.3})[y, x], abs=0.02)
     assert open_ > half + 0.05
 
 
-def test_a_floor_that_faces_the_sun_is_nowhere_dark(picture, floor):
-    """Its normal's cosine may be above 1 by a rounding."""
+def test_a_floor_that_faces_the_sun_has_no_dark_pixels(render, floor):
+    """Its normal's cosine may exceed 1 by rounding."""
     sun = {"sky": 0.0, "sun": 0.5, "shadows": 1.0, "sun_elevation": 90.0}
     camera = OrbitCamera(distance=3.0, pitch=0.5, yaw=1.5708, fov=40.0)
-    shown, full = (seen(picture, [floor], camera, **{**sun, "shadows": shadows}) for shadows in (1.0, 0.0))
+    shown, full = (occlusion(render, [floor], camera, **{**sun, "shadows": shadows}) for shadows in (1.0, 0.0))
     assert np.abs(shown - full).max() < 0.02
 
 
 @pytest.mark.parametrize("width", [2.0, 8.0])
-def test_a_penumbra_is_as_wide_as_the_sun_is_seen(layer, picture, floor, width):
-    """Behind a long edge the share of the sun that is seen falls from 1 to 0 over height * width of the sun."""
+def test_a_penumbra_has_the_width_of_the_sun(layer, render, floor, width):
+    """Behind a long edge the visible fraction of the sun falls from 1 to 0 over height * width of the sun."""
     height = 1.0
     board = np.float32([[[x, height, z] for x in (-4, 0)] for z in (-4, 4)])
     sun = {"sky": 0.0, "sun": 0.5, "shadows": 1.0, "sun_angle": width, "sun_elevation": 90.0}
     camera = OrbitCamera(distance=3.0, pitch=0.5, yaw=1.5708, fov=12.0)
-    shown = seen(picture, [floor, layer("surface", position=board)], camera, **sun)
-    full = seen(picture, [floor], camera, **{**sun, "shadows": 0.0})
-    places = np.linspace(-0.3, 0.3, 121)
+    shown = occlusion(render, [floor, layer("surface", position=board)], camera, **sun)
+    full = occlusion(render, [floor], camera, **{**sun, "shadows": 0.0})
+    positions = np.linspace(-0.3, 0.3, 121)
     share = []
-    for place in places:
-        x, y = on_screen(camera, (place, 0.0, 0.0))
+    for position in positions:
+        x, y = on_screen(camera, (position, 0.0, 0.0))
         share.append(shown[y, x - 2 : x + 3].mean() / full[y, x - 2 : x + 3].mean())
-    inside = [place for place, part in zip(places, share, strict=True) if 0.15 < part < 0.9]
+    inside = [position for position, part in zip(positions, share, strict=True) if 0.15 < part < 0.9]
     expected = 0.645 * 2 * height * np.tan(np.radians(width / 2))  # of a disc's width, between 0.15 and 0.9 of its area
     assert max(inside) - min(inside) == pytest.approx(expected, abs=0.15 * expected + 0.008)
     assert share[0] < 0.05
@@ -104,9 +104,9 @@ def test_a_penumbra_is_as_wide_as_the_sun_is_seen(layer, picture, floor, width):
 
 
 @pytest.mark.parametrize("kind", ["surface", "instances", "isosurface", "points"])
-def test_every_solid_layer_throws_a_shadow_and_none_on_itself(layer, picture, floor, kind):
+def test_every_solid_layer_casts_a_shadow_and_none_on_itself(layer, render, floor, kind):
     sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.3, "sun_elevation": 80.0, "sun_azimuth": 0.0}
-    made = {
+    layers_by_kind = {
         "points": lambda: layer("points", position=np.float32([[0, 1, 0]]), size=0.5),
         "surface": lambda: layer("surface", position=0.5 * PLANE / 6 + np.float32([0, 1, 0])),
         "instances": lambda: layer("instances", position=np.float32([[0, 1, 0]]), size=0.5),
@@ -117,7 +117,7 @@ def test_every_solid_layer_throws_a_shadow_and_none_on_itself(layer, picture, fl
         ),
     }[kind]()
     camera = OrbitCamera(target=(0, 0.5, 0), distance=5.0, pitch=0.35, fov=40.0)
-    with_it, without = (seen(picture, [floor, made], camera, **{**sun, "shadows": s}) for s in (1.0, 0.0))
+    with_it, without = (occlusion(render, [floor, layers_by_kind], camera, **{**sun, "shadows": s}) for s in (1.0, 0.0))
     x, y = on_screen(camera, (0.0, 0.0, -0.05))
     assert with_it[y, x] < 0.05 < without[y, x]
     x, y = on_screen(camera, (0.0, 1.05 if kind != "surface" else 1.0, 0.2))
@@ -127,11 +127,11 @@ def test_every_solid_layer_throws_a_shadow_and_none_on_itself(layer, picture, fl
 
 
 @pytest.mark.parametrize(("tube", "width"), [(True, 0.3), (False, 20.0)])
-def test_tubes_throw_shadows_as_wide_as_they_are_and_what_shines_none(layer, picture, floor, tube, width):
-    """Seen straight from above, the sun low behind the picture's lower edge: the shadow lies beside the tube."""
+def test_tubes_cast_shadows_of_their_width_and_emissive_ones_none(layer, render, floor, tube, width):
+    """Seen straight from above, with the sun low behind the lower edge of the image: the shadow is next to the tube."""
     sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_azimuth": 0.0, "sun_elevation": 45.0}
     line = layer("lines", {"tube": tube}, position=np.float32([[-1, 1, 0], [0, 1, 0], [1, 1, 0]]), width=width)
-    with_it, without = (seen(picture, [floor, line], **{**sun, "shadows": s}) for s in (1.0, 0.0))
+    with_it, without = (occlusion(render, [floor, line], **{**sun, "shadows": s}) for s in (1.0, 0.0))
     dark = {
         z: with_it[y, x] < 0.1 * without[y, x]
         for z in (-0.6, -0.85, -1.0, -1.15, -1.4)
@@ -142,47 +142,47 @@ def test_tubes_throw_shadows_as_wide_as_they_are_and_what_shines_none(layer, pic
     assert upon == pytest.approx(without[on_screen(DOWN, (0.4, 1.15, 0.1))[::-1]], rel=0.03)  # none on itself
 
 
-def test_a_tube_lies_in_the_shadow_of_another_across_it(layer, picture):
+def test_a_tube_is_in_the_shadow_of_another_across_it(layer, render):
     sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_elevation": 88.0}
     lower = layer("lines", {"tube": True}, position=np.float32([[-2, 0, 0], [2, 0, 0]]), width=0.6)
     upper = layer("lines", {"tube": True}, position=np.float32([[0, 1, -0.6], [0, 1, 0.6]]), width=0.3)
     camera = OrbitCamera(distance=6.0, pitch=0.5, fov=40.0)
-    both, alone = (seen(picture, layers, camera, **sun) for layers in ([lower, upper], [lower]))
+    both, alone = (occlusion(render, layers, camera, **sun) for layers in ([lower, upper], [lower]))
     x, y = on_screen(camera, (0.0, 0.28, 0.1))
     assert both[y, x] < 0.1 * alone[y, x]
     x, y = on_screen(camera, (0.5, 0.28, 0.1))
     assert both[y, x] == pytest.approx(alone[y, x], rel=0.03)
 
 
-def test_a_curved_surface_has_no_specks_of_its_own_shadow(layer, picture):
+def test_a_curved_surface_has_no_shadow_acne(layer, render):
     ball = layer("points", position=np.zeros((1, 3), np.float32), size=1.5, color=(0.8, 0.8, 0.8))
     for width in (0.3, 6.0):
         sun = {"sky": 0.0, "sun": 1.0, "sun_angle": width, "sun_azimuth": 20.0}
-        lit, shadowed = (seen(picture, [ball], OrbitCamera(distance=6.0), shadows=s, **sun) for s in (0.0, 1.0))
+        lit, shadowed = (occlusion(render, [ball], OrbitCamera(distance=6.0), shadows=s, **sun) for s in (0.0, 1.0))
         bright = lit > 0.45
         assert bright.sum() > 300
         assert (shadowed[bright] / lit[bright]).min() > 0.9
 
 
 @pytest.mark.parametrize("elevation", [12.0, 30.0, 75.0])
-def test_a_plane_throws_no_shadow_on_itself(picture, floor, elevation):
+def test_a_plane_casts_no_shadow_on_itself(render, floor, elevation):
     sun = {"sky": 0.0, "sun": 1.0, "sun_angle": 12.0, "sun_elevation": elevation}
     camera = OrbitCamera(distance=4.0, pitch=0.6, fov=40.0)
-    lit, shadowed = (seen(picture, [floor], camera, shadows=s, **sun) for s in (0.0, 1.0))
+    lit, shadowed = (occlusion(render, [floor], camera, shadows=s, **sun) for s in (0.0, 1.0))
     assert np.abs(lit - shadowed).max() < 0.02 * lit.max()
 
 
-def test_the_map_of_the_sun_moves_by_whole_texels():
+def test_the_shadow_map_moves_by_whole_texels():
     one, other = (SunCamera(OrbitCamera(target=(x, 0.0, 0.0)), np.array([0.6, 0.8, 0.0]), 1.5) for x in (0.0, 0.12345))
-    place = np.array([0.3, 0.1, -0.7, 1.0])
-    moved = ((other.to_map() - one.to_map()) @ place)[:2] * TEXELS
+    position = np.array([0.3, 0.1, -0.7, 1.0])
+    moved = ((other.to_map() - one.to_map()) @ position)[:2] * TEXELS
     np.testing.assert_allclose(moved, np.round(moved), atol=1e-6)
 
 
-def test_the_map_of_the_sun_has_depth_that_grows_toward_it():
+def test_the_depth_of_the_shadow_map_increases_toward_the_sun():
     toward = np.array([0.48, 0.6, 0.64])
     sun = SunCamera(OrbitCamera(target=(1.0, 2.0, 3.0), distance=4.0), toward, 1.5)
-    middle, nearer = (sun.to_map() @ [*place, 1.0] for place in ((1, 2, 3), np.array([1, 2, 3]) + toward))
+    middle, nearer = (sun.to_map() @ [*position, 1.0] for position in ((1, 2, 3), np.array([1, 2, 3]) + toward))
     np.testing.assert_allclose(middle[:2], 0.5, atol=1.0 / TEXELS)
     np.testing.assert_allclose(middle[:2], nearer[:2], atol=1e-9)
     assert nearer[2] - middle[2] == pytest.approx(1 / (8 * sun.reach))
@@ -193,44 +193,44 @@ def test_the_map_of_the_sun_has_depth_that_grows_toward_it():
 WHITE = {"sun": 0.0, "sky": 1.0, "sky_color": "#bbbbbb", "horizon_color": "#bbbbbb", "ground_color": "#bbbbbb"}
 
 
-def test_a_plane_sees_all_of_its_sky(picture, floor):
+def test_a_plane_is_not_occluded(render, floor):
     camera = OrbitCamera(distance=4.0, pitch=0.6, fov=40.0)
-    plain, open_ = (seen(picture, [floor], camera, occlusion=o, **WHITE) for o in (0.0, 1.0))
+    plain, open_ = (occlusion(render, [floor], camera, occlusion=o, **WHITE) for o in (0.0, 1.0))
     inside = plain > 0.2
     assert inside.sum() > 5000
     assert np.abs(plain - open_)[inside].max() < 0.03
 
 
-def test_a_corner_sees_half_of_its_sky_and_less_farther_away(layer, picture, floor):
+def test_occlusion_is_half_in_a_corner_and_decreases_with_distance(layer, render, floor):
     wall = layer("surface", {"roughness": 1.0}, position=np.float32([[[x, y, 0] for x in (-6, 6)] for y in (0, 6)]))
     camera = OrbitCamera(target=(0, 0.0, 0.3), distance=4.0, pitch=0.7, fov=40.0)
     values = {**WHITE, "occlusion_radius": 0.3}
-    plain, hidden = (seen(picture, [floor, wall], camera, occlusion=o, **values) for o in (0.0, 1.0))
+    plain, hidden = (occlusion(render, [floor, wall], camera, occlusion=o, **values) for o in (0.0, 1.0))
     share = []
     for z in (0.04, 0.3, 1.2):
         x, y = on_screen(camera, (0, 0, z))
         share.append((hidden[y, x - 10 : x + 10] / plain[y, x - 10 : x + 10]).mean())
-    assert 0.48 < share[0] < 0.7  # half, and what the blur of a few pixels brings from farther away
+    assert 0.48 < share[0] < 0.7  # half, and the effect of a blur of a few pixels
     assert share[0] < share[1] < share[2]
     assert share[2] > 0.97
 
 
-def standing(layer, picture, parallel=False, scale=1.0, size=(640, 480)):
-    """A ball that stands on the floor: the light there without and with occlusion, and the pixel where it stands."""
+def standing(layer, render, parallel=False, scale=1.0, size=(640, 480)):
+    """A ball on the floor: the light without and with occlusion, and the pixel of contact."""
     style, color = {"roughness": 1.0}, (0.8, 0.8, 0.8)
     floor = layer("surface", style, position=scale * PLANE, color=color)
     ball = layer("points", style, position=scale * np.float32([[0, 0.5, 0]]), size=0.5 * scale, color=color)
     target = 0.2 * scale, 0.3 * scale, 0.0
     camera = OrbitCamera(target, distance=3.0 * scale, pitch=0.35, yaw=0.3, fov=40.0, orthographic=parallel)
     values = {**DARK, **WHITE, "occlusion_radius": 0.15}
-    shown = [light(picture([floor, ball], camera, View(**values, occlusion=o), size)) for o in (0.0, 1.0)]
+    shown = [light(render([floor, ball], camera, View(**values, occlusion=o), size)) for o in (0.0, 1.0)]
     return *shown, on_screen(camera, (0, 0, 0), size)
 
 
 @pytest.mark.parametrize("parallel", [False, True], ids=["perspective", "orthographic"])
-def test_there_are_no_streaks_where_things_touch(layer, picture, parallel):
-    """Each pixel looks in few directions; which ones must not show before a ball that stands on the floor."""
-    plain, hidden, (x, y) = standing(layer, picture, parallel)
+def test_there_are_no_streaks_at_contacts(layer, render, parallel):
+    """Each pixel samples few directions; these must not be visible in front of a ball on the floor."""
+    plain, hidden, (x, y) = standing(layer, render, parallel)
     before = np.s_[y + 20 : y + 56, x - 80 : x + 80]
     dark = 1 - hidden[before] / plain[before]
     assert dark.max() > 0.4
@@ -239,17 +239,17 @@ def test_there_are_no_streaks_where_things_touch(layer, picture, parallel):
 
 
 @pytest.mark.parametrize("parallel", [False, True], ids=["perspective", "orthographic"])
-def test_occlusion_does_not_depend_on_the_unit_of_length(layer, picture, parallel):
+def test_occlusion_does_not_depend_on_the_unit_of_length(layer, render, parallel):
     size = (160, 120)
-    one, *others = (standing(layer, picture, parallel, scale, size)[1] for scale in (1.0, 0.02, 50.0))
+    one, *others = (standing(layer, render, parallel, scale, size)[1] for scale in (1.0, 0.02, 50.0))
     for other in others:
         assert np.quantile(np.abs(other - one), 0.999) < 0.01
 
 
-def test_what_shines_by_itself_is_not_darkened(layer, picture, floor):
+def test_emissive_objects_are_not_darkened(layer, render, floor):
     style = {"emissive": 1.0, "brightness": 0.3}
     stars = layer("points", style, position=np.float32([[0, 0.2, 0], [0.2, 0.2, 0.1]]), size=0.3)
-    plain, other = (seen(picture, [stars, floor], occlusion=o, shadows=o, sky=0.0, sun=0.0) for o in (0.0, 1.0))
+    plain, other = (occlusion(render, [stars, floor], occlusion=o, shadows=o, sky=0.0, sun=0.0) for o in (0.0, 1.0))
     assert plain.max() > 0.15
     assert np.array_equal(plain, other)
 
@@ -257,12 +257,12 @@ def test_what_shines_by_itself_is_not_darkened(layer, picture, floor):
 # edges --------------------------------------------------------------------------------------------------------------
 
 
-def test_edges_are_drawn_at_steps_and_nowhere_on_planes(layer, picture, floor):
+def test_edges_are_drawn_at_steps_and_nowhere_on_planes(layer, render, floor):
     camera = OrbitCamera(distance=4.0, pitch=0.35, fov=40.0)
     ball = layer("points", position=np.float32([[0, 0.6, 0]]), size=0.4)
     values = {**WHITE, "edge_color": "#ff0000", "edges": 1.0}
-    shown = picture([floor, ball], camera, View(**{**DARK, **values}), SIZE).astype(int)
-    plain = picture([floor, ball], camera, View(**{**DARK, **WHITE}), SIZE).astype(int)
+    shown = render([floor, ball], camera, View(**{**DARK, **values}), SIZE).astype(int)
+    plain = render([floor, ball], camera, View(**{**DARK, **WHITE}), SIZE).astype(int)
     drawn = shown[..., 0] - shown[..., 1] > 100
     x, y = on_screen(camera, (0, 0.6, 0))
     radius = 0.4 / (4.0 * camera.pixel(SIZE[1]))

@@ -14,30 +14,30 @@ def box(gpu, *layers):
 
 
 @pytest.mark.parametrize("count", [1, 2, 127, 129, 8193, 100_001])
-def test_every_row_is_seen(gpu, layer, count):
-    place = np.random.default_rng(count).normal(size=(count, 3)).astype(np.float32)
+def test_every_row_is_included(gpu, layer, count):
+    position = np.random.default_rng(count).normal(size=(count, 3)).astype(np.float32)
     for row, axis, value in ((0, 0, -9), (count - 1, 1, 8), (count // 2, 2, 7)):
-        place[row, axis] = value
-    low, high = box(gpu, layer("points", position=place))
-    assert (low == place.min(axis=0)).all() and (high == place.max(axis=0)).all()
+        position[row, axis] = value
+    low, high = box(gpu, layer("points", position=position))
+    assert (low == position.min(axis=0)).all() and (high == position.max(axis=0)).all()
 
 
-def test_rows_with_anything_that_is_no_number_do_not_count(gpu, layer):
-    place = np.random.default_rng(1).normal(size=(500, 3)).astype(np.float32)
-    place[::3, 1] = np.nan
-    place[1::3] += 100
-    place[4, 0], place[7, 2] = np.inf, -np.inf
-    counted = place[np.isfinite(place).all(axis=1)]
-    low, high = box(gpu, layer("points", position=place))
+def test_rows_with_nan_are_ignored(gpu, layer):
+    position = np.random.default_rng(1).normal(size=(500, 3)).astype(np.float32)
+    position[::3, 1] = np.nan
+    position[1::3] += 100
+    position[4, 0], position[7, 2] = np.inf, -np.inf
+    counted = position[np.isfinite(position).all(axis=1)]
+    low, high = box(gpu, layer("points", position=position))
     assert (low == counted.min(axis=0)).all() and (high == counted.max(axis=0)).all()
 
 
-def test_nothing_but_nan_has_no_box(gpu, layer):
+def test_only_nan_rows_have_no_box(gpu, layer):
     assert box(gpu, layer("points", position=np.full((9, 3), np.nan, np.float32))) is None
     assert box(gpu) is None
 
 
-def test_several_layers_however_they_lie(gpu, layer):
+def test_several_layers_of_any_layout(gpu, layer):
     state = np.random.default_rng(2).normal(size=(60, 7)).astype(np.float32)
     state[:10] = 1e6
     grid = np.random.default_rng(3).normal(5, 1, size=(6, 8, 3)).astype(np.float32)
@@ -55,7 +55,7 @@ def test_integers(gpu, layer, dtype):
     assert low.tolist() == [0, 1, 2] and high.tolist() == [27, 28, 29]
 
 
-def test_nothing_is_left_behind(steady, layer):
+def test_nothing_is_leaked(steady, layer):
     points = layer("points", position=np.zeros((50, 3), np.float32))
     box(steady, points)
     before = len(steady.tracker.live)

@@ -17,7 +17,7 @@ up = st.sampled_from(["y", "z"])
 
 
 def on_screen(camera, world, aspect=1.6):
-    """Clip coordinates and depth of a place."""
+    """Clip coordinates and depth of a position."""
     clip = camera.projection(aspect) @ camera.view() @ [*world, 1.0]
     return clip[:3] / clip[3]
 
@@ -37,13 +37,15 @@ def cameras(draw):
 
 @given(cameras())
 def test_view_is_pylinalgs_look_at(camera):
-    pose = la.mat_look_at(camera.target, camera.position, camera.up_direction)  # it points +z at its second
+    pose = la.mat_look_at(
+        camera.target, camera.position, camera.up_direction
+    )  # its +z axis points at the second argument
     np.testing.assert_allclose(camera.view()[:3, :3], np.linalg.inv(pose)[:3, :3], atol=1e-5)
     np.testing.assert_allclose(camera.view() @ [*camera.position, 1.0], [0, 0, 0, 1], atol=1e-9 * (1 + camera.distance))
 
 
 @given(point, point, up)
-def test_from_position_stands_there_and_looks_at_the_target(position, target, up):
+def test_from_position_sets_position_and_target(position, target, up):
     offset = np.subtract(position, target)
     length = float(np.linalg.norm(offset))
     steepest = math.sin(math.radians(89.4))
@@ -55,7 +57,7 @@ def test_from_position_stands_there_and_looks_at_the_target(position, target, up
     np.testing.assert_allclose(on_screen(camera, target)[:2], 0, atol=1e-6)
 
 
-def test_a_camera_on_its_target_is_refused():
+def test_a_camera_at_its_target_is_rejected():
     with pytest.raises(ValueError, match="is at its target"):
         OrbitCamera.from_position((1, 2, 3), (1, 2, 3))
 
@@ -94,19 +96,19 @@ def test_orthographic_depth_is_reversed_linear_and_reaches_behind_the_eye(camera
 
 @given(cameras(), st.floats(-3, 3), st.floats(-3, 3), st.floats(-50, 50))
 def test_orthographic_lines_of_sight_are_parallel(camera, x, y, ahead):
-    """What lies as deep as the target is where it is in perspective; all else is as large."""
+    """Points at the target's depth are where they are in perspective; all others have the same scale."""
     right, above, back = camera.rotation().T
     camera.orthographic = False
-    beside = camera.target + camera.distance * (x * right + y * above)
-    in_perspective = on_screen(camera, beside)[:2]
+    shifted = camera.target + camera.distance * (x * right + y * above)
+    in_perspective = on_screen(camera, shifted)[:2]
     camera.orthographic = True
-    for place in (beside, beside + ahead * camera.distance * back):
-        np.testing.assert_allclose(on_screen(camera, place)[:2], in_perspective, atol=1e-4)
+    for where_at in (shifted, shifted + ahead * camera.distance * back):
+        np.testing.assert_allclose(on_screen(camera, where_at)[:2], in_perspective, atol=1e-4)
     width = camera.pixel(100) * 100
     assert width == pytest.approx(2 * camera.half_height)
 
 
-def test_the_field_of_view_is_the_pictures_height():
+def test_the_field_of_view_is_the_images_height():
     camera = OrbitCamera(distance=4.0, fov=50.0)
     top = 4.0 * math.tan(math.radians(25.0))
     np.testing.assert_allclose(on_screen(camera, (0, top, 0))[:2], (0, 1), atol=1e-9)
@@ -136,7 +138,7 @@ def test_orbit_goes_right_and_up(up):
 
 
 @given(cameras(), st.floats(-2, 2), st.floats(-2, 2))
-def test_pan_moves_the_picture_by_as_many_heights(camera, dx, dy):
+def test_pan_moves_the_image_by_as_many_heights(camera, dx, dy):
     old_target = camera.target
     camera.pan(dx, dy)
     x, y = on_screen(camera, old_target, aspect=1.0)[:2]
@@ -144,20 +146,20 @@ def test_pan_moves_the_picture_by_as_many_heights(camera, dx, dy):
 
 
 @given(cameras(), st.floats(0.2, 5), st.floats(-1, 1), st.floats(-1, 1))
-def test_zoom_keeps_what_is_under_the_cursor(camera, factor, x, y):
+def test_zoom_keeps_the_point_under_the_cursor(camera, factor, x, y):
     aspect = 1.6
     half = camera.distance * math.tan(math.radians(camera.fov) / 2)
     right, above, _ = camera.rotation().T
     assert camera.half_height == pytest.approx(half)
-    place = camera.target + half * (x * aspect * right + y * above)
+    where_at = camera.target + half * (x * aspect * right + y * above)
     distance = camera.distance
     camera.zoom(factor, (x, y), aspect)
     assert camera.distance == pytest.approx(distance / factor)
-    np.testing.assert_allclose(on_screen(camera, place, aspect)[:2], (x, y), atol=1e-4)
+    np.testing.assert_allclose(on_screen(camera, where_at, aspect)[:2], (x, y), atol=1e-4)
 
 
 @given(cameras(), st.floats(-3, 3), st.floats(-1, 1))
-def test_turning_keeps_the_eye_and_the_horizon(camera, dx, dy):
+def test_looking_around_keeps_the_eye_and_the_horizon(camera, dx, dy):
     eye, yaw = np.array(camera.position), camera.yaw
     scale = 1 + camera.distance + np.abs(eye).max()
     camera.turn(dx, dy)
@@ -167,7 +169,7 @@ def test_turning_keeps_the_eye_and_the_horizon(camera, dx, dy):
 
 
 @pytest.mark.parametrize("up", ["y", "z"])
-def test_turning_goes_right_and_up(up):
+def test_looking_around_turns_right_and_up(up):
     camera = OrbitCamera(up=up)
     right, above, _ = camera.rotation().T
     camera.turn(0.1, 0.0)
@@ -177,7 +179,7 @@ def test_turning_goes_right_and_up(up):
 
 
 @given(cameras(), st.floats(-5, 5), st.floats(-5, 5), st.floats(-5, 5))
-def test_flying_moves_eye_and_target_alike(camera, right, rise, forward):
+def test_flying_moves_eye_and_target(camera, right, rise, forward):
     eye, target, (across, _, back) = np.array(camera.position), np.array(camera.target), camera.rotation().T
     camera.fly(right, rise, forward)
     moved = right * across + rise * camera.up_direction - forward * back
@@ -197,21 +199,21 @@ def test_facing_a_direction(up, direction):
     np.testing.assert_allclose(np.abs(camera.rotation()).max(axis=0)[0], 1.0 if 0 in direction else 0.5, atol=0.5)
 
 
-def test_a_direction_of_no_length_is_refused():
+def test_a_direction_without_length_is_rejected():
     with pytest.raises(ValueError, match="no length"):
         OrbitCamera().face((0, 0, 0))
 
 
 @pytest.mark.parametrize("up", ["y", "z"])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_from_above_and_below_the_yaw_is_not_lost(up, sign):
+def test_the_yaw_is_retained_in_views_from_above_and_below(up, sign):
     camera = OrbitCamera(target=(10.0, -20.0, 5.0), distance=3.0, yaw=1.2, up=up)
     camera.pitch = sign * MAX_PITCH
     again = OrbitCamera.from_position(camera.position, camera.target, up=up)
     assert (again.yaw, again.pitch) == pytest.approx((camera.yaw, camera.pitch), abs=1e-7)
 
 
-def test_zoom_by_nothing_is_refused():
+def test_zoom_by_zero_is_rejected():
     with pytest.raises(ValueError, match="above zero"):
         OrbitCamera().zoom(0.0)
 
@@ -226,13 +228,13 @@ def test_fit_shows_the_whole_box(camera, low, size, aspect):
 
 
 @pytest.mark.parametrize("orthographic", [False, True])
-def test_a_box_of_no_size_comes_into_the_middle(orthographic):
+def test_a_box_without_size_is_centered(orthographic):
     camera = OrbitCamera(distance=3.0, orthographic=orthographic)
     camera.fit((1, 2, 3), (1, 2, 3))
     assert camera.target == (1, 2, 3) and camera.distance == 3.0
 
 
-def test_one_camera_takes_the_place_of_another():
+def test_one_camera_is_set_to_another():
     camera, other = OrbitCamera(), OrbitCamera((1, 2, 3), 4.0, 0.5, 0.6, 70.0, "z", True)
     camera.take(other)
     assert camera == other and camera is not other
@@ -241,6 +243,6 @@ def test_one_camera_takes_the_place_of_another():
 
 
 @pytest.mark.parametrize("fov", [0.0, -10.0, 175.0, math.nan])
-def test_a_field_of_view_that_cannot_be_is_refused(fov):
+def test_an_invalid_field_of_view_is_rejected(fov):
     with pytest.raises(ValueError, match="field of view"):
         OrbitCamera(fov=fov)

@@ -1,4 +1,4 @@
-"""Planes that cut the scene: each kind of layer is gone on one side of them and as it was on the other."""
+"""Clip planes: each type of layer is removed on one side of them and unchanged on the other."""
 
 import numpy as np
 import pytest
@@ -36,14 +36,14 @@ def drawn(layer, kind):
         case "spheres":
             return layer("points", position=np.float32([[0, 0, 0], [-0.9, 0.5, 0]]), size=0.6)
         case "spots":
-            place = np.random.default_rng(2).uniform(-1, 1, (900, 3)).astype(np.float32)
-            return layer("points", {"emissive": 1.0}, position=place, size=0.012)
+            position = np.random.default_rng(2).uniform(-1, 1, (900, 3)).astype(np.float32)
+            return layer("points", {"emissive": 1.0}, position=position, size=0.012)
         case "surface":
             return layer("surface", position=sheet())
         case "instances" | "arrows":
-            place = np.float32([[0, 0, 0], [-0.6, 0.4, 0], [0.7, -0.5, 0]])
+            position = np.float32([[0, 0, 0], [-0.6, 0.4, 0], [0.7, -0.5, 0]])
             pointing = {"direction": np.float32([[1.0, 0.2, 0.1]] * 3)} if kind == "arrows" else {"size": 0.5}
-            return layer(kind, position=place, **pointing)
+            return layer(kind, position=position, **pointing)
         case "lines":
             return layer("lines", position=line, width=9.0)
         case "tubes":
@@ -51,8 +51,8 @@ def drawn(layer, kind):
         case "thin tubes":  # which blend
             return layer("lines", {"tube": True}, position=sheet(12), width=0.015)
         case "marks":
-            place = np.random.default_rng(2).uniform(-1, 1, (900, 3)).astype(np.float32)
-            return layer("marks", position=place, size=0.02)
+            position = np.random.default_rng(2).uniform(-1, 1, (900, 3)).astype(np.float32)
+            return layer("marks", position=position, size=0.02)
         case "splats":
             return layer("splats", position=np.float32([[0, 0, 0], [0.3, 0.2, 0.1], [-0.5, 0.3, 0]]), scale=0.3)
         case "image":
@@ -74,19 +74,19 @@ KINDS = [*SOLID, "spots", "marks", "thin tubes", "splats", "image", "volume"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_lies_beyond_is_gone_and_the_rest_is_as_it_was(layer, picture, front, kind):
+def test_the_clipped_side_is_removed_and_the_rest_is_unchanged(layer, render, front, kind):
     thing = drawn(layer, kind)
-    whole = picture([thing], front, view(), SIZE).astype(int)
-    cut = picture([thing], front, view(clip_normal=(3.0, 0.0, 0.0), clip_origin=(0.25, 5.0, 5.0)), SIZE).astype(int)
+    whole = render([thing], front, view(), SIZE).astype(int)
+    cut = render([thing], front, view(clip_normal=(3.0, 0.0, 0.0), clip_origin=(0.25, 5.0, 5.0)), SIZE).astype(int)
     edge = SIZE[0] // 2 + PIXELS // 4
-    soft = 3 if kind in ("spots", "marks") else 1  # those are cut as a whole
+    soft = 3 if kind in ("spots", "marks") else 1  # those are clipped as a whole
     assert whole[:, edge + soft :].max() > 20, "there was something"
     assert cut[:, edge + soft :].max() <= NOISE
     assert np.abs(cut - whole)[:, : edge - soft].max() <= 2 * NOISE
     assert cut[:, : edge - soft].max() > 20
 
 
-def test_three_planes_cut_together(layer, picture, front):
+def test_three_planes_clip_together(layer, render, front):
     thing = drawn(layer, "surface")
     planes = {
         "clip_normal": (1, 0, 0),
@@ -96,58 +96,58 @@ def test_three_planes_cut_together(layer, picture, front):
         "clip_normal_3": (0, -2, 0),
         "clip_origin_3": (0, -0.25, 0),
     }
-    kept = picture([thing], front, view(**planes), SIZE).astype(int).sum(axis=-1) > 10
-    rows, columns = (np.flatnonzero(kept.any(axis=axis)) for axis in (1, 0))
+    visible = render([thing], front, view(**planes), SIZE).astype(int).sum(axis=-1) > 10
+    rows, columns = (np.flatnonzero(visible.any(axis=axis)) for axis in (1, 0))
     np.testing.assert_allclose((columns[0], columns[-1], rows[0], rows[-1]), (60, 99, 20, 69), atol=1)
 
 
-def test_a_plane_stays_where_it_is_in_the_world(layer, picture):
-    """Seen from behind and above, in perspective: what is left lies on the side that is kept."""
+def test_a_plane_is_fixed_in_the_world(layer, render):
+    """Seen from behind and above, in perspective: the rest is on the visible side."""
     thing = layer("points", position=np.float32([[-0.5, 0, 0], [0.5, 0, 0]]), size=0.3)
     camera = OrbitCamera.from_position((0.0, 1.0, -6.0), (0, 0, 0), fov=30)
-    cut = picture([thing], camera, view(clip_normal=(1, 0, 0)), SIZE).astype(int).sum(axis=-1)
+    cut = render([thing], camera, view(clip_normal=(1, 0, 0)), SIZE).astype(int).sum(axis=-1)
     assert cut[:, :80].max() <= 3 * NOISE
     assert cut[:, 80:].max() > 100
 
 
-def test_an_open_sphere_shows_its_inside(layer, picture, front):
+def test_an_open_sphere_shows_its_inside(layer, render, front):
     ball = layer("points", {"emissive": 1.0}, position=np.zeros((1, 3), np.float32), size=1.0, color=(0.4, 0.4, 0.4))
-    whole = picture([ball], front, view(), SIZE).astype(int)
-    half = picture([ball], front, view(clip_normal=(0, 0, 1)), SIZE).astype(int)
-    # What shines is darker toward the rim, inside as outside.
+    whole = render([ball], front, view(), SIZE).astype(int)
+    half = render([ball], front, view(clip_normal=(0, 0, 1)), SIZE).astype(int)
+    # Emissive spheres are darker toward the rim, inside and outside.
     np.testing.assert_allclose(half[60, 50:110], whole[60, 50:110], atol=2 * NOISE)
-    assert picture([ball], front, view(clip_normal=(0, 0, 1), clip_origin=(0, 0, -1.01)), SIZE).max() <= NOISE
+    assert render([ball], front, view(clip_normal=(0, 0, 1), clip_origin=(0, 0, -1.01)), SIZE).max() <= NOISE
 
 
-def test_trails_end_at_a_plane(gpu, layer, picture, front):
+def test_trails_end_at_a_plane(gpu, layer, render, front):
     with Tensor.from_numpy(np.float32([[-1.0, 0.2, 0.0]])) as head:
         trails = layer("trails", {"length": 60, "taper": 0.0}, position=head, width=6.0)
         for step in range(60):
             with Tensor.from_numpy(np.float32([[-1.0 + step / 30, 0.2, 0.0]])) as now:
                 head[...] = now
             trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), step / 30 - 2.0))
-        whole = picture([trails], front, view(), SIZE)
-        cut = picture([trails], front, view(clip_normal=(2, 0, 0), clip_origin=(-0.3, 1, 1)), SIZE)
+        whole = render([trails], front, view(), SIZE)
+        cut = render([trails], front, view(clip_normal=(2, 0, 0), clip_origin=(-0.3, 1, 1)), SIZE)
     assert whole[:, 90:110].max() > 20
     assert cut[:, 73:].max() <= NOISE
     assert cut[:, 48:64].max() > 20
 
 
-def test_a_normal_without_length_cuts_nothing(layer, picture, front):
+def test_a_normal_without_length_clips_nothing(layer, render, front):
     thing = drawn(layer, "surface")
     np.testing.assert_array_equal(
-        picture([thing], front, view(clip_normal=(0, 0, 0)), SIZE), picture([thing], front, view(), SIZE)
+        render([thing], front, view(clip_normal=(0, 0, 0)), SIZE), render([thing], front, view(), SIZE)
     )
 
 
-def test_a_plane_cuts_the_far_half_of_a_volume_as_the_near_one(layer, picture):
+def test_a_plane_clips_the_far_half_of_a_volume_like_the_near_one(layer, render):
     z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, 16)], indexing="ij")
     density = np.exp(-3.0 * (x * x + y * y + z * z)).astype(np.float32)
     cloud = layer("volume", {"emissive": 1.0, "extinction": 1.0, "brightness": 1.0}, density=density)
     camera = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, orthographic=True)
     plain = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
     whole, near, far = (
-        picture([cloud], camera, View(**plain, clip_normal=normal)).astype(float).mean()
+        render([cloud], camera, View(**plain, clip_normal=normal)).astype(float).mean()
         for normal in ("none", (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
     )
     assert abs(near - far) < 0.03 * whole and max(near, far) < 0.85 * whole

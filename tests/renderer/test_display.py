@@ -1,4 +1,4 @@
-"""Display-referred layers: a screen shows their colors as they are, whatever is done to light."""
+"""Display-referred layers: their colors are shown unchanged, without tone mapping."""
 
 from collections.abc import Callable
 from typing import Any
@@ -50,11 +50,11 @@ def ball(layer: Make, color: Any = "#ff8000", z: float = 0.0, **style: Any) -> L
 
 @pytest.mark.parametrize("format", ["rgba8unorm", "rgba8unorm-srgb"])
 @pytest.mark.parametrize("view", [{}, {"exposure": 5.0}, {"bloom": 1.0, "vignette": 1.0, "tint": 1.0}])
-def test_an_image_reproduces_its_bytes(layer: Make, picture: Draw, view: dict[str, Any], format: str) -> None:
+def test_an_image_reproduces_its_bytes(layer: Make, render: Draw, view: dict[str, Any], format: str) -> None:
     rng = np.random.default_rng(4)
     for pixels in (GRAYS, rng.permutation(GRAYS.reshape(-1)).reshape(GRAYS.shape)):
         image = layer("image", FILLING, pixels=pixels)
-        shown = picture([image], FACING, View(**view), (16, 16), format)
+        shown = render([image], FACING, View(**view), (16, 16), format)
         assert np.array_equal(shown, pixels)
 
 
@@ -67,12 +67,12 @@ def test_a_colormap_is_read_at_its_own_entries(layer: Make, picture: Draw) -> No
 
 
 @pytest.mark.parametrize("level", [LOW, HIGH, HIGH.supersampled(2)])
-def test_at_every_level_of_quality(layer: Make, picture: Draw, level: Level) -> None:
+def test_at_every_level_of_quality(layer: Make, render: Draw, level: Level) -> None:
     for color in ((255, 255, 255), (34, 34, 34), (200, 17, 99)):
-        assert np.array_equal(picture([square(layer, color)], FACING, View(), level=level)[60, 80], color)
+        assert np.array_equal(render([square(layer, color)], FACING, View(), level=level)[60, 80], color)
 
 
-def test_a_legend_and_what_it_explains_agree(layer: Make, picture: Draw) -> None:
+def test_a_color_bar_and_its_layer_have_the_same_colors(layer: Make, render: Draw) -> None:
     image = layer("image", {"width": 1.5, "range": (0.0, 1.0)}, pixels=np.full((4, 4), 0.5, np.float32))
     marks = layer(
         "marks", {"pixels": True}, position=np.zeros((2, 3), np.float32), color=np.array([0, 1], np.float32), size=20.0
@@ -88,13 +88,13 @@ def test_a_legend_and_what_it_explains_agree(layer: Make, picture: Draw) -> None
     table = colormap_colors("viridis")[:, :3].astype(float)
     middle = table[127:129].mean(axis=0)
     for one in (image, marks, line):
-        assert np.abs(picture([one], FACING, View())[60, 80] - middle).max() <= 1.0, one.name
+        assert np.abs(render([one], FACING, View())[60, 80] - middle).max() <= 1.0, one.name
     size = (400, 300)
     image.colorbar = ColorBar(title="")
     view = View()
-    shown = picture([image], FACING, view, size)
-    place = bar_layouts(size, [""], font(em_size(view, size)))[0]
-    x, top, width, height = (round(n) for n in place[:4])
+    shown = render([image], FACING, view, size)
+    position = bar_layouts(size, [""], font(em_size(view, size)))[0]
+    x, top, width, height = (round(n) for n in position[:4])
     bar = shown[top : top + height, x + width // 2].astype(float)
     assert np.abs(bar[height // 2] - shown[150, 200]).max() <= 2.0
     height_of = 1.0 - (np.arange(height) + 0.5) / height
@@ -102,78 +102,78 @@ def test_a_legend_and_what_it_explains_agree(layer: Make, picture: Draw) -> None
     assert np.abs(bar - rows).max() <= 3.0
 
 
-def test_what_is_nearer_hides_the_other(layer: Make, picture: Draw) -> None:
-    alone = picture([ball(layer)], FACING, View(**PLAIN)).astype(int)[60, 80]
+def test_nearer_layers_hide_farther_ones(layer: Make, render: Draw) -> None:
+    alone = render([ball(layer)], FACING, View(**PLAIN)).astype(int)[60, 80]
     for order in (1, -1):
         near = [square(layer, (10, 200, 30), -1.0), ball(layer)][::order]
         far = [square(layer, (10, 200, 30), 1.0), ball(layer)][::order]
-        assert np.abs(picture(near, FACING, View(**PLAIN))[60, 80] - alone).max() <= 1
-        assert np.array_equal(picture(far, FACING, View(**PLAIN))[60, 80], (10, 200, 30))
+        assert np.abs(render(near, FACING, View(**PLAIN))[60, 80] - alone).max() <= 1
+        assert np.array_equal(render(far, FACING, View(**PLAIN))[60, 80], (10, 200, 30))
 
 
-def test_glow_of_a_bright_light_does_not_fall_on_them(layer: Make, picture: Draw) -> None:
+def test_bloom_of_a_bright_light_does_not_affect_them(layer: Make, render: Draw) -> None:
     sun = ball(layer, "#ffffff", 1.0, emissive=1.0, brightness=100.0)
     plate = square(layer, (40, 80, 120), width=0.8)
-    shown, dark = (picture(ones, FACING, View(bloom=0.5)).astype(int) for ones in ([plate, sun], [plate]))
+    shown, dark = (render(ones, FACING, View(bloom=0.5)).astype(int) for ones in ([plate, sun], [plate]))
     assert np.array_equal(shown[60, 65], (40, 80, 120))
-    assert (shown[60, 61] > dark[60, 61] + 10).all()  # beside the plate it is seen
+    assert (shown[60, 61] > dark[60, 61] + 10).all()  # it is visible next to the plate
 
 
-def test_lit_things_look_the_same_beside_them(layer: Make, picture: Draw) -> None:
+def test_lit_objects_are_unchanged_next_to_them(layer: Make, render: Draw) -> None:
     view = View(bloom=0.2, vignette=0.5, background=(0.25, 0.3, 0.4))
     aside = square(layer, (255, 255, 255), 0.0, width=0.2)
     aside.style.change("center", (1.5, 1.2, 0.0))
     glass = ball(layer, (0.3, 0.5, 0.8, 0.4), 0.8)
-    with_it, without = (picture([*ones, ball(layer), glass], FACING, view).astype(int) for ones in ((aside,), ()))
+    with_it, without = (render([*ones, ball(layer), glass], FACING, view).astype(int) for ones in ((aside,), ()))
     part = np.s_[50:, :110]
     assert np.abs(with_it[part] - without[part]).max() <= 1
 
 
-def test_a_transparent_one_blends_as_the_screen_shows(layer: Make, picture: Draw) -> None:
+def test_a_transparent_one_blends_in_display_space(layer: Make, render: Draw) -> None:
     """Over a background, over a bright light and over another image."""
     over = square(layer, (200, 100, 50, 102), 1.0)
     sun = ball(layer, "#ffffff", 0.0, emissive=1.0, brightness=40.0)
     under = square(layer, (20, 40, 250), 0.0)
     for below, view in (([], View(**{**PLAIN, "background": "#336699"})), ([sun], View(**PLAIN)), ([under], View())):
         expected = displayed(
-            np.array([200, 100, 50]) / 255, 0.4, picture(below, FACING, view).astype(float)[60, 80] / 255
+            np.array([200, 100, 50]) / 255, 0.4, render(below, FACING, view).astype(float)[60, 80] / 255
         )
-        shown = picture([*below, over], FACING, view)
+        shown = render([*below, over], FACING, view)
         assert np.abs(shown[60, 80] - expected).max() <= 1.5
         if not below:
             assert np.ptp(shown[50:70, 70:90], axis=1).max() == 0, "plain colors are not dithered"
 
 
-def test_what_is_clear_dims_what_is_behind_it(layer: Make, picture: Draw) -> None:
+def test_transparent_layers_attenuate_what_is_behind_them(layer: Make, render: Draw) -> None:
     wall = square(layer, (255, 255, 255))
     black = ball(layer, (0.0, 0.0, 0.0, 0.5), 1.0, roughness=1.0)
-    shown = picture([wall, black], FACING, View(**PLAIN, sun=0.0, sky=0.0)).astype(int)
+    shown = render([wall, black], FACING, View(**PLAIN, sun=0.0, sky=0.0)).astype(int)
     assert np.abs(shown[60, 80] - 127.5).max() < 2 and np.array_equal(shown[60, 50], (255, 255, 255))
 
 
-def test_light_that_hides_nothing_is_seen_before_an_image(layer: Make, picture: Draw) -> None:
+def test_additive_light_is_visible_in_front_of_an_image(layer: Make, render: Draw) -> None:
     wall = square(layer, (60, 60, 60))
     style = {"shape": "sprite", "pixels": True, "glow": 1.0, "tone_mapped": True, "hardness": 1.0}
     glow = layer("marks", style, position=np.array([[0, 0, 1]], np.float32), color="#ff0000", size=20.0)
-    shown = picture([wall, glow], FACING, View(**PLAIN))
+    shown = render([wall, glow], FACING, View(**PLAIN))
     red = shown[60, 80].astype(int)
     assert red[0] > 150 and abs(red[1] - 60) <= 30
     assert np.array_equal(shown[60, 50], (60, 60, 60))
 
 
 @pytest.mark.parametrize("kind", ["marks", "lines"])
-def test_tone_mapped_colors_are_light(layer: Make, picture: Draw, kind: str) -> None:
-    given: dict[str, Any] = {"position": ENDS, "color": "#ffffff"}
+def test_tone_mapped_colors_are_light(layer: Make, render: Draw, kind: str) -> None:
+    attributes: dict[str, Any] = {"position": ENDS, "color": "#ffffff"}
     if kind == "lines":
-        one = layer(kind, {"tone_mapped": True}, **given, width=20.0)
+        one = layer(kind, {"tone_mapped": True}, **attributes, width=20.0)
     else:
-        one = layer(kind, {"tone_mapped": True, "pixels": True}, **given, size=90.0)
-    assert np.abs(picture([one], FACING, View(**PLAIN))[60, 80] - tone_mapped(np.ones(3))).max() < 2
+        one = layer(kind, {"tone_mapped": True, "pixels": True}, **attributes, size=90.0)
+    assert np.abs(render([one], FACING, View(**PLAIN))[60, 80] - tone_mapped(np.ones(3))).max() < 2
     one.style.change("tone_mapped", False)
-    assert np.array_equal(picture([one], FACING, View(**PLAIN))[60, 80], (255, 255, 255))
+    assert np.array_equal(render([one], FACING, View(**PLAIN))[60, 80], (255, 255, 255))
 
 
-def test_without_a_background_colors_and_alpha_are_those_given(gpu: Gpu, layer: Make) -> None:
+def test_without_a_background_colors_and_alpha_are_unchanged(gpu: Gpu, layer: Make) -> None:
     size = (32, 24)
     texture = gpu.device.create_texture(
         size=(*size, 1),

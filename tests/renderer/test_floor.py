@@ -31,7 +31,7 @@ def light_of(shown):
 
 
 def sights(camera, right=0.0, down=0.0):
-    """Where the line of sight through each pixel starts, and where it leads, in world space: one unit of depth."""
+    """Origin and direction of each pixel's ray, in world space, per unit of depth."""
     width, height = SIZE
     x, y = np.meshgrid(np.arange(width) + 0.5 + right, np.arange(height) + 0.5 + down)
     clip = np.stack([(2 * x / width - 1) * width / height, 1 - 2 * y / height], axis=-1)
@@ -44,35 +44,35 @@ def sights(camera, right=0.0, down=0.0):
 
 
 def met(camera, up, height, right=0.0, down=0.0):
-    """Where the floor is met, how far along, and the sine of the angle to it."""
+    """The intersection with the floor, its distance along the ray, and the sine of the angle."""
     start, along = sights(camera, right, down)
     rise = along @ up
     far = (height - start @ up) / rise
     return start + along * far[..., None], far, np.abs(rise) / np.linalg.norm(along, axis=-1)
 
 
-def covered(place, per_pixel):
-    """The share of a pixel that lines at integers cover, one pixel wide; they vanish where they are too close."""
-    away = np.abs((place - 0.5) % 1.0 - 0.5) / per_pixel
+def covered(position, per_pixel):
+    """The coverage of a pixel by lines at integers, one pixel wide; they fade where they are too close."""
+    away = np.abs((position - 0.5) % 1.0 - 0.5) / per_pixel
     lines = np.clip(1.0 - away, 0, 1) * (1 - smoothstep(0.15, 0.45, per_pixel))
     return lines.max(axis=-1)
 
 
 def floor(camera, height, low=LOW, high=HIGH):
-    """How strongly lines are drawn in each pixel, 0 where there is none."""
+    """The strength of lines in each pixel, 0 where there is none."""
     up = np.round(np.array(camera.up_direction))
     axes = [0, 1] if up[2] > 0.5 else [0, 2]
     world, far, slope = met(camera, up, height)
-    place = world[..., axes]
-    per_pixel = sum(np.abs(met(camera, up, height, *to)[0][..., axes] - place) for to in ((1, 0), (0, 1)))
-    wanted = np.log10(CLOSEST * np.linalg.norm(per_pixel, axis=-1))
-    exponent = np.ceil(wanted)
-    fresh = exponent - wanted
+    position = world[..., axes]
+    per_pixel = sum(np.abs(met(camera, up, height, *to)[0][..., axes] - position) for to in ((1, 0), (0, 1)))
+    expected = np.log10(CLOSEST * np.linalg.norm(per_pixel, axis=-1))
+    exponent = np.ceil(expected)
+    fresh = exponent - expected
     length = 10.0 ** exponent[..., None]
-    first = covered(place / length, per_pixel / length) * FINE * fresh
-    second = covered(place / length / 10, per_pixel / length / 10) * (FINE + (COARSE - FINE) * fresh)
-    third = covered(place / length / 100, per_pixel / length / 100) * COARSE
-    through = np.clip(1.0 - np.abs(place) / per_pixel, 0, 1).max(axis=-1) * AXIS
+    first = covered(position / length, per_pixel / length) * FINE * fresh
+    second = covered(position / length / 10, per_pixel / length / 10) * (FINE + (COARSE - FINE) * fresh)
+    third = covered(position / length / 100, per_pixel / length / 100) * COARSE
+    through = np.clip(1.0 - np.abs(position) / per_pixel, 0, 1).max(axis=-1) * AXIS
     cover = np.max([first, second, third, through], axis=0)
     middle, size = 0.5 * (low + high), max(np.linalg.norm(high - low), camera.distance)
     level = world - middle - ((world - middle) @ up)[..., None] * up
@@ -83,35 +83,35 @@ def floor(camera, height, low=LOW, high=HIGH):
 
 @pytest.mark.parametrize("name", CAMERAS)
 @pytest.mark.parametrize("kind", ["under", "height"])
-def test_lines_are_those_of_the_reference(picture, name, kind):
+def test_lines_are_those_of_the_reference(render, name, kind):
     camera = CAMERAS[name]
     up = np.round(np.array(camera.up_direction))
     height = LOW @ up - 2e-3 * (HIGH - LOW).max() if kind == "under" else -0.6
-    given = {"axes_low": tuple(LOW), "axes_high": tuple(HIGH), "floor": kind, "floor_height": -0.6, "exposure": 1.7}
-    shown = picture([], camera, View(**{**PLAIN, **given}), SIZE).astype(float)
+    values = {"axes_low": tuple(LOW), "axes_high": tuple(HIGH), "floor": kind, "floor_height": -0.6, "exposure": 1.7}
+    shown = render([], camera, View(**{**PLAIN, **values}), SIZE).astype(float)
     alpha = floor(camera, height)
-    wanted = tone_mapped(LIGHT * alpha[..., None].repeat(3, axis=-1))
-    away = np.abs(shown - wanted).max(axis=-1)
+    expected = tone_mapped(LIGHT * alpha[..., None].repeat(3, axis=-1))
+    away = np.abs(shown - expected).max(axis=-1)
     assert (alpha > 0.05).sum() > 300, "there is something to see"
     assert away.max() < LEVELS, (away > LEVELS).sum()
 
 
-def test_a_shadow_on_the_floor_lets_less_of_the_background_through(layer, picture):
+def test_a_shadow_on_the_floor_darkens_the_background(layer, render):
     ball = layer("points", position=np.float32([[0, 1.0, 0]]), size=0.5)
     camera = OrbitCamera(distance=6.0, yaw=0.1, pitch=1.2, fov=40.0)
     sun = {"sun_azimuth": 90.0, "sun_elevation": 45.0, "sun_angle": 0.2}
     box = {"axes_low": tuple(LOW), "axes_high": tuple(HIGH)}
-    given = {**PLAIN, **sun, **box, "floor": "height", "floor_height": 0.0, "background": "#a0c0e0"}
-    shown, lit = (picture([ball], camera, View(**given, shadows=s), SIZE).astype(float) for s in (1.0, 0.0))
+    values = {**PLAIN, **sun, **box, "floor": "height", "floor_height": 0.0, "background": "#a0c0e0"}
+    shown, lit = (render([ball], camera, View(**values, shadows=s), SIZE).astype(float) for s in (1.0, 0.0))
     toward = sun_in_world(View(**sun), camera)
 
-    def around(place):
-        clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view() @ [*place, 1.0]
+    def around(position):
+        clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view() @ [*position, 1.0]
         x, y = int((clip[0] / clip[3] + 1) / 2 * SIZE[0]), int((1 - clip[1] / clip[3]) / 2 * SIZE[1])
         return np.s_[y - 7 : y + 8, x - 7 : x + 8]
 
     foot = np.array([0, 1.0, 0]) - toward / toward[1]
-    wanted = 255 * encoded((1 - SHADE) * light_of(lit[around(foot)] / 255))
-    assert np.abs(shown[around(foot)] - wanted).max() < LEVELS
+    expected = 255 * encoded((1 - SHADE) * light_of(lit[around(foot)] / 255))
+    assert np.abs(shown[around(foot)] - expected).max() < LEVELS
     away = around(foot * (-1, 1, -1))
     assert np.abs(shown[away] - lit[away]).max() < LEVELS

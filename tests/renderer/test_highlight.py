@@ -1,4 +1,4 @@
-"""The mark around a row and along the edges of its cell, against a NumPy reference implementation."""
+"""The highlight around a row and along the edges of its cell, against a NumPy reference implementation."""
 
 from itertools import combinations
 
@@ -17,7 +17,7 @@ PARALLEL = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0, orthographic=
 GRAY = View(**{**PLAIN, "background": "#8090a0"})
 SMALLEST, GAP, HALO = 7.0, 4.0, 1.5  # pixels
 LIGHT, DARK, EDGE = np.ones(3), np.array([0.02, 0.03, 0.05]), np.array([1.0, 0.72, 0.38])
-PLACES = np.float32([[0.3, 0.2, -0.4], [-0.5, 0.4, 0.3], [0.1, -0.6, 0.5], [0.2, 0.1, 9.0]])
+POSITIONS = np.float32([[0.3, 0.2, -0.4], [-0.5, 0.4, 0.3], [0.1, -0.6, 0.5], [0.2, 0.1, 9.0]])
 
 
 def pixels(frame):
@@ -25,8 +25,8 @@ def pixels(frame):
     return np.stack([x, y], axis=-1)
 
 
-def on_screen(camera, place, frame):
-    clip = camera.projection(frame[0] / frame[1]) @ camera.view() @ [*place.astype(float), 1.0]
+def on_screen(camera, position, frame):
+    clip = camera.projection(frame[0] / frame[1]) @ camera.view() @ [*position.astype(float), 1.0]
     return np.array([(clip[0] / clip[3] + 1) / 2 * frame[0], (1 - clip[1] / clip[3]) / 2 * frame[1]])
 
 
@@ -35,7 +35,7 @@ def unit_of(frame):
 
 
 def over(before, away, half_width, color, srgb, unit):
-    """A line over a picture, both from 0 to 1: bright, dark to both sides, blended as the target stores colors."""
+    """A line over an image, both from 0 to 1: bright, with dark sides, blended in the target's encoding."""
     inside = np.clip(half_width * unit + 0.5 - away, 0, 1)[..., None]
     dark = 0.6 * np.clip((half_width + HALO) * unit + 0.5 - away, 0, 1)[..., None] * (1 - inside)
     if not srgb:
@@ -44,30 +44,30 @@ def over(before, away, half_width, color, srgb, unit):
     return encoded(light[0] * inside + light[1] * dark + light[2] * (1 - inside - dark))
 
 
-def ring(before, camera, place, size, srgb=False):
-    eye = camera.view() @ [*place.astype(float), 1.0]
+def ring(before, camera, position, size, srgb=False):
+    eye = camera.view() @ [*position.astype(float), 1.0]
     frame = before.shape[1::-1]
     unit = unit_of(frame)
     pixel = camera.pixel(frame[1]) * (1.0 if camera.orthographic else -eye[2])
     radius = max(size / pixel + GAP * unit, SMALLEST * unit)
-    away = np.abs(np.linalg.norm(pixels(frame) - on_screen(camera, place, frame), axis=-1) - radius)
+    away = np.abs(np.linalg.norm(pixels(frame) - on_screen(camera, position, frame), axis=-1) - radius)
     return over(before, away, 0.8, LIGHT, srgb, unit)
 
 
 def edges(before, camera, corners, srgb=False):
     frame = before.shape[1::-1]
-    for first, second in combinations([on_screen(camera, place, frame) for place in corners], 2):
-        way = second - first
-        share = np.clip((pixels(frame) - first) @ way / (way @ way), 0, 1)
-        away = np.linalg.norm(pixels(frame) - first - share[..., None] * way, axis=-1)
+    for first, second in combinations([on_screen(camera, position, frame) for position in corners], 2):
+        direction = second - first
+        share = np.clip((pixels(frame) - first) @ direction / (direction @ direction), 0, 1)
+        away = np.linalg.norm(pixels(frame) - first - share[..., None] * direction, axis=-1)
         before = over(before, away, 0.5, EDGE, srgb, unit_of(frame))
     return before
 
 
-def compared(picture, thing, camera, mark, wanted, format="rgba8unorm", frame=SIZE):
-    before = picture([thing], camera, GRAY, frame, format).astype(float) / 255
-    shown = picture([thing], camera, GRAY, frame, format, mark=mark).astype(float)
-    expected = 255 * wanted(before)
+def compared(render, thing, camera, mark, target, format="rgba8unorm", frame=SIZE):
+    before = render([thing], camera, GRAY, frame, format).astype(float) / 255
+    shown = render([thing], camera, GRAY, frame, format, mark=mark).astype(float)
+    expected = 255 * target(before)
     assert np.abs(expected - 255 * before).max() > 60, "it can be seen"
     assert np.abs(shown - expected).max() < 2.5
 
@@ -75,52 +75,54 @@ def compared(picture, thing, camera, mark, wanted, format="rgba8unorm", frame=SI
 @pytest.mark.parametrize("format", ["rgba8unorm", "rgba8unorm-srgb"])
 @pytest.mark.parametrize("camera", [CAMERA, PARALLEL], ids=["perspective", "orthographic"])
 @pytest.mark.parametrize("row", [0, 2])
-def test_a_ring_is_as_large_as_its_sphere_and_a_gap(layer, picture, camera, row, format):
+def test_a_ring_has_the_radius_of_its_sphere_plus_a_gap(layer, render, camera, row, format):
     sizes = np.float32([0.3, 0.2, 0.02, 0.1])
-    for given in (sizes, 0.25):
-        balls = layer("points", position=PLACES, size=given)
-        size = float(sizes[row]) if given is sizes else 0.25
+    for dot_size in (sizes, 0.25):
+        balls = layer("points", position=POSITIONS, size=dot_size)
+        size = float(sizes[row]) if dot_size is sizes else 0.25
         compared(
-            picture, balls, camera, Mark(balls, row),
-            lambda before, size=size: ring(before, camera, PLACES[row], size, format.endswith("srgb")), format,
+            render, balls, camera, Mark(balls, row),
+            lambda before, size=size: ring(before, camera, POSITIONS[row], size, format.endswith("srgb")), format,
         )  # fmt: skip
 
 
 @pytest.mark.parametrize("format", ["rgba8unorm", "rgba8unorm-srgb"])
 @pytest.mark.parametrize("camera", [CAMERA, PARALLEL], ids=["perspective", "orthographic"])
-def test_edges_of_a_cell_are_drawn_from_corner_to_corner_below_the_ring(layer, picture, camera, format):
+def test_edges_of_a_cell_are_drawn_from_corner_to_corner_below_the_ring(layer, render, camera, format):
     index = np.uint32([[0, 1, 2]])
-    sheet = layer("surface", position=PLACES[:3], index=index)
+    sheet = layer("surface", position=POSITIONS[:3], index=index)
     srgb = format.endswith("srgb")
     compared(
-        picture, sheet, camera, Mark(sheet, 1, (1, 2, 0)),
-        lambda before: ring(edges(before, camera, PLACES[[1, 2, 0]], srgb), camera, PLACES[1], 0.0, srgb), format,
+        render, sheet, camera, Mark(sheet, 1, (1, 2, 0)),
+        lambda before: ring(edges(before, camera, POSITIONS[[1, 2, 0]], srgb), camera, POSITIONS[1], 0.0, srgb), format,
     )  # fmt: skip
 
 
-def test_lines_and_gaps_grow_with_pictures_higher_than_800_pixels(layer, picture):
+def test_lines_and_gaps_grow_with_images_higher_than_800_pixels(layer, render):
     frame = (900, 1000)
-    balls = layer("points", position=PLACES, size=0.25)
-    compared(picture, balls, CAMERA, Mark(balls, 1), lambda before: ring(before, CAMERA, PLACES[1], 0.25), frame=frame)
-    sheet = layer("surface", position=PLACES[:3], index=np.uint32([[0, 1, 2]]))
+    balls = layer("points", position=POSITIONS, size=0.25)
     compared(
-        picture, sheet, CAMERA, Mark(sheet, 0, (0, 1, 2)),
-        lambda before: ring(edges(before, CAMERA, PLACES[:3]), CAMERA, PLACES[0], 0.0), frame=frame,
+        render, balls, CAMERA, Mark(balls, 1), lambda before: ring(before, CAMERA, POSITIONS[1], 0.25), frame=frame
+    )
+    sheet = layer("surface", position=POSITIONS[:3], index=np.uint32([[0, 1, 2]]))
+    compared(
+        render, sheet, CAMERA, Mark(sheet, 0, (0, 1, 2)),
+        lambda before: ring(edges(before, CAMERA, POSITIONS[:3]), CAMERA, POSITIONS[0], 0.0), frame=frame,
     )  # fmt: skip
 
 
-def test_what_lies_behind_the_eye_or_nowhere_has_no_mark(layer, picture):
-    places = PLACES.copy()
-    places[1] = np.nan
-    balls = layer("points", position=places, size=0.1)
+def test_rows_behind_the_eye_or_without_a_finite_position_have_no_highlight(layer, render):
+    moved = POSITIONS.copy()
+    moved[1] = np.nan
+    balls = layer("points", position=moved, size=0.1)
     for row in (1, 3):
-        shown, plain = (picture([balls], CAMERA, GRAY, SIZE, mark=mark) for mark in (Mark(balls, row), None))
+        shown, plain = (render([balls], CAMERA, GRAY, SIZE, mark=mark) for mark in (Mark(balls, row), None))
         np.testing.assert_array_equal(shown, plain)
-    sheet = layer("surface", position=places, index=np.uint32([[0, 2, 3], [0, 1, 2]]))
-    plain = picture([sheet], CAMERA, GRAY, SIZE).astype(float) / 255
+    sheet = layer("surface", position=moved, index=np.uint32([[0, 2, 3], [0, 1, 2]]))
+    plain = render([sheet], CAMERA, GRAY, SIZE).astype(float) / 255
     for row, corners in ((0, (0, 2, 3)), (2, (2, 0, 1))):
-        shown = picture([sheet], CAMERA, GRAY, SIZE, mark=Mark(sheet, row, corners))
-        first, second = (PLACES[corner] for corner in corners[:2])
-        way = np.stack([first, second])
-        expected = ring(edges(plain, CAMERA, way), CAMERA, PLACES[row], 0.0)
+        shown = render([sheet], CAMERA, GRAY, SIZE, mark=Mark(sheet, row, corners))
+        first, second = (POSITIONS[corner] for corner in corners[:2])
+        direction = np.stack([first, second])
+        expected = ring(edges(plain, CAMERA, direction), CAMERA, POSITIONS[row], 0.0)
         assert np.abs(shown - 255 * expected).max() < 2.5, "the one edge that lies before the eye, and the ring"

@@ -1,4 +1,4 @@
-"""Isosurfaces: the table of marching cubes, the cells that are found, and pictures against true shapes."""
+"""Isosurfaces: the table of marching cubes, the cells that are found, and images against exact shapes."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ def ball(n=24, radius=0.7):
     return (np.sqrt(x * x + y * y + z * z) - radius).astype(np.float32)
 
 
-def apart(a, b):
+def difference(a, b):
     return np.abs(a.astype(int) - b.astype(int))
 
 
@@ -32,7 +32,7 @@ def corner(c):
     return np.array([c & 1, c >> 1 & 1, c >> 2])
 
 
-def test_each_kind_of_cell_is_cut_on_the_edges_that_the_surface_crosses():
+def test_every_cell_configuration_is_cut_at_the_edges_that_the_surface_crosses():
     for inside in range(256):
         crossed = {e for e in range(12) if len({inside >> c & 1 for c in ends(e)}) == 2}
         assert {e for triangle in triangles(inside) for e in triangle} == crossed
@@ -40,22 +40,22 @@ def test_each_kind_of_cell_is_cut_on_the_edges_that_the_surface_crosses():
     assert [edge(*ends(e)) for e in range(12)] == list(range(12))
 
 
-def test_triangles_look_outwards():
+def test_triangles_face_outwards():
     for c in range(8):
         a, b, d = (sum(corner(k) for k in ends(e)) / 2 for e in triangles(1 << c)[0])
         assert np.dot(np.cross(b - a, d - a), a - corner(c)) > 0
 
 
 def test_surfaces_have_no_holes():
-    """Of any samples: each side of a triangle within the grid is one of exactly one other, which runs the other way."""
+    """For any samples: each edge inside the grid belongs to exactly two triangles, with opposite orientations."""
     rng = np.random.default_rng(2)
     inside = rng.integers(0, 2, (6, 6, 6))
     sides = Counter()
     for z, y, x in np.ndindex(5, 5, 5):
         kind = sum(int(inside[tuple((np.array([x, y, z]) + corner(c))[::-1])]) << c for c in range(8))
         for triangle in triangles(kind):
-            places = [tuple(2 * np.array([x, y, z]) + sum(corner(c) for c in ends(e))) for e in triangle]
-            for start, end in zip(places, places[1:] + places[:1], strict=True):
+            positions = [tuple(2 * np.array([x, y, z]) + sum(corner(c) for c in ends(e))) for e in triangle]
+            for start, end in zip(positions, positions[1:] + positions[:1], strict=True):
                 sides[start, end] += 1
     assert len(sides) > 500
     for (start, end), count in sides.items():
@@ -64,19 +64,19 @@ def test_surfaces_have_no_holes():
         assert on_hull or sides[end, start] == 1, (start, end)
 
 
-def test_the_packed_table_says_the_same():
+def test_the_packed_table_is_the_same():
     table = packed().reshape(256, 2)
     for inside in range(256):
         edges = [int(table[inside, n // 8]) >> 4 * (n % 8) & 15 for n in range(15)]
-        wanted = [e for triangle in triangles(inside) for e in triangle]
-        assert edges == wanted + [15] * (15 - len(wanted))
+        expected_edges = [e for triangle in triangles(inside) for e in triangle]
+        assert edges == expected_edges + [15] * (15 - len(expected_edges))
 
 
 # the cells ----------------------------------------------------------------------------------------------------------
 
 
 def listed(gpu, layer):
-    """{cell: corners below} as the GPU found them, and the four numbers of the draw."""
+    """{cell: corners below} as found by the GPU, and the four arguments of the draw."""
     layer.prepare()
     size = layer.drawing.size.numpy().tolist()
     cells = layer.drawing._cells.numpy()[: size[0] // 15]
@@ -115,65 +115,65 @@ def test_more_cells_than_a_row_of_workgroups(gpu, layer):
     assert len(cells) == 2
 
 
-# pictures -----------------------------------------------------------------------------------------------------------
+# images -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_ball_looks_like_a_sphere(layer, picture):
+def test_a_ball_looks_like_a_sphere(layer, render):
     style = {"roughness": 0.6, "metallic": 0.0}
     surface = layer("isosurface", style, values=ball(), color=(0.2, 0.5, 0.8))
     sphere = layer("points", style, position=np.zeros((1, 3), np.float32), size=0.7, color=(0.2, 0.5, 0.8))
-    got, expected = picture([surface], CAMERA, VIEW), picture([sphere], CAMERA, VIEW)
+    got, expected = render([surface], CAMERA, VIEW), render([sphere], CAMERA, VIEW)
     assert expected.max() > 100
-    assert apart(got, expected).mean() < 0.6
-    assert np.quantile(apart(got, expected), 0.99) < 12
-    # What is inside and what is outside does not matter.
+    assert difference(got, expected).mean() < 0.6
+    assert np.quantile(difference(got, expected), 0.99) < 12
+    # Inside and outside can be exchanged.
     turned = layer("isosurface", style, values=-ball(), color=(0.2, 0.5, 0.8))
-    assert apart(picture([turned], CAMERA, VIEW), got).mean() < 0.05
+    assert difference(render([turned], CAMERA, VIEW), got).mean() < 0.05
 
 
-def test_it_lies_where_it_is_told(layer, picture):
+def test_the_surface_is_at_the_reported_position(layer, render):
     style = {"low": (0.2, -0.7, -0.6), "high": (1.6, 0.7, 0.8), "level": 0.0}
     sphere = layer("points", {"roughness": 0.5}, position=np.float32([[0.9, 0.0, 0.1]]), size=0.49, color=(1, 1, 1))
-    expected = picture([sphere], CAMERA, VIEW)
-    got = picture([layer("isosurface", style, values=ball(), color=(1.0, 1.0, 1.0))], CAMERA, VIEW)
-    assert apart(got, expected).mean() < 0.5
-    cells = picture([layer("isosurface", {**style, "samples": "cells"}, values=ball(), color=(1.0, 1.0, 1.0))], CAMERA)
+    expected = render([sphere], CAMERA, VIEW)
+    got = render([layer("isosurface", style, values=ball(), color=(1.0, 1.0, 1.0))], CAMERA, VIEW)
+    assert difference(got, expected).mean() < 0.5
+    cells = render([layer("isosurface", {**style, "samples": "cells"}, values=ball(), color=(1.0, 1.0, 1.0))], CAMERA)
     smaller = layer("points", {"roughness": 0.5}, position=np.float32([[0.9, 0.0, 0.1]]), size=0.49 * 23 / 24)
-    assert apart(cells, expected).mean() > 0.1
-    assert ((cells.max(axis=-1) > 8) == (picture([smaller], CAMERA).max(axis=-1) > 8)).mean() > 0.998
+    assert difference(cells, expected).mean() > 0.1
+    assert ((cells.max(axis=-1) > 8) == (render([smaller], CAMERA).max(axis=-1) > 8)).mean() > 0.998
 
 
-def test_colors_in_every_form(layer, picture):
+def test_colors_in_every_form(layer, render):
     values = ball(12)
-    one = picture([layer("isosurface", values=values, color=(51 / 255, 153 / 255, 1.0))], CAMERA, VIEW)
+    one = render([layer("isosurface", values=values, color=(51 / 255, 153 / 255, 1.0))], CAMERA, VIEW)
     each = np.tile(np.float32((51 / 255, 153 / 255, 1.0)), (5, 6, 7, 1))
-    assert apart(picture([layer("isosurface", values=values, color=each)], CAMERA, VIEW), one).max() <= 1
-    assert apart(picture([layer("isosurface", values=values, color="#3399ff")], CAMERA, VIEW), one).max() <= 1
-    dark = picture([layer("isosurface", values=values, color=(0.0, 0.0, 0.0))], CAMERA, VIEW)
+    assert difference(render([layer("isosurface", values=values, color=each)], CAMERA, VIEW), one).max() <= 1
+    assert difference(render([layer("isosurface", values=values, color="#3399ff")], CAMERA, VIEW), one).max() <= 1
+    dark = render([layer("isosurface", values=values, color=(0.0, 0.0, 0.0))], CAMERA, VIEW)
     sevens = np.full((4, 4, 4), 7.0, np.float32)
     for end in ((7.0, 8.0), "auto"):
-        sevens[0, 0, 0] = 7.0 if end != "auto" else 8.0  # at the corner of the box, away from the ball
-        got = picture(
+        sevens[0, 0, 0] = 7.0 if end != "auto" else 8.0  # at the corner of the box, far from the ball
+        got = render(
             [layer("isosurface", {"colormap": "gray", "range": end}, values=values, color=sevens)], CAMERA, VIEW
         )
-        assert np.quantile(apart(got, dark), 0.97) <= 2
+        assert np.quantile(difference(got, dark), 0.97) <= 2
 
 
-def test_the_same_values_however_they_lie(layer, picture):
+def test_the_same_values_in_any_layout(layer, render):
     rng = np.random.default_rng(3)
     values = rng.normal(size=(6, 5, 7)).astype(np.float32)
-    expected = picture([layer("isosurface", values=values, color=values)], CAMERA)
+    expected = render([layer("isosurface", values=values, color=values)], CAMERA)
     assert np.ptp(expected) > 60
     wide = np.full((9, 9, 16), 50.0, np.float32)
     wide[2:8, 1:6, 1:15:2] = values
     turned = np.ascontiguousarray(values.transpose(2, 0, 1))
     backward = np.ascontiguousarray(values[::-1, :, ::-1])
     with Tensor.from_numpy(wide) as a, Tensor.from_numpy(turned) as b, Tensor.from_numpy(backward) as c:
-        for lies in (a[2:8, 1:6, 1:15:2], b.permute(1, 2, 0), c[::-1, :, ::-1]):
-            assert np.array_equal(picture([layer("isosurface", values=lies, color=lies)], CAMERA), expected)
+        for strided in (a[2:8, 1:6, 1:15:2], b.permute(1, 2, 0), c[::-1, :, ::-1]):
+            assert np.array_equal(render([layer("isosurface", values=strided, color=strided)], CAMERA), expected)
 
 
-def test_it_hides_what_is_behind_from_picking(gpu, layer):
+def test_it_occludes_picking_behind_it(gpu, layer):
     surface = layer("isosurface", values=ball())
     points = layer("points", position=np.float32([[0, 0, -2], [0, 0, 2]]), size=0.2)
     camera = OrbitCamera(distance=6.0, yaw=0.0, pitch=0.0, fov=40.0)
@@ -191,13 +191,13 @@ def test_it_hides_what_is_behind_from_picking(gpu, layer):
     assert got[2] is not None
 
 
-def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
+def test_it_copies_no_geometry_and_releases_its_memory(gpu, layer, render):
     with Tensor.from_numpy(ball(9)) as values:
         live = {block.id for block in gpu.tracker.live}
         surface = layer("isosurface", values=values, color=values)
-        picture([surface], CAMERA)
+        render([surface], CAMERA)
         before = gpu.meter.read()["geometry"]
-        picture([surface], CAMERA)
+        render([surface], CAMERA)
         assert gpu.meter.read()["geometry"] == before
         assert values.block in surface.blocks()
         assert surface.report()["values"]["block"] == values.block.id
@@ -215,7 +215,7 @@ def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
         ({"values": np.ones((4, 4, 4), np.float32), "color": np.ones((64, 3), np.float32)}, LayoutError, "color"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(layer, attributes, error, message):
+def test_invalid_attributes_are_rejected(layer, attributes, error, message):
     with pytest.raises(error, match=message):
         layer("isosurface", **attributes)
 

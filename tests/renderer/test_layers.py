@@ -1,4 +1,4 @@
-"""What layers draw from tensors, and what they refuse."""
+"""Drawing layers from tensors, and rejected input."""
 
 import gc
 
@@ -29,12 +29,12 @@ def same(a, b, levels=0):
     return np.abs(a.astype(int) - b.astype(int)).max() <= levels
 
 
-# what is drawn ------------------------------------------------------------------------------------------------------
+# drawing ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_values_however_they_lie(layer, picture):
-    """Packed, interleaved, from the middle of a block, padded to 16 bytes: one picture."""
-    expected = picture([layer("points", position=POSITION, color=COLOR, size=SIZE)], CAMERA)
+def test_the_same_values_in_any_layout(layer, render):
+    """Packed, interleaved, from the middle of a block, padded to 16 bytes: the same image."""
+    expected = render([layer("points", position=POSITION, color=COLOR, size=SIZE)], CAMERA)
     assert expected.max() > 100
     state = np.zeros((N + 5, 8), np.float32)
     state[5:, 0:3], state[5:, 3:6], state[5:, 7] = POSITION, COLOR, SIZE
@@ -42,18 +42,18 @@ def test_the_same_values_however_they_lie(layer, picture):
     with Tensor.from_numpy(state, name="state") as whole, Tensor.from_numpy(padded) as wide:
         rows = whole[5:]
         interleaved = layer("points", position=rows[:, 0:3], color=rows[:, 3:6], size=rows[:, 7])
-        assert same(picture([interleaved], CAMERA), expected)
+        assert same(render([interleaved], CAMERA), expected)
         from_padded = layer("points", position=wide[:, :3], color=COLOR, size=SIZE)
-        assert same(picture([from_padded], CAMERA), expected)
+        assert same(render([from_padded], CAMERA), expected)
 
 
 @pytest.mark.parametrize("kind", ["points", "surface"])
-def test_one_color_in_every_form(layer, picture, kind):
+def test_one_color_in_every_form(layer, render, kind):
     position = POSITION if kind == "points" else grid()
     sizes = {"size": 0.1} if kind == "points" else {}
     rows = position.shape[:-1]
     red, green, blue = color = (51 / 255, 153 / 255, 1.0)
-    expected = picture([layer(kind, position=position, color=color, **sizes)], CAMERA)
+    expected = render([layer(kind, position=position, color=color, **sizes)], CAMERA)
     assert expected.max() > 100
     forms = [
         "#3399ff",
@@ -63,24 +63,24 @@ def test_one_color_in_every_form(layer, picture, kind):
         np.tile(np.uint8((51, 153, 255, 255)), (*rows, 1)),
     ]
     for form in forms:
-        assert same(picture([layer(kind, position=position, color=form, **sizes)], CAMERA), expected, 1), form
+        assert same(render([layer(kind, position=position, color=form, **sizes)], CAMERA), expected, 1), form
     with Tensor.from_numpy(np.float32([color])) as one:
         everywhere = one.expand(int(np.prod(rows)), 3)
-        assert same(picture([layer(kind, position=position, color=everywhere, **sizes)], CAMERA), expected, 1)
+        assert same(render([layer(kind, position=position, color=everywhere, **sizes)], CAMERA), expected, 1)
 
 
 @pytest.mark.parametrize("kind", ["points", "surface"])
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint32])
-def test_a_scalar_goes_through_the_colormap(layer, picture, kind, dtype):
+def test_a_scalar_uses_the_colormap(layer, render, kind, dtype):
     position = POSITION if kind == "points" else grid()
     sizes = {"size": 0.1} if kind == "points" else {}
     values = np.full(position.shape[:-1], 30, dtype)
     colors = colormap_colors("viridis")
     for low_high, entry in (((30, 60), 0), ((0, 30), 255), ((0, 60), 127.5), ((40, 60), 0), ((0, 20), 255)):
         style = {"colormap": "viridis", "range": low_high}
-        got = picture([layer(kind, style, position=position, color=values, **sizes)], CAMERA)
+        got = render([layer(kind, style, position=position, color=values, **sizes)], CAMERA)
         nearest = colors[[int(np.floor(entry)), int(np.ceil(entry))], :3].mean(axis=0) / 255
-        assert same(got, picture([layer(kind, position=position, color=tuple(nearest), **sizes)], CAMERA), 3)
+        assert same(got, render([layer(kind, position=position, color=tuple(nearest), **sizes)], CAMERA), 3)
     flipped = layer(
         kind,
         {"colormap": "viridis", "range": (30, 60), "colormap_flip": True},
@@ -89,30 +89,30 @@ def test_a_scalar_goes_through_the_colormap(layer, picture, kind, dtype):
         **sizes,
     )
     last = layer(kind, position=position, color=tuple(colors[255, :3] / 255), **sizes)
-    assert same(picture([flipped], CAMERA), picture([last], CAMERA), 2)
+    assert same(render([flipped], CAMERA), render([last], CAMERA), 2)
 
 
 @pytest.mark.parametrize("kind", ["points", "surface"])
-def test_the_automatic_range_is_that_of_the_values(layer, picture, kind):
+def test_the_automatic_range_is_that_of_the_values(layer, render, kind):
     position = POSITION if kind == "points" else grid()
     values = RNG.normal(3, 20, position.shape[:-1]).astype(np.float32)
     auto = layer(kind, {"range": "auto"}, position=position, color=values)
     fixed = layer(kind, {"range": (float(values.min()), float(values.max()))}, position=position, color=values)
-    assert same(picture([auto], CAMERA), picture([fixed], CAMERA), 1)
+    assert same(render([auto], CAMERA), render([fixed], CAMERA), 1)
 
 
-def test_a_style_is_read_when_it_is_drawn(layer, picture):
+def test_a_style_is_read_when_it_is_drawn(layer, render):
     balls = layer("points", {"range": (0, 1), "colormap": "viridis"}, position=POSITION, color=SIZE * 5, size=0.1)
-    before = picture([balls], CAMERA)
+    before = render([balls], CAMERA)
     balls.style.colormap = "magma"
-    assert not same(picture([balls], CAMERA), before, 20)
+    assert not same(render([balls], CAMERA), before, 20)
     balls.style.colormap = "viridis"
-    assert same(picture([balls], CAMERA), before)
+    assert same(render([balls], CAMERA), before)
     balls.style.change("range", (0, 0.3))
-    assert not same(picture([balls], CAMERA), before, 20)
+    assert not same(render([balls], CAMERA), before, 20)
 
 
-def test_transparent_points_show_what_is_behind(layer, picture):
+def test_transparent_points_show_the_background(layer, render):
     behind = layer(
         "points", {"emissive": 1.0, "brightness": 1.0}, position=np.float32([[0, 0, -1]]), color=(0, 0, 1), size=0.8
     )
@@ -121,23 +121,23 @@ def test_transparent_points_show_what_is_behind(layer, picture):
         "points", {"emissive": 1.0, "brightness": 1.0}, position=np.float32([[0, 0, 0]]), color=color, size=0.6
     )
     camera = OrbitCamera(distance=4.0, fov=40.0)
-    middle = picture([front, behind], camera)[50:70, 70:90].mean(axis=(0, 1))
-    full = [picture([one], camera)[50:70, 70:90].mean(axis=(0, 1)) for one in (front, behind)]
+    middle = render([front, behind], camera)[50:70, 70:90].mean(axis=(0, 1))
+    full = [render([one], camera)[50:70, 70:90].mean(axis=(0, 1)) for one in (front, behind)]
     assert 0.2 * full[1][2] < middle[2] < 0.9 * full[1][2]
     assert middle[0] > 0.5 * full[0][0]
 
 
-def test_an_index_draws_the_same_surface_as_the_grid(layer, picture):
+def test_an_index_draws_the_same_surface_as_the_grid(layer, render):
     position = grid()
-    expected = picture([layer("surface", position=position)], CAMERA)
+    expected = render([layer("surface", position=position)], CAMERA)
     rows = position.reshape(-1, 3)
     triangles = grid_triangles(7, 9)
     assert expected.max() > 60
-    assert same(picture([layer("surface", position=rows, index=triangles)], CAMERA), expected)
-    assert same(picture([layer("surface", position=rows, index=triangles.reshape(-1))], CAMERA), expected)
+    assert same(render([layer("surface", position=rows, index=triangles)], CAMERA), expected)
+    assert same(render([layer("surface", position=rows, index=triangles.reshape(-1))], CAMERA), expected)
     offset = np.concatenate([np.zeros((5, 3), np.uint32), triangles])
     with Tensor.from_numpy(offset) as whole:
-        assert same(picture([layer("surface", position=rows, index=whole[5:])], CAMERA), expected)
+        assert same(render([layer("surface", position=rows, index=whole[5:])], CAMERA), expected)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 2), (3, 40), (17, 5), (33, 34)])
@@ -152,13 +152,13 @@ def test_the_triangles_of_a_grid_cover_it_once(rows, columns):
     assert (np.unique(cells, return_counts=True)[1] == 2).all()
 
 
-def test_contour_lines_darken_where_the_height_is_a_multiple_of_the_step(layer, picture):
+def test_contour_lines_darken_where_the_height_is_a_multiple_of_the_step(layer, render):
     x, y = np.meshgrid(np.linspace(-1, 1, 30), np.linspace(-1, 1, 30))
     slope = np.stack([x, y, 0 * x], axis=-1).astype(np.float32)
     camera = OrbitCamera(distance=4.0, fov=40.0)
-    plain = picture([layer("surface", position=slope)], camera, size=(100, 100)).astype(int)
+    plain = render([layer("surface", position=slope)], camera, size=(100, 100)).astype(int)
     style = {"contours": 0.5, "contour_width": 3.0, "contour_strength": 1.0}
-    lined = picture([layer("surface", style, position=slope)], camera, size=(100, 100)).astype(int)
+    lined = render([layer("surface", style, position=slope)], camera, size=(100, 100)).astype(int)
     darker = (plain - lined)[:, 50, 1]
     rows = np.flatnonzero(darker > 40)
     heights = (50 - rows - 0.5) * camera.pixel(100) * 4.0
@@ -167,7 +167,7 @@ def test_contour_lines_darken_where_the_height_is_a_multiple_of_the_step(layer, 
     assert (np.abs(darker[np.setdiff1d(np.arange(100), np.r_[rows, rows - 1, rows + 1])]) <= 2).all()
 
 
-# where it is drawn from ---------------------------------------------------------------------------------------------
+# memory -------------------------------------------------------------------------------------------------------------
 
 
 def test_the_report_names_block_offset_and_stride(layer):
@@ -183,57 +183,57 @@ def test_the_report_names_block_offset_and_stride(layer):
         assert {b.id for b in points.blocks()} == {block}
 
 
-def test_a_block_moved_by_copy_on_write_is_followed(layer, picture):
+def test_a_block_moved_by_copy_on_write_is_followed(layer, render):
     with Tensor.from_numpy(POSITION, name="position") as position:
         points = layer("points", position=position, size=0.1)
-        before, block = picture([points], CAMERA), position.block.id
-        with position.clone() as kept:
+        before, block = render([points], CAMERA), position.block.id
+        with position.clone() as clone:
             position[:, 1] = 0.0
             assert position.block.id != block
             assert points.report()["position"]["block"] == position.block.id
             flat = layer("points", position=POSITION * np.float32([1, 0, 1]), size=0.1)
-            assert same(picture([points], CAMERA), picture([flat], CAMERA))
-            assert same(picture([layer("points", position=kept, size=0.1)], CAMERA), before)
+            assert same(render([points], CAMERA), render([flat], CAMERA))
+            assert same(render([layer("points", position=clone, size=0.1)], CAMERA), before)
 
 
-def test_borrowed_memory_is_drawn(layer, picture):
-    expected = picture([layer("points", position=POSITION, size=0.1)], CAMERA)
+def test_borrowed_memory_is_drawn(layer, render):
+    expected = render([layer("points", position=POSITION, size=0.1)], CAMERA)
     with Tensor.from_blob(POSITION.copy(), name="borrowed") as borrowed:
-        assert same(picture([layer("points", position=borrowed, size=0.1)], CAMERA), expected)
+        assert same(render([layer("points", position=borrowed, size=0.1)], CAMERA), expected)
 
 
-def test_pictures_move_no_geometry(gpu, layer, picture):
+def test_drawing_copies_no_geometry(gpu, layer, render):
     layers = [
         layer("points", {"range": "auto"}, position=POSITION, color=SIZE, size=0.1),
         layer("surface", position=grid()),
     ]
-    picture(layers, CAMERA)
+    render(layers, CAMERA)
     before = gpu.meter.read()["geometry"]
-    picture(layers, CAMERA)
+    render(layers, CAMERA)
     assert gpu.meter.read()["geometry"] == before
 
 
-def test_a_closed_tensor_is_named(layer, picture):
+def test_a_closed_tensor_is_named(layer, render):
     position = Tensor.from_numpy(POSITION, name="galaxy.position")
     points = layer("points", position=position)
     position.close()
     with pytest.raises(UseAfterFree, match=r"galaxy\.position"):
-        picture([points], CAMERA)
+        render([points], CAMERA)
 
 
 def test_layers_with_the_same_layouts_share_a_pipeline(gpu, layer):
     from vertigrad.renderer.pipelines import draw_cache
 
     layer("points", position=POSITION)
-    made = len(draw_cache(gpu))
+    cached = len(draw_cache(gpu))
     with Tensor.zeros((N + 7, 3)) as other:
         layer("points", position=other[7:])
         layer("points", position=other[:5])
-    assert len(draw_cache(gpu)) == made
+    assert len(draw_cache(gpu)) == cached
 
 
-def test_layers_give_back_what_they_made(gpu, layer):
-    gc.collect()  # what earlier tests left to the collector is not of this one
+def test_layers_release_their_memory(gpu, layer):
+    gc.collect()  # collect garbage of earlier tests
     gpu.wait_idle()
     with Tensor.from_numpy(grid(), name="land") as position:
         live = {block.id for block in gpu.tracker.live}
@@ -248,7 +248,7 @@ def test_layers_give_back_what_they_made(gpu, layer):
         assert {block.id for block in gpu.tracker.live} == live
 
 
-# what is refused ----------------------------------------------------------------------------------------------------
+# rejected input -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -275,17 +275,17 @@ def test_layers_give_back_what_they_made(gpu, layer):
         ("surface", {"position": grid(), "normal": (0, 1, 0)}, ParameterError, "normal must be a tensor"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_by_name(layer, kind, attributes, error, message):
+def test_invalid_attributes_are_rejected_by_name(layer, kind, attributes, error, message):
     with pytest.raises(error, match=message):
         layer(kind, **attributes)
 
 
-def test_after_a_refusal_the_old_is_drawn(layer, picture):
+def test_after_a_rejection_the_old_attributes_are_drawn(layer, render):
     points = layer("points", position=POSITION, size=0.1)
-    before = picture([points], CAMERA)
+    before = render([points], CAMERA)
     with Tensor.zeros((4, 2), name="wrong") as wrong, pytest.raises(LayoutError):
         points.bind({"position": wrong})
-    assert same(picture([points], CAMERA), before)
+    assert same(render([points], CAMERA), before)
 
 
 def test_every_layer_declares_what_a_scene_can_set():
@@ -297,7 +297,7 @@ def test_every_layer_declares_what_a_scene_can_set():
         assert all(spec.doc for spec in layer_type.ATTRIBUTES.values())
 
 
-def test_every_colormap_exists_and_runs_from_end_to_end():
+def test_every_colormap_exists_and_spans_its_whole_range():
     for name in COLORMAPS:
         colors = colormap_colors(name)
         assert colors.shape == (256, 4)

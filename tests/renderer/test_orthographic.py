@@ -1,4 +1,4 @@
-"""Pictures without perspective, against pictures taken from so far away that there is hardly any."""
+"""Images without perspective, against perspective images from far away."""
 
 import math
 
@@ -12,7 +12,7 @@ RNG = np.random.default_rng(3)
 
 
 def from_afar(camera: OrbitCamera) -> OrbitCamera:
-    """The same view through a telescope."""
+    """The same view from far away with a small field of view."""
     far = OrbitCamera(**vars(camera))
     far.orthographic = False
     far.fov = 1.0
@@ -33,46 +33,46 @@ def camera():
 
 @pytest.mark.parametrize("size", [0.15, 0.004], ids=["spheres", "spots"])
 @pytest.mark.parametrize("emissive", [0.0, 1.0])
-def test_points(layer, picture, camera, size, emissive):
+def test_points(layer, render, camera, size, emissive):
     position = RNG.uniform(-1, 1, (80, 3)).astype(np.float32)
     balls = layer("points", {"emissive": emissive}, position=position, color=(0.9, 0.5, 0.2), size=size)
-    shown, expected = (picture([balls], c, View(bloom=0.0)).astype(float) for c in (camera, from_afar(camera)))
+    shown, expected = (render([balls], c, View(bloom=0.0)).astype(float) for c in (camera, from_afar(camera)))
     assert shown.std() > (10 if size > 0.1 else 2)
     assert np.abs(shown - expected).mean() < 0.8
-    in_perspective = picture([balls], OrbitCamera(**{**vars(camera), "orthographic": False}), View(bloom=0.0))
+    in_perspective = render([balls], OrbitCamera(**{**vars(camera), "orthographic": False}), View(bloom=0.0))
     assert np.abs(shown - in_perspective).mean() > 2 * np.abs(shown - expected).mean(), "and perspective shows"
 
 
 @pytest.mark.parametrize("normals", [False, True])
-def test_a_surface(layer, picture, camera, normals):
+def test_a_surface(layer, render, camera, normals):
     position, height = waves()
-    given = {"normal": np.tile(np.float32([0, 1, 0]), (*height.shape, 1))} if normals else {}
-    land = layer("surface", {"contours": 0.1, "roughness": 0.2}, position=position, color=height, **given)
-    shown, expected = (picture([land], c).astype(float) for c in (camera, from_afar(camera)))
+    attributes = {"normal": np.tile(np.float32([0, 1, 0]), (*height.shape, 1))} if normals else {}
+    land = layer("surface", {"contours": 0.1, "roughness": 0.2}, position=position, color=height, **attributes)
+    shown, expected = (render([land], c).astype(float) for c in (camera, from_afar(camera)))
     assert shown.std() > 10
     assert np.abs(shown - expected).mean() < 0.6
 
 
-def test_points_and_surface_hide_each_other_as_in_perspective(layer, picture, camera):
+def test_points_and_surface_hide_each_other_as_in_perspective(layer, render, camera):
     land = layer("surface", position=waves()[0], color="#336699")
     balls = layer("points", {"emissive": 1.0}, position=RNG.uniform(-1, 1, (40, 3)).astype(np.float32), size=0.2)
-    both = picture([land, balls], camera).astype(float)
-    assert np.abs(both - picture([land, balls], from_afar(camera))).mean() < 1.0
-    assert np.abs(both - picture([balls], camera)).mean() > 5
+    both = render([land, balls], camera).astype(float)
+    assert np.abs(both - render([land, balls], from_afar(camera))).mean() < 1.0
+    assert np.abs(both - render([balls], camera)).mean() > 5
 
 
-def test_a_sphere_is_as_large_at_every_depth_also_behind_the_eye(layer, picture, camera):
+def test_a_sphere_has_the_same_size_at_every_depth_also_behind_the_eye(layer, render, camera):
     camera.yaw = camera.pitch = 0.0
     pixel = camera.pixel(SIZE[1])
     expected = math.pi * (0.4 / pixel) ** 2
     for depth in (-200.0, -3.0, 0.0, 3.9, 4.1, 50.0, 1500.0):  # the eye is at 4
         ball = layer("points", {"emissive": 1.0}, position=np.float32([[0.1, 0.0, depth]]), color=(1, 1, 1), size=0.4)
-        covered = (picture([ball], camera, size=SIZE).max(axis=-1) > 60).sum()
+        covered = (render([ball], camera, size=SIZE).max(axis=-1) > 60).sum()
         assert covered == pytest.approx(expected, rel=0.06), depth
 
 
-def test_what_lies_beyond_its_reach_is_not_drawn(layer, picture, camera):
+def test_objects_beyond_the_depth_range_are_not_drawn(layer, render, camera):
     camera.yaw = camera.pitch = 0.0
     for depth in (4.0 * 520, -4.0 * 520, math.nan):
         ball = layer("points", {"emissive": 1.0}, position=np.float32([[0.1, 0.0, depth]]), size=0.4)
-        assert picture([ball], camera).max() <= 1, depth  # the dither
+        assert render([ball], camera).max() <= 1, depth  # the dither

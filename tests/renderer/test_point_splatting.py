@@ -1,4 +1,4 @@
-"""A great many points: what is added up looks as if it had been drawn."""
+"""Point splatting: accumulated points look like drawn ones."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,43 +27,43 @@ CASES = {
 }
 
 
-def arrays(given: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    found = {"position": random.normal(size=(COUNT, 3)).astype("f4") * 0.5, **given}
-    if "color" in given:
-        found["color"] = random.random((COUNT, given["color"])[: 2 if given["color"] > 1 else 1]).astype("f4")
-    if given["size"] > 0.01:
-        found["size"] = (given["size"] * random.random(COUNT)).astype("f4")
+def arrays(values: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    found = {"position": random.normal(size=(COUNT, 3)).astype("f4") * 0.5, **values}
+    if "color" in values:
+        found["color"] = random.random((COUNT, values["color"])[: 2 if values["color"] > 1 else 1]).astype("f4")
+    if values["size"] > 0.01:
+        found["size"] = (values["size"] * random.random(COUNT)).astype("f4")
     return found
 
 
 @pytest.fixture
-def both(layer: Callable[..., Layer], picture: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Pictures of the same points, drawn one by one and added up."""
+def both(layer: Callable[..., Layer], render: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Images of the same points, drawn by the rasterizer and by splatting."""
 
-    def draw(style: dict[str, Any], others: tuple[Layer, ...] = (), **given: Any) -> list[np.ndarray]:
+    def draw(style: dict[str, Any], others: tuple[Layer, ...] = (), **values: Any) -> list[np.ndarray]:
         found = []
         for many in (1 << 30, 1):
             monkeypatch.setattr(point_splatting, "MANY", many)
-            points = layer("points", style, **given)
+            points = layer("points", style, **values)
             assert points.drawing.reads_depth is (many == 1)
-            found.append(picture([*others, points], CAMERA).astype(float))
+            found.append(render([*others, points], CAMERA).astype(float))
         return found
 
     return draw
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_added_up_looks_as_if_it_had_been_drawn(both, layer, case):
-    """Spots that lie over each other blend in the order of rows there, and as if that were random here."""
-    style, given = CASES[case]
-    drawn, added = both(style, (layer("surface", position=WALL),), **arrays(given, np.random.default_rng(3)))
+def test_splatted_points_look_like_drawn_ones(both, layer, case):
+    """Overlapping points blend in the order of rows when drawn, and in random order when splatted."""
+    style, values = CASES[case]
+    drawn, added = both(style, (layer("surface", position=WALL),), **arrays(values, np.random.default_rng(3)))
     assert drawn.max() > 100
     assert np.abs(drawn - added).mean() < 0.02 * drawn.mean()
     assert np.percentile(np.abs(drawn - added), 99) <= 10
 
 
-def test_attributes_are_read_where_they_lie(picture, layer, monkeypatch):
-    """Every third row of a table with other columns is the same as those rows alone."""
+def test_attributes_are_read_without_a_copy(render, layer, monkeypatch):
+    """Every third row of a table with other columns gives the same as a packed copy of these rows."""
     monkeypatch.setattr(point_splatting, "MANY", 1)
     table = np.random.default_rng(5).normal(size=(3 * COUNT + 7, 9)).astype("f4") * 0.4
     rows = slice(5, 5 + 3 * COUNT, 3)
@@ -73,78 +73,78 @@ def test_attributes_are_read_where_they_lie(picture, layer, monkeypatch):
         inside = layer("points", {}, **{name: whole[rows, column] for name, column in columns.items()})
         alone = layer("points", {}, **{name: table[rows, column].copy() for name, column in columns.items()})
         assert inside.drawing.reads_depth
-        assert np.array_equal(picture([inside], CAMERA), picture([alone], CAMERA))
+        assert np.array_equal(render([inside], CAMERA), render([alone], CAMERA))
 
 
-def test_rows_that_are_no_numbers_and_behind_the_eye_are_left_out(both):
-    place = np.random.default_rng(3).normal(size=(COUNT, 3)).astype("f4") * 0.5
+def test_rows_that_are_nan_or_behind_the_eye_are_not_drawn(both):
+    point = np.random.default_rng(3).normal(size=(COUNT, 3)).astype("f4") * 0.5
     bad = np.float32([[np.nan, 0, 0], [np.inf, 0, 0], [0, 0, 1e30], [3, 3, 40]])
-    drawn, added = both({}, position=np.concatenate([place, bad]), size=0.006)
+    drawn, added = both({}, position=np.concatenate([point, bad]), size=0.006)
     assert np.abs(drawn - added).mean() < 0.02 * drawn.mean()
 
 
-def test_any_number_of_bright_points_in_one_place_is_white(layer, picture, monkeypatch):
+def test_any_number_of_bright_points_at_one_position_is_white(layer, render, monkeypatch):
     monkeypatch.setattr(point_splatting, "MANY", 1)
     style = {"emissive": 1.0, "brightness": 1e4}
     for count in (1, 70, 5000):
         points = layer("points", style, position=np.zeros((count, 3), "f4"), size=0.012, color=(1.0, 0.99, 0.98))
-        shown = picture([points], CAMERA)
+        shown = render([points], CAMERA)
         assert shown[58:62, 78:82].min(axis=-1).max() > 250, count
 
 
-def test_light_adds_up_to_what_it_is_of_each(layer, picture, monkeypatch):
-    """Faint spots, less than half of the smallest number each, are not lost and not too bright."""
+def test_light_is_the_sum_of_the_points(layer, render, monkeypatch):
+    """Faint points, each less than half of the smallest representable value, are not lost and not too bright."""
     monkeypatch.setattr(point_splatting, "MANY", 1)
 
     def light(count: int, brightness: float) -> float:
-        place = np.zeros((count, 3), "f4")
-        points = layer("points", {"emissive": 1.0, "brightness": brightness}, position=place, size=0.012)
-        return float(picture([points], CAMERA).astype(float).sum())
+        point = np.zeros((count, 3), "f4")
+        points = layer("points", {"emissive": 1.0, "brightness": brightness}, position=point, size=0.012)
+        return float(render([points], CAMERA).astype(float).sum())
 
     assert light(20_000, 5e-5) == pytest.approx(light(1, 1.0), rel=0.03)
 
 
-def test_the_same_picture_twice_and_in_any_order(layer, picture, monkeypatch):
+def test_the_same_image_twice_and_in_any_order(layer, render, monkeypatch):
     monkeypatch.setattr(point_splatting, "MANY", 1)
     found = arrays({"size": 0.006, "color": 3}, np.random.default_rng(3))
-    first = picture([layer("points", {}, **found)], CAMERA)
-    assert np.array_equal(picture([layer("points", {}, **found)], CAMERA), first)
+    first = render([layer("points", {}, **found)], CAMERA)
+    assert np.array_equal(render([layer("points", {}, **found)], CAMERA), first)
     turned = {name: value[::-1].copy() if isinstance(value, np.ndarray) else value for name, value in found.items()}
-    again = picture([layer("points", {}, **turned)], CAMERA).astype(int)
-    assert np.abs(again - first).max() <= 2  # another number decides which way a row is rounded
+    again = render([layer("points", {}, **turned)], CAMERA).astype(int)
+    assert np.abs(again - first).max() <= 2  # the row's index determines its rounding
 
 
-def test_spheres_that_lie_in_one_another_do_not_take_turns(layer, picture, monkeypatch):
-    """As deep everywhere, in many workgroups: the order of the rows decides, as it does where they are drawn."""
+def test_overlapping_spheres_do_not_flicker(layer, render, monkeypatch):
+    """At equal depth, in many workgroups: the order of rows decides, as in the rasterizer."""
     monkeypatch.setattr(point_splatting, "MANY", 1)
     colors = np.random.default_rng(3).random((4 * COUNT, 3)).astype("f4")
     points = layer("points", {}, position=np.zeros((4 * COUNT, 3), "f4"), color=colors, size=0.2)
-    first = picture([points], CAMERA, size=(40, 30))
+    first = render([points], CAMERA, size=(40, 30))
     for _ in range(8):
-        assert np.array_equal(picture([points], CAMERA, size=(40, 30)), first)
+        assert np.array_equal(render([points], CAMERA, size=(40, 30)), first)
 
 
-def test_a_layer_is_drawn_in_pictures_of_any_size(layer, picture, monkeypatch):
+def test_a_layer_is_drawn_in_images_of_any_size(layer, render, monkeypatch):
     monkeypatch.setattr(point_splatting, "MANY", 1)
     points = layer("points", {}, **arrays({"size": 0.006}, np.random.default_rng(3)))
-    small, large = (picture([points], CAMERA, size=size) for size in ((64, 48), (160, 120)))
-    assert np.array_equal(picture([points], CAMERA, size=(64, 48)), small)
+    small, large = (render([points], CAMERA, size=size) for size in ((64, 48), (160, 120)))
+    assert np.array_equal(render([points], CAMERA, size=(64, 48)), small)
     assert small.max() > 50
     assert large.max() > 100
 
 
-def test_what_compute_shaders_do_not_read_is_drawn(gpu: Gpu, layer, monkeypatch):
+def test_attributes_that_compute_shaders_cannot_read_are_drawn_by_the_rasterizer(gpu: Gpu, layer, monkeypatch):
     monkeypatch.setattr(point_splatting, "MANY", 1)
-    place = np.zeros((4, 3), "f4")
-    with Tensor.from_numpy(place) as position, Tensor.from_numpy(np.zeros((4, 4), np.float16)) as color:
+    point = np.zeros((4, 3), "f4")
+    with Tensor.from_numpy(point) as position, Tensor.from_numpy(np.zeros((4, 4), np.float16)) as color:
         assert color.dtype is f16
         assert not layer("points", {}, position=position, color=color).drawing.reads_depth
         assert layer("points", {}, position=position).drawing.reads_depth
     monkeypatch.undo()
-    assert not layer("points", {}, position=place).drawing.reads_depth
+    assert not layer("points", {}, position=point).drawing.reads_depth
 
 
-def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
+def test_memory_is_released(gpu: Gpu, render, monkeypatch):
     monkeypatch.setattr(point_splatting, "MANY", 1)
     from vertigrad.renderer.layers import types
 
@@ -154,9 +154,9 @@ def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
         def once() -> int:
             points = kind(gpu, "points", kind.Style())
             points.bind({"position": position})
-            picture([points], CAMERA)
+            render([points], CAMERA)
             points.bind({"position": position})
-            picture([points], CAMERA)
+            render([points], CAMERA)
             points.close()
             gpu.sync()
             return gpu.tracker.live_bytes
@@ -166,35 +166,35 @@ def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
 
 
 @pytest.mark.parametrize("orthographic", [False, True])
-def test_spheres_out_of_sight_are_not_drawn(layer, picture, monkeypatch, orthographic):
-    """More than half of them lie beside the picture, and none that reaches into it is left out."""
+def test_spheres_out_of_sight_are_not_drawn(layer, render, monkeypatch, orthographic):
+    """More than half of them are outside of the image, and none that extends into it is omitted."""
     camera = OrbitCamera(distance=3.0, fov=30.0, orthographic=orthographic)
-    place = np.random.default_rng(7).uniform(-1.6, 1.6, (COUNT, 3)).astype("f4")
+    point = np.random.default_rng(7).uniform(-1.6, 1.6, (COUNT, 3)).astype("f4")
     shown = []
     for many in (1 << 30, 1):
         monkeypatch.setattr(point_splatting, "MANY", many)
-        points = layer("points", {}, position=place, size=0.12)
-        shown.append(picture([points], camera).astype(int))
+        points = layer("points", {}, position=point, size=0.12)
+        shown.append(render([points], camera).astype(int))
     np.testing.assert_allclose(*shown, atol=1)
     assert 0.2 * COUNT < int(points.drawing.splatting._many.numpy()[1]) < 0.6 * COUNT
 
 
-def test_ten_million_points(picture, layer):
-    """They are all there: a row of them at the end of the list is where it should be, and the others where they are."""
+def test_ten_million_points(render, layer):
+    """All of them are drawn: a row of points at the end of the list has the right position, and so have the others."""
     count = 10_000_000
-    place = np.broadcast_to(np.float32([-0.6, 0.0, 0.0]), (count, 3)).copy()
-    place[:, 0] += np.tile(np.linspace(-0.2, 0.2, 1000, dtype=np.float32), count // 1000)
-    place[-1000:, 0] += 1.2
-    points = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=place, size=0.004)
+    point = np.broadcast_to(np.float32([-0.6, 0.0, 0.0]), (count, 3)).copy()
+    point[:, 0] += np.tile(np.linspace(-0.2, 0.2, 1000, dtype=np.float32), count // 1000)
+    point[-1000:, 0] += 1.2
+    points = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=point, size=0.004)
     assert points.drawing.reads_depth
-    shown = picture([points], OrbitCamera(distance=4.0)).astype(int).max(axis=-1)
+    shown = render([points], OrbitCamera(distance=4.0)).astype(int).max(axis=-1)
     assert shown[58:62, 40:55].max() > 250
     assert 100 < shown[58:62, 105:120].max() < 250
     assert max(shown[:50].max(), shown[70:].max(), shown[:, 75:85].max()) <= 1
 
 
-def test_all_that_is_added_up_in_stays_until_it_is_submitted(gpu: Gpu, layer, monkeypatch):
-    """A layer that is closed after it was drawn, in the same frame: a destroyed buffer would end the process."""
+def test_accumulation_buffers_live_until_the_submission(gpu: Gpu, layer, monkeypatch):
+    """A layer is closed after drawing, in the same frame: a destroyed buffer would abort the process."""
     monkeypatch.setattr(point_splatting, "MANY", 1)
     points = layer("points", {}, position=np.zeros((64, 3), "f4"), size=0.01)
     usage = wgpu.TextureUsage.RENDER_ATTACHMENT

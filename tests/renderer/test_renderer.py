@@ -1,4 +1,4 @@
-"""The drawer of whole pictures: targets, sizes, formats, and what it keeps."""
+"""`Renderer`: targets, sizes, formats, and cached resources."""
 
 import gc
 import re
@@ -29,36 +29,36 @@ def target(gpu, size, format="rgba8unorm"):
     return gpu.device.create_texture(size=(*size, 1), format=format, usage=usage).create_view()
 
 
-def test_a_target_that_encodes_shows_the_same(picture, balls):
-    plain = picture([balls], CAMERA, View()).astype(int)
-    encoding = picture([balls], CAMERA, View(), format="rgba8unorm-srgb").astype(int)
+def test_an_srgb_target_shows_the_same(render, balls):
+    plain = render([balls], CAMERA, View()).astype(int)
+    encoding = render([balls], CAMERA, View(), format="rgba8unorm-srgb").astype(int)
     assert plain.max() > 100
     assert np.abs(plain - encoding).max() <= 1
 
 
 @pytest.mark.parametrize("size", [(0, 0), (0, 100), (100, 0)])
-def test_a_picture_without_pixels_is_skipped(gpu, balls, size):
+def test_an_image_without_pixels_is_skipped(gpu, balls, size):
     gpu.submit()
     Renderer(gpu, "rgba8unorm").draw([balls], CAMERA, View(), target(gpu, (4, 4)), size)
     assert not gpu.recorder.pending
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (7, 300), (333, 5)])
-def test_any_other_size_is_drawn(gpu, picture, balls, size):
+def test_any_other_size_is_drawn(gpu, render, balls, size):
     width, height = size
-    assert picture([balls], CAMERA, View(bloom=0.3), size).shape == (height, width, 3)
+    assert render([balls], CAMERA, View(bloom=0.3), size).shape == (height, width, 3)
 
 
-def test_the_size_may_change_with_each_picture_and_before_a_submit(gpu, picture, balls):
-    expected = picture([balls], CAMERA, View(), (90, 70))
+def test_the_size_may_change_with_each_image_and_before_a_submit(gpu, render, balls):
+    expected = render([balls], CAMERA, View(), (90, 70))
     renderer = Renderer(gpu, "rgba8unorm")
     for size in ((50, 40), (90, 70), (20, 80)):
         renderer.draw([balls], CAMERA, View(), target(gpu, size), size)  # three sizes in one submission
     gpu.wait_idle()
-    assert np.array_equal(picture([balls], CAMERA, View(), (90, 70)), expected)
+    assert np.array_equal(render([balls], CAMERA, View(), (90, 70)), expected)
 
 
-def test_resizing_keeps_nothing(gpu, balls):
+def test_resizing_retains_nothing(gpu, balls):
     renderer = Renderer(gpu, "rgba8unorm")
 
     def resize(times):
@@ -73,70 +73,70 @@ def test_resizing_keeps_nothing(gpu, balls):
     assert resize(4) == resize(40)
 
 
-def test_bloom_spreads_light_and_keeps_it(picture, layer):
+def test_bloom_spreads_and_conserves_light(render, layer):
     sun = layer(
         "points", {"emissive": 1.0, "brightness": 3.0}, position=np.zeros((1, 3), np.float32), color=(1, 1, 1), size=0.3
     )
     camera = OrbitCamera(distance=4.0, fov=40.0)
     views = [View(bloom=bloom, vignette=0.0, background="#000000") for bloom in (0.0, 0.5)]
-    sharp, soft = (picture([sun], camera, view, (256, 256)).astype(float)[..., 1] for view in views)
-    beside = (slice(100, 156), slice(20, 80))
-    assert sharp[beside].max() <= 1
-    assert soft[beside].max() > 8
+    sharp, soft = (render([sun], camera, view, (256, 256)).astype(float)[..., 1] for view in views)
+    left_part = (slice(100, 156), slice(20, 80))
+    assert sharp[left_part].max() <= 1
+    assert soft[left_part].max() > 8
     assert soft.max() < sharp.max()
     y, x = np.mgrid[0:256, 0:256]
     assert [(soft * axis).sum() / soft.sum() for axis in (x, y)] == pytest.approx([127.5, 127.5], abs=0.3)
 
 
-def test_the_order_of_layers_does_not_matter(picture, layer):
-    """Small glowing spots are drawn after all that is solid, also if their layer comes first."""
+def test_the_order_of_layers_does_not_matter(render, layer):
+    """Small emissive points are drawn after all solid layers, also if their layer comes first."""
     stars = layer("points", {"emissive": 1.0}, position=POSITION, color=(1, 0.5, 0.2), size=0.004)
     wall = np.float32([[[x, y, -0.5] for x in (-2, 2)] for y in (-2, 2)])
     ground = layer("surface", position=wall, color=(0.1, 0.1, 0.3))
-    first, last = (picture(layers, CAMERA, View()) for layers in ([stars, ground], [ground, stars]))
+    first, last = (render(layers, CAMERA, View()) for layers in ([stars, ground], [ground, stars]))
     assert np.array_equal(first, last)
-    assert not np.array_equal(first, picture([ground], CAMERA, View()))
+    assert not np.array_equal(first, render([ground], CAMERA, View()))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_points_at_no_place_are_left_out(picture, layer, value):
-    expected = picture([layer("points", position=POSITION, size=0.15)], CAMERA)
+def test_points_without_a_finite_position_are_not_drawn(render, layer, value):
+    expected = render([layer("points", position=POSITION, size=0.15)], CAMERA)
     lost = np.concatenate([POSITION, [[value, 0, 0], [0, value, 0], [0, 0, value], [value] * 3]]).astype(np.float32)
     for size in (0.15, np.append(np.full(len(POSITION), 0.15), [np.nan, 0.0, -1.0, 0.0]).astype(np.float32)):
-        assert np.array_equal(picture([layer("points", position=lost, size=size)], CAMERA), expected)
+        assert np.array_equal(render([layer("points", position=lost, size=size)], CAMERA), expected)
 
 
-def test_an_eye_inside_a_sphere_sees_what_is_around_it(picture, layer):
-    expected = picture([layer("points", position=POSITION, size=0.15)], CAMERA)
+def test_an_eye_inside_a_sphere_sees_the_surroundings(render, layer):
+    expected = render([layer("points", position=POSITION, size=0.15)], CAMERA)
     around = layer("points", position=np.float32([CAMERA.position]), size=2.0)
-    assert np.array_equal(picture([around, layer("points", position=POSITION, size=0.15)], CAMERA), expected)
+    assert np.array_equal(render([around, layer("points", position=POSITION, size=0.15)], CAMERA), expected)
 
 
 @pytest.mark.parametrize("size", [0.15, 0.004])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
-def test_light_without_bounds_stays_where_it_is(picture, layer, value, size):
-    """Light that is no number must not reach other pixels through the bloom."""
+def test_unbounded_light_does_not_spread(render, layer, value, size):
+    """NaN light must not reach other pixels through the bloom."""
     camera = OrbitCamera(distance=4.0)
-    place = np.float32([[0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    point = np.float32([[0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
     style = {"emissive": 1.0, "brightness": 1e4}
     colors = np.float32([[0.2, 0.2, 0.2], [value] * 3])
-    wild = picture([layer("points", style, position=place, color=colors, size=size)], camera, View(bloom=1e-8))
-    tame = picture([layer("points", style, position=place[:1], color=colors[:1], size=size)], camera, View(bloom=1e-8))
+    wild = render([layer("points", style, position=point, color=colors, size=size)], camera, View(bloom=1e-8))
+    tame = render([layer("points", style, position=point[:1], color=colors[:1], size=size)], camera, View(bloom=1e-8))
     assert np.abs(wild[:, :105].astype(int) - tame[:, :105]).max() <= 1
 
 
-def test_a_full_uniform_ring_is_emptied_first(gpu, picture, balls):
-    expected = picture([balls], CAMERA, View())
+def test_a_full_uniform_ring_is_submitted_first(gpu, render, balls):
+    expected = render([balls], CAMERA, View())
     while gpu.uniforms.fits(48 << 10):
         gpu.uniforms.push(bytes(32 << 10))
-    assert np.array_equal(picture([balls], CAMERA, View()), expected)
+    assert np.array_equal(render([balls], CAMERA, View()), expected)
 
 
-# what is mirrored in Python -----------------------------------------------------------------------------------------
+# structs mirrored in Python -----------------------------------------------------------------------------------------
 
 
 def wgsl_fields(source, name):
-    """{field: offset} and the size of a WGSL struct of floats, vectors and 4x4 matrices, by the language's rules."""
+    """{field: offset} and the size of a WGSL struct of floats, vectors and 4x4 matrices, by the rules of WGSL."""
     body = re.search(rf"struct {name} \{{(.*?)\n\}}", re.sub(r"//[^\n]*", "", source), re.S)[1]
     sizes = {"f32": (4, 4), "vec2f": (8, 8), "vec3f": (12, 16), "vec4f": (16, 16), "mat4x4f": (64, 16), "u32": (4, 4)}
     sizes["array<vec4f, 3>"] = (48, 16)
@@ -149,7 +149,7 @@ def wgsl_fields(source, name):
     return fields, -(-offset // 16) * 16
 
 
-def test_uniforms_have_the_size_that_the_shaders_give_them():
+def test_uniforms_have_the_size_of_the_shader_structs():
     sources = {
         "View": (resources.shader("common/view.wgsl"), VIEW_SIZE, len(view_uniform(View(), CAMERA, (3, 4), 0.0))),
         "PostProcess": (

@@ -1,4 +1,4 @@
-"""Round numbers along a scale, as the GPU chooses and writes them, against exact arithmetic."""
+"""Ticks and their labels on the GPU, against exact arithmetic."""
 
 from fractions import Fraction
 
@@ -37,13 +37,13 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 
 
 def on_gpu(gpu, ranges):
-    """[(value, written)] for each (low, high, most)."""
+    """[(value, label)] for each (low, high, most)."""
     code = shader._environment().from_string(CODE).render()
     code = code.replace("PER_RANGE", str(PER_RANGE)).replace("SYMBOLS", str(SYMBOLS))
     device = gpu.device
-    given = np.zeros((len(ranges), 4), np.float32)
-    given[:, :3] = ranges
-    source = device.create_buffer_with_data(data=given, usage=wgpu.BufferUsage.STORAGE)
+    rows_in = np.zeros((len(ranges), 4), np.float32)
+    rows_in[:, :3] = ranges
+    source = device.create_buffer_with_data(data=rows_in, usage=wgpu.BufferUsage.STORAGE)
     size = 4 * PER_RANGE * len(ranges)
     target = device.create_buffer(size=size, usage=wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC)
     module = device.create_shader_module(code=code)
@@ -59,15 +59,15 @@ def on_gpu(gpu, ranges):
     pass_.end()
     device.queue.submit([encoder.finish()])
     rows = np.frombuffer(device.queue.read_buffer(target), np.int32).reshape(len(ranges), PER_RANGE)
-    return [list(map(told, row[6:].reshape(MOST_TICKS, -1)[: row[0]])) for row in rows]
+    return [list(map(label_of, row[6:].reshape(MOST_TICKS, -1)[: row[0]])) for row in rows]
 
 
-def told(tick):
+def label_of(tick):
     return float(tick[:1].view(np.float32)[0]), "".join(LETTERS[symbol] for symbol in tick[2 : 2 + tick[1]])
 
 
 def spread(rng, count):
-    """Ranges of all sizes: around zero, beside it, and far from it."""
+    """Ranges of all sizes: around zero, next to it, and far from it."""
     size = 10.0 ** rng.uniform(-12, 12, count)
     low = size * rng.choice([0.0, -1.0, 1.0, -0.3, 20.0, -500.0], count) * rng.uniform(0.5, 1.5, count)
     return np.stack([low, low + size, rng.integers(1, 9, count)], axis=-1).astype(np.float32)
@@ -76,17 +76,17 @@ def spread(rng, count):
 ROUND = [(0, 1, 5), (0, 10, 5), (-1, 1, 4), (2, 7, 5), (0, 0.36, 5), (240, 1080, 6), (-4, 4, 5), (0, 1e6, 5)]
 
 
-def test_they_are_those_of_exact_arithmetic(gpu):
+def test_ticks_equal_exact_arithmetic(gpu):
     ranges = np.concatenate([np.float32(ROUND), spread(np.random.default_rng(7), 300)])
     for (low, high, most), found in zip(ranges, on_gpu(gpu, ranges), strict=True):
-        wanted = reference.ticks(low, high, most)
-        assert [written for _, written in found] == [tick.written for tick in wanted], (low, high, most)
-        values = [float(tick.value) for tick in wanted]
+        expected = reference.ticks(low, high, most)
+        assert [written for _, written in found] == [tick.written for tick in expected], (low, high, most)
+        values = [float(tick.value) for tick in expected]
         np.testing.assert_allclose([value for value, _ in found], values, rtol=3e-7, atol=1e-30)
 
 
 @pytest.mark.parametrize(
-    ("range_", "wanted"),
+    ("range_", "expected"),
     [
         ((0, 1, 5), "0 0.2 0.4 0.6 0.8 1.0"),
         ((-4, 4, 5), "−4 −2 0 2 4"),
@@ -97,12 +97,12 @@ def test_they_are_those_of_exact_arithmetic(gpu):
         ((1e-12, 3e-12, 2), "1×10⁻¹² 2×10⁻¹² 3×10⁻¹²"),
     ],
 )
-def test_they_are_written_as_a_person_would(gpu, range_, wanted):
+def test_labels_are_in_readable_form(gpu, range_, expected):
     shown = " ".join(written for _, written in on_gpu(gpu, [range_])[0])
-    assert shown == wanted
+    assert shown == expected
 
 
-def test_a_scale_without_length_has_the_one_number_there_is(gpu):
+def test_a_scale_without_length_has_one_tick(gpu):
     assert on_gpu(gpu, [(0.25, 0.25, 5)])[0] == [(0.25, "0.2500")]
     assert on_gpu(gpu, [(0.0, 0.0, 5)])[0] == [(0.0, "0")]
 

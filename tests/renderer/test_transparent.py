@@ -1,4 +1,4 @@
-"""Pictures without a background: alpha is the coverage, colors are not multiplied by it."""
+"""Images without a background: alpha is the coverage, colors are not premultiplied."""
 
 import math
 
@@ -30,7 +30,7 @@ def cut_out(gpu):
 
 
 def over(cut, background):
-    """As programs blend: encoded colors."""
+    """Blend encoded colors, as other programs do."""
     alpha = cut[..., 3:] / 255
     return cut[..., :3] * alpha + np.asarray(background) * (1 - alpha)
 
@@ -41,8 +41,8 @@ def ball(layer):
     return layer("points", style, position=np.zeros((1, 3), np.float32), color=(0.9, 0.4, 0.2), size=0.9)
 
 
-def test_inside_it_is_the_picture_and_outside_there_is_nothing(cut_out, picture, ball):
-    cut, plain = cut_out([ball]).astype(int), picture([ball], CAMERA).astype(int)
+def test_inside_it_equals_the_image_and_outside_it_is_empty(cut_out, render, ball):
+    cut, plain = cut_out([ball]).astype(int), render([ball], CAMERA).astype(int)
     alpha = cut[..., 3]
     inside, outside = alpha == 255, alpha == 0
     assert inside.sum() > 2000 and outside.sum() > 2000
@@ -66,8 +66,8 @@ def test_alpha_of_triangles_is_their_coverage(cut_out, layer):
     assert cut[..., 3].sum() / 255 == pytest.approx((1.4 * unit) ** 2, rel=0.01)
 
 
-def test_edges_have_the_color_of_what_covers_them(cut_out, layer):
-    """A flat triangle of one color, its edges at no simple angle."""
+def test_edges_have_the_color_of_their_object(cut_out, layer):
+    """A flat triangle of one color, with edges at arbitrary angles."""
     corners = np.float32([[-1.1, -0.8, 0], [1.0, -0.5, 0], [-0.2, 0.9, 0]])
     flat = layer("surface", {"roughness": 1.0}, position=corners, index=np.uint32([[0, 1, 2]]), color="#c08040")
     cut = cut_out([flat]).astype(int)
@@ -79,25 +79,25 @@ def test_edges_have_the_color_of_what_covers_them(cut_out, layer):
 
 
 @pytest.mark.parametrize("background", ["#000000", "#404a60"])
-def test_on_a_background_it_is_the_picture_with_that_background(cut_out, picture, ball, background):
+def test_composited_over_a_background_it_equals_the_image_with_that_background(cut_out, render, ball, background):
     color = [int(background[i : i + 2], 16) for i in (1, 3, 5)]
     flat = over(cut_out([ball]), color)
-    shown = picture([ball], CAMERA, View(bloom=0.0, vignette=0.0, background=background)).astype(float)
-    behind = picture([], CAMERA, View(bloom=0.0, vignette=0.0, background=background)).astype(float)
+    shown = render([ball], CAMERA, View(bloom=0.0, vignette=0.0, background=background)).astype(float)
+    behind = render([], CAMERA, View(bloom=0.0, vignette=0.0, background=background)).astype(float)
     solid = np.abs(shown - behind).max(axis=-1) > 40
     assert np.abs(flat - shown)[solid].mean() < 3
 
 
-def test_light_that_covers_nothing_is_kept(cut_out, picture, layer):
-    """Glowing spots and bloom: on black the same picture."""
-    place = RNG.normal(0, 0.6, (400, 3)).astype(np.float32)
-    stars = layer("points", {"emissive": 1.0, "brightness": 6.0}, position=place, color=(0.6, 0.8, 1.0), size=0.012)
+def test_additive_light_is_retained(cut_out, render, layer):
+    """Emissive points and bloom: on black the same image."""
+    position = RNG.normal(0, 0.6, (400, 3)).astype(np.float32)
+    stars = layer("points", {"emissive": 1.0, "brightness": 6.0}, position=position, color=(0.6, 0.8, 1.0), size=0.012)
     view = View(bloom=0.2, vignette=0.0, background="#000000")
-    cut, shown = cut_out([stars], view), picture([stars], CAMERA, view).astype(float)
+    cut, shown = cut_out([stars], view), render([stars], CAMERA, view).astype(float)
     assert shown.max() > 100
     assert np.abs(over(cut, (0, 0, 0)) - shown).max() <= 3
 
 
-def test_a_target_that_encodes_shows_the_same(cut_out, ball):
+def test_an_srgb_target_shows_the_same(cut_out, ball):
     plain, encoded = (cut_out([ball], format=f).astype(int) for f in ("rgba8unorm", "rgba8unorm-srgb"))
     assert np.abs(plain - encoded).max() <= 1

@@ -1,4 +1,4 @@
-"""What a vertex shader reads of any tensor: NumPy's values, or `LayoutError`."""
+"""Vertex buffers of any tensor: shaders read NumPy's values, or `LayoutError` is raised."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ ITEMSIZE = {"f32": 4, "i32": 4, "u32": 4, "bool": 4, "f16": 2, "u8": 1}
 
 
 def lying(shape, strides, offset=0, dtype="f32"):
-    """A tensor that lies like this; nothing else of it matters to its layout."""
+    """A tensor with this layout; its other properties do not matter."""
     kind = SimpleNamespace(name=dtype, itemsize=ITEMSIZE[dtype])
     return SimpleNamespace(name="speed", shape=shape, strides=strides, offset=offset, dtype=kind)
 
@@ -26,7 +26,7 @@ def lying(shape, strides, offset=0, dtype="f32"):
     [
         (lying((10, 3), (12, 4)), (3,), ("float32x3", 12, 0, "vec3f", 10)),
         (lying((10, 3), (24, 4), 12), (3,), ("float32x3", 24, 12, "vec3f", 10)),  # half of interleaved state
-        (lying((10, 3), (16, 4)), (3,), ("float32x3", 16, 0, "vec3f", 10)),  # array<vec3f>, seen as (n, 3)
+        (lying((10, 3), (16, 4)), (3,), ("float32x3", 16, 0, "vec3f", 10)),  # array<vec3f>, viewed as (n, 3)
         (lying((4, 5, 2), (40, 8, 4)), (2,), ("float32x2", 8, 0, "vec2f", 20)),
         (lying((10,), (4,)), (1, 3), ("float32", 4, 0, "f32", 10)),
         (lying((10, 1), (8, 4)), (1, 3), ("float32", 8, 0, "f32", 10)),
@@ -66,12 +66,12 @@ def test_layouts(tensor, components, expected):
         (lying((5, 4, 3), (12, 60, 4)), (3,), "12 bytes.*4 x 60", "contiguous"),
     ],
 )
-def test_what_cannot_be_bound_names_tensor_number_and_fix(tensor, components, number, fix):
+def test_an_invalid_layout_reports_tensor_number_and_fix(tensor, components, number, fix):
     with pytest.raises(LayoutError, match=f"'speed'.*{number}.*; .*{fix}"):
         vertex_layout(tensor, components=components)
 
 
-def test_the_number_of_rows_decides_what_the_last_axis_is():
+def test_the_number_of_rows_determines_the_meaning_of_the_last_axis():
     grid = lying((7, 3), (12, 4))
     assert vertex_layout(grid, components=(1, 3), rows=7).components == 3
     assert vertex_layout(grid, components=(1, 3), rows=21).components == 1
@@ -85,7 +85,7 @@ def test_a_pipeline_does_not_depend_on_the_offset():
     assert first.offset != second.offset
 
 
-# what the GPU reads -------------------------------------------------------------------------------------------------
+# values read by the GPU ---------------------------------------------------------------------------------------------
 
 WIDTH = 64
 READER = """
@@ -99,7 +99,7 @@ VALUE = {1: "f32(value), 0.0, 0.0, 0.0", 2: "vec2f(value), 0.0, 0.0", 3: "vec3f(
 
 
 def read_rows(gpu, tensor, layout):
-    """The rows of a tensor as a vertex shader sees them: each draws its pixel of a float texture."""
+    """The rows of a tensor as read by a vertex shader: each draws its pixel of a float texture."""
     if gpu.adapter.backend.startswith("OpenGL"):
         pytest.skip("no drawing into float32 textures on OpenGL")
     code = READER.format(type=layout.wgsl, half=WIDTH / 2, value=VALUE[layout.components])
@@ -155,10 +155,10 @@ def views(draw):
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(views(), st.sampled_from([(1,), (2,), (3,), (4,), (1, 3, 4)]))
-def test_the_gpu_reads_what_numpy_reads_or_the_layout_is_refused(gpu, made, components):
-    if "shader-f16" not in gpu.features and made[0].dtype == np.float16:
+def test_the_gpu_reads_what_numpy_reads_or_the_layout_is_refused(gpu, values, components):
+    if "shader-f16" not in gpu.features and values[0].dtype == np.float16:
         return
-    array, view = made
+    array, view = values
     with Tensor.from_numpy(array, name="state") as whole:
         tensor = view(whole)
         try:
@@ -175,7 +175,7 @@ def test_the_gpu_reads_what_numpy_reads_or_the_layout_is_refused(gpu, made, comp
 
 
 def test_contiguous_rows_of_every_format_are_accepted(gpu):
-    """The property above could hold by refusing everything; this cannot."""
+    """The property above would hold if everything were rejected; this one would not."""
     for dtype, counts in (
         (np.float32, (1, 2, 3, 4)),
         (np.int32, (1, 2, 3, 4)),

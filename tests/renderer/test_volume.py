@@ -1,4 +1,4 @@
-"""Volumes against the formulas of emission and absorption, and how they lie."""
+"""Volumes against the formulas of emission and absorption, and their layouts."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def by_samples(gpu):
 
 
 def through(low, high, camera=CAMERA, size=SIZE):
-    """Where each ray enters a box in world space, and how far on it leaves it: distances, 0 and 0 where it misses."""
+    """Distances at which each ray enters and leaves a box in world space, 0 and 0 where it misses."""
     rotation, (x, y, z) = camera.rotation(), camera.position
     ray = rays(camera, size) @ rotation.T
     ends = np.stack([(np.array(low) - (x, y, z)) / ray, (np.array(high) - (x, y, z)) / ray])
@@ -37,7 +37,7 @@ def through(low, high, camera=CAMERA, size=SIZE):
 
 
 def inner(mask):
-    """Without a margin: pixels at outlines are covered in part."""
+    """Without a margin: pixels at outlines are partly covered."""
     for axis in (0, 1):
         mask = mask & np.roll(mask, 1, axis) & np.roll(mask, -1, axis)
     return mask
@@ -49,20 +49,20 @@ def off(got, expected, where):
 
 
 @pytest.mark.parametrize("extinction", [0.4, 2.0, 30.0])
-def test_even_density_emits_as_the_formula_says(layer, picture, extinction):
+def test_uniform_density_emits_by_the_formula(layer, render, extinction):
     fog = layer(
         "volume", {**GLOW, **BOX, "extinction": extinction}, density=np.ones((3, 4, 5), np.float32), color=COLOR
     )
     enters, leaves = through(BOX["low"], BOX["high"])
     covered = 1.0 - np.exp(-extinction * (leaves - enters))[..., None]
     expected = tone_mapped(2.0 * covered * np.array(linear(COLOR)))
-    assert off(picture([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
+    assert off(render([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
     nothing = inner(leaves == 0)
-    assert picture([fog], CAMERA)[nothing].max() <= 1
+    assert render([fog], CAMERA)[nothing].max() <= 1
 
 
-def test_a_ramp_is_integrated(layer, picture):
-    """Density that rises along x from 0 to 1: trilinear in between, so its mean along a ray is that at the middle."""
+def test_a_ramp_is_integrated(layer, render):
+    """Density increases along x from 0 to 1: with trilinear interpolation, the mean along a ray is that at its center."""
     ramp = np.broadcast_to(np.linspace(0, 1, 9, dtype=np.float32), (3, 4, 9)).copy()
     style = {**GLOW, **BOX, "extinction": 3.0, "samples": "nodes", "steps_per_cell": 8.0}
     fog = layer("volume", style, density=ramp, color=COLOR)
@@ -72,10 +72,10 @@ def test_a_ramp_is_integrated(layer, picture):
     mean = (x - BOX["low"][0]) / (BOX["high"][0] - BOX["low"][0])
     covered = 1.0 - np.exp(-3.0 * mean * (leaves - enters))[..., None]
     expected = tone_mapped(2.0 * covered * np.array(linear(COLOR)))
-    assert off(picture([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
+    assert off(render([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
 
 
-def test_what_is_solid_ends_the_march(layer, picture):
+def test_solid_layers_end_the_ray_march(layer, render):
     ball = {"position": np.float32([[0.1, 0.2, 0.0]]), "size": 0.45, "color": (0.2, 0.4, 0.9)}
     lamp = layer("points", {"emissive": 1.0, "brightness": 1.0}, **ball)
     fog = layer("volume", {**GLOW, **BOX, "extinction": 2.0}, density=np.ones((4, 4, 4), np.float32), color=COLOR)
@@ -86,25 +86,25 @@ def test_what_is_solid_ends_the_march(layer, picture):
     facing = -np.sum(normal * rays(), axis=-1, keepdims=True)
     surface = (0.45 + 0.55 * facing) * np.array(linear((0.2, 0.4, 0.9)))
     light = clear * np.where(on[..., None], surface, 0.0) + 2.0 * (1 - clear) * np.array(linear(COLOR))
-    assert off(picture([fog, lamp], CAMERA), tone_mapped(light), on) < LEVELS
-    assert off(picture([lamp, fog], CAMERA), tone_mapped(light), on) < LEVELS  # the order of the layers does not matter
+    assert off(render([fog, lamp], CAMERA), tone_mapped(light), on) < LEVELS
+    assert off(render([lamp, fog], CAMERA), tone_mapped(light), on) < LEVELS  # the order of the layers does not matter
 
 
-def test_an_outline_shows_no_fringe(layer, picture):
-    """A ball of the fog's own color inside thick fog cannot be seen, its outline included."""
+def test_an_outline_shows_no_fringe(layer, render):
+    """A ball of the fog's own color inside thick fog is invisible, including its outline."""
     thick = layer("volume", {**GLOW, **BOX, "extinction": 300.0}, density=np.ones((4, 4, 4), np.float32), color=COLOR)
     black = layer("points", position=np.float32([[0.1, 0.2, 0.0]]), size=0.3, color=(0, 0, 0))
-    hidden = picture([thick, black], CAMERA).astype(int)
-    assert np.abs(hidden - picture([thick], CAMERA)).max() <= 1
+    hidden = render([thick, black], CAMERA).astype(int)
+    assert np.abs(hidden - render([thick], CAMERA)).max() <= 1
 
 
-def test_each_sample_of_an_outline_has_its_own_march(layer, picture):
-    """In front of thin fog a black ball takes whole samples of it away, and nothing else."""
+def test_each_sample_of_an_outline_has_its_own_ray_march(layer, render):
+    """In front of thin fog a black ball removes whole samples of it, and nothing else."""
     thin = layer("volume", {**GLOW, **BOX, "extinction": 0.8}, density=np.ones((4, 4, 4), np.float32), color="#ffffff")
     black = {"position": np.float32([[0.1, 0.3, 2.0]]), "size": 0.2, "color": (0, 0, 0)}
     ball = layer("points", {"emissive": 1.0, "brightness": 0.0}, **black)
-    seen, fog = picture([thin, ball], CAMERA, VIEW), picture([thin], CAMERA, VIEW)
-    share = light_of(seen) / np.maximum(light_of(fog), 1e-3)
+    shown, fog = render([thin, ball], CAMERA, VIEW), render([thin], CAMERA, VIEW)
+    share = light_of(shown) / np.maximum(light_of(fog), 1e-3)
     distance, _ = sphere((0.1, 0.3, 2.0), 0.2)
     around = ~inner(~np.isfinite(distance)) & ~inner(np.isfinite(distance)) & (fog[..., 1] > 120)
     quarters = 4 * share[around]
@@ -113,70 +113,70 @@ def test_each_sample_of_an_outline_has_its_own_march(layer, picture):
     assert share[inner(np.isfinite(distance)) & (fog[..., 1] > 120)].max() < 0.02
 
 
-def light_of(picture):
-    encoded = picture[..., 1] / 255
+def light_of(render):
+    encoded = render[..., 1] / 255
     return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
 
 
-def test_an_eye_inside(layer, picture):
+def test_an_eye_inside(layer, render):
     camera = OrbitCamera(distance=0.3, yaw=0.3, pitch=0.4, fov=60.0)
     fog = layer("volume", {**GLOW, **BOX, "extinction": 1.5}, density=np.ones((3, 3, 3), np.float32), color=COLOR)
     enters, leaves = through(BOX["low"], BOX["high"], camera)
     assert (leaves > 0).all()
     expected = tone_mapped(2.0 * (1.0 - np.exp(-1.5 * (leaves - enters)))[..., None] * np.array(linear(COLOR)))
-    assert off(picture([fog], camera), expected, leaves > 0) < LEVELS
+    assert off(render([fog], camera), expected, leaves > 0) < LEVELS
 
 
-def test_parallel_lines_of_sight(layer, picture):
+def test_parallel_lines_of_sight(layer, render):
     camera = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0, orthographic=True)
     fog = layer("volume", {**GLOW, **BOX, "extinction": 0.7}, density=np.ones((3, 3, 3), np.float32), color=COLOR)
-    got = picture([fog], camera)
+    got = render([fog], camera)
     length = BOX["high"][2] - BOX["low"][2]
     expected = tone_mapped(2.0 * (1 - np.exp(-0.7 * length)) * np.array([linear(COLOR)]))[0]
     assert np.abs(got[55:65, 75:85].astype(float) - expected).max() < LEVELS
 
 
-def test_scalars_go_through_the_colormap(layer, picture):
+def test_scalars_use_the_colormap(layer, render):
     density, heat = np.ones((4, 4, 4), np.float32), np.full((5, 3, 4), 7.0, np.float32)
     heat[0, 0, 0] = 5.0
     for style, entry in (({"range": (7.0, 9.0)}, 0), ({"range": (3.0, 7.0)}, 255), ({"range": "auto"}, 255)):
         full = {**GLOW, **BOX, "extinction": 300.0, "colormap": "viridis", **style}
-        got = picture([layer("volume", full, density=density, color=heat)], CAMERA)
+        got = render([layer("volume", full, density=density, color=heat)], CAMERA)
         expected = tone_mapped(2.0 * np.array([linear(colormap_colors("viridis")[entry, :3] / 255)]))[0]
         assert np.abs(got[58:62, 78:82].astype(float) - expected).max() < 4
 
 
-def test_colors_of_three_components(layer, picture):
+def test_colors_of_three_components(layer, render):
     colors = np.tile(np.float32(COLOR), (3, 3, 3, 1))
     style = {**GLOW, **BOX, "extinction": 2.0}
-    one = picture([layer("volume", style, density=np.ones((4, 4, 4), np.float32), color=COLOR)], CAMERA)
-    each = picture([layer("volume", style, density=np.ones((4, 4, 4), np.float32), color=colors)], CAMERA)
+    one = render([layer("volume", style, density=np.ones((4, 4, 4), np.float32), color=COLOR)], CAMERA)
+    each = render([layer("volume", style, density=np.ones((4, 4, 4), np.float32), color=colors)], CAMERA)
     assert np.abs(one.astype(int) - each).max() <= 1
 
 
-def test_the_same_values_however_they_lie(layer, picture):
+def test_the_same_values_in_any_layout(layer, render):
     rng = np.random.default_rng(3)
     values = rng.uniform(0, 1, (6, 5, 7)).astype(np.float32)
     style = {**GLOW, **BOX, "density_range": "auto", "extinction": 6.0, "colormap": "viridis"}
-    expected = picture([layer("volume", style, density=values, color=values)], CAMERA)
+    expected = render([layer("volume", style, density=values, color=values)], CAMERA)
     assert np.ptp(expected) > 60
     wide = np.full((9, 9, 16), 50.0, np.float32)
     wide[2:8, 1:6, 1:15:2] = values
     turned = np.ascontiguousarray(values.transpose(2, 0, 1))
     backward = np.ascontiguousarray(values[::-1, :, ::-1])
     with Tensor.from_numpy(wide) as a, Tensor.from_numpy(turned) as b, Tensor.from_numpy(backward) as c:
-        for lies in (a[2:8, 1:6, 1:15:2], b.permute(1, 2, 0), c[::-1, :, ::-1]):
-            got = picture([layer("volume", style, density=lies, color=lies)], CAMERA)
+        for strided in (a[2:8, 1:6, 1:15:2], b.permute(1, 2, 0), c[::-1, :, ::-1]):
+            got = render([layer("volume", style, density=strided, color=strided)], CAMERA)
             assert np.array_equal(got, expected)
 
 
-def test_a_nan_is_as_nothing(layer, picture):
+def test_a_nan_is_transparent(layer, render):
     values = np.zeros((4, 4, 4), np.float32)
     values[1, 1, 1], values[2, 2, 2] = np.nan, np.inf
-    assert picture([layer("volume", {**GLOW, "extinction": 90.0}, density=values)], CAMERA).max() <= 1
+    assert render([layer("volume", {**GLOW, "extinction": 90.0}, density=values)], CAMERA).max() <= 1
 
 
-def test_it_shades_itself(layer, picture):
+def test_a_volume_shadows_itself(layer, render):
     """A ball of smoke under a sun from the left is darker on its right, and not without shadows."""
     z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, 20)], indexing="ij")
     ball = (x * x + y * y + z * z < 0.6).astype(np.float32)
@@ -185,7 +185,7 @@ def test_it_shades_itself(layer, picture):
     sides = []
     for shadow in (1.0, 0.0):
         smoke = layer("volume", {"extinction": 12.0, "shadow": shadow, "anisotropy": 0.0}, density=ball)
-        got = picture([smoke], camera, view).astype(float).sum(axis=-1)
+        got = render([smoke], camera, view).astype(float).sum(axis=-1)
         sides.append((got[50:70, 62:68].mean(), got[50:70, 92:98].mean()))
     assert sides[0][0] > 1.4 * sides[0][1]
     assert abs(sides[1][0] - sides[1][1]) < 0.03 * sides[1][0]
@@ -210,13 +210,13 @@ def found(gpu, layer):
     return bounds.result()
 
 
-def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
+def test_it_copies_no_geometry_and_releases_its_memory(gpu, layer, render):
     with Tensor.from_numpy(np.ones((5, 5, 5), np.float32)) as density:
         live = {block.id for block in gpu.tracker.live}
         fog = layer("volume", density=density, color=density)
-        picture([fog], CAMERA)
+        render([fog], CAMERA)
         before = gpu.meter.read()["geometry"]
-        picture([fog], CAMERA)
+        render([fog], CAMERA)
         assert gpu.meter.read()["geometry"] == before
         assert {density.block} < set(fog.blocks())
         report = fog.report()["density"]
@@ -238,12 +238,12 @@ def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
         ({"density": np.ones((4, 4, 4), np.float32), "hue": 1}, ParameterError, "hue"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(layer, attributes, error, message):
+def test_invalid_attributes_are_rejected(layer, attributes, error, message):
     with pytest.raises(error, match=message):
         layer("volume", **attributes)
 
 
-def test_more_than_is_bound_is_refused(gpu, layer, monkeypatch):
+def test_more_than_the_binding_limit_is_rejected(gpu, layer, monkeypatch):
     monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 100})
     with pytest.raises(LimitError, match="spans 256 bytes; this GPU binds 100"):
         layer("volume", density=np.ones((4, 4, 4), np.float32))

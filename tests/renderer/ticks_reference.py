@@ -1,4 +1,4 @@
-"""The ticks of shaders/common/ticks.wgsl in exact arithmetic, and the numbers as they are written."""
+"""The ticks of shaders/common/ticks.wgsl in exact arithmetic, and their labels."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -44,11 +44,11 @@ def ticks(low, high, most):
 
 
 def written(numerator, exponent, power=0):
-    """A number as a scale has it: `numerator` · 10^`exponent`, with 10^`power` split off."""
+    """The label of `numerator` · 10^`exponent`, with 10^`power` factored out."""
     if numerator == 0:
         return "0"
-    place = exponent - power
-    digits = f"{Decimal(numerator).scaleb(place):.{max(-place, 0)}f}".replace("-", "−")
+    position = exponent - power
+    digits = f"{Decimal(numerator).scaleb(position):.{max(-position, 0)}f}".replace("-", "−")
     if power == 0:
         return digits
     raised = "".join(RAISED[int(digit)] for digit in str(abs(power)))

@@ -1,4 +1,4 @@
-"""`Calls`: what crosses into wgpu's C functions, whoever calls them, and which buffers draws and dispatches read."""
+"""`Calls`: records calls of wgpu's C functions, and the buffers that draws and dispatches read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wgpu.backends.wgpu_native import _api, ffi
 from vertigrad.gpu.native import dispatch_list, encoders, queue, render_pass
 
 PASSES = ("wgpuRenderPassEncoder", "wgpuComputePassEncoder")
-# where the buffers are among the arguments: those read, and those written
+# indices of the buffers among the arguments: those read, and those written
 MOVES = {
     "wgpuCommandEncoderCopyBufferToBuffer": ((1,), (3,)),
     "wgpuQueueWriteBuffer": ((), (1,)),
@@ -22,7 +22,7 @@ MOVES = {
 
 
 class _Listening:
-    """The functions of a library, each call told to `hear` first."""
+    """The functions of a library, each call passed to `hear` first."""
 
     def __init__(self, library: Any, hear: Callable[[str, tuple[Any, ...], Any], None]):
         self._library, self._hear = library, hear
@@ -41,7 +41,7 @@ class _Listening:
 
 
 class Calls:
-    """Listens from its making to the end of the test; make it before the layers, so that it knows their bind groups.
+    """Records from its construction to the end of the test; create it before the layers, for their bind groups.
 
     `drawn` and `computed` are the addresses of the buffers bound in draws and in dispatches, `moves` the (function,
     buffers read, buffers written) of every copy, write and mapping.
@@ -58,16 +58,16 @@ class Calls:
                     monkeypatch.setattr(module, name, _Listening(getattr(module, name), self._hear))
 
     def clear(self) -> None:
-        """Forget what was bound and moved, but not what bind groups hold."""
+        """Clear the recorded draws and moves, but not the contents of bind groups."""
         self.drawn, self.computed, self.moves = set(), set(), []
 
     def _hear(self, name: str, arguments: tuple[Any, ...], result: Any) -> None:
         if name == "wgpuDeviceCreateBindGroup":
-            given = arguments[1]
-            entries = (given.entries[i] for i in range(given.entryCount))
+            argument = arguments[1]
+            entries = (argument.entries[i] for i in range(argument.entryCount))
             self._groups[_number(result)] = {_number(entry.buffer) for entry in entries if entry.buffer}
         elif name in MOVES:
-            read, written = ({_number(arguments[at]) for at in places} for places in MOVES[name])
+            read, written = ({_number(arguments[at]) for at in indices} for indices in MOVES[name])
             self.moves.append((name, read, written))
         elif name.startswith("wgpuCommandEncoderCopy") and "Buffer" in name:
             self.moves.append((name, *_of_textures(arguments)))
@@ -86,13 +86,13 @@ class Calls:
 
 
 def address(buffer: Any) -> int:
-    """That of a buffer, as `Calls` knows it."""
+    """The address of a buffer."""
     assert isinstance(buffer, wgpu.GPUBuffer)
     return _number(buffer._internal)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def addresses(blocks: Iterable[Any]) -> set[int]:
-    """Those of the buffers of blocks."""
+    """The addresses of the buffers of blocks."""
     return {address(block.buffer) for block in blocks}
 
 

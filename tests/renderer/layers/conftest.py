@@ -1,4 +1,4 @@
-"""Pictures of one renderer, all of one size: quicker than a new one for each."""
+"""Images of one renderer, all of one size: faster than a new renderer for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One small thing of each kind of layer to draw: NumPy arrays that a layer is bound to, and where to look from."""
+"""A small example of each type of layer: NumPy arrays for its attributes, and a camera."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def lumps() -> np.ndarray:
 
 
 def currents() -> np.ndarray:
-    """Vectors on a grid that turn around its upright axis."""
+    """Vectors on a grid that rotate around its vertical axis."""
     z, y, x = np.meshgrid(*(np.linspace(-1, 1, n) for n in (5, 4, 6)), indexing="ij")
     return np.stack([-z, 0.3 * np.sin(3 * x), x + 0.2 * y], axis=-1).astype(np.float32)
 
 
 def corners() -> tuple[np.ndarray, np.ndarray]:
     """A tetrahedron: vertices, and triangles between them."""
-    places = np.float32([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
-    return places, np.uint32([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+    positions = np.float32([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    return positions, np.uint32([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
 
 
 def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(style, attributes): every attribute that a layer of this kind takes, each as an array."""
+    """(style, attributes): every attribute of a layer of this type, each as an array."""
     position, scalar = random(ROWS, 3), random(ROWS, seed=5, low=0.05)
     colored = {"position": position, "color": scalar}
     match kind:
@@ -45,8 +45,8 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         case "instances":
             mesh, index = corners()
             turn = random(ROWS, 4, seed=7)
-            given = {"size": 0.1 + 0.2 * random(ROWS, 3, seed=6, low=0.0), "direction": turn}
-            return {}, {**colored, **given, "mesh": mesh, "mesh_normal": mesh, "index": index}
+            attributes = {"size": 0.1 + 0.2 * random(ROWS, 3, seed=6, low=0.0), "direction": turn}
+            return {}, {**colored, **attributes, "mesh": mesh, "mesh_normal": mesh, "index": index}
         case "arrows":
             return {"scale": 0.8, "thickness": 0.15}, {**colored, "direction": random(ROWS, 3, seed=8)}
         case "lines" | "trails":

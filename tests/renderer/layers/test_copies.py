@@ -1,6 +1,6 @@
-"""Zero copy, audited where wgpu is called: draws read the models' outputs themselves, and nothing moves their bytes.
+"""Zero copy, verified at the calls of wgpu: draws read the models' output blocks, and nothing copies them.
 
-The meter counts where the program says that it copies; this looks at wgpu's C functions themselves.
+The meter counts copies that the program reports; this checks wgpu's C functions.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from vertigrad.tensor import Tensor
 from .calls import Calls, address, addresses
 from .kinds import KINDS, drawn
 
-# read by compute shaders, which make of them what is drawn: positions of the past, lines along a field, arrows in it
+# read by compute shaders that compute what is drawn: trails, streamlines, arrows of a field
 COMPUTED_OF = {"trails": {"position"}, "streamlines": {"vectors", "seeds", "color"}, "vectors": {"vectors"}}
 SCENES = sorted(path.stem for path in resources.path("scenes").glob("*.toml"))
 
 
 def audit(calls: Calls, gpu: Gpu, layers: dict[str, tuple[Layer, dict[str, Tensor]]]) -> list[str]:
-    """What speaks against zero copy since `calls` were cleared; `layers` by kind, with their tensors."""
+    """Violations of zero copy since `calls` were cleared; `layers` by type, with their tensors."""
     ring = address(gpu.uniforms.buffer)
-    given = {address(tensor.block.buffer) for _, tensors in layers.values() for tensor in tensors.values()}
-    known = given | {ring} | {found for layer, _ in layers.values() for found in addresses(layer.blocks())}
+    model_buffers = {address(tensor.block.buffer) for _, tensors in layers.values() for tensor in tensors.values()}
+    known = model_buffers | {ring} | {found for layer, _ in layers.values() for found in addresses(layer.blocks())}
     faults = [f"a draw reads a buffer that no layer accounts for: {found:#x}" for found in calls.drawn - known]
     for name, read, written in calls.moves:
-        if read & given or written & (known - {ring}):
+        if read & model_buffers or written & (known - {ring}):
             faults.append(f"{name} moves what is drawn")
     for kind, (layer, tensors) in layers.items():
         for attribute, tensor in tensors.items():
@@ -57,7 +57,7 @@ def test_draws_read_the_tensors_themselves(
     shot(one, time=1.0)
     ours = {address(tensor.block.buffer) for tensor in tensors.values()}
     assert not [name for name, read, written in calls.moves if (read | written) & ours]
-    calls.clear()  # what is uploaded once, such as an arrow's own mesh
+    calls.clear()  # uploads that happen once, such as an arrow's own mesh
     for time in (2.0, 3.0):
         shot(one, time=time)
     assert calls.drawn and not audit(calls, steady, {kind: (one, tensors)})
@@ -67,7 +67,7 @@ def test_draws_read_the_tensors_themselves(
 
 
 class Hiding(PointsLayer):
-    """Draws from a copy that it made with wgpu alone: neither the meter nor the report sees it."""
+    """Draws from a copy made with plain wgpu: neither the meter nor the report includes it."""
 
     def prepare(self, moment: Any = None) -> None:
         super().prepare(moment)
@@ -94,7 +94,7 @@ class Uploading(Hiding):
 
 
 @pytest.mark.parametrize("hiding", [Hiding, Uploading])
-def test_a_layer_that_draws_from_a_hidden_copy_is_found(
+def test_a_layer_that_draws_from_a_hidden_copy_is_detected(
     steady: Gpu, shot: Any, hiding: type[PointsLayer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     position = Tensor.from_numpy(drawn("points")[1]["position"], name="position")
@@ -102,17 +102,17 @@ def test_a_layer_that_draws_from_a_hidden_copy_is_found(
     calls = Calls(monkeypatch)
     one = hiding(steady, "hiding", PointsStyle())
     one.bind({"position": position})
-    assert shot(one, time=1.0).any()  # and it looks as it should
+    assert shot(one, time=1.0).any()  # and the image is right
     faults = audit(calls, steady, {"points": (one, {"position": position})})
     assert "hiding.position is not read where it lies" in faults
     assert any("no layer accounts for" in fault for fault in faults)
-    assert one.report()["position"]["block"] == position.block.id  # its report says nothing of it
+    assert one.report()["position"]["block"] == position.block.id  # its report does not show it
     one.close()
     position.close()
 
 
 def smaller(name: str) -> Scene:
-    """A shipped scene with half of the points, samples and cells along an axis: which buffers are read stays."""
+    """A shipped scene with half of the points, samples and cells along an axis: the same buffers are read."""
     path, sets = resources.path("scenes", f"{name}.toml"), []
     for key, model in load(path).models.items():
         sizes = {size: getattr(model.params, size, None) for size in ("count", "resolution", "samples")}
@@ -128,16 +128,18 @@ def test_the_layers_of_every_scene(steady: Gpu, shot: Any, name: str, monkeypatc
     try:
         layers = list(stage.layers.values())
         for one in layers:
-            one.colorbar = None  # letters have buffers of their own
+            one.colorbar = None  # text has its own buffers
         shot(*layers, time=1.0)
         calls.clear()
         for time in (2.0, 3.0):
             shot(*layers, time=time)
         found = {}
         for key, one in stage.layers.items():
-            given = {attribute: bound.tensor for attribute, bound in one.attributes.tensors.items()}
-            given = {attribute: tensor for attribute, tensor in given.items() if attribute in one.report()}
-            found[f"{scene.layers[key].type} {key}"] = one, given
+            model_buffers = {attribute: bound.tensor for attribute, bound in one.attributes.tensors.items()}
+            model_buffers = {
+                attribute: tensor for attribute, tensor in model_buffers.items() if attribute in one.report()
+            }
+            found[f"{scene.layers[key].type} {key}"] = one, model_buffers
         assert calls.drawn and not audit(calls, steady, found)
     finally:
         stage.close()

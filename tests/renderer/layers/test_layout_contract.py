@@ -1,5 +1,5 @@
-"""The contract of layouts, for every attribute of every layer and however a tensor lies: the picture is that of NumPy's
-values, or `LayoutError` names tensor, number and fix. Nothing that WebGPU can read is refused.
+"""The contract of layouts, for every attribute of every layer and any layout of a tensor: the image is that of NumPy's
+values, or `LayoutError` names tensor, number and fix. Nothing that WebGPU can read is rejected.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ FORMATS = {
 }
 GRIDS = {"isosurface": ("values", "color"), "volume": ("density", "color"), "image": ("pixels",)}
 GRIDS |= {"streamlines": ("vectors", "color"), "vectors": ("vectors", "color")}
-F32 = ("splats", "streamlines")  # rows that shaders read as storage, not as vertex buffers
+F32 = ("splats", "streamlines")  # rows that shaders read from storage, not from vertex buffers
 UP = (0.0, 1.0, 0.0)
 
 
-class Lying(NamedTuple):
-    """How an array is laid out: elements before it, the step and the padding of each axis, which way round they are."""
+class ArrayLayout(NamedTuple):
+    """The layout of an array: elements before it, step and padding of each axis, reversed and permuted axes."""
 
     before: int
     steps: tuple[int, ...]
@@ -45,9 +45,9 @@ class Lying(NamedTuple):
 
 
 @st.composite
-def lyings(draw: Any, axes: int) -> Lying:
+def lyings(draw: Any, axes: int) -> ArrayLayout:
     few = st.sampled_from([1, 1, 1, 2, 3])
-    return Lying(
+    return ArrayLayout(
         before=draw(st.sampled_from([0, 0, 1, 2, 3, 4, 7])),
         steps=tuple(draw(few) if axis < axes - 1 else draw(st.sampled_from([1, 1, 1, 1, 2])) for axis in range(axes)),
         padding=tuple(draw(st.sampled_from([0, 0, 1, 2, 5])) for _ in range(axes)),
@@ -56,8 +56,8 @@ def lyings(draw: Any, axes: int) -> Lying:
     )
 
 
-def laid_out(values: np.ndarray, how: Lying) -> tuple[np.ndarray, Any]:
-    """(memory, a function that finds the values in it, as an array or as a tensor)."""
+def laid_out(values: np.ndarray, how: ArrayLayout) -> tuple[np.ndarray, Any]:
+    """(memory, a function that takes the view of the values from it, as an array or as a tensor)."""
     spans = [n * step + pad for n, step, pad in zip(values.shape, how.steps, how.padding, strict=True)]
     memory = np.full(how.before + int(np.prod(spans)), 7, values.dtype)
     inner = [spans[axis] for axis in how.order]
@@ -76,8 +76,8 @@ def laid_out(values: np.ndarray, how: Lying) -> tuple[np.ndarray, Any]:
     return memory, view
 
 
-def plainly(axes: int) -> Lying:
-    return Lying(0, (1,) * axes, (0,) * axes, (False,) * axes, tuple(range(axes)))
+def plainly(axes: int) -> ArrayLayout:
+    return ArrayLayout(0, (1,) * axes, (0,) * axes, (False,) * axes, tuple(range(axes)))
 
 
 def can_be_read(tensor: Tensor, components: int, rows: int) -> bool:
@@ -92,10 +92,10 @@ def can_be_read(tensor: Tensor, components: int, rows: int) -> bool:
     return fits and tensor.offset % 4 == 0
 
 
-def picture_of(shot: Any, made: Any) -> np.ndarray:
-    for time in (1.0, 2.0):  # trails begin when time has passed
-        made.prepare(Moment(UP, UP, time))
-    return shot(made, time=3.0)
+def rendered(shot: Any, created: Any) -> np.ndarray:
+    for time in (1.0, 2.0):  # trails begin after some time
+        created.prepare(Moment(UP, UP, time))
+    return shot(created, time=3.0)
 
 
 def cast(values: np.ndarray, dtype: Any) -> np.ndarray:
@@ -107,25 +107,25 @@ def cast(values: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def meant(values: np.ndarray) -> np.ndarray:
-    """The numbers that a shader makes of them."""
+    """The values that a shader reads."""
     return values.astype(np.float32) / (255 if values.dtype == np.uint8 else 1)
 
 
-def compare(layer: Any, shot: Any, kind: str, name: str, values: np.ndarray, how: Lying) -> bool:
-    """Whether it was drawn; fails if it was drawn wrong, or refused in other words than those agreed on."""
+def compare(layer: Any, shot: Any, kind: str, name: str, values: np.ndarray, how: ArrayLayout) -> bool:
+    """Whether it was drawn; fails if it was drawn wrong, or rejected with another message than documented."""
     style, attributes = drawn(kind)
     memory, view = laid_out(values, how)
     with Tensor.from_numpy(memory, name="state") as whole:
         tensor = view(whole)
         try:
-            made = layer(kind, style, **{**attributes, name: tensor})
+            created = layer(kind, style, **{**attributes, name: tensor})
         except LayoutError as error:
             assert re.search(r"'state'", str(error)) and re.search(r"\d", str(error)), error
             assert re.search(r"cast|contiguous\(\)|\[.*\]|give one row|are needed", str(error)), error
             return False
-        got = picture_of(shot, made)
+        got = rendered(shot, created)
     plain = meant(values) if name != "index" else values
-    expected = picture_of(shot, layer(kind, style, **{**attributes, name: np.ascontiguousarray(plain)}))
+    expected = rendered(shot, layer(kind, style, **{**attributes, name: np.ascontiguousarray(plain)}))
     assert expected[..., :3].max() > 40, "there is nothing in the picture"
     assert np.array_equal(got, expected), f"{kind}.{name}: {tensor.dtype} {tensor.shape} {tensor.strides} {how}"
     return True
@@ -143,7 +143,7 @@ CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 @settings(max_examples=70, deadline=None, suppress_health_check=CHECKS)
 @given(st.data())
-def test_rows_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data: st.DataObject) -> None:
+def test_rows_are_drawn_with_numpys_values_or_rejected(layer: Any, shot: Any, data: st.DataObject) -> None:
     kind, name = data.draw(st.sampled_from(ROWS_OF))
     dtype = data.draw(st.sampled_from([np.float32] * 3 + [np.float16, np.int32, np.uint32, np.uint8]))
     whole = drawn(kind)[1][name]
@@ -162,15 +162,15 @@ def test_rows_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data
     how = data.draw(lyings(values.ndim))
     memory, view = laid_out(values, how)
     with Tensor.from_numpy(memory) as held:
-        lies = view(held)
-        wanted = components in FORMATS[dtype] and can_be_read(lies, components, len(values))
-        wanted = wanted and not (kind in F32 and dtype is not np.float32)
-    assert compare(layer, shot, kind, name, values, how) == wanted
+        viewed = view(held)
+        drawable = components in FORMATS[dtype] and can_be_read(viewed, components, len(values))
+        drawable = drawable and not (kind in F32 and dtype is not np.float32)
+    assert compare(layer, shot, kind, name, values, how) == drawable
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=CHECKS)
 @given(st.data())
-def test_samples_are_drawn_as_numpy_has_them_however_they_lie(layer: Any, shot: Any, data: st.DataObject) -> None:
+def test_samples_of_any_layout_are_drawn_with_numpys_values(layer: Any, shot: Any, data: st.DataObject) -> None:
     kind, name = data.draw(st.sampled_from(SAMPLES_OF))
     values = drawn(kind)[1][name]
     if name in ("color", "pixels") and kind != "streamlines" and data.draw(st.booleans()):
@@ -189,7 +189,7 @@ def test_samples_of_another_type_are_refused(layer: Any, shot: Any, kind: str, n
 
 @settings(max_examples=30, deadline=None, suppress_health_check=CHECKS)
 @given(st.data())
-def test_triangles_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data: st.DataObject) -> None:
+def test_triangles_are_drawn_with_numpys_values_or_rejected(layer: Any, shot: Any, data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(["surface", "instances"]))
     dtype = data.draw(st.sampled_from([np.uint32] * 4 + [np.int32, np.float32, np.uint8]))
     values = drawn(kind)[1]["index"].astype(dtype)
@@ -197,33 +197,35 @@ def test_triangles_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any,
     how = data.draw(lyings(values.ndim))
     memory, view = laid_out(values, how)
     with Tensor.from_numpy(memory) as held:
-        wanted = dtype is np.uint32 and view(held).is_contiguous
-    assert compare(layer, shot, kind, "index", values, how) == wanted
+        drawable = dtype is np.uint32 and view(held).is_contiguous
+    assert compare(layer, shot, kind, "index", values, how) == drawable
 
 
 @pytest.mark.parametrize(("kind", "name"), ROWS_OF)
 @pytest.mark.parametrize(("step", "padding"), [(1, 0), (2, 5)], ids=["packed", "interleaved"])
 def test_every_attribute_is_drawn(layer: Any, shot: Any, kind: str, name: str, step: int, padding: int) -> None:
-    """The properties above could hold of few attributes only; here is each."""
+    """The properties above might hold for few attributes only; this tests each."""
     values = drawn(kind)[1][name]
     axes = values.ndim
-    how = Lying(4, (step, 1)[:axes], (0, padding)[-axes:], (False,) * axes, (0, 1)[:axes])
+    how = ArrayLayout(4, (step, 1)[:axes], (0, padding)[-axes:], (False,) * axes, (0, 1)[:axes])
     assert compare(layer, shot, kind, name, values, how)
 
 
 @pytest.mark.parametrize(
     ("dtype", "how"),
     [
-        (np.float16, Lying(0, (1, 1), (0, 1), (False, False), (0, 1))),  # rows of 10 bytes
-        (np.float16, Lying(1, (1, 1), (0, 0), (False, False), (0, 1))),  # from byte 2 on
-        (np.uint8, Lying(0, (1, 1), (0, 1), (False, False), (0, 1))),
-        (np.uint8, Lying(3, (1, 1), (0, 0), (False, False), (0, 1))),
-        (np.float32, Lying(0, (1, 1), (0, 509), (False, False), (0, 1))),  # 2052 bytes from row to row
-        (np.float32, Lying(0, (1, 1), (0, 0), (True, False), (0, 1))),
-        (np.float32, Lying(0, (1, 1), (0, 0), (False, False), (1, 0))),
+        (np.float16, ArrayLayout(0, (1, 1), (0, 1), (False, False), (0, 1))),  # rows of 10 bytes
+        (np.float16, ArrayLayout(1, (1, 1), (0, 0), (False, False), (0, 1))),  # from byte 2 on
+        (np.uint8, ArrayLayout(0, (1, 1), (0, 1), (False, False), (0, 1))),
+        (np.uint8, ArrayLayout(3, (1, 1), (0, 0), (False, False), (0, 1))),
+        (np.float32, ArrayLayout(0, (1, 1), (0, 509), (False, False), (0, 1))),  # 2052 bytes from row to row
+        (np.float32, ArrayLayout(0, (1, 1), (0, 0), (True, False), (0, 1))),
+        (np.float32, ArrayLayout(0, (1, 1), (0, 0), (False, False), (1, 0))),
     ],
 )
-def test_colors_that_no_vertex_buffer_reads_are_refused(layer: Any, shot: Any, dtype: Any, how: Lying) -> None:
+def test_colors_that_vertex_buffers_cannot_read_are_rejected(
+    layer: Any, shot: Any, dtype: Any, how: ArrayLayout
+) -> None:
     values = cast(np.concatenate([drawn("points")[1]["position"], drawn("points")[1]["color"][:, None]], axis=1), dtype)
     assert not compare(layer, shot, "points", "color", values, how)
 
@@ -233,8 +235,8 @@ SETS = [("position", "color", "size"), ("position", "color"), ("position", "size
 
 @pytest.mark.parametrize("among", SETS)
 @pytest.mark.parametrize("row", [5, 8])
-def test_attributes_that_lie_among_each_other_share_a_buffer(layer: Any, shot: Any, among: Any, row: int) -> None:
-    """And each is still read where it is: pipelines for other sets of them, with the same offsets, are others."""
+def test_interleaved_attributes_share_a_buffer(layer: Any, shot: Any, among: Any, row: int) -> None:
+    """Each is still read at its own offset: other sets of attributes with the same offsets have other pipelines."""
     attributes = drawn("points")[1]
     groups = [group for group in (among, [name for name in attributes if name not in among]) if group]
     with ExitStack() as stack:
@@ -246,24 +248,24 @@ def test_attributes_that_lie_among_each_other_share_a_buffer(layer: Any, shot: A
             state, end = stack.enter_context(Tensor.from_numpy(padded, name="state")), 0
             for name, values in wide.items():
                 views[name], end = state[:, end : end + values.shape[1]], end + values.shape[1]
-        made = layer("points", **views)
-        shared = [sorted(name for name, _ in one.parts) for one in made.attributes.buffers]
-        got = shot(made)
+        created = layer("points", **views)
+        shared = [sorted(name for name, _ in one.parts) for one in created.attributes.buffers]
+        got = shot(created)
     assert sorted(shared) == sorted([*map(sorted, groups), ["extent"]])
     assert np.array_equal(got, shot(layer("points", **attributes)))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=CHECKS)
 @given(lyings(3))
-def test_the_indirect_count_is_that_of_the_cells_numpy_finds(layer: Any, how: Lying) -> None:
-    """What `draw_indirect` reads: the vertices of each cell that the surface passes through."""
+def test_the_indirect_count_is_that_of_the_reference_cells(layer: Any, how: ArrayLayout) -> None:
+    """The arguments of `draw_indirect`: the vertices of all cells that the surface intersects."""
     values, level = drawn("isosurface")[1]["values"], 0.3
     memory, view = laid_out(values, how)
     with Tensor.from_numpy(memory, name="state") as whole:
-        made = layer("isosurface", {"level": level}, values=view(whole))
-        made.prepare()
+        created = layer("isosurface", {"level": level}, values=view(whole))
+        created.prepare()
         inside = values > level
         ends = [inside[z : z + 6, y : y + 5, x : x + 7] for z, y, x in np.ndindex(2, 2, 2)]
         crossed = int((np.any(ends, axis=0) & ~np.all(ends, axis=0)).sum())
         assert crossed > 0
-        assert made.drawing.size.numpy().tolist() == [VERTICES * crossed, 1, 0, 0]
+        assert created.drawing.size.numpy().tolist() == [VERTICES * crossed, 1, 0, 0]

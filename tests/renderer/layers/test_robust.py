@@ -1,4 +1,4 @@
-"""What layers do with data at the edge: nothing, one thing, no numbers, no area, and scenes of any extent."""
+"""Layers with edge cases: no rows, one row, NaN, no area, and scenes of any extent."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ UP = (0.0, 1.0, 0.0)
 OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "splats")
 OF_SAMPLES = {"isosurface": "values", "volume": "density"}
 OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
-STORED = ("splats", *OF_GRIDS)  # whose shaders read all that is bound as storage
+STORED = ("splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
 LENGTHS = {"size", "direction", "position", "mesh", "scale", "seeds"}  # attributes in world units
 STYLED = {"streamlines": ("length", "width"), "vectors": ("scale",), "image": ("width",)}  # and values of styles
 
 
-def settled(made: Layer) -> Layer:
-    """Ready for a picture at time 3: trails begin when time has passed."""
+def settled(created: Layer) -> Layer:
+    """Prepare an image at time 3: trails begin after some time."""
     for time in (1.0, 2.0):
-        made.prepare(Moment(UP, UP, time))
-    return made
+        created.prepare(Moment(UP, UP, time))
+    return created
 
 
-def shown(shot: Any, made: Layer, **options: Any) -> np.ndarray:
-    return shot(settled(made), time=3.0, **options).astype(int)
+def shown(shot: Any, created: Layer, **options: Any) -> np.ndarray:
+    return shot(settled(created), time=3.0, **options).astype(int)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -50,7 +50,7 @@ def test_one_row_is_drawn(layer: Any, shot: Any, kind: str) -> None:
     style, attributes = drawn(kind)
     one = {name: values if name.startswith(("mesh", "index")) else values[1:2] for name, values in attributes.items()}
     one["position"] = np.zeros((1, 3), np.float32)
-    assert (shown(shot, layer(kind, style, **one))[..., 3] > 0).sum() > 3  # a trail of what rests is a dot
+    assert (shown(shot, layer(kind, style, **one))[..., 3] > 0).sum() > 3  # a trail of a point at rest is a dot
 
 
 def test_a_line_of_two_rows_and_a_grid_of_two_samples_are_drawn(layer: Any, shot: Any) -> None:
@@ -67,7 +67,7 @@ def test_a_line_of_two_rows_and_a_grid_of_two_samples_are_drawn(layer: Any, shot
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", OF_ROWS)
-def test_rows_at_no_place_are_left_out(layer: Any, shot: Any, kind: str, value: float) -> None:
+def test_rows_without_a_finite_position_are_not_drawn(layer: Any, shot: Any, kind: str, value: float) -> None:
     style, attributes = drawn(kind)
     lost = np.arange(ROWS) % 5 == 2
     per_row = {n: v for n, v in attributes.items() if not n.startswith(("mesh", "index"))}
@@ -75,15 +75,15 @@ def test_rows_at_no_place_are_left_out(layer: Any, shot: Any, kind: str, value: 
     broken = per_row["position"].copy()
     broken[lost, np.arange(ROWS)[lost] % 3] = value
     got = shown(shot, layer(kind, style, **{**attributes, "position": broken}))
-    if kind == "lines":  # what is left are runs of rows: each is a line
-        kept = [np.flatnonzero(~lost)[i : i + 4] for i in range(2, ROWS - 8, 4)]
+    if kind == "lines":  # the remaining rows are runs: each is a line
+        row_groups = [np.flatnonzero(~lost)[i : i + 4] for i in range(2, ROWS - 8, 4)]
         runs = [
             layer(kind, {**style, "range": extent(per_row)}, **{n: v[k] for n, v in per_row.items()})
             for k in np.split(np.arange(ROWS), np.flatnonzero(lost))
             for k in [k[~lost[k]]]
             if len(k) > 1
         ]
-        assert kept and runs
+        assert row_groups and runs
         expected = shot(*(settled(run) for run in runs), time=3.0).astype(int)
     else:
         sound = {n: v[~lost] for n, v in per_row.items()} | others
@@ -98,7 +98,9 @@ def extent(attributes: dict[str, np.ndarray]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_surface_lacks_the_triangles_of_a_corner_at_no_place(layer: Any, shot: Any, value: float) -> None:
+def test_a_surface_omits_the_triangles_of_a_vertex_without_a_finite_position(
+    layer: Any, shot: Any, value: float
+) -> None:
     style, attributes = drawn("surface")
     broken = attributes["position"].copy()
     broken[3, 1] = value
@@ -110,8 +112,8 @@ def test_a_surface_lacks_the_triangles_of_a_corner_at_no_place(layer: Any, shot:
 
 
 @pytest.mark.parametrize("kind", OF_SAMPLES)
-def test_samples_that_are_no_numbers_stay_where_they_are(layer: Any, shot: Any, kind: str) -> None:
-    """Of a surface the cells around are missing, of a volume they may be clear or full: nothing else changes."""
+def test_samples_that_are_nan_have_local_effects(layer: Any, shot: Any, kind: str) -> None:
+    """A surface lacks the cells around them, in a volume these may be transparent or opaque: nothing else changes."""
     style, attributes = drawn(kind)
     style, main = {**style, "range": (0.0, 1.0)}, OF_SAMPLES[kind]
     if kind == "volume":
@@ -126,7 +128,7 @@ def test_samples_that_are_no_numbers_stay_where_they_are(layer: Any, shot: Any, 
 
 
 @pytest.mark.parametrize("kind", ["surface", "instances"])
-def test_triangles_without_an_area_show_nothing(layer: Any, shot: Any, kind: str) -> None:
+def test_triangles_without_area_are_invisible(layer: Any, shot: Any, kind: str) -> None:
     style, attributes = drawn(kind)
     index = attributes["index"]
     flat = np.uint32([[0, 0, 0], [1, 1, 2], [2, 3, 2], [3, 0, 0]])
@@ -134,8 +136,8 @@ def test_triangles_without_an_area_show_nothing(layer: Any, shot: Any, kind: str
     more = {**attributes, "index": np.concatenate([flat, index, flat])}
     assert np.array_equal(shown(shot, layer(kind, style, **more)), expected)
     name = "position" if kind == "surface" else "mesh"
-    one_place = {**attributes, name: np.tile(np.float32([[0.2, 0.1, 0.3]]), (4, 1))}
-    assert shown(shot, layer(kind, style, **one_place))[..., 3].max() == 0
+    at_one_position = {**attributes, name: np.tile(np.float32([[0.2, 0.1, 0.3]]), (4, 1))}
+    assert shown(shot, layer(kind, style, **at_one_position))[..., 3].max() == 0
 
 
 def scaled(kind: str, style: dict[str, Any], attributes: dict[str, Any], by: float) -> tuple[dict[str, Any], Any]:
@@ -155,19 +157,21 @@ def scaled(kind: str, style: dict[str, Any], attributes: dict[str, Any], by: flo
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_scene_of_any_extent_looks_the_same(layer: Any, shot: Any, kind: str, by: float) -> None:
     style, attributes = drawn(kind)
-    pictures = []
+    images = []
     for extent_ in (1.0, by):
-        made = layer(kind, *scaled(kind, style, attributes, extent_)[:1], **scaled(kind, style, attributes, extent_)[1])
+        created = layer(
+            kind, *scaled(kind, style, attributes, extent_)[:1], **scaled(kind, style, attributes, extent_)[1]
+        )
         camera = replace(CAMERA, distance=CAMERA.distance * extent_)
-        pictures.append(shown(shot, made, camera=camera))
-    unit, other = pictures
+        images.append(shown(shot, created, camera=camera))
+    unit, other = images
     assert (unit[..., 3] > 0).sum() > 30
     off = np.abs(unit - other).max(axis=-1)
     assert (off > 12).sum() <= 6, f"{(off > 12).sum()} pixels differ, by {off.max()} at most"
 
 
 @pytest.mark.parametrize("distance", [1e-3, 1.0, 1e3, 1e6])
-def test_near_things_hide_far_ones_at_every_distance(layer: Any, shot: Any, distance: float) -> None:
+def test_near_objects_hide_far_ones_at_every_distance(layer: Any, shot: Any, distance: float) -> None:
     """Reversed depth: two sheets a thousandth of their distance apart, out to 10⁹ times the near plane's."""
     sheet = np.float32([[[-1, -1, 0], [1, -1, 0]], [[-1, 1, 0], [1, 1, 0]]])
     camera = OrbitCamera(target=(0.0, 0.0, -distance), distance=1e-3, fov=45.0)
@@ -182,11 +186,11 @@ def test_near_things_hide_far_ones_at_every_distance(layer: Any, shot: Any, dist
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [(0, 0), (0, 9), (9, 0)])
-def test_a_window_without_pixels_is_no_problem(gpu: Gpu, layer: Any, kind: str, size: tuple[int, int]) -> None:
+def test_a_window_without_pixels_is_allowed(gpu: Gpu, layer: Any, kind: str, size: tuple[int, int]) -> None:
     style, attributes = drawn(kind)
-    made = layer(kind, style, **attributes)
+    created = layer(kind, style, **attributes)
     gpu.submit()
-    Renderer(gpu, "rgba8unorm").draw([made], CAMERA, View(**PLAIN), None, size)  # type: ignore[arg-type]
+    Renderer(gpu, "rgba8unorm").draw([created], CAMERA, View(**PLAIN), None, size)  # type: ignore[arg-type]
     assert not gpu.recorder.pending
 
 
@@ -194,7 +198,7 @@ def test_a_window_without_pixels_is_no_problem(gpu: Gpu, layer: Any, kind: str, 
 def test_more_than_the_adapter_binds_is_refused_by_name(
     gpu: Gpu, layer: Any, shot: Any, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Vertex and index buffers have no such limit; what a kernel reads has."""
+    """Vertex and index buffers have no such limit; storage buffers have."""
     style, attributes = drawn(kind)
     if kind == "trails":
         style = {"length": 40}
@@ -208,6 +212,6 @@ def test_more_than_the_adapter_binds_is_refused_by_name(
         assert shown(shot, layer(kind, style, **constant))[..., 3].max() > 0
 
 
-def test_every_kind_of_layer_is_tried_here() -> None:
+def test_every_type_of_layer_is_tested_here() -> None:
     assert set(KINDS) == set(types())
     assert issubclass(LimitError, VertigradError)

@@ -1,4 +1,4 @@
-"""The blocks of tensors, looked up again when it must be."""
+"""The blocks of tensors, looked up again when necessary."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def test_the_list_is_the_same_until_a_tensor_moves(steady: Gpu) -> None:
         first = blocks.current
         assert first == [a.block, b.block]
         with other.clone():
-            steady.make_writable(other.owner)  # another one moves, and handles are closed
+            steady.make_writable(other.owner)  # another tensor moves, and handles are closed
         assert blocks.current is first
-        with a.clone() as kept:
+        with a.clone() as clone:
             steady.make_writable(a.owner)
             assert blocks.current == [a.block, b.block] != first
-            assert kept.block is first[0]
+            assert clone.block is first[0]
 
 
-def test_a_view_that_is_closed_is_noticed_while_its_tensor_lives(steady: Gpu) -> None:
+def test_a_closed_view_is_detected_while_its_tensor_lives(steady: Gpu) -> None:
     with Tensor.zeros((4, 3), name="state") as state:
         part = state[1:]
         blocks = Blocks(steady, [part])
@@ -39,16 +39,16 @@ def test_a_view_that_is_closed_is_noticed_while_its_tensor_lives(steady: Gpu) ->
             blocks.current  # noqa: B018
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "lines"])  # which hold views of their own
-def test_a_layer_that_was_drawn_notices_that_a_tensor_is_gone(gpu: Gpu, layer: Any, shot: Any, kind: str) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "lines"])  # which hold their own views
+def test_a_layer_that_was_drawn_detects_a_closed_tensor(gpu: Gpu, layer: Any, shot: Any, kind: str) -> None:
     style, attributes = drawn(kind)
     main = next(iter(attributes))
     tensor = Tensor.from_numpy(attributes[main], name="gone")
-    made = layer(kind, style, **{**attributes, main: tensor})
-    assert shot(made, time=1.0).shape
-    shot(made, time=2.0)
+    created = layer(kind, style, **{**attributes, main: tensor})
+    assert shot(created, time=1.0).shape
+    shot(created, time=2.0)
     tensor.close()
     with pytest.raises(UseAfterFree, match="gone"):
-        shot(made, time=3.0)
+        shot(created, time=3.0)
     gpu.abandon()
     assert np.isfinite(shot(time=4.0)).all()

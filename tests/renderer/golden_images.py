@@ -1,4 +1,4 @@
-"""Pictures that were found good and kept in `golden/`, and how another is held against them."""
+"""Golden images in `golden/`, and the comparison with them."""
 
 import os
 from pathlib import Path
@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from PIL import Image
 
-KEPT = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent / "golden"
 FAILED = Path(__file__).parents[2] / "out" / "golden"
 SIZE = (256, 192)
-MEAN, WORST = 0.35, 24  # levels of 255: on the whole, and in any one pixel of an outline
+MEAN, WORST = 0.35, 24  # levels of 255: the mean, and of any pixel of an outline
 
 
 def check(shown, name):
-    file, renewing = KEPT / f"{name}.png", "VERTIGRAD_KEEP_GOLDEN" in os.environ
+    file, renewing = GOLDEN / f"{name}.png", "VERTIGRAD_KEEP_GOLDEN" in os.environ
     if renewing and not file.exists():
         Image.fromarray(shown).save(file)
-    kept = np.asarray(Image.open(file).convert("RGB")).astype(int)
-    difference = np.abs(shown.astype(int) - kept)
+    expected = np.asarray(Image.open(file).convert("RGB")).astype(int)
+    difference = np.abs(shown.astype(int) - expected)
     if difference.mean() > MEAN or np.quantile(difference.max(axis=-1), 0.999) > WORST:
         FAILED.mkdir(parents=True, exist_ok=True)
         strong = np.clip(8 * difference, 0, 255).astype(np.uint8)
-        side_by_side = np.concatenate([shown, kept.astype(np.uint8), strong], axis=1)
+        side_by_side = np.concatenate([shown, expected.astype(np.uint8), strong], axis=1)
         Image.fromarray(shown).save(FAILED / f"{name}.png")
         Image.fromarray(side_by_side).save(FAILED / f"{name}-difference.png")
         if renewing:
@@ -33,4 +33,4 @@ def check(shown, name):
 @pytest.fixture
 def software_only(gpu):
     if gpu.adapter.kind != "software" or gpu.adapter.backend != "Vulkan":
-        pytest.skip(f"pictures are kept of the software adapter on Vulkan; this is {gpu.adapter}")
+        pytest.skip(f"golden images are of the software adapter on Vulkan; this is {gpu.adapter}")
