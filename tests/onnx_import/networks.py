@@ -24,22 +24,22 @@ def model(
 ) -> onnx.ModelProto:
     """A model; inputs are float32 of the shapes given, or (element type, shape). Outputs without one are inferred."""
 
-    def entry(name: str, given: Any) -> onnx.ValueInfoProto:
-        elem, shape = given if isinstance(given, tuple) and isinstance(given[0], int) else (1, given)
+    def entry(name: str, value: Any) -> onnx.ValueInfoProto:
+        elem, shape = value if isinstance(value, tuple) and isinstance(value[0], int) else (1, value)
         return helper.make_tensor_value_info(name, elem, shape)
 
     graph = helper.make_graph(
         list(nodes),
         "test",
-        [entry(name, given) for name, given in inputs.items()],
-        [entry(name, given) for name, given in outputs.items()]
+        [entry(name, value) for name, value in inputs.items()],
+        [entry(name, value) for name, value in outputs.items()]
         if isinstance(outputs, Mapping)
         else [helper.make_empty_tensor_value_info(name) for name in outputs],
         [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()],
     )
     opsets = [helper.make_opsetid(domain, version) for domain, version in {"": opset, **(others or {})}.items()]
-    made = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    return onnx.shape_inference.infer_shapes(made, data_prop=True)
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    return onnx.shape_inference.infer_shapes(proto, data_prop=True)
 
 
 def reals(*shape: int, seed: int = 0) -> np.ndarray:

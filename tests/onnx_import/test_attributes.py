@@ -67,10 +67,10 @@ def test_everything_that_a_node_can_say_has_a_case(op: str) -> None:
     missing = []
     for group in groups(op):
         valid = {case: version for case in BY_OPERATOR[op] if (version := opset_in(case, group))}
-        said: Any = schema(op, group[0])
-        expected: list[str | int] = [*said.attributes, *optional(said.inputs)]
+        definition: Any = schema(op, group[0])
+        expected: list[str | int] = [*definition.attributes, *optional(definition.inputs)]
         missing += [f"opset {group[0]}: {what}" for what in expected if not covers(valid, what)]
-        outputs = [index for index in optional(said.outputs) if not any(index in case.outputs for case in valid)]
+        outputs = [index for index in optional(definition.outputs) if not any(index in case.outputs for case in valid)]
         missing += [f"opset {group[0]}: output {index}" for index in outputs]
         missing += [f"opset {group[0]}"] * (not valid)
     assert not missing
@@ -78,10 +78,10 @@ def test_everything_that_a_node_can_say_has_a_case(op: str) -> None:
 
 def covers(cases: Mapping[Case, int], what: str | int) -> bool:
     """Whether the result of one of the cases changes with an attribute or an input."""
-    given = {case: version for case, version in cases.items() if has(case, what)}
+    cases_with = {case: version for case, version in cases.items() if has(case, what)}
     return any(
         (case.op, what) in WITHOUT_EFFECT or case.refused or affects(case, what, version)
-        for case, version in given.items()
+        for case, version in cases_with.items()
     )
 
 
@@ -164,6 +164,6 @@ def test_an_activation_with_an_unknown_attribute_is_not_fused(activation: str) -
 def test_an_attribute_that_contradicts_the_weights_is_an_error(
     op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], gpu: Gpu
 ) -> None:
-    made = Case(op, inputs, attributes, declared={0: (FLOAT, [f"n{axis}" for axis in range(4)])})
-    with Network(made.model(21)) as network, pytest.raises(InputError, match=next(iter(attributes))):
-        network.run(made.feeds())
+    built = Case(op, inputs, attributes, declared={0: (FLOAT, [f"n{axis}" for axis in range(4)])})
+    with Network(built.model(21)) as network, pytest.raises(InputError, match=next(iter(attributes))):
+        network.run(built.feeds())

@@ -91,8 +91,8 @@ def test_all_updates_of_an_index_count_for_the_bound(
     x, updates = np.array([1, -1], np.int64), np.full(count, update)
     indices = np.zeros((count, 1) if op == "ScatterND" else count, np.int64)
     nodes = [node(op, ["x", "at", "updates"], "a", reduction=how), node("Neg", "a", "y")]
-    made = model(nodes, {"x": (INT64, [2])}, "y", {"at": indices, "updates": updates})
-    with Network(made) as network:
+    proto = model(nodes, {"x": (INT64, [2])}, "y", {"at": indices, "updates": updates})
+    with Network(proto) as network:
         if refused:
             with pytest.raises(UnsupportedOp, match="32 bits"):
                 network.run({"x": x})
@@ -107,16 +107,16 @@ def test_the_mean_of_integers_is_exact(steady: Gpu, keep: int) -> None:
     for dtype, elem in ((np.int32, INT32), (np.uint32, UINT32)):
         x = large.astype(dtype)
         exact = np.trunc(x.astype(np.float64).mean(1, keepdims=bool(keep))).astype(dtype)
-        made = model(
+        proto = model(
             [node("ReduceMean", ["x", "axes"], "y", keepdims=keep)], {"x": (elem, [4, 2])}, "y", {"axes": np.array([1])}
         )
-        with Network(made) as network:
+        with Network(proto) as network:
             np.testing.assert_array_equal(network.run({"x": x})["y"], exact)
 
 
 def test_a_mean_of_many_integers_is_refused(steady: Gpu) -> None:
-    made = model([node("ReduceMean", "x", "y")], {"x": (INT32, [50_000])}, "y")
-    with Network(made) as network, pytest.raises(UnsupportedOp, match="46,340"):
+    proto = model([node("ReduceMean", "x", "y")], {"x": (INT32, [50_000])}, "y")
+    with Network(proto) as network, pytest.raises(UnsupportedOp, match="46,340"):
         network.run({"x": np.zeros(50_000, np.int32)})
 
 
@@ -126,19 +126,19 @@ def test_a_mean_of_many_integers_is_refused(steady: Gpu) -> None:
 @pytest.mark.parametrize("free", [-1, "?", "-1", "*", "None"])
 def test_a_size_that_is_negative_or_whose_name_is_none_is_free(steady: Gpu, free: int | str) -> None:
     sizes = [free, 2, free, free]
-    made = model([node("Relu", "x", "a"), node("GlobalMaxPool", "a", "y")], {"x": sizes}, {"y": [free, 2, 1, 1]})
-    with Network(made) as network:
+    proto = model([node("Relu", "x", "a"), node("GlobalMaxPool", "a", "y")], {"x": sizes}, {"y": [free, 2, 1, 1]})
+    with Network(proto) as network:
         assert network.inputs["x"][1] == (None, 2, None, None)
         for shape in ((1, 2, 4, 6), (3, 2, 5, 4)):
             x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
             np.testing.assert_array_equal(network.run({"x": x})["y"], np.maximum(x, 0).max((2, 3), keepdims=True))
         assert network.output_specs()["y"].shape == (None, 2, 1, 1)
-    assert made.graph.input[0].type.tensor_type.shape.dim[1].dim_value == 2
-    first = made.graph.input[0].type.tensor_type.shape.dim[0]
+    assert proto.graph.input[0].type.tensor_type.shape.dim[1].dim_value == 2
+    first = proto.graph.input[0].type.tensor_type.shape.dim[0]
     assert first.dim_value == free or first.dim_param == free, "the caller's model is left as it is"
 
 
 def test_a_size_with_a_name_is_the_same_everywhere(steady: Gpu) -> None:
-    made = model([node("Relu", "x", "y")], {"x": ["n", "n"]}, "y")
-    with Network(made) as network, pytest.raises(InputError, match="n = 2"):
+    proto = model([node("Relu", "x", "y")], {"x": ["n", "n"]}, "y")
+    with Network(proto) as network, pytest.raises(InputError, match="n = 2"):
         network.run({"x": np.zeros((2, 3), np.float32)})

@@ -96,9 +96,9 @@ def test_each_node_of_half_precision_rounds(steady: Gpu) -> None:
     half = (TensorProto.FLOAT16, [500])
     x, w, b = (reals(500, seed=seed).astype(np.float16) for seed in range(3))
     with Network(model(nodes, {"x": half, "w": half, "b": half}, "y")) as network:
-        given = {"x": x, "w": w, "b": b}
-        assert len(network.program(given).plan) == 1
-        np.testing.assert_array_equal(network.run(given)["y"], x * w + b - x)
+        inputs = {"x": x, "w": w, "b": b}
+        assert len(network.program(inputs).plan) == 1
+        np.testing.assert_array_equal(network.run(inputs)["y"], x * w + b - x)
         assert np.any(x * w + b - x != (x.astype(float) * w + b - x).astype(np.float16))
 
 
@@ -171,11 +171,11 @@ def test_only_little_that_depends_on_inputs_is_done_on_the_host(steady: Gpu, cou
     with Network(
         model(nodes, {"x": [count], "k": (TensorProto.BOOL, [count])}, {"y": ["n"], "z": (9, [count])})
     ) as network:
-        given = {"x": reals(count), "k": keep}
-        found = network.run(given)
+        inputs = {"x": reals(count), "k": keep}
+        found = network.run(inputs)
         np.testing.assert_array_equal(found["y"], reals(count)[keep])
         np.testing.assert_array_equal(found["z"], ~keep)
-        assert ("z" in network.program(given).outputs) == on_gpu
+        assert ("z" in network.program(inputs).outputs) == on_gpu
 
 
 def test_reals_beside_integers_count_as_reals() -> None:
@@ -210,30 +210,30 @@ def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
     ]
     shape: list[str] = ["n"]
     outputs = {"a": (INT64, [1, "n"]), "b": (TensorProto.DOUBLE, shape), "y": shape, "z": shape}
-    made = model(nodes, {"x": [3]}, outputs, others={"somewhere": 2})
-    with Network(made) as network, pytest.raises(UnsupportedOp) as caught:
+    proto = model(nodes, {"x": [3]}, outputs, others={"somewhere": 2})
+    with Network(proto) as network, pytest.raises(UnsupportedOp) as caught:
         network.run({"x": reals(3)})
-    told = "\n".join(caught.value.reasons)
+    message = "\n".join(caught.value.reasons)
     assert len(caught.value.reasons) == 3
     assert str(caught.value).split("\n") == [
         f"{caught.value.source}: 3 unsupported",
         *(f"  {r}" for r in caught.value.reasons),
     ]
     for part in ("NonZero", "opset 21", "float", "Cast", "double", "somewhere.Magic", "'spell'", "opset 2"):
-        assert part in told
+        assert part in message
 
 
 def test_inputs_that_do_not_fit_are_refused(steady: Gpu) -> None:
     with Network(two_layers(), {"batch": 4}) as network:
-        for given, told in [
+        for inputs, message in [
             ({}, "missing x"),
             ({"x": reals(4, 3), "q": reals(1)}, "unknown q"),
             ({"x": reals(4, 2)}, r"\(batch = 4, 3\)"),
             ({"x": reals(5, 3)}, r"\(batch = 4, 3\)"),
             ({"x": reals(4, 3).astype(float)}, r"astype\(numpy.float32\)"),
         ]:
-            with pytest.raises(InputError, match=told):
-                network.run(given)
+            with pytest.raises(InputError, match=message):
+                network.run(inputs)
 
 
 def test_integers_beyond_32_bits_never_give_a_wrong_answer(steady: Gpu) -> None:
@@ -268,8 +268,8 @@ def test_a_loop_is_written_out(steady: Gpu) -> None:
     )
     nodes = [helper.make_node("Loop", ["n", "", "x"], ["last", "rows"], body=body)]
     outputs = {"last": [2], "rows": ["turns", 2]}
-    made = model(nodes, {"x": [2], "n": (INT64, [])}, outputs, {"one": np.ones(2, np.float32)})
-    with Network(made) as network:
+    proto = model(nodes, {"x": [2], "n": (INT64, [])}, outputs, {"one": np.ones(2, np.float32)})
+    with Network(proto) as network:
         found = network.run({"x": reals(2), "n": np.array(5)})
         np.testing.assert_allclose(found["last"], reals(2) + 5, rtol=1e-6)
         np.testing.assert_allclose(found["rows"], reals(2) + np.arange(1, 6)[:, None], rtol=1e-6)
@@ -308,10 +308,10 @@ def test_means_of_integers_are_exact(steady: Gpu) -> None:
 def test_an_operator_without_a_lowering_is_run_as_the_others_that_onnx_defines_it_by(steady: Gpu) -> None:
     x, angles = reals(2, 3, 4, 6), reals(2, 4, 3, seed=1)
     nodes = [node("RotaryEmbedding", ["x", "cos", "sin"], "y")]
-    made = model(nodes, {"x": [2, 3, 4, 6]}, "y", {"cos": np.cos(angles), "sin": np.sin(angles)}, opset=23)
+    proto = model(nodes, {"x": [2, 3, 4, 6]}, "y", {"cos": np.cos(angles), "sin": np.sin(angles)}, opset=23)
     low, high, turn = x[..., :3], x[..., 3:], angles[:, None]
     expected = [low * np.cos(turn) - high * np.sin(turn), low * np.sin(turn) + high * np.cos(turn)]
-    with Network(made) as network:
+    with Network(proto) as network:
         np.testing.assert_allclose(network.run({"x": x})["y"], np.concatenate(expected, -1), rtol=1e-5, atol=1e-6)
 
 

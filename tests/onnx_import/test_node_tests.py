@@ -113,8 +113,8 @@ def data_sets(case: Any, model: onnx.ModelProto) -> Iterator[tuple[list[Any], li
         yield read(folder, "input", model.graph.input), read(folder, "output", model.graph.output)
 
 
-def value_of(given: Any) -> Any:
-    return numpy_helper.to_array(given) if isinstance(given, onnx.TensorProto) else given
+def value_of(item: Any) -> Any:
+    return numpy_helper.to_array(item) if isinstance(item, onnx.TensorProto) else item
 
 
 def read(folder: Path, kind: str, entries: Any) -> list[Any]:

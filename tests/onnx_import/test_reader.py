@@ -24,19 +24,19 @@ def sound() -> onnx.ModelProto:
 
 
 def external(location: str, offset: int = 0, length: int | None = 48) -> onnx.ModelProto:
-    made = sound()
-    tensor = made.graph.initializer[0]
+    proto = sound()
+    tensor = proto.graph.initializer[0]
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
     entries = {"location": location, "offset": str(offset)} | ({"length": str(length)} if length is not None else {})
     for key, value in entries.items():
         entry = tensor.external_data.add()
         entry.key, entry.value = key, value
-    return made
+    return proto
 
 
-def saved(made: onnx.ModelProto, folder: Path) -> Path:
-    (folder / "net.onnx").write_bytes(made.SerializeToString())
+def saved(proto: onnx.ModelProto, folder: Path) -> Path:
+    (folder / "net.onnx").write_bytes(proto.SerializeToString())
     return folder / "net.onnx"
 
 
@@ -77,56 +77,56 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         Network(tmp_path)
 
 
-def _circle(made: onnx.ModelProto) -> None:
-    made.graph.node[0].input[0] = "y"
+def _circle(proto: onnx.ModelProto) -> None:
+    proto.graph.node[0].input[0] = "y"
 
 
-def _huge(made: onnx.ModelProto) -> None:
-    made.graph.initializer[0].dims[:] = [1 << 40, 1 << 20]
+def _huge(proto: onnx.ModelProto) -> None:
+    proto.graph.initializer[0].dims[:] = [1 << 40, 1 << 20]
 
 
-def _negative(made: onnx.ModelProto) -> None:
-    made.graph.initializer[0].dims[:] = [-3, -4]
+def _negative(proto: onnx.ModelProto) -> None:
+    proto.graph.initializer[0].dims[:] = [-3, -4]
 
 
-def _short(made: onnx.ModelProto) -> None:
-    made.graph.initializer[0].dims[:] = [3, 400]
+def _short(proto: onnx.ModelProto) -> None:
+    proto.graph.initializer[0].dims[:] = [3, 400]
 
 
-def _strange(made: onnx.ModelProto) -> None:
-    made.graph.initializer[0].data_type = 99
+def _strange(proto: onnx.ModelProto) -> None:
+    proto.graph.initializer[0].data_type = 99
 
 
-def _unknown(made: onnx.ModelProto) -> None:
-    made.graph.node[0].op_type = "MatMull"
+def _unknown(proto: onnx.ModelProto) -> None:
+    proto.graph.node[0].op_type = "MatMull"
 
 
-def _attribute(made: onnx.ModelProto) -> None:
-    made.graph.node[1].attribute.append(helper.make_attribute("alpha", 1.0))
+def _attribute(proto: onnx.ModelProto) -> None:
+    proto.graph.node[1].attribute.append(helper.make_attribute("alpha", 1.0))
 
 
-def _old(made: onnx.ModelProto) -> None:
-    made.opset_import[0].version = 3
+def _old(proto: onnx.ModelProto) -> None:
+    proto.opset_import[0].version = 3
 
 
-def _future(made: onnx.ModelProto) -> None:
-    made.opset_import[0].version = 999
+def _future(proto: onnx.ModelProto) -> None:
+    proto.opset_import[0].version = 999
 
 
-def _types(made: onnx.ModelProto) -> None:
-    made.graph.initializer[0].data_type = TensorProto.INT32
+def _types(proto: onnx.ModelProto) -> None:
+    proto.graph.initializer[0].data_type = TensorProto.INT32
 
 
-def _missing(made: onnx.ModelProto) -> None:
-    made.graph.node[0].input[1] = "nowhere"
+def _missing(proto: onnx.ModelProto) -> None:
+    proto.graph.node[0].input[1] = "nowhere"
 
 
-def _twice(made: onnx.ModelProto) -> None:
-    made.graph.node[1].output[0] = "a"
+def _twice(proto: onnx.ModelProto) -> None:
+    proto.graph.node[1].output[0] = "a"
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (_circle, "sorted"),
         (_huge, "holds 12 numbers"),
@@ -143,13 +143,13 @@ def _twice(made: onnx.ModelProto) -> None:
     ],
 )
 def test_what_breaks_the_rules_is_refused(
-    tmp_path: Path, gpu: Gpu, damage: Callable[[onnx.ModelProto], None], told: str
+    tmp_path: Path, gpu: Gpu, damage: Callable[[onnx.ModelProto], None], message: str
 ) -> None:
-    made = sound()
-    damage(made)
+    proto = sound()
+    damage(proto)
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match=told) as caught, Network(saved(made, tmp_path)) as network:
+        with pytest.raises(InputError, match=message) as caught, Network(saved(proto, tmp_path)) as network:
             network.run({"x": reals(2, 3)})
         assert tracemalloc.get_traced_memory()[1] < 50e6
     finally:
@@ -180,7 +180,7 @@ def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, location: str) ->
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("proto", "message"),
     [
         (external("none.bin"), "No such file"),
         (external("weights.bin", 8), "holds 48 bytes"),
@@ -189,10 +189,10 @@ def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, location: str) ->
         (external("weights.bin", 0, 44), "48 bytes"),
     ],
 )
-def test_missing_weights_are_reported(tmp_path: Path, made: onnx.ModelProto, told: str) -> None:
+def test_missing_weights_are_reported(tmp_path: Path, proto: onnx.ModelProto, message: str) -> None:
     (tmp_path / "weights.bin").write_bytes(reals(3, 4).tobytes())
-    with pytest.raises(InputError, match=told):
-        Network(saved(made, tmp_path))
+    with pytest.raises(InputError, match=message):
+        Network(saved(proto, tmp_path))
 
 
 def test_a_model_in_memory_has_no_folder(gpu: Gpu) -> None:

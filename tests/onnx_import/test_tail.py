@@ -29,10 +29,10 @@ def test_an_activation_is_done_by_the_kernel_of_the_product_before_it(op: str, s
     constants = {"w": WEIGHT, "b": BIAS, "low": np.float32(-0.4), "high": np.float32(0.7)}
     for attributes in ACTIVATIONS[op]:
         nodes = [node("MatMul", "xw", "a"), node("Add", "ab", "c"), node(op, ["c", *ends], "y", **attributes)]
-        kept = {name: np.asarray(array) for name, array in constants.items() if name in ("w", "b", *ends)}
-        made = model(nodes, {"x": [6, 8]}, "y", kept, opset=22)
-        (expected,) = ReferenceEvaluator(made).run(None, {"x": X})
-        with Network(made) as network:
+        saved = {name: np.asarray(array) for name, array in constants.items() if name in ("w", "b", *ends)}
+        proto = model(nodes, {"x": [6, 8]}, "y", saved, opset=22)
+        (expected,) = ReferenceEvaluator(proto).run(None, {"x": X})
+        with Network(proto) as network:
             assert len(network.program({"x": X}).plan) == 1
             np.testing.assert_allclose(
                 network.run({"x": X})["y"], expected, rtol=1e-5, atol=2e-6, err_msg=str(attributes)
@@ -44,9 +44,9 @@ def test_a_clip_whose_ends_are_not_one_known_number_each_is_a_kernel_of_its_own(
     constants = {"w": WEIGHT, "several": np.float32([-0.4]), "high": np.float32(0.7)}
     inputs = {"x": [6, 8], **({"given": []} if low == "given" else {})}
     nodes = [node("MatMul", "xw", "a"), node("Clip", ["a", low, "high"], "y")]
-    made = model(nodes, inputs, "y", {name: np.asarray(array) for name, array in constants.items()}, opset=22)
+    proto = model(nodes, inputs, "y", {name: np.asarray(array) for name, array in constants.items()}, opset=22)
     fed = {"x": X, **({"given": np.asarray(np.float32(-0.4))} if low == "given" else {})}
-    with Network(made) as network:
+    with Network(proto) as network:
         assert (len(network.program(fed).plan) == 1) is (low == "several")
         expected = np.clip(X @ WEIGHT, None if not low else -0.4, 0.7)
         np.testing.assert_allclose(network.run(fed)["y"], expected, rtol=1e-5, atol=2e-6)
@@ -59,6 +59,6 @@ def test_only_a_clip_of_three_inputs_is_one(steady: Gpu) -> None:
         (node("Clip", ["a", "low"], "y"), np.maximum(X @ WEIGHT, 0.2)),
         (node("Clip", ["a"], "y"), X @ WEIGHT),
     ):
-        kept = {name: np.asarray(constants[name]) for name in ("w", *last.input[1:])}
-        with Network(model([node("MatMul", "xw", "a"), last], {"x": [6, 8]}, "y", kept, opset=22)) as network:
+        saved = {name: np.asarray(constants[name]) for name in ("w", *last.input[1:])}
+        with Network(model([node("MatMul", "xw", "a"), last], {"x": [6, 8]}, "y", saved, opset=22)) as network:
             np.testing.assert_allclose(network.run({"x": X})["y"], expected, rtol=1e-5, atol=2e-6)

@@ -17,7 +17,7 @@ from . import zoo
 onnxruntime = pytest.importorskip("onnxruntime", reason="compares with onnxruntime")
 
 
-def reference(name: str, half: bool, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def reference(name: str, half: bool, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 3, 1
     session = onnxruntime.InferenceSession(
@@ -25,9 +25,9 @@ def reference(name: str, half: bool, given: dict[str, np.ndarray]) -> dict[str, 
     )
     names = [entry.name for entry in session.get_outputs()]
     try:
-        return dict(zip(names, session.run(None, given), strict=True))
+        return dict(zip(names, session.run(None, inputs), strict=True))
     except onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException:  # it does not add up f16 by ScatterND
-        return dict(zip(names, ReferenceEvaluator(zoo.make(name, half)).run(None, given), strict=True))
+        return dict(zip(names, ReferenceEvaluator(zoo.make(name, half)).run(None, inputs), strict=True))
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
@@ -41,9 +41,9 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 def test_a_network_is_equal_to_onnxruntime_for_random_shapes(gpu: Gpu, name: str) -> None:
     with Network(zoo.make(name)) as network:
         for seed in range(2):
-            given = zoo.inputs(name, seed)
-            found = network.run(given)
-            for key, theirs in reference(name, False, given).items():
+            inputs = zoo.inputs(name, seed)
+            found = network.run(inputs)
+            for key, theirs in reference(name, False, inputs).items():
                 assert difference(found[key], theirs) < 1e-4, (key, seed)
 
 
@@ -52,9 +52,9 @@ def test_a_network_of_half_precision_is_equal_to_onnxruntime(gpu: Gpu, name: str
     if "shader-f16" not in gpu.features:
         pytest.skip("this adapter has no f16")
     with Network(zoo.make(name, half=True)) as network:
-        given = zoo.inputs(name, 1, half=True)
-        found = network.run(given)
-        for key, theirs in reference(name, True, given).items():
+        inputs = zoo.inputs(name, 1, half=True)
+        found = network.run(inputs)
+        for key, theirs in reference(name, True, inputs).items():
             assert difference(found[key], theirs) < 1e-2, key
 
 
@@ -79,9 +79,9 @@ def test_a_plan_takes_little_more_memory_than_what_is_needed_at_once(name: str, 
 @pytest.mark.parametrize("name", zoo.KINDS)
 def test_replaying_allocates_nothing_and_leaves_nothing(steady: Gpu, name: str) -> None:
     with Network(zoo.make(name)) as network:
-        given = zoo.inputs(name, 0)
-        program = network.program(given)
-        program.set(given)
+        inputs = zoo.inputs(name, 0)
+        program = network.program(inputs)
+        program.set(inputs)
         program.replay()
         first = program.read()
         live, held = len(steady.tracker.live), steady.pool.held_bytes

@@ -56,9 +56,9 @@ class Builder:
 
     def model(self, opset: int = 20) -> onnx.ModelProto:
         graph = helper.make_graph(self.nodes, "zoo", self.inputs, self.outputs, self.weights)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
-        onnx.checker.check_model(made)
-        return made
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+        onnx.checker.check_model(proto)
+        return proto
 
     # parts ------------------------------------------------------------------------------------------------------
 
@@ -115,8 +115,8 @@ def u_net(b: Builder) -> None:
     up = b.add(
         "ConvTranspose", bottom, b.weight(16, 8, 2, 2, scale=0.2), b.weight(8), kernel_shape=[2, 2], strides=[2, 2]
     )
-    joined = b.add("Concat", up, x, axis=1)
-    b.output(b.add("Sigmoid", b.conv(joined, 16, 1)), "mask", 4)
+    concatenated = b.add("Concat", up, x, axis=1)
+    b.output(b.add("Sigmoid", b.conv(concatenated, 16, 1)), "mask", 4)
 
 
 def mobile_net(b: Builder) -> None:
@@ -154,16 +154,16 @@ def gpt_block(b: Builder) -> None:
     total = b.add("Add", before, new)
     one, zero = b.constant(np.array(1)), b.constant(np.array(0))
     scalar = b.constant(np.array([0]))
-    places = b.add("Range", b.add("Squeeze", before, scalar), b.add("Squeeze", total, scalar), one)
+    positions = b.add("Range", b.add("Squeeze", before, scalar), b.add("Squeeze", total, scalar), one)
     x = b.add("Gather", b.weight(words, width, scale=1.0), ids)
-    x = b.add("Add", x, b.add("Gather", b.weight(64, width, scale=0.3), places))
+    x = b.add("Add", x, b.add("Gather", b.weight(64, width, scale=0.3), positions))
     normed = b.layer_norm(x, width)
     q, k, v = b.add("Split", b.dense(normed, width, 3 * width), outputs=3, axis=2, num_outputs=3)
     q, k, v = (b.heads(part, heads, width, (0, 0)) for part in (q, k, v))
     k, v = b.add("Concat", past[0], k, axis=2), b.add("Concat", past[1], v, axis=2)
     keys = b.add("Range", zero, b.add("Squeeze", total, scalar), one)
-    seen = b.add("LessOrEqual", keys, b.add("Unsqueeze", places, b.constant(np.array([1]))))
-    mask = b.add("Where", seen, b.constant(np.array(0.0)), b.constant(np.array(-1e4)))
+    visible = b.add("LessOrEqual", keys, b.add("Unsqueeze", positions, b.constant(np.array([1]))))
+    mask = b.add("Where", visible, b.constant(np.array(0.0)), b.constant(np.array(-1e4)))
     mixed = b.merged(b.attention(q, k, v, width // heads, mask), width, (0, 0))
     x = b.add("Add", x, b.dense(mixed, width, width))
     hidden = b.dense(b.layer_norm(x, width), width, 4 * width)
@@ -175,8 +175,8 @@ def gpt_block(b: Builder) -> None:
 
 def lstm(b: Builder) -> None:
     x = b.input("x", ["t", "n", 6])
-    given = [b.weight(2, 4 * 8, 6), b.weight(2, 4 * 8, 8), b.weight(2, 8 * 8, scale=0.2)]
-    y, h, c = b.add("LSTM", x, *given, outputs=3, hidden_size=8, direction="bidirectional")
+    constants = [b.weight(2, 4 * 8, 6), b.weight(2, 4 * 8, 8), b.weight(2, 8 * 8, scale=0.2)]
+    y, h, c = b.add("LSTM", x, *constants, outputs=3, hidden_size=8, direction="bidirectional")
     b.output(y, "y", 4)
     b.output(h, "h", 3)
     b.output(c, "c", 3)
@@ -184,8 +184,8 @@ def lstm(b: Builder) -> None:
 
 def gru(b: Builder) -> None:
     x, start = b.input("x", ["t", "n", 6]), b.input("start", [1, "n", 8])
-    given = [b.weight(1, 3 * 8, 6), b.weight(1, 3 * 8, 8), b.weight(1, 6 * 8, scale=0.2)]
-    y, h = b.add("GRU", x, *given, "", start, outputs=2, hidden_size=8, linear_before_reset=1)
+    constants = [b.weight(1, 3 * 8, 6), b.weight(1, 3 * 8, 8), b.weight(1, 6 * 8, scale=0.2)]
+    y, h = b.add("GRU", x, *constants, "", start, outputs=2, hidden_size=8, linear_before_reset=1)
     b.output(y, "y", 4)
     b.output(b.add("Tanh", b.dense(b.add("Squeeze", h, b.constant(np.array([0]))), 8, 3)), "last", 2)
 
@@ -196,8 +196,8 @@ def point_net(b: Builder) -> None:
     wide = b.add("Relu", b.dense(local, 32, 64))
     whole = b.add("ReduceMax", wide, b.constant(np.array([1])), keepdims=1)
     spread = b.add("Expand", whole, b.add("Shape", wide))
-    joined = b.add("Concat", local, spread, axis=2)
-    b.output(b.dense(b.add("Relu", b.dense(joined, 96, 32)), 32, 5), "labels", 3)
+    concatenated = b.add("Concat", local, spread, axis=2)
+    b.output(b.dense(b.add("Relu", b.dense(concatenated, 96, 32)), 32, 5), "labels", 3)
 
 
 def vae_decoder(b: Builder) -> None:
@@ -233,8 +233,8 @@ def graph_convolution(b: Builder) -> None:
     for into, out in ((8, 16), (16, 4)):
         messages = b.add("Gather", b.dense(x, into, out), source, axis=0)
         own = b.dense(x, into, out)
-        places = b.add("Unsqueeze", target, b.constant(np.array([1])))
-        x = b.add("Tanh", b.add("ScatterND", own, places, messages, reduction="add"))
+        positions = b.add("Unsqueeze", target, b.constant(np.array([1])))
+        x = b.add("Tanh", b.add("ScatterND", own, positions, messages, reduction="add"))
     b.output(x, "embedding", 2)
 
 

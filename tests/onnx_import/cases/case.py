@@ -84,19 +84,19 @@ class Case:
             [self._declaration(index, name) for index, name in enumerate(self._outputs()) if name],
             [numpy_helper.from_array(a, name) for name, a, constant in self._arrays() if constant],
         )
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=10)
-        return onnx.shape_inference.infer_shapes(made, data_prop=True)
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=10)
+        return onnx.shape_inference.infer_shapes(proto, data_prop=True)
 
     def declared_model(self, version: int, results: Sequence[Any]) -> onnx.ModelProto:
         """As `model`, with a type and a rank for outputs of which ONNX cannot infer them: a model must have both."""
-        made = self.model(version)
-        for output, result in zip(made.graph.output, results, strict=False):
+        proto = self.model(version)
+        for output, result in zip(proto.graph.output, results, strict=False):
             tensor = output.type.tensor_type
             if not isinstance(result, list) and not tensor.HasField("shape"):
                 elem = tensor.elem_type or helper.np_dtype_to_tensor_dtype(np.asarray(result).dtype)
                 sizes = [f"n{axis}" for axis in range(np.ndim(result))]
                 output.CopyFrom(helper.make_tensor_value_info(output.name, elem, sizes))
-        return made
+        return proto
 
     def _outputs(self) -> list[str]:
         return [f"y{i}" if i in self.outputs else "" for i in range(max(self.outputs) + 1)]
@@ -118,14 +118,14 @@ class Case:
         return found
 
 
-def case(op: str, *inputs: Any, **given: Any) -> Case:
+def case(op: str, *inputs: Any, **attrs: Any) -> Case:
     """A case; what is no field of it is an attribute of the node."""
-    fields = {name: given.pop(name) for name in list(given) if name in Case.__dataclass_fields__}
-    return Case(op, inputs, given, **fields)
+    fields = {name: attrs.pop(name) for name in list(attrs) if name in Case.__dataclass_fields__}
+    return Case(op, inputs, attrs, **fields)
 
 
-def _optional(name: str, given: Maybe) -> onnx.NodeProto:
-    if given.value is not None:
+def _optional(name: str, attrs: Maybe) -> onnx.NodeProto:
+    if attrs.value is not None:
         return helper.make_node("Optional", [f"{name}_0"], [name])
     return helper.make_node("Optional", [], [name], type=helper.make_tensor_type_proto(TensorProto.FLOAT, [2]))
 
@@ -162,23 +162,29 @@ def groups(op: str) -> tuple[tuple[int, ...], ...]:
     last = None
     since = 0
     for version in range(OLDEST_OPSET, NEWEST_OPSET + 1):
-        said = schema(op, version)
-        if said is not None and (last is None or _signature(said) != _signature(last)):
+        definition = schema(op, version)
+        if definition is not None and (last is None or _signature(definition) != _signature(last)):
             found.append([version])
-        elif said is not None and said.since_version != since:
+        elif definition is not None and definition.since_version != since:
             found[-1].append(version)
-        last, since = said, said.since_version if said is not None else 0
+        last, since = definition, definition.since_version if definition is not None else 0
     return tuple(map(tuple, found))
 
 
-def opset_in(given: Case, group: Sequence[int]) -> int | None:
+def opset_in(attrs: Case, group: Sequence[int]) -> int | None:
     """The oldest opset of a group in which ONNX accepts the case."""
-    return next((version for version in group if is_valid(given, version)), None)
+    return next((version for version in group if is_valid(attrs, version)), None)
 
 
-def _signature(said: onnx.defs.OpSchema) -> tuple[Any, ...]:
-    attributes = [(n, a.required, a.default_value.SerializeToString()) for n, a in sorted(said.attributes.items())]
-    return (attributes, [(i.name, i.option) for i in said.inputs], [(o.name, o.option) for o in said.outputs])
+def _signature(definition: onnx.defs.OpSchema) -> tuple[Any, ...]:
+    attributes = [
+        (n, a.required, a.default_value.SerializeToString()) for n, a in sorted(definition.attributes.items())
+    ]
+    return (
+        attributes,
+        [(i.name, i.option) for i in definition.inputs],
+        [(o.name, o.option) for o in definition.outputs],
+    )
 
 
 def optional(parameters: Sequence[Any]) -> list[int]:
@@ -186,18 +192,18 @@ def optional(parameters: Sequence[Any]) -> list[int]:
     return [i for i, p in enumerate(parameters) if p.option == onnx.defs.OpSchema.FormalParameterOption.Optional]
 
 
-def is_valid(given: Case, version: int) -> bool:
+def is_valid(attrs: Case, version: int) -> bool:
     """Whether ONNX accepts the node in an opset that the case is written for."""
-    said = schema(given.op, version)
-    if said is None or not given.versions[0] <= version <= given.versions[1]:
+    definition = schema(attrs.op, version)
+    if definition is None or not attrs.versions[0] <= version <= attrs.versions[1]:
         return False
-    if not set(given.attributes) <= set(said.attributes) or len(given.inputs) > said.max_input:
+    if not set(attrs.attributes) <= set(definition.attributes) or len(attrs.inputs) > definition.max_input:
         return False
     context = onnx.checker.C.CheckerContext()
     context.ir_version, context.opset_imports = 10, {"": version}
     try:
-        onnx.checker.check_node(given.node(), context)  # inference ends the process where a graph is missing
-        onnx.shape_inference.infer_shapes(given.model(version), check_type=True, strict_mode=True)
+        onnx.checker.check_node(attrs.node(), context)  # inference ends the process where a graph is missing
+        onnx.shape_inference.infer_shapes(attrs.model(version), check_type=True, strict_mode=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
         return False
     return True
@@ -206,22 +212,22 @@ def is_valid(given: Case, version: int) -> bool:
 # references ---------------------------------------------------------------------------------------------------------
 
 
-def reference(given: Case, version: int) -> list[Any]:
+def reference(attrs: Case, version: int) -> list[Any]:
     """The outputs, by onnxruntime where it can run the node, else by ONNX's own reference. Raises what that raises."""
     import onnxruntime
 
-    if given.expected is not None:
-        return list(given.expected)
-    model = given.model(version)
-    if given.reference == "onnxruntime" and version <= onnxruntime_opset:
+    if attrs.expected is not None:
+        return list(attrs.expected)
+    model = attrs.model(version)
+    if attrs.reference == "onnxruntime" and version <= onnxruntime_opset:
         options = onnxruntime.SessionOptions()
         options.log_severity_level, options.intra_op_num_threads = 4, 1
         try:
             session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-            return session.run(None, given.feeds())
+            return session.run(None, attrs.feeds())
         except Exception:  # onnxruntime's own classes: a type that it has no kernel for
             pass
-    return ReferenceEvaluator(model).run(None, given.feeds())
+    return ReferenceEvaluator(model).run(None, attrs.feeds())
 
 
 def is_equal(a: Any, b: Any, rtol: float = 0.0) -> bool:
@@ -236,13 +242,13 @@ def is_equal(a: Any, b: Any, rtol: float = 0.0) -> bool:
     return bool(np.allclose(a, b, rtol=rtol, atol=rtol / 10, equal_nan=True))
 
 
-def affects(given: Case, what: str | int, version: int) -> bool:
+def affects(attrs: Case, what: str | int, version: int) -> bool:
     """Whether the reference gives something else, or nothing, without an attribute or an input."""
-    bare = given.without(what)
+    bare = attrs.without(what)
     if not is_valid(bare, version):
         return True
     try:
-        return not is_equal(reference(given, version), reference(bare, version), given.rtol)
+        return not is_equal(reference(attrs, version), reference(bare, version), attrs.rtol)
     except Exception:  # a reference raises whatever it likes
         return True
 

@@ -16,7 +16,7 @@ X = reals(3, 4)
 
 
 def _graph(nodes: Sequence[onnx.NodeProto], inputs: dict[str, Any], outputs: dict[str, Any]) -> onnx.GraphProto:
-    entries = [[helper.make_tensor_value_info(n, *given) for n, given in named.items()] for named in (inputs, outputs)]
+    entries = [[helper.make_tensor_value_info(n, *entry) for n, entry in named.items()] for named in (inputs, outputs)]
     return helper.make_graph(list(nodes), "body", *entries)
 
 

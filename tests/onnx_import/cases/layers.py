@@ -27,7 +27,7 @@ _FLAT = (reals(2, 3, 32), reals(2, 5, 16, seed=1), reals(2, 5, 16, seed=2))
 
 def _windows(op: str, inputs: tuple[Any, ...], fixed: dict[str, Any]) -> list[Case]:
     """Strides, paddings and dilations of a convolution or a pool."""
-    given = [
+    cases = [
         {},
         {"strides": [2, 3]},
         {"pads": [1, 0, 0, 1]},
@@ -36,7 +36,7 @@ def _windows(op: str, inputs: tuple[Any, ...], fixed: dict[str, Any]) -> list[Ca
         {"auto_pad": "VALID"},
         {"dilations": [2, 1]},
     ]
-    return [case(op, *inputs, **fixed, **more) for more in given]
+    return [case(op, *inputs, **fixed, **more) for more in cases]
 
 
 def _pools(op: str, **more: Any) -> list[Case]:
@@ -96,10 +96,10 @@ def _lstm() -> list[Case]:
 
 def _resizes(none: np.ndarray | None, versions: tuple[int, int]) -> list[Case]:
     """`none` stands for a region, scales or sizes that are not given."""
-    scales = [np.array(given, np.float32) for given in ([1, 1, 2, 1.5], [1, 1, 0.63, 1.37])]
+    scales = [np.array(cases, np.float32) for cases in ([1, 1, 2, 1.5], [1, 1, 0.63, 1.37])]
     sized = (X, none, none, ints(1, 4, 5, 9))
     crop = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
-    given: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    cases: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
         ((X, none, scales[0]), {}),
         *(((X, none, scales[1]), {"nearest_mode": mode}) for mode in ("ceil", "floor", "round_prefer_ceil")),
         (sized, {}),
@@ -114,7 +114,7 @@ def _resizes(none: np.ndarray | None, versions: tuple[int, int]) -> list[Case]:
         ((X, _REGION, none, sized[3]), crop),
         ((X, _REGION, none, sized[3]), {**crop, "extrapolation_value": 3.0}),
     ]
-    return [case("Resize", *inputs, **attributes, versions=versions) for inputs, attributes in given]
+    return [case("Resize", *inputs, **attributes, versions=versions) for inputs, attributes in cases]
 
 
 CASES: list[Case] = [
@@ -162,7 +162,7 @@ CASES: list[Case] = [
     case("GroupNormalization", X, reals(4), reals(4, seed=1), num_groups=2),
     case("GroupNormalization", X, reals(4), reals(4, seed=1), num_groups=4),
     case("GroupNormalization", X, reals(4), reals(4, seed=1), num_groups=2, epsilon=0.3),
-    *(case(op, *given, epsilon=1e-3, stash_type=HALF, refused="stash_type") for op, given in (
+    *(case(op, *cases, epsilon=1e-3, stash_type=HALF, refused="stash_type") for op, cases in (
         ("LayerNormalization", (reals(2, 3), reals(3))), ("RMSNormalization", (reals(2, 3), reals(3))))),
     case("GroupNormalization", X, reals(4), reals(4, seed=1), num_groups=2, stash_type=HALF, refused="stash_type"),
     case("LayerNormalization", X, reals(6)),
@@ -206,7 +206,7 @@ CASES: list[Case] = [
     # resampling
     *(case("Resize", X, np.array([1, 1, 2, 1.5], np.float32), mode=mode, versions=(10, 10))
       for mode in ("nearest", "linear")),
-    *(made for empty, opsets in ((_EMPTY, (11, 12)), (None, (13, 28))) for made in _resizes(empty, opsets)),
+    *(each for empty, opsets in ((_EMPTY, (11, 12)), (None, (13, 28))) for each in _resizes(empty, opsets)),
     case("Resize", X, None, None, ints(4, 5), mode="linear", antialias=1, axes=[2, 3]),
     case("Resize", X, None, None, ints(5, 9), axes=[2, 3]),
     case("Resize", X, None, None, ints(5, 9), axes=[2, 3], keep_aspect_ratio_policy="not_larger"),
@@ -223,9 +223,9 @@ CASES: list[Case] = [
     case("GridSample", X, _GRID, align_corners=1),
     case("AffineGrid", reals(2, 2, 3), ints(2, 3, 4, 5)),
     case("AffineGrid", reals(2, 2, 3), ints(2, 3, 4, 5), align_corners=1),
-    *(case(op, np.array(97), **given)
+    *(case(op, np.array(97), **cases)
       for op in ("BlackmanWindow", "HammingWindow", "HannWindow")
-      for given in ({}, {"periodic": 0}, {"output_datatype": HALF, "rtol": 2e-3})),
+      for cases in ({}, {"periodic": 0}, {"output_datatype": HALF, "rtol": 2e-3})),
     # recurrent
     *_recurrent("RNN", 1),
     *_recurrent("GRU", 3),

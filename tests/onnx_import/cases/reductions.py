@@ -32,7 +32,7 @@ def _reductions(op: str) -> list[Case]:
 
 
 CASES: list[Case] = [
-    *(made for op in _SUMS for made in _reductions(op)),
+    *(each for op in _SUMS for each in _reductions(op)),
     *(case(op, (X * 9).astype(np.int32), ints(1)) for op in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1")),
     case("ReduceMax", X > 0, ints(1)),
     case("ReduceMin", X > 0, ints(1)),

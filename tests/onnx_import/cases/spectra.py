@@ -14,12 +14,12 @@ _REST = {"rtol": 2e-4, "reference": "onnx"}  # sums of up to fifty terms; onnxru
 _ENDS = {0: (FLOAT, [2, "frames", "frequencies", 2])}
 
 
-def _both(*inputs: np.ndarray | None, axis: int | None = None, **given: int) -> list[Case]:
+def _both(*inputs: np.ndarray | None, axis: int | None = None, **attributes: int) -> list[Case]:
     """With the axis as an attribute, and as an input."""
     at = {} if axis is None else {"axis": axis}
     last = [] if axis is None else [None] * (2 - len(inputs)) + [np.array(axis)]
-    plain = case("DFT", *inputs, **at, **given, **_REST, versions=(17, 19))
-    return [plain, case("DFT", *inputs, *last, **given, **_REST, versions=(20, 28))]
+    plain = case("DFT", *inputs, **at, **attributes, **_REST, versions=(17, 19))
+    return [plain, case("DFT", *inputs, *last, **attributes, **_REST, versions=(20, 28))]
 
 
 CASES: list[Case] = [
