@@ -93,22 +93,22 @@ def torch_milliseconds(torch: Any, call: Callable[[], object]) -> float:
     return float(np.median(times))
 
 
-def torch_ways(
-    torch: Any, name: str, function: Callable[..., Any], *given: Any, tuned: bool = False
+def torch_variants(
+    torch: Any, name: str, function: Callable[..., Any], *inputs: Any, tuned: bool = False
 ) -> dict[str, float]:
     """Milliseconds of a function of tensors in the precision `name`: eager and compiled, each called and from a graph.
 
     `tuned` lets the compiler try several kernels ("max-autotune"), which takes a minute.
     """
     torch.compiler.reset()
-    ways = {}
+    variants = {}
     with precision(torch, name):
         compiled = torch.compile(function, mode="max-autotune-no-cudagraphs" if tuned else "default")
-        for way, run in (("eager", function), ("compiled", compiled)):
-            ways[way] = torch_milliseconds(torch, lambda run=run: run(*given))
-            ways[f"{way}, graph"] = torch_milliseconds(torch, graphed(torch, lambda run=run: run(*given)))
-    print(f"\ntorch {name}: {', '.join(f'{way} {ms:.4g} ms' for way, ms in ways.items())}", end="")
-    return ways
+        for variant, run in (("eager", function), ("compiled", compiled)):
+            variants[variant] = torch_milliseconds(torch, lambda run=run: run(*inputs))
+            variants[f"{variant}, graph"] = torch_milliseconds(torch, graphed(torch, lambda run=run: run(*inputs)))
+    print(f"\ntorch {name}: {', '.join(f'{variant} {ms:.4g} ms' for variant, ms in variants.items())}", end="")
+    return variants
 
 
 def our_milliseconds(record: Callable[[], object], copies: int = 20) -> float:

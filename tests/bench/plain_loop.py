@@ -2,7 +2,7 @@
 
 One frame of ours is watched: every wgpu call it makes is written down with the objects it was made with, raw ones as
 the wgpu-py calls they stand for. From that a function is compiled, straight-line Python that makes those calls and
-nothing else: no checks, no counts, uniforms ready as bytes. It draws the same picture.
+nothing else: no checks, no counts, uniforms ready as bytes. It draws the same image.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _items(value: Any) -> tuple[Any, ...]:
 
 @contextmanager
 def _watched(script: Script) -> Iterator[None]:
-    kept: list[tuple[type, str, Any]] = []
+    functions: list[tuple[type, str, Any]] = []
     own = tuple(name for name in vars(DrawEncoder) if not name.startswith("_"))
     watched = (
         (backend.GPUCommandEncoder, "encoder", ENCODER),
@@ -80,11 +80,11 @@ def _watched(script: Script) -> Iterator[None]:
     for class_, target, methods in watched:
         for method in methods:
             original = getattr(class_, method)
-            kept.append((class_, method, original))
+            functions.append((class_, method, original))
             setattr(class_, method, _note(script, target, method, original))
-    kept += [(ComputeEncoder, "__init__", ComputeEncoder.__init__)]
-    kept += [(DispatchList, "encode", DispatchList.encode), (RenderPass, "begin", RenderPass.begin)]
-    kept += [(VertexBuffers, "set", VertexBuffers.set)]
+    functions += [(ComputeEncoder, "__init__", ComputeEncoder.__init__)]
+    functions += [(DispatchList, "encode", DispatchList.encode), (RenderPass, "begin", RenderPass.begin)]
+    functions += [(VertexBuffers, "set", VertexBuffers.set)]
     ComputeEncoder.__init__ = _plain_compute_pass(script, ComputeEncoder.__init__)
     DispatchList.encode = _plain_encode
     VertexBuffers.set = _plain_set
@@ -92,7 +92,7 @@ def _watched(script: Script) -> Iterator[None]:
     try:
         yield
     finally:
-        for class_, method, original in kept:
+        for class_, method, original in functions:
             setattr(class_, method, original)
 
 

@@ -37,7 +37,7 @@ def viewer(display: str) -> Iterator[Viewer]:
         yield viewer
 
 
-def bare_loop(viewer: Viewer, picture: Callable[[], tuple[int, int, int, int]]) -> Callable[[int], None]:
+def bare_loop(viewer: Viewer, image: Callable[[], tuple[int, int, int, int]]) -> Callable[[int], None]:
     """Step, draw, present: nothing that a user could see or touch."""
     session, gpu = viewer._session, viewer._gpu
 
@@ -46,7 +46,7 @@ def bare_loop(viewer: Viewer, picture: Callable[[], tuple[int, int, int, int]]) 
             surface = viewer.window.acquire()
             assert surface is not None
             session.advance()
-            left, top, width, height = picture()
+            left, top, width, height = image()
             session.draw(viewer._renderer, surface.view, (width, height), (left, top))
         viewer.window.present()
 

@@ -33,7 +33,7 @@ LOOK: dict[str, Any] = {"bloom": 0.0}
 
 
 @pytest.fixture
-def made(request: pytest.FixtureRequest) -> Iterator[list[Layer]]:
+def created(request: pytest.FixtureRequest) -> Iterator[list[Layer]]:
     """So many layers of one kind, every attribute of each a tensor of its own, the range of the colors automatic."""
     gpu, layers, tensors = vertigrad.gpu(), [], []
     style, arrays = CASES["drawn"](request.param)
@@ -73,10 +73,10 @@ class Frames:
 
 
 @pytest.mark.bench
-@pytest.mark.parametrize("made", CASES["KINDS"], indirect=True)
-def test_a_layer_costs_little_more_than_its_bare_calls(made: list[Layer]) -> None:
+@pytest.mark.parametrize("created", CASES["KINDS"], indirect=True)
+def test_a_layer_costs_little_more_than_its_bare_calls(created: list[Layer]) -> None:
     gpu = vertigrad.gpu()
-    frames = [Frames(gpu, []), Frames(gpu, made)]
+    frames = [Frames(gpu, []), Frames(gpu, created)]
     for each in frames:
         each.record()
     plain = [plain_loop(gpu, each.encode, submitted=False) for each in frames]
@@ -91,5 +91,5 @@ def test_a_layer_costs_little_more_than_its_bare_calls(made: list[Layer]) -> Non
 
     lowest(ratio, 1 / LEAST)
     ours, bare = min(times, key=lambda each: each[0] / each[1])
-    work = type(made[0]).__name__
+    work = type(created[0]).__name__
     report(Result("CPU time of a layer", work, "µs", ours * 1e6, {"bare calls": bare * 1e6}, "bare calls", LEAST))

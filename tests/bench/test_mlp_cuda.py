@@ -13,7 +13,7 @@ from vertigrad import Tensor
 from vertigrad.ops import Mlp
 
 from .accuracy import assert_close_in_norm
-from .cuda import PRECISIONS, our_milliseconds, torch_on_the_same_gpu, torch_ways
+from .cuda import PRECISIONS, our_milliseconds, torch_on_the_same_gpu, torch_variants
 from .networks import random_layers, torch_module
 from .results import Result, report
 
@@ -27,15 +27,15 @@ def test_a_network_in_one_kernel_is_faster_than_torch() -> None:
     torch = torch_on_the_same_gpu()
     layers = random_layers(SIZES, bias=1.0)
     x = np.random.default_rng(2).normal(size=(POINTS, 3)).astype(np.float32)
-    given = torch.from_numpy(x).cuda()
+    torch_x = torch.from_numpy(x).cuda()
     peers = {}
     with torch.no_grad():
-        exact = torch_module(torch, layers).double()(given.double()).cpu().numpy()
+        exact = torch_module(torch, layers).double()(torch_x.double()).cpu().numpy()
         for name in PRECISIONS:
-            module, points = torch_module(torch, layers), given
+            module, points = torch_module(torch, layers), torch_x
             if name == "f16":
-                module, points = module.half(), given.half()
-            peers[f"torch {name}"] = min(torch_ways(torch, name, module, points, tuned=True).values())
+                module, points = module.half(), torch_x.half()
+            peers[f"torch {name}"] = min(torch_variants(torch, name, module, points, tuned=True).values())
     with (
         Mlp(*layers) as net,
         Mlp([w.astype(np.float16) for w in layers.weights], layers.biases) as packed,

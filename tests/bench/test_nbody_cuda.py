@@ -66,8 +66,8 @@ def bodies() -> np.ndarray:
 def cuda_milliseconds(cupy, tile: int, each: int) -> tuple[float, np.ndarray]:  # type: ignore[no-untyped-def]
     source = CUDA.replace("TILE", str(tile)).replace("EACH", str(each))
     kernel = cupy.RawKernel(source, "kick", options=("--use_fast_math",))
-    places, speeds, pulls = cupy.asarray(bodies()), cupy.zeros((COUNT, 4), "f4"), cupy.zeros((COUNT, 4), "f4")
-    arguments = (places, speeds, pulls, np.int32(COUNT), np.float32(SOFTENING**2), np.float32(0.0))
+    positions, speeds, pulls = cupy.asarray(bodies()), cupy.zeros((COUNT, 4), "f4"), cupy.zeros((COUNT, 4), "f4")
+    arguments = (positions, speeds, pulls, np.int32(COUNT), np.float32(SOFTENING**2), np.float32(0.0))
     times = []
     for _ in range(8):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -83,8 +83,8 @@ def cuda_milliseconds(cupy, tile: int, each: int) -> tuple[float, np.ndarray]:  
 def our_milliseconds() -> tuple[float, np.ndarray]:
     """A whole step, drift included, from the wall clock: many against few, so that the cost of waiting cancels."""
     gpu = vertigrad.gpu()
-    places = bodies()
-    start = Bodies(places[:, :3], np.zeros((COUNT, 3), np.float32), places[:, 3], np.zeros(COUNT, np.uint32))
+    positions = bodies()
+    start = Bodies(positions[:, :3], np.zeros((COUNT, 3), np.float32), positions[:, 3], np.zeros(COUNT, np.uint32))
     model = NBody("bench", Params(count=COUNT, softening=SOFTENING, time_scale=0.0), {}, 0, start)
 
     def seconds(steps: int) -> float:

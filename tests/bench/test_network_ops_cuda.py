@@ -17,7 +17,7 @@ import pytest
 from vertigrad import Tensor, ops
 
 from .accuracy import assert_close_in_norm
-from .cuda import our_milliseconds, torch_on_the_same_gpu, torch_ways
+from .cuda import our_milliseconds, torch_on_the_same_gpu, torch_variants
 from .results import Result, report
 
 pytestmark = pytest.mark.bench
@@ -34,12 +34,12 @@ def drawn(*shape: int, seed: int = 1) -> np.ndarray:
 
 
 def compare(
-    torch: Any, work: str, ours: Callable[[], Tensor], theirs: Callable[..., Any], given: list[Any], least: float
+    torch: Any, work: str, ours: Callable[[], Tensor], theirs: Callable[..., Any], inputs: list[Any], least: float
 ) -> None:
-    """See that ours is right, and report it beside `theirs`, a function of the arrays `given`, at its best."""
-    exact = theirs(*[each.double() for each in given]).cpu().numpy()
+    """See that ours is right, and report it beside `theirs`, a function of the arrays `inputs`, at its best."""
+    exact = theirs(*[each.double() for each in inputs]).cpu().numpy()
     assert_close_in_norm(ours().numpy(), exact, 2e-6)
-    peers = {f"torch {name}": min(torch_ways(torch, name, theirs, *given).values()) for name in ("f32", "TF32")}
+    peers = {f"torch {name}": min(torch_variants(torch, name, theirs, *inputs).values()) for name in ("f32", "TF32")}
     report(Result("operation, f32", work, "ms", our_milliseconds(ours, copies=1), peers, "torch f32", least))
 
 
@@ -66,7 +66,7 @@ def test_attention(torch: Any, causal: bool) -> None:
         torch,
         f"attention, 8 heads of 4096 x 64{', causal' if causal else ''}",
         lambda: ops.attention(q, k, v, causal=causal),
-        lambda *given: functional.scaled_dot_product_attention(*given, is_causal=causal),
+        lambda *inputs: functional.scaled_dot_product_attention(*inputs, is_causal=causal),
         [torch.tensor(array, device="cuda") for array in arrays],
         0.7,
     )

@@ -43,9 +43,9 @@ def test_sorting_pairs_is_nearly_as_fast_as_cub(tmp_path: Path) -> None:
     peers["torch.sort, 64-bit indices"] = torch_milliseconds(torch, lambda: torch.sort(keys, stable=True))
     expected = np.argsort(host, kind="stable")
     assert np.array_equal(cub.indices.cpu().numpy(), expected)
-    with uploaded(host, np.empty_like(host), np.empty_like(host)) as (given, ordered, indices), Plan("sort") as plan:
+    with uploaded(host, np.empty_like(host), np.empty_like(host)) as (unsorted, ordered, indices), Plan("sort") as plan:
         with plan.recording():
-            ops.sort_pairs(given, out=(ordered, indices))
+            ops.sort_pairs(unsorted, out=(ordered, indices))
         mine = replay_milliseconds(plan.replay)
         assert np.array_equal(indices.numpy(), expected)
         assert np.array_equal(ordered.numpy(), host[expected])

@@ -19,7 +19,7 @@ import pytest
 from vertigrad.onnx_import import Network
 
 from .accuracy import assert_close_in_norm
-from .cuda import PRECISIONS, replay_milliseconds, torch_on_the_same_gpu, torch_ways
+from .cuda import PRECISIONS, replay_milliseconds, torch_on_the_same_gpu, torch_variants
 from .results import Result, report
 
 WIDTHS = (64, 128, 256, 512)
@@ -78,11 +78,11 @@ def test_a_residual_network_is_faster_than_torch_at_its_best_in_f32() -> None:
             dtype, times = torch.float16 if name == "f16" else torch.float32, []
             for order in (torch.contiguous_format, torch.channels_last):
                 module = copy.deepcopy(folded).cuda().to(dtype).to(memory_format=order)
-                given = image.cuda().to(dtype).to(memory_format=order)
-                times += torch_ways(torch, name, module, given).values()
+                batch = image.cuda().to(dtype).to(memory_format=order)
+                times += torch_variants(torch, name, module, batch).values()
             peers[f"torch {name}"] = min(times)
             if name == "f32":
-                assert_close_in_norm(module(given).cpu().numpy(), exact, 1e-5)
+                assert_close_in_norm(module(batch).cpu().numpy(), exact, 1e-5)
     with Network(onnx.load_from_string(file.getvalue())) as network:
         inputs = {"x": image.numpy()}
         program = network.program(inputs)

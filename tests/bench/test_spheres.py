@@ -39,15 +39,15 @@ class Quads(PointsLayer):
         pass
 
 
-def seconds(gpu: Gpu, draw: Callable[[], None], pictures: int) -> float:
-    """Wall time of a picture, from an idle GPU to an idle GPU."""
+def seconds(gpu: Gpu, draw: Callable[[], None], images: int) -> float:
+    """Wall time of an image, from an idle GPU to an idle GPU."""
     gpu.sync()
     start = time.perf_counter()
-    for _ in range(pictures):
+    for _ in range(images):
         draw()
     gpu.recorder.encoder  # noqa: B018  so that there is something to wait for
     gpu.sync()
-    return (time.perf_counter() - start) / pictures
+    return (time.perf_counter() - start) / images
 
 
 def test_a_frame_of_spheres_costs_little_more_than_a_bare_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_a_frame_of_spheres_costs_little_more_than_a_bare_program(monkeypatch: p
 
         def ratio() -> float:
             taken = [(seconds(gpu, ours, frames), seconds(gpu, bare, frames)) for _ in range(ROUNDS)]
-            mine, theirs = (float(np.percentile(kept, 25)) for kept in zip(*taken[1:], strict=True))
+            mine, theirs = (float(np.percentile(samples, 25)) for samples in zip(*taken[1:], strict=True))
             times.append((mine, theirs))
             return mine / theirs
 

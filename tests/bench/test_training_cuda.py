@@ -51,8 +51,8 @@ def our_steps(record: Callable[[], Tensor], optimizer: learn.Optimizer) -> tuple
 
 def torch_steps(torch: Any, module: Any, loss: Callable[..., Any], *batch: Any) -> tuple[dict[str, float], np.ndarray]:
     """Milliseconds of a step in each way of running it, and the losses of the first steps."""
-    ways, losses = {}, np.zeros(0)
-    for way in ("eager", "compiled"):
+    variants, losses = {}, np.zeros(0)
+    for variant in ("eager", "compiled"):
         torch.compiler.reset()
         own = copy.deepcopy(module)
         optimizer = torch.optim.Adam(own.parameters(), lr=RATE, fused=True, capturable=True)
@@ -60,7 +60,7 @@ def torch_steps(torch: Any, module: Any, loss: Callable[..., Any], *batch: Any) 
         def forward(*batch: Any, own: Any = own) -> Any:
             return loss(own(batch[0]), batch[1])
 
-        run = torch.compile(forward) if way == "compiled" else forward
+        run = torch.compile(forward) if variant == "compiled" else forward
 
         def step(run: Any = run, optimizer: Any = optimizer) -> Any:
             optimizer.zero_grad(set_to_none=True)
@@ -69,11 +69,11 @@ def torch_steps(torch: Any, module: Any, loss: Callable[..., Any], *batch: Any) 
             optimizer.step()
             return found
 
-        if way == "eager":
+        if variant == "eager":
             losses = np.array([float(step()) for _ in range(COMPARED)])
-        ways[way] = torch_milliseconds(torch, step)
-        ways[f"{way}, graph"] = torch_milliseconds(torch, graphed(torch, step))
-    return ways, losses
+        variants[variant] = torch_milliseconds(torch, step)
+        variants[f"{variant}, graph"] = torch_milliseconds(torch, graphed(torch, step))
+    return variants, losses
 
 
 def compare(torch: Any, work: str, module: Any, loss: Callable[..., Any], batch: tuple[Any, ...], ours: Any) -> None:
@@ -82,12 +82,12 @@ def compare(torch: Any, work: str, module: Any, loss: Callable[..., Any], batch:
     peers = {}
     for name in ("f32", "TF32"):
         with precision(torch, name):
-            ways, theirs = torch_steps(torch, module, loss, *batch)
+            variants, theirs = torch_steps(torch, module, loss, *batch)
         if name == "f32":
             np.testing.assert_allclose(losses, theirs, rtol=2e-4)
-            peers["torch f32 eager"] = 1e3 / ways["eager"]
-        peers[f"torch {name}"] = 1e3 / min(ways.values())
-        print(f"\ntorch {name}: {', '.join(f'{way} {ms:.4g} ms' for way, ms in ways.items())}", end="")
+            peers["torch f32 eager"] = 1e3 / variants["eager"]
+        peers[f"torch {name}"] = 1e3 / min(variants.values())
+        print(f"\ntorch {name}: {', '.join(f'{variant} {ms:.4g} ms' for variant, ms in variants.items())}", end="")
     assert losses[-1] < losses[0]
     report(Result("training", work, "steps/s", 1e3 / mine, peers, "torch f32", least))
 
@@ -123,17 +123,17 @@ def test_a_classifier_by_convolutions_beside_torch() -> None:
     images = random.normal(size=(IMAGES, 1, 28, 28)).astype(np.float32)
     classes = random.integers(0, CLASSES, IMAGES)
     held = [Tensor.from_numpy(array, f"weights.{number}") for number, array in enumerate(arrays)]
-    given, target = Tensor.from_numpy(images), Tensor.from_numpy(classes.astype(np.int32))
+    inputs, target = Tensor.from_numpy(images), Tensor.from_numpy(classes.astype(np.int32))
 
     def record() -> Tensor:
-        signal = ops.max_pool(ops.conv(given, held[0], held[1], padding=1, activation="relu"), (2, 2), stride=2)
+        signal = ops.max_pool(ops.conv(inputs, held[0], held[1], padding=1, activation="relu"), (2, 2), stride=2)
         signal = ops.max_pool(ops.conv(signal, held[2], held[3], padding=1, activation="relu"), (2, 2), stride=2)
         return learn.cross_entropy(ops.linear(signal.reshape(IMAGES, -1), held[4], held[5]), target)
 
     with learn.Adam(held, RATE) as optimizer:
         ours = our_steps(record, optimizer)
     vertigrad.gpu().sync()
-    for tensor in (*held, given, target):
+    for tensor in (*held, inputs, target):
         tensor.close()
     batch = torch.from_numpy(images).cuda(), torch.from_numpy(classes).cuda()
     work = f"classifier by convolutions, {IMAGES} images a step, f32"

@@ -1,4 +1,4 @@
-"""How much longer a picture takes in the window while a network learns beside it: no more than the models' budget.
+"""How much longer an image takes in the window while a network learns beside it: no more than the models' budget.
 
 Where drawing takes longer than the budget, a part of a step may take as long as drawing does.
 
@@ -21,13 +21,13 @@ from vertigrad.viewer import Viewer, loop
 from .timing import lowest
 
 BUDGET = 25.0  # ms
-TOLERANCE = 1.25  # times what a part may take: the last part of a picture is granted by what it took before
+TOLERANCE = 1.25  # times what a part may take: the last part of an image is granted by what it took before
 FRAMES, ROUNDS = 8, 4
 
 
 @pytest.fixture
 def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
-    monkeypatch.setattr(loop, "IDLE_AFTER", np.inf)  # a paused viewer would show only ten pictures a second
+    monkeypatch.setattr(loop, "IDLE_AFTER", np.inf)  # a paused viewer would show only ten images a second
     path = resources.path("scenes", "digits.toml")
     with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:
         session.set_pacing({"budget": BUDGET})
@@ -37,7 +37,7 @@ def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
 
 
 def milliseconds(viewer: Viewer, playing: bool) -> list[float]:
-    """Of some pictures in a row, each with all that was recorded for it."""
+    """Of some images in a row, each with all that was recorded for it."""
     viewer._session.playing = playing
     taken = []
     for number in range(2 + FRAMES):
@@ -51,7 +51,7 @@ def milliseconds(viewer: Viewer, playing: bool) -> list[float]:
 
 
 @pytest.mark.bench
-def test_learning_takes_its_budget_of_a_picture_and_no_more(viewer: Viewer) -> None:
+def test_learning_takes_its_budget_of_an_image_and_no_more(viewer: Viewer) -> None:
     session = viewer._session
     session.playing = True
     for _ in range(300):  # until it is known what each kernel costs

@@ -26,15 +26,15 @@ def quiet_quartiles(
     gc.disable()
     try:
         for round_ in range(warm_up + rounds):
-            for program, kept in zip(programs, times, strict=True):
+            for program, samples in zip(programs, times, strict=True):
                 vertigrad.gpu().sync()
                 start = time.thread_time()
                 program(round_)
                 if round_ >= warm_up:
-                    kept.append(time.thread_time() - start)
+                    samples.append(time.thread_time() - start)
     finally:
         gc.enable()
-    return [float(np.percentile(kept, percentile)) for kept in times]
+    return [float(np.percentile(samples, percentile)) for samples in times]
 
 
 def lowest(measure: Callable[[], float], bound: float) -> float:
