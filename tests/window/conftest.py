@@ -1,4 +1,4 @@
-"""The screen that windows are opened on, and viewers on it."""
+"""The X screen on which windows are opened, and viewers on it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .desktop import Desktop, running_server
 from .driver import Driver, Items, Rows
 from .shell import Shell, shells
 
-# On a Wayland desktop glfw would open its windows there. It chooses once, when it is first imported.
+# On a Wayland desktop glfw would use Wayland. It chooses once, when it is first imported.
 os.environ["PYGLFW_LIBRARY_VARIANT"] = "x11"
 os.environ["XDG_SESSION_TYPE"] = "x11"
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """The name of an X server that is only for these tests."""
+    """The name of the X server of these tests."""
     if sys.platform != "linux":
         pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
     for program in ("Xvfb", "xdotool"):
@@ -48,20 +48,20 @@ def opener(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_opened_outside(opener: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a test chooses: it runs on somebody's desktop."""
+def no_external_programs(opener: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open no program on the user's desktop, whatever a test chooses."""
     monkeypatch.setenv("PATH", f"{opener}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
 @pytest.fixture(autouse=True)
 def no_native_dialogs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """File dialogs are the GUI's own, whatever programs this machine has for them."""
+    """Use the GUI's own file dialog, whatever dialog programs are installed."""
     monkeypatch.setattr(native_dialog, "PROGRAMS", ())
 
 
 @pytest.fixture
 def desktop(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
-    """The screen, and the environment for programs that are to use it."""
+    """The screen, and the environment for programs on it."""
     monkeypatch.setenv("DISPLAY", server)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     desktop = Desktop(server)
@@ -73,11 +73,11 @@ def desktop(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
 
 @pytest.fixture
 def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Driver]]:
-    """Opens a viewer on a packaged scene or a scene file, paused if nothing else is said; closed after the test."""
+    """Opens a viewer on a packaged scene or a scene file, paused by default; closed after the test."""
     from vertigrad.viewer import Viewer, loop
 
-    monkeypatch.setattr(loop, "IDLE_AFTER", math.inf)  # a paused viewer would show only ten pictures a second
-    monkeypatch.setattr(quality, "FEWEST", math.inf)  # pictures are as fine whatever else the machine does
+    monkeypatch.setattr(loop, "IDLE_AFTER", math.inf)  # a paused viewer draws only ten frames a second
+    monkeypatch.setattr(quality, "FEWEST", math.inf)  # the quality level stays the same on a busy machine
     with ExitStack() as stack:
 
         def open_(
@@ -113,14 +113,14 @@ def items(monkeypatch: pytest.MonkeyPatch) -> Items:
 
 @pytest.fixture
 def shell(steady: Gpu) -> Iterator[Callable[..., Shell]]:
-    """Opens a session in a GUI without a window; closed after the test."""
+    """Open a session in a GUI without a window; closed after the test."""
     with shells(steady) as open_:
         yield open_
 
 
 @pytest.fixture
 def packaged_copy(tmp_path: Path) -> Callable[[str], Path]:
-    """Makes a copy of a packaged scene that a test may write to."""
+    """Create a writable copy of a packaged scene."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copy(resources.path("scenes", f"{name}.toml"), tmp_path))

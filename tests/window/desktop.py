@@ -19,7 +19,7 @@ _ICONIC, _NORMAL = 3, 1  # WM_STATE, ICCCM section 4.1.3.1
 
 
 class Desktop:
-    """The screen `name` (such as ":7") and a second client on it, which does what a window manager would."""
+    """The screen `name` (such as ":7") and a second client on it, which acts as a window manager."""
 
     def __init__(self, name: str):
         self.name = name
@@ -90,7 +90,7 @@ class Desktop:
         self._x.XSync(self._connection, 0)
 
     def windows(self) -> list[int]:
-        """Those of Vertigrad."""
+        """The windows of Vertigrad."""
         found = subprocess.run(
             ["xdotool", "search", "--name", "Vertigrad"],
             env={**os.environ, "DISPLAY": self.name},
@@ -118,7 +118,7 @@ class Desktop:
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """An X server of our own on a number that is free; yields its name."""
+    """Start an X server on a free display number; yield its name."""
     reading, writing = os.pipe()
     command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{SIZE[0]}x{SIZE[1]}x24", "-nolisten", "tcp"]
     server = subprocess.Popen(
@@ -126,8 +126,8 @@ def running_server() -> Iterator[str]:
     )
     os.close(writing)
     try:
-        with os.fdopen(reading) as told:
-            number = told.readline().strip()
+        with os.fdopen(reading) as pipe:
+            number = pipe.readline().strip()
         if not number:
             server.kill()
             raise RuntimeError(f"Xvfb did not start: {server.communicate()[1].decode(errors='replace').strip()}")
@@ -138,7 +138,7 @@ def running_server() -> Iterator[str]:
 
 
 def wait_until(condition: object, seconds: float = 300.0) -> bool:
-    """Whether `condition()` came true in time; long enough for a busy machine."""
+    """Whether `condition()` becomes true before the timeout, which is long enough for a busy machine."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():  # pyright: ignore

@@ -57,7 +57,7 @@ class _Event(Union):
 
 
 def drop(desktop: Desktop, window: int, files: Sequence[Path], frame: Callable[[], object], most: int = 100) -> None:
-    """Drag the files over the middle of a window and let go; `frame` lets the window's program answer."""
+    """Drag the files over the middle of a window and drop them; `frame` runs a frame of the window's program."""
     source = _Source(desktop, window, files)
     try:
         source.drop()
@@ -81,7 +81,7 @@ class _Source:
         self.finished = False
 
     def drop(self) -> None:
-        """Say what is dragged, where it is, and that it was let go."""
+        """Send what is dragged, its position, and the drop."""
         self._x.XSetSelectionOwner(self._display, self._atom("XdndSelection"), self._own, 0)
         self._send("XdndEnter", VERSION << 24, self._atom("text/uri-list"), 0, 0)
         self._send("XdndPosition", 0, (50 << 16) | 50, 0, self._atom("XdndActionCopy"))
@@ -89,7 +89,7 @@ class _Source:
         self._x.XSync(self._display, 0)
 
     def answer(self) -> None:
-        """InteractionTool the files over when they are asked for, and note the end."""
+        """Send the files when they are requested, and record the end."""
         event = _Event()
         while self._x.XPending(self._display):
             self._x.XNextEvent(self._display, byref(event))

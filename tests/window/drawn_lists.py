@@ -1,4 +1,4 @@
-"""What ImGui drew last, as text: each window with its letters read back from their glyphs, and its shapes."""
+"""ImGui's last draw lists as text: each window with its texts, decoded from the glyphs, and its shapes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from vertigrad.panels.gallery import HEADING_SIZE
 
 _VERTEX = np.dtype([("position", "<f4", 2), ("uv", "<f4", 2), ("color", "<u4")])
 _INDEX = np.dtype("<u2" if imgui.INDEX_SIZE == 2 else "<u4")
-PIECE, SHORT = 4, 8.0  # vertices of a piece of a line, and how many pixels wide it may be
+PIECE, SHORT = 4, 8.0  # vertices of a line segment, and its largest width in pixels
 _Uv = tuple[int, int]
 
 
 class Letter(NamedTuple):
-    """A glyph: its character, its upper left corner relative to the pen, and how far the pen goes on."""
+    """A glyph: its character, its upper left corner relative to the pen, and the advance of the pen."""
 
     character: str
     left: float
     top: float
     advance: float
-    space: float  # how far a blank of the same font goes
+    space: float  # advance of a space of the same font
 
 
 class Text(NamedTuple):
-    """Letters one after the other: where the pen began, the color as RRGGBBAA, and what they say."""
+    """A line of text: the start of the pen, the color as RRGGBBAA, and the characters."""
 
     left: float
     top: float
@@ -40,7 +40,7 @@ class Text(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Triangles that hang together: the box around them, the mean of their vertices, and the strongest color."""
+    """Connected triangles: their bounding box, the mean of their vertices, and the most opaque color."""
 
     box: tuple[float, float, float, float]
     mean: tuple[float, float]
@@ -54,7 +54,7 @@ class Shape(NamedTuple):
 
 
 def windows() -> dict[str, list[Text | Shape | str]]:
-    """What each window shows, from back to front; a string gives the rectangle outside which nothing is seen."""
+    """The contents of each window, from back to front; a string is the clip rectangle."""
     data = imgui.get_draw_data()
     assert data is not None
     letters = _letters()
@@ -65,7 +65,7 @@ def windows() -> dict[str, list[Text | Shape | str]]:
 
 
 def texts(name: str = "") -> list[str]:
-    """What is written in the windows with this in their names."""
+    """The texts in windows whose names contain this."""
     return [one.text for window, all_ in windows().items() if name in window for one in all_ if isinstance(one, Text)]
 
 
@@ -112,7 +112,7 @@ def _parts(triangles: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _add(found: list[Text | Shape | str], one: Shape) -> None:
-    """Add a shape; the pieces of a line, such as a plot's, become one."""
+    """Add a shape; the segments of a line, such as a plot's, are merged."""
     last = found[-1]
     if not (isinstance(last, Shape) and _is_piece(one) and last.color == one.color and _touch(last.box, one.box)):
         found.append(one)
@@ -153,7 +153,7 @@ def _key(uv: np.ndarray) -> _Uv:
 
 
 def _letters() -> dict[_Uv, Letter]:
-    """Every glyph that is in the atlas, by its upper left corner there."""
+    """All glyphs of the atlas, by their upper left corner in it."""
     found: dict[_Uv, Letter] = {}
     for font in imgui.get_io().fonts.fonts:
         for baked in _baked(font):
@@ -166,7 +166,7 @@ def _letters() -> dict[_Uv, Letter]:
 
 
 def _baked(font: imgui.ImFont) -> list[imgui.ImFontBaked]:
-    """In the sizes of texts, of headings and of the letters of the axes."""
+    """Add the glyphs in the sizes of texts, headings and axis labels."""
     style = imgui.get_style()
     sizes = {style.font_size_base, HEADING_SIZE, 0.86 * style.font_size_base}
     return [font.get_font_baked(round(size * style.font_scale_dpi)) for size in sizes]

@@ -1,4 +1,4 @@
-"""`Driver`: a viewer in a window on the test's screen, taken through its frames one by one."""
+"""`Driver`: a viewer in a window on the test's screen, run frame by frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vertigrad.viewer import Viewer
 
 from .desktop import LEFT, Desktop
 
-SETTLE = 4  # frames in which the GUI has taken in a move, a press and a release, each of which it wants for itself
+GUI_FRAMES = 4  # frames in which the GUI processes a move, a press and a release, one per frame
 
 Rect = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -33,12 +33,12 @@ class Driver:
         session.failures.add = self._note
 
     def expected_failures(self) -> list[Failure]:
-        """The errors that the window has caught so far; any of which a test does not ask fails it."""
+        """The errors that the window has caught so far; a test that does not call this fails if there are any."""
         self.asked = True
         return list(self._failures)
 
     def require_no_failures(self) -> None:
-        """At the end of a test."""
+        """Called at the end of a test."""
         assert self.asked or not self._failures, "\n".join(failure.text for failure in self._failures)
 
     def _note(self, stage: str, error: BaseException, frame: int) -> bool:
@@ -51,7 +51,7 @@ class Driver:
     def window(self) -> int:
         return glfw.get_x11_window(self.viewer.window.handle)
 
-    def frames(self, count: int = SETTLE) -> None:
+    def frames(self, count: int = GUI_FRAMES) -> None:
         for _ in range(count):
             self.viewer.frame()
 
@@ -67,8 +67,8 @@ class Driver:
         while time.monotonic() < end:
             self.viewer.frame()
 
-    def picture(self) -> np.ndarray:
-        """What the window shows once nothing in it moves: float32 of 0 to 255, shape (height, width, 3)."""
+    def image(self) -> np.ndarray:
+        """The contents of the window once they are constant: float32 of 0 to 255, shape (height, width, 3)."""
         before = self._grab()
         for _ in range(40):
             self.viewer.frame()
@@ -77,17 +77,17 @@ class Driver:
             if np.array_equal(before, now):
                 return now.astype(np.float32)
             before = now
-        raise AssertionError("the picture does not come to rest")
+        raise AssertionError("the window keeps changing")
 
     def drag(self, start: tuple[float, float], end: tuple[float, float], button: int = LEFT) -> None:
-        """Press at one place, move to another in a few steps, and let go there."""
+        """Press at `start`, move to `end` in a few steps, and release there."""
         self.hold(start, button)
         self.carry(start, end)
         self.desktop.release(button)
         self.frames()
 
-    def hold(self, place: tuple[float, float], button: int = LEFT) -> None:
-        self.desktop.move(*place)
+    def hold(self, position: tuple[float, float], button: int = LEFT) -> None:
+        self.desktop.move(*position)
         self.frames(2)
         self.desktop.press(button)
         self.frames(2)
@@ -99,8 +99,8 @@ class Driver:
             self.frames(1)
         self.frames(2)
 
-    def click(self, place: tuple[float, float]) -> None:
-        self.desktop.move(*place)
+    def click(self, position: tuple[float, float]) -> None:
+        self.desktop.move(*position)
         self.frames(2)
         self.desktop.click()
         self.frames()
@@ -109,9 +109,9 @@ class Driver:
         self.desktop.key(*names)
         self.frames()
 
-    def type_into(self, place: tuple[float, float], text: str) -> None:
-        """Ctrl and a click on a slider, then keys in place of its value; no Enter."""
-        self.desktop.move(*place)
+    def type_into(self, position: tuple[float, float], text: str) -> None:
+        """Ctrl-click on a slider and type a value; without Enter."""
+        self.desktop.move(*position)
         self.frames(2)
         self.desktop.xdotool("keydown", "ctrl")
         self.frames(1)
@@ -122,7 +122,7 @@ class Driver:
         self.desktop.key("ctrl+a")
         self.frames()
         self.desktop.type(text)
-        self.frames(len(text) + SETTLE)
+        self.frames(len(text) + GUI_FRAMES)
 
     def _grab(self) -> np.ndarray:
         self.session.gpu.sync()
@@ -131,13 +131,13 @@ class Driver:
 
 
 class Items:
-    """Where buttons, entries of menus and lists, headings and fields were drawn last, by their labels."""
+    """The rectangles of buttons, menu and list entries, headings and fields that were drawn last, by label."""
 
     KINDS = ("button", "menu_item_simple", "menu_item", "selectable", "collapsing_header", "input_text_with_hint")
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.places: dict[str, Rect] = {}
-        self._told: dict[str, int] = {}  # the frame in which each was seen
+        self.rects: dict[str, Rect] = {}
+        self._last_frame: dict[str, int] = {}  # the frame in which each was drawn
         for kind in self.KINDS:
             monkeypatch.setattr(imgui, kind, self._noted(getattr(imgui, kind)))
 
@@ -145,35 +145,35 @@ class Items:
         def noted(label: str, *arguments: Any, **options: Any) -> Any:
             result = draw(label, *arguments, **options)
             low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-            self.places[label] = (low.x, low.y, high.x, high.y)
-            self._told[label] = imgui.get_frame_count()
+            self.rects[label] = (low.x, low.y, high.x, high.y)
+            self._last_frame[label] = imgui.get_frame_count()
             return result
 
         return noted
 
-    def seen(self, label: str) -> str | None:
-        """The whole label of what was drawn in the last frame with this in it."""
+    def find(self, label: str) -> str | None:
+        """The full label that contains `label` and was drawn in the last frame."""
         now = imgui.get_frame_count()
-        return next((full for full, frame in self._told.items() if label in full and frame >= now - 1), None)
+        return next((full for full, frame in self._last_frame.items() if label in full and frame >= now - 1), None)
 
     def at(self, label: str) -> tuple[float, float]:
-        full = self.seen(label)
-        assert full is not None, f"{label} is not to be seen"
-        left, top, right, bottom = self.places[full]
+        full = self.find(label)
+        assert full is not None, f"{label} is not visible"
+        left, top, right, bottom = self.rects[full]
         return (left + right) / 2, (top + bottom) / 2
 
 
 class Rows:
-    """Where the parameters panel last drew each parameter's widget, by name, and the value that it showed."""
+    """The rectangle and the displayed value of each parameter's widget that the panel drew last, by name."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.places: dict[str, Rect] = {}
+        self.rects: dict[str, Rect] = {}
         self.values: dict[str, Any] = {}
         drawn = widgets.edit
 
         def note(spec: Any, value: Any) -> None:
             low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-            self.places[spec.name] = (low.x, low.y, high.x, high.y)
+            self.rects[spec.name] = (low.x, low.y, high.x, high.y)
             self.values[spec.name] = value
 
         def edit(spec: Any, hint: Any, value: Any) -> Any:
@@ -192,6 +192,6 @@ class Rows:
         monkeypatch.setattr(parameter_menu, "edit_row", edit_row)
 
     def at(self, name: str, share: float = 0.5) -> tuple[float, float]:
-        """A place on the widget, `share` of its width from the left."""
-        left, top, right, bottom = self.places[name]
+        """A position on the widget, at `share` of its width from the left."""
+        left, top, right, bottom = self.rects[name]
         return left + share * (right - left), (top + bottom) / 2

@@ -1,4 +1,4 @@
-"""`Shell`: a session in a GUI without a window; the user's hands are the test's: input is handed to ImGui directly."""
+"""`Shell`: a session in a GUI without a window; tests send input to ImGui directly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Windows = dict[str, tuple[float, float, float, float]]
 
 
 class Shell:
-    """Frames run when the test says so; nothing is drawn unless `picture` is asked for."""
+    """Frames run when the test calls `frames`; drawing happens only in `image`."""
 
     def __init__(self, gpu: Gpu, session: Session, size: tuple[int, int], scale: float, workspace: Workspace | None):
         self.gpu, self.session, self.size, self.scale = gpu, session, size, scale
@@ -50,9 +50,9 @@ class Shell:
                 self.session.advance()
                 self.gui.build(self.session, self.size, 1 / 60, self.scale)
 
-    def picture(self) -> np.ndarray:
-        """What the window would show, uint8, shape (height, width, 4)."""
-        pictures: list[np.ndarray] = []
+    def image(self) -> np.ndarray:
+        """The image that the window would show, uint8, shape (height, width, 4)."""
+        images: list[np.ndarray] = []
         offscreen, renderer = Offscreen(self.gpu, self.size), Renderer(self.gpu, FORMAT)
         with self.gpu.frames.frame():
             self.session.apply()
@@ -60,19 +60,19 @@ class Shell:
             left, top, width, height = self.gui.viewport
             self.session.draw(renderer, offscreen.view, (width, height), (left, top))
             self.gui.draw(offscreen.view)
-            offscreen.read(pictures.append)
+            offscreen.read(images.append)
         self.gpu.sync()
-        while not pictures:
+        while not images:
             self.gpu.poll()
-        return pictures[0]
+        return images[0]
 
     def windows(self) -> Windows:
-        """Those that are seen and are no part of another: left, top, right, bottom by name."""
+        """The visible top-level windows: left, top, right, bottom by name."""
         found = [w for w in self.gui._context.windows if w.active and not w.hidden]
         return {w.name: (w.pos.x, w.pos.y, w.pos.x + w.size.x, w.pos.y + w.size.y) for w in found}
 
     def key(self, name: str) -> None:
-        """Press a key as the viewer's input does: told to ImGui, then looked up in the table."""
+        """Press a key as the viewer's input does: send it to ImGui, then look it up in the table."""
         if name in KEYS:
             self.gui.io.add_key_event(KEYS[name], True)
         self.gui.press(self.session, name)
@@ -108,7 +108,7 @@ class Shell:
 
 @contextmanager
 def shells(gpu: Gpu) -> Iterator[Callable[..., Shell]]:
-    """Opens shells on a scene, paused; all are closed at the end."""
+    """Open shells on a scene, paused; all are closed at the end."""
     with ExitStack() as stack:
 
         def open_(

@@ -1,4 +1,4 @@
-"""The table of actions, and the menu, palette, help and keys that are made from it."""
+"""The table of actions, and the menu, palette, help and keys created from it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_no_two_actions_have_the_same_name_or_keys(shell: Open):
     assert {action.menu for action in actions} == set(MENUS)
 
 
-def test_keys_are_written_as_the_keyboard_tells_them(shell: Open):
+def test_keys_are_written_as_the_keyboard_reports_them(shell: Open):
     known = set(NAMES.values()) | {"Plus", "Minus"}
     for action in shell().gui.actions:
         for keys in action.keys:
@@ -38,7 +38,7 @@ def test_keys_are_written_as_the_keyboard_tells_them(shell: Open):
             assert len(found[4]) == 1 or found[4] in known, f"{action.name}: there is no key {found[4]}"
 
 
-def test_groups_of_a_menu_stand_together(shell: Open):
+def test_groups_of_a_menu_are_contiguous(shell: Open):
     actions = shell().gui.actions
     for menu_ in MENUS:
         groups = [action.group for action in actions if action.menu == menu_]
@@ -48,21 +48,21 @@ def test_groups_of_a_menu_stand_together(shell: Open):
 
 
 def test_every_action_can_be_performed_at_any_time(shell: Open):
-    """None raises, whatever was done before; each posts a command or changes the workspace."""
+    """No action raises, in any state; each posts a command or changes the workspace."""
     one = shell()
-    kept: list[object] = []
+    calls: list[object] = []
     post = one.session.post
-    one.session.post = lambda command: (kept.append(command), post(command))
+    one.session.post = lambda command: (calls.append(command), post(command))
     for action in one.gui.actions:
         one.session.messages.clear()
-        kept.clear()
+        calls.clear()
         before = repr(one.workspace)
         _ = one.gui.io
         possible = action.possible(one.session, one.workspace)
         done = action.perform(one.session, one.workspace)
         assert done == possible
         if done and action.name not in ("Copy as command line",):
-            assert kept or repr(one.workspace) != before, f"{action.name} does nothing"
+            assert calls or repr(one.workspace) != before, f"{action.name} does nothing"
         one.frames(2)
         for _ in range(3):
             one.key("Esc")
@@ -101,7 +101,7 @@ def test_a_menu_shows_its_actions_with_their_keys(shell: Open, monkeypatch, menu
 
 
 def middle_of(menu_: str) -> tuple[float, float]:
-    """Where a heading of the bar is: they follow each other with the style's spacing between."""
+    """The position of a heading of the menu bar, computed with the style's spacing."""
     style = imgui.get_style()
     x = style.window_padding.x
     for name in MENUS:
@@ -117,30 +117,30 @@ def test_a_menu_item_does_what_its_keys_do(shell: Open):
     playing = one.session.playing
     one.click(*middle_of("Time"))
     one.frames(3)
-    (left, top, _, _) = next(place for name, place in one.windows().items() if "###Menu" in name)
+    (left, top, _, _) = next(rect for name, rect in one.windows().items() if "###Menu" in name)
     one.click(left + 40, top + 20)  # the first one
     one.frames(2)
     assert one.session.playing != playing
 
 
-def test_help_tells_every_shortcut_and_finds_them(shell: Open, monkeypatch):
+def test_help_lists_and_searches_every_shortcut(shell: Open, monkeypatch):
     one = shell(size=(1200, 1000))
-    told: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(help_panel, "section", lambda heading: True)
     drawn = imgui.text_colored
-    monkeypatch.setattr(help_panel.imgui, "text_colored", lambda tint, text: (told.append(text), drawn(tint, text)))
+    monkeypatch.setattr(help_panel.imgui, "text_colored", lambda tint, text: (messages.append(text), drawn(tint, text)))
     one.key("F1")
     assert "Help" in one.workspace.visible_panels
     expected = {action.name for action in one.gui.actions if action.keys}
-    assert expected <= set(told)
+    assert expected <= set(messages)
     panel = next(panel for panel in one.gui._panels if panel.title == "Help")
     panel._search = "STEP"
-    told.clear()
+    messages.clear()
     one.frames(1)
-    assert told and all("step" in text.lower() for text in told if text in expected)
+    assert messages and all("step" in text.lower() for text in messages if text in expected)
 
 
-def test_the_palette_does_what_is_chosen_by_a_few_letters(shell: Open):
+def test_the_palette_executes_the_action_found_by_a_few_letters(shell: Open):
     one = shell()
     assert not one.session.playing
     one.key("Ctrl+P")
@@ -155,7 +155,7 @@ def test_the_palette_does_what_is_chosen_by_a_few_letters(shell: Open):
     assert not one.workspace.palette
 
 
-def test_the_palette_is_moved_about_with_arrows_and_round_the_ends(shell: Open):
+def test_arrow_keys_move_the_selection_of_the_palette_and_wrap_around(shell: Open):
     one = shell()
     one.key("Ctrl+P")
     first = one.gui._dialogs.palette
@@ -171,7 +171,7 @@ def test_the_palette_is_moved_about_with_arrows_and_round_the_ends(shell: Open):
     assert fitting[0].name == "Help" and "Help" in one.workspace.visible_panels
 
 
-def test_the_palette_does_not_do_what_is_impossible(shell: Open, monkeypatch):
+def test_the_palette_does_not_execute_disabled_actions(shell: Open, monkeypatch):
     one = shell()
     undo = next(action for action in one.gui.actions if action.name == "Undo")
     assert not undo.possible(one.session, one.workspace)
@@ -181,7 +181,7 @@ def test_the_palette_does_not_do_what_is_impossible(shell: Open, monkeypatch):
     assert one.workspace.palette and not one.session._commands
 
 
-def test_a_click_beside_the_palette_closes_it(shell: Open):
+def test_a_click_outside_the_palette_closes_it(shell: Open):
     one = shell()
     one.key("Ctrl+P")
     assert one.gui.covers(10, 600)
@@ -198,7 +198,7 @@ def test_every_action_is_found_by_its_name(shell: Open):
     assert ranked("", actions) == list(actions)
 
 
-def test_letters_need_not_follow_each_other_but_have_to_be_in_order():
+def test_search_letters_need_not_be_adjacent_but_must_be_in_order():
     assert score("sb", "Step back") > 0 and score("bs", "Step back") == -1
     assert score("step", "a step") > score("step", "as tre pa")
     assert score("rts", "reset speed time") > 0, "it must not be lost by taking the wrong one of two letters"
@@ -207,7 +207,7 @@ def test_letters_need_not_follow_each_other_but_have_to_be_in_order():
     assert palette.score("x", "") == -1
 
 
-def test_keys_belong_to_a_field_while_something_is_typed(shell: Open):
+def test_keys_go_to_a_text_field_while_typing(shell: Open):
     one = shell()
     one.key("Ctrl+P")
     assert one.gui.io.want_text_input
@@ -220,7 +220,7 @@ def test_keys_belong_to_a_field_while_something_is_typed(shell: Open):
     assert one.gui.press(one.session, "N")
 
 
-def test_keys_belong_to_a_field_of_a_panel_too(shell: Open):
+def test_keys_go_to_a_text_field_of_a_panel_too(shell: Open):
     one = shell()
     one.key("F1")
     left, top, _, _ = one.windows()["Help"]
@@ -231,15 +231,15 @@ def test_keys_belong_to_a_field_of_a_panel_too(shell: Open):
     assert one.gui.press(one.session, "Ctrl+3")
 
 
-def test_keys_that_move_about_are_the_guis_while_it_is_used_by_keyboard(shell: Open):
+def test_navigation_keys_go_to_the_gui_during_keyboard_navigation(shell: Open):
     one = shell()
     one.key("F6")
     one.key("Tab")
     assert one.gui.io.nav_active and one.gui.io.nav_visible
     assert not one.gui.press(one.session, "Space")
     assert one.gui.press(one.session, "N")
-    picture = one.gui.viewport
-    one.click(picture.left + 50, picture.top + 50)
+    image = one.gui.viewport
+    one.click(image.left + 50, image.top + 50)
     assert one.gui.press(one.session, "Space")
 
 
@@ -258,7 +258,7 @@ def test_f6_goes_from_panel_to_panel_and_back(shell: Open):
     assert one.workspace.focused == opened[start - 1]
 
 
-def test_a_held_key_repeats_only_what_may_be_repeated(shell: Open):
+def test_a_held_key_repeats_only_repeatable_actions(shell: Open):
     one = shell()
     assert not one.gui.press(one.session, "Space", repeated=True)
     assert one.gui.press(one.session, "N", repeated=True)
@@ -280,6 +280,6 @@ def test_a_held_key_repeats_only_what_may_be_repeated(shell: Open):
         (glfw.KEY_LEFT_CONTROL, glfw.MOD_CONTROL, ""),
     ],
 )
-def test_keys_are_named(opened, key: int, modifiers: int, text: str):
+def test_keys_have_names(opened, key: int, modifiers: int, text: str):
     opened(size=(120, 90))
     assert written(key, glfw.get_key_scancode(key), modifiers) == text

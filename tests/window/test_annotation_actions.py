@@ -61,13 +61,13 @@ def test_color_bars_are_those_of_the_scene_if_it_has_some(shell: Open):
     assert is_on(one, "Color bars")
 
 
-def test_the_window_shows_what_a_picture_without_one_does(shell: Open):
-    """In the same place of the picture: counted from its own corner, not the window's."""
+def test_the_window_shows_the_same_annotations_as_a_rendered_image(shell: Open):
+    """At the same position relative to the viewport, not the window."""
     one = shell()
     one.frames()
-    before = one.picture().astype(int)
+    before = one.image().astype(int)
     perform(one, "Scale bar")
-    after = one.picture().astype(int)
+    after = one.image().astype(int)
     left, top, _, height = (round(part) for part in one.gui.viewport)
     changed = np.argwhere(np.abs(after - before)[..., :3].max(axis=-1) > 60)
     assert len(changed) > 50

@@ -1,4 +1,4 @@
-"""The mouse moves the camera, where it is on the picture, and nothing else."""
+"""The mouse on the viewport moves the camera, and nothing else."""
 
 import math
 
@@ -14,33 +14,33 @@ from .driver import Rows
 CENTER, ASIDE = (320, 300), (400, 340)
 
 
-def test_left_drag_circles_the_target_and_h_brings_the_camera_back(opened):
+def test_left_drag_orbits_the_target_and_h_resets_the_camera(opened):
     driver = opened(panels=False)
-    camera, home = driver.session.camera, driver.picture()
+    camera, home = driver.session.camera, driver.image()
     yaw, pitch, target = camera.yaw, camera.pitch, camera.target
     driver.drag(CENTER, ASIDE)
     assert camera.yaw < yaw and camera.pitch > pitch and camera.target == target  # the scene follows the mouse
-    turned = driver.picture()
+    turned = driver.image()
     assert abs(turned - home).mean() > 2.0
     driver.key("h")
     driver.frames_until(lambda: not driver.session.cameras.moving, most=400)
     assert driver.session.camera.yaw == pytest.approx(yaw)
-    assert (driver.picture() == home).all()
+    assert (driver.image() == home).all()
 
 
 @pytest.mark.parametrize("button", [RIGHT, MIDDLE])
-def test_right_or_middle_drag_moves_the_picture_with_the_mouse(opened, button):
+def test_right_or_middle_drag_moves_the_image_with_the_mouse(opened, button):
     driver = opened(panels=False)
-    camera, before = driver.session.camera, driver.picture()
+    camera, before = driver.session.camera, driver.image()
     yaw, distance = camera.yaw, camera.distance
     driver.drag(CENTER, ASIDE, button)
     assert camera.target != (0.0, -0.06, 0.0) and (camera.yaw, camera.distance) == (yaw, distance)
-    after = driver.picture()
-    # What lies as deep as the target has moved by as much as the mouse: (80, 40) pixels.
+    after = driver.image()
+    # Points at the depth of the target have moved with the mouse: (80, 40) pixels.
     assert abs(after[190:210, 390:410] - before[150:170, 310:330]).mean() < abs(after - before).mean()
 
 
-def test_shift_turns_a_left_drag_into_a_move(opened):
+def test_shift_turns_a_left_drag_into_a_pan(opened):
     driver = opened(panels=False)
     yaw, target = driver.session.camera.yaw, driver.session.camera.target
     driver.desktop.xdotool("keydown", "shift")
@@ -49,34 +49,34 @@ def test_shift_turns_a_left_drag_into_a_move(opened):
     assert driver.session.camera.yaw == yaw and driver.session.camera.target != target
 
 
-def test_wheel_goes_nearer_to_what_is_under_the_mouse(opened):
+def test_wheel_zooms_towards_the_mouse(opened):
     driver = opened(panels=False)
-    camera, before = driver.session.camera, driver.picture()
+    camera, before = driver.session.camera, driver.image()
     distance, target = camera.distance, camera.target
     driver.desktop.move(*CENTER)
     driver.desktop.click(WHEEL_UP, times=3)
     driver.frames()
     assert camera.distance == pytest.approx(distance / 1.15**3) and camera.target != target
-    assert abs(driver.picture() - before).mean() > 2.0
+    assert abs(driver.image() - before).mean() > 2.0
     driver.desktop.click(WHEEL_DOWN, times=3)
     driver.frames()
     assert camera.distance == pytest.approx(distance)
     assert_allclose(camera.target, target, atol=1e-9)
 
 
-def test_drag_and_wheel_on_a_panel_leave_the_camera_alone(opened, rows: Rows):
+def test_drag_and_wheel_on_a_panel_do_not_move_the_camera(opened, rows: Rows):
     driver = opened()
-    before, camera = driver.picture(), vars(driver.session.camera).copy()
-    panel = rows.places["height"]
+    before, camera = driver.image(), vars(driver.session.camera).copy()
+    panel = rows.rects["height"]
     driver.drag((panel[0] - 30, panel[1]), (panel[0] - 60, panel[1] + 90))  # on its background
     driver.desktop.click(WHEEL_DOWN, times=3)
     driver.frames()
     assert vars(driver.session.camera) == camera
-    middle = slice(60, 390), slice(220, 420)  # of the window, where the panels are not
-    assert (driver.picture()[middle] == before[middle]).all()
+    middle = slice(60, 390), slice(220, 420)  # of the window, without panels
+    assert (driver.image()[middle] == before[middle]).all()
 
 
-def test_drag_that_begins_on_the_picture_goes_on_over_a_panel(opened, rows: Rows):
+def test_a_drag_that_begins_on_the_viewport_continues_over_a_panel(opened, rows: Rows):
     driver = opened()
     yaw, height = driver.session.camera.yaw, driver.session.stage.instances["terrain"].params.height
     driver.hold(CENTER)
@@ -90,7 +90,7 @@ def test_drag_that_begins_on_the_picture_goes_on_over_a_panel(opened, rows: Rows
     assert driver.session.stage.instances["terrain"].params.height == height
 
 
-def test_drag_that_begins_on_a_slider_stays_with_it_over_the_picture(opened, rows: Rows):
+def test_a_drag_that_begins_on_a_slider_continues_over_the_viewport(opened, rows: Rows):
     driver = opened()
     camera = vars(driver.session.camera).copy()
     driver.drag(rows.at("height"), CENTER)
@@ -99,7 +99,7 @@ def test_drag_that_begins_on_a_slider_stays_with_it_over_the_picture(opened, row
 
 
 def test_mouse_faster_than_the_frames(opened, rows: Rows):
-    """All of it arrives at once: from the picture to a panel, press, drag, let go; and the other way round."""
+    """All events arrive in one frame: from the viewport to a panel, press, drag, release; and in reverse."""
     driver = opened()
     (x, y), camera = rows.at("height", 0.2), vars(driver.session.camera).copy()
     driver.desktop.move(*CENTER)
@@ -112,7 +112,7 @@ def test_mouse_faster_than_the_frames(opened, rows: Rows):
     assert driver.session.camera.yaw != camera["yaw"]
 
 
-def test_second_button_neither_ends_nor_changes_a_drag(opened):
+def test_a_second_button_neither_ends_nor_changes_a_drag(opened):
     driver = opened(panels=False)
     target, yaw = driver.session.camera.target, driver.session.camera.yaw
     driver.hold(CENTER)
@@ -129,11 +129,11 @@ def test_second_button_neither_ends_nor_changes_a_drag(opened):
     assert driver.session.camera.yaw == turned
 
 
-# further ways to move ---------------------------------------------------------------------------------------------
+# further navigation -----------------------------------------------------------------------------------------------
 
 
 def arrive(driver):
-    """Let the camera come to where it is on its way to."""
+    """Wait until the camera's transition ends."""
     driver.frames_until(lambda: not driver.session.cameras.moving, most=400)
 
 
@@ -196,7 +196,7 @@ def test_flight_mode_needs_no_button(opened):
     assert camera.position != pytest.approx(eye), "circles again"
 
 
-def test_wheel_with_shift_moves_sideways_and_with_alt_circles(opened):
+def test_wheel_with_shift_pans_sideways_and_with_alt_orbits(opened):
     driver = opened(panels=False)
     camera = driver.session.camera
     distance, yaw, target = camera.distance, camera.yaw, np.array(camera.target)
@@ -218,7 +218,7 @@ def test_wheel_with_shift_moves_sideways_and_with_alt_circles(opened):
     assert camera.target != target and camera.distance == pytest.approx(distance)
 
 
-def test_keys_that_look_along_the_axes_and_back(opened):
+def test_keys_for_axis_aligned_and_previous_views(opened):
     driver = opened(panels=False)
     camera = driver.session.camera
     yaw = camera.yaw
@@ -248,11 +248,11 @@ def test_frame_everything_by_key(opened):
     driver.frames_until(lambda: driver.session.cameras._transition is not None, most=60)
     arrive(driver)
     assert_allclose(driver.session.camera.target, (0, 0, 0), atol=0.2)
-    before = driver.picture()
+    before = driver.image()
     assert before.std() > 20, "there it is"
 
 
-def test_nothing_reaches_the_camera_while_a_field_is_typed_into(opened, rows: Rows):
+def test_keys_do_not_move_the_camera_while_typing(opened, rows: Rows):
     driver = opened()
     before = vars(driver.session.camera).copy()
     driver.type_into(rows.at("height"), "0.137")
@@ -267,12 +267,12 @@ def test_a_click_on_an_axis_looks_along_it_and_a_drag_turns(opened):
     side = 2 * (axes.RADIUS + axes.BALL + 3)
     middle = viewport.left + viewport.width - axes.MARGIN - side / 2, viewport.top + axes.MARGIN + side / 2
 
-    def place(axis, sign):
+    def position(axis, sign):
         (end,) = (end for end in axes.ends(camera) if (end.axis, end.sign) == (axis, sign))
         return middle[0] + end.x * axes.RADIUS, middle[1] + end.y * axes.RADIUS
 
     for axis, sign in ((0, 1), (2, -1), (1, 1)):
-        driver.click(place(axis, sign))
+        driver.click(position(axis, sign))
         arrive(driver)
         direction = (np.array(camera.position) - camera.target) / camera.distance
         assert direction[axis] * sign == pytest.approx(1, abs=1e-3)

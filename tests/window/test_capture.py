@@ -1,4 +1,4 @@
-"""Screenshots and videos of a window: what is in the files, and what the user is told."""
+"""Screenshots and videos of a window: the contents of the files, and the messages."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +30,7 @@ def played(path: Path) -> list[np.ndarray]:
 
 
 def written(driver, topic: str) -> Path:
-    """Where the file went that was asked for; each is told once."""
+    """The path of the requested file; each is reported once."""
 
     def there() -> bool:
         driver.frames(1)
@@ -53,23 +53,23 @@ def here(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def test_f12_writes_the_picture_as_it_is_seen(opened, here):
+def test_f12_writes_the_displayed_image(opened, here):
     driver = opened(panels=False)
     driver.key("F12")
     path = written(driver, "screenshot")
     assert path.parent == here and path.match("neural_field-????-??-??-??????.png")
-    seen = driver.picture()
+    window_image = driver.image()
     driver.frames(2)
     image = pixels(path)
     assert image.shape == (400, 640, 3)
-    assert np.abs(image - seen).max() <= 1
+    assert np.abs(image - window_image).max() <= 1
     for _ in range(2):
         driver.key("F12")
         written(driver, "screenshot")
     assert len(list(here.glob("*.png"))) == 3, "none takes another's place"
 
 
-def test_pictures_larger_than_the_window_have_more_in_them(opened, here):
+def test_images_larger_than_the_window_show_more_detail(opened, here):
     driver = opened(panels=False)
     plain = screenshot(driver, CaptureRequest(folder=here))
     for request, size in (
@@ -85,7 +85,7 @@ def test_pictures_larger_than_the_window_have_more_in_them(opened, here):
     assert np.abs(large - doubled).mean() > 0.5, "not merely enlarged"
 
 
-def test_the_picture_that_the_command_line_renders(opened, here, steady):
+def test_a_screenshot_equals_the_image_of_the_command_line(opened, here, steady):
     from vertigrad.scene.viewpoints import camera_from, camera_text
 
     driver = opened(panels=False)
@@ -99,20 +99,20 @@ def test_the_picture_that_the_command_line_renders(opened, here, steady):
     assert np.abs(pixels(here / "again.png") - image).max() <= 1
 
 
-def test_with_panels_it_is_the_whole_window(opened, here):
+def test_a_screenshot_with_panels_is_the_whole_window(opened, here):
     driver = opened()
     driver.key("ctrl+F12")
     image = pixels(written(driver, "screenshot"))
     driver.frames(3)
-    seen = driver.picture()
+    window_image = driver.image()
     assert image.shape == (400, 640, 3)
-    assert np.abs(image - seen).mean() < 0.5, "but for numbers that change"
+    assert np.abs(image - window_image).mean() < 0.5, "but for numbers that change"
     driver.viewer.gui.workspace.visible = False
     driver.frames()
-    assert np.abs(image - driver.picture()).mean() > 10
+    assert np.abs(image - driver.image()).mean() > 10
 
 
-def test_without_a_background(opened, here):
+def test_a_screenshot_without_background(opened, here):
     driver = opened("neural_field", "camera.position=[0,1,9]", "view.vignette=0", panels=False)
     cut, plain = (
         screenshot(driver, CaptureRequest(transparent=True, folder=here)),
@@ -124,7 +124,7 @@ def test_without_a_background(opened, here):
     assert np.abs(cut[alpha == 255, :3] - plain[alpha == 255]).max() <= 1
 
 
-def test_what_cannot_be_taken_is_reported_and_the_window_continues(opened, here):
+def test_a_failed_screenshot_is_reported_and_the_window_continues(opened, here):
     driver = opened(panels=False)
     (here / "file").write_text("")
     refused = (
@@ -133,15 +133,15 @@ def test_what_cannot_be_taken_is_reported_and_the_window_continues(opened, here)
         (CaptureRequest(scale=1e9, folder=here), "pixels"),
         (CaptureRequest(scale=float("nan"), folder=here), "times as large"),
     )
-    for request, told in refused:
+    for request, message in refused:
         driver.session.post(TakeScreenshot(request))
         driver.frames(3)
-        assert told in driver.session.messages.pop("screenshot"), request
+        assert message in driver.session.messages.pop("screenshot"), request
     assert not list(here.glob("*.png"))
     assert screenshot(driver, CaptureRequest(folder=here)).shape == (400, 640, 3)
 
 
-def test_a_folder_of_no_user_is_told_of(opened, here):
+def test_a_folder_of_an_unknown_user_is_reported(opened, here):
     driver = opened(panels=False)
     for command, topic in ((TakeScreenshot, "screenshot"), (StartRecording, "recording")):
         folder = Path("~nosuchuser/x")
@@ -155,18 +155,18 @@ def test_the_folder_is_typed_into_the_panel(opened, here, items, monkeypatch):
     monkeypatch.setenv("HOME", str(here / "home"))
     driver.viewer.gui.workspace.show("Capture")
     driver.frames()
-    for text, told in (("~nosuchuser", "no home folder"), ("~/pictures", "")):
+    for text, message in (("~nosuchuser", "no home folder"), ("~/pictures", "")):
         driver.click(items.at("##folder"))
         driver.desktop.key("ctrl+a")
         driver.desktop.type(text)
         driver.frames(8)
         driver.click(items.at("Take screenshot"))
         driver.frames(2)
-        assert told in driver.session.messages.pop("screenshot", "")
+        assert message in driver.session.messages.pop("screenshot", "")
     assert written(driver, "screenshot").parent == here / "home" / "pictures"
 
 
-def test_screenshots_of_one_moment_are_two_files(opened, here, monkeypatch):
+def test_two_screenshots_of_one_frame_are_two_files(opened, here, monkeypatch):
     driver = opened(panels=False)
 
     class Frozen(viewer_capture.datetime):
@@ -189,8 +189,8 @@ def test_screenshots_of_one_moment_are_two_files(opened, here, monkeypatch):
     assert sorted(shapes) == [(200, 320, 3), (400, 640, 3), (400, 640, 4)]
 
 
-def test_a_working_folder_that_is_deleted(opened, here, items, monkeypatch):
-    """Capture, the dialog that opens a file and the one that saves go on, with the user's own folder."""
+def test_a_deleted_working_folder(opened, here, items, monkeypatch):
+    """Capture and the dialogs for opening and saving fall back to the home folder."""
     (here / "gone").mkdir()
     (here / "home").mkdir()
     monkeypatch.chdir(here / "gone")
@@ -199,17 +199,17 @@ def test_a_working_folder_that_is_deleted(opened, here, items, monkeypatch):
     (here / "gone").rmdir()
     driver.viewer.gui.workspace.show("Capture")
     driver.frames()
-    assert items.seen("##folder")
+    assert items.find("##folder")
     driver.key("F12")
     assert written(driver, "screenshot").parent == here / "home"
     for keys in ("ctrl+o", "ctrl+shift+s"):
         driver.key(keys)
-        assert items.seen("##name")
+        assert items.find("##name")
         driver.key("Escape")
         driver.frames()
 
 
-def test_every_frame_is_in_the_video_one_step_after_another(opened, here):
+def test_every_step_is_one_frame_of_the_video(opened, here):
     driver = opened("neural_field", "terrain.amplitude=0.5", "terrain.frequency=1", panels=False)
     driver.session.post(Turntable(60.0))
     driver.key("F10")
@@ -231,7 +231,7 @@ def test_every_frame_is_in_the_video_one_step_after_another(opened, here):
     assert driver.session.capture.recording is None
 
 
-def test_a_window_that_changes_its_size_while_it_records(opened, here):
+def test_a_window_resized_during_a_recording(opened, here):
     driver = opened(panels=False)
     driver.session.post(StartRecording(here))
     driver.frames(5)
@@ -261,7 +261,7 @@ def test_a_video_that_cannot_be_written(opened, here):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monkeypatch):
+def test_a_full_disk_ends_only_the_video(opened, here, monkeypatch):
     (here / "full.mp4").symlink_to("/dev/full")
     monkeypatch.setattr(viewer_capture, "new_file", lambda *_: here / "full.mp4")
     driver = opened(panels=False)
@@ -269,11 +269,11 @@ def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monke
     driver.frames(3)
     driver.session.post(StopRecording())
 
-    def told() -> bool:
+    def message() -> bool:
         driver.frames(1)
         return "No space left" in driver.session.messages.get("recording", "")
 
-    assert wait_until(told)
+    assert wait_until(message)
     assert driver.session.capture.recording is None
 
 
@@ -291,7 +291,7 @@ def test_closing_the_window_finishes_the_video(opened, here, steady):
     assert driver.session.written["recording"] == path
 
 
-def test_a_recording_keeps_a_still_window_going(opened, here, monkeypatch):
+def test_a_recording_continues_in_an_idle_window(opened, here, monkeypatch):
     from vertigrad.viewer import loop
 
     monkeypatch.setattr(loop, "IDLE_AFTER", 0.0)
@@ -311,22 +311,22 @@ def test_a_recording_keeps_a_still_window_going(opened, here, monkeypatch):
     assert wait_until(comes_to_rest)
 
 
-def test_the_mark_is_seen_but_not_recorded(opened, here):
+def test_the_recording_indicator_is_displayed_but_not_recorded(opened, here):
     driver = opened(panels=False)
-    plain = driver.picture()
+    plain = driver.image()
     driver.session.post(StartRecording(here))
 
-    def seen() -> bool:
+    def window_image() -> bool:
         driver.frames(1)
         return np.abs(driver._grab() - plain)[10:60, 220:420].mean() > 5
 
-    assert wait_until(seen), "a mark over the middle"
+    assert wait_until(window_image), "a mark over the middle"
     driver.session.post(StopRecording())
     frames = played(written(driver, "recording"))
     assert np.abs(frames[-1] - plain).mean() < 4
 
 
-def test_a_parameter_can_be_changed_while_it_records(opened, here):
+def test_a_parameter_can_be_changed_during_a_recording(opened, here):
     driver = opened(panels=False)
     driver.session.post(StartRecording(here))
     driver.frames(4)
@@ -337,12 +337,14 @@ def test_a_parameter_can_be_changed_while_it_records(opened, here):
     assert np.abs(frames[-1] - frames[0]).mean() > 3
 
 
-@pytest.mark.parametrize(("seconds", "told"), [(0, "0:00.0"), (7.25, "0:07.2"), (59.96, "1:00.0"), (754.1, "12:34.1")])
-def test_clock(seconds, told):
-    assert panel.clock(seconds) == told
+@pytest.mark.parametrize(
+    ("seconds", "message"), [(0, "0:00.0"), (7.25, "0:07.2"), (59.96, "1:00.0"), (754.1, "12:34.1")]
+)
+def test_clock(seconds, message):
+    assert panel.clock(seconds) == message
 
 
-def test_a_size_of_ones_own_is_held_to_what_may_be_asked_for():
+def test_a_custom_size_is_limited():
     capture = panel.CapturePanel(Workspace())
     assert capture._request().size is None
     capture._choice = len(panel.SCALES)

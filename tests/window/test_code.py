@@ -1,4 +1,4 @@
-"""Scenes with Python of their own in the window: asked about once, edited while they run, told what is wrong."""
+"""Scenes with Python code in the window: confirmed once, edited while they run, with errors reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ size = 0.05
 
 @pytest.fixture
 def stranger(tmp_path, monkeypatch):
-    """A scene with code that nobody has allowed."""
+    """A scene with untrusted code."""
     monkeypatch.setattr(trust, "_allowed", set())
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
     (tmp_path / "dots.py").write_text(CODE)
@@ -52,15 +52,15 @@ def stranger(tmp_path, monkeypatch):
     return tmp_path / "scene.toml"
 
 
-def test_it_is_asked_once_and_enter_means_no(opened, items: Items, stranger):
+def test_the_user_is_asked_once_and_enter_means_no(opened, items: Items, stranger):
     driver = opened(size=(600, 440))
     session = driver.session
     session.post(Open(stranger))
     driver.frames()
     assert (
         session.questions.first.about == "code"
-        and items.seen("Run once")
-        and items.seen("Always")
+        and items.find("Run once")
+        and items.find("Always")
         and unsaved.HEADINGS["code"]
     )
     driver.key("Return")
@@ -77,18 +77,18 @@ def test_it_is_asked_once_and_enter_means_no(opened, items: Items, stranger):
     )
 
 
-def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stranger):
+def test_an_edit_is_shown_and_a_broken_one_is_reported_over_the_image(opened, stranger):
     trust.allow([stranger.parent / "dots.py"], edits=True)
     driver = opened(stranger, size=(600, 440), panels=False)
     session, file = driver.session, stranger.parent / "dots.py"
     session.hot_reload.on = True
     driver.frames_for(0.3)
-    good = driver.picture()
+    good = driver.image()
 
-    def edit(text: str, seen) -> None:
+    def edit(text: str, observed) -> None:
         file.write_text(text)
         deadline = time.monotonic() + 60.0
-        while not seen():
+        while not observed():
             assert time.monotonic() < deadline, session.messages
             driver.frames(1)
             time.sleep(0.01)
@@ -97,15 +97,17 @@ def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stran
     edit(CODE.replace("def advance(self, dt)", "def advance(self, dt"), lambda: session.messages)
     (message,) = session.messages.values()
     assert "dots.py:16: '(' was never closed" in message
-    told = np.abs(driver.picture() - good).max(axis=2) > 30
-    assert told[300:].mean() > 0.02 and told[:200].mean() < 0.01, "the message lies over the lower end of the picture"
+    expected_message = np.abs(driver.image() - good).max(axis=2) > 30
+    assert expected_message[300:].mean() > 0.02 and expected_message[:200].mean() < 0.01, (
+        "the message lies over the lower end of the picture"
+    )
     edit(CODE + "\n# mended\n", lambda: not session.messages)
-    assert np.abs(driver.picture() - good).mean() < 0.5, "the points are where they were"
+    assert np.abs(driver.image() - good).mean() < 0.5, "the points are where they were"
     before = session.stage.instances["dots"].model
     risen = CODE.replace("position[:, 1] +=", "position[:, 1] += 0.5 +")
     edit(risen, lambda: session.stage.instances["dots"].model is not before)
     driver.key("n")
-    assert np.abs(driver.picture() - good).mean() > 1.0
+    assert np.abs(driver.image() - good).mean() > 1.0
 
 
 def test_a_step_that_fails_pauses_the_program_and_does_not_end_it(opened, stranger):

@@ -1,4 +1,4 @@
-"""The device destroyed while a window is open: another one opens, with everything that was not on the device."""
+"""The device is lost while a window is open: a new window opens, with everything that was not on the device."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ print("done")
 """
 
 
-def test_another_window_opens_in_the_place_of_the_one_whose_device_was_lost(desktop) -> None:
+def test_a_new_window_replaces_the_one_whose_device_was_lost(desktop) -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr

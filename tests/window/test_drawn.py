@@ -1,7 +1,7 @@
-"""What panels draw, say when the mouse rests on them, and do when they are clicked, against what is kept in `drawn/`.
+"""What panels draw, their tooltips, and the commands of clicks, compared with the files in `drawn/`.
 
-All is at 1.25 pixels to a logical one, so that no size is left unscaled. If a change is meant, `make golden` keeps what
-is drawn now; Git shows what became different.
+All is drawn at a scale of 1.25, so that unscaled sizes are found. After an intended change, `make golden` renews the
+files; Git shows the differences.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from . import drawn_lists
 from .drawn_lists import Shape, Text
 from .shell import Shell
 
-KEPT = Path(__file__).parent / "drawn"
+EXPECTED = Path(__file__).parent / "drawn"
 SCALE, SIZE = 1.25, (1250, 875)
 TALL = SIZE[0], 1500
-LEAST = 4.0  # pixels that a shape must be wide and high for the mouse to rest on it
-APART = 12.0  # pixels between places that the mouse is moved to
+LEAST = 4.0  # smallest width and height in pixels of a shape that the mouse points at
+SPACING = 12.0  # pixels between positions that the mouse is moved to
 NOT_COMPARED = "visible_panels", "focused", "layout", "raised"  # of the workspace
 CHANGING = (
     (re.compile(r"\bblock \d+"), "block N"),
@@ -70,14 +70,14 @@ def software_only(gpu):
 
 
 class Recorder:
-    """A shell whose commands are noted and not carried out."""
+    """A shell whose commands are recorded and not executed."""
 
     def __init__(self, one: Shell, monkeypatch: pytest.MonkeyPatch):
         self.shell, self.posted = one, list[str]()
         monkeypatch.setattr(one.session, "post", lambda command: self.posted.append(_plain(_written(command))))
 
     def lines(self, names: tuple[str, ...]) -> list[str]:
-        """All that is to be kept of the windows whose names begin with one of these."""
+        """The description of the windows whose names begin with one of these."""
         self.away()
         return [*self._drawn(names), "", *self._hovered(names), "", *self._clicked(names)]
 
@@ -96,8 +96,8 @@ class Recorder:
                 yield f"# {window.partition('_')[0]}"
                 yield from (str(one) for one in content)
 
-    def _places(self, names: tuple[str, ...]) -> list[tuple[float, float]]:
-        """Where there is something small to be pointed at, from the bottom to the top: what is above stays there."""
+    def _points(self, names: tuple[str, ...]) -> list[tuple[float, float]]:
+        """The centers of small shapes to point at, from bottom to top, so that the ones above do not move."""
         found = set()
         for window, content in drawn_lists.windows().items():
             for one in content if window.startswith(names) else ():
@@ -106,37 +106,37 @@ class Recorder:
                 elif isinstance(one, Shape) and min(_extent(one)) >= LEAST and max(_extent(one)) < 400.0:
                     found.add((round((one.box[0] + one.box[2]) / 2), round((one.box[1] + one.box[3]) / 2)))
         width, height = self.shell.size
-        inside = (place for place in found if 0 < place[0] < width and 0 < place[1] < height)
-        apart: list[tuple[float, float]] = []
-        for place in sorted(inside, key=lambda place: (-place[1], place[0])):
-            if all(math.dist(place, other) > APART for other in apart):
-                apart.append(place)
-        return apart
+        inside = (point for point in found if 0 < point[0] < width and 0 < point[1] < height)
+        spaced: list[tuple[float, float]] = []
+        for point in sorted(inside, key=lambda point: (-point[1], point[0])):
+            if all(math.dist(point, other) > SPACING for other in spaced):
+                spaced.append(point)
+        return spaced
 
     def _hovered(self, names: tuple[str, ...]) -> Iterator[str]:
-        for place in self._places(names):
-            self.shell.gui.io.add_mouse_pos_event(*place)
+        for point in self._points(names):
+            self.shell.gui.io.add_mouse_pos_event(*point)
             self.frames(4, 0.4)
-            said = drawn_lists.texts("##Tooltip")
-            if said:
-                yield _plain(f"{place[0]},{place[1]} says {' | '.join(said)}")
+            tooltip = drawn_lists.texts("##Tooltip")
+            if tooltip:
+                yield _plain(f"{point[0]},{point[1]} says {' | '.join(tooltip)}")
         self.away()
 
     def _clicked(self, names: tuple[str, ...]) -> Iterator[str]:
         one, workspace = self.shell, self.shell.workspace
         before, windows, shown = _state(workspace), set(drawn_lists.windows()), set(workspace.visible_panels)
-        for place in self._places(names):
+        for point in self._points(names):
             self.posted.clear()
-            one.gui.io.add_mouse_pos_event(*place)
+            one.gui.io.add_mouse_pos_event(*point)
             self.frames(2)
             for down in (True, False):
                 one.gui.io.add_mouse_button_event(0, down)
                 self.frames(2)
             changed = [f"{key}={_shown(value)}" for key, value in _state(workspace).items() if before[key] != value]
             opened = sorted(set(drawn_lists.windows()) - windows)
-            said = [text for window in opened if "Tooltip" not in window for text in drawn_lists.texts(window)]
-            if self.posted or changed or said:
-                yield _plain(f"{place[0]},{place[1]} does {'; '.join([*self.posted, *changed, *said])}")
+            tooltip = [text for window in opened if "Tooltip" not in window for text in drawn_lists.texts(window)]
+            if self.posted or changed or tooltip:
+                yield _plain(f"{point[0]},{point[1]} does {'; '.join([*self.posted, *changed, *tooltip])}")
             if opened and imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value):
                 self._escape()
             for key, value in before.items():
@@ -152,12 +152,12 @@ class Recorder:
 
 
 def _state(workspace: Workspace) -> dict[str, Any]:
-    kept = dataclasses.asdict(workspace)
-    return {key: value for key, value in kept.items() if key not in NOT_COMPARED}
+    fields = dataclasses.asdict(workspace)
+    return {key: value for key, value in fields.items() if key not in NOT_COMPARED}
 
 
 def _shown(value: Any) -> Any:
-    """Of what is by panel, those that are open."""
+    """The entries of the open panels."""
     return [title for title, is_open in value.items() if is_open] if isinstance(value, dict) else value
 
 
@@ -167,29 +167,29 @@ def _extent(one: Shape) -> tuple[float, float]:
 
 
 def _written(command: Any) -> str:
-    """A command by the name under which it is imported, with its fields."""
+    """A command with its imported name and its fields."""
     kind = type(command)
     name = next((name for name, one in vars(commands).items() if one is kind), kind.__name__)
     return name + repr(command).removeprefix(kind.__qualname__)
 
 
 def _plain(text: str) -> str:
-    """Without what differs from run to run."""
+    """The text without values that differ from run to run."""
     for pattern, name in CHANGING:
         text = pattern.sub(name, text)
     return text
 
 
 def check(name: str, lines: list[str]) -> None:
-    """Hold what was drawn against what is kept."""
-    file, text = KEPT / f"{name}.txt", "\n".join(lines) + "\n"
+    """Compare a description with its file."""
+    file, text = EXPECTED / f"{name}.txt", "\n".join(lines) + "\n"
     if "VERTIGRAD_KEEP_GOLDEN" in os.environ:
         file.write_text(text, encoding="utf-8")
     assert text.splitlines() == file.read_text(encoding="utf-8").splitlines()
 
 
 def use_capture(one: Shell, recording: RecordingStatus | None) -> None:
-    """Have a service of a window, which there is none of."""
+    """Provide a service of a window."""
     service: Any = SimpleNamespace(recording=recording)
     one.session.capture = service
 
@@ -200,7 +200,7 @@ def entry(name: str, description: str = "") -> SceneEntry:
 
 
 def memory_of(timeline: Any) -> Any:
-    """What the memory panel knows of a session; blocks and bytes depend on what ran before."""
+    """Fixed data for the memory panel, whose blocks and bytes depend on earlier tests."""
     origin = SimpleNamespace(file="/folder/model.py", line=12)
     common = {"owners": 1, "published": 0, "last_frame": 1234, "last_serial": 99, "generation": 3, "origin": origin}
     states = (State.LIVE, State.RETIRING, State.FREE)
@@ -223,7 +223,7 @@ def memory_of(timeline: Any) -> Any:
 
 
 def without_block(found: TensorInfo | None) -> TensorInfo | None:
-    """What the panel knows of a tensor, with the number that its block has in no run."""
+    """Data of a tensor for the panel, with a block number that does not occur."""
     if found is None:
         return None
     facts = (("block", "block N", "of some generation") if fact[0] == "block" else fact for fact in found.facts)
@@ -240,7 +240,7 @@ def moved(traffic: FrameTraffic, _: Any) -> Any:
 
 @pytest.fixture
 def one(shell: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, software_only, request) -> Shell:
-    """Of a scene with two models after another, in a folder of the same name in every run."""
+    """A shell on a scene with two linked models, in a folder of the same name in every run."""
     use_models(monkeypatch)
     monkeypatch.setattr(capture_panel, "here", lambda: Path("/folder"))
     monkeypatch.setattr(capture_panel, "SHOWN", math.inf)
@@ -261,7 +261,7 @@ def one(shell: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, software_o
 
 
 def only(one: Shell, title: str, frames: int = 4) -> tuple[str, ...]:
-    """Leave one panel open; the windows that it is made of."""
+    """Leave one panel open; return its windows."""
     one.workspace.opened = {panel: panel == title for panel in one.workspace.opened}
     one.workspace.show(title)
     one.frames(frames)
@@ -275,7 +275,7 @@ def written_at(window: str, part: str) -> Text:
 
 
 def parameters(one: Shell) -> tuple[str, ...]:
-    """One is changed, one moves, and one is searched for among others."""
+    """A changed parameter, an animated one, and a search."""
     one.session.post(SetParameter("models.late", "gain", 3.5))
     one.session.post(SetParameter("models.row", "height", 2.0))
     return only(one, "Parameters")
@@ -328,7 +328,7 @@ def performance(one: Shell) -> tuple[str, ...]:
 
 
 def run_with_history(one: Shell) -> tuple[str, ...]:
-    """With something to go back to, diagnostics of which one is too large, and no number for another."""
+    """With history, a diagnostic above its limit, and one without a value."""
     session = one.session
     session.clock.rewind.snapshots.limit = 1 << 20
     session.playing = True
@@ -428,7 +428,7 @@ def idle_capture(one: Shell) -> tuple[str, ...]:
 
 
 def over_the_viewport(one: Shell) -> tuple[str, ...]:
-    """Messages, warnings, axes, and nothing else."""
+    """Only messages, warnings and axes."""
     session = one.session
     session.messages = {"scene": "\n".join(f"line {line} of a long message" for line in range(11)), "run": "it stopped"}
     session.limits.exceeded = (Excess("row.top", 12.3456789, Limit(10.0, "Lower it, or take shorter steps.")),)
@@ -438,7 +438,7 @@ def over_the_viewport(one: Shell) -> tuple[str, ...]:
 
 
 def a_tool(one: Shell) -> tuple[str, ...]:
-    """With the circle of its brush around the mouse."""
+    """With the brush radius around the mouse."""
     one.session.post(SetTool(Gesture.DRAG))
     one.workspace.opened = dict.fromkeys(one.workspace.opened, False)
     one.frames(4)
@@ -515,6 +515,6 @@ STATES: dict[str, Callable[[Shell], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_all_is_drawn_said_and_done_as_it_is_kept(one: Shell, monkeypatch, name: str):
+def test_shapes_tooltips_and_commands_equal_the_files(one: Shell, monkeypatch, name: str):
     names = STATES[name](one)
     check(name, Recorder(one, monkeypatch).lines(names))

@@ -1,4 +1,4 @@
-"""Files that are dragged onto the window: scenes are opened, others are refused with a word of what could be."""
+"""Files dragged onto the window: scenes and data are opened, others are rejected with a list of the types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .driver import Driver
 Opened = Callable[..., Driver]
 
 
-def test_a_scene_that_is_dropped_is_opened_and_remembered(opened: Opened, packaged_copy):
+def test_a_dropped_scene_is_opened_and_listed_as_recent(opened: Opened, packaged_copy):
     scene = packaged_copy("neural_field")
     scene = scene.rename(scene.with_name("mit Ümläut & blank.toml"))
     driver = opened("nbody", "galaxy.count=64", size=(400, 300))
@@ -29,7 +29,7 @@ def test_a_scene_that_is_dropped_is_opened_and_remembered(opened: Opened, packag
     assert driver.viewer.gui.workspace.recent == [scene]
 
 
-def test_a_mesh_that_is_dropped_is_drawn(opened: Opened, tmp_path: Path):
+def test_a_dropped_mesh_is_drawn(opened: Opened, tmp_path: Path):
     mesh = Path(shutil.copy(resources.path("assets", "data", "knot.ply"), tmp_path))
     driver = opened("nbody", "galaxy.count=64", size=(300, 200))
     drop(driver.desktop, driver.window, [mesh], driver.viewer.frame)
@@ -38,7 +38,7 @@ def test_a_mesh_that_is_dropped_is_drawn(opened: Opened, tmp_path: Path):
     assert driver.session.stage.layers["mesh"].report()["index"]["tensor"] == "mesh.index"
 
 
-def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, tmp_path: Path):
+def test_of_several_files_the_first_is_opened_and_that_is_reported(opened: Opened, tmp_path: Path):
     scenes = [Path(shutil.copy(resources.path("scenes", "nbody.toml"), tmp_path / f"{name}.toml")) for name in "ab"]
     driver = opened("nbody", "galaxy.count=64", size=(300, 200))
     drop(driver.desktop, driver.window, scenes, driver.viewer.frame)
@@ -48,7 +48,7 @@ def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, t
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("bunny.obj", "bunny.obj: has no triangles"),
         ("net.ONNX", "net.ONNX: not an ONNX file"),
@@ -57,13 +57,15 @@ def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, t
         ("broken.toml", "broken.toml:1:"),
     ],
 )
-def test_what_cannot_be_opened_is_refused_and_the_scene_continues(opened: Opened, tmp_path: Path, name: str, told: str):
+def test_an_unsupported_file_is_rejected_and_the_scene_continues(
+    opened: Opened, tmp_path: Path, name: str, message: str
+):
     file = tmp_path / name
     file.mkdir() if name == "folder" else file.write_text("][")
     driver = opened("nbody", "galaxy.count=64", size=(300, 200), playing=True)
     drop(driver.desktop, driver.window, [file], driver.viewer.frame)
     driver.frames()
-    assert told in driver.session.messages["scene"]
+    assert message in driver.session.messages["scene"]
     if not name.endswith((".toml", ".ONNX", ".obj")):
         assert "what can be opened is a scene (.toml)" in driver.session.messages["scene"]
     before = driver.session.time
@@ -72,7 +74,7 @@ def test_what_cannot_be_opened_is_refused_and_the_scene_continues(opened: Opened
     assert not driver.viewer.gui.workspace.recent
 
 
-def test_nobody_is_asked_to_give_up_changes_for_a_file_that_cannot_be_opened(opened: Opened, packaged_copy, tmp_path):
+def test_a_file_that_cannot_be_opened_does_not_ask_about_unsaved_changes(opened: Opened, packaged_copy, tmp_path):
     driver = opened(packaged_copy("nbody"), "galaxy.count=64", size=(300, 200))
     driver.session.post(SetParameter("models.galaxy", "softening", 0.3))
     driver.frames()
@@ -86,7 +88,7 @@ def test_nobody_is_asked_to_give_up_changes_for_a_file_that_cannot_be_opened(ope
 
 
 @pytest.mark.parametrize("suffix", [*sorted(MESHES), ".toml", ".onnx"])
-def test_every_kind_that_can_be_opened(suffix: str):
+def test_every_supported_file_type(suffix: str):
     require_scene(Path(f"/a/b/x{suffix.upper()}"))
     with pytest.raises(InputError, match=f"x.fbx: .*a scene .*{suffix}"):
         require_scene(Path("/a/b/x.fbx"))

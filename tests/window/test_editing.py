@@ -1,4 +1,4 @@
-"""Undo, presets, the two sides, random and moving values, search and copying, with mouse and keys."""
+"""Undo, presets, compare A/B, randomized and animated values, search and copying, with mouse and keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIDDLE = slice(60, 430), slice(20, 380)
 
 @pytest.fixture
 def driver(opened, packaged_copy, rows: Rows, items: Items) -> Driver:
-    """On a copy of the landscape, with room for many rows and no other panel."""
+    """A viewer on a copy of the landscape, with a tall parameters panel and no other."""
     driver = opened(packaged_copy("neural_field"), size=(600, 440))
     for panel in driver.viewer.gui.workspace.opened:
         driver.viewer.gui.workspace.opened[panel] = panel == "Parameters"
@@ -34,8 +34,8 @@ def height(driver: Driver) -> float:
     return driver.session.scene_edits.value(HEIGHT)
 
 
-def menu(driver: Driver, place: tuple[float, float]) -> None:
-    driver.desktop.move(*place)
+def menu(driver: Driver, position: tuple[float, float]) -> None:
+    driver.desktop.move(*position)
     driver.frames(3)
     driver.desktop.click(RIGHT)
     driver.frames()
@@ -45,21 +45,21 @@ def steps(driver: Driver) -> list[str]:
     return [step.label for step in driver.session.scene_edits.history.done]
 
 
-def test_a_drag_is_undone_as_one_and_done_again(driver: Driver, rows: Rows):
+def test_a_drag_is_undone_and_redone_as_one_step(driver: Driver, rows: Rows):
     driver.frames(2)
-    before = driver.picture()
+    before = driver.image()
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
-    dragged, moved = height(driver), driver.picture()
+    dragged, moved = height(driver), driver.image()
     assert dragged > 1.0 and steps(driver) == ["height"]
     assert np.abs(moved - before)[MIDDLE].mean() > 3.0
     driver.drag(rows.at("height", 0.7), rows.at("height", 0.4))
     assert steps(driver) == ["height", "height"]
     driver.key("ctrl+z")
     assert height(driver) == dragged
-    assert np.array_equal(driver.picture()[MIDDLE], moved[MIDDLE])
+    assert np.array_equal(driver.image()[MIDDLE], moved[MIDDLE])
     driver.key("ctrl+z")
     assert height(driver) == 0.3
-    assert np.array_equal(driver.picture()[MIDDLE], before[MIDDLE])
+    assert np.array_equal(driver.image()[MIDDLE], before[MIDDLE])
     driver.key("ctrl+z")
     driver.key("ctrl+shift+z")
     assert height(driver) == dragged
@@ -67,7 +67,7 @@ def test_a_drag_is_undone_as_one_and_done_again(driver: Driver, rows: Rows):
     assert height(driver) < dragged and steps(driver) == ["height", "height"]
 
 
-def test_undo_is_the_fields_while_one_is_typed_into(driver: Driver, rows: Rows):
+def test_undo_applies_to_the_text_field_while_typing(driver: Driver, rows: Rows):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     dragged = height(driver)
     driver.type_into(rows.at("fine"), "2")
@@ -78,7 +78,7 @@ def test_undo_is_the_fields_while_one_is_typed_into(driver: Driver, rows: Rows):
     assert height(driver) == 0.3
 
 
-def test_buttons_undo_too_and_say_what(driver: Driver, rows: Rows, items: Items):
+def test_buttons_undo_too_and_name_the_step(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     driver.click(items.at("\uf2ea"))  # the arrow to the left
     assert height(driver) == 0.3
@@ -92,7 +92,7 @@ def test_a_typed_value_and_a_rebuild_are_one_step_each(driver: Driver, rows: Row
     driver.key("Return")
     driver.type_into(rows.at("resolution"), "40")
     driver.key("Return")
-    driver.type_into(rows.at("resolution"), "100000")  # refused
+    driver.type_into(rows.at("resolution"), "100000")  # rejected
     driver.key("Return")
     assert steps(driver) == ["height", "resolution"]
     driver.key("ctrl+z")
@@ -118,26 +118,26 @@ def test_a_color_dragged_in_its_picker_is_one_step(driver: Driver, rows: Rows, i
     assert view.background == was
 
 
-def test_search_shows_what_fits_and_forgets(driver: Driver, rows: Rows, items: Items):
+def test_search_shows_matches_and_is_cleared(driver: Driver, rows: Rows, items: Items):
     driver.click(items.at("##search"))
     driver.desktop.type("sun elev")
     driver.frames(12)
-    rows.places.clear()
+    rows.rects.clear()
     driver.frames(2)
-    assert list(rows.places) == ["sun_elevation"]
+    assert list(rows.rects) == ["sun_elevation"]
     driver.key("ctrl+a")
     driver.desktop.type("nothing like it")
     driver.frames(18)
-    rows.places.clear()
+    rows.rects.clear()
     driver.frames(2)
-    assert not rows.places
+    assert not rows.rects
     driver.key("ctrl+a")
     driver.key("BackSpace")
     driver.frames(4)
-    assert "height" in rows.places and "sun_elevation" not in rows.places, "the view is closed as before"
+    assert "height" in rows.rects and "sun_elevation" not in rows.rects, "the view is closed as before"
 
 
-def test_menu_of_a_parameter(driver: Driver, rows: Rows, items: Items):
+def test_the_menu_of_a_parameter(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     menu(driver, rows.at("height"))
     driver.click(items.at("Copy value"))
@@ -249,21 +249,21 @@ def test_presets_from_the_list(driver: Driver, rows: Rows, items: Items):
     assert [preset.name for preset in driver.session.scene_edits.extras.presets] == ["higher"]
 
 
-def test_a_and_b_flip_by_key_and_by_button(driver: Driver, rows: Rows, items: Items):
+def test_compare_a_b_by_key_and_by_button(driver: Driver, rows: Rows, items: Items):
     driver.frames(2)
-    before = driver.picture()
+    before = driver.image()
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
-    dragged, moved = height(driver), driver.picture()
+    dragged, moved = height(driver), driver.image()
     driver.key("x")
     assert height(driver) == 0.3 and driver.session.scene_edits.extras.side == "B"
-    assert np.array_equal(driver.picture()[MIDDLE], before[MIDDLE])
-    left, top, right, bottom = items.places["A"]
+    assert np.array_equal(driver.image()[MIDDLE], before[MIDDLE])
+    left, top, right, bottom = items.rects["A"]
     driver.click(((left + right) / 2, (top + bottom) / 2))
     assert height(driver) == dragged and driver.session.scene_edits.extras.side == "A"
-    assert np.array_equal(driver.picture()[MIDDLE], moved[MIDDLE])
+    assert np.array_equal(driver.image()[MIDDLE], moved[MIDDLE])
 
 
-def test_the_command_line_of_what_is_seen(driver: Driver, rows: Rows, items: Items):
+def test_the_command_line_of_the_displayed_scene(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     driver.drag((200, 300), (260, 320))  # the camera
     driver.key("ctrl+shift+c")
@@ -278,16 +278,16 @@ def test_rows_beyond_the_window_are_reached_by_scrolling(opened, packaged_copy, 
     driver = opened(packaged_copy("neural_field"), size=(700, 200))
     for panel in driver.viewer.gui.workspace.opened:
         driver.viewer.gui.workspace.opened[panel] = panel == "Parameters"
-    rows.places.clear()
+    rows.rects.clear()
     driver.frames(6)
-    first = [name for name, place in rows.places.items() if place[3] < 195]
+    first = [name for name, position in rows.rects.items() if position[3] < 195]
     assert "resolution" in first
     driver.desktop.move(*rows.at(first[0]))
     driver.frames(2)
     driver.desktop.click(5, times=4)
-    rows.places.clear()
+    rows.rects.clear()
     driver.frames(20)
-    last = [name for name, place in rows.places.items() if place[3] < 195][-1]
-    assert "resolution" not in rows.places and last not in first
+    last = [name for name, position in rows.rects.items() if position[3] < 195][-1]
+    assert "resolution" not in rows.rects and last not in first
     driver.drag(rows.at(last, 0.2), rows.at(last, 0.6))
     assert steps(driver) == [last.replace("_", " ")]

@@ -1,4 +1,4 @@
-"""Whatever raises, wherever: the window stays open, time stands still, and the error is shown and logged."""
+"""Errors anywhere: the window stays open, the simulation pauses, and the error is shown and logged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .driver import Driver, Items, Rows
 
 
 class Boom(Exception):
-    """One that nothing in the program knows."""
+    """An error type unknown to the program."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def raise_boom(*arguments: object, **options: object) -> None:
 
 
 def once(monkeypatch: pytest.MonkeyPatch, target: object, name: str) -> None:
-    """The next call raises, those after it do what they did."""
+    """Let the next call raise; later calls work as before."""
     real, left = getattr(target, name), [True]
 
     def first_raises(*arguments, **options):
@@ -74,7 +74,7 @@ STAGES = {
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_error_in_any_stage_of_a_frame_pauses_and_is_shown(driver: Driver, monkeypatch, stage: str):
+def test_an_error_in_any_stage_of_a_frame_pauses_the_run_and_is_shown(driver: Driver, monkeypatch, stage: str):
     session = driver.session
     driver.frames(3)
     once(monkeypatch, *STAGES[stage](driver))
@@ -91,7 +91,7 @@ def test_an_error_in_any_stage_of_a_frame_pauses_and_is_shown(driver: Driver, mo
     assert not driver.expected_failures()[1:]
 
 
-def test_a_command_that_raises_anything_leaves_those_after_it(driver: Driver):
+def test_a_command_that_raises_does_not_affect_later_ones(driver: Driver):
     session = driver.session
     session.post(Explode())
     session.post(Step(2))
@@ -100,16 +100,16 @@ def test_a_command_that_raises_anything_leaves_those_after_it(driver: Driver):
     assert failure.stage == "command Explode" and not session.playing
 
 
-def test_the_traceback_is_seen_copied_and_dismissed(driver: Driver, items: Items, monkeypatch):
+def test_the_traceback_is_shown_copied_and_dismissed(driver: Driver, items: Items, monkeypatch):
     copied: list[str] = []
     driver.session.post(Explode())
     driver.frames()
-    assert items.seen("Dismiss") and items.seen("Copy")
+    assert items.find("Dismiss") and items.find("Copy")
     monkeypatch.setattr(imgui, "set_clipboard_text", copied.append)
     driver.click(items.at("Copy"))
     assert "Boom: on purpose" in copied[0] and "in apply" in copied[0]
     driver.click(items.at("Dismiss"))
-    assert not driver.session.failures.shown and not items.seen("Dismiss")
+    assert not driver.session.failures.shown and not items.find("Dismiss")
     assert len(driver.expected_failures()) == 1
 
 
@@ -126,27 +126,27 @@ def half_drawn(self: object, session: object) -> None:
     raise Boom("half drawn")
 
 
-def test_a_panel_that_fails_says_so_in_its_place_and_leaves_the_others_as_they_were(
+def test_a_panel_that_fails_shows_its_error_and_the_other_panels_are_unchanged(
     driver: Driver, items: Items, monkeypatch, caplog
 ):
     driver.session.post(Play(False))
     driver.frames()
-    good = driver.picture()
+    good = driver.image()
     real = RunPanel.draw
     monkeypatch.setattr(RunPanel, "draw", half_drawn)
     with caplog.at_level(logging.ERROR, "vertigrad"):
         driver.frames(20)
     assert len([record for record in caplog.records if "half drawn" in record.getMessage()]) == 1
-    assert len(driver.expected_failures()) == 1 and items.seen("Try again")
+    assert len(driver.expected_failures()) == 1 and items.find("Try again")
     monkeypatch.setattr(RunPanel, "draw", real)
     driver.click(items.at("Dismiss"))
     driver.click(items.at("Try again"))
     driver.desktop.move(450, 300)
     driver.frames()
-    assert np.abs(driver.picture() - good).mean() < 0.5, "all is as it was before"
+    assert np.abs(driver.image() - good).mean() < 0.5, "all is as it was before"
 
 
-def test_a_plot_that_fails_leaves_the_next_ones(driver: Driver, monkeypatch):
+def test_a_plot_that_fails_does_not_affect_the_next_ones(driver: Driver, monkeypatch):
     workspace = driver.viewer.gui.workspace
     workspace.show(PerformancePanel.title)
     driver.frames()
@@ -165,8 +165,8 @@ def test_an_error_that_occurs_in_every_frame_is_logged_once(driver: Driver, monk
     assert failure.count >= 10
 
 
-def test_a_picture_that_cannot_be_drawn_leaves_the_panels(driver: Driver, items: Items, monkeypatch):
-    """The frame is dropped, its step with it; those after it show what went wrong."""
+def test_panels_are_drawn_when_the_viewport_fails(driver: Driver, items: Items, monkeypatch):
+    """The frame and its step are dropped; later frames show the error."""
     session, real = driver.session, driver.session.draw
     driver.frames(3)
     monkeypatch.setattr(session, "draw", raise_boom)
@@ -174,15 +174,15 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_panels(driver: Driver, items:
     driver.viewer.frame()
     assert (session.frame, session.time) == (frame, time) and not session.gpu.recorder.pending
     driver.frames(6)
-    assert items.seen("Dismiss") and driver.desktop.screenshot()[:600, :900].max() > 100
+    assert items.find("Dismiss") and driver.desktop.screenshot()[:600, :900].max() > 100
     monkeypatch.setattr(session, "draw", real)
     driver.viewer._retry_at = 0.0
     driver.click(items.at("Dismiss"))
-    assert driver.picture()[300:400, 300:500].max() > 60, "the picture is back"
+    assert driver.image()[300:400, 300:500].max() > 60, "the picture is back"
     driver.expected_failures()
 
 
-def test_a_dropped_frame_takes_its_steps_back_bit_for_bit(driver: Driver, monkeypatch):
+def test_a_dropped_frame_reverts_its_steps_bit_for_bit(driver: Driver, monkeypatch):
     session, real = driver.session, driver.session.draw
     position = session.stage.instances["galaxy"].outputs["star_position"]
 
@@ -208,20 +208,20 @@ def test_a_dropped_frame_takes_its_steps_back_bit_for_bit(driver: Driver, monkey
     assert session.frame == start + 2
     monkeypatch.setattr(session, "draw", real)
     driver.viewer._retry_at = 0.0
-    for got, wanted in zip([*first, *states(2)], expected, strict=True):
-        assert np.array_equal(got, wanted)
+    for got, state in zip([*first, *states(2)], expected, strict=True):
+        assert np.array_equal(got, state)
     assert position is session.stage.instances["galaxy"].outputs["star_position"]
     driver.expected_failures()
 
 
-def test_a_window_that_never_showed_anything_raises(driver: Driver, monkeypatch):
+def test_an_error_before_the_first_frame_raises(driver: Driver, monkeypatch):
     monkeypatch.setattr(driver.viewer, "_acquired", False)
     monkeypatch.setattr(driver.viewer.window, "acquire", raise_boom)
     with pytest.raises(Boom):
         driver.viewer.frame()
 
 
-def test_a_menu_of_a_parameter_whose_model_is_renamed_meanwhile(opened, tmp_path, rows: Rows, items: Items):
+def test_the_menu_of_a_parameter_whose_model_is_renamed(opened, tmp_path, rows: Rows, items: Items):
     text = resources.path("scenes", "neural_field.toml").read_text()
     scene = tmp_path / "mine.toml"
     scene.write_text(re.sub(r"resolution = \d+", "resolution = 24", text))
@@ -230,16 +230,16 @@ def test_a_menu_of_a_parameter_whose_model_is_renamed_meanwhile(opened, tmp_path
     driver.frames(2)
     driver.desktop.click(RIGHT)
     driver.frames()
-    assert items.seen("Copy value")
+    assert items.find("Copy value")
     scene.write_text(scene.read_text().replace("models.terrain", "models.land").replace('"terrain.', '"land.'))
     driver.session.post(Reload())
     driver.frames()
     assert "land" in driver.session.stage.instances and not driver.session.messages
-    assert not items.seen("Copy value"), "the menu is closed"
+    assert not items.find("Copy value"), "the menu is closed"
 
 
-def test_a_video_that_is_damaged_stops_the_run_and_says_which(opened, tmp_path):
-    """In its middle: what is read when the scene is opened is sound."""
+def test_a_damaged_video_stops_the_run_and_is_named(opened, tmp_path):
+    """It is damaged in the middle: the part that is read when the scene is opened is valid."""
     with closing(open_output(tmp_path / "clip.mp4", (64, 48), 30)) as output:
         for frame in range(60):
             output.put(frame, np.random.default_rng(frame).integers(0, 255, (48, 64, 4), np.uint8))

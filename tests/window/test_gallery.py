@@ -1,4 +1,4 @@
-"""The gallery and the file dialog: scenes are found, shown by their pictures, and opened with mouse or keys."""
+"""The gallery and the file dialog: scenes are found, shown by their images, and opened with mouse or keys."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Open = Callable[..., Shell]
 @pytest.fixture
 def cards(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[float, float]]:
     """Where each card of the gallery was drawn last: its middle, by the file's stem."""
-    places: dict[str, tuple[float, float]] = {}
+    positions: dict[str, tuple[float, float]] = {}
     drawn = gallery.Gallery._draw_card
 
-    def draw(self, one, picture, running):
+    def draw(self, one, image, running):
         corner = imgui.get_cursor_screen_pos()
-        places[one.path.stem] = corner.x + picture[0] / 2, corner.y + picture[1] / 2
-        return drawn(self, one, picture, running)
+        positions[one.path.stem] = corner.x + image[0] / 2, corner.y + image[1] / 2
+        return drawn(self, one, image, running)
 
     monkeypatch.setattr(gallery.Gallery, "_draw_card", draw)
-    return places
+    return positions
 
 
-def test_every_packaged_scene_has_a_card_with_its_picture(shell: Open, cards):
+def test_every_packaged_scene_has_a_card_with_its_image(shell: Open, cards):
     one = shell(size=(1200, 900))
     one.key("Ctrl+G")
     scenes = resources.scenes()
@@ -46,17 +46,17 @@ def test_every_packaged_scene_has_a_card_with_its_picture(shell: Open, cards):
     assert set(cards) == {path.stem for path in scenes}
     one.type("landscape")
     one.frames(4)
-    picture = one.picture()
-    x, y = (round(place) for place in cards["neural_field"])
-    assert picture[y - 40 : y + 40, x - 80 : x + 80, :3].std() > 25.0, "there is no picture on the card"
+    image = one.image()
+    x, y = (round(coordinate) for coordinate in cards["neural_field"])
+    assert image[y - 40 : y + 40, x - 80 : x + 80, :3].std() > 25.0, "there is no picture on the card"
 
 
 @pytest.mark.parametrize("path", resources.scenes(), ids=lambda path: path.stem)
-def test_every_packaged_scene_has_a_thumbnail_and_says_what_there_is_to_see(path: Path):
-    told = entry(path)
-    assert told.title != path.stem and 20 <= len(told.description) <= 120
-    with Image.open(path.with_suffix(".png")) as picture:
-        assert picture.size == (640, 360)
+def test_every_packaged_scene_has_a_thumbnail_and_a_description(path: Path):
+    info = entry(path)
+    assert info.title != path.stem and 20 <= len(info.description) <= 120
+    with Image.open(path.with_suffix(".png")) as image:
+        assert image.size == (640, 360)
 
 
 def test_a_click_opens_the_scene_and_closes_the_gallery(shell: Open, cards):
@@ -91,7 +91,7 @@ def test_arrows_and_enter_open_a_scene(shell: Open, monkeypatch):
     assert one.session.scene.path == two[1].path
 
 
-def test_search_leaves_what_fits_and_enter_opens_the_first(shell: Open, cards):
+def test_search_shows_matches_and_enter_opens_the_first(shell: Open, cards):
     one = shell(size=(1200, 900))
     one.key("Ctrl+G")
     one.type("Network landSCAPE")
@@ -103,7 +103,7 @@ def test_search_leaves_what_fits_and_enter_opens_the_first(shell: Open, cards):
     assert one.session.scene.path.stem == "neural_field"
 
 
-def test_search_that_fits_nothing_opens_nothing(shell: Open, cards):
+def test_a_search_without_matches_opens_nothing(shell: Open, cards):
     one = shell(size=(1200, 900))
     one.key("Ctrl+G")
     one.type("zzzz")
@@ -112,22 +112,22 @@ def test_search_that_fits_nothing_opens_nothing(shell: Open, cards):
     assert not cards and one.workspace.gallery and one.session.scene.path.stem == "nbody"
 
 
-def test_escape_closes_the_gallery_and_its_textures_are_given_back(shell: Open):
+def test_escape_closes_the_gallery_and_releases_its_textures(shell: Open):
     one = shell(size=(1200, 900))
-    one.picture()
+    one.image()
     for _ in range(2):
         textures = len(one.gui._drawing.backend._texture_views)
         one.key("Ctrl+G")
         one.frames(8)
-        one.picture()
+        one.image()
         assert len(one.gui._drawing.backend._texture_views) > textures
         one.key("Esc")
         assert not one.workspace.gallery and not one.gui.covers(300, 300)
-        one.picture()
+        one.image()
         assert len(one.gui._drawing.backend._texture_views) == textures
 
 
-def test_recent_files_are_offered_as_long_as_they_are_there(shell: Open, cards, packaged_copy):
+def test_recent_files_are_listed_while_they_exist(shell: Open, cards, packaged_copy):
     scene = packaged_copy("neural_field")
     scene = scene.rename(scene.with_name("mine.toml"))
     shutil.copy(resources.path("scenes", "neural_field.png"), scene.with_suffix(".png"))
@@ -141,22 +141,22 @@ def test_recent_files_are_offered_as_long_as_they_are_there(shell: Open, cards, 
     assert one.workspace.recent == [scene, gone]
 
 
-def test_opened_files_are_remembered_the_latest_first_and_packaged_scenes_are_not(shell: Open, tmp_path):
+def test_opened_files_are_listed_latest_first_without_packaged_scenes(shell: Open, tmp_path):
     from vertigrad.session.commands import Open as OpenFile
 
     one = shell()
-    made = []
+    created = []
     for number in range(RECENT + 3):
         path = tmp_path / f"scene{number}.toml"
         path.write_text(resources.path("scenes", "nbody.toml").read_text().replace("8192", "32"))
-        made.append(path)
-    for path in [*made, made[5], resources.path("scenes", "neural_field.toml"), made[5]]:
+        created.append(path)
+    for path in [*created, created[5], resources.path("scenes", "neural_field.toml"), created[5]]:
         one.session.post(OpenFile(path))
         one.frames(2)
-    assert one.workspace.recent == [made[5], *[path for path in reversed(made) if path != made[5]]][:RECENT]
+    assert one.workspace.recent == [created[5], *[path for path in reversed(created) if path != created[5]]][:RECENT]
 
 
-def test_a_scene_without_picture_title_or_sense_has_a_card_all_the_same(shell: Open, cards, tmp_path):
+def test_a_scene_without_thumbnail_or_title_or_with_errors_has_a_card(shell: Open, cards, tmp_path):
     files = {"plain.toml": "version = 1\n", "broken.toml": "title = [[[", "binary.toml": "\x00\x01"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -165,14 +165,14 @@ def test_a_scene_without_picture_title_or_sense_has_a_card_all_the_same(shell: O
     one = shell(size=(1200, 1000), workspace=Workspace(recent=[tmp_path / name for name in [*files, "latin.toml"]]))
     one.key("Ctrl+G")
     one.frames(8)
-    one.picture()
+    one.image()
     assert {"plain", "broken", "binary", "latin"} <= set(cards)
     one.click(*cards["broken"])
     one.frames(3)
     assert one.session.scene.path.stem == "nbody" and "broken.toml" in one.session.messages["scene"]
 
 
-def test_a_heading_is_read_without_reading_the_rest(tmp_path):
+def test_only_the_header_of_a_scene_is_read(tmp_path):
     scene = tmp_path / "long.toml"
     scene.write_text('title = "A"\ndescription = "b"\n[models.m]\nx = ' + "1" * 200_000 + "broken ]]")
     assert (entry(scene).title, entry(scene).description) == ("A", "b")
@@ -181,7 +181,7 @@ def test_a_heading_is_read_without_reading_the_rest(tmp_path):
     assert existing([scene, tmp_path / "none.toml", tmp_path]) == [entry(scene)]
 
 
-def test_long_descriptions_are_wrapped_and_cut(shell: Open):
+def test_long_descriptions_are_wrapped_and_truncated(shell: Open):
     one = shell()
     _ = one.gui.io
     text = "heights of real mountains kept in the weights of a small network and more"
@@ -210,7 +210,7 @@ def names(dialog: FileDialog) -> list[str]:
     return [path.name for path, _ in dialog._entries]
 
 
-def test_folders_come_first_and_only_files_that_can_be_opened(folder: Path):
+def test_folders_are_listed_first_then_files_that_can_be_opened(folder: Path):
     assert [path.name for path, _ in listed(folder, frozenset({".toml"}))] == ["alpha", "Beta", "A.TOML", "z.toml"]
     everything = [path.name for path, _ in listed(folder, frozenset())]
     assert "mesh.obj" in everything and ".secret.toml" not in everything and "dangling" in everything
@@ -232,7 +232,7 @@ class Asking:
         one.gui._dialogs.draw = draw
 
 
-def test_a_file_is_found_through_folders_with_keys_alone(shell: Open, folder: Path):
+def test_a_file_is_opened_through_folders_with_keys_only(shell: Open, folder: Path):
     asking = Asking(shell(), FileDialog("Test", "Take", {".toml"}))
     dialog, one = asking.dialog, asking.one
     dialog.ask(folder)
@@ -271,7 +271,7 @@ def test_typed_paths(shell: Open, folder: Path, typed: str, found: str | None):
     assert bool(dialog._error) == (found is None and bool(typed))
 
 
-def test_a_file_to_be_written_need_not_be_there_but_its_folder(folder: Path):
+def test_a_new_file_needs_an_existing_folder(folder: Path):
     dialog = FileDialog("Test", "Save", {".toml"}, saving=True)
     dialog.ask(folder, "new.toml")
     assert dialog._answer() == folder / "new.toml"
@@ -281,7 +281,7 @@ def test_a_file_to_be_written_need_not_be_there_but_its_folder(folder: Path):
     assert dialog._answer() is None and dialog._folder == folder / "alpha"
 
 
-def test_a_folder_that_cannot_be_read_is_told_of(folder: Path, monkeypatch):
+def test_an_unreadable_folder_is_reported(folder: Path, monkeypatch):
     dialog = FileDialog("Test", "Take", {".toml"})
     dialog.ask(folder)
 
@@ -293,12 +293,12 @@ def test_a_folder_that_cannot_be_read_is_told_of(folder: Path, monkeypatch):
     assert dialog._folder == folder and "Permission denied" in dialog._error
 
 
-def test_places_are_offered_once_each(folder: Path):
+def test_each_bookmarked_folder_is_listed_once(folder: Path):
     dialog = FileDialog("Test", "Take", {".toml"})
     recent = [folder / "a.toml", folder / "b.toml", Path.home() / "c.toml"]
     dialog.ask(folder, recent=recent)
-    places = [path for _, path in dialog._sidebar]
-    assert len(places) == len(set(places)) and folder in places and resources.path("scenes") in places
+    positions = [path for _, path in dialog._sidebar]
+    assert len(positions) == len(set(positions)) and folder in positions and resources.path("scenes") in positions
 
 
 def test_open_file_from_the_menu_to_the_scene(shell: Open, packaged_copy):
@@ -319,7 +319,7 @@ def test_open_file_from_the_menu_to_the_scene(shell: Open, packaged_copy):
 def test_the_gallery_leads_to_the_file_dialog(shell: Open):
     one = shell(size=(1000, 700))
     one.key("Ctrl+G")
-    gallery_window = next(place for name, place in one.windows().items() if name == gallery.NAME)
+    gallery_window = next(coordinate for name, coordinate in one.windows().items() if name == gallery.NAME)
     one.click(gallery_window[2] - 60, gallery_window[1] + 30)
     one.frames(3)
     assert one.gui._dialogs.browser.is_open and not one.workspace.gallery

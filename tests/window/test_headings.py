@@ -1,4 +1,4 @@
-"""What panels call things: headings of many parameters, names of what was picked, and how the palette closes."""
+"""Names in panels: headings of many parameters, names of picked tensors, and how the palette closes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_parameters_of_the_view_are_under_headings_each_once(shell):
     assert [group.title for group, _ in found(groups(one.session), "shadows")] == ["light"]
 
 
-def test_escape_closes_the_palette_at_once_whatever_was_typed(shell):
+def test_escape_closes_the_palette_whatever_was_typed(shell):
     one = shell()
     one.key("Ctrl+P")
     one.type("res")
@@ -36,7 +36,7 @@ def test_escape_closes_the_palette_at_once_whatever_was_typed(shell):
     assert one.workspace.palette, "and it opens again"
 
 
-def test_what_was_picked_names_its_tensor_where_that_is_called_otherwise(shell, monkeypatch):
+def test_a_picked_row_shows_the_tensor_if_its_name_differs(shell, monkeypatch):
     labels: list[str] = []
     real = selection.fact
     monkeypatch.setattr(selection, "fact", lambda label, *rest: (labels.append(label), real(label, *rest)))
@@ -51,7 +51,7 @@ def test_what_was_picked_names_its_tensor_where_that_is_called_otherwise(shell, 
         assert (f"{name} ({source})" if source.partition(".")[2] != name else name) in labels
 
 
-def test_the_run_panel_says_how_fast_the_models_are_whatever_the_frame_rate(shell, monkeypatch):
+def test_the_run_panel_shows_steps_per_second_at_any_frame_rate(shell, monkeypatch):
     """Three steps in each frame of a tenth of a second, and then a pause."""
     one, shown = shell(), dict[str, str]()
     real = run.fact
@@ -83,7 +83,7 @@ def test_plots_of_the_watch_panel_show_all_times(shell, monkeypatch):
     one.workspace.show("Watch")
     one.session.post(Play(True))
 
-    def passed() -> bool:  # numbers on the screen are renewed a few times a second
+    def passed() -> bool:  # displayed numbers are updated a few times a second
         one.session.measure()
         one.frames(1)
         one.gpu.sync()

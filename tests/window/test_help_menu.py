@@ -1,4 +1,4 @@
-"""The Help menu: documentation, shortcuts, and what a report of an error needs."""
+"""The Help menu: documentation, shortcuts, and information for bug reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .driver import Driver, Items
 from .test_actions import middle_of
 
 SIZE = 1000, 640
-MANY = 3000  # frames in which a program was started
+MANY = 3000  # frames in which a program starts
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def choose(driver: Driver, items: Items, name: str) -> None:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Puts a program in the place of the one that opens files; returns where it notes what it was given."""
+    """Replace the program that opens files; return the file with its arguments."""
 
     def install(ending: str) -> Path:
         noted, script = tmp_path / "noted", tmp_path / "xdg-open"
@@ -57,7 +57,7 @@ def test_documentation_is_opened_by_the_systems_program(driver: Driver, items: I
     assert not driver.session.messages
 
 
-def test_a_program_that_goes_on_is_not_waited_for(driver: Driver, items: Items, program, monkeypatch) -> None:
+def test_a_running_program_does_not_block(driver: Driver, items: Items, program, monkeypatch) -> None:
     monkeypatch.setattr(files, "WAIT", 0.05)
     noted = program("sleep 0.5; exit 3")
     choose(driver, items, "Documentation")
@@ -66,7 +66,7 @@ def test_a_program_that_goes_on_is_not_waited_for(driver: Driver, items: Items, 
     assert not driver.session.messages
 
 
-def test_a_program_that_is_slow_to_fail_holds_no_frame_up(driver, items, program, tmp_path, monkeypatch) -> None:
+def test_a_program_that_fails_late_does_not_block_frames(driver, items, program, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(files, "WAIT", 600.0)
     noted = program(f"for _ in $(seq 400); do [ -e {tmp_path}/go ] && break; sleep 0.05; done; exit 3")
     choose(driver, items, "Documentation")
@@ -79,9 +79,7 @@ def test_a_program_that_is_slow_to_fail_holds_no_frame_up(driver, items, program
 
 
 @pytest.mark.parametrize("ending", ["exit 3", None])
-def test_where_nothing_opens_it_a_message_says_where_it_is(
-    driver, items, program, tmp_path, monkeypatch, ending
-) -> None:
+def test_without_a_program_a_message_shows_the_address(driver, items, program, tmp_path, monkeypatch, ending) -> None:
     if ending is None:
         (tmp_path / "xdotool").symlink_to(shutil.which("xdotool") or "")
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -103,14 +101,14 @@ def test_shortcuts_open_from_the_menu_and_by_f1(driver: Driver, items: Items) ->
     assert "Help" in workspace.visible_panels
 
 
-def test_about_tells_what_a_report_needs_and_copies_it(driver: Driver, items: Items, monkeypatch) -> None:
-    told: list[str] = []
+def test_about_shows_and_copies_the_system_information(driver: Driver, items: Items, monkeypatch) -> None:
+    opened_urls: list[str] = []
     drawn = imgui.text_colored
-    monkeypatch.setattr(imgui, "text_colored", lambda tint, text: (told.append(text), drawn(tint, text)))
+    monkeypatch.setattr(imgui, "text_colored", lambda tint, text: (opened_urls.append(text), drawn(tint, text)))
     choose(driver, items, "About Vertigrad")
     adapter = driver.session.gpu.adapter
     for part in (vertigrad.__version__, str(adapter), adapter.driver, wgpu.__version__, str(resources.log_file())):
-        assert part in told, part
+        assert part in opened_urls, part
     copied: list[str] = []
     monkeypatch.setattr(imgui, "set_clipboard_text", copied.append)
     driver.click(items.at("Copy"))
@@ -119,11 +117,11 @@ def test_about_tells_what_a_report_needs_and_copies_it(driver: Driver, items: It
     assert text.startswith(f"Vertigrad: {vertigrad.__version__}\n")
 
 
-@pytest.mark.parametrize("way", ["button", "Escape"])
-def test_about_closes(driver: Driver, items: Items, way: str) -> None:
+@pytest.mark.parametrize("direction", ["button", "Escape"])
+def test_about_closes(driver: Driver, items: Items, direction: str) -> None:
     choose(driver, items, "About Vertigrad")
     assert driver.viewer.gui.workspace.about
-    if way == "button":
+    if direction == "button":
         driver.click(items.at("Close"))
     else:
         driver.key("Escape")

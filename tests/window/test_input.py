@@ -1,4 +1,4 @@
-"""What the window system reports, handed to `Input` without a window: what of it the GUI and the session get."""
+"""Events of the window system sent to `Input` without a window: what the GUI and the session receive."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vertigrad.viewer.mouse import FLIGHT
 from .shell import Shell
 
 EVENTS = ("cursor_pos", "mouse_button", "scroll", "key", "char", "cursor_enter", "window_focus", "drop")
-PIXELS = 2.0  # of the window for each of the units in which the mouse is reported
+PIXELS = 2.0  # of the window per unit of mouse coordinates
 
 
 class Reports:
-    """The window system's side: `send` reports an event, `held` are the keys that are down."""
+    """A fake window system: `send` reports an event, `held` are the pressed keys."""
 
     def __init__(self, one: Shell, monkeypatch: pytest.MonkeyPatch):
         self.held, self.cursor, self.time = set[int](), (0.0, 0.0), 100.0
@@ -46,7 +46,7 @@ class Reports:
         self.input = Input(window, one.session, one.gui)
 
     def send(self, event: str, *values: Any) -> list[Any]:
-        """Report an event; returns what was posted, once the GUI has built a frame."""
+        """Report an event; return the posted commands, after the GUI has built a frame."""
         self.posted.clear()
         self.time += 1.0
         self._callbacks[event](None, *values)
@@ -59,7 +59,7 @@ class Reports:
             self.shell.gui.build(self.shell.session, self.shell.size, 1 / 60)
 
     def move(self, x: float, y: float) -> list[Any]:
-        """To a pixel of the window."""
+        """Move the mouse to a pixel of the window."""
         return self.send("cursor_pos", x / PIXELS, y / PIXELS)
 
     def button(self, down: bool, button: int = glfw.MOUSE_BUTTON_LEFT, modifiers: int = 0) -> list[Any]:
@@ -80,12 +80,12 @@ def reports(shell, monkeypatch: pytest.MonkeyPatch) -> Reports:
 
 
 def kinds(posted: list[Any]) -> list[str]:
-    """Commands by the names under which they are imported."""
+    """Commands by their imported names."""
     names = {kind: name for name, kind in vars(commands).items() if isinstance(kind, type)}
     return [names[type(command)] for command in posted]
 
 
-def test_every_event_is_noted(reports: Reports):
+def test_every_event_wakes_the_window(reports: Reports):
     values = {
         "cursor_pos": (5.0, 6.0),
         "mouse_button": (glfw.MOUSE_BUTTON_LEFT, glfw.PRESS, 0),
@@ -104,7 +104,7 @@ def test_every_event_is_noted(reports: Reports):
     assert reports.input.last_event == reports.time
 
 
-def test_the_mouse_is_where_it_is_reported_in_pixels(reports: Reports):
+def test_mouse_positions_are_converted_to_pixels(reports: Reports):
     io = reports.shell.gui.io
     reports.move(300.0, 200.0)
     assert tuple(io.mouse_pos) == (300.0, 200.0)
@@ -127,7 +127,7 @@ def test_buttons_are_reported_to_the_gui(reports: Reports, button: int):
     assert not any(io.mouse_down[number] for number in range(5))
 
 
-def test_the_wheel_is_for_what_the_mouse_is_over(reports: Reports, monkeypatch: pytest.MonkeyPatch):
+def test_the_wheel_goes_to_the_item_under_the_mouse(reports: Reports, monkeypatch: pytest.MonkeyPatch):
     turned: list[tuple[float, float]] = []
     reports.move(*reports.middle)
     assert kinds(reports.send("scroll", 0.0, 1.0)) == ["RememberView", "Zoom"]
@@ -148,7 +148,7 @@ def test_the_wheel_is_for_what_the_mouse_is_over(reports: Reports, monkeypatch: 
         ((glfw.KEY_LEFT_CONTROL,), "Zoom"),
     ],
 )
-def test_keys_that_are_held_change_what_the_wheel_does(reports: Reports, held: tuple[int, ...], kind: str):
+def test_modifier_keys_change_the_wheel(reports: Reports, held: tuple[int, ...], kind: str):
     reports.move(*reports.middle)
     reports.held.update(held)
     (*_, command) = reports.send("scroll", 0.0, 1.0)
@@ -158,41 +158,41 @@ def test_keys_that_are_held_change_what_the_wheel_does(reports: Reports, held: t
 
 
 @pytest.mark.parametrize("key", [*KEYS, *(ord(name.upper()) for name in LETTERS)])
-def test_keys_are_reported_to_the_gui_until_they_go_up(reports: Reports, key: int):
-    place = KEYS.get(key) or LETTERS[chr(key).lower()]
+def test_keys_are_reported_to_the_gui_until_released(reports: Reports, key: int):
+    key_name = KEYS.get(key) or LETTERS[chr(key).lower()]
     reports.key(key)
-    assert imgui.is_key_down(place)
+    assert imgui.is_key_down(key_name)
     reports.key(key, glfw.REPEAT)
-    assert imgui.is_key_down(place)
+    assert imgui.is_key_down(key_name)
     reports.key(key, glfw.RELEASE)
-    assert not imgui.is_key_down(place)
+    assert not imgui.is_key_down(key_name)
 
 
 def test_modifiers_are_those_of_the_keyboard(reports: Reports):
     io = reports.shell.gui.io
-    told = {
+    events = {
         "key_ctrl": (glfw.KEY_LEFT_CONTROL, glfw.KEY_RIGHT_CONTROL),
         "key_shift": (glfw.KEY_LEFT_SHIFT, glfw.KEY_RIGHT_SHIFT),
         "key_alt": (glfw.KEY_LEFT_ALT, glfw.KEY_RIGHT_ALT),
         "key_super": (glfw.KEY_LEFT_SUPER, glfw.KEY_RIGHT_SUPER),
     }
-    for name, keys in told.items():
+    for name, keys in events.items():
         for key in keys:
             reports.held = {key}
             reports.key(key)
-            assert {each for each in told if getattr(io, each)} == {name}
+            assert {each for each in events if getattr(io, each)} == {name}
             reports.held = set()
             reports.button(False)
-            assert not any(getattr(io, each) for each in told)
+            assert not any(getattr(io, each) for each in events)
 
 
-def test_shortcuts_are_done_when_pressed_and_repeated_where_that_helps(reports: Reports):
+def test_shortcuts_execute_when_pressed_and_repeat_where_enabled(reports: Reports):
     assert kinds(reports.key(glfw.KEY_SPACE)) == kinds([commands.Play(True)])
     assert reports.key(glfw.KEY_SPACE, glfw.REPEAT) == [] == reports.key(glfw.KEY_SPACE, glfw.RELEASE)
     assert len(reports.key(glfw.KEY_N)) == 1 == len(reports.key(glfw.KEY_N, glfw.REPEAT))
 
 
-def test_a_click_on_the_gui_makes_keys_wait(reports: Reports):
+def test_keys_after_a_click_on_the_gui_are_deferred(reports: Reports):
     reports.move(990.0, 690.0)
     assert reports.shell.gui.covers(990.0, 690.0)
     reports.button(True)
@@ -208,7 +208,7 @@ def test_a_click_on_the_gui_makes_keys_wait(reports: Reports):
     assert len(reports.key(glfw.KEY_N)) == 1
 
 
-def test_what_is_typed_reaches_the_gui(reports: Reports, monkeypatch: pytest.MonkeyPatch):
+def test_typed_text_reaches_the_gui(reports: Reports, monkeypatch: pytest.MonkeyPatch):
     typed: list[int] = []
     monkeypatch.setattr(Gui, "io", SimpleNamespace(add_input_character=typed.append))
     reports._callbacks["char"](None, 0x3B1)
@@ -291,7 +291,7 @@ def test_a_click_in_flight_mode_does_not_change_the_speed(reports: Reports):
     assert "Fly" not in kinds([*reports.button(True), *reports.button(False)])
 
 
-def test_files_that_are_dropped_are_opened_one_by_one(reports: Reports, caplog: pytest.LogCaptureFixture):
+def test_dropped_files_are_opened_one_by_one(reports: Reports, caplog: pytest.LogCaptureFixture):
     assert reports.send("drop", ["/a/b.toml"]) == [commands.Open(Path("/a/b.toml"))]
     assert "at once" not in caplog.text
     with caplog.at_level("INFO", "vertigrad"):
@@ -300,7 +300,9 @@ def test_files_that_are_dropped_are_opened_one_by_one(reports: Reports, caplog: 
 
 
 @pytest.mark.parametrize("dialog", ["palette", "gallery", "browser"])
-def test_keys_wait_after_one_that_opens_a_text_field(reports: Reports, monkeypatch: pytest.MonkeyPatch, dialog: str):
+def test_keys_after_one_that_opens_a_text_field_are_deferred(
+    reports: Reports, monkeypatch: pytest.MonkeyPatch, dialog: str
+):
     pressed: list[str] = []
 
     def press(gui: Gui, _: Any, keys: str, repeated: bool) -> bool:

@@ -1,4 +1,4 @@
-"""The panels that look into a run, in a GUI without a window: input is handed to ImGui directly."""
+"""The panels that inspect a run, in a GUI without a window: input is sent to ImGui directly."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ WIDE, SMALL = (1280, 800), (420, 640)
 
 
 class Desk:
-    """A session and its GUI; frames run when the test says so. `places` has the middle of each thing that was drawn."""
+    """A session and its GUI; frames run when the test says so. `positions`: the center of each item that was drawn."""
 
     def __init__(self, gpu: Gpu, session: Session, size: tuple[int, int], scale: float):
         self.gpu, self.session, self.size, self.scale = gpu, session, size, scale
         self.gui = Gui(gpu, FORMAT, scale)
         self.offscreen = Offscreen(gpu, size)
-        self.places: dict[str, tuple[float, float]] = {}
+        self.rects: dict[str, tuple[float, float]] = {}
         self.open()
 
     def open(self, *titles: str) -> None:
@@ -63,8 +63,8 @@ class Desk:
                 self.gui.draw(self.offscreen.view)
             line.end()
 
-    def settle(self, count: int = 20) -> None:
-        """Until what was asked for has arrived and is written."""
+    def run_frames(self, count: int = 20) -> None:
+        """Run frames until readbacks have arrived and are displayed."""
         for _ in range(count):
             self.frames(1)
             self.gpu.sync()
@@ -72,7 +72,7 @@ class Desk:
                 self.gpu.poll()
 
     def click(self, what: str | tuple[float, float]) -> None:
-        x, y = self.places[what] if isinstance(what, str) else what
+        x, y = self.rects[what] if isinstance(what, str) else what
         io = self.gui.io
         io.add_mouse_pos_event(x, y)
         self.frames(2)
@@ -85,7 +85,7 @@ class Desk:
 
 @pytest.fixture
 def desk(steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Desk]]:
-    """Opens a session with its GUI; numbers in it are renewed in every frame."""
+    """Open a session with its GUI; displayed numbers are updated in every frame."""
     monkeypatch.setattr(tables, "EVERY", 0.0)
     desks: list[Desk] = []
 
@@ -94,27 +94,27 @@ def desk(steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...,
     ) -> Desk:
         small = {"nbody": ["galaxy.count=512", "view.bloom=0"], "neural_field": ["terrain.resolution=8"]}[scene]
         session = Session(steady, resources.path("scenes", f"{scene}.toml"), [*small, *sets])
-        made = Desk(steady, session, size, scale)
-        desks.append(made)
+        built = Desk(steady, session, size, scale)
+        desks.append(built)
         for name in ("button", "small_button", "checkbox", "selectable", "table_header"):
-            monkeypatch.setattr(imgui, name, noting(getattr(imgui, name), made.places))
-        made.open(*titles)
-        made.frames()
-        return made
+            monkeypatch.setattr(imgui, name, noting(getattr(imgui, name), built.rects))
+        built.open(*titles)
+        built.frames()
+        return built
 
     yield open_
-    for made in desks:
-        made.session.close()
-        made.gui.close()
+    for built in desks:
+        built.session.close()
+        built.gui.close()
 
 
-def noting(draw: Callable, places: dict[str, tuple[float, float]]) -> Callable:
-    """Draws as before, and notes where it was."""
+def noting(draw: Callable, positions: dict[str, tuple[float, float]]) -> Callable:
+    """Draw as before, and record the position."""
 
     def drawn(label: str, *more: object):
         result = draw(label, *more)
         low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-        places[label.split("  ")[-1]] = (low.x + high.x) / 2, (low.y + high.y) / 2
+        positions[label.split("  ")[-1]] = (low.x + high.x) / 2, (low.y + high.y) / 2
         return result
 
     return drawn
@@ -127,7 +127,7 @@ def noting(draw: Callable, places: dict[str, tuple[float, float]]) -> Callable:
 @pytest.mark.parametrize(
     ("size", "scale"), [(WIDE, 1.0), (SMALL, 1.0), (SMALL, 2.0), ((1900, 900), 2.5), ((90, 60), 1.0)]
 )
-def test_it_can_be_drawn_at_any_size(desk, title: str, size: tuple[int, int], scale: float):
+def test_every_panel_can_be_drawn_at_any_size(desk, title: str, size: tuple[int, int], scale: float):
     one = desk(title, size=size, scale=scale)
     one.session.post(InspectTensor(TensorRange("galaxy.position", 0, 40, column=2)))
     one.session.post(AddWatch(Watch("galaxy.speed", "max", Condition(above=1e6))))
@@ -135,26 +135,26 @@ def test_it_can_be_drawn_at_any_size(desk, title: str, size: tuple[int, int], sc
     with one.session.stage.instances["galaxy"].outputs["position"][3] as row:
         ops.assign(row, math.nan)
     one.session.watches.thorough = True
-    one.settle(6)
+    one.run_frames(6)
     assert one.session.watches.alarm is not None
     assert title in one.gui.workspace.visible_panels or size[0] < 100
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_it_outlives_another_scene_and_a_rebuilt_model(desk, title: str, tmp_path: Path):
+def test_every_panel_works_after_a_scene_change_and_a_rebuild(desk, title: str, tmp_path: Path):
     one = desk(title)
     one.session.post(InspectTensor(TensorRange("galaxy.star_speed", 0, 40, column=0)))
-    one.settle(4)
+    one.run_frames(4)
     one.session.post(SetParameter("models.galaxy", "count", 64))
-    one.settle(4)
+    one.run_frames(4)
     other = resources.path("scenes", "neural_field.toml").read_text("utf-8")
     (tmp_path / "other.toml").write_text(other.replace("resolution = 224", "resolution = 8"), "utf-8")
     one.session.reload(tmp_path / "other.toml")
-    one.settle(4)
+    one.run_frames(4)
     assert list(one.session.stage.instances) == ["terrain"] and title in one.gui.workspace.visible_panels
 
 
-def test_nothing_is_drawn_before_there_is_anything(desk):
+def test_panels_without_data_are_empty(desk):
     one = desk(*TITLES)
     for title in TITLES:
         one.gui.workspace.show(title)
@@ -164,13 +164,13 @@ def test_nothing_is_drawn_before_there_is_anything(desk):
 
 @pytest.mark.bench
 @pytest.mark.parametrize("title", TITLES)
-def test_it_costs_little(steady: Gpu, title: str):
+def test_panels_are_cheap(steady: Gpu, title: str):
     """A panel takes at most eight times as long as the menu, the tool bar and the image without panels."""
     session = Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=512"])
     one = Desk(steady, session, WIDE, 1.0)
     session.post(InspectTensor(TensorRange("galaxy.position", 0, 127, column=1)))
-    for figure in ("min", "max", "norm"):
-        session.post(AddWatch(Watch("galaxy.speed", figure)))
+    for statistic in ("min", "max", "norm"):
+        session.post(AddWatch(Watch("galaxy.speed", statistic)))
     times: dict[bool, list[float]] = {False: [], True: []}
     gc.disable()
     for shown in [False, True] * 20:
@@ -203,7 +203,7 @@ def test_percentiles_are_those_of_the_last_frames(desk):
     assert list(rows) == ["frame", "CPU", "compute", "draw", "present", "wait"]
 
 
-def test_dropped_frames_are_shown_where_there_is_a_target(desk):
+def test_dropped_frames_are_shown_if_there_is_a_target(desk):
     one = desk()
     assert performance.measurements(one.session).dropped == "–"
     one.session.timeline.refresh_ms, one.session.timeline.dropped, one.session.timeline.shown = 16.7, 5, 95
@@ -211,16 +211,16 @@ def test_dropped_frames_are_shown_where_there_is_a_target(desk):
     assert (shown.dropped, shown.late) == ("5 · 5.0%", True)
 
 
-def test_kernels_are_timed_while_the_switch_is_on(desk, steady: Gpu, monkeypatch: pytest.MonkeyPatch):
+def test_kernels_are_timed_while_enabled(desk, steady: Gpu, monkeypatch: pytest.MonkeyPatch):
     if not steady.timer.available:
         pytest.skip("no timestamp queries here")
     monkeypatch.setattr(steady.timer, "enabled", True)
     steady.timer.submissions.clear()
     one = desk("Performance")
-    one.settle(3)
+    one.run_frames(3)
     assert not any(group.kernel for group in performance.measurements(one.session).groups)
     one.click("per kernel")
-    one.settle(3)
+    one.run_frames(3)
     shown = performance.measurements(one.session).groups
     at = [group.name for group in shown].index("galaxy.step")
     assert [(group.name, group.kernel) for group in shown[at + 1 : at + 3]] == [
@@ -248,8 +248,8 @@ def test_blocks_are_sorted_and_found(desk, steady: Gpu):
     blocks = steady.tracker.blocks.values()
     titles = [name for name, *_ in memory.COLUMNS]
     by_bytes = memory.lines(blocks, "", titles.index("bytes"), True)
-    wanted = sorted((block.nbytes for block in blocks), reverse=True)
-    assert [line.texts[titles.index("bytes")] for line in by_bytes] == [tables.size(nbytes) for nbytes in wanted]
+    expected = sorted((block.nbytes for block in blocks), reverse=True)
+    assert [line.texts[titles.index("bytes")] for line in by_bytes] == [tables.size(nbytes) for nbytes in expected]
     names = [line.texts[:2] for line in memory.lines(blocks, "GALAXY.ACC", 0, False)]
     assert ("galaxy", "accelerations") in names
     assert all(owner == "galaxy" and tensor.startswith("accelerations") for owner, tensor in names)  # snapshots too
@@ -293,18 +293,18 @@ def test_bytes_of_a_frame_by_kind_and_direction(desk):
 def test_a_click_in_the_list_looks_at_a_tensor(desk):
     one = desk("Tensors")
     one.click("speed##galaxy.speed")
-    one.settle()
+    one.run_frames()
     view, result = one.session.inspector.target, one.session.inspector.result
     assert view is not None and view.tensor == "galaxy.speed" and view.first == 0 and view.last > 0
     assert result is not None and result.shape == (512,)
     assert 0 in one.session.inspector.pages
 
 
-def test_rows_are_asked_for_as_they_come_into_sight(desk):
+def test_rows_are_requested_when_they_become_visible(desk):
     one = desk("Tensors")
     panel = one.panel("Tensors")
     panel.show(one.session, "galaxy.position", 400)
-    one.settle()
+    one.run_frames()
     view = one.session.inspector.target
     assert view.first <= 400 <= view.last and view.first > 0
     assert set(one.session.inspector.pages) == {400 // 128}
@@ -313,26 +313,26 @@ def test_rows_are_asked_for_as_they_come_into_sight(desk):
 def test_a_click_on_a_heading_plots_its_column(desk):
     one = desk("Tensors")
     one.panel("Tensors").show(one.session, "galaxy.position")
-    one.settle(6)
+    one.run_frames(6)
     one.click("##3")
-    one.settle()
+    one.run_frames()
     assert one.session.inspector.target.column == 2
     assert one.session.inspector.result.column is not None
     one.click("##1")
-    one.settle()
+    one.run_frames()
     assert one.session.inspector.target.column == 0
     one.click("##1")
-    one.settle()
+    one.run_frames()
     assert one.session.inspector.target.column is None and one.session.inspector.result.column is None
 
 
-def test_it_freezes_thaws_writes_and_watches(desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_tensors_panel_freezes_exports_and_adds_watches(desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     one = desk("Tensors")
     one.panel("Tensors").show(one.session, "galaxy.speed")
-    one.settle(6)
+    one.run_frames(6)
     one.click("freeze")
-    one.settle()
+    one.run_frames()
     assert one.session.inspector.frozen_at == "galaxy.speed" and one.session.inspector.result.difference is not None
     one.click("thaw")
     assert one.session.inspector.frozen is None
@@ -348,16 +348,16 @@ def test_it_freezes_thaws_writes_and_watches(desk, tmp_path: Path, monkeypatch: 
 def test_a_watch_is_added_and_removed(desk):
     one = desk("Watch")
     one.click("watch")
-    one.settle(6)
+    one.run_frames(6)
     (watched,) = one.session.watches
     assert watched == Watch("galaxy.position", "mean")
     assert len(watch.cells(one.session)) == 1
-    (place,) = [key for key in one.places if "Watch(" in key]
-    one.click(place)
+    (position,) = [key for key in one.rects if "Watch(" in key]
+    one.click(position)
     assert not len(one.session.watches)
 
 
-def test_the_guard_is_switched(desk):
+def test_the_guard_is_enabled_and_disabled(desk):
     one = desk("Watch")
     one.click("stop at NaN or infinity")
     assert not one.session.watches.guarding
@@ -365,16 +365,16 @@ def test_the_guard_is_switched(desk):
     assert one.session.watches.guarding
 
 
-def test_an_alarm_leads_to_the_row(desk):
+def test_an_alarm_selects_the_row(desk):
     one = desk("Watch")
     with one.session.stage.instances["galaxy"].outputs["velocity"][301] as row:
         ops.assign(row, math.inf)
     one.session.watches.thorough = True
-    one.settle(4)
+    one.run_frames(4)
     assert not one.session.playing and one.session.watches.alarm is not None
     row = one.session.watches.alarm.row
     one.click(f"show row {row:,}")
-    one.settle(6)
+    one.run_frames(6)
     assert "Tensors" in one.gui.workspace.visible_panels
     view = one.session.inspector.target
     assert view.tensor == one.session.watches.alarm.tensor and view.first <= row <= view.last
@@ -385,7 +385,7 @@ def test_an_alarm_leads_to_the_row(desk):
 
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=5000), st.integers(0, 3))
-def test_a_thinned_line_keeps_its_ends_and_peaks(values: list[float], seed: int):
+def test_a_downsampled_line_keeps_its_ends_and_peaks(values: list[float], seed: int):
     times, array = np.arange(len(values), dtype=float), np.array(values)
     at, shown = plot_cells.thinned(times, array)
     assert len(at) == len(shown) <= 2 * plot_cells.POINTS + 10
@@ -398,7 +398,7 @@ def test_a_thinned_line_keeps_its_ends_and_peaks(values: list[float], seed: int)
 # graph --------------------------------------------------------------------------------------------------------------
 
 
-def test_every_line_is_proved_to_be_one_block(desk):
+def test_every_edge_of_the_graph_is_one_block(desk):
     one = desk("Graph")
     boxes, wires = graph.graph(one.session)
     assert [(box.title, box.column) for box in boxes] == [("galaxy", 0), ("stars", 1)]
@@ -415,12 +415,12 @@ def test_every_line_is_proved_to_be_one_block(desk):
     assert used["star_speed"] and not used["mass"]
 
 
-def test_a_layer_that_draws_another_block_is_shown_as_wrong(desk, monkeypatch: pytest.MonkeyPatch):
+def test_a_layer_that_draws_another_block_is_marked(desk, monkeypatch: pytest.MonkeyPatch):
     one = desk("Graph")
     layer = one.session.stage.layers["stars"]
-    told = layer.report()
-    told["position"] = {**told["position"], "block": 10_000}
-    monkeypatch.setattr(layer, "report", lambda: told)
+    report = layer.report()
+    report["position"] = {**report["position"], "block": 10_000}
+    monkeypatch.setattr(layer, "report", lambda: report)
     wires = {wire.end: wire for wire in graph.graph(one.session)[1]}
     assert not wires["> layer stars.position"].same and "NOT the same block" in wires["> layer stars.position"].proof
     assert wires["> layer stars.color"].same
@@ -449,13 +449,13 @@ def test_boxes_do_not_overlap(desk):
             assert one_box.corner.x >= 0 and one_box.corner.x + one_box.extent.x <= whole.x
             assert one_box.corner.y >= 0 and one_box.corner.y + one_box.extent.y <= max(whole.y, height)
             for other in placed[:number]:
-                apart = (
+                separation = (
                     one_box.corner.x + one_box.extent.x <= other.corner.x
                     or other.corner.x + other.extent.x <= one_box.corner.x
                     or one_box.corner.y + one_box.extent.y <= other.corner.y
                     or other.corner.y + other.extent.y <= one_box.corner.y
                 )
-                assert apart
+                assert separation
     imgui.end_frame()
 
 
@@ -467,7 +467,7 @@ def test_a_click_on_an_output_opens_the_tensor(desk):
         one.click((left + 30.0, float(y)))
         if one.session.inspector.target is not None:
             break
-    one.settle(4)
+    one.run_frames(4)
     assert one.session.inspector.target is not None
     assert one.session.inspector.target.tensor in ("terrain.position", "terrain.normal", "terrain.elevation")
     assert "Tensors" in one.gui.workspace.visible_panels
@@ -489,12 +489,12 @@ def test_a_click_on_an_output_opens_the_tensor(desk):
         ),
     ],
 )
-def test_numbers_in_few_letters(value: float | None, written: str):
+def test_numbers_in_short_form(value: float | None, written: str):
     assert tables.number(value) == written
 
 
 @given(st.floats(1e-12, 1e12))
-def test_an_axis_ends_at_a_round_number_above(value: float):
+def test_an_axis_ends_at_the_next_round_number(value: float):
     top = plots.nice_above(value)
     assert value * (1 - 1e-8) <= top <= 2.5 * value * (1 + 1e-8)
     assert f"{top:.0e}"[0] in "125"

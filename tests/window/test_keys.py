@@ -1,4 +1,4 @@
-"""What keys do, and when they do nothing."""
+"""Keyboard shortcuts, and when they are ignored."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from vertigrad.session.commands import SetParameter
 from .driver import Rows
 
 
-def test_space_lets_time_pass_and_stand_still(opened):
+def test_space_runs_and_pauses(opened):
     driver = opened(panels=False)
-    before, session = driver.picture(), driver.session
+    before, session = driver.image(), driver.session
     assert session.time == 0.0
     driver.key("space")
     assert session.playing
@@ -19,44 +19,44 @@ def test_space_lets_time_pass_and_stand_still(opened):
     stopped = session.time
     driver.frames()
     assert not session.playing and session.time == stopped
-    assert np.abs(driver.picture() - before).mean() > 0.2
+    assert np.abs(driver.image() - before).mean() > 0.2
 
 
-def test_n_takes_one_step_and_r_goes_back(opened):
+def test_n_steps_and_r_resets(opened):
     driver = opened("nbody", "galaxy.count=200", panels=False)
-    session, first = driver.session, driver.picture()
+    session, first = driver.session, driver.image()
     for _ in range(3):
         driver.key("n")
     assert session.time == pytest.approx(3 / 60) and not session.playing
-    moved = driver.picture()
+    moved = driver.image()
     assert not np.array_equal(moved, first)
     driver.key("r")
     assert session.time == 0.0
-    assert np.array_equal(driver.picture(), first)
+    assert np.array_equal(driver.image(), first)
 
 
 def test_g_hides_the_panels(opened):
     driver = opened()
     parameters = slice(200, None), slice(driver.viewer.gui.viewport.width + 2, None)  # another panel's numbers change
-    shown = driver.picture()[parameters]
+    shown = driver.image()[parameters]
     driver.key("g")
     assert driver.viewer.gui.viewport == (0, 0, 640, 400)
-    hidden = driver.picture()[parameters]
+    hidden = driver.image()[parameters]
     assert np.abs(hidden - shown).mean() > 20.0
     driver.key("g")
-    assert np.array_equal(driver.picture()[parameters], shown)
+    assert np.array_equal(driver.image()[parameters], shown)
 
 
 def test_f5_reads_the_scene_file_again(opened, tmp_path, packaged_copy):
     scene = packaged_copy("neural_field")
     driver = opened(scene, panels=False)
-    before, yaw = driver.picture(), driver.session.camera.yaw
+    before, yaw = driver.image(), driver.session.camera.yaw
     driver.session.camera.orbit(0.1, 0.0)
     scene.write_text(scene.read_text().replace("height = 0.3", "height = 0.9"))
     driver.key("F5")
     assert driver.session.stage.instances["terrain"].params.height == 0.9
-    assert driver.session.camera.yaw == pytest.approx(yaw + 0.1)  # a reload does not take the camera away
-    assert np.abs(driver.picture() - before).mean() > 2.0
+    assert driver.session.camera.yaw == pytest.approx(yaw + 0.1)  # a reload keeps the camera
+    assert np.abs(driver.image() - before).mean() > 2.0
 
 
 def test_a_key_held_down_counts_once_but_for_steps(opened):
@@ -77,7 +77,7 @@ def test_a_key_held_down_counts_once_but_for_steps(opened):
     assert session.time > 2.5 / 60
 
 
-def test_keys_with_control_are_no_commands(opened):
+def test_keys_with_control_are_ignored(opened):
     driver = opened(panels=False)
     driver.session.camera.orbit(0.2, 0.0)
     yaw = driver.session.camera.yaw
@@ -87,20 +87,20 @@ def test_keys_with_control_are_no_commands(opened):
     assert driver.session.time == 0.0 and not driver.session.playing
 
 
-def test_keys_typed_into_a_field_are_no_commands(opened, rows: Rows):
+def test_keys_typed_into_a_field_are_ignored(opened, rows: Rows):
     driver = opened()
     driver.type_into(rows.at("height"), "n h r g 5")
     driver.key("F5", "space", "Return")
     driver.frames(12)
     session = driver.session
     assert session.time == 0.0 and not session.playing and driver.viewer.gui.workspace.visible
-    assert session.stage.instances["terrain"].params.height == 0.3  # that was no number
+    assert session.stage.instances["terrain"].params.height == 0.3  # not a number
     driver.key("n")
     assert session.time > 0.0
 
 
-def test_what_is_typed_right_after_a_click_into_a_field_is_no_shortcut(opened, items):
-    """All of it within one frame, as at a few frames a second."""
+def test_keys_typed_right_after_a_click_into_a_field_are_no_shortcuts(opened, items):
+    """All events arrive within one frame, as at a low frame rate."""
     driver = opened(size=(900, 600))
     session = driver.session
     driver.viewer.gui.workspace.show("Help")
@@ -110,20 +110,20 @@ def test_what_is_typed_right_after_a_click_into_a_field_is_no_shortcut(opened, i
     driver.frames(8)
     assert not session.camera.orthographic and driver.viewer.gui.workspace.visible and not session.playing
     driver.desktop.xdotool("mousemove", 300, 250, "click", 1, "key", "o")
-    driver.frames_until(lambda: session.camera.orthographic)  # in the picture it is one, and is not lost
+    driver.frames_until(lambda: session.camera.orthographic)  # in the image it is one, and is not lost
 
 
 def test_a_key_right_after_a_click_on_a_button_is_not_lost(opened, items):
     driver = opened(size=(900, 600))
-    button = next(label for label in items.places if "##Reset camera" in label)
-    left, top, right, bottom = items.places[button]
-    place = round((left + right) / 2), round((top + bottom) / 2)
-    driver.desktop.xdotool("mousemove", *place, "click", 1, "key", "n")
+    button = next(label for label in items.rects if "##Reset camera" in label)
+    left, top, right, bottom = items.rects[button]
+    position = round((left + right) / 2), round((top + bottom) / 2)
+    driver.desktop.xdotool("mousemove", *position, "click", 1, "key", "n")
     driver.frames(8)
     assert driver.session.frame == 1
 
 
-def test_what_is_typed_right_after_the_palette_was_asked_for_is_no_shortcut(opened):
+def test_keys_typed_right_after_opening_the_palette_are_no_shortcuts(opened):
     driver = opened(size=(900, 600))
     driver.desktop.xdotool("key", "ctrl+p", "key", "o", "key", "g")
     driver.frames(8)

@@ -1,4 +1,4 @@
-"""Panels around the picture in windows of every size: docked, apart, where they were, never in the picture's way."""
+"""Panels around the viewport in windows of every size: docked, floating, restored, and not over the viewport."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ Open = Callable[..., Shell]
 
 def panels_of(shell: Shell) -> dict[str, tuple[float, float, float, float]]:
     titles = {panel.title for panel in shell.gui._panels}
-    return {name: place for name, place in shell.windows().items() if name in titles}
+    return {name: rect for name, rect in shell.windows().items() if name in titles}
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 2.5])
 @pytest.mark.parametrize("messages", MESSAGES)
-def test_nothing_lies_over_the_picture_or_over_another_panel(shell: Open, scale: float, messages: str):
+def test_nothing_covers_the_viewport_or_another_panel(shell: Open, scale: float, messages: str):
     one = shell(scale=scale)
     one.workspace.show("Log")
     one.session.messages = MESSAGES[messages]
@@ -47,25 +47,25 @@ def test_nothing_lies_over_the_picture_or_over_another_panel(shell: Open, scale:
         one.frames()
         left, top, width, height = one.gui.viewport
         assert 0 <= left <= left + width <= size[0] and 0 <= top <= top + height <= size[1]
-        shown = {name: place for name, place in panels_of(one).items() if name in one.workspace.visible_panels}
+        shown = {name: rect for name, rect in panels_of(one).items() if name in one.workspace.visible_panels}
         if min(size) >= 240:
             assert set(shown) == {"Run", "Parameters", "Log"}, size
         if min(size) < 240 * scale:
             continue
-        for name, place in shown.items():
+        for name, rect in shown.items():
             others = [other for key, other in shown.items() if key != name]
             for other in [*others, (left, top, left + width, top + height)]:
-                assert apart(place, other), f"{name} at {size}"
+                assert disjoint(rect, other), f"{name} at {size}"
 
 
 @pytest.mark.parametrize("where", ["beside the panels", "below the menu"])
-def test_the_picture_fills_what_the_panels_leave(shell: Open, steady: Gpu, where: str):
-    """Pixel for pixel as it would be drawn for a file of that size."""
+def test_the_viewport_fills_the_rest_of_the_window(shell: Open, steady: Gpu, where: str):
+    """Its pixels are those of an image file of that size."""
     one = shell("neural_field", size=(800, 600))
     if where == "below the menu":
         one.workspace.opened = dict.fromkeys(one.workspace.opened, False)
         one.frames()
-    shown, (left, top, width, height) = one.picture(), one.gui.viewport
+    shown, (left, top, width, height) = one.image(), one.gui.viewport
     assert top > 15 and (width < 700) == (where == "beside the panels")
     alone: list[np.ndarray] = []
     offscreen = Offscreen(steady, (width, height))
@@ -75,28 +75,28 @@ def test_the_picture_fills_what_the_panels_leave(shell: Open, steady: Gpu, where
     steady.sync()
     while not alone:
         steady.poll()
-    half = slice(0, width // 2)  # the axes stand at the right
-    seen = shown[top : top + height, left : left + width][:, half, :3].astype(int)
+    half = slice(0, width // 2)  # the axes are at the right
+    column = shown[top : top + height, left : left + width][:, half, :3].astype(int)
     expected = alone[0][:, half, :3].astype(int)
-    assert np.abs(seen - expected).max() <= 2, "dithering differs from pixel to pixel, nothing else may"
+    assert np.abs(column - expected).max() <= 2, "dithering differs from pixel to pixel, nothing else may"
     assert expected.std() > 20.0
 
 
-def test_the_message_stays_within_the_picture(shell: Open):
+def test_the_message_stays_within_the_viewport(shell: Open):
     one = shell(size=(1000, 700))
     one.session.messages = MESSAGES["one"]
     one.frames()
     left, top, right, bottom = one.windows()["##message"]
-    picture = one.gui.viewport
-    assert picture.left <= left and right <= picture.left + picture.width
-    assert picture.top <= top and bottom <= picture.top + picture.height
+    image = one.gui.viewport
+    assert image.left <= left and right <= image.left + image.width
+    assert image.top <= top and bottom <= image.top + image.height
     one.session.messages = {}
     one.frames()
     assert "##message" not in one.windows()
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_covers_agrees_with_imgui_at_every_place(shell: Open, scale: float):
+def test_covers_agrees_with_imgui_everywhere(shell: Open, scale: float):
     """Also where a border can be dragged, over a floating panel, and with the panels hidden."""
     one = shell(size=(900, 640), scale=scale)
     one.workspace.show("Log")
@@ -109,9 +109,9 @@ def test_covers_agrees_with_imgui_at_every_place(shell: Open, scale: float):
             assert "Log" in one.workspace.visible_panels and one.windows()["Log"][1] < top - 100
         one.gui.workspace.visible = state != "hidden"
         one.frames()
-        told = set()
-        picture = one.gui.viewport
-        edges = [picture.left + picture.width, picture.top, picture.top + picture.height]
+        texts = set()
+        image = one.gui.viewport
+        edges = [image.left + image.width, image.top, image.top + image.height]
         near = [(edges[0] + chance.randrange(-12, 12), chance.randrange(640)) for _ in range(40)]
         near += [(chance.randrange(900), edges[1 + chance.randrange(2)] + chance.randrange(-12, 12)) for _ in range(40)]
         for x, y in [*near, *((chance.randrange(900), chance.randrange(640)) for _ in range(160))]:
@@ -120,11 +120,11 @@ def test_covers_agrees_with_imgui_at_every_place(shell: Open, scale: float):
             one.gui.io.add_mouse_pos_event(x, y)
             one.frames(2)
             assert one.gui.covers(x, y) == one.gui.io.want_capture_mouse, (state, x, y)
-            told.add(one.gui.covers(x, y))
-        assert told == ({False} if state == "hidden" else {True, False})
+            texts.add(one.gui.covers(x, y))
+        assert texts == ({False} if state == "hidden" else {True, False})
 
 
-def test_a_border_can_be_dragged_and_the_picture_takes_what_is_left(shell: Open):
+def test_a_border_can_be_dragged_and_the_viewport_fills_the_rest(shell: Open):
     one = shell(size=(1000, 700))
     before = one.gui.viewport
     edge = before.left + before.width
@@ -140,11 +140,11 @@ def test_everything_is_in_place_in_the_first_frame(steady: Gpu):
         gui.workspace.show("Log")
         one = Shell.__new__(Shell)
         one.gpu, one.session, one.size, one.scale, one.gui = steady, session, (900, 640), 1.0, gui
-        first, places, picture = one.picture(), one.windows(), gui.viewport
+        first, rects, image = one.image(), one.windows(), gui.viewport
         for _ in range(6):
-            later = one.picture()
-        assert one.windows() == places and gui.viewport == picture
-        parameters = slice(330, None), slice(picture.width + 4, None), slice(3)
+            later = one.image()
+        assert one.windows() == rects and gui.viewport == image
+        parameters = slice(330, None), slice(image.width + 4, None), slice(3)
         assert np.array_equal(first[parameters], later[parameters])
         gui.close()
 
@@ -168,7 +168,7 @@ def test_hidden_tabs_are_not_drawn(shell: Open, monkeypatch):
     assert set(drawn) == {hidden}
 
 
-def test_toggling_closes_what_is_seen_and_raises_what_is_hidden(shell: Open):
+def test_toggling_closes_a_visible_panel_and_raises_a_hidden_one(shell: Open):
     one = shell()
     for title in ("Log", "Help"):
         one.workspace.toggle(title)
@@ -183,44 +183,44 @@ def test_toggling_closes_what_is_seen_and_raises_what_is_hidden(shell: Open):
     assert not one.workspace.opened["Log"] and "Help" in one.workspace.visible_panels
 
 
-def test_panels_can_be_hidden_and_are_where_they_were(shell: Open):
+def test_hidden_panels_return_to_their_position(shell: Open):
     one = shell()
-    places, picture = panels_of(one), one.gui.viewport
+    rects, image = panels_of(one), one.gui.viewport
     one.gui.workspace.visible = False
     one.frames()
     assert not panels_of(one) and one.gui.viewport == Rect(0, 0, *one.size)
     one.gui.workspace.visible = True
     one.frames()
-    assert panels_of(one) == places and one.gui.viewport == picture
+    assert panels_of(one) == rects and one.gui.viewport == image
 
 
-def test_panels_are_put_back_in_place(shell: Open):
+def test_panels_are_reset_to_the_default_layout(shell: Open):
     one = shell()
-    places, picture = panels_of(one), one.gui.viewport
-    left, top, _, _ = places["Parameters"]
+    rects, image = panels_of(one), one.gui.viewport
+    left, top, _, _ = rects["Parameters"]
     one.drag((left + 20, top + 8), (200.0, 300.0))
-    assert panels_of(one) != places
+    assert panels_of(one) != rects
     one.workspace.reset_layout = True
     one.frames()
-    assert panels_of(one) == places and one.gui.viewport == picture
+    assert panels_of(one) == rects and one.gui.viewport == image
 
 
-def test_layout_is_remembered_at_any_scale(shell: Open):
+def test_the_layout_is_restored_at_any_scale(shell: Open):
     one = shell(size=(1000, 700))
     one.workspace.show("Log")
     one.frames()
     edge = one.gui.viewport.left + one.gui.viewport.width
     one.drag((edge, 500.0), (edge - 90.0, 500.0))
-    layout, places, picture = one.gui.layout(), panels_of(one), one.gui.viewport
-    kept = {"layout": layout, "layout_scale": 1.0, "opened": dict(one.workspace.opened)}
-    again = shell(size=(1000, 700), workspace=Workspace(**kept))
-    assert panels_of(again) == places and again.gui.viewport == picture
-    twice = shell(size=(2000, 1400), scale=2.0, workspace=Workspace(**kept))
-    assert twice.gui.viewport.width == pytest.approx(2 * picture.width, abs=6)
-    assert twice.gui.viewport.height == pytest.approx(2 * picture.height, abs=8)
+    layout, rects, image = one.gui.layout(), panels_of(one), one.gui.viewport
+    stored = {"layout": layout, "layout_scale": 1.0, "opened": dict(one.workspace.opened)}
+    again = shell(size=(1000, 700), workspace=Workspace(**stored))
+    assert panels_of(again) == rects and again.gui.viewport == image
+    twice = shell(size=(2000, 1400), scale=2.0, workspace=Workspace(**stored))
+    assert twice.gui.viewport.width == pytest.approx(2 * image.width, abs=6)
+    assert twice.gui.viewport.height == pytest.approx(2 * image.height, abs=8)
 
 
-def test_panels_keep_their_share_when_the_scale_changes(shell: Open):
+def test_panels_keep_their_relative_size_when_the_scale_changes(shell: Open):
     one = shell(size=(1600, 1000))
     right = one.size[0] - one.gui.viewport.width
     for zoom in (1.5, 2.0, 1.0):
@@ -230,11 +230,11 @@ def test_panels_keep_their_share_when_the_scale_changes(shell: Open):
     assert {"Run", "Parameters"} <= one.workspace.visible_panels
 
 
-def test_a_panel_that_the_layout_does_not_know_goes_to_its_side(shell: Open, monkeypatch):
+def test_a_panel_missing_in_the_layout_is_docked_at_its_side(shell: Open, monkeypatch):
     one = shell()
     one.workspace.show("Log")
     one.frames()
-    kept = {"layout": one.gui.layout(), "opened": dict(one.workspace.opened)}
+    stored = {"layout": one.gui.layout(), "opened": dict(one.workspace.opened)}
 
     class NewPanel(Panel):
         title, side, opened = "Brand new", "bottom", True
@@ -244,15 +244,15 @@ def test_a_panel_that_the_layout_does_not_know_goes_to_its_side(shell: Open, mon
 
     from vertigrad.panels import gui
 
-    made = gui.panels
-    monkeypatch.setattr(gui, "panels", lambda own: (*made(own), NewPanel()))
-    again = shell(workspace=Workspace(**kept))
+    panels = gui.panels
+    monkeypatch.setattr(gui, "panels", lambda own: (*panels(own), NewPanel()))
+    again = shell(workspace=Workspace(**stored))
     again.workspace.show("Brand new")
     again.frames()
     assert panels_of(again)["Brand new"] == panels_of(one)["Log"]
 
 
-def test_a_layout_that_says_nothing_is_not_used(shell: Open):
+def test_an_empty_layout_is_not_used(shell: Open):
     for layout in ("", "rubbish\n[Window][", "[Window][Run]\nPos=1,1\n", "\0\0"):
         assert not can_dock((), layout)
         one = shell(workspace=Workspace(layout=layout))
@@ -264,7 +264,7 @@ def test_a_layout_that_says_nothing_is_not_used(shell: Open):
     ("good", "bad"),
     [
         ("ID=0x00000002 Parent", "ID=0x00000001 Parent"),  # twice
-        ("Parent=0x00000002", "Parent=0x00000009"),  # of nobody
+        ("Parent=0x00000002", "Parent=0x00000009"),  # of no node
         ("Parent=0x00000002", "Parent=0x00000001"),  # three branches, and a split without any
         ("ID=0x00005EED", "ID=0x00005EEE"),  # not the space that panels are docked in
         (" Split=X", ""),  # branches without a split
@@ -272,8 +272,8 @@ def test_a_layout_that_says_nothing_is_not_used(shell: Open):
         ("SizeRef=", "SizeRef=0"),
     ],
 )
-def test_a_damaged_tree_of_docks_is_not_used(shell: Open, good: str, bad: str):
-    """ImGui would end the process."""
+def test_a_damaged_dock_tree_is_not_used(shell: Open, good: str, bad: str):
+    """ImGui would abort the process."""
     one = shell()
     layout = one.gui.layout()
     assert can_dock(one.gui._panels, layout) and good in layout
@@ -282,7 +282,7 @@ def test_a_damaged_tree_of_docks_is_not_used(shell: Open, good: str, bad: str):
     assert "Run" in shell(workspace=Workspace(layout=damaged)).workspace.visible_panels
 
 
-def test_a_layout_that_imgui_refuses_is_given_up_with_a_word(shell: Open, caplog, monkeypatch):
+def test_a_layout_rejected_by_imgui_is_dropped_and_reported(shell: Open, caplog, monkeypatch):
     layout, real, left = shell().gui.layout(), gui_module.dock_space, [True]
 
     def refuse(*arguments):
@@ -297,20 +297,20 @@ def test_a_layout_that_imgui_refuses_is_given_up_with_a_word(shell: Open, caplog
     assert {"Run", "Parameters"} <= one.workspace.visible_panels and one.gui.viewport.width > 500
 
 
-def test_scaling_a_layout_leaves_everything_but_lengths():
+def test_scaling_a_layout_changes_only_lengths():
     layout = "[Window][A]\nPos=10,-20\nSize=333,40\nDockId=0x00000003,1\n\nDockNode ID=0x1 SizeRef=945,800 Split=Y"
     doubled = scaled(layout, 2.0)
     assert "Pos=20,-40\nSize=666,80\nDockId=0x00000003,1" in doubled and "SizeRef=1890,1600 Split=Y" in doubled
 
 
 @pytest.mark.parametrize("zoom", ZOOMS)
-def test_text_is_of_the_size_that_was_asked_for(shell: Open, zoom: float):
+def test_text_has_the_requested_size(shell: Open, zoom: float):
     one = shell(workspace=Workspace(zoom=zoom))
     _ = one.gui.io
     assert one.gui.scale == zoom == pytest.approx(imgui.get_style().font_scale_dpi)
 
 
-def test_enlarging_stops_at_both_ends():
+def test_the_ui_scale_is_limited():
     workspace = Workspace()
     for _ in range(30):
         workspace.change_scale(1)
@@ -318,19 +318,19 @@ def test_enlarging_stops_at_both_ends():
     for _ in range(30):
         workspace.change_scale(-1)
     assert workspace.zoom == ZOOMS[0]
-    workspace.zoom = 1.13  # as a file might have it
+    workspace.zoom = 1.13  # as in a settings file
     workspace.change_scale(1)
     assert workspace.zoom == 1.25
 
 
-def test_clip_coordinates_are_those_of_the_picture():
-    picture = Rect(100, 50, 400, 200)
-    assert picture.clip(100, 50) == (-1.0, 1.0)
-    assert picture.clip(500, 250) == (1.0, -1.0)
-    assert picture.clip(300, 150) == (0.0, 0.0)
+def test_clip_coordinates_are_those_of_the_image():
+    image = Rect(100, 50, 400, 200)
+    assert image.clip(100, 50) == (-1.0, 1.0)
+    assert image.clip(500, 250) == (1.0, -1.0)
+    assert image.clip(300, 150) == (0.0, 0.0)
 
 
-def test_two_guis_do_not_mix(steady: Gpu):
+def test_two_guis_are_independent(steady: Gpu):
     first, second = Gui(steady, FORMAT), Gui(steady, FORMAT)
     first.io.add_mouse_pos_event(5.0, 5.0)
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=32"]) as session:
@@ -343,11 +343,11 @@ def test_two_guis_do_not_mix(steady: Gpu):
     assert imgui.get_current_context() is None
 
 
-def apart(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+def disjoint(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
-def test_sides_are_as_wide_as_they_should_be(shell: Open):
+def test_docked_sides_have_the_expected_width(shell: Open):
     for size in ((1920, 1080), (1000, 640), (640, 400)):
         one = shell(size=size)
         taken = size[0] - one.gui.viewport.width

@@ -1,4 +1,4 @@
-"""The log: what was said, by whom, from any thread, found again, copied and cleared."""
+"""The log: messages with their source, from any thread; searched, copied and cleared."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ ours = logging.getLogger("vertigrad")
 
 @pytest.fixture
 def journal():
-    made = Journal()
-    yield made
-    made.close()
+    created = Journal()
+    yield created
+    created.close()
 
 
 def texts(journal: Journal) -> list[str]:
     return [line.text for line in journal.lines]
 
 
-def test_lines_are_kept_with_their_time_and_level(journal: Journal):
+def test_lines_are_stored_with_their_time_and_level(journal: Journal):
     ours.warning("first %d", 1)
     logging.getLogger("vertigrad.deep.inside").error("second\nand more")
     logging.getLogger("wgpu").error("third")
@@ -40,7 +40,7 @@ def test_lines_are_kept_with_their_time_and_level(journal: Journal):
     assert len(journal.lines[0].clock) == 8 and journal.lines[2].clock == ""
 
 
-def test_warnings_still_go_to_stderr_if_nobody_else_takes_them(journal: Journal, capsys, monkeypatch):
+def test_warnings_go_to_stderr_without_another_handler(journal: Journal, capsys, monkeypatch):
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     ours.info("quiet")
     ours.warning("loud")
@@ -48,7 +48,7 @@ def test_warnings_still_go_to_stderr_if_nobody_else_takes_them(journal: Journal,
     assert capsys.readouterr().err == "loud\n"
 
 
-def test_only_the_latest_lines_are_kept(journal: Journal):
+def test_only_the_latest_lines_are_stored(journal: Journal):
     for number in range(CAPACITY + 50):
         ours.warning("%d", number)
     assert len(journal.lines) == CAPACITY and journal.lines[-1].text == str(CAPACITY + 49)
@@ -61,14 +61,14 @@ def test_a_bad_record_does_not_end_the_program(journal: Journal, monkeypatch):
     assert texts(journal) == ["after"]
 
 
-def test_nothing_is_kept_after_it_is_closed():
+def test_nothing_is_stored_after_it_is_closed():
     journal = Journal()
     journal.close()
     ours.warning("late")
     assert not journal.lines and journal not in ours.handlers
 
 
-def test_threads_may_speak_while_it_is_shown(shell: OpenShell):
+def test_threads_can_log_while_it_is_shown(shell: OpenShell):
     one = shell()
     one.workspace.show("Log")
     stop = threading.Event()
@@ -87,18 +87,18 @@ def test_threads_may_speak_while_it_is_shown(shell: OpenShell):
     assert len(one.gui.journal.lines) > 10
 
 
-def test_messages_of_the_session_are_noted_once_and_when_they_are_mended(shell: OpenShell, tmp_path):
+def test_messages_of_the_session_are_logged_once_and_when_resolved(shell: OpenShell, tmp_path):
     one = shell()
     one.session.post(SetParameter("models.galaxy", "softening", -1.0))
     one.frames(5)
-    told = [text for text in texts(one.gui.journal) if "softening" in text]
-    assert len(told) == 1
+    messages = [text for text in texts(one.gui.journal) if "softening" in text]
+    assert len(messages) == 1
     one.session.post(SetParameter("models.galaxy", "time_scale", -1.0))
     one.frames(3)
-    told = [
+    messages = [
         text for text in texts(one.gui.journal) if "softening" in text or "time scale" in text or "time_scale" in text
     ]
-    assert len(told) == 2, "one message is new, the other is still the same"
+    assert len(messages) == 2, "one message is new, the other is still the same"
     one.session.post(SetParameter("models.galaxy", "time_scale", 1.0))
     one.session.post(SetParameter("models.galaxy", "softening", 0.3))
     one.frames(3)
@@ -117,7 +117,7 @@ LINES = {10: "detail", 20: "note", 30: "Warning of rain", 40: "ERROR in shader.w
 
 @pytest.fixture
 def shown(shell: OpenShell, monkeypatch) -> tuple[Shell, LogPanel, list[str]]:
-    """A shell with the log open, and the texts that it and others drew."""
+    """A shell with an open log, and the texts that are drawn."""
     one = shell(size=(1000, 900))
     one.gui.journal.clear()
     for level, text in LINES.items():
@@ -142,7 +142,7 @@ def shown(shell: OpenShell, monkeypatch) -> tuple[Shell, LogPanel, list[str]]:
         ("errors", "rain", []),
     ],
 )
-def test_lines_are_chosen_by_level_and_text(shown, least: str, search: str, expected: list[str]):
+def test_lines_are_filtered_by_level_and_text(shown, least: str, search: str, expected: list[str]):
     one, panel, drawn = shown
     panel._least, panel._search = least, search
     drawn.clear()
@@ -154,7 +154,7 @@ def test_lines_are_chosen_by_level_and_text(shown, least: str, search: str, expe
     assert f"later {search}" in drawn
 
 
-def test_what_is_shown_is_copied(shown):
+def test_the_shown_lines_are_copied(shown):
     one, panel, _ = shown
     panel._least = "warnings"
     one.frames(2)
@@ -167,7 +167,7 @@ def test_what_is_shown_is_copied(shown):
     assert [line[10:] for line in copied[0].splitlines()] == ["Warning of rain", "ERROR in shader.wgsl:3"]
 
 
-def test_it_is_cleared(shown):
+def test_the_log_is_cleared(shown):
     one, _, drawn = shown
     left, top, _, _ = one.windows()["Log"]
     one.click(*button(one, "Clear", left, top))

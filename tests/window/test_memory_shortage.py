@@ -1,4 +1,4 @@
-"""No memory left while a window is open: a message names who holds it, nothing is lost, and the window goes on."""
+"""Out of memory in a window: a message lists the largest holders, nothing is lost, and the window continues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def driver(opened: Callable[..., Driver], tmp_path, monkeypatch) -> Driver:
 
 @pytest.fixture
 def exhausted(driver: Driver) -> Callable[[], pytest.MonkeyPatch]:
-    """Lets the device refuse every buffer and texture from now on, until the returned patch is undone."""
+    """Let the device reject every buffer and texture until the returned patch is undone."""
 
     def refuse(*arguments: object, **descriptor: object) -> object:
         raise wgpu.GPUValidationError(NO_ROOM)
@@ -39,7 +39,7 @@ def exhausted(driver: Driver) -> Callable[[], pytest.MonkeyPatch]:
 
 
 def require_going_on(driver: Driver) -> None:
-    """Models move again, and what was edited before is still there."""
+    """Check that models move again, and that earlier edits still exist."""
     session, failures = driver.session, len(driver.expected_failures())
     session.post(Play(True))
     before = session.frame
@@ -48,7 +48,7 @@ def require_going_on(driver: Driver) -> None:
     assert session.stage.instances["galaxy"].params.softening == 0.07 and session.unsaved
 
 
-def test_a_model_for_which_there_is_no_room_is_refused_with_the_largest_holders(driver: Driver, exhausted):
+def test_a_model_that_does_not_fit_into_memory_is_rejected_with_the_largest_holders(driver: Driver, exhausted):
     session = driver.session
     session.post(SetParameter("models.galaxy", "softening", 0.07))
     driver.frames(3)
@@ -66,12 +66,12 @@ def test_a_model_for_which_there_is_no_room_is_refused_with_the_largest_holders(
     assert session.stage.instances["galaxy"].params.count == 96 and "models.galaxy.count" not in session.messages
 
 
-def test_a_picture_for_which_there_is_no_room_pauses_with_the_largest_holders(driver: Driver, exhausted):
+def test_a_frame_that_does_not_fit_into_memory_pauses_with_the_largest_holders(driver: Driver, exhausted):
     session, viewer = driver.session, driver.viewer
     session.post(SetParameter("models.galaxy", "softening", 0.07))
     driver.frames(3)
     patch = exhausted()
-    session.post(SetParameter("view", "axes", True))  # letters and the box need buffers
+    session.post(SetParameter("view", "axes", True))  # labels and the box need buffers
     driver.frames(2)
     patch.undo()
     failures = driver.expected_failures()

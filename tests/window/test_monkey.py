@@ -1,4 +1,4 @@
-"""Half an hour of a user who does anything at all, in a minute: nothing may break, and nothing may pile up."""
+"""Random input of half an hour in a minute: nothing may fail, and nothing may accumulate."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from vertigrad.viewer import keys
 from .driver import Driver
 
 ACTIONS = 20_000  # one every tenth of a second would take half an hour
-FOUND = Path(__file__).parent.parent / "fuzz" / "monkey_seeds.txt"  # those that `make explore` saw fail
+FOUND = Path(__file__).parent.parent / "fuzz" / "monkey_seeds.txt"  # seeds that failed in `make explore`
 SEEDS = [int(seed) for seed in os.environ.get("VERTIGRAD_MONKEY_SEEDS", "1").split(",")]
 SEEDS += [int(seed) for seed in FOUND.read_text().split()] if FOUND.exists() else []
 WINDOW_SEEDS = [int(seed) for seed in os.environ.get("VERTIGRAD_MONKEY_SEEDS", "3").split(",")]
-DRAWN = 0.05  # share of the frames that are drawn as well as built: drawing is what takes the time here
+DRAWN = 0.05  # fraction of frames that are drawn as well as built: drawing takes most of the time
 SIZES = [(480, 320), (320, 240), (640, 400), (240, 360), (64, 48), (7, 5)]
 SCALES = [1.0, 1.0, 1.0, 1.5, 2.0]
 KEYS = [*keys.KEYS.values(), *keys.LETTERS.values(), *keys.MODIFIERS]
@@ -53,15 +53,15 @@ NEVER = {"Quit", "Copy as command line", "Documentation"}
 
 
 class Monkey:
-    """Does one thing after another to a session and its GUI, by chance, and remembers the last of them."""
+    """Executes random actions on a session and its GUI, and records the last ones."""
 
     def __init__(self, gpu: Gpu, session: Session, scenes: list[Path], chance: random.Random):
         self.gpu, self.session, self.scenes, self.chance = gpu, session, scenes, chance
         self.gui, self.renderer = Gui(gpu, FORMAT), Renderer(gpu, FORMAT)
-        self.pictures = {size: Offscreen(gpu, size) for size in SIZES}
+        self.images = {size: Offscreen(gpu, size) for size in SIZES}
         self.size, self.scale = SIZES[0], 1.0
         self.done: deque[str] = deque(maxlen=60)
-        self.ways: list[tuple[int, Callable[[], object]]] = [
+        self.actions_: list[tuple[int, Callable[[], object]]] = [
             (36, self.move),
             (14, self.click),
             (8, self.drag),
@@ -77,13 +77,13 @@ class Monkey:
         ]
 
     def act(self) -> None:
-        ways, actions = zip(*((way, weight) for weight, way in self.ways), strict=True)
-        (way,) = self.chance.choices(ways, actions)
-        told = way()
-        self.done.append(f"{way.__name__} {told}")
+        actions_, actions = zip(*((direction, weight) for weight, direction in self.actions_), strict=True)
+        (direction,) = self.chance.choices(actions_, actions)
+        outcome = direction()
+        self.done.append(f"{direction.__name__} {outcome}")
 
     def frame(self, drawn: bool = False) -> None:
-        offscreen = self.pictures[self.size]
+        offscreen = self.images[self.size]
         with self.gpu.frames.frame():
             self.session.apply()
             self.session.advance()
@@ -94,8 +94,8 @@ class Monkey:
                 self.session.draw(self.renderer, offscreen.view, (width, height), (left, top))
                 self.gui.draw(offscreen.view)
 
-    def place(self) -> tuple[float, float]:
-        """Somewhere in one of the windows, mostly; or anywhere."""
+    def point(self) -> tuple[float, float]:
+        """A random position, mostly within one of the windows."""
         windows = [w for w in self.gui._context.windows if w.active and not w.hidden]
         if not windows or self.chance.random() < 0.2:
             return self.chance.uniform(-20, self.size[0] + 20), self.chance.uniform(-20, self.size[1] + 20)
@@ -103,9 +103,9 @@ class Monkey:
         return one.pos.x + self.chance.random() * one.size.x, one.pos.y + self.chance.random() * one.size.y
 
     def move(self) -> object:
-        place = self.place()
-        self.gui.io.add_mouse_pos_event(*place)
-        return place
+        point = self.point()
+        self.gui.io.add_mouse_pos_event(*point)
+        return point
 
     def click(self) -> object:
         self.move()
@@ -199,7 +199,7 @@ Live = list[tuple[str, int, int, int]]  # name, bytes, owners and pins of each b
 
 
 def opened_anew(session: Session, scenes: Iterable[Path], frames: Callable[[int], None]) -> Live:
-    """What is live once these scenes were opened one after the other, the last one at rest and nothing in progress."""
+    """The live blocks after these scenes were opened in turn, with the last one idle and nothing in progress."""
     session.post(Ask(None))
     session.post(Play(False))
     session.post(SetRewindMemory(0))
@@ -225,17 +225,17 @@ def window_at_rest(driver: Driver, scene: Path) -> Live:
 
 
 def copies(folder: Path) -> list[Path]:
-    made = []
+    created = []
     for name, old, new in (("nbody", "count = 8192", "count = 64"), ("neural_field", "= 224", "= 16")):
         text = resources.path("scenes", f"{name}.toml").read_text()
         assert old in text
         (folder / f"{name}.toml").write_text(text.replace(old, new))
-        made.append(folder / f"{name}.toml")
-    return made
+        created.append(folder / f"{name}.toml")
+    return created
 
 
-def kept_small(change: Callable[..., None]) -> Callable[..., None]:
-    """The monkey may drag a slider to a million bodies, for which a software adapter takes minutes a step."""
+def bounded(change: Callable[..., None]) -> Callable[..., None]:
+    """Limit counts: the monkey can drag a slider to a million bodies, minutes a step on a software adapter."""
 
     def change_less(self: SceneEdits, values: dict[Key, Any], *rest: Any, **more: Any) -> None:
         small = {
@@ -249,12 +249,12 @@ def kept_small(change: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(autouse=True)
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SceneEdits, "change", kept_small(SceneEdits.change))
-    monkeypatch.setattr(gallery, "packaged", lambda: [])  # those are as large as a graphics card likes them
+    monkeypatch.setattr(SceneEdits, "change", bounded(SceneEdits.change))
+    monkeypatch.setattr(gallery, "packaged", lambda: [])  # their counts are those of a hardware GPU
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_anything_may_be_done_in_any_order(steady: Gpu, tmp_path: Path, monkeypatch, seed: int):
+def test_random_actions_in_any_order(steady: Gpu, tmp_path: Path, monkeypatch, seed: int):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     scenes, chance = copies(tmp_path), random.Random(seed)
@@ -278,8 +278,8 @@ def test_anything_may_be_done_in_any_order(steady: Gpu, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("seed", WINDOW_SEEDS)
-def test_a_window_takes_anything_as_well(opened: Callable[..., Driver], tmp_path: Path, monkeypatch, seed: int):
-    """With real events, as fast as they come, many of them within a frame."""
+def test_random_actions_in_a_window(opened: Callable[..., Driver], tmp_path: Path, monkeypatch, seed: int):
+    """With real events at full speed, many of them within a frame."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     chance = random.Random(seed)
@@ -311,9 +311,9 @@ def test_a_window_takes_anything_as_well(opened: Callable[..., Driver], tmp_path
         for _ in range(40):
             events: list[object] = []
             for _ in range(30):
-                place = ["mousemove", chance.randrange(640), chance.randrange(400)]
-                kinds = [place, [*place, "click", chance.choice([1, 1, 1, 2, 3, 4, 5])], ["key", chance.choice(names)]]
-                kinds += [[*place, "mousedown", 1], [*place, "mouseup", 1]]
+                point = ["mousemove", chance.randrange(640), chance.randrange(400)]
+                kinds = [point, [*point, "click", chance.choice([1, 1, 1, 2, 3, 4, 5])], ["key", chance.choice(names)]]
+                kinds += [[*point, "mousedown", 1], [*point, "mouseup", 1]]
                 events += chance.choice(kinds)
             events += ["mouseup", 1]
             done.append(" ".join(map(str, events)))

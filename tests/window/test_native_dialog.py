@@ -1,4 +1,4 @@
-"""The desktop's file dialog: a program in the place of zenity answers as a user does."""
+"""The desktop's file dialog: a fake zenity answers as a user does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Desktop = Callable[[str], Path]
 
 @pytest.fixture
 def zenity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opener: Path) -> Desktop:
-    """Makes the program that is started for a dialog run these shell commands; returns the file with its arguments."""
+    """Let the dialog program run these shell commands; return the file with its arguments."""
     monkeypatch.setattr(native_dialog, "PROGRAMS", ("zenity",))
     program, arguments = opener / "zenity", tmp_path / "arguments"
 
@@ -40,7 +40,7 @@ def without_zenity_afterwards(opener: Path):
 
 
 def after(one: Shell, condition: Callable[[], bool]) -> bool:
-    """Whether this becomes true while frames are drawn."""
+    """Whether `condition()` becomes true while frames are drawn."""
     return wait_until(lambda: (one.frames(1), condition())[1])
 
 
@@ -52,9 +52,9 @@ def test_a_scene_is_opened_from_the_desktops_dialog(shell: Open, packaged_copy, 
     assert one.gui._dialogs.browser.is_open and not one.gui.covers(300, 300), "the GUI's own dialog opened"
     assert one.gui.waits(one.session), "shortcuts act beside the dialog"
     assert after(one, lambda: one.session.scene.path == scene) and not one.gui._dialogs.browser.is_open
-    told = arguments.read_text().splitlines()
-    assert f"--filename={resources.path('scenes')}/" in told
-    assert any("*.toml" in line and "*.onnx" in line for line in told) and "--save" not in told
+    lines = arguments.read_text().splitlines()
+    assert f"--filename={resources.path('scenes')}/" in lines
+    assert any("*.toml" in line and "*.onnx" in line for line in lines) and "--save" not in lines
 
 
 def test_a_dialog_that_is_canceled_changes_nothing(shell: Open, zenity: Desktop):
@@ -66,7 +66,7 @@ def test_a_dialog_that_is_canceled_changes_nothing(shell: Open, zenity: Desktop)
     assert one.session.scene.path == before and not one.gui.covers(300, 300)
 
 
-def test_where_it_cannot_be_shown_the_guis_own_opens(shell: Open, zenity: Desktop):
+def test_without_a_native_dialog_the_guis_own_opens(shell: Open, zenity: Desktop):
     zenity("exit 1")
     one = shell()
     one.key("Ctrl+O")
@@ -80,11 +80,11 @@ def test_saving_proposes_a_name_and_adds_the_suffix(shell: Open, packaged_copy, 
     one.key("Ctrl+Shift+S")
     assert after(one, lambda: (tmp_path / "mine.toml").is_file())
     assert one.session.scene.path == tmp_path / "mine.toml"
-    told = arguments.read_text().splitlines()
-    assert f"--filename={scene}" in told and "--save" in told and "--confirm-overwrite" not in told
+    lines = arguments.read_text().splitlines()
+    assert f"--filename={scene}" in lines and "--save" in lines and "--confirm-overwrite" not in lines
 
 
-def test_it_is_closed_with_the_window(shell: Open, tmp_path: Path, zenity: Desktop):
+def test_the_dialog_is_closed_with_the_window(shell: Open, tmp_path: Path, zenity: Desktop):
     beats = tmp_path / "beats"
     zenity(f"while true; do echo >> {shlex.quote(str(beats))}; sleep 0.02; done")
     one = shell()

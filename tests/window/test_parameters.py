@@ -1,4 +1,4 @@
-"""What is set in the parameters panel reaches the model and the picture: at once, or when it should."""
+"""Values set in the parameters panel reach the model and the image: immediately, or at the release."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vertigrad.session.commands import SetParameter
 
 from .driver import Driver, Rows
 
-MIDDLE = slice(60, 380), slice(40, 380)  # of the window, where the panel is not
+MIDDLE = slice(60, 380), slice(40, 380)  # of the window, without the panel
 
 
 @pytest.fixture
 def opened(opened):
-    """In a window where many rows have room, with no other panel."""
+    """A viewer in a tall window, with no other panel."""
 
     def open_(*arguments, **options) -> Driver:
         driver = opened(*arguments, size=(600, 440), **options)
@@ -32,21 +32,21 @@ def params(driver: Driver, owner: str = "models.terrain"):
     return driver.session.parameters()[owner]
 
 
-def test_a_slider_is_followed_while_it_is_dragged(opened, rows: Rows):
+def test_a_slider_takes_effect_while_it_is_dragged(opened, rows: Rows):
     driver = opened()
-    before = driver.picture()
+    before = driver.image()
     driver.hold(rows.at("height", 0.2))
     driver.carry(rows.at("height", 0.2), rows.at("height", 0.75))
     held = params(driver).height
     assert held == pytest.approx(1.5, abs=0.1)
-    assert np.abs(driver.picture() - before)[MIDDLE].mean() > 5.0  # paused, and shown all the same
+    assert np.abs(driver.image() - before)[MIDDLE].mean() > 5.0  # shown although paused
     driver.carry(rows.at("height", 0.75), rows.at("height", 0.5))
     driver.desktop.release()
     driver.frames()
     assert params(driver).height == pytest.approx(1.0, abs=0.1)
 
 
-def test_a_slider_that_makes_the_model_anew_waits_for_the_mouse(opened, rows: Rows):
+def test_a_slider_that_rebuilds_the_model_takes_effect_at_the_release(opened, rows: Rows):
     driver = opened()
     layer, block = driver.session.stage.layers["ground"], driver.session.stage.instances["terrain"].outputs["position"]
     first = block.block.id, block.block.generation
@@ -56,21 +56,21 @@ def test_a_slider_that_makes_the_model_anew_waits_for_the_mouse(opened, rows: Ro
     assert 60 < rows.values["resolution"] < 160  # what the slider shows meanwhile
     driver.desktop.release()
     driver.frames()
-    made = driver.session.stage.instances["terrain"].outputs["position"]
-    assert params(driver).resolution == rows.values["resolution"] == made.shape[0] > 60
-    assert (made.block.id, made.block.generation) != first
-    assert layer.report()["position"]["block"] == made.block.id
+    positions = driver.session.stage.instances["terrain"].outputs["position"]
+    assert params(driver).resolution == rows.values["resolution"] == positions.shape[0] > 60
+    assert (positions.block.id, positions.block.generation) != first
+    assert layer.report()["position"]["block"] == positions.block.id
 
 
 def test_ctrl_click_types_an_exact_value(opened, rows: Rows):
     driver = opened()
     driver.type_into(rows.at("height"), "0.12345")
-    assert params(driver).height == 0.3  # not before Enter: half of a number is another one
+    assert params(driver).height == 0.3  # not before Enter: an incomplete number is another one
     driver.key("Return")
     assert params(driver).height == 0.12345
 
 
-def test_escape_gives_up_what_was_typed(opened, rows: Rows):
+def test_escape_cancels_typing(opened, rows: Rows):
     driver = opened()
     driver.type_into(rows.at("height"), "1.5")
     driver.key("Escape")
@@ -87,22 +87,22 @@ def test_a_typed_value_is_set_when_the_field_is_left(opened, rows: Rows):
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e999", "-1e60", "--", ""])
-def test_what_is_no_number_is_not_set(opened, rows: Rows, text: str):
+def test_invalid_numbers_are_not_set(opened, rows: Rows, text: str):
     driver = opened()
     driver.type_into(rows.at("height"), text) if text else driver.type_into(rows.at("height"), " ")
     driver.key("Return")
     assert params(driver).height == 0.3
 
 
-def test_an_impossible_value_is_told_of_until_a_possible_one_is_set(opened, rows: Rows):
+def test_an_invalid_value_is_reported_until_a_valid_one_is_set(opened, rows: Rows):
     driver = opened()
-    before = driver.picture()
+    before = driver.image()
     driver.type_into(rows.at("resolution"), "100000")
     driver.key("Return")
     assert params(driver).resolution == rows.values["resolution"] == 24
     assert "100000 is above the maximum 4096" in driver.session.messages["models.terrain.resolution"]
     lower = slice(390, 430), slice(60, 340)
-    assert np.abs(driver.picture() - before)[lower].mean() > 10.0
+    assert np.abs(driver.image() - before)[lower].mean() > 10.0
     driver.drag((320, 200), (330, 200))
     assert driver.session.messages, "moving the camera mends nothing"
     driver.type_into(rows.at("resolution"), "25")
@@ -110,23 +110,23 @@ def test_an_impossible_value_is_told_of_until_a_possible_one_is_set(opened, rows
     assert params(driver).resolution == 25 and not driver.session.messages
 
 
-def test_a_choice_and_a_switch_take_effect_at_once(opened, rows: Rows, monkeypatch):
+def test_a_choice_and_a_boolean_take_effect_immediately(opened, rows: Rows, monkeypatch):
     driver = opened()
     open_section(driver, monkeypatch, "ground")
-    style, before = params(driver, "layers.ground"), driver.picture()
+    style, before = params(driver, "layers.ground"), driver.image()
     driver.click(rows.at("colormap_flip", 0.05))
     assert style.colormap_flip
-    flipped = driver.picture()
+    flipped = driver.image()
     assert np.abs(flipped - before)[MIDDLE].mean() > 5.0
     was = style.colormap
     driver.click(rows.at("colormap"))
     x, y = rows.at("colormap")
     driver.click((x, y + 60))  # in the list that opened below
     assert style.colormap != was and style.colormap == rows.values["colormap"]
-    assert np.abs(driver.picture() - flipped)[MIDDLE].mean() > 5.0
+    assert np.abs(driver.image() - flipped)[MIDDLE].mean() > 5.0
 
 
-def test_an_interval_goes_automatic_and_back(opened, rows: Rows, monkeypatch):
+def test_a_range_is_set_to_automatic_and_back(opened, rows: Rows, monkeypatch):
     driver = opened()
     open_section(driver, monkeypatch, "ground")
     style = params(driver, "layers.ground")
@@ -142,10 +142,10 @@ def test_an_interval_goes_automatic_and_back(opened, rows: Rows, monkeypatch):
     assert style.range == (0.75, 1.0)
 
 
-def test_a_color_is_set_when_all_of_it_is_typed(opened, rows: Rows, monkeypatch):
+def test_a_color_is_set_when_it_is_complete(opened, rows: Rows, monkeypatch):
     driver = opened("nbody", "galaxy.count=64")
     open_section(driver, monkeypatch, "view")
-    view, before = params(driver, "view"), driver.picture()
+    view, before = params(driver, "view"), driver.image()
     driver.click(rows.at("background", 0.4))
     driver.key("ctrl+a")
     driver.desktop.type("#40c")
@@ -156,7 +156,7 @@ def test_a_color_is_set_when_all_of_it_is_typed(opened, rows: Rows, monkeypatch)
     assert view.background == first, "half of a color is another one"
     driver.key("Return")
     assert view.background == pytest.approx((64 / 255, 192 / 255, 128 / 255), abs=1e-6)
-    red, green, blue = (driver.picture() - before)[MIDDLE].mean((0, 1))
+    red, green, blue = (driver.image() - before)[MIDDLE].mean((0, 1))
     assert green > blue > red > 10.0
 
 
@@ -183,20 +183,20 @@ def test_a_file_is_set_with_enter(opened, rows: Rows, tmp_path, packaged_copy):
     assert rows.values["weights"] == "mine.safetensors"
 
 
-def test_a_dot_marks_what_was_changed_and_puts_it_back(opened, rows: Rows):
+def test_a_dot_marks_changed_values_and_resets_them(opened, rows: Rows):
     driver = opened("neural_field", "terrain.height=0.4")
-    _, top, _, bottom = rows.places["height"]
+    _, top, _, bottom = rows.rects["height"]
     dot = parameters_left(driver), (top + bottom) / 2
-    assert not is_accent(driver.picture(), dot)  # as the command line has it
+    assert not is_accent(driver.image(), dot)  # as the command line has it
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     assert params(driver).height > 1.0
-    assert is_accent(driver.picture(), dot)
+    assert is_accent(driver.image(), dot)
     driver.click(dot)
     assert params(driver).height == 0.4
-    assert not is_accent(driver.picture(), dot)
+    assert not is_accent(driver.image(), dot)
 
 
-def test_panel_shows_what_the_command_line_set_and_how_the_scene_wants_it_shown(
+def test_the_panel_shows_values_of_the_command_line_and_hints_of_the_scene(
     opened, rows: Rows, packaged_copy, monkeypatch
 ):
     labels: set[str] = set()
@@ -218,7 +218,7 @@ def test_panel_shows_what_the_command_line_set_and_how_the_scene_wants_it_shown(
 
 
 def open_section(driver: Driver, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """As a click on its heading does, but without asking where that is."""
+    """Open a section, as a click on its heading does."""
     section = parameters.section
     monkeypatch.setattr(
         parameters, "section", lambda label, note, opened: section(label, note, opened=label.startswith(name))
@@ -231,14 +231,14 @@ def parameters_left(driver: Driver) -> float:
     return imgui.internal.find_window_by_name("Parameters").pos.x + 12.0 + 2.6
 
 
-def is_accent(picture: np.ndarray, place: tuple[float, float]) -> bool:
-    """Whether the panels' orange is there."""
-    x, y = (round(coordinate) for coordinate in place)
-    red, _, blue = picture[y - 1 : y + 2, x - 1 : x + 2].reshape(-1, 3).max(axis=0)
+def is_accent(image: np.ndarray, position: tuple[float, float]) -> bool:
+    """Whether the pixel has the panels' accent color."""
+    x, y = (round(coordinate) for coordinate in position)
+    red, _, blue = image[y - 1 : y + 2, x - 1 : x + 2].reshape(-1, 3).max(axis=0)
     return bool(red > 180 and blue < 120)
 
 
-def test_a_parameter_without_effect_is_gray_and_says_why(opened, rows: Rows, monkeypatch):
+def test_a_parameter_without_effect_is_gray_and_gives_the_reason(opened, rows: Rows, monkeypatch):
     shown: list[str] = []
     monkeypatch.setattr(parameters, "show_tooltip", shown.append)
     monkeypatch.setattr(parameters, "TOOLTIP_DELAY", 0.0)

@@ -1,4 +1,4 @@
-"""`vertigrad run` as a program of its own, with a user at the mouse."""
+"""`vertigrad run` in a subprocess, with simulated mouse and keys."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
         desktop.key("space")
         assert wait_until(lambda: not np.array_equal(desktop.screenshot(), before)), "the picture stands still"
         desktop.press_close_button(window)
-        _, told = running.communicate(timeout=900)
+        _, output = running.communicate(timeout=900)
     finally:
         running.kill()
         running.communicate()
-    assert running.returncode == 0, told
-    assert "Traceback" not in told and "leaked" not in told
+    assert running.returncode == 0, output
+    assert "Traceback" not in output and "leaked" not in output
     numbers = json.loads(report.read_text())
     assert numbers["frames"] > 2
     assert numbers["memory"]["leaked_blocks"] == numbers["memory"]["never_closed"] == 0
@@ -51,13 +51,13 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
     assert drawn["block"] == numbers["models"]["galaxy"]["star_position"]["block"]
 
 
-def test_edits_outlive_a_window_that_is_killed(desktop: Desktop, tmp_path):
-    """SIGKILL, as of a system that runs out of memory; the next start offers what was not saved."""
+def test_edits_survive_a_killed_window(desktop: Desktop, tmp_path):
+    """SIGKILL, as by a system that runs out of memory; the next start offers the unsaved edits."""
     scene = tmp_path / "mine.toml"
     scene.write_text(resources.path("scenes", "nbody.toml").read_text().replace("count = 8192", "count = 64"))
     before, unsaved = scene.read_text(), tmp_path / "state" / "unsaved"
 
-    def kept() -> list[str]:
+    def saved_files() -> list[str]:
         return [file.read_text() for file in unsaved.glob("mine-*.toml") if ".base" not in file.name]
 
     def named() -> str:
@@ -69,7 +69,7 @@ def test_edits_outlive_a_window_that_is_killed(desktop: Desktop, tmp_path):
     try:
         assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100), "nothing was drawn"
         desktop.key("shift+g")
-        assert wait_until(lambda: kept() and FLOOR in kept()[0]), "it is not kept"
+        assert wait_until(lambda: saved_files() and FLOOR in saved_files()[0]), "it is not kept"
     finally:
         running.kill()
         running.communicate()
@@ -77,29 +77,29 @@ def test_edits_outlive_a_window_that_is_killed(desktop: Desktop, tmp_path):
     running = start(str(scene), environment=environment)
     try:
         assert wait_until(lambda: named() and desktop.screenshot()[:400, :640].max() > 100)
-        time.sleep(1.0)  # Enter is to meet the question
+        time.sleep(1.0)  # wait for the question
         desktop.key("Return")
         assert wait_until(lambda: named().startswith("●")), "the edits are there, and not saved"
         desktop.key("ctrl+s")
-        assert wait_until(lambda: FLOOR in scene.read_text() and not kept())
+        assert wait_until(lambda: FLOOR in scene.read_text() and not saved_files())
         desktop.key("ctrl+q")
-        _, told = running.communicate(timeout=900)
+        _, output = running.communicate(timeout=900)
     finally:
         running.kill()
         running.communicate()
-    assert running.returncode == 0 and "Traceback" not in told, told
+    assert running.returncode == 0 and "Traceback" not in output, output
     assert not list(unsaved.iterdir())
 
 
-def test_run_for_a_number_of_frames(desktop: Desktop, tmp_path):
+def test_a_run_of_a_number_of_frames(desktop: Desktop, tmp_path):
     report = tmp_path / "report.json"
     running = start("neural_field", "--set", "terrain.resolution=12", "--frames", "12", "--report", str(report))
-    _, told = running.communicate(timeout=900)
-    assert running.returncode == 0, told
+    _, output = running.communicate(timeout=900)
+    assert running.returncode == 0, output
     assert json.loads(report.read_text())["frames"] == 12
 
 
-def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desktop, tmp_path):
+def test_a_scene_is_opened_from_the_gallery_and_the_window_is_restored(desktop: Desktop, tmp_path):
     """`vertigrad` alone, with keys only."""
     environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path)}
     program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())"]
@@ -109,7 +109,7 @@ def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desk
         (window,) = desktop.windows()
         assert "Colliding galaxies" in desktop.xdotool("getwindowname", window)
         desktop.type("landscape")
-        time.sleep(3.0)  # pictures of the default scene may take a while here, and Enter is to meet what was typed
+        time.sleep(3.0)  # frames of the default scene are slow here, and Enter must follow the typed text
         desktop.key("Return")
         assert wait_until(lambda: "landscape" in desktop.xdotool("getwindowname", window))
         desktop.resize(window, 900, 600)
@@ -117,14 +117,14 @@ def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desk
         assert wait_until(lambda: desktop.screenshot()[:600, :900].std() > 20.0)
         time.sleep(0.5)
         desktop.key("ctrl+q")
-        _, told = running.communicate(timeout=900)
+        _, output = running.communicate(timeout=900)
     finally:
         running.kill()
         running.communicate()
-    assert running.returncode == 0, told
-    assert "Traceback" not in told and "leaked" not in told
-    kept = json.loads((tmp_path / "viewer.json").read_text())
-    assert kept["size"] == [900, 600] and kept["opened"]["Help"] and "[Docking]" in kept["layout"]
+    assert running.returncode == 0, output
+    assert "Traceback" not in output and "leaked" not in output
+    saved_files = json.loads((tmp_path / "viewer.json").read_text())
+    assert saved_files["size"] == [900, 600] and saved_files["opened"]["Help"] and "[Docking]" in saved_files["layout"]
 
 
 def start(*arguments: str, environment: Mapping[str, str] = os.environ) -> subprocess.Popen[str]:

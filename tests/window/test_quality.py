@@ -1,4 +1,4 @@
-"""Pictures in a window are drawn more cheaply while they take too long, and the panels say so."""
+"""The quality level is lowered while frames take too long, and the panels report it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .driver import Driver
 
 
 class Drawn:
-    """The levels of the pictures so far; those at the finest level take `seconds` longer."""
+    """The levels of the frames so far; those at the finest level take `seconds` longer."""
 
     def __init__(self) -> None:
         self.levels: list[Level] = []
@@ -39,11 +39,11 @@ class Drawn:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Drawn:
-    """Pictures that may take long, and are judged sooner than usual."""
+    """Slow frames, with a shorter evaluation period than usual."""
     drawn, draw = Drawn(), Renderer.draw
 
     def slowly(self: Renderer, *arguments: object) -> None:
-        level = next(given for given in arguments if isinstance(given, Level))
+        level = next(argument for argument in arguments if isinstance(argument, Level))
         drawn.levels.append(level)
         time.sleep(drawn.seconds if level is HIGH else 0.0)
         draw(self, *arguments)  # type: ignore[arg-type]
@@ -56,9 +56,9 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What two panels say of the quality."""
-    told: dict[str, list[str]] = {"run": [], "performance": []}
+def texts(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """The texts of two panels about the quality."""
+    texts: dict[str, list[str]] = {"run": [], "performance": []}
 
     def note(panel: Any, lines: list[str]) -> None:
         fact = panel.fact
@@ -69,13 +69,13 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
         monkeypatch.setattr(panel, "fact", noted)
 
-    note(run, told["run"])
-    note(performance, told["performance"])
-    return told
+    note(run, texts["run"])
+    note(performance, texts["performance"])
+    return texts
 
 
 def show(opened: Callable[..., Driver], sets: str, slow: Drawn, seconds: float) -> Driver:
-    """A viewer whose pictures take `seconds` at the finest level, where four fifths of that are wanted."""
+    """A viewer whose images take `seconds` at the finest level, with a target of four fifths of that."""
     driver = opened("neural_field", sets, playing=True)
     driver.viewer._quality = QualityWatch(driver.session)
     driver.session.set_pacing({"fps_limit": 1.25 / seconds, "unfocused_fps_limit": 0.0})
@@ -84,8 +84,8 @@ def show(opened: Callable[..., Driver], sets: str, slow: Drawn, seconds: float) 
     return driver
 
 
-def test_slow_pictures_are_drawn_more_cheaply_and_the_panels_say_why(
-    opened: Callable[..., Driver], slow: Drawn, told: dict[str, list[str]]
+def test_slow_images_are_drawn_more_cheaply_and_the_panels_give_the_reason(
+    opened: Callable[..., Driver], slow: Drawn, texts: dict[str, list[str]]
 ) -> None:
     driver = show(opened, "view.quality=auto", slow, 0.5)
     driver.viewer.gui.workspace.opened["Performance"] = True
@@ -93,7 +93,7 @@ def test_slow_pictures_are_drawn_more_cheaply_and_the_panels_say_why(
     driver.frames_until(lambda: session.quality.level is MEDIUM)
     driver.frames(3)
     assert slow.levels[0] is HIGH and slow.levels[-1] is MEDIUM
-    for panel, lines in told.items():
+    for panel, lines in texts.items():
         assert lines[-1].startswith("auto: medium, ") and lines[-1].endswith(" ms of 400.0 ms"), panel
     assert not session.unsaved and not session.scene_edits.history.done
 
@@ -102,7 +102,7 @@ def test_slow_pictures_are_drawn_more_cheaply_and_the_panels_say_why(
     assert slow.levels[-1] is LOW and session.unsaved
 
 
-def test_a_level_that_is_named_stays_however_long_it_takes(opened: Callable[..., Driver], slow: Drawn) -> None:
+def test_an_explicit_level_stays_however_slow_it_is(opened: Callable[..., Driver], slow: Drawn) -> None:
     driver = show(opened, "view.quality=high", slow, 0.2)
     driver.frames(7)
     assert set(slow.levels) == {HIGH} and driver.session.quality.level is HIGH and driver.session.quality.ms == 0.0
@@ -118,11 +118,11 @@ def test_nothing_changes_while_a_video_is_recorded(
     assert set(slow.levels) == {HIGH} and driver.session.quality.ms == 0.0
 
 
-# where the GPU's times can be had -----------------------------------------------------------------------------------
+# with GPU timestamps ------------------------------------------------------------------------------------------------
 
 
 def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.0) -> Quality:
-    """Frames whose passes are timed, one each `period` ms on a screen that shows 60 pictures a second."""
+    """Frames whose passes are timed, one each `period` ms on a screen with 60 frames a second."""
     timer = SimpleNamespace(available=True, latest={})
     timeline = SimpleNamespace(frame_ms=Series(8), cpu_ms=Series(8), target_ms=1000.0 / 60.0)
     session: Any = SimpleNamespace(
@@ -148,18 +148,18 @@ def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.
     return session.quality
 
 
-def test_times_of_the_gpu_tell_what_the_picture_takes() -> None:
+def test_gpu_times_give_the_cost_of_a_frame() -> None:
     assert watched(2.0, 24.0, 26.0, seconds=2.6).level is MEDIUM
     models = watched(40.0, 3.0, 43.0)
     assert models.level is HIGH and models.in_vain and models.ms == pytest.approx(43.0)
-    waiting = watched(2.0, 3.0, 1000.0 / 60.0)  # for the screen
+    waiting = watched(2.0, 3.0, 1000.0 / 60.0)  # for vsync
     assert waiting.level is HIGH and waiting.ms == pytest.approx(5.0)
-    late = watched(2.0, 3.0, 60.0)  # nobody knows why
+    late = watched(2.0, 3.0, 60.0)  # for an unknown reason
     assert late.level is HIGH and late.ms == pytest.approx(60.0)
 
 
 class Noted:
-    """In place of `AutoQuality`: the calls, without the time of each."""
+    """A replacement for `AutoQuality` that records the calls, without their times."""
 
     quality = Quality()
 
@@ -170,8 +170,8 @@ class Noted:
         return lambda *arguments: self.calls.append((name, *arguments[1:]))
 
 
-def test_what_is_judged_of_each_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that it took if it was late, the work if it was not; nothing after a change, and for a frame at rest."""
+def test_the_time_that_is_evaluated_of_each_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole time of a late frame, the work of others; nothing after a change, and for an idle frame."""
     monkeypatch.setattr("vertigrad.viewer.quality.AutoQuality", Noted)
     timer = SimpleNamespace(available=True, latest={})
     timeline = SimpleNamespace(frame_ms=Series(8), cpu_ms=Series(8), target_ms=0.6)
@@ -216,8 +216,8 @@ def test_what_is_judged_of_each_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watch is not before and judged(0.85)[1:] == [("take", 0.85, 0.0)]
 
 
-def test_a_window_keeps_edits_only_as_long_as_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the file that remembers it; what was answered is put away at the end, also after an error."""
+def test_autosaved_edits_are_removed_when_the_window_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are next to the settings file; after the question is answered they are removed, also after an error."""
     finished: list[object] = []
     monkeypatch.setattr(Autosave, "finish", lambda _, session: finished.append(session))
     session: Any = SimpleNamespace(autosave=None)
@@ -231,7 +231,7 @@ def test_a_window_keeps_edits_only_as_long_as_it_is_open(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(("unsaved", "mark"), [(False, ""), (True, "● ")])
-def test_the_title_says_whether_something_is_unsaved(unsaved: bool, mark: str) -> None:
+def test_the_title_shows_unsaved_changes(unsaved: bool, mark: str) -> None:
     session: Any = SimpleNamespace(unsaved=unsaved, scene=SimpleNamespace(title="A scene"))
     assert loop._title(session) == f"{mark}A scene – Vertigrad"
 

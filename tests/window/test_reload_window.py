@@ -1,4 +1,4 @@
-"""Files are edited while the window is open: what is right is seen, what is wrong is told until it is mended."""
+"""Files are edited while the window is open: valid edits are shown, errors are reported until they are fixed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 from ..session.projects import copied_project
 from .driver import Driver
 
-SEEN = 60.0  # seconds in which an edit is seen, on a busy machine; on a quiet one a quarter of a second
+RELOAD_LIMIT = 60.0  # seconds until an edit is detected on a busy machine; on an idle one a quarter of a second
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of shaders and scenes, in the place of the packaged ones."""
+    """A copy of shaders and scenes, in place of the packaged ones."""
     with copied_project(tmp_path, monkeypatch) as root:
         yield root
 
 
 def frames_until(driver: Driver, condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SEEN
+    deadline = time.monotonic() + RELOAD_LIMIT
     while not condition():
         assert time.monotonic() < deadline, f"not seen: {driver.session.messages}"
         driver.frames(1)
@@ -40,16 +40,16 @@ def terrain(opened, project: Path) -> Driver:
     return driver
 
 
-def test_a_shader_is_edited_wrongly_and_mended(terrain: Driver, project: Path):
-    session, good = terrain.session, terrain.picture()
+def test_a_shader_with_an_error_that_is_then_fixed(terrain: Driver, project: Path):
+    session, good = terrain.session, terrain.image()
     file = project / "shaders" / "models" / "neural_field.wgsl"
     text = file.read_text()
     line = text[: text.index("sway * shift")].count("\n") + 1
     file.write_text(text.replace("let sway", "let away"))
     frames_until(terrain, lambda: session.messages)
-    told = session.messages["shaders"]
-    assert told.startswith(f"shaders/models/neural_field.wgsl:{line}: no definition in scope for identifier: `sway`")
-    shown = terrain.picture()
+    message = session.messages["shaders"]
+    assert message.startswith(f"shaders/models/neural_field.wgsl:{line}: no definition in scope for identifier: `sway`")
+    shown = terrain.image()
     assert np.abs(shown - good)[300:, 100:540].mean() > 10.0, "it is written over the picture"
     assert np.array_equal(shown[:250], good[:250]), "the last good shader goes on"
     terrain.key("n")
@@ -57,10 +57,10 @@ def test_a_shader_is_edited_wrongly_and_mended(terrain: Driver, project: Path):
     file.write_text(text)
     frames_until(terrain, lambda: not session.messages)
     terrain.key("r")
-    assert np.array_equal(terrain.picture(), good)
+    assert np.array_equal(terrain.image(), good)
 
 
-def test_an_edit_of_a_shader_is_seen_and_keeps_the_state(opened, project: Path):
+def test_an_edit_of_a_shader_is_shown_and_keeps_the_state(opened, project: Path):
     driver = opened(project / "scenes" / "nbody.toml", "galaxy.count=100", playing=True, panels=False)
     session = driver.session
     session.hot_reload.on = True
@@ -81,15 +81,15 @@ def test_an_edit_of_a_shader_is_seen_and_keeps_the_state(opened, project: Path):
     assert session.messages == {}
 
 
-def test_a_scene_written_by_another_name_moves_the_slider(opened, project: Path):
-    """As editors write that never leave half a file: beside it, and then in its place."""
+def test_a_scene_replaced_by_a_rename_moves_the_slider(opened, project: Path):
+    """As editors save atomically: to a temporary file that is then renamed."""
     scene = project / "scenes" / "neural_field.toml"
     driver: Driver = opened(scene, panels=False)
     session = driver.session
     session.hot_reload.on = True
     driver.key("n")
     driver.frames_for(0.3)
-    before, yaw = driver.picture(), session.camera.yaw
+    before, yaw = driver.image(), session.camera.yaw
     session.camera.orbit(0.2, 0.0)
     model = session.stage.instances["terrain"].model
     new = scene.with_suffix(".tmp")
@@ -99,10 +99,10 @@ def test_a_scene_written_by_another_name_moves_the_slider(opened, project: Path)
     assert session.stage.instances["terrain"].model is model and session.frame == 1
     assert session.camera.yaw == pytest.approx(yaw + 0.2)
     assert session.messages == {}
-    assert np.abs(driver.picture() - before).mean() > 2.0
+    assert np.abs(driver.image() - before).mean() > 2.0
 
 
-def test_a_file_that_is_empty_for_a_moment_is_no_error(opened, project: Path):
+def test_a_file_that_is_empty_for_a_moment_is_not_an_error(opened, project: Path):
     scene = project / "scenes" / "neural_field.toml"
     driver: Driver = opened(scene, panels=False)
     session, text = driver.session, scene.read_text()

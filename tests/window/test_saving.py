@@ -1,4 +1,4 @@
-"""What becomes of the scene's file when somebody saves, closes the window, or has the file open elsewhere too."""
+"""The scene's file when the user saves, closes the window, or edits the file in another program too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEIGHT = Key("models.terrain", "height")
 
 @pytest.fixture
 def driver(opened, packaged_copy, rows: Rows, items: Items) -> Driver:
-    """On a copy of the landscape, with room for its rows and no other panel."""
+    """A viewer on a copy of the landscape, with a tall parameters panel and no other."""
     driver = opened(packaged_copy("neural_field"), size=(600, 440))
     for panel in driver.viewer.gui.workspace.opened:
         driver.viewer.gui.workspace.opened[panel] = panel == "Parameters"
@@ -77,8 +77,8 @@ def test_closing_asks_if_something_is_unsaved_and_cancel_continues(driver: Drive
     before = text(driver)
     for cancel in ("button", "key"):
         close(driver)
-        assert not driver.viewer.closed and items.seen("Save") and items.seen("Don't save")
-        driver.click((200, 400))  # behind the question nothing is pressed
+        assert not driver.viewer.closed and items.find("Save") and items.find("Don't save")
+        driver.click((200, 400))  # the question is modal
         assert driver.session.questions.first
         driver.click(items.at("Cancel")) if cancel == "button" else driver.key("Escape")
         assert not driver.viewer.closed and driver.session.questions.first is None
@@ -101,7 +101,7 @@ def test_enter_saves_and_closes(driver: Driver, rows: Rows):
     assert driver.viewer.closed and "height = 0.3" not in text(driver)
 
 
-def test_closing_can_lose_the_changes(driver: Driver, rows: Rows, items: Items):
+def test_closing_can_discard_the_changes(driver: Driver, rows: Rows, items: Items):
     before = text(driver)
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     close(driver)
@@ -116,16 +116,16 @@ def test_closing_without_changes_asks_nothing(driver: Driver, rows: Rows):
     assert driver.viewer.closed
 
 
-def test_the_question_is_seen_without_panels(driver: Driver, items: Items):
+def test_the_question_is_shown_without_panels(driver: Driver, items: Items):
     driver.session.post(SetParameter(*HEIGHT, 1.0))
     driver.key("g")
     close(driver)
-    assert not driver.viewer.closed and items.seen("Don't save")
+    assert not driver.viewer.closed and items.find("Don't save")
     driver.click(items.at("Don't save"))
     assert driver.viewer.closed
 
 
-def test_a_file_that_was_changed_elsewhere(driver: Driver, rows: Rows, items: Items):
+def test_a_file_changed_by_another_program(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     value = driver.session.scene_edits.value(HEIGHT)
     theirs = text(driver).replace("amplitude = 0.1", "amplitude = 0.2")
@@ -166,7 +166,7 @@ def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_p
     driver.desktop.type(path.name)
     driver.frames(20)
     driver.key("Return")
-    assert path.read_text() == before and items.seen("Replace")
+    assert path.read_text() == before and items.find("Replace")
     driver.click(items.at("Replace"))
     assert driver.session.scene.path == path
     assert text(driver) == expected(driver, repr(driver.session.scene_edits.value(HEIGHT)))
@@ -176,7 +176,7 @@ def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_p
     ("file", "name"),
     [("ball.obj", "ball.toml"), ("a.b.npy", "a.b.toml"), ("galaxy.v2", "galaxy.v2.toml"), ("mine.toml", "mine.toml")],
 )
-def test_the_name_that_is_suggested_is_that_of_a_scene_beside_the_file(tmp_path, monkeypatch, file: str, name: str):
+def test_the_suggested_name_is_in_the_folder_of_the_file(tmp_path, monkeypatch, file: str, name: str):
     assert suggestion(tmp_path / file) == (tmp_path, name)
     (tmp_path / name).touch()
     assert suggestion(tmp_path / file) == (tmp_path, name), "the dialog asks before it replaces a file"
@@ -187,7 +187,7 @@ def test_the_name_that_is_suggested_is_that_of_a_scene_beside_the_file(tmp_path,
 
 @pytest.fixture
 def raw(opened, items: Items, tmp_path) -> Driver:
-    """On an array by itself, with the dialog that asks for a name."""
+    """A viewer on an array file, with the dialog that asks for a name."""
     np.save(tmp_path / "a.npy", np.ones((8, 8), np.float32))
     driver = opened(tmp_path / "a.npy", size=(600, 440))
     driver.key("ctrl+shift+s")
@@ -195,17 +195,17 @@ def raw(opened, items: Items, tmp_path) -> Driver:
     return driver
 
 
-def test_data_is_saved_as_a_scene_of_its_name(raw: Driver, tmp_path):
+def test_data_is_saved_as_a_scene_with_its_name(raw: Driver, tmp_path):
     before = (tmp_path / "a.npy").read_bytes()
     raw.key("Return")
     assert raw.session.scene.path == tmp_path / "a.toml" and not raw.session.messages
     assert 'file = "a.npy"' in text(raw) and (tmp_path / "a.npy").read_bytes() == before
 
 
-def test_a_suggested_name_that_is_taken_is_asked_about(raw: Driver, items: Items, tmp_path):
+def test_an_existing_file_with_the_suggested_name_is_asked_about(raw: Driver, items: Items, tmp_path):
     (tmp_path / "a.toml").write_text("of somebody else")
     raw.key("Return")
-    assert items.seen("Replace") and (tmp_path / "a.toml").read_text() == "of somebody else"
+    assert items.find("Replace") and (tmp_path / "a.toml").read_text() == "of somebody else"
     raw.click(items.at("Replace"))
     assert raw.session.scene.path == tmp_path / "a.toml" and 'file = "a.npy"' in text(raw)
 
@@ -214,14 +214,14 @@ def test_a_folder_that_cannot_be_written_is_reported(raw: Driver, tmp_path, monk
     def refused(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    with monkeypatch.context() as context:  # in place of permissions, which do not hold for root
+    with monkeypatch.context() as context:  # instead of permissions, which do not apply to root
         context.setattr(atomic_file, "open", refused, raising=False)
         raw.key("Return")
     assert raw.session.messages["save"] == f"{tmp_path / 'a.toml'}: cannot be written (Permission denied)"
     assert raw.session.scene.path == tmp_path / "a.npy" and [*tmp_path.glob("*.toml")] == []
 
 
-def test_save_as_can_be_given_up(driver: Driver, items: Items):
+def test_save_as_can_be_canceled(driver: Driver, items: Items):
     driver.key("ctrl+shift+s")
     driver.frames(4)
     assert driver.session.questions.first
@@ -235,7 +235,7 @@ def test_save_as_can_be_given_up(driver: Driver, items: Items):
     assert driver.session.questions.first is None
 
 
-def test_a_read_only_file_leads_to_another_name_and_then_closes(driver: Driver, rows: Rows, items: Items, tmp_path):
+def test_a_read_only_file_asks_for_another_name_and_then_closes(driver: Driver, rows: Rows, items: Items, tmp_path):
     driver.session.scene.path.chmod(0o444)
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     close(driver)
@@ -255,8 +255,8 @@ def test_a_read_only_file_leads_to_another_name_and_then_closes(driver: Driver, 
     assert driver.viewer.closed and (tmp_path / "other.toml").exists()
 
 
-def test_a_viewer_that_shows_some_frames_ends_whatever_is_unsaved(driver: Driver):
-    """`--frames` is no user: nobody is there to answer."""
+def test_a_viewer_with_a_number_of_frames_ends_with_unsaved_changes(driver: Driver):
+    """With `--frames` there is no user to answer."""
     driver.session.post(SetParameter(*HEIGHT, 1.0))
     driver.frames(2)
     assert isinstance(driver.viewer, Viewer) and not driver.session.questions.first

@@ -1,4 +1,4 @@
-"""A click on the picture selects what is seen there; the card and the panel tell of it."""
+"""A click on the viewport selects what is drawn there; the card and the panel show it."""
 
 import numpy as np
 import pytest
@@ -28,22 +28,22 @@ def stars(opened, tmp_path):
     return lambda **options: opened(tmp_path / "stars.toml", **options)
 
 
-def on_screen(driver, place):
+def on_screen(driver, position):
     view = driver.viewer.gui.viewport
     camera = driver.session.camera
-    clip = camera.projection(view.width / view.height) @ camera.view() @ [*place, 1]
+    clip = camera.projection(view.width / view.height) @ camera.view() @ [*position, 1]
     x, y = (clip[0] / clip[3] + 1) / 2, (1 - clip[1] / clip[3]) / 2
     return view.left + x * view.width, view.top + y * view.height
 
 
-def seen(driver):
-    """A star that nothing hides, and is not near the edge: its row, and where it is on the screen."""
-    places = driver.session.stage.layers["stars"].attributes.tensors["position"].tensor.numpy()
-    spots = np.array([on_screen(driver, place) for place in places])
-    apart = np.linalg.norm(spots[:, None] - spots[None], axis=-1) + 1e3 * np.eye(len(spots))
+def current(driver):
+    """A visible star that is not near the edge: its row, and its position on the screen."""
+    positions = driver.session.stage.layers["stars"].attributes.tensors["position"].tensor.numpy()
+    spots = np.array([on_screen(driver, position) for position in positions])
+    distance = np.linalg.norm(spots[:, None] - spots[None], axis=-1) + 1e3 * np.eye(len(spots))
     view = driver.viewer.gui.viewport
     inside = (np.abs(spots - (view.left + view.width / 2, view.top + view.height / 2)) < (120, 60)).all(axis=1)
-    return max((row for row in range(len(spots)) if inside[row]), key=lambda row: apart[row].min()), spots, places
+    return max((row for row in range(len(spots)) if inside[row]), key=lambda row: distance[row].min()), spots, positions
 
 
 def selected(driver, row):
@@ -54,13 +54,13 @@ def selected(driver, row):
 @pytest.mark.parametrize("panels", [False, True])
 def test_click_drag_and_escape(stars, panels):
     driver = stars(panels=panels)
-    row, spots, places = seen(driver)
+    row, spots, positions = current(driver)
     spot = spots[row]
-    plain = driver.picture()
+    plain = driver.image()
     aside = spot[0] + 40, spot[1]
     driver.hold(spot)
     driver.carry(spot, aside)
-    driver.carry(aside, spot)  # to where it began: the star is under the mouse again
+    driver.carry(aside, spot)  # to the start: the star is under the mouse again
     driver.desktop.release()
     driver.frames(12)
     assert driver.session.selection.row is None, "a drag is no click"
@@ -69,16 +69,16 @@ def test_click_drag_and_escape(stars, panels):
     driver.click((spot[0] + 1, spot[1] + 1))
     selected(driver, row)
     driver.frames_until(lambda: driver.session.selection.position() is not None)
-    assert driver.session.selection.position() == pytest.approx(places[row].tolist())
-    marked = driver.picture()
+    assert driver.session.selection.position() == pytest.approx(positions[row].tolist())
+    marked = driver.image()
     around = slice(int(spot[1]) - 12, int(spot[1]) + 12), slice(int(spot[0]) - 12, int(spot[0]) + 12)
     assert np.abs(marked - plain)[around].mean() > 8, "a ring"
-    assert (driver.picture() == marked).all(), "that does not flicker"
+    assert (driver.image() == marked).all(), "that does not flicker"
     driver.key("Escape")
     assert driver.session.selection.row is None
     driver.desktop.move(0, 0)
     driver.frames()
-    assert np.abs(driver.picture() - plain)[around].mean() < 1
+    assert np.abs(driver.image() - plain)[around].mean() < 1
 
 
 def test_click_on_a_panel_selects_nothing(stars):
@@ -91,12 +91,12 @@ def test_click_on_a_panel_selects_nothing(stars):
 
 def test_while_the_models_run(stars):
     driver = stars(playing=True, panels=False)
-    row, spots, _ = seen(driver)  # rate 0: they stay where they are
+    row, spots, _ = current(driver)  # time scale 0: constant positions
     driver.click(spots[row])
     selected(driver, row)
 
 
-def test_the_card_takes_clicks_for_itself(stars):
+def test_the_card_receives_clicks(stars):
     driver = stars()
     driver.session.post(Select("stars", 3))
     driver.frames_until(lambda: driver.session.selection.position() is not None)
@@ -107,7 +107,7 @@ def test_the_card_takes_clicks_for_itself(stars):
     assert driver.session.selection.row.row == 3
 
 
-def test_the_panel_in_place_of_the_card(stars):
+def test_the_panel_replaces_the_card(stars):
     driver = stars()
     driver.viewer.gui.workspace.show("Selection")
     driver.session.post(Select("stars", 5))
@@ -117,7 +117,7 @@ def test_the_panel_in_place_of_the_card(stars):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (None, "…"),
         (np.float32(0.5), "0.5"),
@@ -131,5 +131,5 @@ def test_the_panel_in_place_of_the_card(stars):
         (0.01, "0.01"),
     ],
 )
-def test_values_in_few_words(value, told):
-    assert card.written(value) == told
+def test_values_in_short_form(value, message):
+    assert card.written(value) == message

@@ -1,4 +1,4 @@
-"""What is remembered from one time to the next, and files that are not as they should be."""
+"""Settings that persist between runs, and damaged settings files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FULL = Settings(
 )
 
 
-def test_what_was_saved_is_loaded(tmp_path: Path):
+def test_saved_settings_are_loaded(tmp_path: Path):
     file = tmp_path / "deep" / "er" / "viewer.json"
     assert load_settings(file) == Settings()
     save_settings(FULL, file)
@@ -69,7 +69,7 @@ def test_what_was_saved_is_loaded(tmp_path: Path):
         '{"recent": [5]}',
     ],
 )
-def test_a_file_that_makes_no_sense_is_put_aside_and_told_of(tmp_path: Path, caplog, text: str):
+def test_an_invalid_file_is_renamed_and_reported(tmp_path: Path, caplog, text: str):
     file = tmp_path / "viewer.json"
     file.write_text(text)
     with caplog.at_level(logging.WARNING, "vertigrad"):
@@ -79,7 +79,7 @@ def test_a_file_that_makes_no_sense_is_put_aside_and_told_of(tmp_path: Path, cap
     assert load_settings(file) == Settings()
 
 
-def test_what_makes_sense_beside_it_is_kept(tmp_path: Path, caplog):
+def test_valid_entries_next_to_invalid_ones_are_used(tmp_path: Path, caplog):
     file = tmp_path / "viewer.json"
     file.write_text('{"version": 1, "size": [0, 0], "zoom": 1.25, "recent": ["/a.toml"]}')
     with caplog.at_level(logging.WARNING, "vertigrad"):
@@ -96,7 +96,7 @@ def test_what_makes_sense_beside_it_is_kept(tmp_path: Path, caplog):
         "\0[[[Docking]\nDockSpace ID=zzz Pos=nan,inf",
     ],
 )
-def test_a_damaged_layout_of_the_panels_ends_no_start(shell, layout: str):
+def test_a_damaged_panel_layout_does_not_prevent_the_start(shell, layout: str):
     workspace = Settings(layout=layout, layout_scale=0.1).workspace()
     shown = shell(workspace=workspace).windows()
     assert "Run" in shown and "Parameters" in shown
@@ -104,7 +104,7 @@ def test_a_damaged_layout_of_the_panels_ends_no_start(shell, layout: str):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
-def test_no_bytes_whatever_end_the_program(tmp_path: Path, data: bytes):
+def test_arbitrary_bytes_do_not_end_the_program(tmp_path: Path, data: bytes):
     file = tmp_path / "viewer.json"
     file.write_bytes(data)
     load_settings(file)
@@ -116,7 +116,7 @@ def test_unknown_entries_are_ignored(tmp_path: Path):
     assert load_settings(file).zoom == 1.5
 
 
-def test_a_later_version_is_left_alone(tmp_path: Path, desktop: Desktop, steady):
+def test_a_file_of_a_later_version_is_not_changed(tmp_path: Path, desktop: Desktop, steady):
     file = tmp_path / "viewer.json"
     text = '{"version": 2, "zoom": {"x": 1, "y": 1}}'
     file.write_text(text)
@@ -127,7 +127,7 @@ def test_a_later_version_is_left_alone(tmp_path: Path, desktop: Desktop, steady)
     assert file.read_text() == text
 
 
-def test_a_folder_that_cannot_be_written_is_only_told_of(tmp_path: Path, caplog):
+def test_an_unwritable_folder_is_only_reported(tmp_path: Path, caplog):
     (tmp_path / "file").write_text("")
     with caplog.at_level(logging.WARNING, "vertigrad"):
         save_settings(FULL, tmp_path / "file" / "viewer.json")
@@ -148,7 +148,7 @@ def test_a_crash_while_saving_leaves_the_old_file(tmp_path: Path, monkeypatch):
     assert file.read_bytes() == before and [entry.name for entry in tmp_path.iterdir()] == ["viewer.json"]
 
 
-def test_where_they_are_kept(monkeypatch, tmp_path: Path):
+def test_the_folder_of_the_settings(monkeypatch, tmp_path: Path):
     assert settings_file().parent == Path(os.environ["VERTIGRAD_CONFIG_DIR"]), "the user's own files are in danger"
     monkeypatch.delenv("VERTIGRAD_CONFIG_DIR")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -156,27 +156,27 @@ def test_where_they_are_kept(monkeypatch, tmp_path: Path):
         assert settings_file() == tmp_path / "vertigrad" / "viewer.json"
 
 
-def test_the_window_is_as_it_was_left(desktop: Desktop, steady, tmp_path: Path):
+def test_the_window_is_restored(desktop: Desktop, steady, tmp_path: Path):
     file = tmp_path / "viewer.json"
     path = resources.path("scenes", "nbody.toml")
     with Session(steady, path, ["galaxy.count=32"]) as session:
         frames = session.apply
-        seen: list[Viewer] = []
+        viewers: list[Viewer] = []
 
         def change():
             frames()
             (window,) = desktop.windows()
-            if len(seen) == 2:
+            if len(viewers) == 2:
                 desktop.resize(window, 700, 500)
                 desktop.xdotool("windowmove", window, 60, 45)
-            seen.append(window)
+            viewers.append(window)
 
         session.apply = change
         view(session, frames=12, vsync=False, memory=file)
-    kept = load_settings(file)
-    assert kept.size == (700, 500) and kept.position == (60, 45)
-    kept.zoom, kept.opened["Log"], kept.opened["Run"] = 1.5, True, False
-    save_settings(kept, file)
+    stored = load_settings(file)
+    assert stored.size == (700, 500) and stored.position == (60, 45)
+    stored.zoom, stored.opened["Log"], stored.opened["Run"] = 1.5, True, False
+    save_settings(stored, file)
     with Session(steady, path, ["galaxy.count=32"]) as session, Viewer(session, settings=load_settings(file)) as viewer:
         driver = Driver(viewer, session, desktop)
         driver.frames()
@@ -185,7 +185,7 @@ def test_the_window_is_as_it_was_left(desktop: Desktop, steady, tmp_path: Path):
 
 
 @pytest.mark.parametrize("position", [(-5000, 40), (40, -30), (100_000, 10), (1275, 20)])
-def test_a_window_is_not_opened_where_nobody_sees_it(desktop: Desktop, steady, position: tuple[int, int]):
+def test_a_window_is_not_opened_outside_the_screen(desktop: Desktop, steady, position: tuple[int, int]):
     path = resources.path("scenes", "nbody.toml")
     with (
         Session(steady, path, ["galaxy.count=32"]) as session,
@@ -197,7 +197,7 @@ def test_a_window_is_not_opened_where_nobody_sees_it(desktop: Desktop, steady, p
         assert 0 <= x < 1280 and 0 <= y < 900
 
 
-def test_the_screen_is_filled_and_left_again(opened: Callable[..., Driver]):
+def test_fullscreen_is_entered_and_left(opened: Callable[..., Driver]):
     driver = opened(size=(500, 400))
     before = driver.viewer.window.logical_size, driver.viewer.window.position
     driver.key("F11")
@@ -207,7 +207,7 @@ def test_the_screen_is_filled_and_left_again(opened: Callable[..., Driver]):
     driver.frames_until(lambda: driver.viewer.window.size == (500, 400))
 
 
-def test_programs_with_a_number_of_frames_leave_no_trace(desktop: Desktop, tmp_path: Path):
+def test_runs_with_a_number_of_frames_write_no_settings(desktop: Desktop, tmp_path: Path):
     environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path)}
     program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())", "run", "nbody"]
     command = [*program, "--set", "galaxy.count=32", "--size", "200x150", "--no-vsync", "--frames", "3"]

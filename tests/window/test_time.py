@@ -1,4 +1,4 @@
-"""Time in the window: pause, step, back, reset and scrubbing; and a step that takes far longer than a picture."""
+"""Time in the window: pause, step, step back, reset and scrubbing; and a step much longer than a frame."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_step_and_step_back_and_reset_by_key(galaxy: Driver):
     session, was, shown = galaxy.session, [], []
     for _ in range(4):
         was.append(bits(session))
-        shown.append(picture_alone(galaxy))
+        shown.append(viewport_image(galaxy))
         galaxy.key("n")
     assert session.frame == 4
     for frame in (3, 2):
         galaxy.key("b")
         assert (session.frame, bits(session) == was[frame]) == (frame, True)
-        assert np.array_equal(picture_alone(galaxy), shown[frame])
+        assert np.array_equal(viewport_image(galaxy), shown[frame])
     galaxy.key("space")
     galaxy.frames_until(lambda: session.frame > 8)
     galaxy.key("space")
@@ -55,29 +55,29 @@ def test_step_and_step_back_and_reset_by_key(galaxy: Driver):
     assert session.frame == stopped - 1 and not session.playing
     galaxy.key("r")
     assert (session.frame, session.time, bits(session) == was[0]) == (0, 0.0, True)
-    assert np.array_equal(picture_alone(galaxy), shown[0])
+    assert np.array_equal(viewport_image(galaxy), shown[0])
 
 
-def picture_alone(driver: Driver) -> np.ndarray:
-    """The picture, without the panels."""
+def viewport_image(driver: Driver) -> np.ndarray:
+    """The image, without the panels."""
     left, top, width, height = driver.viewer.gui.viewport
-    return driver.picture()[top : top + height, left : left + width]
+    return driver.image()[top : top + height, left : left + width]
 
 
 @pytest.fixture
 def strip(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], tuple[float, float]]:
-    """Where the timeline is: a place so far along it, from 0 to 1."""
-    places: list[tuple[float, float, float, float]] = []
+    """The position at a fraction of the timeline, from 0 to 1."""
+    rects: list[tuple[float, float, float, float]] = []
     draw = timeline._draw
 
     def drawn(corner: imgui.ImVec2, width: float, height: float, share: float) -> None:
-        places.append((corner.x, corner.y, width, height))
+        rects.append((corner.x, corner.y, width, height))
         draw(corner, width, height, share)
 
     monkeypatch.setattr(timeline, "_draw", drawn)
 
     def at(share: float) -> tuple[float, float]:
-        left, top, width, height = places[-1]
+        left, top, width, height = rects[-1]
         return left + share * width, top + height / 2
 
     return at
@@ -108,7 +108,7 @@ def test_the_timeline_is_dragged_to_any_frame(galaxy: Driver, strip):
 
 
 @pytest.mark.parametrize(("x", "frame"), [(-5.0, 10), (0.0, 10), (50.0, 60), (100.0, 110), (400.0, 110)])
-def test_places_on_the_timeline(x: float, frame: int):
+def test_positions_on_the_timeline(x: float, frame: int):
     assert timeline.frame_at(x, 100.0, 10, 110) == frame
     assert timeline.position_of(frame, 10, 110) == pytest.approx((frame - 10) / 100)
 
@@ -122,34 +122,34 @@ def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytes
     from vertigrad.panels import controls, run
 
     galaxy: Driver = opened("nbody", "galaxy.count=200", size=(1200, 860))
-    section, places = run.section, {}
+    section, rects = run.section, {}
     monkeypatch.setattr(
-        run, "section", lambda label, *given, **more: label == "frame pacing" or section(label, *given, **more)
+        run, "section", lambda label, *arguments, **more: label == "frame pacing" or section(label, *arguments, **more)
     )
     edit = controls.edit
 
     def edited(spec, hint, value):
         result = edit(spec, hint, value)
         low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-        places[spec.name] = (low.x + 0.97 * (high.x - low.x), (low.y + high.y) / 2)
+        rects[spec.name] = (low.x + 0.97 * (high.x - low.x), (low.y + high.y) / 2)
         return result
 
     monkeypatch.setattr(controls, "edit", edited)
-    monkeypatch.setattr(run, "draw_timeline", lambda session: None)  # to make room
+    monkeypatch.setattr(run, "draw_timeline", lambda session: None)  # for a smaller panel
     monkeypatch.setattr(run, "_draw_cost", lambda session, statistics: None)
     session = galaxy.session
     galaxy.frames(12)
     for name in ("frames_in_flight", "vsync"):
-        galaxy.click(places[name])
+        galaxy.click(rects[name])
     assert session.pacing.frames_in_flight == 3 == session.gpu.frames.in_flight
     assert session.pacing.vsync is True
     session.set_pacing({"frames_in_flight": 2})
-    galaxy.type_into(places["seed"], "12")
+    galaxy.type_into(rects["seed"], "12")
     galaxy.key("Return")
     assert session.stage.instances["galaxy"].spec.seed == 12
 
 
-# the rate of pictures -----------------------------------------------------------------------------------------------
+# the frame rate limit ---------------------------------------------------------------------------------------------
 
 
 class Time:
@@ -159,7 +159,7 @@ class Time:
         return self.now
 
 
-def test_pictures_are_held_back_to_a_rate_on_average():
+def test_frames_are_limited_to_an_average_rate():
     clock, slept = Time(), []
     limiter = FrameLimiter(clock)
 
@@ -179,7 +179,7 @@ def test_pictures_are_held_back_to_a_rate_on_average():
     assert not slept
 
 
-def test_a_faster_rate_holds_at_once():
+def test_a_higher_limit_applies_immediately():
     clock = Time()
     limiter = FrameLimiter(clock)
 
@@ -220,7 +220,7 @@ STEP_MS, BUDGET_MS = 300.0, 25.0
 
 
 def count_of_long_step(gpu: Gpu) -> int:
-    """How many bodies take this adapter so long: their pairs grow with the square."""
+    """The number of bodies with this step time on this adapter: the pairs grow with the square."""
     probe = 2048
     with Session(gpu, resources.path("scenes", "nbody.toml"), [f"galaxy.count={probe}"]) as session:
         taken = []
@@ -234,7 +234,7 @@ def count_of_long_step(gpu: Gpu) -> int:
 
 
 class Watched(NamedTuple):
-    """How long each of some frames took, from a key to the frame that answers it, and what they showed; all in ms."""
+    """Frame times, times from a key to the frame that responds to it, and what the frames showed; in ms."""
 
     frames: list[float]
     answers: list[float]
@@ -242,7 +242,7 @@ class Watched(NamedTuple):
 
 
 def watch(session: Session, desktop: Desktop, ready: Callable[[], bool]) -> Watched:
-    """Frames of a window once the scene is `ready`; a key is pressed now and then."""
+    """Measure frames of a window once the scene is `ready`; a key is pressed repeatedly."""
     session.set_pacing({"budget": BUDGET_MS})
     with Viewer(session, (320, 200), vsync=False) as viewer:
         viewer.gui.workspace.visible = False
@@ -263,10 +263,10 @@ def watch(session: Session, desktop: Desktop, ready: Callable[[], bool]) -> Watc
     return watched
 
 
-def test_a_step_of_300_ms_leaves_the_window_its_rate(desktop, steady: Gpu):
-    """Input is answered in the frame after it, and frames come as if the model were quick, but for its budget.
+def test_a_step_of_300_ms_does_not_lower_the_frame_rate(desktop, steady: Gpu):
+    """Input takes effect in the next frame, and frames take as long as with a fast model plus the budget.
 
-    How long they take with a quick model is measured in the same window, before and after.
+    The time with a fast model is measured in the same window, before and after.
     """
     count = count_of_long_step(steady)
     scene = resources.path("scenes", "nbody.toml")

@@ -1,4 +1,4 @@
-"""Interaction with the mouse: the tool palette, the brush, and what a drag, the wheel and keys do."""
+"""Interaction with the mouse: the tool palette, the brush, drags, the wheel and keys."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def drag(driver, start, end, button=LEFT, steps=4):
     driver.carry(start, end, steps)
 
 
-def test_a_drag_with_a_tool_pulls_the_galaxy_along(galaxy):
+def test_a_drag_with_a_tool_moves_the_galaxy(galaxy):
     driver = galaxy(playing=True)
     session, camera = driver.session, driver.session.camera.position
     driver.key("d")
@@ -48,9 +48,9 @@ def test_a_drag_with_a_tool_pulls_the_galaxy_along(galaxy):
     driver.frames_until(lambda: session.clock.interaction is not None)
     interaction = session.clock.interaction
     clip = session.camera.projection(driver.viewer.gui.viewport.width / driver.viewer.gui.viewport.height)
-    seen = clip @ session.camera.view() @ [*interaction.point, 1.0]
+    projected = clip @ session.camera.view() @ [*interaction.point, 1.0]
     view = driver.viewer.gui.viewport
-    x, y = (seen[0] / seen[3] + 1) / 2 * view.width, (1 - seen[1] / seen[3]) / 2 * view.height
+    x, y = (projected[0] / projected[3] + 1) / 2 * view.width, (1 - projected[1] / projected[3]) / 2 * view.height
     assert (view.left + x, view.top + y) == pytest.approx(middle(driver, 90, -40), abs=1.0), "under the mouse"
     driver.desktop.release()
     driver.frames()
@@ -62,7 +62,7 @@ def test_a_drag_with_a_tool_pulls_the_galaxy_along(galaxy):
     assert max(speeds) > 1.0, "the tool moved"
 
 
-def test_without_a_tool_a_drag_is_the_cameras_but_not_with_ctrl(galaxy):
+def test_without_a_tool_a_drag_moves_the_camera_except_with_ctrl(galaxy):
     driver = galaxy(playing=True)
     session, camera = driver.session, driver.session.camera.position
     driver.desktop.xdotool("keydown", "ctrl")
@@ -80,7 +80,7 @@ def test_without_a_tool_a_drag_is_the_cameras_but_not_with_ctrl(galaxy):
     assert session.tool.gesture is None
 
 
-def test_with_a_tool_other_buttons_and_alt_are_the_cameras(row):
+def test_with_a_tool_other_buttons_and_alt_move_the_camera(row):
     driver = row()
     session = driver.session
     driver.key("p")
@@ -96,10 +96,10 @@ def test_with_a_tool_other_buttons_and_alt_are_the_cameras(row):
     assert session.camera.position != camera and not session.tool.pressed
 
 
-def test_the_palette_has_what_the_models_know(row, items, tmp_path):
+def test_the_palette_has_the_tools_that_the_models_support(row, items, tmp_path):
     driver = row()
     names = "Orbit", "Drag (D)", "Emit (E)", "Cut (C)", "Paint (P)"
-    assert [items.seen(f"##{name}") is not None for name in names] == [1, 0, 0, 1, 1]
+    assert [items.find(f"##{name}") is not None for name in names] == [1, 0, 0, 1, 1]
     driver.click(items.at("##Cut (C)"))
     assert driver.session.tool.gesture is Gesture.CUT
     driver.frames(2)
@@ -112,7 +112,7 @@ def test_the_palette_has_what_the_models_know(row, items, tmp_path):
     assert driver.session.tool.gesture is None
     driver.session.reload(written(tmp_path, LINKED, "other.toml"))
     driver.frames(3)
-    assert items.seen("##Orbit") is None, "no model of this scene has a tool"
+    assert items.find("##Orbit") is None, "no model of this scene has a tool"
 
 
 def test_a_click_on_the_palette_is_no_interaction(row, items):
@@ -161,13 +161,13 @@ def test_the_wheel_stops_at_the_limits_of_the_brush(row):
     assert driver.session.tool.brush.radius == 1.0 and not driver.session.messages
 
 
-def test_the_ring_is_where_the_mouse_is_and_as_large_as_the_brush(row):
+def test_the_brush_circle_is_at_the_mouse_with_the_brush_radius(row):
     driver = row(panels=False)
     driver.desktop.move(*middle(driver, 0, -180))
     driver.frames()
-    plain = driver.picture()
+    plain = driver.image()
     driver.key("p")
-    ring = np.abs(driver.picture() - plain).max(axis=2) > 25
+    ring = np.abs(driver.image() - plain).max(axis=2) > 25
     rows, columns = np.nonzero(ring)
     x, y = middle(driver, 0, -180)
     radius = driver.session.tool.brush.radius * driver.viewer.gui.viewport.height
@@ -176,12 +176,12 @@ def test_the_ring_is_where_the_mouse_is_and_as_large_as_the_brush(row):
     assert (rows.max() - rows.min()) / 2 == pytest.approx(radius, abs=3)
     driver.desktop.move(5, 5)
     driver.frames()
-    assert (np.abs(driver.picture() - plain).max(axis=2) < 25)[int(y), int(x)]
+    assert (np.abs(driver.image() - plain).max(axis=2) < 25)[int(y), int(x)]
     driver.key("p")
-    assert (np.abs(driver.picture() - plain) < 1).all()
+    assert (np.abs(driver.image() - plain) < 1).all()
 
 
-def test_a_window_that_loses_the_keyboard_lets_go(row):
+def test_losing_the_keyboard_focus_ends_the_interaction(row):
     driver = row(playing=True)
     driver.key("p")
     driver.hold(middle(driver))
@@ -202,7 +202,7 @@ def test_a_click_with_a_tool_selects_nothing(row):
     assert driver.session.selection.row is None and not driver.session.tool.pressed
 
 
-def test_what_was_done_is_saved_from_the_menu(row, tmp_path, monkeypatch):
+def test_interactions_are_saved_from_the_menu(row, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     driver = row(playing=True)
     action = next(one for one in ACTIONS if one.name == "Save interaction recording")
@@ -217,15 +217,15 @@ def test_what_was_done_is_saved_from_the_menu(row, tmp_path, monkeypatch):
     assert (tmp_path / "scene-interactions.jsonl").read_text().count('"paint"') >= 1
 
 
-def test_a_warning_over_the_picture(row, monkeypatch):
+def test_a_warning_over_the_image(row, monkeypatch):
     driver = row()
     driver.frames()
-    seen = lambda: [w.name for w in driver.viewer.gui._context.windows if w.active and w.name == "##warnings"]  # noqa: E731
-    assert not seen()
+    projected = lambda: [w.name for w in driver.viewer.gui._context.windows if w.active and w.name == "##warnings"]  # noqa: E731
+    assert not projected()
     driver.session.limits.check({"row.top": 2.0})
     monkeypatch.setattr(readbacks, "check_limits", lambda session: None)
     driver.frames(2)
-    assert seen()
+    assert projected()
     window = next(w for w in driver.viewer.gui._context.windows if w.name == "##warnings")
     view = driver.viewer.gui.viewport
     assert view.left < window.pos.x and window.pos.x + window.size.x <= view.left + view.width
@@ -239,4 +239,4 @@ def test_a_warning_over_the_picture(row, monkeypatch):
     driver.session.messages.clear()
     driver.session.limits.exceeded = ()
     driver.frames(2)
-    assert not seen()
+    assert not projected()

@@ -1,4 +1,4 @@
-"""Gestures with the mouse on models as they come: what is painted and dragged is there where the ring was."""
+"""Mouse gestures on the packaged models: the effect is where the brush circle was."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def output(driver, name):
 
 
 def interacting(driver, start, end, frames=3):
-    """Hold the tool at one place, carry it to another, and let go; what the models felt, in the order of the steps."""
+    """Press the tool at `start`, move it to `end`, and release; return the interactions in the order of the steps."""
     session = driver.session
     known = len(session.clock.interactions._changes)
     driver.hold(start)
@@ -42,7 +42,7 @@ def near(points, interaction, radius=1.5):
 
 def test_paint_on_a_reaction(opened):
     driver = opened("gray_scott", "skin.resolution=48", "skin.initial_spots=1", size=SIZE)
-    picture = driver.picture()
+    image = driver.image()
     driver.key("p")
     assert driver.session.tool.gesture is Gesture.PAINT
     before = output(driver, "skin.v")
@@ -54,7 +54,7 @@ def test_paint_on_a_reaction(opened):
     assert change[painted].mean() > 4 * change[~painted].mean(), "most of it where the ring was"
     driver.desktop.move(5, 5)
     driver.frames(2)
-    assert np.abs(driver.picture() - picture).max() > 30
+    assert np.abs(driver.image() - image).max() > 30
 
 
 def test_drag_a_cloth(opened):
@@ -80,16 +80,16 @@ def test_drag_water(opened):
     assert held.any() and speeds[held].mean() > speeds[~held].mean() + 0.1, "it goes where it is pulled"
 
 
-def test_cut_a_cloth_that_lies_over_a_ball(opened):
-    """From beside the cloth to beside it, over what hides the ball: the stroke goes all the way through."""
+def test_cut_a_cloth_over_a_ball(opened):
+    """The stroke starts and ends outside the cloth and crosses it over the ball: it cuts all the way through."""
     sets = "cloth.resolution=16", "cloth.solver_substeps=2", "cloth.self_collision=false"
     driver = opened("cloth", *sets, "cloth.gravity=0", "view.theme=custom", size=SIZE, panels=False)
     session, model = driver.session, driver.session.stage.instances["cloth"].model
     session.cameras.now.pitch = 0.8
     driver.key("c")
-    way = middle(driver, -150, 80), middle(driver, 150, -60)
-    under = crossed(session, way, SIZE)
-    interactions = interacting(driver, *way, frames=4)
+    path = middle(driver, -150, 80), middle(driver, 150, -60)
+    under = crossed(session, path, SIZE)
+    interactions = interacting(driver, *path, frames=4)
     assert {interaction.gesture for interaction in interactions} == {Gesture.CUT}
     torn = model._fabric.springs.numpy()[:, 0] < 0
     assert under.sum() > 20 and not (under & ~torn).any() and torn.sum() < 2 * under.sum()

@@ -1,4 +1,4 @@
-"""Which exports the File menu offers: those of the one model that learns."""
+"""Exports in the File menu: those of the one model in training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPORTS = [action for action in ACTIONS if action.name.startswith("Export traine
         ([()], []),
     ],
 )
-def test_what_the_one_model_that_learns_can_be_written_as(exports: list[tuple[str, ...]], offered: list[str]):
+def test_export_formats_of_the_one_model_in_training(exports: list[tuple[str, ...]], offered: list[str]):
     instances = {str(number): SimpleNamespace(model=SimpleNamespace(exports=own)) for number, own in enumerate(exports)}
     session: Any = SimpleNamespace(stage=SimpleNamespace(instances=instances))
     found = [action.name for action in EXPORTS if action.possible(session, Workspace())]

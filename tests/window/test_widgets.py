@@ -1,4 +1,4 @@
-"""Widgets of every kind of parameter, in a GUI without window and GPU: input is handed to ImGui directly."""
+"""Widgets of every type of parameter, in a GUI without window and GPU: input is sent to ImGui directly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from vertigrad.renderer.layers.registry import types as layer_types
 from vertigrad.renderer.view import View
 from vertigrad.scene import UiHint
 
-PLACE, WIDTH = (20.0, 20.0), 200.0
+POSITION, WIDTH = (20.0, 20.0), 200.0
 
 
 class Bench:
@@ -47,13 +47,13 @@ class Bench:
         self.frames(3)
 
     def frames(self, count: int = 4) -> list[Any]:
-        """Values that the user set in these frames."""
+        """The values set in these frames."""
         start = len(self.edits)
         for _ in range(count):
             imgui.new_frame()
             imgui.set_next_window_pos(ImVec2(0.0, 0.0))
             imgui.begin("bench")
-            imgui.set_cursor_pos(ImVec2(*PLACE))
+            imgui.set_cursor_pos(ImVec2(*POSITION))
             imgui.set_next_item_width(WIDTH)
             self.edits.append(edit(self.spec, self.hint, self.value))
             self.low, self.high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
@@ -79,7 +79,7 @@ class Bench:
         return self.move(start) + self.button(True) + self.move(end) + self.button(False)
 
     def type(self, keys: str, enter: bool = True) -> list[Any]:
-        """In place of all that stands in the field that has the keyboard."""
+        """Replace the text of the focused field."""
         for key in (imgui.Key.mod_ctrl, imgui.Key.a):
             self.io.add_key_event(key, True)
         self.frames()
@@ -147,7 +147,7 @@ DECLARED: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("kind", DECLARED)
-def test_widget_changes_nothing_by_itself_and_fits_its_place(bench, kind: str):
+def test_a_widget_changes_nothing_without_input_and_fits_its_width(bench, kind: str):
     declared, value = DECLARED[kind]
     one = bench(declared, value)
     assert not any(edited.changed or edited.active for edited in one.edits) and one.value == value
@@ -155,7 +155,7 @@ def test_widget_changes_nothing_by_itself_and_fits_its_place(bench, kind: str):
     assert one.high.x - one.low.x <= WIDTH + 0.5
 
 
-def test_every_shipped_parameter_has_a_widget_and_an_explanation(bench):
+def test_every_parameter_has_a_widget_and_a_tooltip(bench):
     owners: list[Any] = [View, *(layer.Style for layer in layer_types().values())]
     owners += [kind.Params for kind in registry.types().values()]
     assert len(owners) >= 5
@@ -175,16 +175,16 @@ def test_slider_over_its_whole_range(bench):
     assert one.value == -1.0
 
 
-@pytest.mark.parametrize("place", [0.05, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("position", [0.05, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("scale", ["linear", "log"])
-def test_bar_is_filled_up_to_the_mouse(bench, place: float, scale: str):
+def test_bar_is_filled_up_to_the_mouse(bench, position: float, scale: str):
     one = bench(number(1.0, min=1e-4, max=1.0, scale=scale), 1.0)
-    one.click(place)
-    assert one.value == pytest.approx({"linear": place, "log": 1e-4 ** (1 - place)}[scale], rel=0.5, abs=0.03)
-    assert filled_fraction(one.value, 1e-4, 1.0, scale == "log") == pytest.approx(place, abs=0.03)
+    one.click(position)
+    assert one.value == pytest.approx({"linear": position, "log": 1e-4 ** (1 - position)}[scale], rel=0.5, abs=0.03)
+    assert filled_fraction(one.value, 1e-4, 1.0, scale == "log") == pytest.approx(position, abs=0.03)
 
 
-def test_bar_is_empty_where_the_value_has_no_place():
+def test_the_bar_is_empty_for_values_outside_the_range():
     assert filled_fraction(0.5, 0.0, 1.0, log=True) is None and filled_fraction(math.nan, 0.0, 1.0, log=False) is None
     assert filled_fraction(7.0, 0.0, 1.0, log=False) == 1.0 and filled_fraction(-7.0, 0.0, 1.0, log=False) == 0.0
 
@@ -195,7 +195,7 @@ def test_integer_slider_gives_integers(bench):
     assert one.value in (7, 8) and isinstance(one.value, int)
 
 
-def test_hint_goes_before_soft_and_hard_limits():
+def test_hints_take_precedence_over_slider_and_hard_limits():
     spec = spec_of("x", number(1.0, min=0.0, max=10.0, slider_max=5.0))
     assert slider_range(spec, None) == (0.0, 5.0)
     assert slider_range(spec, UiHint(min=1.0)) == (1.0, 5.0)
@@ -218,8 +218,8 @@ def test_typed_number_is_the_shortest_that_is_the_same_in_32_bits(bench):
     assert repr(one.value) == "0.3"
 
 
-def test_nan_comes_out_as_what_parameters_refuse(bench):
-    """The widget must not fail on it; `ParamSpec` does not take it."""
+def test_nan_is_returned_and_rejected_by_the_parameter(bench):
+    """The widget must not fail on it; `ParamSpec` rejects it."""
     one = bench(number(1.0, min=1e-3, max=1.0, scale="log"), 0.5)
     one.ctrl_click()
     values = one.type("nan", enter=False)
@@ -244,7 +244,7 @@ def test_large_integer_is_typed(bench):
     assert one.type("-") == []
 
 
-def test_switch(bench):
+def test_a_boolean(bench):
     one = bench(switch(True), False)
     assert one.click() == [True]
     assert one.click() == [False]
@@ -258,7 +258,7 @@ def test_choice(bench):
     assert one.button(True) + one.button(False) == ["c"]
 
 
-def test_text_is_set_by_enter_alone(bench):
+def test_text_is_set_only_by_enter(bench):
     one = bench(text("old"), "old")
     one.click()
     assert one.type("new name", enter=False) == []
@@ -266,17 +266,17 @@ def test_text_is_set_by_enter_alone(bench):
     assert one.frames() == ["new name"]
 
 
-def test_file_shows_its_name_and_is_set_by_enter_alone(bench):
+def test_a_file_shows_its_name_and_is_set_only_by_enter(bench):
     one = bench(file("a.toml", suffixes=[".toml"]), "folder/a.toml")
     one.click()
     assert one.type("b.toml", enter=False) == []
-    one.click(1.5)  # elsewhere: given up
+    one.click(1.5)  # elsewhere: canceled
     assert one.frames() == [] and one.value == "folder/a.toml"
     one.click()
     assert one.type("c.toml") == ["c.toml"]
 
 
-def test_color_is_typed_as_the_web_writes_it(bench):
+def test_a_color_is_typed_in_hexadecimal(bench):
     one = bench(color("#000000"), (0.0, 0.0, 0.0))
     one.click(0.3)
     one.type("#ff8000")
@@ -301,13 +301,13 @@ def test_a_color_is_one_that_a_scene_can_write(bench):
         (color(None), (1.0, 1.0, 1.0)),
     ],
 )
-def test_what_was_not_given_can_be(bench, declared, first):
+def test_an_optional_value_can_be_set(bench, declared, first):
     one = bench(declared, None)
     assert one.click() == [first]
     assert not any(edited.changed for edited in one.edits[-3:])
 
 
-def test_text_that_may_be_left_out_is_left_out_if_it_is_empty(bench):
+def test_an_empty_optional_text_is_none(bench):
     one = bench(text(None), "old")
     one.click()
     assert one.type(" ") == [" "]
@@ -331,7 +331,7 @@ def test_elements_of_a_vector(bench):
     assert one.value == (1.0, -7.5, 3.0)
 
 
-def test_word_in_place_of_numbers(bench):
+def test_a_keyword_instead_of_numbers(bench):
     one = bench(interval("auto", words=("auto",)), (0.25, 0.5))
     assert one.click(0.93) == ["auto"]
     assert one.click(0.93) == [(0.0, 1.0)]
@@ -339,14 +339,14 @@ def test_word_in_place_of_numbers(bench):
     assert again.click(0.93) == [(2.0, 4.0)]
 
 
-def test_low_end_of_an_interval_stays_below_the_high_one(bench):
+def test_the_low_end_of_a_range_stays_below_the_high_one(bench):
     one = bench(interval((0.0, 1.0)), (0.0, 1.0))
     one.ctrl_click(0.2)
     one.type("1.5")
     assert one.value == (0.0, 1.0)
 
 
-def test_label_that_is_too_long_is_cut(bench):
+def test_a_long_label_is_truncated(bench):
     bench(switch(True), True)
     imgui.new_frame()
     width = imgui.calc_text_size("contour strength").x

@@ -23,7 +23,7 @@ from vertigrad.viewer.loop import IDLE_WAIT
 SIZES = [(640, 400), (333, 217), (1280, 900), (97, 640), (17, 5), (1, 1), (320, 1), (500, 300)]
 
 
-def test_picture_follows_the_size_of_the_window(opened):
+def test_image_follows_the_size_of_the_window(opened):
     driver = opened(size=(400, 300), playing=True, panels=False)
     blocks = {block.id for block in driver.session.gpu.tracker.live}
     for width, height in SIZES * 2:
@@ -31,32 +31,32 @@ def test_picture_follows_the_size_of_the_window(opened):
         driver.frames_until(lambda size=(width, height): driver.viewer.window.size == size)
         assert driver.viewer.frame()
     driver.session.post(Play(False))
-    shown = driver.picture()
+    shown = driver.image()
     assert shown.shape == (300, 500, 3)
     corners = shown[[5, 5, -5, -5], [5, -5, 5, -5]]
-    assert (corners.max(axis=1) > 60).all(), "the picture does not reach the corners"  # its background is light
+    assert (corners.max(axis=1) > 60).all(), "the image does not reach the corners"  # its background is light
     assert {block.id for block in driver.session.gpu.tracker.live} == blocks
 
 
-def test_size_that_changes_within_a_frame(opened, monkeypatch):
-    """From the moment its texture is there, a frame has that texture's size, whatever the window does."""
+def test_a_size_that_changes_within_a_frame(opened, monkeypatch):
+    """Once its texture is acquired, a frame has that texture's size, whatever the window does."""
     driver = opened(size=(400, 300))
     acquire = driver.viewer.window.acquire
     sizes = iter([(500, 320), (200, 100), (640, 400)])
 
     def acquire_and_resize():
-        picture = acquire()
+        image = acquire()
         size = next(sizes, None)
         if size is not None:
             glfw.set_window_size(driver.viewer.window.handle, *size)
-        return picture
+        return image
 
     monkeypatch.setattr(driver.viewer.window, "acquire", acquire_and_resize)
     driver.frames(6)
-    assert driver.picture().shape == (400, 640, 3)
+    assert driver.image().shape == (400, 640, 3)
 
 
-def test_the_first_picture_is_of_the_start(desktop, steady):
+def test_the_first_frame_shows_the_initial_state(desktop, steady):
     """It does not wait for a step, which may take long."""
     path = resources.path("scenes", "nbody.toml")
     with Session(steady, path, ["galaxy.count=64"]) as session, Viewer(session, (160, 120), vsync=False) as viewer:
@@ -64,7 +64,7 @@ def test_the_first_picture_is_of_the_start(desktop, steady):
         assert viewer.frame() and session.time > 0.0
 
 
-def test_minimized_window_rests_and_comes_back(opened):
+def test_a_minimized_window_is_idle_and_can_be_restored(opened):
     driver = opened("nbody", "galaxy.count=64", size=(300, 200), playing=True)
     driver.desktop.minimize(driver.window)
     driver.frames_until(lambda: not driver.viewer.frame())
@@ -78,11 +78,11 @@ def test_minimized_window_rests_and_comes_back(opened):
     driver.frames(3)
     assert driver.session.time > at
     driver.session.post(Play(False))
-    assert driver.picture().max() > 100
+    assert driver.image().max() > 100
 
 
-def test_frame_without_a_texture_is_left_out(opened, monkeypatch):
-    """As it happens when the window is hidden, or when its surface is lost or outdated."""
+def test_a_frame_without_a_texture_is_skipped(opened, monkeypatch):
+    """This happens when the window is hidden, or when its surface is lost or outdated."""
     driver = opened(size=(200, 150))
     monkeypatch.setattr(driver.viewer, "_acquired", False)  # as before the first frame: no error could be shown either
 
@@ -98,8 +98,8 @@ def test_frame_without_a_texture_is_left_out(opened, monkeypatch):
     assert driver.viewer.frame()
 
 
-def test_display_that_the_gpu_cannot_draw_on(desktop, steady, monkeypatch):
-    """As with OpenGL on a display that it does not know. To configure the surface then would end the process."""
+def test_a_display_that_the_gpu_cannot_draw_on(desktop, steady, monkeypatch):
+    """As with OpenGL on an unsupported display, where configuring the surface would abort the process."""
     monkeypatch.setattr(window, "surface_formats", lambda *_: [])
     path = resources.path("scenes", "nbody.toml")
     with Session(steady, path, ["galaxy.count=64"]) as session, pytest.raises(InputError, match="another --adapter"):
@@ -107,7 +107,7 @@ def test_display_that_the_gpu_cannot_draw_on(desktop, steady, monkeypatch):
     assert not desktop.windows()
 
 
-def test_surface_that_the_gpu_refuses_to_draw_on(opened, monkeypatch):
+def test_a_surface_that_the_gpu_rejects(opened, monkeypatch):
     driver = opened(size=(200, 150))
     monkeypatch.setattr(driver.viewer, "_acquired", False)  # as before the first frame: no error could be shown either
 
@@ -119,7 +119,7 @@ def test_surface_that_the_gpu_refuses_to_draw_on(opened, monkeypatch):
         driver.viewer.frame()
 
 
-def test_nothing_new_is_drawn_seldom_and_something_new_at_once(opened, monkeypatch):
+def test_an_idle_window_is_drawn_rarely_and_changes_immediately(opened, monkeypatch):
     driver = opened(size=(200, 150))
     monkeypatch.setattr(loop, "IDLE_AFTER", 0.3)
     driver.frames_until(lambda: driver.session.idle)
@@ -152,7 +152,7 @@ def test_close_button_ends_the_view(desktop, steady):
         assert 5 <= record.frames < 100
 
 
-def test_view_ends_after_so_many_frames_with_and_without_vsync(desktop, steady):
+def test_view_ends_after_a_number_of_frames_with_and_without_vsync(desktop, steady):
     """Two sessions, one after the other, in one process."""
     for vsync in (True, False):
         with Session(steady, resources.path("scenes", "neural_field.toml"), ["terrain.resolution=8"]) as session:
@@ -165,7 +165,7 @@ def test_view_ends_after_so_many_frames_with_and_without_vsync(desktop, steady):
         assert report["ms_per_frame"]["frame"]["p50"] > 0
 
 
-def test_error_in_one_of_so_many_frames_closes_the_window_and_leaves_the_gpu_fit(desktop, steady, monkeypatch):
+def test_an_error_in_a_run_of_n_frames_closes_the_window_and_the_gpu_stays_usable(desktop, steady, monkeypatch):
     path, sets = resources.path("scenes", "neural_field.toml"), ["terrain.resolution=8"]
     timed = steady.timer.enabled
     with Session(steady, path, sets) as session:
@@ -178,7 +178,7 @@ def test_error_in_one_of_so_many_frames_closes_the_window_and_leaves_the_gpu_fit
         assert view(session, (160, 120), frames=3, vsync=False).frames == 3  # the same session, in another window
 
 
-def test_error_while_the_window_is_opened_closes_it(desktop, steady, monkeypatch):
+def test_an_error_while_the_window_is_opened_closes_it(desktop, steady, monkeypatch):
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
         monkeypatch.setattr(Gui, "__init__", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -186,7 +186,7 @@ def test_error_while_the_window_is_opened_closes_it(desktop, steady, monkeypatch
         assert not desktop.windows()
 
 
-def test_text_is_copied_to_other_programs_and_back(opened):
+def test_text_is_copied_to_and_from_other_programs(opened):
     driver = opened(size=(200, 150))
     _ = driver.viewer.gui.io
     imgui.set_clipboard_text("0.25 κ")
@@ -194,8 +194,8 @@ def test_text_is_copied_to_other_programs_and_back(opened):
     assert imgui.get_clipboard_text() == "0.25 κ"
 
 
-def test_high_resolution_screen(desktop, steady, tmp_path):
-    """The settings of the screen are read when a program starts, so this is a program of its own."""
+def test_a_high_resolution_screen(desktop, steady, tmp_path):
+    """The screen's settings are read when a program starts, so this runs in a subprocess."""
     desktop.set_resources("Xft.dpi: 192")
     try:
         program = (
@@ -215,7 +215,7 @@ def test_high_resolution_screen(desktop, steady, tmp_path):
         desktop.set_resources("")
 
 
-def test_no_display_is_said_plainly(steady, monkeypatch):
+def test_a_missing_display_is_reported(steady, monkeypatch):
     program = (
         "import sys; from pathlib import Path; import vertigrad; from vertigrad.session import Session\n"
         "from vertigrad.viewer import view; from vertigrad.errors import InputError\n"
