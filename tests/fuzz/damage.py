@@ -25,8 +25,8 @@ BYTES = [b"\0", b"\xff", b"\r", b'"', b"[", b"]", b"=", b"{", b"\xc3\x28", b"\xf
 def damaged(data: bytes, chance: random.Random, text: bool) -> bytes:
     """One to three changes: bytes flipped, spans cut or doubled; of text also numbers, lines and words changed."""
     for _ in range(chance.randint(1, 3)):
-        ways = [_flipped, _cut, _doubled, _inserted, _ended] + ([_number, _number, _line, _word] if text else [])
-        data = chance.choice(ways)(data, chance)
+        changes = [_flipped, _cut, _doubled, _inserted, _ended] + ([_number, _number, _line, _word] if text else [])
+        data = chance.choice(changes)(data, chance)
     return data
 
 

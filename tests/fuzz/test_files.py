@@ -1,7 +1,7 @@
 """Damaged files of every kind load, or raise an error of ours that names the file: never anything else.
 
 The same few hundred at every run; with VERTIGRAD_EXPLORE more of the seed VERTIGRAD_SEED. What fails is kept in
-tests/fuzz/kept/ and tried at every run from then on.
+tests/fuzz/saved/ and tried at every run from then on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vertigrad.scene import load
 
 from .damage import damaged
 
-KEPT = Path(__file__).parent / "kept"
+SAVED = Path(__file__).parent / "saved"
 SEED = int(os.environ.get("VERTIGRAD_SEED", "1"))
 TRIES = {"scene": 150, "mesh": 150, "network": 60}
 MORE = 10 if "VERTIGRAD_EXPLORE" in os.environ else 1
@@ -107,15 +107,15 @@ def test_a_damaged_file_raises_an_error_of_ours(kind: str, steady: Gpu, tmp_path
         try:
             opened(open_, path)
         except Exception as error:
-            kept = KEPT / kind / f"{hashlib.sha256(data).hexdigest()[:12]}_{name}"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(data)
-            error.add_note(f"the file is kept as {kept}")
+            file = SAVED / kind / f"{hashlib.sha256(data).hexdigest()[:12]}_{name}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            error.add_note(f"the file is kept as {file}")
             raise
         path.unlink()
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", sorted(SAVED.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_files_that_failed_before_are_handled(path: Path, steady: Gpu, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     copy.write_bytes(path.read_bytes())
