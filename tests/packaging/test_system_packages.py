@@ -30,7 +30,7 @@ def test_a_complete_machine_needs_nothing_and_says_nothing(tool, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_user_without_any_driver_is_told_one_line_and_stopped(tool, monkeypatch, capsys):
+def test_a_user_without_any_driver_is_reported_one_line_and_stopped(tool, monkeypatch, capsys):
     monkeypatch.setattr(tool, "manifests", lambda *folders: False)
     monkeypatch.setattr(tool, "has_venv", lambda: False)
     assert tool.main() == 1
@@ -69,6 +69,6 @@ def test_root_whose_apt_fails_is_stopped_only_by_what_is_essential(tool, monkeyp
 def test_without_apt_the_names_are_given_and_no_command(tool, monkeypatch, capsys):
     monkeypatch.setattr(tool.shutil, "which", lambda name: None if name in {"apt-get", "Xvfb"} else name)
     assert tool.main() == 0
-    said = capsys.readouterr().err
-    assert "xvfb" in said
-    assert "sudo" not in said
+    printed = capsys.readouterr().err
+    assert "xvfb" in printed
+    assert "sudo" not in printed

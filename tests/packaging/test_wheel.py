@@ -77,10 +77,10 @@ def test_installed_package_lies_in_the_new_environment(scripts: Path, tmp_path: 
 
 
 def test_installed_program_renders_outside_the_source_tree(scripts: Path, tmp_path: Path):
-    picture = tmp_path / "picture.png"
+    image = tmp_path / "picture.png"
     program = scripts / "vertigrad"
-    run(program, "render", "neural_field", "-o", picture, "--frames", 2, "--size", "160x120", cwd=tmp_path)
-    pixels = np.asarray(Image.open(picture).convert("RGB"))
+    run(program, "render", "neural_field", "-o", image, "--frames", 2, "--size", "160x120", cwd=tmp_path)
+    pixels = np.asarray(Image.open(image).convert("RGB"))
     assert pixels.shape == (120, 160, 3)
     colors = np.unique(pixels.reshape(-1, 3), axis=0)
     assert len(colors) > 100, f"a lit surface has many shades, this picture has {len(colors)}"
