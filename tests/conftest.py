@@ -1,4 +1,4 @@
-"""What all tests share: the order they run in, the GPU, and a check that nothing of it stays held."""
+"""Shared by all tests: the order in which they run, the GPU, and a check that a test leaves nothing allocated on it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LAST = ("window", "packaging", "bench")
 # The same examples at every run (pyproject.toml gives the seed), and those that `make explore` found before.
 FOUND = DirectoryBasedExampleDatabase(TESTS / "fuzz" / "examples")
 # No deadlines: kernels compile at first use, and the machine may have other things to do.
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", UNHURRIED, database=ReadOnlyDatabase(FOUND))
-settings.register_profile("explore", UNHURRIED, database=FOUND, print_blob=True)
+RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", RELAXED, database=ReadOnlyDatabase(FOUND))
+settings.register_profile("explore", RELAXED, database=FOUND, print_blob=True)
 if "VERTIGRAD_EXPLORE" in os.environ:
     settings.load_profile("explore")
 else:
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()  # what was imported and collected lives to the end: the collector need not go through it each time
+    gc.freeze()  # modules and collected tests live to the end: the garbage collector can skip them
 
 
 def _folder(item: pytest.Item) -> str:
@@ -57,7 +57,7 @@ def _rank(item: pytest.Item) -> int:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nothing_remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def isolated_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The user's own settings are neither read nor written, by programs that tests start included."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path_factory.mktemp("settings")))
@@ -76,12 +76,12 @@ def gpu() -> Gpu:
 def steady(gpu: Gpu) -> Iterator[Gpu]:
     """The GPU, idle; fails the test afterwards if a block, an owner, a pin or recorded work is left over from it."""
     if _held(gpu):
-        gc.collect()  # what an earlier test left in a cycle must not vanish while this one counts
+        gc.collect()  # cycles of an earlier test must not be collected during this one
     before = _held(gpu)
     yield gpu
     if _held(gpu) - before:
         gc.collect()  # takes longer than most tests, and few of them make cycles
-    assert not _held(gpu) - before, f"left behind by the test:\n{gpu.tracker.leak_report()}"
+    assert not _held(gpu) - before, f"not released by the test:\n{gpu.tracker.leak_report()}"
     assert not gpu.frames.open
     assert not gpu.recorder.pending
     give_up = time.perf_counter() + 300
@@ -92,7 +92,7 @@ def steady(gpu: Gpu) -> Iterator[Gpu]:
 
 @pytest.fixture
 def added(steady: Gpu) -> Callable[[], list[Block]]:
-    """Asks for the blocks that are live now and were not when the test began, once the GPU is idle."""
+    """A function that returns the blocks allocated since the test began that are still live, once the GPU is idle."""
     before = {block.id for block in steady.tracker.live}
 
     def added() -> list[Block]:
@@ -103,6 +103,6 @@ def added(steady: Gpu) -> Callable[[], list[Block]]:
 
 
 def _held(gpu: Gpu) -> set[tuple[int, int, str, int, int, int]]:
-    """Live blocks with their counts, once everything dropped and submitted has had its effect."""
+    """Live blocks with their counts, once the GPU is idle."""
     gpu.wait_idle()
     return {(b.id, b.generation, b.name, b.owners, b.pins, b.published) for b in gpu.tracker.live}

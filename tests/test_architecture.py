@@ -26,14 +26,14 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def trespasses(source: str, place: str) -> list[str]:
-    """The imports in `source` that a file at `place` must not have."""
+def trespasses(source: str, file: str) -> list[str]:
+    """The imports in `source` that a file at `file` must not have."""
     found = []
     for line, name in imported(ast.parse(source)):
-        for module, places in ONLY.items():
+        for module, allowed in ONLY.items():
             within = name == module or name.startswith(module + ".")
-            if within and not place.startswith(places):
-                found.append(f"{place}:{line} imports {name}; only {', '.join(places)} may")
+            if within and not file.startswith(allowed):
+                found.append(f"{file}:{line} imports {name}; only {', '.join(allowed)} may")
     return found
 
 
@@ -49,7 +49,7 @@ def test_no_file_imports_what_only_others_may():
 
 
 @pytest.mark.parametrize(
-    ("source", "place", "allowed"),
+    ("source", "file", "allowed"),
     [
         ("import wgpu", "gpu/device.py", True),
         ("import wgpu.backends.wgpu_native", "gpu/native/queue.py", True),
@@ -62,12 +62,12 @@ def test_no_file_imports_what_only_others_may():
         ("from . import cffi", "session.py", True),
     ],
 )
-def test_the_rule_sees_every_way_to_import(source, place, allowed):
-    assert (not trespasses(source, place)) == allowed
+def test_the_rule_sees_every_way_to_import(source, file, allowed):
+    assert (not trespasses(source, file)) == allowed
 
 
 def test_the_rate_of_frames_and_videos_is_defined_in_one_place():
-    """Videos of the window and those without one have a picture for each frame, and so the same rate."""
+    """Videos of the window and those without one have an image for each frame, and so the same rate."""
     files = [file for part in ("session", "headless", "viewer") for file in (PACKAGE / part).rglob("*.py")]
     lines = {file: file.read_text(encoding="utf-8").splitlines() for file in files}
     found = {file for file, each in lines.items() if any(re.match(r"(FPS|RATE|STEP)\b.*=", line) for line in each)}

@@ -1,4 +1,4 @@
-"""Parameters: what is accepted, what is refused in which words, and what a GUI is told."""
+"""Parameters: what is accepted, what is refused in which words, and what a GUI is reported."""
 
 from pathlib import Path
 from typing import Literal
@@ -68,7 +68,7 @@ def refusal(**values) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "kept"),
+    ("name", "value", "expected"),
     [
         ("softening", 1, 1.0),
         ("softening", 1e-4, 1e-4),
@@ -91,14 +91,14 @@ def refusal(**values) -> str:
         ("near", 2, 2.0),
     ],
 )
-def test_accepted(name, given, kept):
-    found = getattr(Everything.parse({name: given}), name)
-    assert found == kept
-    assert type(found) is type(kept)
+def test_accepted(name, value, expected):
+    found = getattr(Everything.parse({name: value}), name)
+    assert found == expected
+    assert type(found) is type(expected)
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "message"),
+    ("name", "value", "message"),
     [
         ("softening", "abc", 'expected a number, got "abc" (string)'),
         ("softening", "0.5", 'expected a number, got "0.5" (string)'),
@@ -144,11 +144,11 @@ def test_accepted(name, given, kept):
         ("zzz", 1, f"unknown parameter; known: {', '.join(sorted(Everything.model_fields))}"),
     ],
 )
-def test_refused(name, given, message):
-    assert refusal(**{name: given}) == f"{name}: {message}"
+def test_refused(name, value, message):
+    assert refusal(**{name: value}) == f"{name}: {message}"
 
 
-def test_every_problem_is_told():
+def test_every_problem_is_reported():
     assert refusal(softening=5, count=1, sofening=1).splitlines() == [
         "softening: 5.0 is above the maximum 1.0 kpc",
         "count: 1 is below the minimum 2",
@@ -174,11 +174,11 @@ def test_what_must_be_given_and_what_does_not_go_together():
 def test_any_value_is_kept_within_limits_or_refused_in_words(name, value):
     (spec,) = (spec for spec in Everything.specs() if spec.name == name)
     try:
-        kept = getattr(Everything.parse({name: value}), name)
+        expected = getattr(Everything.parse({name: value}), name)
     except ParameterError as error:
         assert str(error).startswith(f"{name}: ")
         return
-    for element in kept if isinstance(kept, tuple) else [kept]:
+    for element in expected if isinstance(expected, tuple) else [expected]:
         if isinstance(element, float | int):
             assert spec.min is None or element >= spec.min
             assert spec.max is None or element <= spec.max
@@ -213,7 +213,7 @@ def test_specs_tell_what_a_gui_needs():
     assert (weights.required, weights.rebuild) == (True, True)
 
 
-def test_what_a_word_declares_unless_it_is_told_otherwise():
+def test_what_a_word_declares_unless_it_is_reported_otherwise():
     class Bare(Params):
         a_number: float = number(0.0)
         an_integer: int = integer(0)
@@ -296,13 +296,13 @@ def test_values_are_shown_as_the_file_writes_them_and_cut_short():
 class Fitting(Params):
     count: int = integer(64, min=2, max=1000, rebuild=True, auto=True)
     fixed: int = integer(3)
-    place: tuple[float, float, float] = vector((0.0, 1.0, 2.0), gizmo="position")
+    position: tuple[float, float, float] = vector((0.0, 1.0, 2.0), gizmo="position")
 
 
 def test_auto_is_a_number_that_knows_where_it_came_from():
-    given = Fitting.parse({"count": "auto"})
-    assert given.count == 64 and isinstance(given.count, Auto)
-    chosen = given.with_values({"count": Auto(200)})
+    automatic = Fitting.parse({"count": "auto"})
+    assert automatic.count == 64 and isinstance(automatic.count, Auto)
+    chosen = automatic.with_values({"count": Auto(200)})
     assert chosen.count == 200 and isinstance(chosen.count, Auto)
     assert isinstance(chosen.with_values({"fixed": 4}).count, Auto), "a change of something else keeps it"
     assert isinstance(chosen.model_copy().count, Auto)
@@ -318,7 +318,7 @@ def test_auto_values_are_the_same_whatever_their_number():
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "expected_message"),
     [
         ({"count": "fit"}, 'count: expected an integer or "auto", got "fit" (string)'),
         ({"count": Auto(1)}, "count: 1 is below the minimum 2"),
@@ -326,17 +326,17 @@ def test_auto_values_are_the_same_whatever_their_number():
         ({"fixed": "auto"}, 'fixed: expected an integer, got "auto" (string)'),
     ],
 )
-def test_auto_is_refused_where_it_cannot_be(values, told):
+def test_auto_is_refused_where_it_cannot_be(values, expected_message):
     with pytest.raises(ParameterError) as raised:
         Fitting.parse(values)
-    assert str(raised.value) == told
+    assert str(raised.value) == expected_message
 
 
 def test_a_plain_number_is_none_that_was_chosen():
     assert not isinstance(Fitting.parse({"fixed": Auto(7)}).fixed, Auto)
 
 
-def test_a_gui_is_told_of_places_and_of_auto():
+def test_a_gui_is_reported_of_places_and_of_auto():
     specs = {spec.name: spec for spec in Fitting.specs()}
     assert (specs["count"].auto, specs["fixed"].auto) == (True, False)
-    assert (specs["place"].gizmo, specs["count"].gizmo) == ("position", "")
+    assert (specs["position"].gizmo, specs["count"].gizmo) == ("position", "")

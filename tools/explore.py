@@ -2,7 +2,7 @@
 
 Rounds of these take turns, each with another seed, until the time is up: the property tests (Hypothesis), the monkey
 in the window, and damaged scene, mesh and network files. What fails is kept and tried by `make test` from then on:
-examples of Hypothesis in tests/fuzz/examples/, files in tests/fuzz/kept/, seeds of the monkey in
+examples of Hypothesis in tests/fuzz/examples/, files in tests/fuzz/saved/, seeds of the monkey in
 tests/fuzz/monkey_seeds.txt. The exit code is 1 if anything failed.
 """
 
