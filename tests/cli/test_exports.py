@@ -16,7 +16,7 @@ SMALL = ("--size", "64x48", "--frames", "3")
 def test_geometry_is_that_of_the_last_frame(vertigrad, tmp_path) -> None:
     small = ("--set", "galaxy.count=64")
     outcome = vertigrad("render", "nbody", *SMALL, *small, "-o", tmp_path / "a.ply", "--require-zero-copy")
-    assert (outcome.code, outcome.told) == (0, [])
+    assert (outcome.code, outcome.messages) == (0, [])
     with vg.Scene.load("nbody", sets=["galaxy.count=64"]) as scene:
         scene.step(3)
         expected = scene.outputs["galaxy.star_position"].numpy()
@@ -50,13 +50,13 @@ def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
         (("-o", "file/a.ply"), "cannot be written"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_drawn(
+def test_what_is_wrong_is_reported_before_anything_is_drawn(
     vertigrad, tmp_path, monkeypatch, options: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     outcome = vertigrad("render", "cloth", "--set", "cloth.resolution=16", *options)
-    assert outcome.code == 2 and message in outcome.told[0]
+    assert outcome.code == 2 and message in outcome.messages[0]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -94,5 +94,5 @@ def test_both_kinds_of_table_have_the_same_columns(vertigrad, tmp_path) -> None:
 def test_what_cannot_be_measured(vertigrad, tmp_path, monkeypatch, options: tuple[str, ...], message: str) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = vertigrad("render", "nbody", *SMALL, *SMALL_NBODY, "-o", "a.png", *options)
-    assert outcome.code == 2 and message in outcome.told[0]
+    assert outcome.code == 2 and message in outcome.messages[0]
     assert not (tmp_path / "a.png").exists()

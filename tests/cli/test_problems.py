@@ -187,7 +187,8 @@ def test_an_unsupported_image_format(vertigrad, tmp_path):
     outcome = vertigrad("render", "nbody", "-o", tmp_path / "x.gif")
     assert outcome.code == 2
     assert (
-        "images are written as .png, videos as .mp4, and geometry as .ply, .obj, .glb, not as .gif" in outcome.messages[0]
+        "images are written as .png, videos as .mp4, and geometry as .ply, .obj, .glb, not as .gif"
+        in outcome.messages[0]
     )
 
 

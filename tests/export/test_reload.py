@@ -18,7 +18,7 @@ MESH = '[layers.it]\ntype = "surface"\nposition = "it.position"\nnormal = "it.no
 SPLATS = "".join(f'{name} = "it.{name}"\n' for name in ("position", "scale", "rotation", "opacity", "color"))
 
 
-def picture(path: Path, text: str, exported: Path | None = None) -> np.ndarray:
+def image(path: Path, text: str, exported: Path | None = None) -> np.ndarray:
     path.write_text(text)
     with vg.Scene.load(path) as scene:
         if exported is not None:
@@ -29,8 +29,8 @@ def picture(path: Path, text: str, exported: Path | None = None) -> np.ndarray:
 @pytest.mark.parametrize("suffix", [".ply", ".obj", ".glb"])
 def test_a_mesh(steady: Gpu, tmp_path: Path, suffix: str) -> None:
     exported = tmp_path / f"a{suffix}"
-    before = picture(tmp_path / "a.toml", HEAD.format(type="mesh", file="assets/data/knot.ply") + MESH, exported)
-    after = picture(tmp_path / "b.toml", HEAD.format(type="mesh", file=exported.name) + MESH)
+    before = image(tmp_path / "a.toml", HEAD.format(type="mesh", file="assets/data/knot.ply") + MESH, exported)
+    after = image(tmp_path / "b.toml", HEAD.format(type="mesh", file=exported.name) + MESH)
     assert before.std() > 10, "something is drawn"
     different = np.abs(after - before).max(axis=-1) > 1
     assert different.mean() < 0.002, "vertices at creases are numbered otherwise, and the middle is rounded anew"
@@ -47,7 +47,7 @@ def test_the_colors_of_a_mesh_in_gltf(steady: Gpu, tmp_path: Path) -> None:
         disc.save(tmp_path / "a.glb")
         before = viewer.image().astype(int)
     text = HEAD.format(type="mesh", file="a.glb") + MESH + 'color = "it.color"\n'
-    assert np.abs(picture(tmp_path / "b.toml", text) - before).max() <= 2
+    assert np.abs(image(tmp_path / "b.toml", text) - before).max() <= 2
 
 
 def test_splats(steady: Gpu, tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_splats(steady: Gpu, tmp_path: Path) -> None:
         before = viewer.image().astype(int)
     text = HEAD.format(type="splats", file="a.ply") + f'[layers.it]\ntype = "splats"\n{SPLATS}'
     assert before.std() > 10
-    assert np.abs(picture(tmp_path / "b.toml", text) - before).max() <= 1
+    assert np.abs(image(tmp_path / "b.toml", text) - before).max() <= 1

@@ -62,7 +62,7 @@ def test_uniform_density_emits_by_the_formula(layer, render, extinction):
 
 
 def test_a_ramp_is_integrated(layer, render):
-    """Density increases along x from 0 to 1: with trilinear interpolation, the mean along a ray is that at its center."""
+    """Density increases along x from 0 to 1: interpolated trilinearly, the mean along a ray is that at its center."""
     ramp = np.broadcast_to(np.linspace(0, 1, 9, dtype=np.float32), (3, 4, 9)).copy()
     style = {**GLOW, **BOX, "extinction": 3.0, "samples": "nodes", "steps_per_cell": 8.0}
     fog = layer("volume", style, density=ramp, color=COLOR)

@@ -66,7 +66,7 @@ Open = Callable[..., Shell]
 @pytest.fixture
 def software_only(gpu):
     if gpu.adapter.kind != "software":
-        pytest.skip("what panels say of other adapters is not kept")
+        pytest.skip("the texts of panels are stored only for the software adapter")
 
 
 class Recorder:

@@ -32,11 +32,11 @@ def test_geometry_is_exported_to_the_file_of_the_dialog(shell: Open, tmp_path: P
     assert after(one, lambda: "export" in one.session.written or bool(one.session.messages))
     assert one.session.written["export"] == tmp_path / "mine.glb", one.session.messages
     assert list(trimesh.load_scene(tmp_path / "mine.glb").geometry) == list(one.session.stage.layers)
-    told = arguments.read_text()
-    assert f"{one.session.scene.path.stem}.glb" in told and "*.ply" in told
+    message = arguments.read_text()
+    assert f"{one.session.scene.path.stem}.glb" in message and "*.ply" in message
 
 
-def test_a_file_that_is_there_is_replaced_only_if_the_user_says_so(shell: Open, tmp_path: Path):
+def test_a_file_that_is_there_is_replaced_only_if_the_user_reports_it(shell: Open, tmp_path: Path):
     one, path = shell(), tmp_path / "a.glb"
     path.write_text("precious")
     one.session.post(ExportGeometry(path))

@@ -17,7 +17,7 @@ from vertigrad.session import quality
 from vertigrad.viewer import loop
 
 from .desktop import Desktop
-from .driver import SETTLE, Items
+from .driver import GUI_FRAMES, Items
 
 POINTS = np.float32([[-1, 0, 0], [0, 0, 0], [1, 0.5, 0]])
 
@@ -34,7 +34,7 @@ class Script:
         assert self.viewer._window is not None
         return self.viewer._window
 
-    def frames(self, count: int = SETTLE) -> None:
+    def frames(self, count: int = GUI_FRAMES) -> None:
         for _ in range(count):
             self.viewer.update()
 
@@ -132,7 +132,7 @@ def test_an_error_in_a_callback_is_shown_and_the_window_goes_on(script: Script, 
     assert "of the callback" in caplog.text
     script.frames(10)
     assert not viewer.closed and not viewer.session.clock.moves
-    assert items.seen("Dismiss") or items.seen("Copy")
+    assert items.find("Dismiss") or items.find("Copy")
 
 
 def test_a_plot_is_drawn_in_the_watch_panel(script: Script) -> None:
