@@ -28,6 +28,7 @@ from vertigrad.panels import gallery as gallery_module
 from vertigrad.panels import log, reports
 from vertigrad.panels import performance as performance_module
 from vertigrad.panels import tensors as tensors_module
+from vertigrad.panels.files import FileDialog
 from vertigrad.panels.memory import MemoryPanel
 from vertigrad.panels.tensors import TensorInfo
 from vertigrad.panels.thumbnails import SceneEntry
@@ -238,12 +239,18 @@ def moved(traffic: FrameTraffic, _: Any) -> Any:
     return traffic.per_frame
 
 
+def ask_in_an_empty_folder(dialog: FileDialog, folder: Path, name: str = "", recent: object = ()) -> None:
+    """Open a file dialog that does not depend on the folders of this machine."""
+    dialog._asked, dialog._folder, dialog._typed = True, Path("/folder"), name
+
+
 @pytest.fixture
 def one(shell: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, software_only, request) -> Shell:
     """A shell on a scene with two linked models, in a folder of the same name in every run."""
     use_models(monkeypatch)
     monkeypatch.setattr(capture_panel, "here", lambda: Path("/folder"))
     monkeypatch.setattr(capture_panel, "SHOWN", math.inf)
+    monkeypatch.setattr(FileDialog, "ask", ask_in_an_empty_folder)
     info = tensors_module.info
     monkeypatch.setattr(tensors_module, "info", lambda *of: without_block(info(*of)))
     monkeypatch.setattr(reports, "log_file", lambda: Path("/folder/vertigrad.log"))
