@@ -173,7 +173,7 @@ def test_an_output_that_cannot_be_written_is_reported_before_the_scene_is_opened
     (tmp_path / "file").touch()
     outcome = vertigrad("render", tmp_path / "missing.toml", "-o", tmp_path / "file" / "x.png")
     assert outcome.code == 2
-    assert "cannot be written" in outcome.told[0]
+    assert "cannot be written" in outcome.messages[0]
 
 
 @pytest.mark.parametrize("option", ["--json", "--report"])

@@ -58,11 +58,11 @@ def test_an_image_reproduces_its_bytes(layer: Make, render: Draw, view: dict[str
         assert np.array_equal(shown, pixels)
 
 
-def test_a_colormap_is_read_at_its_own_entries(layer: Make, picture: Draw) -> None:
+def test_a_colormap_is_read_at_its_own_entries(layer: Make, render: Draw) -> None:
     """It has a coast, where neighboring entries differ so much that half a step shows."""
     values = (BYTES / 255.0).astype(np.float32)
     image = layer("image", {**FILLING, "range": (0.0, 1.0), "colormap": "topo"}, pixels=values)
-    shown = picture([image], FACING, View(), (16, 16)).reshape(256, 3).astype(int)
+    shown = render([image], FACING, View(), (16, 16)).reshape(256, 3).astype(int)
     assert np.abs(shown - colormap_colors("topo")[:, :3].astype(int)).max() <= 1
 
 
