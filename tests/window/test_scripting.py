@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -207,3 +208,72 @@ def test_only_models_with_steps_have_seeds(script: Script, monkeypatch: pytest.M
     script.viewer.add_model("flock", count=64)
     script.frames(1)
     assert labels == ["seed"]
+
+
+# while a turn computes ------------------------------------------------------------------------------------------------
+
+
+def computing(until: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Python code that takes long; whether `until` came true meanwhile."""
+    end, total = time.monotonic() + seconds, 0.0
+    while time.monotonic() < end and not until():
+        total += float(np.ones(100).sum())
+    return bool(until())
+
+
+def test_events_are_taken_while_a_turn_computes(script: Script, items: Items) -> None:
+    viewer, window = script.viewer, script.window
+    button = viewer.button("Again")
+    script.frames()
+    place = items.at("Again##script")
+    for step in viewer.frames(3):
+        if step.number == 1:
+            script.desktop.move(*place)
+            since = time.perf_counter()
+            assert computing(lambda since=since: window._input.last_event > since)
+            frame = window._gpu.tracker.frame
+            script.desktop.click()
+            since = time.perf_counter()
+            assert computing(lambda since=since: window._input.last_event > since)
+            assert window._gpu.tracker.frame == frame and button.clicks == 0  # it takes effect in the next frames
+    script.until(lambda: button.clicks)
+    assert button.clicks == 1
+
+
+def test_the_window_answers_the_desktop_while_a_turn_computes(script: Script) -> None:
+    """The close button is noted during the turn: a desktop asks in the same way whether the program responds."""
+    turns = 0
+    for _ in script.viewer.frames(50):
+        turns += 1
+        if turns == 2:
+            script.desktop.press_close_button(script.desktop.windows()[-1])
+            assert computing(lambda: script.window.window.closed)
+    assert turns < 10
+
+
+def test_no_events_are_polled_within_a_frame_or_after_the_end(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    pump = script.viewer._pump
+    assert pump is not None
+    with pump.frame():
+        polls = pump.polls
+        assert not computing(lambda: pump.polls > polls, 0.5)
+    assert computing(lambda: pump.polls > polls)
+    script.viewer.close()
+    polls = pump.polls
+    assert not computing(lambda: pump.polls > polls, 0.5)
+
+
+def test_ctrl_c_reaches_the_loop_and_errors_of_input_are_shown(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    viewer, window, calls = script.viewer, script.window.window, []
+
+    def fail() -> None:
+        calls.append(1)
+        raise KeyboardInterrupt if len(calls) == 1 else ValueError("of the input")
+
+    monkeypatch.setattr(window, "poll", fail)
+    with pytest.raises(KeyboardInterrupt):
+        computing(lambda: False)
+    assert computing(lambda: viewer.session.failures.shown)
+    monkeypatch.undo()
+    (failure,) = viewer.session.failures.shown
+    assert failure.stage == "input" and "of the input" in failure.message

@@ -15,6 +15,7 @@ from ..session import STEP, Session
 from ..session.parameters import Key
 from .content import Content
 from .control_methods import ControlMethods
+from .event_pump import EventPump
 from .events import EventMethods, Events
 from .image_methods import ImageMethods
 from .layer import LayerHandle
@@ -60,6 +61,7 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         self._events = Events(self._content)
         self._camera = Camera(self.session)
         self._window: Window | None = None
+        self._pump: EventPump | None = None
         try:
             if not offscreen:
                 self._open_window(size)
@@ -141,8 +143,9 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
             raise InputError("a callback cannot show frames: let it return, and the loop goes on")
         self._fit()
         self._frames += 1
-        if self._window is not None:
-            self._window.frame()
+        if self._window is not None and self._pump is not None:
+            with self._pump.frame():
+                self._window.frame()
         else:
             with self.session.gpu.frames.frame():
                 self.session.apply()
@@ -162,6 +165,8 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
             for recording in self._recordings:
                 recording.close()
         finally:
+            if self._pump is not None:
+                self._pump.close()
             if self._window is not None:
                 self._window.__exit__(None, None, None)
             self._content.close()
@@ -180,6 +185,13 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         from ..viewer import Viewer as Window
 
         self._window = Window(self.session, size or SIZE).__enter__()
+        self._pump = EventPump(self._poll)
+
+    def _poll(self) -> None:
+        """Let events take effect while the script computes; the next frame shows it."""
+        if self._window is not None and not self._content.closed:
+            with self.session.guarded("input"):
+                self._window.window.poll()
 
     def _shooting(self) -> Camera:
         self._content.require_open()
