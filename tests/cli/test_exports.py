@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import av
 import numpy as np
 import pytest
 import trimesh
@@ -46,7 +47,7 @@ def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
         (("-o", "a.ply"), "a PLY holds one layer; name it (cloth, ball), or write a .glb"),
         (("-o", "a.glb", "--layer", "bell"), 'unknown layer "bell"'),
         (("-o", "a.png", "--layer", "cloth"), "--layer: names the layers of a geometry file"),
-        (("-o", "a.stl"), "images are written as .png, videos as .mp4, and geometry as .ply, .obj, .glb, not as .stl"),
+        (("-o", "a.stl"), "and geometry as .ply, .obj, .glb, not as .stl"),
         (("-o", "file/a.ply"), "cannot be written"),
     ],
 )
@@ -96,3 +97,36 @@ def test_what_cannot_be_measured(vertigrad, tmp_path, monkeypatch, options: tupl
     outcome = vertigrad("render", "nbody", *SMALL, *SMALL_NBODY, "-o", "a.png", *options)
     assert outcome.code == 2 and message in outcome.messages[0]
     assert not (tmp_path / "a.png").exists()
+
+
+# videos ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_range_of_frames_is_written(vertigrad, tmp_path) -> None:
+    call = ("render", "nbody", "--size", "64x48", *SMALL_NBODY)
+    files = ("-o", tmp_path / "a.mp4", "-o", tmp_path / "a_%d.png", "-o", tmp_path / "a_%d.ply")
+    outcome = vertigrad(*call, "--range", "2:5", *files, "--fps", 30, "--codec", "h264", "--video-quality", 90)
+    assert outcome.code == 0 and ": 6 frames of" in outcome.out
+    with av.open(str(tmp_path / "a.mp4")) as video:
+        assert video.streams.video[0].average_rate == 30
+        assert sum(1 for _ in video.decode(video=0)) == 2
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == [f"a_{n}.png" for n in (2, 3, 4, 5)]
+    assert len(list(tmp_path.glob("*.ply"))) == 4
+    assert vertigrad(*call, "--frames", 6, "-o", tmp_path / "b_%d.png").code == 0
+    assert (tmp_path / "a_5.png").read_bytes() == (tmp_path / "b_5.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--range", "5:2"), "--range 5:2: expected FIRST:LAST"),
+        (("--range", "now"), "--range now: expected FIRST:LAST"),
+        (("--range", "0:9", "--frames", "5"), "there is no frame 9 in a run of --frames 5"),
+        (("--fps", "nan"), "--fps nan: expected a finite number"),
+        (("--codec", "mpeg1"), 'unknown codec of .mp4 "mpeg1"'),
+        (("--video-quality", "200"), "quality 200; expected a number from 1 to 100"),
+    ],
+)
+def test_options_of_videos_that_do_not_fit(vertigrad, tmp_path, options: tuple[str, ...], message: str) -> None:
+    outcome = vertigrad("render", "nbody", *SMALL_NBODY, "-o", tmp_path / "a.mp4", "--size", "64x48", *options)
+    assert outcome.code == 2 and message in outcome.messages[0]

@@ -10,7 +10,8 @@ from PIL import Image
 
 from vertigrad.errors import InputError
 from vertigrad.headless import require_output, require_writable
-from vertigrad.headless.outputs import Mp4, open_output
+from vertigrad.headless.outputs import open_output
+from vertigrad.headless.video import Video, VideoOptions
 
 SIZE = (48, 32)
 COLORS = [(200, 40, 30), (30, 180, 60), (40, 60, 220), (128, 128, 128)]
@@ -24,7 +25,7 @@ def frame_image(color: tuple[int, int, int]) -> np.ndarray:
 
 
 def write(path: Path, colors=COLORS) -> None:
-    output = open_output(path, SIZE, 60)
+    output = open_output(path, SIZE)
     for frame, color in enumerate(colors):
         if output.wants(frame, len(colors) - 1):
             output.put(frame, frame_image(color))
@@ -93,7 +94,7 @@ def test_a_video_plays_back_every_image_in_its_colors(tmp_path):
 def test_a_video_of_one_frame_and_of_two_pixels(tmp_path):
     write(tmp_path / "one.mp4", COLORS[:1])
     assert len(play(tmp_path / "one.mp4")) == 1
-    output = open_output(tmp_path / "tiny.mp4", (2, 2), 60)
+    output = open_output(tmp_path / "tiny.mp4", (2, 2))
     output.put(0, np.zeros((2, 2, 4), np.uint8))
     output.close()
     assert (tmp_path / "tiny.mp4").stat().st_size > 0
@@ -102,9 +103,9 @@ def test_a_video_of_one_frame_and_of_two_pixels(tmp_path):
 # what cannot be written ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["out.gif", "out", "out.png.jpg", ".png"])
+@pytest.mark.parametrize("name", ["out.tga", "out", "out.png.jpg", ".png"])
 def test_unsupported_file_types_are_rejected(tmp_path, name):
-    with pytest.raises(InputError, match=r"written as \.png, videos as \.mp4"):
+    with pytest.raises(InputError, match=r"written as \.png, videos as \.mp4, \.webm, \.gif, \.webp, and geometry as"):
         require_output(tmp_path / name, SIZE)
 
 
@@ -124,7 +125,7 @@ def test_a_video_larger_than_the_encoder_takes_is_refused_before_anything_is_dra
 
 
 def test_an_error_of_the_encoder_names_the_file(tmp_path):
-    output = Mp4(tmp_path / "out.mp4", (16386, 32), 60)
+    output = Video(tmp_path / "out.mp4", (16386, 32), VideoOptions())
     with pytest.raises(InputError, match=r"out\.mp4: the video cannot be written"):
         output.put(0, np.zeros((32, 16386, 4), np.uint8))
     with pytest.raises(InputError, match=r"out\.mp4: the video cannot be written"):
@@ -173,7 +174,7 @@ def test_a_path_that_is_not_writable(tmp_path, location, name):
     with pytest.raises(InputError, match="cannot be written"):
         require_output(path, SIZE)
     with pytest.raises(InputError, match="cannot be written"):
-        open_output(path, SIZE, 60)
+        open_output(path, SIZE)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -190,7 +190,7 @@ WRONG = [
     (lambda v: v.camera(position=(0, 0, 0), target=(0, 0, 0)), InputError, "same point"),
     (lambda v: v.remove("b"), InputError, "'b'|\"b\""),
     (lambda v: v.screenshot("a.jpg"), InputError, "a.jpg"),
-    (lambda v: v.record("a.gif"), InputError, "a.gif"),
+    (lambda v: v.record("a.tga"), InputError, "a.tga"),
 ]
 
 

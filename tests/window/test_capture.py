@@ -1,5 +1,7 @@
 """Screenshots and videos of a window: the contents of the files, and the messages."""
 
+import os
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,8 +14,16 @@ from vertigrad.headless import render
 from vertigrad.panels import capture as panel
 from vertigrad.panels.workspace import Workspace
 from vertigrad.session import Session
-from vertigrad.session.capture import CaptureRequest
-from vertigrad.session.commands import Orbit, SetParameter, StartRecording, StopRecording, TakeScreenshot, Turntable
+from vertigrad.session.capture import CaptureRequest, RecordingOptions
+from vertigrad.session.commands import (
+    CopyImage,
+    Orbit,
+    SetParameter,
+    StartRecording,
+    StopRecording,
+    TakeScreenshot,
+    Turntable,
+)
 from vertigrad.viewer import capture as viewer_capture
 
 from .desktop import wait_until
@@ -145,7 +155,8 @@ def test_a_folder_of_an_unknown_user_is_reported(opened, here):
     driver = opened(panels=False)
     for command, topic in ((TakeScreenshot, "screenshot"), (StartRecording, "recording")):
         folder = Path("~nosuchuser/x")
-        driver.session.post(command(CaptureRequest(folder=folder)) if command is TakeScreenshot else command(folder))
+        request = CaptureRequest(folder=folder) if command is TakeScreenshot else RecordingOptions(folder)
+        driver.session.post(command(request))
         driver.frames(2)
         assert driver.session.messages.pop(topic) == "~nosuchuser/x: there is no home folder of that user"
 
@@ -233,7 +244,7 @@ def test_every_step_is_one_frame_of_the_video(opened, here):
 
 def test_a_window_resized_during_a_recording(opened, here):
     driver = opened(panels=False)
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(5)
     driver.desktop.resize(driver.window, 501, 333)
     driver.frames_until(lambda: driver.viewer.window.size == (501, 333))
@@ -242,7 +253,7 @@ def test_a_window_resized_during_a_recording(opened, here):
     frames = played(written(driver, "recording"))
     assert {frame.shape for frame in frames} == {(400, 640, 3)}
     assert np.abs(frames[-1] - frames[0]).mean() < 4, "the same picture, whatever the window's"
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(4)
     assert driver.session.capture.recording.size == (500, 332), "an even size"
     driver.session.post(StopRecording())
@@ -252,7 +263,7 @@ def test_a_window_resized_during_a_recording(opened, here):
 def test_a_video_that_cannot_be_written(opened, here):
     driver = opened(panels=False)
     (here / "file").write_text("")
-    driver.session.post(StartRecording(here / "file" / "x"))
+    driver.session.post(StartRecording(RecordingOptions(here / "file" / "x")))
     driver.frames(2)
     assert "cannot be written" in driver.session.messages["recording"] and driver.session.capture.recording is None
     driver.session.post(StopRecording())
@@ -265,7 +276,7 @@ def test_a_full_disk_ends_only_the_video(opened, here, monkeypatch):
     (here / "full.mp4").symlink_to("/dev/full")
     monkeypatch.setattr(viewer_capture, "new_file", lambda *_: here / "full.mp4")
     driver = opened(panels=False)
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(3)
     driver.session.post(StopRecording())
 
@@ -281,7 +292,7 @@ def test_closing_the_window_finishes_the_video(opened, here, steady):
     from vertigrad.viewer import Viewer
 
     driver = opened(panels=False)
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(8)
     viewer: Viewer = driver.viewer
     viewer._capture.close()
@@ -302,7 +313,7 @@ def test_a_recording_continues_in_an_idle_window(opened, here, monkeypatch):
         return driver.viewer._is_idle()
 
     assert wait_until(comes_to_rest)
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(3)
     for _ in range(10):
         assert not comes_to_rest()
@@ -314,7 +325,7 @@ def test_a_recording_continues_in_an_idle_window(opened, here, monkeypatch):
 def test_the_recording_indicator_is_displayed_but_not_recorded(opened, here):
     driver = opened(panels=False)
     plain = driver.image()
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
 
     def window_image() -> bool:
         driver.frames(1)
@@ -328,7 +339,7 @@ def test_the_recording_indicator_is_displayed_but_not_recorded(opened, here):
 
 def test_a_parameter_can_be_changed_during_a_recording(opened, here):
     driver = opened(panels=False)
-    driver.session.post(StartRecording(here))
+    driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(4)
     driver.session.post(SetParameter("models.terrain", "height", 0.9))
     driver.frames(4)
@@ -351,3 +362,58 @@ def test_a_custom_size_is_limited():
     assert capture._request().size == (3840, 2160)
     capture._width, capture._height = 10**9, 0
     assert capture._request().size == (65536, 1)
+
+
+@pytest.fixture
+def xclip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in the place of xclip; what it was given is in `copied` and `arguments` beside it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "xclip").write_text(f'#!/bin/sh\necho "$@" > {folder}/arguments\ncat > {folder}/copied\n')
+    (folder / "xclip").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    return folder
+
+
+def test_an_image_is_copied_to_the_clipboard(opened, here, xclip):
+    driver = opened(panels=False)
+    driver.session.post(CopyImage(CaptureRequest(size=(320, 200))))
+    copied = xclip / "copied"
+    assert wait_until(lambda: (driver.frames(1), copied.exists() and copied.stat().st_size > 0)[1])
+    assert wait_until(lambda: (driver.frames(1), not driver.session.capture.busy)[1])
+    assert (xclip / "arguments").read_text().split() == ["-selection", "clipboard", "-t", "image/png"]
+    expected = screenshot(driver, CaptureRequest(size=(320, 200), folder=here))
+    assert np.array_equal(pixels(copied), expected)
+    assert len(list(here.glob("*.png"))) == 1 and "clipboard" not in driver.session.messages
+
+
+def test_an_image_that_cannot_be_copied_is_told_of(opened, here, xclip):
+    driver = opened(panels=False)
+    (xclip / "xclip").write_text("#!/bin/sh\nexit 3\n")
+    driver.session.post(CopyImage())
+    assert wait_until(lambda: (driver.frames(1), "clipboard" in driver.session.messages)[1])
+    assert driver.session.messages["clipboard"] == "the image was not copied: xclip ended with 3"
+    (xclip / "xclip").unlink()
+    if shutil.which("xclip") is not None:
+        pytest.skip("xclip is installed")
+    driver.session.post(CopyImage())
+    driver.frames(2)
+    assert "xclip, which is not installed; install the package xclip" in driver.session.messages["clipboard"]
+
+
+def test_a_recording_has_the_format_the_rate_and_the_length_that_were_chosen(opened, here):
+    driver = opened(panels=False)
+    driver.session.post(StartRecording(RecordingOptions(here, ".webm", 30.0, "vp9", 60, frames=8)))
+    path = written(driver, "recording")
+    assert path.suffix == ".webm" and len(played(path)) == 4 and driver.session.capture.recording is None
+    driver.session.post(StartRecording(RecordingOptions(here, ".gif", 60.0)))
+    driver.frames(2)
+    assert "a GIF shows at most 50 frames per second" in driver.session.messages["recording"]
+
+
+def test_the_panel_asks_for_what_it_shows():
+    capture = panel.CapturePanel(Workspace())
+    assert capture._recording_options() == RecordingOptions(codec="h264")
+    capture._video, capture._rate, capture._quality, capture._frames = 5, 20.0, 50, 90
+    assert capture._recording_options() == RecordingOptions(None, ".gif", 20.0, "", 50, 90)

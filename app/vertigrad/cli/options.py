@@ -72,6 +72,22 @@ def finite(option: str, value: float) -> float:
     return value
 
 
+def parse_range(text: str, frames: int | None) -> tuple[int, int]:
+    """`60:119` as the first frame to write (60), and how many frames are run (120). Raises `InputError`.
+
+    `frames` is how many are run by another option: without a range all of them are written, 1 by default.
+    """
+    if not text:
+        return 0, frames or 1
+    match = re.fullmatch(r"(\d{1,9}):(\d{1,9})?", text.strip(), re.ASCII)
+    last = (int(match[2]) if match[2] else (frames or 0) - 1) if match else -1
+    if not match or int(match[1]) > last:
+        raise InputError(f"--range {text}: expected FIRST:LAST, frames from 0 on, such as 60:119")
+    if frames is not None and last >= frames:
+        raise InputError(f"--range {text}: there is no frame {last} in a run of --frames {frames}")
+    return int(match[1]), last + 1
+
+
 def parse_size(text: str) -> tuple[int, int]:
     """`1280x720` as (1280, 720). Raises `InputError`."""
     match = re.fullmatch(r"(\d{1,6})[xX×](\d{1,6})", text.strip(), re.ASCII)

@@ -18,8 +18,8 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="file.png (the last image), file_%04d.png (all), file.mp4, or geometry as .ply, .obj or .glb; "
-        "may be repeated",
+        help="file.png (the last image), file_%04d.png (all), a video (.mp4, .webm, .gif, .webp), or "
+        "geometry (.ply, .obj, .glb); may be repeated",
     ),
 ]
 
@@ -27,8 +27,23 @@ OutputOption = Annotated[
 def command(
     scene: options.SceneArgument,
     output: OutputOption,
-    frames: Annotated[int, typer.Option(min=1, metavar="N", help="how many frames, a sixtieth of a second each")] = 1,
+    frames: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="how many frames, a sixtieth of a second each; by default 1")
+    ] = None,
     size: options.SizeOption = "1280x720",
+    range: Annotated[
+        str, typer.Option(metavar="FIRST:LAST", help="the frames to write, from 0; those before run too")
+    ] = "",
+    fps: Annotated[
+        float,
+        typer.Option(metavar="N", help="frames per second of videos; frames of the run are left out for less than 60"),
+    ] = 0.0,
+    codec: Annotated[
+        str, typer.Option(metavar="NAME", help="of videos: h264, h265 or av1 in .mp4, vp9 or av1 in .webm")
+    ] = "",
+    video_quality: Annotated[
+        int, typer.Option(metavar="N", help="of videos, from 1 to 100 (GIF: percent of 256 colors)")
+    ] = 0,
     set: options.SetOption = [],  # noqa: B006
     seed: options.SeedOption = None,
     camera: options.CameraOption = "",
@@ -63,17 +78,20 @@ def command(
 ) -> None:
     """Draw frames of SCENE into PNG files and videos, and write what layers draw as geometry."""
     from ..headless import is_run_file, numbered, render, require_output, require_writable
+    from ..headless.video import VideoOptions
     from ..session.catalog import require
     from ..session.commands import Turntable
     from ..session.measurements import parse_watch, require_table
     from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
+    video = VideoOptions(options.finite("--fps", fps), codec, video_quality)
+    first, count = options.parse_range(range, frames)
     for path in output:
         if is_run_file(path):
             require_writable(numbered(path, 0))
         else:
-            require_output(path, pixels, transparent)
+            require_output(path, pixels, transparent, video)
     if diagnostics is not None:
         require_table(diagnostics)
     if watch and diagnostics is None:
@@ -91,21 +109,21 @@ def command(
             require(session.stage, one.tensor)
         session.carry_out(Turntable(options.finite("--turntable", turntable)))
         with _progress() as progress:
-            task = progress.add_task(session.scene.title, total=frames)
+            task = progress.add_task(session.scene.title, total=count)
             record = render(
-                *(session, frames, pixels, output, lambda done: progress.update(task, completed=done)),
+                *(session, count, pixels, output, lambda done: progress.update(task, completed=done)),
                 timed=report is not None,
                 transparent=transparent,
                 supersample=supersample,
                 diagnostics=diagnostics,
                 layers=layer,
                 watches=watches,
+                video=video,
+                first=first,
             )
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)
-    console.print(
-        f"{files}: {frames} frames of {size}, {geometry_bytes(summary):,.0f} bytes of geometry copied a frame"
-    )
+    console.print(f"{files}: {count} frames of {size}, {geometry_bytes(summary):,.0f} bytes of geometry copied a frame")
 
 
 def _progress() -> Progress:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import VertigradError
-from .outputs import Output
+from .output import Output
 
 _log = logging.getLogger("vertigrad")
 QUEUED = 8  # frames that may wait to be written; then `put` blocks, so that none is lost

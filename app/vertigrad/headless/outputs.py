@@ -1,37 +1,19 @@
-"""Output files: PNG images and MP4 videos."""
+"""Output files: PNG images, and videos."""
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from .. import export
 from ..errors import InputError
+from .output import Output
+from .video import FORMATS, Video, VideoOptions, is_video, require_video
 
 _NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
-LARGEST_VIDEO = 16384  # pixels per side, the limit of libx264
-_ITU_709 = 1  # H.264's number of its color space, transfer curve and primaries; players assume it for larger videos
-
-
-class Output(ABC):
-    """Writes the images of a run in order. Raises `InputError` if they cannot be written."""
-
-    @abstractmethod
-    def wants(self, frame: int, last: int) -> bool:
-        """Whether `frame` (from 0) must be passed to `put`; the run ends with the frame `last`."""
-
-    @abstractmethod
-    def put(self, frame: int, pixels: np.ndarray) -> None:
-        """Write the image of `frame`, (height, width, 4) u8."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Finish the file after the last image."""
+USUAL = VideoOptions()
 
 
 class Png(Output):
@@ -52,63 +34,6 @@ class Png(Output):
         """Does nothing: files are complete after `put`."""
 
 
-class Mp4(Output):
-    """An H.264 video with an image for each frame, in the colors of ITU-R BT.709."""
-
-    def __init__(self, path: Path, size: tuple[int, int], rate: int):
-        import av  # here: it takes longer to import than an image takes to draw
-        from av.error import FFmpegError
-        from av.video.reformatter import Colorspace
-
-        self._av, self._colorspace = av, Colorspace.ITU709
-        self._path, self._errors = path, (OSError, FFmpegError)
-        self._refused: InputError | None = None
-        try:
-            self._container = av.open(str(path), "w", options={"movflags": "+faststart"})
-            options = {"crf": "16", "preset": "veryfast"}
-            self._stream = self._container.add_stream("libx264", rate=Fraction(rate), options=options)
-        except self._errors as error:
-            raise self._unwritable(error) from error
-        self._stream.width, self._stream.height = size
-        self._stream.pix_fmt = "yuv420p"
-        context = self._stream.codec_context
-        context.colorspace = context.color_primaries = context.color_trc = _ITU_709
-
-    def wants(self, frame: int, last: int) -> bool:
-        """All frames."""
-        return True
-
-    def put(self, frame: int, pixels: np.ndarray) -> None:
-        """Encode the image."""
-        image = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels[:, :, :3]), format="rgb24")
-        self._encode(image.reformat(format="yuv420p", dst_colorspace=self._colorspace))
-
-    def close(self) -> None:
-        """Flush the encoder, and finish the file; raises the error of an earlier image again."""
-        try:
-            if self._refused:  # FFmpeg crashes when an encoder that could not be opened is flushed (PyAV 19)
-                raise self._refused
-            self._encode(None)
-        finally:
-            self._close()
-
-    def _close(self) -> None:
-        try:
-            self._container.close()
-        except self._errors as error:
-            raise self._unwritable(error) from error
-
-    def _encode(self, image: object) -> None:
-        try:
-            self._container.mux(self._stream.encode(image))  # pyright: ignore[reportArgumentType]
-        except self._errors as error:
-            self._refused = self._unwritable(error)
-            raise self._refused from error
-
-    def _unwritable(self, error: Any) -> InputError:
-        return InputError(f"{self._path}: the video cannot be written ({error.strerror or error})")
-
-
 def numbered(path: Path, frame: int) -> Path:
     """The file of one frame, for a name with a number such as %04d in it."""
     return path.with_name(_NUMBER.sub(lambda found: f"{frame:{found[1]}d}", path.name))
@@ -119,23 +44,16 @@ def is_numbered(path: Path) -> bool:
     return _NUMBER.search(path.name) is not None
 
 
-def require_output(path: Path, size: tuple[int, int], transparent: bool = False) -> None:
+def require_output(path: Path, size: tuple[int, int], transparent: bool = False, options: VideoOptions = USUAL) -> None:
     """Raise `InputError` if images of `size` = (width, height) cannot be written to `path`; before any is drawn."""
     kind = path.suffix.lower()
-    if kind not in (".png", ".mp4"):
+    if kind != ".png" and not is_video(path):
         raise InputError(
-            f"{path}: images are written as .png, videos as .mp4, and geometry as {', '.join(export.SUFFIXES)}, not as "
-            f"{kind or 'no suffix'}"
+            f"{path}: images are written as .png, videos as {', '.join(FORMATS)}, and geometry as "
+            f"{', '.join(export.SUFFIXES)}, not as {kind or 'no suffix'}"
         )
-    if kind == ".mp4" and (size[0] % 2 or size[1] % 2):
-        raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
-    if kind == ".mp4" and max(size) > LARGEST_VIDEO:
-        raise InputError(
-            f"{path}: a video has at most {LARGEST_VIDEO} pixels per side, got {size[0]}x{size[1]}; "
-            "write numbered images (.png) instead"
-        )
-    if kind == ".mp4" and transparent:
-        raise InputError(f"{path}: a video has no alpha; transparent images are written as .png")
+    if is_video(path):
+        require_video(path, size, options, transparent)
     require_writable(numbered(path, 0))
 
 
@@ -152,11 +70,11 @@ def require_writable(path: Path) -> None:
         raise InputError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
 
 
-def open_output(path: Path, size: tuple[int, int], rate: int, transparent: bool = False) -> Output:
-    """The output for a file name: .mp4, .png (the last image), or .png with %d in it (all). Raises `InputError`."""
-    require_output(path, size, transparent)
-    if path.suffix.lower() == ".mp4":
-        return Mp4(path, size, rate)
+def open_output(path: Path, size: tuple[int, int], transparent: bool = False, options: VideoOptions = USUAL) -> Output:
+    """The output for a file name: a video, .png (the last image), or .png with %d in it (all). Raises `InputError`."""
+    require_output(path, size, transparent, options)
+    if is_video(path):
+        return Video(path, size, options, transparent)
     return Png(path, transparent, numbered=is_numbered(path))
 
 

@@ -16,13 +16,15 @@ from ..models.stepping import no_dropped_time
 from ..renderer.bounds import Bounds
 from ..renderer.layers import Layer
 from ..renderer.renderer import Renderer
-from ..session import FPS, STEP, RunRecord, Session
+from ..session import STEP, RunRecord, Session
 from ..session.readbacks import wait_for_readbacks
 from ..session.watches import Watch
 from .diagnostics import DiagnosticsFile
 from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
-from .outputs import Output, open_output
+from .output import Output
+from .outputs import USUAL, open_output
 from .run_files import is_run_file, open_run_file
+from .video import VideoOptions
 
 _log = logging.getLogger("vertigrad")
 
@@ -42,6 +44,8 @@ def render(
     diagnostics: Path | None = None,
     layers: Sequence[str] = (),
     watches: Sequence[Watch] = (),
+    video: VideoOptions = USUAL,
+    first: int = 0,
 ) -> RunRecord:
     """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
@@ -50,21 +54,23 @@ def render(
     times of the GPU are measured too. `warm_up` frames come first, neither counted nor written; `transparent` images
     have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV or
     NPZ file for the diagnostics and `watches` of each frame, which waits for the GPU. `layers` are those whose geometry
-    is written, by default all. Raises `InputError` for outputs that cannot be written and for a size that cannot be
-    drawn, `OutOfMemory` if there is not enough GPU memory.
+    is written, by default all. `video` are options of videos, which leave out frames to last as long as the run. Frames
+    before `first` (from 0) are not written. Raises `InputError` for outputs that cannot be written and for a size that
+    cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
         stack.enter_context(no_dropped_time())
         shooting = _Shooting(session, size, transparent, supersample)
         images = [path for path in outputs if not is_run_file(path)]
-        files = [stack.enter_context(closing(open_output(path, size, FPS, transparent))) for path in images]
+        files = [stack.enter_context(closing(open_output(path, size, transparent, video))) for path in images]
         others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
         others += [] if diagnostics is None else [DiagnosticsFile(diagnostics, watches)]
         for file in others:
             stack.enter_context(closing(file))
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
         gpu.timer.enabled = timed
+
         for _ in range(warm_up):
             shooting.frame()
         gpu.sync()
@@ -72,12 +78,14 @@ def render(
         for number in range(frames):
             begun, worked = time.perf_counter(), time.thread_time()
             shooting.frame(
-                number, [file for file in files if file.wants(number, frames - 1)], last=number == frames - 1
+                number,
+                [file for file in files if number >= first and file.wants(number - first, frames - 1 - first)],
+                last=number == frames - 1,
             )
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)
             shooting.write()
             ended = session.watches.over
-            for file in others:
+            for file in others if number >= first else ():
                 if file.wants(number, number if ended else frames - 1):
                     file.add(session, number)
             progress(number + 1)

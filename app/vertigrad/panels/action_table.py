@@ -185,6 +185,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("Edit", "Compare A/B", commands.SwitchSide(), ("X",), icons.ICON_FA_RIGHT_LEFT, on=_is_side_b, group=1),
     Action("Edit", "Reset parameters to file", commands.ResetParameters(), icon=icons.ICON_FA_ARROWS_ROTATE, group=1),
+    Action("Edit", "Copy image", commands.CopyImage(), ("Ctrl+Alt+C",), icons.ICON_FA_COPY, group=2),
     Action("Edit", "Copy as command line", _copy_command_line, ("Ctrl+Shift+C",), icons.ICON_FA_TERMINAL, group=2),
     flag("View", "Panels", "visible", ("G",), icons.ICON_FA_TABLE_COLUMNS),
     Action("View", "Reset layout", _reset_layout, icon=icons.ICON_FA_BORDER_ALL),

@@ -10,8 +10,8 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..export.layers import can_be_exported
 from ..session import Session
-from ..session.capture import LARGEST, CaptureRequest, RecordingStatus
-from ..session.commands import StartRecording, StopRecording, TakeScreenshot
+from ..session.capture import LARGEST, CaptureRequest, RecordingOptions, RecordingStatus
+from ..session.commands import CopyImage, StartRecording, StopRecording, TakeScreenshot
 from ..session.files import here
 from .base import Panel
 from .controls import checkbox_row
@@ -26,6 +26,15 @@ RED = ImVec4(0.96, 0.30, 0.28, 1.0)
 SHOWN = 6.0  # seconds for which a notice is shown
 WIDTH = 420.0  # of a notice, in logical pixels
 SCALES = (1.0, 2.0, 4.0)  # of the viewport's size
+VIDEOS = {  # suffix and codec by what is shown
+    "MP4, H.264": (".mp4", "h264"),
+    "MP4, H.265": (".mp4", "h265"),
+    "MP4, AV1": (".mp4", "av1"),
+    "WebM, VP9": (".webm", "vp9"),
+    "WebM, AV1": (".webm", "av1"),
+    "GIF": (".gif", ""),
+    "WebP": (".webp", ""),
+}
 TOPICS = "screenshot", "recording", "export"
 ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "export": icons.ICON_FA_FILE_EXPORT}
 
@@ -82,6 +91,7 @@ class CapturePanel(Panel):
         self._choice, self._width, self._height = 0, 3840, 2160
         self._panels = self._transparent = False
         self._folder = ""
+        self._video, self._rate, self._quality, self._frames = 0, 0.0, 0, 0
 
     def draw(self, session: Session) -> None:
         if session.capture is None:
@@ -117,18 +127,39 @@ class CapturePanel(Panel):
             self._panels = not self._panels
         if imgui.button(f"{icons.ICON_FA_CAMERA}  Take screenshot", ImVec2(imgui.get_content_region_avail().x, 0.0)):
             session.post(TakeScreenshot(self._request()))
+        if imgui.button(f"{icons.ICON_FA_COPY}  Copy to clipboard", ImVec2(imgui.get_content_region_avail().x, 0.0)):
+            session.post(CopyImage(self._request()))
 
     def _draw_video(self, session: Session) -> None:
         recording = session.capture.recording if session.capture else None
         width = imgui.get_content_region_avail().x
         if recording is None:
+            self._draw_video_options()
             if imgui.button(f"{icons.ICON_FA_CIRCLE}  Record", ImVec2(width, 0.0)):
-                session.post(StartRecording(self._target_folder()))
-            imgui.set_item_tooltip("each frame lasts 1/60 s in the video, however long it takes to render (F10)")
+                session.post(StartRecording(self._recording_options()))
+            imgui.set_item_tooltip("each frame lasts 1/60 s in the video, however long it takes to render (F10: MP4)")
         else:
             fact("length", f"{recording.seconds:.1f} s · {size(recording.nbytes)}")
             if imgui.button(f"{icons.ICON_FA_STOP}  Stop", ImVec2(width, 0.0)):
                 session.post(StopRecording())
+
+    def _draw_video_options(self) -> None:
+        with labeled("format", "of the file, and how it is encoded"):
+            _, self._video = imgui.combo("##format", self._video, list(VIDEOS))
+        with labeled("frame rate", "frames per second; fewer than 60 leave out frames, and it lasts as long"):
+            changed, rate = imgui.input_float("##rate", self._rate, format="%.0f" if self._rate else "usual")
+            self._rate = min(max(rate, 0.0), 60.0) if changed else self._rate
+        with labeled("quality", "1: smallest file, 100: best; of a GIF, percent of 256 colors"):
+            _, self._quality = imgui.slider_int("##quality", self._quality, 0, 100, "%d" if self._quality else "usual")
+        with labeled("frames", "how many frames of 1/60 s to record"):
+            changed, frames = imgui.input_int("##frames", self._frames)
+            self._frames = max(frames, 0) if changed else self._frames
+            if not self._frames:
+                imgui.set_item_tooltip("0: until it is stopped")
+
+    def _recording_options(self) -> RecordingOptions:
+        suffix, codec = list(VIDEOS.values())[self._video]
+        return RecordingOptions(self._target_folder(), suffix, self._rate, codec, self._quality, self._frames)
 
     def _draw_geometry(self, session: Session) -> None:
         names = [name for name, layer in session.stage.layers.items() if can_be_exported(layer)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..headless.video import FASTEST_GIF, VideoOptions
 from ..session import FPS
 from .content import Content
 from .shooting import Camera, Recording
@@ -36,7 +37,7 @@ class ImageMethods(ABC):
         path = Path(path)
         if path.suffix.lower() != ".png":
             raise InputError(f"{path}: a screenshot is a .png file; `record` writes videos")
-        with Recording(self._shooting(), path, size or self._image_size(), FPS) as recording:
+        with Recording(self._shooting(), path, size or self._image_size(), VideoOptions()) as recording:
             recording.add()
         return path
 
@@ -47,14 +48,24 @@ class ImageMethods(ABC):
         """
         return self._content.export(path, layers)
 
-    def record(self, path: str | Path, size: tuple[int, int] | None = None, fps: int = FPS) -> Recording:
+    def record(
+        self,
+        path: str | Path,
+        size: tuple[int, int] | None = None,
+        fps: float | None = None,
+        codec: str = "",
+        quality: int = 0,
+    ) -> Recording:
         """Write every frame from now on, until the recording or the viewer is closed.
 
-        To .mp4 (H.264, an even width and height), or to .png with a number such as %04d in the name.
+        To .mp4 (`codec` "h264", "h265" or "av1") or .webm ("vp9", "av1") with an even width and height, to .gif or
+        .webp, or to .png with a number such as %04d in the name. `fps` is how many of these frames are shown in a
+        second, by default 60, of a GIF 50. `quality` is from 1 to 100. Raises `InputError`.
         """
         camera = self._shooting()
-        width, height = size or self._image_size()
-        if Path(path).suffix.lower() == ".mp4" and size is None:
+        path, (width, height) = Path(path), size or self._image_size()
+        if path.suffix.lower() in (".mp4", ".webm") and size is None:
             width, height = width - width % 2, height - height % 2
-        self._recordings.append(Recording(camera, Path(path), (width, height), fps))
+        rate = min(FPS, FASTEST_GIF) if fps is None and path.suffix.lower() == ".gif" else fps or FPS
+        self._recordings.append(Recording(camera, path, (width, height), VideoOptions(rate, codec, quality)))
         return self._recordings[-1]

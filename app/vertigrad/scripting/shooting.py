@@ -9,6 +9,7 @@ import numpy as np
 
 from ..headless.offscreen import FORMAT, Offscreen, enough_memory
 from ..headless.outputs import open_output
+from ..headless.video import VideoOptions
 from ..renderer.renderer import Renderer
 from ..session import Session
 
@@ -46,10 +47,10 @@ class Camera:
 class Recording:
     """A video, or numbered images, of every frame from now on; close it, or use it with `with`."""
 
-    def __init__(self, camera: Camera, path: Path, size: tuple[int, int], fps: int):
+    def __init__(self, camera: Camera, path: Path, size: tuple[int, int], options: VideoOptions):
         self.path, self.size, self.frames = path, size, 0
         self._camera = camera
-        self._output = open_output(path, size, fps)
+        self._output = open_output(path, size, options=options)
         self.closed = False
 
     def add(self) -> None:

@@ -12,7 +12,7 @@ class CaptureRequest(NamedTuple):
     """A screenshot to take: of `size` in pixels, or of the viewport's size times `scale`.
 
     With `panels` it shows the whole window at its own size; else the viewport only, without its background if
-    `transparent`. It is written to `folder`, by default the current one.
+    `transparent`. It is written to `folder`, by default the current one, or only copied to the `clipboard`.
     """
 
     scale: float = 1.0
@@ -20,6 +20,23 @@ class CaptureRequest(NamedTuple):
     panels: bool = False
     transparent: bool = False
     folder: Path | None = None
+    clipboard: bool = False
+
+
+class RecordingOptions(NamedTuple):
+    """A video to record into `folder`, by default the current one.
+
+    `suffix` is its format. `rate` [frames per second], `codec` and `quality` (1 to 100) are those of
+    `headless.video.VideoOptions`; 0 or empty: the usual ones. It ends after so many `frames` of 1/60 s; 0: when it is
+    stopped.
+    """
+
+    folder: Path | None = None
+    suffix: str = ".mp4"
+    rate: float = 0.0
+    codec: str = ""
+    quality: int = 0
+    frames: int = 0
 
 
 class RecordingStatus(NamedTuple):
@@ -43,7 +60,7 @@ class CaptureService(Protocol):
         """Capture the next frame. Raises `InputError` if that is not possible."""
         ...
 
-    def start_recording(self, folder: Path | None) -> None:
+    def start_recording(self, options: RecordingOptions) -> None:
         """Record every frame from the next one on. Raises `InputError` if the video cannot be written."""
         ...
 

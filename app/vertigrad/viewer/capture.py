@@ -14,14 +14,16 @@ from ..errors import GpuError, InputError, VertigradError
 from ..gpu import Reading
 from ..headless.frame_writer import FrameWriter
 from ..headless.offscreen import FORMAT, Offscreen, enough_memory
-from ..headless.outputs import Mp4, Png, require_output
+from ..headless.outputs import Png, require_output
+from ..headless.video import Video, VideoOptions, is_shown
 from ..panels import Gui
 from ..renderer.renderer import Renderer
 from ..session import FPS, STEP, Session
-from ..session.capture import CaptureRequest, RecordingStatus
+from ..session.capture import CaptureRequest, RecordingOptions, RecordingStatus
 from ..session.commands import CaptureFinished
 from ..session.files import new_file
 from ..session.readbacks import wait_for_readbacks
+from .image_clipboard import ClipboardImage, require_clipboard
 
 SMALLEST = 2  # pixels a side of a video
 
@@ -59,22 +61,28 @@ class WindowCapture:
         return bool(self._requests or self._writers or self._recording or self._received)
 
     def take_screenshot(self, request: CaptureRequest) -> None:
-        path = self._file(request.folder, ".png")
-        require_output(path, self._size(request), request.transparent)
+        path = self._file(None if request.clipboard else request.folder, ".png")
+        if request.clipboard:
+            require_clipboard()
+        else:
+            require_output(path, self._size(request), request.transparent)
         self._requests.append((request, path))
 
-    def start_recording(self, folder: Path | None) -> None:
+    def start_recording(self, options: RecordingOptions) -> None:
         if self._recording is not None:
             raise InputError("a video is being recorded already; stop it first")
         width, height = (side // 2 * 2 for side in self._session.viewport_size)
+        video = VideoOptions(options.rate, options.codec, options.quality)
         if min(width, height) < SMALLEST:
             raise InputError("the viewport is too small for a video")
-        path = self._file(folder, ".mp4")
-        require_output(path, (width, height))
-        writer = FrameWriter(path, lambda: Mp4(path, (width, height), FPS))
+        path = self._file(options.folder, options.suffix)
+        require_output(path, (width, height), options=video)
+        writer = FrameWriter(path, lambda: Video(path, (width, height), video))
         try:
             with enough_memory((width, height)):
-                self._recording = _Recording(self._session, (width, height), writer)
+                self._recording = _Recording(
+                    self._session, (width, height), writer, video.rate_of(path), options.frames
+                )
         except BaseException:
             writer.finish()
             raise
@@ -104,7 +112,8 @@ class WindowCapture:
             try:
                 self._draw_screenshot(request, path)
             except VertigradError as error:
-                self._session.post(CaptureFinished("screenshot", error=error))
+                topic = "clipboard" if request.clipboard else "screenshot"
+                self._session.post(CaptureFinished(topic, error=error))
         recording = self._recording
         if recording is not None and self._is_due:
             try:
@@ -126,7 +135,8 @@ class WindowCapture:
                 writer.abort(GpuError("the frame of the screenshot was dropped; please retry"))
         for writer, topic in [entry for entry in self._writers if entry[0].done]:
             self._writers.remove((writer, topic))
-            self._session.post(CaptureFinished(topic, writer.path, writer.error))
+            path = None if topic == "clipboard" else writer.path
+            self._session.post(CaptureFinished(topic, path, writer.error))
 
     def close(self) -> None:
         """Finish everything: waits for the GPU, and for the files to be written."""
@@ -174,8 +184,9 @@ class WindowCapture:
                 self._gui.draw(offscreen.view)
             else:
                 session.draw_to_file(Renderer(session.gpu, FORMAT, request.transparent), offscreen.view, size)
-        writer = FrameWriter(path, lambda: Png(path, request.transparent))
-        self._writers.append((writer, "screenshot"))
+        output = ClipboardImage(request.transparent) if request.clipboard else Png(path, request.transparent)
+        writer = FrameWriter(path, lambda: output)
+        self._writers.append((writer, "clipboard" if request.clipboard else "screenshot"))
         self._readbacks[writer] = offscreen.read(lambda image: self._received.append((writer, image, True)))
 
     def _end_when_read(self) -> None:
@@ -191,9 +202,9 @@ class WindowCapture:
 class _Recording:
     """A video that is being recorded, with its own render target."""
 
-    def __init__(self, session: Session, size: tuple[int, int], writer: FrameWriter):
+    def __init__(self, session: Session, size: tuple[int, int], writer: FrameWriter, rate: float, most: int):
         self._session = session
-        self.writer = writer
+        self.writer, self._rate, self._most = writer, rate, most
         self.offscreen = Offscreen(session.gpu, size)
         self._renderer = Renderer(session.gpu, FORMAT)
         self.frames = 0
@@ -207,8 +218,10 @@ class _Recording:
         return self._reading is not None and not self._reading.done
 
     def draw(self, then: Callable[[np.ndarray], object]) -> None:
-        """Render this frame for the video."""
-        self._session.draw_to_file(self._renderer, self.offscreen.view, self.offscreen.size)
-        self._reading = self.offscreen.read(then)
+        """Render this frame for the video, unless its rate leaves it out; the last one ends it."""
+        if is_shown(self.frames, self._rate):
+            self._session.draw_to_file(self._renderer, self.offscreen.view, self.offscreen.size)
+            self._reading = self.offscreen.read(then)
         self.frames += 1
         self.changes = self._session.changes
+        self.ended = self._most > 0 and self.frames >= self._most

@@ -16,7 +16,7 @@ from ...gpu import Traffic
 from ...params import unknown
 from ...scene.kinds import INTERACTIONS, require_scene
 from .. import catalog, measurements, saving, trace
-from ..capture import CaptureRequest, CaptureService
+from ..capture import CaptureRequest, CaptureService, RecordingOptions
 from ..command import Command, command
 from ..files import new_file, open_external
 from ..interaction_recording import read_interactions, require_known
@@ -168,10 +168,16 @@ def TakeScreenshot(session: Session, request: CaptureRequest | None = None) -> N
     _capture_service(session).take_screenshot(request or CaptureRequest())
 
 
+@command("clipboard")
+def CopyImage(session: Session, request: CaptureRequest | None = None) -> None:
+    """Copy the next frame to the clipboard, as an image."""
+    _capture_service(session).take_screenshot((request or CaptureRequest())._replace(clipboard=True))
+
+
 @command("recording")
-def StartRecording(session: Session, folder: Path | None = None) -> None:
-    """Record a video of every frame from now on, to the current folder or another."""
-    _capture_service(session).start_recording(folder)
+def StartRecording(session: Session, options: RecordingOptions | None = None) -> None:
+    """Record a video from now on, by default as MP4 to the current folder."""
+    _capture_service(session).start_recording(options or RecordingOptions())
 
 
 @command("recording")
@@ -192,7 +198,7 @@ class CaptureFinished:
         """Carry it out."""
         if self.error is not None:
             raise self.error
-        if self.path is not None:
+        if self.path is not None:  # not in the clipboard
             session.written[self.topic] = self.path
 
 
