@@ -14,7 +14,7 @@ from vertigrad.params import Params, choice, color, file, integer, interval, num
 
 
 class Still(Model):
-    """What the types below share: nothing runs when a scene is only read."""
+    """Base class of the types below: nothing runs when a scene is only read."""
 
     def __init__(self, name, params, inputs, seed):
         raise NotImplementedError
@@ -105,7 +105,7 @@ LAYERS = {"points": Points, "surface": Surface}
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., scene.Scene]:
-    """Loads a scene from text or bytes, written to scene.toml in `tmp_path`, or from a path.
+    """Load a scene from text or bytes, written to scene.toml in `tmp_path`, or from a path.
 
     Its types are in `load.models` and `load.layers`.
     """

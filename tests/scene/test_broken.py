@@ -1,6 +1,6 @@
-"""Scene files that are wrong, each with every problem that must be found in it: in `broken/`, and below.
+"""Invalid scene files, each with all problems that must be found: in `broken/`, and below.
 
-A file in `broken/` says on its first lines, after `#:`, what is reported of it, as line:column, key and message.
+A file in `broken/` lists on its first lines, after `#:`, the expected problems, as line:column, key and message.
 """
 
 import os
@@ -17,7 +17,7 @@ GALAXY = '[models.galaxy]\ntype = "nbody"\n'
 
 
 def problems(load, source, **options) -> list[str]:
-    """What is wrong with a scene, without the path of its file."""
+    """The problems of a scene, without the path of its file."""
     with pytest.raises(SceneError) as raised:
         load(source, **options)
     error = raised.value
@@ -25,7 +25,7 @@ def problems(load, source, **options) -> list[str]:
     return [line.removeprefix(f"{error.path}:") for line in str(error).splitlines()]
 
 
-def test_there_are_fifty_and_more():
+def test_there_are_at_least_fifty_broken_scenes():
     assert len(BROKEN) >= 50
 
 
@@ -56,7 +56,7 @@ def test_every_problem_is_reported_with_its_location(path, load):
     ],
     ids=lambda value: None if len(value) < 200 else "long",
 )
-def test_bytes_that_are_no_scene(load, content, expected):
+def test_bytes_that_are_not_a_scene(load, content, expected):
     assert problems(load, content)[0] == expected
 
 
@@ -65,7 +65,7 @@ def test_a_byte_order_mark_is_allowed_and_moves_no_column(load):
     assert problems(load, content)[-1] == '1:1  versoin: unknown key; did you mean "version"?'
 
 
-def test_no_such_file(load, tmp_path):
+def test_a_missing_file(load, tmp_path):
     (tmp_path / "nbody.toml").write_text("version = 1")
     assert problems(load, tmp_path / "nbdy.toml") == [
         f'1:1  there is no such file; did you mean "{tmp_path / "nbody.toml"}"?'
@@ -74,7 +74,7 @@ def test_no_such_file(load, tmp_path):
     assert problems(load, tmp_path / "no" / "x.toml") == [f"1:1  there is no such file; nor a folder {tmp_path / 'no'}"]
 
 
-def test_paths_that_are_no_file(load, tmp_path):
+def test_paths_that_are_not_files(load, tmp_path):
     assert problems(load, tmp_path) == ["1:1  is a folder, not a scene file"]
     assert problems(load, tmp_path / ("x" * 300)) == ["1:1  cannot be read: File name too long"]
     assert problems(load, Path("a\0b")) == ["1:1  there is no such file"]
@@ -83,7 +83,7 @@ def test_paths_that_are_no_file(load, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-def test_a_pipe_is_not_waited_for(load, tmp_path):
+def test_a_pipe_does_not_block(load, tmp_path):
     os.mkfifo(tmp_path / "pipe.toml")
     assert problems(load, tmp_path / "pipe.toml") == ["1:1  is not a regular file"]
 
@@ -117,7 +117,7 @@ def test_a_file_that_the_model_cannot_use(load, tmp_path):
 
 
 def test_one_problem_is_reported_once(load):
-    """What only follows from another problem is not told."""
+    """Consequences of another problem are not reported."""
     scene = """version = 1
 [models.a]
 type = "nbdy"
@@ -141,7 +141,7 @@ def test_all_outputs_together_are_limited(load):
     assert line == "2:2  models: all outputs together would take 65.5 GiB; at most 64.0 GiB are allowed"
 
 
-def test_outputs_of_just_the_allowed_size_are_no_problem(load, monkeypatch):
+def test_outputs_of_exactly_the_allowed_size_are_accepted(load, monkeypatch):
     scene = 'version = 1\n[models.a]\ntype = "neural_field"\nresolution = 100\n'
     outputs = load(scene).models["a"].outputs.values()
     sizes = [spec.nbytes for spec in outputs]

@@ -1,4 +1,4 @@
-"""Python files of scenes: whose class is taken, what is said of those that cannot be, and who may run."""
+"""Python files of scenes: the class that is used, errors in invalid files, and trust."""
 
 import json
 
@@ -30,7 +30,7 @@ TEXT = 'version = 1\n\n[models.row]\ntype = "row.py:Row"\n'
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Loads a scene whose model is in row.py, with this text; the file is trusted unless `trusted` is false."""
+    """Load a scene whose model is in row.py, with this text; the file is trusted unless `trusted` is false."""
     monkeypatch.setattr(trust, "_allowed", set())
 
     def load_(text=GOOD, scene_text=TEXT, trusted=True, **options):
@@ -49,7 +49,7 @@ def problems(load, text, scene_text=TEXT):
     return str(raised.value).split("scene.toml:")[1]
 
 
-def test_its_class_is_a_model_like_others(load):
+def test_the_class_is_an_ordinary_model(load):
     found = load(sets=["row.count=12"]).models["row"]
     assert found.type == "row.py:Row" and found.params.count == 12 and found.params.pull == 1.0
     assert {name: spec.shape for name, spec in found.outputs.items()} == {"position": (12, 3), "cell": (12,)}
@@ -57,7 +57,7 @@ def test_its_class_is_a_model_like_others(load):
     assert code.source(found.kind).name == "row.py" and code.source(scene.Camera) is None
 
 
-def test_the_class_is_the_same_while_the_text_is(load):
+def test_the_class_is_cached_by_the_text(load):
     first = load().models["row"].kind
     assert load().models["row"].kind is first
     assert load(GOOD + "\n# more\n").models["row"].kind is not first
@@ -94,17 +94,17 @@ def test_a_problem_in_its_table_is_reported_as_of_any_model(load):
         ('"cell"', '"state"', "models.row: tensors: a tensor cannot be called state"),
     ],
 )
-def test_what_is_wrong_is_reported_with_file_and_line(load, old, new, expected):
+def test_errors_are_reported_with_file_and_line(load, old, new, expected):
     assert old in GOOD
     assert expected in problems(load, GOOD.replace(old, new, 1))
 
 
-def test_output_specs_of_its_own_that_fail(load):
+def test_custom_output_specs_that_fail(load):
     text = GOOD + "\n    @classmethod\n    def output_specs(cls, params):\n        return {}[params.count]\n"
     assert "models.row: row.py:20: KeyError: 8" in problems(load, text)
 
 
-def test_bytes_that_are_no_python(load, tmp_path):
+def test_bytes_that_are_not_python(load, tmp_path):
     trust.allow([tmp_path / "row.py"], edits=True)
     for content in (b"\xff\xfe", b"x = '\0'", b"#" * (code.MAX_BYTES + 1)):
         (tmp_path / "row.py").write_bytes(content)
@@ -122,18 +122,18 @@ def test_nothing_runs_before_it_is_trusted(load, tmp_path):
     assert (tmp_path / "ran").exists()
 
 
-def test_a_setting_cannot_smuggle_code_in(load):
+def test_a_setting_cannot_run_code(load):
     with pytest.raises(UntrustedCode):
         load(scene_text='version = 1\n[models.row]\ntype = "nbody"\n', sets=["row.type='row.py:Row'"], trusted=False)
 
 
-def test_a_link_is_trusted_by_what_it_leads_to(load, tmp_path):
+def test_a_link_is_trusted_by_its_target(load, tmp_path):
     load()
     (tmp_path / "other.py").symlink_to(tmp_path / "row.py")
     load(scene_text=TEXT.replace("row.py", "other.py"))
 
 
-def test_what_is_remembered_is_known_in_the_next_run(load, tmp_path, monkeypatch):
+def test_trust_persists_in_the_next_run(load, tmp_path, monkeypatch):
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
     for name in ("row.py", "other.py"):
         (tmp_path / name).write_text(GOOD)
@@ -144,13 +144,13 @@ def test_what_is_remembered_is_known_in_the_next_run(load, tmp_path, monkeypatch
     with pytest.raises(UntrustedCode, match="which changed since it was allowed"):
         load(GOOD + "\n# edited\n", trusted=False)
     load(trusted=False)  # back to what was allowed
-    list_of_paths = json.dumps([str(tmp_path / "row.py")])  # without what they said
+    list_of_paths = json.dumps([str(tmp_path / "row.py")])  # without their contents
     for broken in ("{", "3", '["a", 4]', "\0", list_of_paths, '{"version": 2, "files": [3]}'):
         (tmp_path / "state" / trust.FILE).write_text(broken)
         assert not trust.is_trusted(tmp_path / "row.py")
 
 
-def test_edits_that_are_followed_run_and_are_remembered(load, tmp_path, monkeypatch):
+def test_watched_edits_run_and_are_trusted(load, tmp_path, monkeypatch):
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
     (tmp_path / "row.py").write_text(GOOD)
     trust.allow([tmp_path / "row.py"], remember=True, edits=True)
@@ -161,7 +161,7 @@ def test_edits_that_are_followed_run_and_are_remembered(load, tmp_path, monkeypa
         load(GOOD + "\n# edited in another run\n", trusted=False)
 
 
-def test_what_is_written_between_the_question_and_the_run_does_not_run(load, tmp_path, monkeypatch):
+def test_code_written_between_the_question_and_the_run_does_not_run(load, tmp_path, monkeypatch):
     load()
     evil = f"open({str(tmp_path / 'ran')!r}, 'w')\n" + GOOD
     is_trusted = trust.is_trusted
@@ -177,7 +177,7 @@ def test_what_is_written_between_the_question_and_the_run_does_not_run(load, tmp
     assert not (tmp_path / "ran").exists()
 
 
-def test_only_the_text_that_was_asked_about_is_allowed(load, tmp_path):
+def test_only_the_confirmed_text_is_trusted(load, tmp_path):
     with pytest.raises(UntrustedCode) as raised:
         load(trusted=False)
     (tmp_path / "row.py").write_text(GOOD + "\n# another\n")
@@ -185,7 +185,7 @@ def test_only_the_text_that_was_asked_about_is_allowed(load, tmp_path):
     assert not trust.is_trusted(tmp_path / "row.py")
 
 
-def test_what_cannot_be_remembered_is_only_reported(tmp_path, monkeypatch, caplog):
+def test_a_trust_file_that_cannot_be_written_is_only_reported(tmp_path, monkeypatch, caplog):
     (tmp_path / "state").write_text("a file where the folder should be")
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
     monkeypatch.setattr(trust, "_allowed", set())

@@ -1,7 +1,7 @@
-"""Scene files that load today load for ever and mean the same: those of `corpus/`, whose `meanings.json` says what.
+"""Compatibility of scene files: those of `corpus/` load and have the meanings in `meanings.json`.
 
-A file is never changed once it is there; a new feature of the format brings a new one. Run as a program, this writes
-the meanings of files that have none yet, and leaves the others.
+A file is never changed once it exists; a new feature of the format adds a new one. Run as a program, this writes
+the meanings of files that have none yet, and keeps the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def own_code_may_run():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_file_that_loaded_once_loads_and_means_what_it_meant(path):
+def test_every_file_of_the_corpus_loads_with_its_meaning(path):
     known = json.loads(MEANINGS.read_text(encoding="utf-8"))
     changed = differing(renewed_meaning(known[path.stem]), json.loads(json.dumps(meaning(load(path)))))
     assert not changed, "\n".join(changed)
@@ -48,7 +48,7 @@ def test_every_section_of_the_format_is_in_the_corpus():
 
 
 def test_every_parameter_of_every_model_and_layer_is_in_the_corpus():
-    """One that is new comes with a file that has it; the others are never changed."""
+    """A new one requires a new file with it; the others are never changed."""
     written: dict[str, set[str]] = {}
     for path in FILES:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -66,20 +66,20 @@ def test_every_parameter_of_every_model_and_layer_is_in_the_corpus():
 
 
 def test_every_type_is_in_the_corpus_without_its_parameters():
-    """So that their defaults are known: a file that leaves them out means those."""
+    """This tests their defaults, which apply to files without them."""
     scene = load(FOLDER / "defaults.toml")
     assert models.types().keys() - {spec.type for spec in scene.models.values()} == {"onnx", "wgsl"}  # have none
     assert layers.types().keys() == {spec.type for spec in scene.layers.values()}
 
 
-def test_a_value_that_means_something_else_is_noticed():
+def test_a_value_with_another_meaning_is_detected():
     assert differing({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3, "new": 4}}) == ["a.c: was 2, is 3"]
     assert differing({"a": 1}, {}) == ["a: was 1, is gone"]
     assert differing({"a": [1, 2]}, {"a": [1]}) == ["a: was [1, 2], is [1]"]
 
 
 def renewed_meaning(known: dict[str, Any]) -> dict[str, Any]:
-    """A meaning that was written before names changed, with the names of today."""
+    """A meaning that was written before names changed, with the current names."""
     for spec in known["models"].values():
         spec["type"] = MODELS.get(spec["type"], spec["type"])
     for section, part in (("models", "params"), ("layers", "style")):
@@ -110,7 +110,7 @@ def renewed_parameters(values: dict[str, Any], section: str, kind: str) -> dict[
 
 
 def meaning(scene: Scene) -> dict[str, Any]:
-    """All that a scene says, as plain values: what is left out of its file with its default."""
+    """The contents of a scene as plain values, with defaults for omitted ones."""
     return {
         "title": scene.title,
         "version": scene.version,
@@ -157,7 +157,7 @@ def plain(value: Any) -> Any:
 
 
 def differing(before: dict[str, Any], now: dict[str, Any], path: str = "") -> list[str]:
-    """What is not as it was; a parameter that is new changes nothing of what a file meant."""
+    """The differences; a new parameter does not change the meaning of a file."""
     found = []
     for key, value in before.items():
         name = f"{path}.{key}" if path else key

@@ -1,4 +1,4 @@
-"""Files of data that open by themselves."""
+"""Data files that open as scenes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def pixels(path: Path) -> None:
         ("a.gif", moving, "video", "image"),
     ],
 )
-def test_what_opens_as_what(
+def test_the_scene_of_each_data_file(
     tmp_path: Path, steady: Gpu, name: str, write: Callable[[Path], None], model: str, layer: str
 ) -> None:
     path = tmp_path / name
@@ -82,7 +82,7 @@ def test_what_opens_as_what(
         refuse_protected(path)
 
 
-def test_a_ply_without_vertices_is_no_cloud(tmp_path: Path) -> None:
+def test_a_ply_without_vertices_is_not_a_point_cloud(tmp_path: Path) -> None:
     header = [
         "ply",
         "format ascii 1.0",
@@ -91,11 +91,11 @@ def test_a_ply_without_vertices_is_no_cloud(tmp_path: Path) -> None:
         "end_header",
     ]
     (tmp_path / "empty.ply").write_text("\n".join(header) + "\n", encoding="utf-8")
-    with pytest.raises(SceneError, match="has no triangles"):  # what its model says, not the format of points
+    with pytest.raises(SceneError, match="has no triangles"):  # the error of its model, not of the point format
         load(tmp_path / "empty.ply")
 
 
-def test_a_mesh_is_still_a_mesh() -> None:
+def test_a_ply_with_triangles_is_a_mesh() -> None:
     scene = load(resources.path("assets", "data", "knot.ply"))
     assert [spec.type for spec in scene.layers.values()] == ["surface"]
 
@@ -103,7 +103,7 @@ def test_a_mesh_is_still_a_mesh() -> None:
 @pytest.mark.parametrize(
     ("count", "size"), [(100, 0.05), (400, 0.05), (1600, 0.025), (40_000, 0.005), (300_000, 0.002)]
 )
-def test_points_are_drawn_as_small_as_they_are_many(tmp_path: Path, count: int, size: float) -> None:
+def test_the_size_of_points_depends_on_their_number(tmp_path: Path, count: int, size: float) -> None:
     np.save(tmp_path / "points.npy", np.random.default_rng(1).normal(size=(count, 3)).astype(np.float32))
     (found,) = re.findall(r"^size = (\S+)$", points_text(tmp_path / "points.npy"), re.MULTILINE)
     assert float(found) == size
@@ -121,7 +121,7 @@ def test_other_shapes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> Non
         load(tmp_path / "a.npy")
 
 
-def test_what_the_readme_says_can_be_opened() -> None:
+def test_the_readme_lists_the_supported_files() -> None:
     (message,) = re.findall(r"a data file: (.*?)\.\s`vertigrad` without", README.read_text("utf-8"), re.DOTALL)
     suffixes = re.findall(r"`(\.\w+)`", message)
     assert len(suffixes) >= 8
@@ -133,7 +133,7 @@ def test_images_and_videos_are_those_that_the_models_read() -> None:
     assert set(STILLS) == IMAGES and set(VIDEO_SUFFIXES) == VIDEOS
 
 
-def test_what_can_be_opened_is_reported() -> None:
+def test_the_supported_types_are_reported() -> None:
     with pytest.raises(InputError) as error:
         require_scene(Path("a.xyz"))
     assert all(suffix in str(error.value) for suffix in DATA)

@@ -1,4 +1,4 @@
-"""The page about the format says what is implemented."""
+"""The page about the format documents what is implemented."""
 
 import re
 import tomllib
@@ -23,7 +23,7 @@ def section(title: str) -> str:
 
 
 def rows(text: str, width: int) -> list[list[str]]:
-    """The cells of the tables with so many columns, without code marks."""
+    """The cells of the tables with `columns` columns, without code marks."""
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
     return [[cell.replace("`", "") for cell in line] for line in lines if len(line) == width]
 
@@ -87,7 +87,7 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     np.save(tmp_path / "points.npy", one[:, :3])
     files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
-        if name in ("onnx", "train", "wgsl"):  # have what their network or their table has
+        if name in ("onnx", "train", "wgsl"):  # have the outputs of their network or their table
             continue
         outputs = model.output_specs(model.Params(**({"file": files[name]} if name in files else {})))
         named = re.sub(r"\(.*?\)", "", documented[name].partition(":")[0])

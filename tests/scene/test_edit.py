@@ -76,11 +76,11 @@ def test_a_file_without_a_last_newline_gets_none(path, value):
         (("view", "nothing"), None),
     ],
 )
-def test_what_is_there_already_is_not_touched(path, value):
+def test_existing_values_are_not_changed(path, value):
     assert edited(TEXT, {path: value}) == TEXT
 
 
-def test_a_switch_is_no_number():
+def test_a_boolean_is_not_a_number():
     assert edited("a = 1\n", {("a",): True}) == "a = true\n"
     assert edited("a = [false]\n", {("a",): (0.0,)}) == "a = [0.0]\n"
 
@@ -105,11 +105,11 @@ REMOVED = [
 
 
 @pytest.mark.parametrize(("text", "path", "expected"), REMOVED)
-def test_what_is_taken_out_leaves_no_gap(text, path, expected):
+def test_a_removed_entry_leaves_no_gap(text, path, expected):
     assert edited(text, {path: None}) == expected
 
 
-def test_new_tables_go_to_their_kin_and_never_split_another():
+def test_new_tables_are_added_after_related_ones_and_never_split_another():
     text = 'p.a."x" = 1\nv = 1\n\n[p.b]\nx = 2\n# of b\n\n# of q\n[q]\nx = 3\n# of the end\n'
     assert edited(text, {("p", "c", "x"): 3}) == text.replace("# of b\n", "# of b\n\n[p.c]\nx = 3\n")
     assert edited(text, {("p", "a", "y"): 3}) == text.replace('"x" = 1\n', '"x" = 1\np.a.y = 3\n')
@@ -128,7 +128,7 @@ def test_entries_of_a_table_stay_together_and_in_their_order():
 @pytest.mark.parametrize(
     "text", ["[p.a]\nx = 1\n[p.b]\n", "p = { a = { x = 1 }, b = {} }\n", "p.a.x = 1\np.'a'.y = 2\n"]
 )
-def test_a_table_gets_another_name_wherever_it_is_written(text):
+def test_a_table_is_renamed_wherever_it_occurs(text):
     new = edited(text, {("p", "c d", "z"): 3}, renames={("p", "a"): "c d"})
     read = tomllib.loads(new)["p"]
     assert next(iter(read)) == "c d" and read["c d"]["x"] == 1 and read["c d"]["z"] == 3 and "a" not in read
@@ -139,7 +139,7 @@ def test_names_can_be_swapped():
     assert edited(text, {}, renames={("p", "a"): "b", ("p", "b"): "a"}) == "[p.b]\nx = 1\n\n[p.a]\nx = 2\n"
 
 
-def test_what_cannot_be_changed_alone_is_refused():
+def test_entries_that_cannot_be_changed_separately_are_rejected():
     with pytest.raises(Uneditable):
         edited("a = 1\n", {("a", "b"): 2})
     with pytest.raises(Uneditable):
@@ -147,5 +147,5 @@ def test_what_cannot_be_changed_alone_is_refused():
 
 
 @pytest.mark.parametrize("value", ["", "\x00\x1f\x7f", "\u2028 😀 ü", "a\"b\\c'", "line\nline\r\ttab", "#05060a"])
-def test_text_comes_back_as_it_was(value):
+def test_text_round_trips(value):
     assert tomllib.loads(f"x = {literal(value)}")["x"] == value

@@ -1,4 +1,4 @@
-"""What a sound scene file says, and that nothing but a `SceneError` comes of any other."""
+"""Loading valid scene files; all others raise `SceneError`."""
 
 import dataclasses
 import os
@@ -73,7 +73,7 @@ exposure = 1.5
 LEAST = 'version = 1\nmodels.galaxy.type = "nbody"\n'
 
 
-def test_everything_that_can_be_written(load):
+def test_every_key_of_the_format(load):
     found = load(FULL)
     assert (found.version, found.title) == (1, "Everything that can be written")
     assert (found.camera.position, found.camera.fov, found.camera.up) == ((0, 2, 8), 45, "z")
@@ -100,14 +100,14 @@ def test_everything_that_can_be_written(load):
     assert sheet.style.range == "auto"
 
 
-def test_models_come_after_those_they_take_from(load):
+def test_models_are_sorted_after_their_inputs(load):
     found = load(FULL)
     assert list(found.models) == ["sheet", "galaxy", "hills"]
     assert sorted(found.order) == sorted(found.models)
     assert found.order.index("galaxy") < found.order.index("sheet")
 
 
-def test_what_is_left_out_has_its_default(load, tmp_path):
+def test_omitted_keys_have_their_defaults(load, tmp_path):
     found = load(LEAST)
     assert found.title == "scene"
     assert found.path == tmp_path / "scene.toml"
@@ -124,7 +124,7 @@ def test_a_scene_and_its_parts_are_not_changed_by_accident(load):
             part.name = "other"
 
 
-def test_files_lie_in_the_scenes_folder_or_among_the_assets(load, tmp_path, monkeypatch):
+def test_files_are_in_the_scenes_folder_or_the_assets(load, tmp_path, monkeypatch):
     own = tmp_path / "weights" / "own.safetensors"
     packaged = tmp_path / "root" / "assets" / "shipped.safetensors"
     shadowed = tmp_path / "assets" / "shipped.safetensors"
@@ -142,7 +142,7 @@ def test_files_lie_in_the_scenes_folder_or_among_the_assets(load, tmp_path, monk
         assert load(text).models["hills"].params.weights == expected
 
 
-def test_a_file_beside_the_scene_that_looks_packaged(load, tmp_path, monkeypatch):
+def test_a_file_in_the_scenes_folder_with_the_path_of_an_asset(load, tmp_path, monkeypatch):
     monkeypatch.setattr(resources, "root", lambda: tmp_path / "root")
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "own.safetensors").touch()
@@ -151,7 +151,7 @@ def test_a_file_beside_the_scene_that_looks_packaged(load, tmp_path, monkeypatch
         load(text)
 
 
-def test_the_folder_is_the_scenes_and_not_the_current_one(load, tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_scene_and_not_to_the_working_directory(load, tmp_path, monkeypatch):
     (tmp_path / "own.safetensors").write_bytes(b"x")
     (tmp_path / "scene.toml").write_text(
         'version = 1\nmodels.hills = { type = "neural_field", weights = "own.safetensors" }\n'
@@ -165,7 +165,7 @@ def test_line_ends_of_another_system(load):
     assert load(FULL.replace("\n", "\r\n").encode()).models["galaxy"].params.count == 65536
 
 
-def test_what_is_found_wrong_later_can_still_be_placed(load, tmp_path):
+def test_problems_found_later_have_a_location(load, tmp_path):
     error = load(FULL).error(("layers", "stars", "color"), "too bright")
     line = FULL.splitlines().index('color = "galaxy.speed"') + 1
     assert str(error) == f"{tmp_path / 'scene.toml'}:{line}:9  layers.stars.color: too bright"
@@ -179,7 +179,7 @@ class TwoMeanings(Params):
     size: float = number(0.0)
 
 
-def test_a_name_with_two_meanings_is_our_fault_and_not_the_files(load, monkeypatch):
+def test_a_name_with_two_meanings_is_an_internal_error(load, monkeypatch):
     monkeypatch.setattr(load.models["nbody"], "Params", Reserved)
     with pytest.raises(TypeError, match="seed"):
         load(LEAST)
@@ -189,7 +189,7 @@ def test_a_name_with_two_meanings_is_our_fault_and_not_the_files(load, monkeypat
         load(FULL)
 
 
-def test_every_shipped_scene_is_sound():
+def test_every_packaged_scene_is_valid():
     shipped = resources.scenes()
     assert shipped
     for path in shipped:
@@ -218,7 +218,7 @@ VALUES = st.sampled_from(
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_entries_with_any_value_give_no_other_error(load, data):
-    """Some lines of a sound scene get other values, vanish, or come twice."""
+    """Some lines of a valid scene get other values, are removed, or repeated."""
     lines = list(LINES)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(lines) - 1))

@@ -1,4 +1,4 @@
-"""The places of keys and values, against the standard library's parser on documents of every style."""
+"""The locations of keys and values, against the standard library's parser on documents of every style."""
 
 import re
 import tomllib
@@ -97,7 +97,7 @@ def is_key(text: str, key: str) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(tables())
-def test_every_key_and_value_is_where_it_is_reported_to_be(text):
+def test_every_key_and_value_is_at_the_reported_location(text):
     document = dict(walk(tomllib.loads(text)))
     locations = locate(text)
     assert locations.keys.keys() == document.keys()
@@ -121,7 +121,7 @@ def test_lines_and_columns_count_characters_from_one():
     assert locations.of_value(("models", "é😀", "seed")) == (3, 10)
 
 
-def test_what_is_not_written_has_the_place_of_the_table_around_it():
+def test_an_omitted_key_has_the_location_of_its_table():
     locations = locate("x = 1\n[a]\nb.c = 2\n")
     assert locations.of_key(("a", "b", "z")) == (3, 1)
     assert locations.of_value(("a", "z", "z")) == (2, 2)
@@ -129,12 +129,12 @@ def test_what_is_not_written_has_the_place_of_the_table_around_it():
     assert locations.of_value(()) == (1, 1)
 
 
-def test_a_table_has_the_place_of_its_own_header_even_if_others_name_it_before():
+def test_a_table_has_the_location_of_its_own_header_even_if_subtables_come_first():
     locations = locate("[a.b]\n[a]\nc = 1\n")
     assert locations.of_key(("a",)) == (2, 2)
 
 
-def test_tables_of_an_array_are_reported_apart():
+def test_tables_of_an_array_have_separate_locations():
     locations = locate("[[a]]\nx = 1\n[[a]]\n[a.b]\nx = 2\n")
     assert locations.of_value(("a", 0, "x")) == (2, 5)
     assert locations.of_value(("a", 1, "b", "x")) == (5, 5)

@@ -1,4 +1,4 @@
-"""A network by itself becomes a scene: sliders for what is small, a layer for what its output looks like."""
+"""A network file opens as a scene: sliders for small inputs, a layer chosen by the shape of its output."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def identity(folder: Path, shape: list) -> Path:
         ([], "surface", "bars.position"),
     ],
 )
-def test_what_is_drawn_follows_from_the_output(
-    steady: Gpu, tmp_path: Path, shape: list, layer: str, source: str
-) -> None:
+def test_the_layer_depends_on_the_output(steady: Gpu, tmp_path: Path, shape: list, layer: str, source: str) -> None:
     path = identity(tmp_path, shape)
     scene = load(path)
     (drawn,) = scene.layers.values()
@@ -69,7 +67,7 @@ def test_what_is_drawn_follows_from_the_output(
         assert all(tensor.size for tensor in session.stage.instances["net"].outputs.values())
 
 
-def test_inputs_become_sliders_or_numbers(tmp_path: Path) -> None:
+def test_inputs_are_sliders_or_constants(tmp_path: Path) -> None:
     inputs = {"a.b": (FLOAT, [1, 3]), "large": (FLOAT, [1, 500]), "label": (INT64, [1]), "points": (FLOAT, ["n", 3])}
     ops = [
         ("Add", ["points", "a.b"], ["p"], {}),
@@ -87,7 +85,7 @@ def test_inputs_become_sliders_or_numbers(tmp_path: Path) -> None:
 
 
 def test_the_camera_sees_everything(steady: Gpu, tmp_path: Path) -> None:
-    """Points far away and far apart: all of them are in the image when the scene opens."""
+    """Distant points with large distances: all of them are in the image when the scene opens."""
     path = saved(tmp_path, {"x": (FLOAT, [64, 3])}, {"y": [64, 3]}, [("Identity", ["x"], ["y"], {})])
     node_outputs = onnx.load(path)
     node_outputs.graph.node[0].CopyFrom(helper.make_node("Add", ["x", "shift"], ["y"]))
@@ -103,7 +101,7 @@ def test_the_camera_sees_everything(steady: Gpu, tmp_path: Path) -> None:
         assert radius < away < 20 * radius
 
 
-def test_what_cannot_be_drawn_is_reported(tmp_path: Path) -> None:
+def test_outputs_that_cannot_be_drawn_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none of its outputs looks like.*docs/onnx\.md"):
         load(identity(tmp_path, [2, 3, 4, 5, 6]))
     (tmp_path / "bad.onnx").write_bytes(b"no network")

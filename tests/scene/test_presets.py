@@ -79,5 +79,5 @@ def test_an_animation_from_the_command_line(load):
 
 
 @pytest.mark.parametrize("path", [("models", "a", "b"), ("models", "view", "b"), ("layers", "a", "b"), ("view", "b")])
-def test_the_shortest_name_leads_back(path):
+def test_the_shortest_name_is_unambiguous(path):
     assert entry(shortest(path)) == path

@@ -1,4 +1,4 @@
-"""Saving a scene: what is in the file afterwards, whoever else has it open, and whatever happens meanwhile."""
+"""Saving a scene: the contents of the file, also with concurrent edits and after a crash."""
 
 import os
 import re
@@ -31,7 +31,7 @@ SOFTENING = ("models", "galaxy", "softening")
 
 
 def others(folder: Path) -> list[str]:
-    """What lies beside the scene's file."""
+    """The other files in the scene's folder."""
     return sorted(set(os.listdir(folder)) - {"scene.toml"})
 
 
@@ -50,7 +50,7 @@ def test_a_value_that_is_the_same_is_not_written(load, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbf" + SCENE.encode(), SCENE.replace("\n", "\r\n").encode()])
-def test_marks_and_line_ends_stay(load, tmp_path, content):
+def test_byte_order_mark_and_line_ends_stay(load, tmp_path, content):
     save(load(content), {SOFTENING: 0.25, ("models", "galaxy", "count"): 9, ("view", "bloom"): 0.5})
     newline = b"\r\n" if b"\r" in content else b"\n"
     added = [b"count = 9", b"", b"[view]", b"bloom = 0.5", b""]
@@ -65,7 +65,7 @@ def test_permissions_stay(load, tmp_path, mode):
     assert stat.S_IMODE(found.path.stat().st_mode) == mode
 
 
-def test_a_link_stays_one_and_what_it_leads_to_is_written(tmp_path):
+def test_a_link_stays_a_link_and_its_target_is_written(tmp_path):
     (tmp_path / "real").mkdir()
     real, link = tmp_path / "real" / "scene.toml", tmp_path / "link.toml"
     real.write_text(SCENE)
@@ -88,7 +88,7 @@ def test_a_copy_leaves_the_file(load, tmp_path):
 
 
 @pytest.mark.parametrize("theirs", [SCENE + "# mine\n", "nonsense", b"\xff\xfe", SCENE.replace("\n", "\r\n")])
-def test_what_somebody_else_wrote_is_not_lost(load, tmp_path, theirs):
+def test_edits_of_others_are_not_lost(load, tmp_path, theirs):
     found = load(SCENE)
     theirs = theirs if isinstance(theirs, bytes) else theirs.encode()
     found.path.write_bytes(theirs)
@@ -99,7 +99,7 @@ def test_what_somebody_else_wrote_is_not_lost(load, tmp_path, theirs):
     assert found.path.read_text() == SCENE.replace("5e-2", "0.25")
 
 
-def test_a_check_that_fails_leaves_the_old_file(load, tmp_path):
+def test_a_check_that_fails_keeps_the_old_file(load, tmp_path):
     found = load(SCENE)
 
     def check(scene_file: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_check_that_fails_leaves_the_old_file(load, tmp_path):
     assert found.path.read_text() == SCENE and others(tmp_path) == []
 
 
-def test_what_may_not_be_written(load, tmp_path):
+def test_files_that_cannot_be_written(load, tmp_path):
     found = load(SCENE)
     found.path.chmod(0o444)
     with pytest.raises(FileProtected, match="is read-only; save it under another name"):
@@ -127,7 +127,7 @@ def test_what_may_not_be_written(load, tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["write", "replace", "fsync"])
-def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_else(load, tmp_path, monkeypatch, fault):
+def test_a_full_disk_leaves_only_the_old_file(load, tmp_path, monkeypatch, fault):
     found = load(SCENE)
 
     def fail(*arguments):
@@ -143,7 +143,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_else(load, tmp_path
     assert found.path.read_text() == SCENE and others(tmp_path) == []
 
 
-def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+def test_a_new_file_has_default_permissions(tmp_path):
     (tmp_path / "plain").touch()
     write_file(tmp_path / "made", b"x")
     assert (tmp_path / "made").stat().st_mode == (tmp_path / "plain").stat().st_mode
@@ -348,7 +348,7 @@ def written(draw, value, flat: bool = False) -> str:
 @settings(max_examples=150, deadline=None)
 @given(texts(), st.data())
 def test_any_values_of_any_scene(tmp_path_factory, drawn, data):
-    """What is read afterwards is exactly what was saved, and all else is where it was."""
+    """The file then has exactly the saved values, and everything else is unchanged."""
     text, values = drawn
     path = tmp_path_factory.mktemp("any") / "scene.toml"
     path.write_bytes(text.encode())

@@ -1,4 +1,4 @@
-"""`--set`: what it changes, and what it says when it cannot."""
+"""`--set`: changed values, and messages for invalid ones."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_parse(text, path, value):
     assert (setting.path, setting.value) == (path, value)
 
 
-def test_settings_replace_what_the_file_says(load):
+def test_settings_replace_values_of_the_file(load):
     sets = [
         "galaxy.softening=0.1",
         "layers.stars.size=0.5",
@@ -58,15 +58,15 @@ def test_settings_replace_what_the_file_says(load):
     assert (found.camera.fov, found.view.exposure, found.title) == (30, 2, "Other")
 
 
-def test_the_last_setting_of_an_entry_counts(load):
+def test_the_last_setting_of_an_entry_wins(load):
     assert load(SCENE, sets=["galaxy.count=100", "galaxy.count=200"]).models["galaxy"].params.count == 200
 
 
-def test_a_setting_mends_a_wrong_value_of_the_file(load):
+def test_a_setting_replaces_an_invalid_value_of_the_file(load):
     assert load(SCENE.replace("seed = 7", "count = -1"), sets=["galaxy.count=100"])
 
 
-def test_a_seed_replaces_that_of_every_model_but_a_set_one_stays(load):
+def test_a_seed_applies_to_every_model_without_a_set_one(load):
     two = SCENE + '[models.other]\ntype = "nbody"\n'
     assert [model.seed for model in load(two).models.values()] == [7, 0]
     assert [model.seed for model in load(two, seed=3).models.values()] == [3, 3]
@@ -74,7 +74,7 @@ def test_a_seed_replaces_that_of_every_model_but_a_set_one_stays(load):
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
-def test_an_impossible_seed(load, seed):
+def test_an_invalid_seed(load, seed):
     with pytest.raises(InputError, match=r"^--seed: "):
         load(SCENE, seed=seed)
 
@@ -99,7 +99,7 @@ def test_an_impossible_seed(load, seed):
         ("softening", "expected NAME.PARAMETER=VALUE, such as galaxy.softening=0.1"),
     ],
 )
-def test_a_wrong_setting_says_its_own_text(load, text, message):
+def test_a_wrong_setting_is_quoted(load, text, message):
     with pytest.raises(InputError) as raised:
         load(SCENE, sets=[text])
     assert str(raised.value) == f"--set {text}: {message}"
@@ -116,7 +116,7 @@ def test_problems_of_settings_and_of_the_file_are_reported_together(load):
     ]
 
 
-def test_what_the_file_lacks_is_no_problem_of_a_setting(load):
+def test_a_missing_key_of_the_file_is_not_a_problem_of_a_setting(load):
     with pytest.raises(SceneError) as raised:
         load("version = 1\n", sets=["galaxy.count=100"])
     assert [line.split("scene.toml:")[1] for line in str(raised.value).splitlines()] == [
@@ -125,6 +125,6 @@ def test_what_the_file_lacks_is_no_problem_of_a_setting(load):
     ]
 
 
-def test_a_setting_through_something_that_is_no_table(load):
+def test_a_setting_inside_a_value_that_is_not_a_table(load):
     with pytest.raises(InputError, match=r"^--set galaxy.seed.x=1: models.galaxy.seed is not a table$"):
         load(SCENE, sets=["galaxy.seed.x=1"])

@@ -1,4 +1,4 @@
-"""`Stage`: models built in the order of their inputs, layers bound to them, everything given back."""
+"""`Stage`: models built in the order of their inputs, layers bound to them, everything released."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def stage(steady: Gpu, tmp_path, monkeypatch):
         each.close()
 
 
-# The takers stand before the givers in this file, and after them in the order of building.
+# Consumers are before producers in this file, and after them in the order of construction.
 TURNED = """
 version = 1
 [models.late]
@@ -39,7 +39,7 @@ type = "rising"
 """
 
 
-def test_givers_are_built_and_stepped_before_takers(stage, monkeypatch):
+def test_producers_are_built_and_stepped_before_consumers(stage, monkeypatch):
     stepped: list[str] = []
     for kind in (Rising, Scaled):
         step = kind.step
@@ -59,7 +59,7 @@ def test_every_output_is_published_once(stage):
     assert [tensor.block.published for tensor in outputs] == [1] * len(outputs)
 
 
-def test_the_scene_is_a_description_that_running_does_not_change(stage):
+def test_running_does_not_change_the_scene(stage):
     built = stage(SCENE)
     built.change("row", "height", 3.0)
     built.change("row", "count", 30)
@@ -75,12 +75,12 @@ def test_models_of_one_scene_do_not_share_parameters(stage):
 
 
 @pytest.mark.parametrize("model", ["rwo", ""])
-def test_there_is_no_such_model_to_change(stage, model):
+def test_changing_an_unknown_model_is_an_error(stage, model):
     with pytest.raises(ParameterError, match="unknown model"):
         stage(SCENE).change(model, "height", 1.0)
 
 
-def test_what_is_built_before_a_problem_is_found_is_given_back(stage, steady: Gpu, added):
+def test_models_built_before_an_error_are_released(stage, steady: Gpu, added):
     never_closed = steady.tracker.leak_count
     wrong = LINKED + '[models.last]\ntype = "rising"\ncount = 3\nforbidden = 3\n'
     with pytest.raises(SceneError, match=r"scene\.toml:23:9  models\.last: last: not with 3 points"):
@@ -89,7 +89,7 @@ def test_what_is_built_before_a_problem_is_found_is_given_back(stage, steady: Gp
     assert steady.tracker.leak_count == never_closed
 
 
-def test_a_layer_that_cannot_draw_its_tensors_gives_all_back(stage, added):
+def test_a_layer_that_cannot_draw_its_tensors_releases_everything(stage, added):
     wrong = SCENE + '[layers.sheet]\ntype = "surface"\nposition = "row.position"\n'
     with pytest.raises(SceneError, match=r"scene\.toml:14:9  layers\.sheet: .*which is not a grid"):
         stage(wrong)
@@ -103,7 +103,7 @@ def test_more_than_the_adapter_allows_is_a_problem_of_the_scene(stage, steady: G
         stage(SCENE.replace('"rising"', f'"rising"\ncount = {count}'))
 
 
-def test_a_fault_of_a_model_is_reported_as_it_is(stage, monkeypatch):
+def test_an_error_of_a_model_is_raised_unchanged(stage, monkeypatch):
     def fault(*_: object) -> None:
         raise Fault("from inside")
 
@@ -112,7 +112,7 @@ def test_a_fault_of_a_model_is_reported_as_it_is(stage, monkeypatch):
         stage(LINKED)
 
 
-def test_a_reset_that_fails_leaves_all_models_where_they_were(stage, steady: Gpu, monkeypatch):
+def test_a_reset_that_fails_changes_no_model(stage, steady: Gpu, monkeypatch):
     built = stage(LINKED)
     built.step(0.25)
     steady.submit()
@@ -128,7 +128,7 @@ def test_a_reset_that_fails_leaves_all_models_where_they_were(stage, steady: Gpu
     assert built.instances["row"].outputs["phase"].numpy()[0] == 0.5
 
 
-def test_closing_twice_gives_everything_back_once(stage, added):
+def test_closing_twice_releases_everything_once(stage, added):
     built = stage(LINKED)
     built.close()
     built.close()

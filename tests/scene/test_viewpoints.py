@@ -1,4 +1,4 @@
-"""Bookmarks, and cameras in words."""
+"""Bookmarks, and cameras as text."""
 
 import math
 from types import MappingProxyType
@@ -63,13 +63,13 @@ def cameras(draw):
 
 
 def same(a, b, tolerance):
-    """Whether what is at the target and around it is at the same places of both images."""
+    """Whether the target and its surroundings are at the same positions in both images."""
     turned = np.abs(a.rotation() - b.rotation()).max()
     moved = np.linalg.norm(np.subtract(a.target, b.target)) / a.distance
     return max(turned, moved, abs(math.log(a.distance / b.distance)), abs(a.fov - b.fov)) < tolerance
 
 
-def test_bookmarks_by_name_what_they_leave_out_is_the_cameras(scene):
+def test_bookmarks_by_name_with_omitted_values_of_the_camera(scene):
     found = scene()
     above, near = (marked(found, found.bookmarks[name]) for name in ("from above", "near"))
     assert list(found.bookmarks) == ["from above", "near"]
@@ -99,7 +99,7 @@ def test_a_camera_as_the_scene_file_has_it(camera):
 
 
 class _scene_of_z:  # noqa: N801
-    """As much of a scene as a camera in words needs."""
+    """The parts of a scene that a camera as text needs."""
 
     class camera:  # noqa: N801
         fov, orthographic, up = 45.0, False, "z"
@@ -107,13 +107,13 @@ class _scene_of_z:  # noqa: N801
     bookmarks = MappingProxyType({})
 
 
-def test_a_bookmark_is_meant_by_its_name(scene):
+def test_a_bookmark_is_selected_by_its_name(scene):
     found = scene()
     assert camera_from("from above", found) == marked(found, found.bookmarks["from above"])
 
 
 @pytest.mark.parametrize("text", ["1,2,3;0,0,0", " 1, 2 ,3 ; 0,0,0 "])
-def test_what_is_left_out_is_as_the_scene_has_it(scene, text):
+def test_omitted_values_are_those_of_the_scene(scene, text):
     camera = camera_from(text, scene())
     assert (camera.fov, camera.up, camera.orthographic) == (40, "z", False)
     assert camera.position == pytest.approx((1, 2, 3))
@@ -136,7 +136,7 @@ def test_what_is_left_out_is_as_the_scene_has_it(scene, text):
         ("1,2,3;1,2,3", "same point"),
     ],
 )
-def test_what_is_no_camera(scene, text, problem):
+def test_invalid_cameras(scene, text, problem):
     with pytest.raises(InputError, match=problem) as raised:
         camera_from(text, scene())
     assert str(raised.value).startswith("--camera ") and raised.value.exit_code == 2
