@@ -32,7 +32,7 @@ def test_a_button_calls_its_function_once_for_each_click(viewer: vg.Viewer) -> N
     assert len(calls) == 2
 
 
-def test_a_button_may_do_what_the_loop_does_in_place(viewer: vg.Viewer) -> None:
+def test_a_button_can_write_tensors_in_place(viewer: vg.Viewer) -> None:
     cloud = viewer.points("cloud", position=POINTS, size=0.2)
     block = cloud.position.block
     viewer.button("Back", lambda: cloud.set(position=POINTS)).press()
@@ -42,7 +42,7 @@ def test_a_button_may_do_what_the_loop_does_in_place(viewer: vg.Viewer) -> None:
     assert cloud.position.block is block
 
 
-def test_a_callback_may_add_layers_take_images_and_close(viewer: vg.Viewer) -> None:
+def test_a_callback_can_add_layers_take_images_and_close(viewer: vg.Viewer) -> None:
     images = []
 
     def act() -> None:
@@ -66,7 +66,7 @@ def test_an_error_in_a_callback_is_raised_without_a_window(viewer: vg.Viewer) ->
     viewer.button("Fail", fail).press()
     with pytest.raises(ZeroDivisionError, match="no"):
         viewer.update()
-    viewer.update()  # it was called, and goes on
+    viewer.update()  # it was called, and continues
 
 
 def test_a_callback_cannot_show_frames(viewer: vg.Viewer) -> None:
@@ -76,7 +76,7 @@ def test_a_callback_cannot_show_frames(viewer: vg.Viewer) -> None:
             viewer.update()
 
 
-def test_keys_are_the_scripts(viewer: vg.Viewer) -> None:
+def test_keys_are_reported_to_the_script(viewer: vg.Viewer) -> None:
     pressed = []
 
     @viewer.on_key("ctrl+space")
@@ -113,7 +113,7 @@ def test_keys_are_named_as_in_the_table_of_actions(written: str, name: str) -> N
 
 
 @pytest.mark.parametrize("written", ["spaec", "", " ", "ctrl", "strg+a", "ctrl+", "ab"])
-def test_what_is_no_key(written: str) -> None:
+def test_invalid_keys(written: str) -> None:
     with pytest.raises(InputError, match=r"unknown (key|modifier)"):
         key_name(written)
 
@@ -146,7 +146,7 @@ def test_a_row_is_picked_by_its_pixel(viewer: vg.Viewer) -> None:
         viewer.pick(96, 0)
 
 
-def test_picking_a_surface_tells_the_triangle(viewer: vg.Viewer) -> None:
+def test_picking_a_surface_returns_the_triangle(viewer: vg.Viewer) -> None:
     sheet = np.stack(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [0.0]), axis=-1)[:, :, 0]
     viewer.camera(position=(0, 0, 4))
     viewer.surface("sheet", position=sheet)
@@ -155,7 +155,7 @@ def test_picking_a_surface_tells_the_triangle(viewer: vg.Viewer) -> None:
     assert found.position is not None and found.position[2] == 0.0
 
 
-def test_what_cannot_be_called(viewer: vg.Viewer) -> None:
+def test_invalid_callbacks(viewer: vg.Viewer) -> None:
     with pytest.raises(InputError, match="callback: expected a function, got int"):
         viewer.button("a", 3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="callback: expected a function, got str"):
@@ -216,7 +216,7 @@ def test_a_closed_viewer_refuses_events(viewer: vg.Viewer) -> None:
 # camera, view, gizmos -------------------------------------------------------------------------------------------------
 
 
-def test_the_camera_stays_where_it_is_not_set(viewer: vg.Viewer) -> None:
+def test_camera_values_that_are_not_set_stay(viewer: vg.Viewer) -> None:
     viewer.camera(position=(0, 1, 5), target=(0, 0.5, 0), fov=30)
     found = viewer.camera(orthographic=True)
     assert found["position"] == pytest.approx((0, 1, 5))
@@ -250,7 +250,7 @@ def test_labels_are_texts_in_the_image(viewer: vg.Viewer) -> None:
             viewer.labels(wrong)
 
 
-def test_a_legend_is_added_and_taken_away(viewer: vg.Viewer) -> None:
+def test_a_legend_is_added_and_removed(viewer: vg.Viewer) -> None:
     cloud = viewer.points("cloud", position=POINTS, color=POINTS[:, 0], range=(-1, 1), colormap="viridis")
     plain = viewer.image((320, 240))
     cloud.colorbar = {"title": "height", "unit": "m"}

@@ -87,7 +87,7 @@ def test_inputs_are_outputs_of_other_models(viewer: vg.Viewer) -> None:
     np.testing.assert_allclose(output(viewer, "follow.found"), 0.5 * output(viewer, "rain.position"), rtol=1e-6)
 
 
-def test_an_error_in_the_function_is_raised_and_the_rest_goes_on(viewer: vg.Viewer) -> None:
+def test_an_error_in_the_function_is_raised_and_other_models_continue(viewer: vg.Viewer) -> None:
     @vg.model(x=(3,))
     def broken(x, dt, by: float = 1.0):
         if dt > 0:
@@ -151,7 +151,7 @@ def without_tensor(time):
         (no_default, {"x": np.zeros((0, 3))}, r"x: expected an array of numbers, got float64 of shape \(0, 3\)"),
     ],
 )
-def test_what_is_no_model(function, tensors: dict, match: str) -> None:
+def test_invalid_models(function, tensors: dict, match: str) -> None:
     with pytest.raises(InputError, match=match):
         vg.model(**tensors)(function)
 

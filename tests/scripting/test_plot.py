@@ -25,7 +25,7 @@ def test_values_are_appended_and_read_back(viewer: vg.Viewer) -> None:
     assert len(loss) == 5 and loss.lines == ("",)
 
 
-def test_names_make_several_lines(viewer: vg.Viewer) -> None:
+def test_several_names_give_several_lines(viewer: vg.Viewer) -> None:
     plot = viewer.plot("losses")
     plot.append(train=1.0, test=2.0, x=0)
     plot.append(train=0.5, x=5)
@@ -40,7 +40,7 @@ def test_names_make_several_lines(viewer: vg.Viewer) -> None:
         plot["train"]
 
 
-def test_a_curve_is_set_as_a_whole(viewer: vg.Viewer) -> None:
+def test_a_whole_curve_is_set(viewer: vg.Viewer) -> None:
     x = np.linspace(0, 1, 50)
     plot = viewer.plot("spectrum", x**2, x=x, x_unit="Hz")
     np.testing.assert_allclose(plot.points, np.column_stack([x, x**2]))
@@ -50,7 +50,7 @@ def test_a_curve_is_set_as_a_whole(viewer: vg.Viewer) -> None:
     assert (cell.name, cell.units, cell.x_limits) == ("spectrum", ("Hz", ""), (0.0, 2.0))
 
 
-def test_the_newest_values_stay(viewer: vg.Viewer) -> None:
+def test_the_newest_values_are_stored(viewer: vg.Viewer) -> None:
     plot = viewer.plot("long")
     plot.set(np.arange(CAPACITY + 10))
     assert len(plot) == CAPACITY and plot.points[0, 1] == 10
@@ -73,7 +73,7 @@ def test_the_panel_shows_lines_with_a_log_axis(viewer: vg.Viewer) -> None:
         plot.append(1.0)
 
 
-def test_a_plot_that_fails_leaves_the_one_before(viewer: vg.Viewer) -> None:
+def test_a_plot_that_fails_keeps_the_previous_one(viewer: vg.Viewer) -> None:
     before = viewer.plot("loss", [1, 2])
     with pytest.raises(InputError, match=r"x has 3 values, value 2"):
         viewer.plot("loss", [1, 2], x=[1, 2, 3])
@@ -100,7 +100,7 @@ def test_a_plot_that_fails_leaves_the_one_before(viewer: vg.Viewer) -> None:
         (lambda plot: plot.set([1], a=[1, 2]), InputError, "x has 1 values, a 2"),
     ],
 )
-def test_what_does_not_fit_changes_nothing(viewer: vg.Viewer, act, error: type[Exception], match: str) -> None:
+def test_invalid_values_change_nothing(viewer: vg.Viewer, act, error: type[Exception], match: str) -> None:
     plot = viewer.plot("loss", [1.0, 2.0])
     with pytest.raises(error, match=match):
         act(plot)

@@ -1,4 +1,4 @@
-"""`Viewer.save`: the scene file shows what the viewer shows."""
+"""`Viewer.save`: the scene file gives the image of the viewer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rain(CustomModel):
 
 
 def same(viewer: vg.Viewer, path: Path) -> bool:
-    """Whether the file shows what the viewer shows."""
+    """Whether the image of the file equals that of the viewer."""
     with vg.Scene.load(path) as scene:
         return np.array_equal(viewer.image(), scene.render(SIZE))
 
@@ -46,7 +46,7 @@ def test_every_type_of_layer_is_saved(viewer: vg.Viewer, tmp_path: Path, kind: s
     handle = viewer.add(kind, "it", **ATTRIBUTES[kind])
     viewer.camera(position=(0.5, 1, 4))
     assert viewer.save(tmp_path / "a.toml") == tmp_path / "a.toml"
-    if kind != "trails":  # of which nothing is seen in the first frame
+    if kind != "trails":  # which are empty in the first frame
         assert viewer.image().std() > 1
     assert same(viewer, tmp_path / "a.toml")
     assert (tmp_path / "a.npz").exists() and handle.type == kind
@@ -79,7 +79,7 @@ def test_a_mesh_with_colors_a_legend_and_a_style(viewer: vg.Viewer, tmp_path: Pa
     assert "rate" not in (tmp_path / "a.toml").read_text()
 
 
-def test_tensors_are_saved_as_they_are_now(viewer: vg.Viewer, tmp_path: Path) -> None:
+def test_tensors_are_saved_with_their_current_values(viewer: vg.Viewer, tmp_path: Path) -> None:
     with vg.Tensor.from_numpy(POINTS) as mine:
         cloud = viewer.points("cloud", position=mine, size=0.1)
         viewer.camera(position=(0, 0, 6))
@@ -140,7 +140,7 @@ class Rising(CustomModel):
         self.position += dt
 
 
-def test_what_a_scene_cannot_say(viewer: vg.Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_viewers_that_cannot_be_saved(viewer: vg.Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="there is nothing to save"):
         viewer.save(tmp_path / "a.toml")
     with pytest.raises(InputError, match=r"ends in \.toml"):
