@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 
 
-def test_the_pages_are_those_of_the_code() -> None:
+def test_the_pages_equal_the_generated_ones() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools" / "api_pages.py", "--check"], check=False)
     assert done.returncode == 0, "run make pages"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_everything_is_described(page: Path) -> None:
+def test_every_public_name_has_a_docstring(page: Path) -> None:
     sections = re.split(r"^##+ ", page.read_text(encoding="utf-8"), flags=re.M)
     bare = [section.splitlines()[0] for section in sections if not section.partition("\n")[2].strip()]
     assert len(sections) > 4 and not bare

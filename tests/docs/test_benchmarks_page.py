@@ -1,4 +1,4 @@
-"""The tables of the benchmarks page are those of the results that are kept."""
+"""The tables of the benchmarks page equal the stored results."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_the_page_shows_the_results_that_are_kept() -> None:
+def test_the_page_shows_the_stored_results() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools" / "benchmarks_page.py", "--check"], check=False)
     assert done.returncode == 0, "run tools/benchmarks_page.py"
 
 
-def test_every_kept_result_meets_its_bound_and_says_where_it_was_measured() -> None:
+def test_every_stored_result_meets_its_bound_and_names_its_machine() -> None:
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "docs" / "benchmarks").glob("*.json")]
     assert runs
     for run in runs:

@@ -1,4 +1,4 @@
-"""Records of decisions: their form, their index, and the links in them and in the map of the code."""
+"""Records of decisions: their form, their index, and the links in them and in the architecture page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_index_lists_each_record_once_by_its_title() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_are_valid(page: Path) -> None:
     for target, anchor in LINK.findall(text(page)):
         if "://" in target:
             continue
@@ -65,6 +65,6 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor[1:] in [re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings]
 
 
-def test_the_map_stays_two_pages() -> None:
+def test_the_architecture_page_has_at_most_two_pages() -> None:
     assert len(text(MAP).splitlines()) <= 130
     assert len(text(MAP).split()) <= 1300

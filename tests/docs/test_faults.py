@@ -1,4 +1,4 @@
-"""The tools that put faults in: where they may lie, and which tests are tried first."""
+"""The mutation testing tools: locations of faults, and the order of tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fault_sites(mutants: ModuleType) -> ModuleType:
     return sys.modules["fault_sites"]
 
 
-def test_faults_are_drawn_where_something_runs_and_nowhere_else(fault_sites: ModuleType) -> None:
+def test_faults_are_drawn_only_in_code_that_runs(fault_sites: ModuleType) -> None:
     text = '''"""A file with 1 < 2."""
 if TYPE_CHECKING:
     A = 1
@@ -55,7 +55,7 @@ class C(base(4)):
     assert all(fault.applied(text).count(fault.new) for fault in faults)
 
 
-def test_constants_that_are_left_out_exist(fault_sites: ModuleType) -> None:
+def test_excluded_constants_exist(fault_sites: ModuleType) -> None:
     for name, constants in fault_sites.UNOBSERVABLE.items():
         (path,) = (ROOT / "app" / "vertigrad").rglob(name)
         lines = path.read_text(encoding="utf-8")
@@ -65,7 +65,7 @@ def test_constants_that_are_left_out_exist(fault_sites: ModuleType) -> None:
         assert not [line for n, line in enumerate(lines.splitlines(), 1) if n in old and line.startswith((*constants,))]
 
 
-def test_tests_of_the_own_name_come_first_then_one_of_each_file_in_turn(mutants: ModuleType) -> None:
+def test_tests_of_the_same_name_come_first_then_one_of_each_file_in_turn(mutants: ModuleType) -> None:
     chosen = mutants.TestMap.__new__(mutants.TestMap)
     seconds = {f"tests/ops/test_many.py::test[{n}]": 0.01 + n * 1e-6 for n in range(300)}
     seconds |= {

@@ -1,4 +1,4 @@
-"""The pages of the types of models are those that their declarations make, and the scenes on them load."""
+"""The pages of model types equal those generated from their declarations, and the scenes on them load."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ EXAMPLES = {
 }
 
 
-def test_the_pages_are_those_of_the_models() -> None:
+def test_the_pages_equal_the_generated_ones() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools" / "model_pages.py", "--check"], check=False)
     assert done.returncode == 0, "run make pages"
 
 
-def test_every_page_is_listed_and_leads_to_scenes() -> None:
+def test_every_page_is_listed_and_links_to_scenes() -> None:
     listed = re.findall(
         r"^\| \[`(\w+)`\]\(models/\1\.md\)", (ROOT / "docs" / "models.md").read_text(encoding="utf-8"), re.M
     )

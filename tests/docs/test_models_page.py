@@ -1,4 +1,4 @@
-"""What the page about models of one's own shows, runs."""
+"""The code of the page about custom models runs."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def shown(steady, tmp_path, monkeypatch):
-    """Opens the scene, runs some frames, and gives back an output."""
+    """Open the scene, run some frames, and return an output."""
     monkeypatch.setattr(trust, "_allowed", set())
 
     def open_(text: str, files: dict[str, str], output: str) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +42,7 @@ def shown(steady, tmp_path, monkeypatch):
     return open_
 
 
-def test_twenty_lines_of_python(shown):
+def test_a_model_in_twenty_lines_of_python(shown):
     code, (waves, _) = blocks("python")[0], blocks("toml")
     lines = [line for line in code.splitlines() if line.strip()]
     assert len([line for line in lines if "import" not in line]) <= 20

@@ -1,4 +1,4 @@
-"""The code in docs/questions, and of other pages with code, runs, and what it asserts holds."""
+"""The code in docs/questions, and of other pages with code, runs, and its assertions pass."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The README's program for the library runs, and what its comments say is so."""
+"""The README's program for the library runs, and its comments are correct."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def copied(gpu: Gpu) -> int:
 
 
 @pytest.mark.usefixtures("steady")
-def test_the_program_does_what_its_comments_say(gpu: Gpu) -> None:
-    """Statement by statement; the body of its `with` block is left to the reader, and so to `lent`."""
+def test_the_comments_of_the_program_are_correct(gpu: Gpu) -> None:
+    """Statement by statement; the body of its `with` block is left to the reader, and so to `borrowed`."""
     program = code(README)
     assert all(comment in program for comment in COMMENTS)
     *statements, clone, write, lending = ast.parse(program, str(README)).body
@@ -43,14 +43,14 @@ def test_the_program_does_what_its_comments_say(gpu: Gpu) -> None:
     assert np.array_equal(y.numpy(), x.numpy() + np.float32(1.0))
 
     assert isinstance(lending, ast.With) and [ast.unparse(part) for part in lending.body] == ["..."]
-    lending.body = ast.parse("lent()").body
-    names["lent"] = lambda: lent(gpu, names)
+    lending.body = ast.parse("borrowed()").body
+    names["borrowed"] = lambda: borrowed(gpu, names)
     run([lending], names)
     y.close()
 
 
-def lent(gpu: Gpu, names: dict[str, Any]) -> None:
-    """What must hold inside of `resource`: a buffer for other code, that nothing frees or moves."""
+def borrowed(gpu: Gpu, names: dict[str, Any]) -> None:
+    """Check the buffer inside of `resource`, which is neither freed nor moved."""
     x, buffer, offset, size = (names[name] for name in ("x", "buffer", "offset", "size"))
     block = x.block
     assert isinstance(buffer, wgpu.GPUBuffer) and block.buffer is buffer

@@ -1,4 +1,4 @@
-"""`docs/regressions.md`: the tests and records that it names are there."""
+"""`docs/regressions.md`: the tests and records that it names exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 RECORD = re.compile(r"\]\((decisions/[^)]+)\)")
 
 
-def test_each_fault_names_a_test_or_a_record_that_is_there() -> None:
+def test_each_bug_names_an_existing_test_or_record() -> None:
     rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
     assert len(rows) > 60
     for fault, references in rows:

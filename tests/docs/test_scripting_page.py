@@ -40,7 +40,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[scripting.Viewer]]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_runs_and_shows_something(name: str, gpu: Gpu, opened, tmp_path, monkeypatch, capsys) -> None:
+def test_every_program_runs_and_draws(name: str, gpu: Gpu, opened, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(PROGRAMS[name], name, "exec"), {"__name__": "__main__"})
     for viewer in opened:

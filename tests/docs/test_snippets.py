@@ -1,4 +1,4 @@
-"""What the pages show as code can be used as it stands: scenes load, Python runs, commands and options exist.
+"""The code on the pages is usable: scenes load, Python runs, commands and options exist.
 
 docs/questions and docs/gradients.md are in test_questions.py, docs/models.md in test_models_page.py,
 docs/scene-format.md in tests/scene/test_docs.py, the README's program in test_readme.py.
@@ -63,7 +63,7 @@ def test_commands_and_their_options_exist(page: Path) -> None:
 
 
 def load(tmp_path: Path, text: str) -> scene.Scene:
-    """What the text means as a scene."""
+    """Load the text as a scene."""
     if "version" not in text:
         text = f"version = 1\n{text}"
     (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
@@ -105,7 +105,7 @@ def test_parameters_are_declared_in_one_class() -> None:
 
 
 @pytest.mark.usefixtures("steady")
-def test_programs_for_people_who_come_from_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_for_users_of_other_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     fit, fall = blocks("coming-from.md", "python")
     names: dict[str, Any] = {"__name__": "page"}
     exec(fit, names)
