@@ -1,4 +1,4 @@
-"""What layers draw, as arrays and as files that other libraries read."""
+"""Exported layers, as arrays and as files that other libraries read."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_surface_as_obj_has_the_same_triangles(viewer: vg.Viewer, tmp_path: Pa
     assert np.allclose(vertices[:, 3:], COLORS, atol=1e-6)
 
 
-def test_rows_and_triangles_that_are_not_drawn_are_left_out(viewer: vg.Viewer) -> None:
+def test_rows_and_triangles_that_are_not_drawn_are_omitted(viewer: vg.Viewer) -> None:
     holes = POINTS.copy()
     holes[1], holes[5] = np.nan, np.inf
     viewer.surface("sheet", position=holes, index=np.array([[0, 1, 2], [2, 3, 4], [4, 6, 99]], np.uint32))
@@ -110,7 +110,7 @@ def test_rows_and_triangles_that_are_not_drawn_are_left_out(viewer: vg.Viewer) -
     assert np.array_equal(found.positions[found.index], POINTS[[[2, 3, 4]]])
 
 
-# what is computed -----------------------------------------------------------------------------------------------------
+# computed geometry ------------------------------------------------------------------------------------------------
 
 
 def test_an_isosurface_of_a_distance_is_a_closed_sphere(viewer: vg.Viewer, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_cells_that_are_not_finite_have_no_isosurface(viewer: vg.Viewer) -> None
     assert drawn(viewer, "half").positions[:, 2].max() <= 0.0
 
 
-def test_instances_are_meshes_at_their_places(viewer: vg.Viewer) -> None:
+def test_instances_are_meshes_at_their_positions(viewer: vg.Viewer) -> None:
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0]], np.float32)
     quarter = np.array([[0, 0, 0.5**0.5, 0.5**0.5], [0, 0, 0, 2]], np.float32)  # about z; and none
     viewer.instances(
@@ -168,7 +168,7 @@ def test_trails_are_the_positions_of_the_last_frames(viewer: vg.Viewer, tmp_path
     assert len(found.index) == 2 * (len(found.positions) // 2 - 1)
 
 
-def test_lines_end_where_they_end(viewer: vg.Viewer, tmp_path: Path) -> None:
+def test_lines_have_their_own_ends(viewer: vg.Viewer, tmp_path: Path) -> None:
     viewer.lines("two", position=POINTS.reshape(2, 20, 3))
     viewer.streamlines("flow", vectors=np.ones((3, 3, 3, 3), np.float32))
     viewer.update()
@@ -205,7 +205,7 @@ def test_layers_of_several_kinds_share_a_file(viewer: vg.Viewer, tmp_path: Path,
         assert sum(line.startswith("p ") for line in lines) == len(POINTS)
 
 
-def test_a_scene_whose_z_is_up_stands_upright_in_gltf(viewer: vg.Viewer, tmp_path: Path) -> None:
+def test_a_scene_with_z_up_is_upright_in_gltf(viewer: vg.Viewer, tmp_path: Path) -> None:
     viewer.camera(up="z", position=(0.0, -5.0, 0.0))
     viewer.surface("sheet", position=POINTS, index=TRIANGLES)
     mesh = trimesh.load_scene(viewer.export(tmp_path / "a.glb"), process=False).to_mesh()
@@ -225,7 +225,7 @@ def test_a_scene_whose_z_is_up_stands_upright_in_gltf(viewer: vg.Viewer, tmp_pat
         ("none/a.ply", ("cloud",), "cannot be written"),
     ],
 )
-def test_what_cannot_be_exported(
+def test_layers_that_cannot_be_exported(
     viewer: vg.Viewer, tmp_path: Path, name: str, layers: tuple[str, ...], message: str
 ) -> None:
     viewer.points("cloud", position=POINTS)
@@ -246,7 +246,7 @@ def test_more_than_can_be_exported_is_refused(viewer: vg.Viewer, monkeypatch: py
         drawn(viewer, "cubes")
 
 
-def test_exporting_counts_no_geometry_and_leaves_nothing(viewer: vg.Viewer, tmp_path: Path, steady: Gpu) -> None:
+def test_exporting_counts_no_geometry_and_leaks_nothing(viewer: vg.Viewer, tmp_path: Path, steady: Gpu) -> None:
     viewer.points("cloud", position=POINTS)
     viewer.update()
     before = steady.meter.read()["geometry"]

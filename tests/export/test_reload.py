@@ -1,4 +1,4 @@
-"""What was exported is drawn as before when it is loaded into a scene."""
+"""Exported data that is loaded into a scene is drawn as before."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_splats(steady: Gpu, tmp_path: Path) -> None:
         "opacity": RANDOM.uniform(0.1, 0.9, count),
         "color": RANDOM.random((count, 3)),
     }
-    rows["position"][:2] = [[-1, -1, -1], [1, 1, 1]]  # their middle stays
+    rows["position"][:2] = [[-1, -1, -1], [1, 1, 1]]  # their center is unchanged
     with vg.Viewer("test", SIZE, offscreen=True) as viewer:
         viewer.camera(position=(0.0, 1.0, 5.0), target=(0.0, 0.0, 0.0))
         viewer.splats("splats", **rows, size=1.5, opacity_scale=0.9).save(tmp_path / "a.ply")
