@@ -1,4 +1,4 @@
-"""Files with something wrong in them, drawn from files that are right."""
+"""Damaged files, generated from valid files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _number(data: bytes, chance: random.Random) -> bytes:
 
 
 def _line(data: bytes, chance: random.Random) -> bytes:
-    """A line left out, doubled, or put elsewhere."""
+    """A line removed, doubled, or moved."""
     lines = data.split(b"\n")
     line = lines.pop(chance.randrange(len(lines)))
     for _ in range(chance.randrange(3)):

@@ -1,7 +1,7 @@
-"""Damaged files of every kind load, or raise an error of ours that names the file: never anything else.
+"""Damaged files of every type load, or raise a Vertigrad error that names the file: never anything else.
 
-The same few hundred at every run; with VERTIGRAD_EXPLORE more of the seed VERTIGRAD_SEED. What fails is kept in
-tests/fuzz/saved/ and tried at every run from then on.
+The same few hundred at every run; with VERTIGRAD_EXPLORE more of the seed VERTIGRAD_SEED. Failing files are saved in
+tests/fuzz/saved/ and tested in every later run.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def opened(open_: Callable[[Path], None], path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_file_raises_an_error_of_ours(kind: str, steady: Gpu, tmp_path: Path) -> None:
+def test_a_damaged_file_raises_a_vertigrad_error(kind: str, steady: Gpu, tmp_path: Path) -> None:
     make, open_, of_text = KINDS[kind]
     files, chance = make(), random.Random(f"{kind} {SEED}")
     for number in range(TRIES[kind] * MORE):
