@@ -1,4 +1,4 @@
-"""What `make setup` says and does about system packages, on machines that lack different things."""
+"""System packages in `make setup`, on machines that lack different packages."""
 
 import importlib.util
 from pathlib import Path
@@ -10,7 +10,7 @@ TOOL = Path(__file__).resolve().parent.parent.parent / "tools" / "system_package
 
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch):
-    """The script as a module, for an ordinary user of a pretended Debian that has everything."""
+    """The script as a module, for an ordinary user of a fake Debian with all packages."""
     spec = importlib.util.spec_from_file_location("system_packages", TOOL)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -25,12 +25,12 @@ def tool(monkeypatch: pytest.MonkeyPatch):
     return module
 
 
-def test_a_complete_machine_needs_nothing_and_says_nothing(tool, capsys):
+def test_a_complete_machine_needs_nothing_and_prints_nothing(tool, capsys):
     assert tool.main() == 0
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_user_without_any_driver_is_reported_one_line_and_stopped(tool, monkeypatch, capsys):
+def test_a_user_without_any_driver_gets_one_line_and_an_error(tool, monkeypatch, capsys):
     monkeypatch.setattr(tool, "manifests", lambda *folders: False)
     monkeypatch.setattr(tool, "has_venv", lambda: False)
     assert tool.main() == 1
@@ -47,7 +47,7 @@ def test_one_driver_is_enough_and_a_window_library_only_a_note(tool, monkeypatch
     assert "sudo apt-get" in capsys.readouterr().err
 
 
-def test_root_installs_what_is_missing_and_looks_again(tool, monkeypatch, capsys):
+def test_root_installs_missing_packages_and_checks_again(tool, monkeypatch, capsys):
     there = set()
     monkeypatch.setattr(tool.os, "geteuid", lambda: 0, raising=False)
     monkeypatch.setattr(tool, "loads", lambda soname: soname != "libXi.so.6" or "libxi6" in there)
@@ -57,7 +57,7 @@ def test_root_installs_what_is_missing_and_looks_again(tool, monkeypatch, capsys
     assert capsys.readouterr().err == ""
 
 
-def test_root_whose_apt_fails_is_stopped_only_by_what_is_essential(tool, monkeypatch):
+def test_a_failing_apt_is_an_error_only_for_essential_packages(tool, monkeypatch):
     monkeypatch.setattr(tool.os, "geteuid", lambda: 0, raising=False)
     monkeypatch.setattr(tool, "install", lambda packages: None)
     monkeypatch.setattr(tool, "loads", lambda soname: soname != "libXi.so.6")
@@ -66,7 +66,7 @@ def test_root_whose_apt_fails_is_stopped_only_by_what_is_essential(tool, monkeyp
     assert tool.main() == 1
 
 
-def test_without_apt_the_names_are_given_and_no_command(tool, monkeypatch, capsys):
+def test_without_apt_the_names_are_printed_without_a_command(tool, monkeypatch, capsys):
     monkeypatch.setattr(tool.shutil, "which", lambda name: None if name in {"apt-get", "Xvfb"} else name)
     assert tool.main() == 0
     printed = capsys.readouterr().err

@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
 
 def run(*command: object, cwd: Path) -> str:
-    """Runs in `cwd` with no path to this source tree; returns what it printed, fails with all of it."""
+    """Run in `cwd` with no path to this source tree; return the output, or fail with it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=cwd, env=clean, capture_output=True, text=True, timeout=900)
@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts folder of a new environment that holds the wheel and borrows its dependencies from here."""
+    """The scripts folder of a new environment with the wheel, which shares the dependencies of this one."""
     home = tmp_path_factory.mktemp("installed") / "venv"
     venv.create(home, with_pip=False)
     paths = {"base": str(home), "platbase": str(home)}
@@ -50,7 +50,7 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shipped_resources() -> set[str]:
-    """Every file below the resource folders, as it is to be named in the wheel."""
+    """Every file below the resource folders, by its name in the wheel."""
     files = {
         file.relative_to(REPOSITORY).as_posix()
         for folder in ("shaders", "scenes", "assets", "docs")
@@ -60,7 +60,7 @@ def shipped_resources() -> set[str]:
     return {f"vertigrad/_data/{file}" for file in {*files, "README.md"} if not file.startswith("assets/training/")}
 
 
-def test_wheel_carries_every_resource_and_nothing_else(wheel: Path):
+def test_the_wheel_contains_every_resource_and_nothing_else(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     resources = {name for name in names if name.startswith("vertigrad/_data/")}
     assert resources == shipped_resources()
@@ -69,7 +69,7 @@ def test_wheel_carries_every_resource_and_nothing_else(wheel: Path):
     assert top == {"vertigrad", wheel.name.removesuffix("-py3-none-any.whl") + ".dist-info"}
 
 
-def test_installed_package_lies_in_the_new_environment(scripts: Path, tmp_path: Path):
+def test_the_installed_package_is_in_the_new_environment(scripts: Path, tmp_path: Path):
     ask = "import vertigrad, vertigrad.resources as r; print(vertigrad.__file__); print(r.root())"
     found = run(scripts / Path(sys.executable).name, "-c", ask, cwd=tmp_path).split()
     environment = scripts.parent.resolve()
