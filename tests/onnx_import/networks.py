@@ -1,4 +1,4 @@
-"""Small networks, made in memory."""
+"""Small networks, created in memory."""
 
 from __future__ import annotations
 

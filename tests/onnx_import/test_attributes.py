@@ -1,6 +1,6 @@
 """Every attribute, optional input and optional output of every operator, in every opset that changes them.
 
-What a node says is understood, or the node is refused: a lowering that passes over an attribute raises.
+A node's attributes are supported, or the node is rejected: a lowering that ignores an attribute raises.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def quiet() -> Iterator[None]:
 
 
 def outcome(case: Case, version: int) -> str:
-    """What is wrong with the result of a case; empty if nothing is."""
+    """The errors in the result of a case; empty if there are none."""
     expected = [np.float32(0)] * len(case.outputs) if case.refused else reference(case, version)
     with Network(case.declared_model(version, expected)) as network:
         try:
@@ -51,7 +51,7 @@ def outcome(case: Case, version: int) -> str:
 
 
 @pytest.mark.parametrize("op", OPERATORS)
-def test_a_node_gives_what_the_reference_gives(op: str, gpu: Gpu) -> None:
+def test_a_node_gives_the_result_of_the_reference(op: str, gpu: Gpu) -> None:
     wrong = [
         f"{case} opset {version}: {what}"
         for case in BY_OPERATOR[op]
@@ -62,8 +62,8 @@ def test_a_node_gives_what_the_reference_gives(op: str, gpu: Gpu) -> None:
 
 
 @pytest.mark.parametrize("op", OPERATORS)
-def test_everything_that_a_node_can_say_has_a_case(op: str) -> None:
-    """In each opset that changes what it is: a case in which it matters, or in which it is refused."""
+def test_every_attribute_and_optional_argument_has_a_case(op: str) -> None:
+    """For each opset that changes it: a case in which it has an effect, or is rejected."""
     missing = []
     for group in groups(op):
         valid = {case: version for case in BY_OPERATOR[op] if (version := opset_in(case, group))}
@@ -97,7 +97,7 @@ def test_every_case_is_run(op: str) -> None:
     assert not never
 
 
-def test_there_are_no_cases_of_other_operators() -> None:
+def test_all_cases_are_of_lowered_operators() -> None:
     assert {case.op for case in CASES} == set(OPERATORS)
 
 
@@ -129,7 +129,7 @@ def _lacks_an_output(node: Node) -> Any:
         ("TopK", _lacks_an_output, Case("TopK", (reals(3), np.array([2])), outputs=(0, 1)), "unsupported output 1"),
     ],
 )
-def test_what_a_lowering_passes_over_is_refused(
+def test_an_attribute_that_a_lowering_ignores_is_rejected(
     op: str, lowering: Any, case: Case, message: str, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(LOWERINGS, ("", op), lowering)
@@ -137,7 +137,7 @@ def test_what_a_lowering_passes_over_is_refused(
         network.run(case.feeds())
 
 
-def test_an_attribute_with_its_default_value_may_be_passed_over(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attribute_with_its_default_value_can_be_ignored(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LOWERINGS, ("", "LeakyRelu"), _passes_over)
     case = Case("LeakyRelu", (reals(3),), {"alpha": 0.01})
     with Network(case.model(21)) as network:
@@ -146,7 +146,7 @@ def test_an_attribute_with_its_default_value_may_be_passed_over(gpu: Gpu, monkey
 
 @pytest.mark.parametrize("activation", ["LeakyRelu", "Relu"])
 def test_an_activation_with_an_unknown_attribute_is_not_fused(activation: str) -> None:
-    """It comes to its own lowering, which refuses it."""
+    """It is passed to its own lowering, which rejects it."""
     nodes = [node("MatMul", "xw", "a"), node(activation, "a", "y")]
     nodes[1].attribute.append(helper.make_attribute("new", 1))
     assert not tail_of(nodes[0], {"a": [nodes[1]]}, {}).nodes

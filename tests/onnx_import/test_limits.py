@@ -1,4 +1,4 @@
-"""What does not fit the GPU's 32 bits is an error, and never a wrong number."""
+"""Values beyond the GPU's 32 bits are an error, and never a wrong number."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_cast_to_64_bits_is_exact_or_an_error(
                 network.run({"x": np.array([fits[0], value], kinds[source])})
 
 
-def test_an_elementwise_node_after_a_cast_does_not_hide_what_did_not_fit(steady: Gpu) -> None:
+def test_an_elementwise_node_after_a_cast_does_not_hide_an_overflow(steady: Gpu) -> None:
     nodes = [node("Mul", "xx", "a"), node("Cast", "a", "b", to=INT64), node("Cast", "b", "y", to=FLOAT)]
     with Network(model(nodes, {"x": [2]}, "y")) as network:
         np.testing.assert_array_equal(network.run({"x": np.array([3, 4], np.float32)})["y"], [9, 16])
@@ -75,7 +75,7 @@ def test_small_integers_wrap_at_each_node(steady: Gpu, dtype: type, elem: int) -
 @pytest.mark.parametrize(
     ("how", "update", "count", "refused"),
     [
-        ("add", 1 << 29, 3, False),  # inputs are held to 2 ** 24
+        ("add", 1 << 29, 3, False),  # inputs are limited to 2 ** 24
         ("add", 1 << 29, 4, True),
         ("mul", 2, 6, False),
         ("mul", 2, 7, True),
@@ -124,7 +124,7 @@ def test_a_mean_of_many_integers_is_refused(steady: Gpu) -> None:
 
 
 @pytest.mark.parametrize("free", [-1, "?", "-1", "*", "None"])
-def test_a_size_that_is_negative_or_whose_name_is_none_is_free(steady: Gpu, free: int | str) -> None:
+def test_a_negative_or_unnamed_size_is_free(steady: Gpu, free: int | str) -> None:
     sizes = [free, 2, free, free]
     proto = model([node("Relu", "x", "a"), node("GlobalMaxPool", "a", "y")], {"x": sizes}, {"y": [free, 2, 1, 1]})
     with Network(proto) as network:

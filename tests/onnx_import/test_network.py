@@ -34,7 +34,7 @@ def two_layers() -> onnx.ModelProto:
     )
 
 
-def test_a_network_gives_what_the_reference_gives_for_any_batch(steady: Gpu) -> None:
+def test_a_network_gives_the_result_of_the_reference_for_any_batch(steady: Gpu) -> None:
     with Network(two_layers()) as network:
         for batch in (1, 5, 2, 5, 7, 9, 11):
             x = reals(batch, 3, seed=batch)
@@ -42,7 +42,7 @@ def test_a_network_gives_what_the_reference_gives_for_any_batch(steady: Gpu) -> 
             np.testing.assert_allclose(network.run({"x": x})["y"], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_program_that_a_caller_holds_is_not_closed_for_others(steady: Gpu) -> None:
+def test_a_program_that_a_caller_holds_is_not_evicted(steady: Gpu) -> None:
     with Network(two_layers()) as network:
         x = reals(1, 3)
         program = network.program({"x": x})
@@ -54,7 +54,7 @@ def test_a_program_that_a_caller_holds_is_not_closed_for_others(steady: Gpu) -> 
         np.testing.assert_array_equal(program.read()["y"], network.run({"x": x})["y"])
 
 
-def test_programs_that_nobody_holds_do_not_add_up(gpu: Gpu) -> None:
+def test_unused_programs_do_not_accumulate(gpu: Gpu) -> None:
     with Network(two_layers()) as network:
         for batch in range(1, 12):
             network.run({"x": reals(1000 * batch, 3)})
@@ -65,7 +65,7 @@ def test_programs_that_nobody_holds_do_not_add_up(gpu: Gpu) -> None:
         assert len(gpu.tracker.live) <= held
 
 
-def test_a_program_that_its_caller_closed_is_recorded_anew(steady: Gpu) -> None:
+def test_a_program_that_its_caller_closed_is_recorded_again(steady: Gpu) -> None:
     with Network(two_layers()) as network:
         x = reals(2, 3)
         before = network.run({"x": x})["y"]
@@ -78,7 +78,7 @@ def test_a_chain_of_elementwise_nodes_is_one_kernel(steady: Gpu) -> None:
         assert len(network.program({"x": reals(2, 3)}).plan) == 2
 
 
-def test_a_value_that_two_nodes_need_is_worked_out_once(steady: Gpu) -> None:
+def test_a_value_that_two_nodes_need_is_computed_once(steady: Gpu) -> None:
     nodes = [node("Exp", "x", "a"), node("Neg", "a", "y"), node("Sqrt", "a", "z")]
     with Network(model(nodes, {"x": [100]}, "yz")) as network:
         x = reals(100)
@@ -89,7 +89,7 @@ def test_a_value_that_two_nodes_need_is_worked_out_once(steady: Gpu) -> None:
 
 
 def test_each_node_of_half_precision_rounds(steady: Gpu) -> None:
-    """Also within a kernel that does several: the bits are those of one node after the other."""
+    """Also within a kernel of several nodes: the bits are those of separate nodes."""
     if "shader-f16" not in steady.features:
         pytest.skip("this adapter has no f16")
     nodes = [node("Mul", "xw", "a"), node("Add", "ab", "c"), node("Sub", "cx", "y")]
@@ -103,7 +103,7 @@ def test_each_node_of_half_precision_rounds(steady: Gpu) -> None:
 
 
 def test_attention_of_half_precision_is_rounded_once(steady: Gpu) -> None:
-    """Within half a unit in the last place of the exact result; ONNX's reference rounds each step, and is 1.4 off."""
+    """Within half a unit in the last place of the exact result; ONNX's reference rounds each step, an error of 1.4."""
     if "shader-f16" not in steady.features:
         pytest.skip("this adapter has no f16")
     half = (TensorProto.FLOAT16, [2, 3, 4, 8])
@@ -118,7 +118,7 @@ def test_attention_of_half_precision_is_rounded_once(steady: Gpu) -> None:
     assert np.abs((found - exact) / np.spacing(exact.astype(np.float16))).max() < 0.51
 
 
-def test_what_is_broadcast_is_not_worked_out_for_every_element(steady: Gpu) -> None:
+def test_broadcast_values_are_not_computed_for_every_element(steady: Gpu) -> None:
     nodes = [node("Exp", "x", "a"), node("Add", "ab", "y")]
     with Network(model(nodes, {"x": [1, 4], "b": [50, 4]}, "y")) as network:
         x, b = reals(1, 4), reals(50, 4)
@@ -135,7 +135,7 @@ def test_constants_are_folded(steady: Gpu) -> None:
 
 
 def test_large_constants_are_left_to_the_gpu(steady: Gpu) -> None:
-    """What a few numbers blow up to gigabytes is not made on the host, and is refused where no buffer holds it."""
+    """Constants of gigabytes from a few numbers are not created on the host, and rejected if no buffer holds them."""
     nodes = [node("ConstantOfShape", ["s"], "a"), node("ReduceSum", "a", "c", keepdims=0), node("Add", "xc", "y")]
     huge = np.array([1 << 20, 1 << 20])
     with Network(model(nodes, {"x": [1]}, "y", {"s": huge})) as network, pytest.raises(InputError, match="buffer"):
@@ -143,7 +143,7 @@ def test_large_constants_are_left_to_the_gpu(steady: Gpu) -> None:
 
 
 def test_memory_is_shared_by_values_that_are_not_needed_at_once(gpu: Gpu) -> None:
-    """Forty layers in the memory of a few: a result lies where nobody needs what was there."""
+    """Forty layers in the memory of a few: results reuse memory that is no longer needed."""
     nodes = [node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"]) for i in range(40)]
     gpu.sync()
     before = gpu.tracker.live_bytes
@@ -157,7 +157,7 @@ def test_memory_is_shared_by_values_that_are_not_needed_at_once(gpu: Gpu) -> Non
         np.testing.assert_allclose(network.run({"x0": x})["x40"], expected, atol=1e-4 * np.abs(expected).max())
 
 
-def test_shapes_may_depend_on_inputs(steady: Gpu) -> None:
+def test_shapes_can_depend_on_inputs(steady: Gpu) -> None:
     nodes = [node("Reshape", "xs", "y")]
     with Network(model(nodes, {"x": [12], "s": (INT64, [2])}, "y")) as network:
         for shape in ((3, 4), (6, 2), (3, 4)):
@@ -165,7 +165,9 @@ def test_shapes_may_depend_on_inputs(steady: Gpu) -> None:
 
 
 @pytest.mark.parametrize(("count", "on_gpu"), [(64, False), (65, True)])
-def test_only_little_that_depends_on_inputs_is_done_on_the_host(steady: Gpu, count: int, on_gpu: bool) -> None:
+def test_only_small_values_that_depend_on_inputs_are_computed_on_the_host(
+    steady: Gpu, count: int, on_gpu: bool
+) -> None:
     nodes = [node("Compress", "xk", "y"), node("Not", "k", "z")]
     keep = np.arange(count) % 3 == 0
     with Network(
@@ -178,8 +180,8 @@ def test_only_little_that_depends_on_inputs_is_done_on_the_host(steady: Gpu, cou
         assert ("z" in network.program(inputs).outputs) == on_gpu
 
 
-def test_reals_beside_integers_count_as_reals() -> None:
-    """Of what depends on inputs the host does up to 64 integers, and 8 others; of constants much more."""
+def test_floats_combined_with_integers_count_as_floats() -> None:
+    """The host computes up to 64 integers, and 8 other numbers, that depend on inputs; of constants much more."""
 
     def folds(count: int, dtype: type, depends: bool = True) -> bool:
         arrays = [np.ones(count, bool), np.ones(count, dtype), np.ones(count, dtype)]
@@ -190,7 +192,7 @@ def test_reals_beside_integers_count_as_reals() -> None:
     assert folds(1000, np.float32, depends=False)
 
 
-def test_a_network_reads_a_tensor_that_somebody_else_fills(steady: Gpu) -> None:
+def test_a_network_reads_a_tensor_that_other_code_writes(steady: Gpu) -> None:
     with Network(two_layers()) as network, Tensor.from_numpy(reals(6, 3)) as x:
         program = network.bind({"x": x}, {})
         for seed in range(3):
@@ -223,7 +225,7 @@ def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
         assert part in message
 
 
-def test_inputs_that_do_not_fit_are_refused(steady: Gpu) -> None:
+def test_invalid_inputs_are_rejected(steady: Gpu) -> None:
     with Network(two_layers(), {"batch": 4}) as network:
         for inputs, message in [
             ({}, "missing x"),
@@ -251,7 +253,7 @@ def test_integers_beyond_32_bits_never_give_a_wrong_answer(steady: Gpu) -> None:
         network.run({"x": np.array([3])})
 
 
-def test_a_loop_is_written_out(steady: Gpu) -> None:
+def test_a_loop_is_unrolled(steady: Gpu) -> None:
     body = helper.make_graph(
         [node("Add", ["v", "one"], ["w"]), node("Identity", ["go"], ["still"]), node("Identity", ["w"], ["row"])],
         "body",
@@ -275,7 +277,7 @@ def test_a_loop_is_written_out(steady: Gpu) -> None:
         np.testing.assert_allclose(found["rows"], reals(2) + np.arange(1, 6)[:, None], rtol=1e-6)
 
 
-def test_nothing_is_left_behind_by_a_network_that_is_refused(steady: Gpu) -> None:
+def test_a_rejected_network_leaks_nothing(steady: Gpu) -> None:
     nodes = [node("Exp", "x", "a"), node("MatMul", "aw", "b"), node("NonZero", "b", "y")]
     with Network(model(nodes, {"x": [4, 4]}, "y", {"w": reals(4, 4)})) as network:
         for _ in range(3):
@@ -305,7 +307,7 @@ def test_means_of_integers_are_exact(steady: Gpu) -> None:
         assert network.run({"x": x})["y"].tolist() == [2**24 + 2, -2, 2**24 + 1]
 
 
-def test_an_operator_without_a_lowering_is_run_as_the_others_that_onnx_defines_it_by(steady: Gpu) -> None:
+def test_an_operator_without_a_lowering_uses_its_definition_in_onnx(steady: Gpu) -> None:
     x, angles = reals(2, 3, 4, 6), reals(2, 4, 3, seed=1)
     nodes = [node("RotaryEmbedding", ["x", "cos", "sin"], "y")]
     proto = model(nodes, {"x": [2, 3, 4, 6]}, "y", {"cos": np.cos(angles), "sin": np.sin(angles)}, opset=23)

@@ -1,7 +1,7 @@
-"""ONNX's own tests of every operator: at least `PASSING` pass, and what does not pass says that it is unsupported.
+"""ONNX's own tests of every operator: at least `PASSING` pass, and the others report that they are unsupported.
 
-The page docs/onnx-operators.md is made of what is found here: VERTIGRAD_UPDATE=1 in the environment writes it, in one
-process. The operators are divided into parts, each a test, which run side by side.
+The page docs/onnx-operators.md is generated from the results: VERTIGRAD_UPDATE=1 in the environment writes it, in one
+process. The operators are divided into parts, each a test, which run in parallel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vertigrad.onnx_import import backend
 PASSING = 1460
 PARTS = 8
 HALF_ULPS = 2.0**-9  # of attention: two units in the last place of f16, as the runner itself allows of bfloat16
-NOISE = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}  # of what is expected, where 0 is exact
+NOISE = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}  # of the expected values, where 0 is exact
 PAGE = Path(__file__).parents[2] / "docs" / "onnx-operators.md"
 HEAD = """# ONNX operators
 
@@ -146,7 +146,7 @@ def counts_of(page: str) -> dict[str, Count]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_node_tests_give_no_wrong_answer_and_the_page_says_which_are_refused(gpu: Gpu, part: int) -> None:
+def test_node_tests_give_no_wrong_result_and_the_page_lists_unsupported_ones(gpu: Gpu, part: int) -> None:
     wrong, counts = list[str](), dict[str, Count]()
     for op in list(cases())[part::PARTS]:
         with warnings.catch_warnings():
@@ -174,8 +174,8 @@ def test_most_node_tests_pass() -> None:
     assert sum(count.passed for count in page.values()) >= PASSING
 
 
-def test_results_are_made_by_the_gpu(gpu: Gpu) -> None:
-    """Nothing of a node that gets its inputs at run time is worked out on the host."""
+def test_results_are_computed_by_the_gpu(gpu: Gpu) -> None:
+    """A node that gets its inputs at run time is not computed on the host."""
     for case in (case for tests in cases().values() for case in tests):
         if case.name in ("test_add", "test_conv_with_strides_padding", "test_softmax_axis_0", "test_matmul_2d"):
             network = backend.prepare(case.model).network

@@ -1,4 +1,4 @@
-"""How many pipelines a network compiles: a few for all of its layers, whatever their sizes.
+"""The number of pipelines of a network: a few for all of its layers, of any sizes.
 
 Compiling them takes most of the time until a network's first result, on software adapters above all.
 """
@@ -16,7 +16,7 @@ from .zoo import Builder
 
 COMPILED = 11  # by the network below on a software adapter, when this test was written
 
-# Into, out, window, stride, dilation, groups: channels that fill tiles and that do not, depthwise and pointwise ones.
+# Input and output channels, window, stride, dilation, groups: whole and partial tiles, depthwise and pointwise ones.
 CONVOLUTIONS = [
     (3, 16, 3, 1, 1, 1),
     (16, 24, 3, 2, 1, 1),

@@ -1,4 +1,4 @@
-"""Files that are damaged or mean harm: an error each, nothing read outside of the folder, nothing large allocated."""
+"""Damaged or malicious files: each an error, nothing read outside of the folder, nothing large allocated."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from vertigrad.onnx_import import Network, reader
 from .networks import model, node, reals
 
 
-def sound() -> onnx.ModelProto:
+def valid() -> onnx.ModelProto:
     nodes = [node("MatMul", "xw", "a"), node("Relu", "a", "y")]
     return model(nodes, {"x": [2, 3]}, {"y": [2, 4]}, {"w": reals(3, 4)})
 
 
 def external(location: str, offset: int = 0, length: int | None = 48) -> onnx.ModelProto:
-    proto = sound()
+    proto = valid()
     tensor = proto.graph.initializer[0]
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
@@ -40,21 +40,21 @@ def saved(proto: onnx.ModelProto, folder: Path) -> Path:
     return folder / "net.onnx"
 
 
-def test_a_sound_file_is_read(tmp_path: Path) -> None:
-    assert reader.read(saved(sound(), tmp_path)).graph.node[0].op_type == "MatMul"
+def test_a_valid_file_is_read(tmp_path: Path) -> None:
+    assert reader.read(saved(valid(), tmp_path)).graph.node[0].op_type == "MatMul"
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
-def test_a_file_cut_short_is_refused(tmp_path: Path, share: float) -> None:
-    whole = sound().SerializeToString()
+def test_a_truncated_file_is_rejected(tmp_path: Path, share: float) -> None:
+    whole = valid().SerializeToString()
     (tmp_path / "net.onnx").write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(InputError, match=r"net\.onnx"):
         Network(tmp_path / "net.onnx")
 
 
-def test_noise_is_refused_or_read_but_never_a_fault(tmp_path: Path, gpu: Gpu) -> None:
-    """Single bytes changed at random: an error of ours, or a network that can be run."""
-    whole = bytearray(sound().SerializeToString())
+def test_random_bytes_are_rejected_or_read_but_never_an_internal_error(tmp_path: Path, gpu: Gpu) -> None:
+    """Single random bytes are changed: an error of Vertigrad, or a network that can be run."""
+    whole = bytearray(valid().SerializeToString())
     random = np.random.default_rng(1)
     for _ in range(300):
         damaged = bytearray(whole)
@@ -67,12 +67,12 @@ def test_noise_is_refused_or_read_but_never_a_fault(tmp_path: Path, gpu: Gpu) ->
             assert str(error)
 
 
-def test_there_is_no_file(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         Network(tmp_path / "none.onnx")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Network(tmp_path)
 
@@ -142,10 +142,10 @@ def _twice(proto: onnx.ModelProto) -> None:
         (_twice, "a"),
     ],
 )
-def test_what_breaks_the_rules_is_refused(
+def test_invalid_graphs_are_rejected(
     tmp_path: Path, gpu: Gpu, damage: Callable[[onnx.ModelProto], None], message: str
 ) -> None:
-    proto = sound()
+    proto = valid()
     damage(proto)
     tracemalloc.start()
     try:

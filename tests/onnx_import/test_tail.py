@@ -1,4 +1,4 @@
-"""An addition and an activation that follow a product are done by its kernel, with the attributes that they have."""
+"""An addition and an activation after a product are fused into its kernel, with their attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X, WEIGHT, BIAS = reals(6, 8), reals(8, 5, seed=1), reals(5, seed=2)
 
 
 @pytest.mark.parametrize("op", ACTIVATIONS)
-def test_an_activation_is_done_by_the_kernel_of_the_product_before_it(op: str, steady: Gpu) -> None:
+def test_an_activation_is_fused_into_the_kernel_of_the_product_before_it(op: str, steady: Gpu) -> None:
     ends = ["low", "high"] if op == "Clip" else []
     constants = {"w": WEIGHT, "b": BIAS, "low": np.float32(-0.4), "high": np.float32(0.7)}
     for attributes in ACTIVATIONS[op]:
@@ -40,7 +40,7 @@ def test_an_activation_is_done_by_the_kernel_of_the_product_before_it(op: str, s
 
 
 @pytest.mark.parametrize("low", ["given", "several", ""])
-def test_a_clip_whose_ends_are_not_one_known_number_each_is_a_kernel_of_its_own(low: str, steady: Gpu) -> None:
+def test_a_clip_without_constant_scalar_bounds_is_a_separate_kernel(low: str, steady: Gpu) -> None:
     constants = {"w": WEIGHT, "several": np.float32([-0.4]), "high": np.float32(0.7)}
     inputs = {"x": [6, 8], **({"given": []} if low == "given" else {})}
     nodes = [node("MatMul", "xw", "a"), node("Clip", ["a", low, "high"], "y")]
@@ -52,7 +52,7 @@ def test_a_clip_whose_ends_are_not_one_known_number_each_is_a_kernel_of_its_own(
         np.testing.assert_allclose(network.run(fed)["y"], expected, rtol=1e-5, atol=2e-6)
 
 
-def test_only_a_clip_of_three_inputs_is_one(steady: Gpu) -> None:
+def test_only_a_clip_of_three_inputs_is_fused(steady: Gpu) -> None:
     constants = {"w": WEIGHT, "low": np.float32(0.2), "from": np.array([1]), "to": np.array([4])}
     for last, expected in (
         (node("Slice", ["a", "from", "to"], "y"), (X @ WEIGHT)[1:4]),

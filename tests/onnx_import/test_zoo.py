@@ -1,4 +1,4 @@
-"""Networks of many kinds against onnxruntime; how much memory their plans take, and that replaying takes none."""
+"""Networks of many kinds against onnxruntime; memory of their plans; replays allocate none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reference(name: str, half: bool, inputs: dict[str, np.ndarray]) -> dict[str,
     names = [entry.name for entry in session.get_outputs()]
     try:
         return dict(zip(names, session.run(None, inputs), strict=True))
-    except onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException:  # it does not add up f16 by ScatterND
+    except onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException:  # it does not sum f16 by ScatterND
         return dict(zip(names, ReferenceEvaluator(zoo.make(name, half)).run(None, inputs), strict=True))
 
 
@@ -59,8 +59,8 @@ def test_a_network_of_half_precision_is_equal_to_onnxruntime(gpu: Gpu, name: str
 
 
 @pytest.mark.parametrize("name", zoo.KINDS)
-def test_a_plan_takes_little_more_memory_than_what_is_needed_at_once(name: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """Of weights, inputs, outputs and what passes between nodes together; buffers hold whole 256 bytes."""
+def test_a_plan_uses_little_more_memory_than_its_live_values(name: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """The sum of weights, inputs, outputs and intermediate values; buffers are multiples of 256 bytes."""
     transient: list[LiveRange] = []
     monkeypatch.setattr(results_module, "pack", lambda ranges, slots: transient.extend(ranges) or pack(ranges, slots))
     with Network(zoo.make(name)) as network:
@@ -77,7 +77,7 @@ def test_a_plan_takes_little_more_memory_than_what_is_needed_at_once(name: str, 
 
 
 @pytest.mark.parametrize("name", zoo.KINDS)
-def test_replaying_allocates_nothing_and_leaves_nothing(steady: Gpu, name: str) -> None:
+def test_replaying_allocates_and_leaks_nothing(steady: Gpu, name: str) -> None:
     with Network(zoo.make(name)) as network:
         inputs = zoo.inputs(name, 0)
         program = network.program(inputs)
@@ -89,7 +89,7 @@ def test_replaying_allocates_nothing_and_leaves_nothing(steady: Gpu, name: str) 
             program.replay()
             assert (len(steady.tracker.live), steady.pool.held_bytes) == (live, held)
         for key, array in program.read().items():
-            if name == "graph_convolution":  # it adds floats up by scattering, in any order
+            if name == "graph_convolution":  # it sums floats by scattering, in any order
                 np.testing.assert_allclose(array, first[key], rtol=1e-5, atol=1e-6)
             else:
                 np.testing.assert_array_equal(array, first[key])

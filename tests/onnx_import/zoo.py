@@ -1,4 +1,4 @@
-"""Twelve networks of different kinds, with weights made from fixed seeds, as `make(name)` builds them."""
+"""Twelve networks of different kinds, with weights from fixed seeds, built by `make(name)`."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def siren(b: Builder) -> None:
 
 
 def graph_convolution(b: Builder) -> None:
-    """Messages along edges, summed up where they arrive."""
+    """Messages along edges, summed at their targets."""
     features, edges = b.input("features", ["nodes", 8]), b.input("edges", [2, "edges"], INT64)
     source, target = (b.add("Gather", edges, b.constant(np.array(index)), axis=0) for index in range(2))
     x = features

@@ -1,4 +1,4 @@
-"""`Case`: one node with its inputs and attributes, the opsets it is meant for, and what a reference says of it."""
+"""`Case`: one node with its inputs and attributes, its opsets, and its expected outputs by a reference."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from onnx.reference import ReferenceEvaluator
 from vertigrad.onnx_import.reader import OLDEST_OPSET
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
-onnxruntime_opset = 26  # the newest that onnxruntime promises to run; ONNX's own reference stands in beyond
+onnxruntime_opset = 26  # the newest that onnxruntime supports; ONNX's own reference is used beyond
 
 
 class Maybe(NamedTuple):
-    """An input that is an optional: of an array, or of nothing."""
+    """An optional input: an array, or empty."""
 
     value: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A node. An input is an array, a list of arrays (a sequence), or None where an optional one is left out.
+    """A node. An input is an array, a list of arrays (a sequence), or None for an omitted optional one.
 
     `constants` are the indices of inputs that are weights of the model, `versions` the first and the last opset that
-    the case is written for, `refused` a part of the message if the node cannot be run, `rtol` is against the reference.
+    the case applies to, `refused` a part of the message if the node is not supported, `rtol` is against the reference.
     """
 
     op: str
@@ -41,7 +41,7 @@ class Case:
     refused: str = ""
     rtol: float = 2e-5
     reference: str = "onnxruntime"
-    expected: Sequence[Any] | None = None  # the outputs, where no reference can run the node
+    expected: Sequence[Any] | None = None  # the outputs, if no reference can run the node
     declared: Mapping[int, tuple[int, Sequence[Any]]] = field(default_factory=dict)  # type, shape ONNX cannot infer
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Case:
         return onnx.shape_inference.infer_shapes(proto, data_prop=True)
 
     def declared_model(self, version: int, results: Sequence[Any]) -> onnx.ModelProto:
-        """As `model`, with a type and a rank for outputs of which ONNX cannot infer them: a model must have both."""
+        """Like `model`, with a type and a rank for outputs whose type ONNX cannot infer: a model must have both."""
         proto = self.model(version)
         for output, result in zip(proto.graph.output, results, strict=False):
             tensor = output.type.tensor_type
@@ -119,7 +119,7 @@ class Case:
 
 
 def case(op: str, *inputs: Any, **attrs: Any) -> Case:
-    """A case; what is no field of it is an attribute of the node."""
+    """A case; keywords that are not its fields are attributes of the node."""
     fields = {name: attrs.pop(name) for name in list(attrs) if name in Case.__dataclass_fields__}
     return Case(op, inputs, attrs, **fields)
 
@@ -147,7 +147,7 @@ def _brief(value: Any) -> str:
 
 @cache
 def schema(op: str, version: int) -> onnx.defs.OpSchema | None:
-    """What an opset says of an operator; None if it has none, or no longer."""
+    """The schema of an operator in an opset; None if it has none, or no longer."""
     try:
         found = onnx.defs.get_schema(op, version, "")
     except onnx.defs.SchemaError:
@@ -193,7 +193,7 @@ def optional(parameters: Sequence[Any]) -> list[int]:
 
 
 def is_valid(attrs: Case, version: int) -> bool:
-    """Whether ONNX accepts the node in an opset that the case is written for."""
+    """Whether ONNX accepts the node in an opset of the case."""
     definition = schema(attrs.op, version)
     if definition is None or not attrs.versions[0] <= version <= attrs.versions[1]:
         return False
@@ -202,7 +202,7 @@ def is_valid(attrs: Case, version: int) -> bool:
     context = onnx.checker.C.CheckerContext()
     context.ir_version, context.opset_imports = 10, {"": version}
     try:
-        onnx.checker.check_node(attrs.node(), context)  # inference ends the process where a graph is missing
+        onnx.checker.check_node(attrs.node(), context)  # inference aborts the process if a graph is missing
         onnx.shape_inference.infer_shapes(attrs.model(version), check_type=True, strict_mode=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
         return False
@@ -243,13 +243,13 @@ def is_equal(a: Any, b: Any, rtol: float = 0.0) -> bool:
 
 
 def affects(attrs: Case, what: str | int, version: int) -> bool:
-    """Whether the reference gives something else, or nothing, without an attribute or an input."""
+    """Whether the reference gives another result, or an error, without an attribute or an input."""
     bare = attrs.without(what)
     if not is_valid(bare, version):
         return True
     try:
         return not is_equal(reference(attrs, version), reference(bare, version), attrs.rtol)
-    except Exception:  # a reference raises whatever it likes
+    except Exception:  # a reference may raise any error
         return True
 
 

@@ -78,7 +78,7 @@ CASES: list[Case] = [
     case("CastLike", X, Y.astype(np.float16), saturate=0),
     case("CastLike", X, Y.astype(np.float16), round_mode="down"),
     case("Dropout", X, outputs=(0, 1), versions=(12, 28)),
-    case("Dropout", X, outputs=(0, 1), versions=(10, 11), reference="onnx"),  # onnxruntime says that all is dropped
+    case("Dropout", X, outputs=(0, 1), versions=(10, 11), reference="onnx"),  # onnxruntime drops all elements
     case("Dropout", X, outputs=(0, 1), versions=(7, 9), refused="mask"),
     case("Dropout", X, ratio=0.75),
     case("Dropout", X, np.float32(0.75)),
@@ -98,7 +98,7 @@ CASES: list[Case] = [
     case("Where", TRUE, X, Y[:1]),
 ]
 
-# What changes no number, and why.
+# Attributes that change no number, with the reason.
 WITHOUT_EFFECT = {
     ("Cast", "saturate"): "about floats of 8 bits alone",
     ("Cast", "round_mode"): "about float8e8m0 alone",

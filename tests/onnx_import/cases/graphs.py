@@ -26,7 +26,7 @@ def _branch(value: float) -> onnx.GraphProto:
 
 
 def _loop(gathers: bool = True) -> onnx.GraphProto:
-    """It ends by itself after five turns."""
+    """It terminates after five iterations."""
     nodes = [
         helper.make_node("Constant", [], ["last"], value=numpy_helper.from_array(np.array(4))),
         helper.make_node("Less", ["turn", "last"], ["on"]),
@@ -39,7 +39,7 @@ def _loop(gathers: bool = True) -> onnx.GraphProto:
 
 
 def _scan(columns: int) -> onnx.GraphProto:
-    """The state adds up rows; its negative is gathered."""
+    """The state is the sum of rows; its negative is gathered."""
     nodes = [helper.make_node("Add", ["s", "a"], ["t"]), helper.make_node("Neg", ["t"], ["u"])]
     sizes = (FLOAT, [columns])
     return _graph(nodes, {"s": sizes, "a": sizes}, {"t": sizes, "u": sizes})

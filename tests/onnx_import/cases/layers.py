@@ -79,7 +79,7 @@ def _recurrent(op: str, gates: int) -> list[Case]:
         ),
         *(case(op, *plain, outputs=(index,), **fixed, **weights) for index in last),
         case(op, x.transpose(1, 0, 2).copy(), *plain[1:], None, h.transpose(1, 0, 2).copy(), outputs=last, layout=1,
-             reference="onnx", **fixed, **weights),  # onnxruntime refuses the layout
+             reference="onnx", **fixed, **weights),  # onnxruntime rejects the layout
     ]  # fmt: skip
     return found
 
@@ -95,7 +95,7 @@ def _lstm() -> list[Case]:
 
 
 def _resizes(none: np.ndarray | None, versions: tuple[int, int]) -> list[Case]:
-    """`none` stands for a region, scales or sizes that are not given."""
+    """`none` is used for an omitted region, scales or sizes."""
     scales = [np.array(cases, np.float32) for cases in ([1, 1, 2, 1.5], [1, 1, 0.63, 1.37])]
     sized = (X, none, none, ints(1, 4, 5, 9))
     crop = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
@@ -197,7 +197,7 @@ CASES: list[Case] = [
     case("Attention", Q, K, V, outputs=(0, 3), qk_matmul_output_mode=1),
     case("Attention", *_FLAT, q_num_heads=4, kv_num_heads=2),
     case("Attention", Q, K, V, reals(3, 8, seed=4), *_CACHE, outputs=(0, 1, 2), versions=(23, 23)),
-    case("Attention", Q, K, V, None, *_CACHE, outputs=(0, 1, 2), refused="a form of it"),  # ONNX cannot write it out
+    case("Attention", Q, K, V, None, *_CACHE, outputs=(0, 1, 2), refused="a form of it"),  # ONNX cannot expand it
     case("Attention", Q, K, V, None, None, None, ints(3, 4)),
     case("Attention", *_SQUARE, is_causal=1, left_window_size=2),
     case("Attention", *_SQUARE, left_window_size=1),

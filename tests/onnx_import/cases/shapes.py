@@ -1,4 +1,4 @@
-"""The same numbers elsewhere: shapes, axes, gathering, scattering, padding, sequences."""
+"""Rearranged elements: shapes, axes, gathering, scattering, padding, sequences."""
 
 from __future__ import annotations
 
