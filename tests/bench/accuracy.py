@@ -16,7 +16,7 @@ def assert_f32_product(found: np.ndarray, exact: np.ndarray, magnitude: np.ndarr
 
 
 def assert_close_in_norm(found: np.ndarray, exact: np.ndarray, most: float) -> None:
-    """Fail unless ‖found − exact‖ ≤ `most` ‖exact‖, and no element is off by more than 100 times its share of that."""
+    """Fail unless ‖found − exact‖ ≤ `most` ‖exact‖, and no element is off by more than 100 times its part of that."""
     assert np.isfinite(found).all()
     difference, norm = np.abs(found - exact.astype(np.float64)), np.sqrt(np.mean(np.square(exact, dtype=np.float64)))
     error = np.sqrt(np.mean(np.square(difference))) / norm

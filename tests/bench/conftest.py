@@ -25,7 +25,7 @@ def screen() -> Iterator[str]:
 
 @pytest.fixture
 def display(screen: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Windows that are opened in the test are there."""
+    """The display on which the test opens windows."""
     monkeypatch.setenv("DISPLAY", screen)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     return screen
@@ -33,7 +33,7 @@ def display(screen: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def results() -> Iterator[None]:
-    """Whatever was measured is written at the end, also if a benchmark failed."""
+    """Write the measured results at the end, also if a benchmark failed."""
     yield
     if path := write():
         print(f"\nresults in {path}")

@@ -38,7 +38,7 @@ class CubSort:
         self.indices = torch.empty_like(self._indices)
         self._bytes = ctypes.c_size_t(0)
         self._scratch: Any = None
-        self.run()  # without scratch memory it only says how much it needs
+        self.run()  # without scratch memory it only returns the required size
         self._scratch = torch.empty(self._bytes.value, dtype=torch.uint8, device=keys.device)
 
     def run(self) -> None:

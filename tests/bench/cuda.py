@@ -1,4 +1,4 @@
-"""Times of kernels on one NVIDIA GPU: ours, and what PyTorch runs there at its best settings."""
+"""Times of kernels on one NVIDIA GPU: ours, and PyTorch's with its best settings."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def our_milliseconds(record: Callable[[], object], copies: int = 20) -> float:
 
 
 def replay_milliseconds(replay: Callable[[], object]) -> float:
-    """Median from the wall clock of many replays less few: what waiting costs cancels."""
+    """Median wall time of many replays minus few: the cost of waiting cancels."""
     gpu = vertigrad.gpu()
 
     def seconds(replays: int) -> float:

@@ -1,4 +1,4 @@
-"""Images that are read back from a target, to see that two programs draw the same."""
+"""Images read back from a target, to compare the output of two programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vertigrad.headless.offscreen import Offscreen
 
 
 def image(gpu: Gpu, offscreen: Offscreen) -> np.ndarray:
-    """What was drawn, (height, width, 4) u8; waits for the GPU."""
+    """The drawn image, (height, width, 4) u8; waits for the GPU."""
     images: list[np.ndarray] = []
     offscreen.read(images.append)
     gpu.sync()

@@ -1,7 +1,7 @@
 """A frame of a scene as a hand-written wgpu-py program would encode it.
 
-One frame of ours is watched: every wgpu call it makes is written down with the objects it was made with, raw ones as
-the wgpu-py calls they stand for. From that a function is compiled, straight-line Python that makes those calls and
+One frame of ours is traced: every wgpu call is recorded with its objects, raw calls as
+the equivalent wgpu-py calls. From that a function is compiled, straight-line Python with those calls and
 nothing else: no checks, no counts, uniforms ready as bytes. It draws the same image.
 """
 
@@ -113,7 +113,7 @@ def _plain_compute_pass(script: Script, original: Callable[..., None]) -> Callab
 
 
 def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
-    """What `DispatchList.encode` does, by wgpu-py's own calls."""
+    """`DispatchList.encode` with wgpu-py's own calls."""
     for (pipeline, group, size), call, relative in zip(self._keep_alive, self._calls, self._relative, strict=False):
         compute_pass.set_pipeline(pipeline)
         compute_pass.set_bind_group(0, group, (base + int(relative),) if call[1] else ())
@@ -124,13 +124,13 @@ def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
 
 
 def _plain_set(self: VertexBuffers, pass_: Any) -> None:
-    """What `VertexBuffers.set` does, by wgpu-py's own calls."""
+    """`VertexBuffers.set` with wgpu-py's own calls."""
     for slot, part in enumerate(self.parts):
         pass_.set_vertex_buffer(slot, *part)
 
 
 def _plain_begin(script: Script, original: Callable[..., Any]) -> Callable[..., Any]:
-    """What `RenderPass.begin` does, by wgpu-py's own call."""
+    """`RenderPass.begin` with wgpu-py's own call."""
 
     def noted(self: RenderPass, encoder: Any, timestamps: Any = None, view: Any = None) -> Any:
         colors = [{"view": view, **color} for color in self.color_attachments]

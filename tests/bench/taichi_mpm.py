@@ -1,10 +1,10 @@
-"""The peer of `test_mpm_taichi`: MLS-MPM as Taichi's published mpm3d example does it, for its CUDA backend.
+"""The peer of `test_mpm_taichi`: MLS-MPM as in Taichi's published mpm3d example, for its CUDA backend.
 
 Water, jelly and snow in three cubes; quadratic kernels, a singular value decomposition for each particle of jelly and
-snow (the example decomposes water too, of which the volume is enough; that is left out here), and sums on the grid by
+snow (the example decomposes water too, for which the volume suffices; that is omitted here), and sums on the grid by
 atomic additions of floats, of which the order, and so the last bits, differ from run to run.
 """
-# Taichi reads the kernel's source: its code keeps to what Taichi understands, without annotations.
+# Taichi parses the kernel's source: the code uses only what Taichi supports, without annotations.
 # ruff: noqa: N806, E741
 
 import numpy as np
@@ -15,7 +15,7 @@ DT = 1e-4
 
 
 def program(ti, count):
-    """A function that takes one step of so many particles, their positions and kinds; `ti` is Taichi, initialized."""
+    """A function that executes one step of the particles, their positions and materials; `ti` is initialized Taichi."""
     dx, n = 1.0 / GRID, count
     vol = (dx * 0.5) ** 3
     young, nu = 1000.0, 0.2

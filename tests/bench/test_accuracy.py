@@ -1,4 +1,4 @@
-"""The checks of the benchmarks' results notice what they are for."""
+"""The checks of the benchmarks' results detect inaccurate results."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .accuracy import assert_close_in_norm, assert_f32_product
 
 
 def rounded(array: np.ndarray, mantissa: int) -> np.ndarray:
-    """The f32 array with so many bits of mantissa, rounded to nearest: 7 are bf16's, 10 TF32's and f16's."""
+    """The f32 array with `bits` bits of mantissa, rounded to nearest: 7 are bf16's, 10 TF32's and f16's."""
     cut = 23 - mantissa
     bits = array.view(np.uint32)
     return ((bits + (1 << (cut - 1)) - 1 + ((bits >> cut) & 1)) >> cut << cut).astype(np.uint32).view(np.float32)
 
 
 @pytest.mark.parametrize("length", [64, 1024, 4096])
-def test_products_of_rounded_operands_are_not_taken_for_f32(length: int) -> None:
+def test_products_of_rounded_operands_fail_the_f32_check(length: int) -> None:
     random = np.random.default_rng(1)
     a, b = (random.normal(size=shape).astype(np.float32) for shape in ((64, length), (length, 64)))
     exact, magnitude = a.astype(np.float64) @ b, np.abs(a).astype(np.float64) @ np.abs(b)
@@ -31,7 +31,7 @@ def test_products_of_rounded_operands_are_not_taken_for_f32(length: int) -> None
             assert_f32_product(low, exact, magnitude)
 
 
-def test_one_wrong_element_is_noticed() -> None:
+def test_one_wrong_element_is_detected() -> None:
     exact = np.random.default_rng(2).normal(size=1_000_000)
     found = exact.astype(np.float32)
     assert_close_in_norm(found, exact, 1e-6)

@@ -1,4 +1,4 @@
-"""How many steps a second the fluid takes with a million particles, against its floor on the same GPU.
+"""Steps per second of the fluid with a million particles, against its floor on the same GPU.
 
 Floor: each of its passes reads the list of neighbors once, 7.2 GB a step in all, at the speed of a copy.
 """

@@ -1,7 +1,7 @@
-"""What a whole frame of a scene costs the CPU, against the same wgpu calls as straight-line Python.
+"""The CPU cost of a whole frame of a scene, against the same wgpu calls as straight-line Python.
 
-The peer is compiled from our own calls (plain_loop.py): it is the floor of what these calls cost without counting,
-pinning, checking and packing, not a program that somebody else wrote. Both draw the same image, byte for byte.
+The peer is compiled from our own calls (plain_loop.py): it is the lower bound of these calls without counting,
+pinning, checking and packing, not an independent program. Both draw the same image, byte for byte.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SMALL = {"nbody": "galaxy.count=256", "neural_field": "terrain.resolution=16"}
 @pytest.mark.bench
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_frame_makes_few_calls(name: str) -> None:
-    """The calls themselves are our own too: a program that made twice as many would look as quick beside them."""
+    """The calls are our own too: a program with twice as many would have the same ratio."""
     gpu = vertigrad.gpu()
     with Session(gpu, resources.path("scenes", f"{name}.toml"), [SMALL[name]]) as session:
         offscreen, renderer = Offscreen(gpu, SIZE), Renderer(gpu, FORMAT)
@@ -50,7 +50,7 @@ def test_a_frame_makes_few_calls(name: str) -> None:
 @pytest.mark.bench
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_frame_costs_little_more_than_its_bare_calls(name: str) -> None:
-    """Floor: the calls themselves; what is ours on top is counting, pinning, checking and packing."""
+    """Floor: the calls; our overhead is counting, pinning, checking and packing."""
     gpu = vertigrad.gpu()
     session = Session(gpu, resources.path("scenes", f"{name}.toml"), [SMALL[name]])
     offscreen, renderer = Offscreen(gpu, SIZE), Renderer(gpu, FORMAT)

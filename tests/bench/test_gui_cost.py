@@ -1,7 +1,7 @@
-"""What the GUI and the frame loop cost the CPU in each frame, on top of the image itself.
+"""The CPU cost per frame of the GUI and the frame loop, in addition to the image.
 
 Floor: the same session stepped and drawn, acquired and presented in the same window, by a loop of a few lines. What
-comes on top is bounded by the scene's wgpu calls as straight-line Python, whose number test_frame_cost.py holds.
+is added is bounded by the scene's wgpu calls as straight-line Python, whose number test_frame_cost.py limits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def viewer(display: str) -> Iterator[Viewer]:
 
 
 def bare_loop(viewer: Viewer, image: Callable[[], tuple[int, int, int, int]]) -> Callable[[int], None]:
-    """Step, draw, present: nothing that a user could see or touch."""
+    """Step, draw, present, without a GUI."""
     session, gpu = viewer._session, viewer._gpu
 
     def frame(_: int) -> None:

@@ -1,7 +1,7 @@
-"""What one layer of each kind costs the CPU in a frame, against the same wgpu calls as straight-line Python.
+"""The CPU cost of one layer of each type in a frame, against the same wgpu calls as straight-line Python.
 
-A layer is found, prepared and drawn, and its commands are finished. What one costs is the slope between an image of
-none and one of several; the peer's are the same two images, compiled from our own calls (plain_loop.py).
+A layer is found, prepared and drawn, and its commands are finished. Its cost is the difference between an image of
+none and one of several, per layer; the peer's are the same two images, compiled from our own calls (plain_loop.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOOK: dict[str, Any] = {"bloom": 0.0}
 
 @pytest.fixture
 def created(request: pytest.FixtureRequest) -> Iterator[list[Layer]]:
-    """So many layers of one kind, every attribute of each a tensor of its own, the range of the colors automatic."""
+    """Layers of one type, with a separate tensor for each attribute and an automatic color range."""
     gpu, layers, tensors = vertigrad.gpu(), [], []
     style, arrays = CASES["drawn"](request.param)
     kind = types()[request.param]
@@ -49,9 +49,9 @@ def created(request: pytest.FixtureRequest) -> Iterator[list[Layer]]:
 
 
 class Frames:
-    """Records images with a time that passes, and drops them: a software GPU at work would slow the CPU down.
+    """Records images with advancing time, and drops them: a working software GPU would slow the CPU down.
 
-    Each has a renderer of its own: layers decide which textures that draws into, and to change them is not measured.
+    Each has its own renderer: layers determine its textures, and changing them is not measured.
     """
 
     def __init__(self, gpu: Gpu, layers: list[Layer]):

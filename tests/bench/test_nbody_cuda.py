@@ -81,7 +81,7 @@ def cuda_milliseconds(cupy, tile: int, each: int) -> tuple[float, np.ndarray]:  
 
 
 def our_milliseconds() -> tuple[float, np.ndarray]:
-    """A whole step, drift included, from the wall clock: many against few, so that the cost of waiting cancels."""
+    """A whole step, drift included, in wall time: many steps minus few, so that the cost of waiting cancels."""
     gpu = vertigrad.gpu()
     positions = bodies()
     start = Bodies(positions[:, :3], np.zeros((COUNT, 3), np.float32), positions[:, 3], np.zeros(COUNT, np.uint32))

@@ -1,9 +1,9 @@
-"""Convolution, attention and what is bound by memory against PyTorch on the same GPU, in one run.
+"""Convolution, attention and memory-bound operations against PyTorch on the same GPU, in one run.
 
 Floors on an H200 (4 × 32 lanes of 132 multiprocessors at 1.98 GHz): 4.8 GFLOP of a 3×3 convolution of 64 channels at
 256² take 0.072 ms, 34 GFLOP of attention over 8 heads of 4096 × 64 take 0.51 ms; 256 MiB read and 256 MiB written at
 4.3 TB/s take 0.12 ms. PyTorch runs eager, compiled and from CUDA graphs; its fastest in f32 is the peer. TF32 is shown
-beside it.
+TF32 is shown
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def drawn(*shape: int, seed: int = 1) -> np.ndarray:
 def compare(
     torch: Any, work: str, ours: Callable[[], Tensor], theirs: Callable[..., Any], inputs: list[Any], least: float
 ) -> None:
-    """See that ours is right, and report it beside `theirs`, a function of the arrays `inputs`, at its best."""
+    """Check our result, and report its time against `theirs`, a function of the arrays `inputs`, at its best."""
     exact = theirs(*[each.double() for each in inputs]).cpu().numpy()
     assert_close_in_norm(ours().numpy(), exact, 2e-6)
     peers = {f"torch {name}": min(torch_variants(torch, name, theirs, *inputs).values()) for name in ("f32", "TF32")}
@@ -75,7 +75,7 @@ def test_attention(torch: Any, causal: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "least"), [("layer norm", 0.8), ("softmax", 0.62), ("GELU", 0.78), ("relu(2 x + 1) x", 0.87)]
 )
-def test_what_memory_bounds(torch: Any, name: str, least: float) -> None:
+def test_memory_bound_operations(torch: Any, name: str, least: float) -> None:
     functional = torch.nn.functional
     array = drawn(1 << 16, 1024)
     x = Tensor.from_numpy(array)

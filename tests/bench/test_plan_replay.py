@@ -1,6 +1,6 @@
 """Replaying a plan against the same calls through plain wgpu-py, in one run.
 
-The wgpu-py program is written as well as one can: everything made once, one pass, the pipeline set once. Both leave the
+The wgpu-py program is optimized by hand: everything created once, one pass, the pipeline set once. Both leave the
 same numbers in the buffers. Floor: two raw calls a dispatch at 0.33 µs are 132 µs.
 """
 
@@ -21,7 +21,7 @@ from .timing import lowest, quiet_quartiles
 
 DISPATCHES = 200
 ROUNDS = 300
-QUIET = 2.0  # percentile of the times: what the caches cost after a neighbor is the same for both, and no part of this
+QUIET = 2.0  # percentile of the times, which excludes cold caches after other processes ran
 LEAST = 1.3  # times the speed of wgpu-py
 START = np.random.default_rng(1).normal(size=(DISPATCHES, 64)).astype(np.float32)
 SHADER = """
@@ -36,7 +36,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 
 
 def plain_wgpu(device: wgpu.GPUDevice) -> tuple[Callable[[float], None], Callable[[], np.ndarray]]:
-    """200 dispatches with a uniform each, as one writes them with wgpu-py; the frame, and a reading of the buffers."""
+    """200 dispatches with a uniform each, in plain wgpu-py; the frame, and a reading of the buffers."""
     module = device.create_shader_module(code=SHADER)
     layout = device.create_bind_group_layout(
         entries=[
@@ -87,7 +87,7 @@ def plain_wgpu(device: wgpu.GPUDevice) -> tuple[Callable[[float], None], Callabl
 
 
 def replayed_plan() -> tuple[Callable[[float], None], Callable[[], np.ndarray], Callable[[], None]]:
-    """The same as a plan: the frame, a reading of the tensors, and what closes both."""
+    """The same as a plan: the frame, a readback of the tensors, and a function that closes both."""
     gpu = vertigrad.gpu()
     kernel = Kernel(SHADER, "main", "bench")
     tensors = [Tensor.from_numpy(numbers, name=f"t{i}") for i, numbers in enumerate(START)]

@@ -54,7 +54,7 @@ def test_sorting_pairs_is_nearly_as_fast_as_cub(tmp_path: Path) -> None:
 
 @pytest.mark.bench
 def test_scan_and_sum_run_near_the_speed_of_a_copy() -> None:
-    """Of values −1, 0 and 1, whose sums are exact in f32: a lost tile, or a wrong last bit, shows."""
+    """Of values −1, 0 and 1, whose sums are exact in f32: a lost tile, or a wrong last bit, is detected."""
     torch = torch_on_the_same_gpu()
     host = np.random.default_rng(2).integers(-1, 2, LENGTH).astype(np.float32)
     x = torch.tensor(host, device="cuda")

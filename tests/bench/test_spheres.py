@@ -1,9 +1,9 @@
 """A frame of many spheres, in wall time, against a bare wgpu program that draws them as instanced quads, in one run.
 
 The bare program is straight-line wgpu-py (plain_loop.py): one draw of all quads with the layer's shader, and the passes
-that bring the image to the screen. It lacks what a layer adds: the second draw for spheres too small to be seen as
+that bring the image to the screen. It lacks what a layer adds: the second draw for spheres too small to be visible as
 such, checks and counts. Where the layer splats points in compute shaders instead (from 2¹⁷ on), the bare program still
-draws quads, so that the two ways are compared. Both draw the same image.
+draws quads, so that the two methods are compared. Both draw the same image.
 """
 
 from __future__ import annotations

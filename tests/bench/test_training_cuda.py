@@ -30,7 +30,7 @@ POINTS = 1 << 18
 SIZES = (3, 64, 64, 64, 4)
 IMAGES, CHANNELS, CLASSES = 64, (1, 32, 64), 10
 RATE = 1e-3
-COMPARED = 20  # losses of so many steps
+COMPARED = 20  # number of compared losses
 
 
 def our_steps(record: Callable[[], Tensor], optimizer: learn.Optimizer) -> tuple[float, np.ndarray]:
@@ -50,7 +50,7 @@ def our_steps(record: Callable[[], Tensor], optimizer: learn.Optimizer) -> tuple
 
 
 def torch_steps(torch: Any, module: Any, loss: Callable[..., Any], *batch: Any) -> tuple[dict[str, float], np.ndarray]:
-    """Milliseconds of a step in each way of running it, and the losses of the first steps."""
+    """Milliseconds of a step for each variant, and the losses of the first steps."""
     variants, losses = {}, np.zeros(0)
     for variant in ("eager", "compiled"):
         torch.compiler.reset()
@@ -109,7 +109,7 @@ def test_a_small_network_trains_faster_than_torch() -> None:
     compare(torch, work, torch_module(torch, layers), torch.nn.functional.mse_loss, batch, (ours, 1.1))
 
 
-def test_a_classifier_by_convolutions_beside_torch() -> None:
+def test_a_convolutional_classifier_against_torch() -> None:
     torch = torch_on_the_same_gpu()
     torch.manual_seed(1)
     nn = torch.nn

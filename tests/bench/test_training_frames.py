@@ -1,4 +1,4 @@
-"""How much longer an image takes in the window while a network learns beside it: no more than the models' budget.
+"""The increase of the frame time in the window during training: no more than the models' budget.
 
 Where drawing takes longer than the budget, a part of a step may take as long as drawing does.
 
@@ -21,13 +21,13 @@ from vertigrad.viewer import Viewer, loop
 from .timing import lowest
 
 BUDGET = 25.0  # ms
-TOLERANCE = 1.25  # times what a part may take: the last part of an image is granted by what it took before
+TOLERANCE = 1.25  # ratio to the limit of a part: the last part of a frame is granted by its previous time
 FRAMES, ROUNDS = 8, 4
 
 
 @pytest.fixture
 def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
-    monkeypatch.setattr(loop, "IDLE_AFTER", np.inf)  # a paused viewer would show only ten images a second
+    monkeypatch.setattr(loop, "IDLE_AFTER", np.inf)  # a paused viewer would draw only ten frames a second
     path = resources.path("scenes", "digits.toml")
     with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:
         session.set_pacing({"budget": BUDGET})
@@ -37,7 +37,7 @@ def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
 
 
 def milliseconds(viewer: Viewer, playing: bool) -> list[float]:
-    """Of some images in a row, each with all that was recorded for it."""
+    """Times of consecutive frames, each with its recorded work."""
     viewer._session.playing = playing
     taken = []
     for number in range(2 + FRAMES):
@@ -45,16 +45,16 @@ def milliseconds(viewer: Viewer, playing: bool) -> list[float]:
         begun = time.perf_counter()
         assert viewer.frame()
         vertigrad.gpu().sync()
-        if number >= 2:  # the first two still have what the state before left to do
+        if number >= 2:  # the first two still have work of the previous state
             taken.append((time.perf_counter() - begun) * 1e3)
     return taken
 
 
 @pytest.mark.bench
-def test_learning_takes_its_budget_of_an_image_and_no_more(viewer: Viewer) -> None:
+def test_training_uses_its_frame_budget_and_no_more(viewer: Viewer) -> None:
     session = viewer._session
     session.playing = True
-    for _ in range(300):  # until it is known what each kernel costs
+    for _ in range(300):  # until the cost of each kernel is known
         assert viewer.frame()
         if session.frame >= 3:
             break

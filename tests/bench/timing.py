@@ -1,4 +1,4 @@
-"""CPU times of several programs, fit to be compared."""
+"""Comparable CPU times of several programs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 import vertigrad
 
 ATTEMPTS = 8
-PAUSE = 2.0  # seconds between them, for a neighbor to go away
+PAUSE = 2.0  # seconds between them, for other processes to finish
 
 
 def quiet_quartiles(
     *programs: Callable[[int], object], rounds: int, warm_up: int, percentile: float = 25.0
 ) -> list[float]:
-    """Main-thread CPU seconds of each, given the number of the round.
+    """Main-thread CPU seconds of each program, which gets the number of the round.
 
-    They take turns, so that drift of the machine hits all alike, each beginning with an idle GPU; the lower quartile is
-    taken, since other processes can only add to a time; of many rounds a lower percentile, which they disturb less.
+    They alternate, so that drift of the machine affects all equally, each with an idle GPU at the start. The lower
+    quartile is used, since other processes can only add to a time; for many rounds a lower percentile, which is less
+    affected.
     """
     times: list[list[float]] = [[] for _ in programs]
     gc.disable()
@@ -40,7 +41,7 @@ def quiet_quartiles(
 def lowest(measure: Callable[[], float], bound: float) -> float:
     """The lowest of a few measurements, none after the first within `bound`.
 
-    A neighbor on the machine who takes the caches slows the program that touches more memory down by more: that can
+    Another process that uses the caches slows the program with more memory accesses down by more: that can
     only add to a ratio.
     """
     found = measure()
