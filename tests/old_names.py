@@ -1,4 +1,4 @@
-"""`warned`: what tests of old names expect."""
+"""`warned`: the warning that tests of deprecated names expect."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "vertigrad"
 
-# Outside module, with everything below it -> the places that may import it, relative to the package.
+# External module, with its submodules -> the files that may import it, relative to the package.
 ONLY = {
     "cffi": ("gpu/native/",),
     "wgpu.backends": ("gpu/native/",),
@@ -18,7 +18,7 @@ ONLY = {
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and full name of everything imported absolutely, wherever in the file it stands."""
+    """Line and full name of all absolute imports, anywhere in the file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -37,7 +37,7 @@ def trespasses(source: str, file: str) -> list[str]:
     return found
 
 
-def test_no_file_imports_what_only_others_may():
+def test_no_file_imports_a_restricted_module():
     files = sorted(PACKAGE.rglob("*.py"))
     assert files
     found = [
@@ -62,11 +62,11 @@ def test_no_file_imports_what_only_others_may():
         ("from . import cffi", "session.py", True),
     ],
 )
-def test_the_rule_sees_every_way_to_import(source, file, allowed):
+def test_the_rule_detects_every_form_of_import(source, file, allowed):
     assert (not trespasses(source, file)) == allowed
 
 
-def test_the_rate_of_frames_and_videos_is_defined_in_one_place():
+def test_the_frame_rate_of_videos_is_defined_once():
     """Videos of the window and those without one have an image for each frame, and so the same rate."""
     files = [file for part in ("session", "headless", "viewer") for file in (PACKAGE / part).rglob("*.py")]
     lines = {file: file.read_text(encoding="utf-8").splitlines() for file in files}
@@ -74,7 +74,7 @@ def test_the_rate_of_frames_and_videos_is_defined_in_one_place():
     assert found == {PACKAGE / "session" / "clock.py"}
 
 
-# Who drives a session may call these of it, and of its parts; what changes its state goes through commands.
+# Drivers of a session may call these of it, and of its parts; its state is changed by commands only.
 CALLED = {
     *("post", "carry_out", "close"),
     *(
@@ -87,13 +87,13 @@ CALLED = {
         "cameras.advance",
     ),  # a frame
     *("draw", "draw_to_file"),
-    *("guarded", "fail", "frame_dropped", "require_device"),  # what goes wrong in it
-    *("parameters", "originals", "hints"),  # to be read
+    *("guarded", "fail", "frame_dropped", "require_device"),  # errors in it
+    *("parameters", "originals", "hints"),  # read only
     *("scene_edits.value", "scene_edits.values", "scene_edits.differing"),
     *("pacing.specs", "view.specs"),
     *("autosave.follow", "autosave.finish"),
 }
-INSTALLED = {"failures", "capture", "autosave", "rescue.every"}  # what a window lends to its session
+INSTALLED = {"failures", "capture", "autosave", "rescue.every"}  # set by a window
 PARTS = {
     *("autosave", "cameras", "clock", "hot_reload", "inspector", "limits", "pacing"),
     *("quality", "questions", "rescue", "running", "scene_edits", "selection", "tool", "view", "watches"),
@@ -102,7 +102,7 @@ DRIVERS = ("cli", "viewer", "panels", "headless")
 
 
 def of_session(node: ast.AST) -> str:
-    """What of a session an expression means, as "clock.play"; nothing if it is none."""
+    """The part of a session that an expression refers to, as "clock.play"; empty if there is none."""
     names = []
     while isinstance(node, ast.Attribute):
         if node.attr in ("session", "_session"):
@@ -113,7 +113,7 @@ def of_session(node: ast.AST) -> str:
 
 
 def changes(source: str) -> Iterator[str]:
-    """Where a driver changes a session by another way than a command."""
+    """Locations where a driver changes a session without a command."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, (ast.Store, ast.Del)):
             name = of_session(node.value if isinstance(node, ast.Subscript) else node)
@@ -125,7 +125,7 @@ def changes(source: str) -> Iterator[str]:
                 yield f"{node.lineno} calls session.{name}"
 
 
-def test_nobody_changes_a_session_but_commands():
+def test_only_commands_change_a_session():
     files = [file for driver in DRIVERS for file in sorted((PACKAGE / driver).rglob("*.py"))]
     assert len(files) > 50
     found = [
@@ -153,5 +153,5 @@ def test_nobody_changes_a_session_but_commands():
         ("list(session.stage.instances.items())", True),
     ],
 )
-def test_the_rule_sees_changes_of_a_session(source, allowed):
+def test_the_rule_detects_changes_of_a_session(source, allowed):
     assert (not list(changes(source))) == allowed

@@ -1,4 +1,4 @@
-"""Old names: what is warned of, and that the warning points at the line that uses the name."""
+"""Deprecated names: the warnings, and that they point at the line that uses the name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_warning_names_the_new_name_and_points_at_the_caller() -> None:
     assert {each.filename for each in found} == {__file__} and {each.category for each in found} == {FutureWarning}
 
 
-def test_new_names_are_not_warned_of() -> None:
+def test_new_names_give_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Named().total(reduction="mean") == "mean" and Named().lr == 0.5
@@ -45,5 +45,5 @@ def test_new_names_are_not_warned_of() -> None:
         Named().total(other=1)  # pyright: ignore[reportCallIssue]
 
 
-def test_an_error_says_its_message_alone() -> None:
+def test_an_error_prints_its_message_only() -> None:
     assert str(UntrustedCode("it would run Python", {})) == "it would run Python"

@@ -1,4 +1,4 @@
-"""Parameters: what is accepted, what is refused in which words, and what a GUI is reported."""
+"""Parameters: accepted values, messages for rejected ones, and specifications for a GUI."""
 
 from pathlib import Path
 from typing import Literal
@@ -156,7 +156,7 @@ def test_every_problem_is_reported():
     ]
 
 
-def test_what_must_be_given_and_what_does_not_go_together():
+def test_required_and_exclusive_parameters():
     with pytest.raises(ParameterError, match=r"^weights: must be given$"):
         Demanding.parse({})
     with pytest.raises(ParameterError, match=r"^the file is cursed$"):
@@ -171,7 +171,7 @@ def test_what_must_be_given_and_what_does_not_go_together():
         max_leaves=5,
     ),
 )
-def test_any_value_is_kept_within_limits_or_refused_in_words(name, value):
+def test_any_value_is_within_limits_or_rejected_with_a_message(name, value):
     (spec,) = (spec for spec in Everything.specs() if spec.name == name)
     try:
         expected = getattr(Everything.parse({name: value}), name)
@@ -196,7 +196,7 @@ def test_a_change_is_checked_and_a_refused_one_changes_nothing():
     assert found == Everything(softening=0.5)
 
 
-def test_specs_tell_what_a_gui_needs():
+def test_specs_have_what_a_gui_needs():
     specs = {spec.name: spec for spec in Everything.specs()}
     assert list(specs) == list(Everything.model_fields)
     softening = specs["softening"]
@@ -213,7 +213,7 @@ def test_specs_tell_what_a_gui_needs():
     assert (weights.required, weights.rebuild) == (True, True)
 
 
-def test_what_a_word_declares_unless_it_is_reported_otherwise():
+def test_defaults_of_each_declaration():
     class Bare(Params):
         a_number: float = number(0.0)
         an_integer: int = integer(0)
@@ -236,7 +236,7 @@ def test_what_a_word_declares_unless_it_is_reported_otherwise():
     assert lengths == dict.fromkeys(lengths, 1) | {"color": 3, "vector": 3, "interval": 2}
 
 
-def test_the_schema_for_editors_carries_the_limits():
+def test_the_json_schema_has_the_limits():
     entry = Everything.model_json_schema()["properties"]["softening"]
     assert (entry["min"], entry["max"], entry["unit"]) == (1e-4, 1.0, "kpc")
     assert entry["description"] == "Plummer length"
@@ -254,7 +254,7 @@ def test_a_packaged_file_is_found_and_its_default_too(tmp_path, monkeypatch):
     assert Packaged.specs()[0].default == "assets/net.npz"
 
 
-def test_a_field_that_is_not_declared_with_a_word_of_ours_is_a_fault():
+def test_a_field_without_a_declaration_is_an_error():
     class Plain(Params):
         softening: float = 0.5
 
@@ -262,7 +262,7 @@ def test_a_field_that_is_not_declared_with_a_word_of_ours_is_a_fault():
         Plain.specs()
 
 
-def test_a_default_outside_its_limits_is_a_fault():
+def test_a_default_outside_its_limits_is_an_error():
     class Outside(Params):
         softening: float = number(5.0, max=1.0)
 
@@ -281,7 +281,7 @@ def test_suggestions():
     assert hint("zzz", [f"p{i:02}" for i in range(25)]) == "", "so many are no help"
 
 
-def test_values_are_shown_as_the_file_writes_them_and_cut_short():
+def test_values_are_shown_as_in_the_file_and_truncated():
     assert described('a"b') == r'"a\"b" (string)'
     assert described("two\nlines") == r'"two\nlines" (string)'
     assert described("\x1b[31m") == r'"\u001b[31m" (string)'
@@ -299,7 +299,7 @@ class Fitting(Params):
     position: tuple[float, float, float] = vector((0.0, 1.0, 2.0), gizmo="position")
 
 
-def test_auto_is_a_number_that_knows_where_it_came_from():
+def test_auto_is_a_number_marked_as_automatic():
     automatic = Fitting.parse({"count": "auto"})
     assert automatic.count == 64 and isinstance(automatic.count, Auto)
     chosen = automatic.with_values({"count": Auto(200)})
@@ -326,17 +326,17 @@ def test_auto_values_are_the_same_whatever_their_number():
         ({"fixed": "auto"}, 'fixed: expected an integer, got "auto" (string)'),
     ],
 )
-def test_auto_is_refused_where_it_cannot_be(values, expected_message):
+def test_auto_is_rejected_for_other_parameters(values, expected_message):
     with pytest.raises(ParameterError) as raised:
         Fitting.parse(values)
     assert str(raised.value) == expected_message
 
 
-def test_a_plain_number_is_none_that_was_chosen():
+def test_a_plain_number_is_not_automatic():
     assert not isinstance(Fitting.parse({"fixed": Auto(7)}).fixed, Auto)
 
 
-def test_a_gui_is_reported_of_places_and_of_auto():
+def test_specs_have_positions_and_auto():
     specs = {spec.name: spec for spec in Fitting.specs()}
     assert (specs["count"].auto, specs["fixed"].auto) == (True, False)
     assert (specs["position"].gizmo, specs["count"].gizmo) == ("position", "")

@@ -51,7 +51,7 @@ def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
         (("-o", "file/a.ply"), "cannot be written"),
     ],
 )
-def test_what_is_wrong_is_reported_before_anything_is_drawn(
+def test_invalid_options_are_reported_before_drawing(
     vertigrad, tmp_path, monkeypatch, options: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -92,7 +92,9 @@ def test_both_kinds_of_table_have_the_same_columns(vertigrad, tmp_path) -> None:
         (("--diagnostics", "a.csv", "--watch", "galaxy.positron"), "galaxy.positron"),
     ],
 )
-def test_what_cannot_be_measured(vertigrad, tmp_path, monkeypatch, options: tuple[str, ...], message: str) -> None:
+def test_measurements_that_are_rejected(
+    vertigrad, tmp_path, monkeypatch, options: tuple[str, ...], message: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = vertigrad("render", "nbody", *SMALL, *SMALL_NBODY, "-o", "a.png", *options)
     assert outcome.code == 2 and message in outcome.messages[0]

@@ -5,7 +5,7 @@ Diagnostics are summed in float64. Sources:
                 2nd ed., section 3.4.1; Quinn et al. 1997, astro-ph/9710043): second order, symplectic and
                 reversible in time.
     Virial      2 T + sum(m x.a) = 0 in a steady state (Clausius 1870; Binney & Tremaine 2008, section 4.8).
-                For softened forces the second term is not the potential energy, so it is summed as it stands.
+                For softened forces the second term is not the potential energy, so it is summed directly.
 """
 
 from __future__ import annotations

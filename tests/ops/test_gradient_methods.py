@@ -1,4 +1,4 @@
-"""Every operator and method of a tensor keeps the graph of gradients, or gives what has none by nature and says so."""
+"""Every operator and method of a tensor keeps the graph of gradients, or returns a non-differentiable result."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_operator_of_a_tensor_keeps_the_graph(gpu: Gpu) -> None:
 
 
 def test_backward_of_a_non_differentiable_result_raises_with_the_reason(gpu: Gpu) -> None:
-    """In a loss of several, the others get theirs; of what is flat alone, `backward` tells operation and tensor."""
+    """In a sum, the other terms get their gradients; alone, the error of `backward` names operation and tensor."""
     x = leaf(ROWS, "heights")
     (ops.floor(x * 3.0) * x).sum().backward()
     assert x.grad is not None

@@ -1,4 +1,4 @@
-"""Gradients that meet in one place: as numpy.add.at adds them in float64, and with the same bits each time."""
+"""Accumulation of gradients at one index: as with numpy.add.at in float64, and with the same bits each time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Operation = Callable[[Tensor], Tensor]
 
 
 def gradients(array: np.ndarray, operation: Operation, upstream: np.ndarray) -> list[np.ndarray]:
-    """The gradient by `array` of several runs, the last one from a plan."""
+    """The gradients of `array` in several runs, the last one from a plan."""
     found = []
     with Tensor.from_numpy(array) as x, Tensor.from_numpy(upstream) as weights, Plan("gradient") as plan:
         x.requires_grad = True
@@ -42,7 +42,7 @@ def check(array: np.ndarray, operation: Operation, upstream: np.ndarray, expecte
 
 
 def uneven(*shape: int) -> np.ndarray:
-    """Numbers of very different sizes: in another order another sum."""
+    """Numbers of very different magnitudes: another order gives another sum."""
     return (RANDOM.normal(size=shape) * 10.0 ** RANDOM.uniform(-4, 1, shape)).astype(np.float32)
 
 
@@ -61,7 +61,7 @@ def test_take(gpu: Gpu, shape: tuple[int, ...], axis: int, count: int, dtype: ty
 
 
 def test_take_of_all_by_distinct_indices(gpu: Gpu) -> None:
-    """A list is looked through: what cannot meet is put where it belongs; −1 and 5 are one place."""
+    """A list is checked: distinct indices need no accumulation; −1 and 5 are the same index."""
     upstream = uneven(2, 2)
     for index_array, distinct in (([[3, -6], [1, 4]], True), ([[3, -1], [5, 4]], False)):
         expected = np.zeros(6)
@@ -105,7 +105,7 @@ def test_indices_out_of_range_have_no_gradient(gpu: Gpu) -> None:
     np.add.at(expected, index_array[[0, 2, 4]], upstream[[0, 2, 4]].astype(float))
     with Tensor.from_numpy(index_array) as indices:
         check(uneven(3, 2), lambda x: ops.take(x, indices, 0), upstream, expected)
-    pairs = RANDOM.integers([0, 0], [14, 25], (400, 2)).astype(np.int32)  # from the tenth row on outside
+    pairs = RANDOM.integers([0, 0], [14, 25], (400, 2)).astype(np.int32)  # out of range from the tenth row on
     inside, upstream = pairs[:, 0] < 10, uneven(400)
     expected = np.zeros((10, 25))
     np.add.at(expected, (pairs[inside, 0], pairs[inside, 1]), upstream[inside].astype(float))
@@ -114,7 +114,7 @@ def test_indices_out_of_range_have_no_gradient(gpu: Gpu) -> None:
 
 
 def test_scatter_elements(gpu: Gpu) -> None:
-    """Its gradient picks what was put there, also where the indices reach over a part of x only."""
+    """Its gradient gathers the scattered elements, also where the indices cover only a part of x."""
     index_array = RANDOM.integers(0, 5, (2, 30)).astype(np.int32)
     base, upstream = uneven(3, 5), uneven(3, 5)
     with Tensor.from_numpy(index_array) as indices, Tensor.from_numpy(base) as x:
@@ -134,9 +134,9 @@ def test_scatter_elements(gpu: Gpu) -> None:
     ],
 )
 def test_max_pool(gpu: Gpu, size: tuple[int, int], options: dict[str, object]) -> None:
-    """Against the places that pooling itself tells, which tests of pooling check."""
+    """Against the indices that pooling returns, which tests of pooling check."""
     x = RANDOM.normal(size=(2, 3, 13, 17)).astype(np.float32)
-    x[0] = x[0].round(0)  # many equal ones: the first is chosen
+    x[0] = x[0].round(0)  # many equal elements: the first is used
     _, chosen = ops.max_pool(x, size, return_indices=True, **options)  # type: ignore[arg-type]
     index_array = chosen.numpy().reshape(-1)
     upstream = uneven(*chosen.shape)

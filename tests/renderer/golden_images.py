@@ -14,7 +14,7 @@ MEAN, WORST = 0.35, 24  # levels of 255: the mean, and of any pixel of an outlin
 
 
 def check(shown, name):
-    file, renewing = GOLDEN / f"{name}.png", "VERTIGRAD_KEEP_GOLDEN" in os.environ
+    file, renewing = GOLDEN / f"{name}.png", "VERTIGRAD_UPDATE_GOLDEN" in os.environ
     if renewing and not file.exists():
         Image.fromarray(shown).save(file)
     expected = np.asarray(Image.open(file).convert("RGB")).astype(int)

@@ -45,7 +45,7 @@ def galaxy(steady, monkeypatch):
 
 
 def dragged(session, frames=24):
-    """The state after each frame of a run in which the galaxy is dragged, let go, and dragged again."""
+    """The state after each frame of a run in which the galaxy is dragged, released, and dragged again."""
     states = {}
     for number in range(frames):
         if number in (1, 15):

@@ -24,7 +24,7 @@ def frame(session) -> None:
     session.gpu.sync()
 
 
-def test_what_was_measured_at_other_times_is_left_empty(opened, tmp_path: Path) -> None:
+def test_values_at_other_times_are_empty(opened, tmp_path: Path) -> None:
     session = opened()
     session.post(AddWatch(Watch("row.position", "max")))
     for _ in range(9):
@@ -46,12 +46,12 @@ def test_what_was_measured_at_other_times_is_left_empty(opened, tmp_path: Path) 
         assert np.array_equal(file["max of row.position"], found["max of row.position"].filled(np.nan), equal_nan=True)
 
 
-def test_a_value_that_is_no_number_is_not_taken_for_missing() -> None:
+def test_nan_is_not_missing() -> None:
     columns = {"time": np.array([0.0, 1.0]), "a": np.ma.MaskedArray([np.nan, 1.0], [False, True])}
     assert packed(Path("a.csv"), columns).decode().split() == ["time,a", "0.0,nan", "1.0,"]
 
 
-def test_nothing_measured_and_other_kinds_of_file(opened, tmp_path: Path) -> None:
+def test_no_measurements_and_other_file_types(opened, tmp_path: Path) -> None:
     session = opened()
     with pytest.raises(InputError, match="nothing was measured yet"):
         table(session)

@@ -81,7 +81,7 @@ def test_arrays_can_have_any_layout(order: str) -> None:
         assert np.array_equal(x.numpy(), array)
 
 
-def test_from_numpy_is_a_copy_both_ways() -> None:
+def test_from_numpy_and_numpy_copy() -> None:
     array = np.array([1, 2, 3], np.float32)
     with Tensor.from_numpy(array) as x:
         array[0] = 9

@@ -184,7 +184,7 @@ def _plain(text: str) -> str:
 def check(name: str, lines: list[str]) -> None:
     """Compare a description with its file."""
     file, text = EXPECTED / f"{name}.txt", "\n".join(lines) + "\n"
-    if "VERTIGRAD_KEEP_GOLDEN" in os.environ:
+    if "VERTIGRAD_UPDATE_GOLDEN" in os.environ:
         file.write_text(text, encoding="utf-8")
     assert text.splitlines() == file.read_text(encoding="utf-8").splitlines()
 
@@ -352,7 +352,7 @@ def tensors(one: Shell) -> tuple[str, ...]:
 
 
 def odd_tensors(one: Shell) -> tuple[str, ...]:
-    """Values that are not finite, beside a plot of one column, and the difference to a frozen copy."""
+    """Values that are not finite, next to a plot of one column, and the difference to a frozen copy."""
     target = TensorRange("row.position", 0, 7, 1)
     one.session.post(InspectTensor(target))
     one.frames()

@@ -36,7 +36,7 @@ def test_geometry_is_exported_to_the_file_of_the_dialog(shell: Open, tmp_path: P
     assert f"{one.session.scene.path.stem}.glb" in message and "*.ply" in message
 
 
-def test_a_file_that_is_there_is_replaced_only_if_the_user_reports_it(shell: Open, tmp_path: Path):
+def test_an_existing_file_is_replaced_only_after_confirmation(shell: Open, tmp_path: Path):
     one, path = shell(), tmp_path / "a.glb"
     path.write_text("precious")
     one.session.post(ExportGeometry(path))
@@ -53,7 +53,7 @@ def test_a_file_that_is_there_is_replaced_only_if_the_user_reports_it(shell: Ope
 @pytest.mark.parametrize(
     ("name", "message"), [("a.stl", "geometry is written as"), ("none/a.glb", "cannot be written")]
 )
-def test_what_cannot_be_exported_is_shown(shell: Open, tmp_path: Path, name: str, message: str):
+def test_an_export_that_fails_is_reported(shell: Open, tmp_path: Path, name: str, message: str):
     one = shell()
     one.session.post(ExportGeometry(tmp_path / name))
     one.frames(2)

@@ -53,7 +53,7 @@ class Script:
         self.frames()
 
     def pixel(self, point: np.ndarray) -> tuple[float, float]:
-        """Where a point of the world is in the window."""
+        """The pixel of a world position in the window."""
         left, top, width, height = self.window.gui.viewport
         camera = self.viewer.session.camera
         clip = camera.projection(width / height) @ camera.view() @ np.append(point, 1.0)
@@ -114,7 +114,7 @@ def test_a_click_on_a_point_is_reported_with_its_position(script: Script) -> Non
     assert picked[0].position == pytest.approx(tuple(POINTS[2]))
 
 
-def test_an_error_in_a_callback_is_shown_and_the_window_goes_on(script: Script, items: Items, caplog) -> None:
+def test_an_error_in_a_callback_is_shown_and_the_window_continues(script: Script, items: Items, caplog) -> None:
     calls = []
 
     def fail() -> None:
@@ -172,7 +172,7 @@ def test_a_gizmo_is_shown_and_moves_the_control(script: Script) -> None:
     assert script.window.gui.handles is None
 
 
-def test_a_second_window_is_refused_and_the_first_goes_on(script: Script) -> None:
+def test_a_second_window_is_rejected_and_the_first_continues(script: Script) -> None:
     with pytest.raises(InputError, match="a window is open already"):
         vg.Viewer("Vertigrad, second")
     with vg.Viewer("offscreen", (64, 48), offscreen=True) as other:
