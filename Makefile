@@ -1,4 +1,4 @@
-# `make run` and `make test` set up whatever is missing first; nothing has to be called before them.
+# `make run` and `make test` set up what is missing first.
 
 SHELL := bash
 BIN := .venv/bin
@@ -6,13 +6,13 @@ SCENE ?= scenes/nbody.toml
 NAME = $(basename $(notdir $(SCENE)))
 STAMP := .venv/.set-up
 WINDOW := tests/window tests/packaging
-TIMED := tests/window/test_time.py tests/window/test_start.py  # with nothing beside them
+TIMED := tests/window/test_time.py tests/window/test_start.py  # run separately
 CHECKED := tests/test_architecture.py tests/gpu/test_shaders_compile.py
 MUTANTS ?= 160
 MINUTES ?= 30
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-unexport PYTHONDONTWRITEBYTECODE  # half the time of collecting tests goes into compiling them
+unexport PYTHONDONTWRITEBYTECODE  # bytecode halves the time to collect tests
 
 .PHONY: help setup run test quick mutants explore soak untimed lint styled typed check bench pages golden format lock wheel clean
 
@@ -34,22 +34,22 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 	  $(BIN)/vertigrad run $(SCENE); \
 	fi
 
-test: styled ## everything: ruff, pyright, import-linter, all tests; those that measure time last, with nothing beside them
+test: styled ## everything: ruff, pyright, import-linter, all tests; those that measure time last, one at a time
 	$(MAKE) --no-print-directory -j 2 typed untimed
 	$(BIN)/pytest $(TIMED)
 	$(BIN)/pytest tests/bench
 
-quick: setup ## under a minute: the tests that need no window nor long simulations, and those of what you changed
+quick: setup ## under a minute: tests without windows or long simulations, and those of the changed files
 	$(BIN)/python tools/quick_tests.py
 
-mutants: setup ## put MUTANTS (160) faults into the program, one at a time, and see which the tests notice; SEED=n
+mutants: setup ## mutation testing with MUTANTS (160) faults, one at a time; SEED=n
 	test -e .mutants/durations.json || $(BIN)/python tools/mutants.py map -n 2
 	$(BIN)/python tools/mutants.py run --count $(MUTANTS) --seed $(or $(SEED),1) --report .mutants/report.md
 
-explore: setup ## for MINUTES (30), new examples and seeds for the property tests, the window and damaged files; SEED=n
+explore: setup ## search for bugs for MINUTES (30): new examples and seeds for property tests, the window and damaged files; SEED=n
 	$(BIN)/python tools/explore.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-soak: setup ## FRAMES (20,000) of edits, reloads, rebuilds, refused memory and a lost device: nothing grows, no edit is lost; SEED=n
+soak: setup ## FRAMES (20,000) with edits, reloads, rebuilds, failed allocations and a lost device; SEED=n
 	VERTIGRAD_SOAK=$(or $(FRAMES),20000) VERTIGRAD_SOAK_SEED=$(SEED) $(BIN)/python -m tests.headless.soak
 
 untimed: setup
@@ -67,26 +67,26 @@ styled: setup
 typed: setup
 	$(BIN)/pyright
 
-check: lint ## the same, and that the WGSL compiles
+check: lint ## lint, and compile the WGSL
 	$(BIN)/pytest -q $(CHECKED)
 
-bench: setup ## the benchmarks alone; their results go to docs/benchmarks/ and into the page
+bench: setup ## the benchmarks; writes results to docs/benchmarks/ and the page
 	VERTIGRAD_BENCH=docs/benchmarks $(BIN)/pytest tests/bench -s
 	$(BIN)/python tools/benchmarks_page.py
 
-pages: setup ## docs/models/ from what the types of models declare, docs/api/ from signatures and docstrings
+pages: setup ## generate docs/models/ from the model types, docs/api/ from signatures and docstrings
 	$(BIN)/python tools/model_pages.py
 	$(BIN)/python tools/api_pages.py
 
-golden: setup ## keep the pictures and panels that tests draw now instead of those they are compared with, where they differ
-	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py tests/window/test_drawn.py
+golden: setup ## renew golden images and panel descriptions that differ
+	-VERTIGRAD_UPDATE_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py tests/window/test_drawn.py
 	git status --short tests/renderer/golden tests/window/drawn
 
-format: setup ## let ruff mend what it can
+format: setup ## format, and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: setup ## resolve pyproject.toml again, for every Python and system at once, into requirements.lock
+lock: setup ## resolve pyproject.toml for every Python and system into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest --upgrade \
 	  --no-annotate --custom-compile-command 'make lock' --output-file requirements.lock
@@ -94,6 +94,6 @@ lock: setup ## resolve pyproject.toml again, for every Python and system at once
 wheel: setup ## sdist and wheel into dist/
 	$(BIN)/python -m build --no-isolation
 
-clean: ## remove what was built or rendered; .venv stays
+clean: ## remove build and render output; .venv stays
 	rm -rf out dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find app tests tools assets -name __pycache__ -type d -prune -exec rm -rf {} +

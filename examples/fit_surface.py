@@ -1,4 +1,4 @@
-"""A small network learns a landscape while you watch. Its prediction is drawn from the tensor it was computed in."""
+"""A small network is trained to fit a landscape. Its prediction is drawn from the tensor it was computed in."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A hundred thousand points turn in the flow of a few vortices. Everything is computed and drawn on the GPU."""
+"""A hundred thousand points move in the flow of a few vortices. Everything is computed and drawn on the GPU."""
 
 import numpy as np
 

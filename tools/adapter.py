@@ -1,10 +1,10 @@
-"""Names the GPU that Vertigrad would find here; fails if there is none, because then nothing works."""
+"""Print the GPU that Vertigrad uses; fail if there is none."""
 
 import os
 import sys
 import tempfile
 
-# Mesa complains on stderr where no desktop session has set it.
+# Mesa prints a warning if no desktop session has set it.
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
 
 import wgpu

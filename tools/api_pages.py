@@ -1,6 +1,6 @@
 """Write docs/api/MODULE.md: the reference of the public Python interface, from signatures and docstrings.
 
-With --check nothing is written; the exit code says whether the pages are those of the code.
+With --check nothing is written; the exit code is 1 if the pages are outdated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODULES = (
     "vertigrad",
     *(f"vertigrad.{name}" for name in ("gpu", "learn", "models", "onnx_import", "ops", "params", "scripting")),
 )
-SPECIAL = ("__getitem__", "__setitem__")  # of the methods between underscores; operators are NumPy's
+SPECIAL = ("__getitem__", "__setitem__")  # of the special methods; operators are NumPy's
 
 
 def page(module: ModuleType) -> str:
@@ -30,7 +30,7 @@ def page(module: ModuleType) -> str:
 
 
 def described(module: ModuleType, name: str) -> str:
-    """A class, a function or a constant; nothing of a module, which has a page of its own."""
+    """A class, a function or a constant; modules have separate pages."""
     thing = getattr(module, name)
     if inspect.ismodule(thing):
         return ""

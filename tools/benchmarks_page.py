@@ -1,6 +1,6 @@
-"""Write the tables of docs/benchmarks.md from the results in docs/benchmarks/*.json, which `make bench` makes.
+"""Write the tables of docs/benchmarks.md from the results in docs/benchmarks/*.json, which `make bench` writes.
 
-With --check nothing is written; the exit code says whether the page is that of the results.
+With --check nothing is written; the exit code is 1 if the page is outdated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def row(result: dict[str, Any]) -> str:
 
 
 def section(run: dict[str, Any]) -> list[str]:
-    """One machine: what it is, and a table of its results."""
+    """One machine: its description, and a table of its results."""
     packages = ", ".join(f"{name} {version}" for name, version in run["packages"].items())
     lines = [
         f"### {run['adapter']}, {run['backend']}",
@@ -48,7 +48,7 @@ def section(run: dict[str, Any]) -> list[str]:
 
 
 def page(text: str) -> str:
-    """The page with the tables between its two marks made anew."""
+    """The page with new tables between its two marks."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "benchmarks").glob("*.json"))]
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]

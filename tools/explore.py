@@ -1,7 +1,7 @@
-"""Look for new faults for as long as asked: new examples and seeds for the tests that draw their inputs.
+"""Search for bugs for a given time: new examples and seeds for the tests with random inputs.
 
-Rounds of these take turns, each with another seed, until the time is up: the property tests (Hypothesis), the monkey
-in the window, and damaged scene, mesh and network files. What fails is kept and tried by `make test` from then on:
+These run in turns, each with another seed, until the time is up: the property tests (Hypothesis), the random input test
+of the window, and damaged scene, mesh and network files. Failures are saved and repeated by `make test` from then on:
 examples of Hypothesis in tests/fuzz/examples/, files in tests/fuzz/saved/, seeds of the monkey in
 tests/fuzz/monkey_seeds.txt. The exit code is 1 if anything failed.
 """
@@ -23,7 +23,7 @@ LEFT_OUT = ("tests/bench", "tests/packaging", MONKEY)
 
 
 def drawing_tests() -> list[str]:
-    """Test files that draw their inputs with Hypothesis, damaged files, and the ends of all ranges for longer."""
+    """Test files with Hypothesis, damaged files, and longer runs at the ends of all ranges."""
     found = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if "hypothesis" in path.read_text("utf-8")]
     names = [path.relative_to(ROOT).as_posix() for path in found]
     return [name for name in names if not name.startswith(LEFT_OUT)] + [
@@ -45,13 +45,13 @@ def pytest(tests: list[str], seed: int, until: float, *options: str, **variables
 
 
 def keep_monkey(seed: int) -> None:
-    """Have `make test` do what failed, from now on."""
+    """Add the failures to `make test`."""
     known = MONKEY_SEEDS.read_text(encoding="utf-8").split() if MONKEY_SEEDS.exists() else []
     MONKEY_SEEDS.write_text("\n".join([*known, str(seed)]) + "\n", encoding="utf-8")
 
 
 def main() -> int:
-    """Take turns until the time is up."""
+    """Run the rounds until the time is up."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=None, help="of the first round; drawn if not given")

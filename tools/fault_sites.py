@@ -1,4 +1,4 @@
-"""Where a fault can be put into a file of Python or WGSL: used by tools/mutants.py."""
+"""Locations for faults in files of Python or WGSL: used by tools/mutants.py."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def python_faults(path: Path, text: str, group: str) -> list[Fault]:
         starts.append(starts[-1] + len(line))
     lines = text.splitlines()
 
-    def place(line: int, column: int) -> int:  # columns of ast count bytes of UTF-8
+    def offset(line: int, column: int) -> int:  # columns of ast count bytes of UTF-8
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
     def fault(node: ast.expr | ast.stmt, start: int, end: int, new: str) -> Fault:
@@ -82,7 +82,7 @@ def python_faults(path: Path, text: str, group: str) -> list[Fault]:
         return Fault(path, group, line, last, start, end, text[start:end], new)
 
     def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
-        return place(node.lineno, node.col_offset), place(node.end_lineno or 0, node.end_col_offset or 0)
+        return offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
 
     def between(node: ast.expr, left: ast.expr, right: ast.expr, symbol: str, new: str) -> Iterator[Fault]:
         begin, end = span(left)[1], span(right)[0]
@@ -120,7 +120,7 @@ def python_faults(path: Path, text: str, group: str) -> list[Fault]:
 
 
 def _code(node: ast.AST, unobservable: Container[str] = ()) -> Iterator[ast.AST]:
-    """Nodes that do something: none of what is only said, logged, declared or checked by other tools."""
+    """Nodes with an effect: not messages, logs, declarations and what other tools check."""
     children: Iterable[ast.AST] = ast.iter_child_nodes(node)
     if isinstance(node, ast.FunctionDef):  # neither its decorators nor its annotations
         children = [*node.body, *node.args.defaults, *(d for d in node.args.kw_defaults if d)]
@@ -142,7 +142,7 @@ def _code(node: ast.AST, unobservable: Container[str] = ()) -> Iterator[ast.AST]
 
 
 def _text(node: ast.BinOp) -> bool:
-    """Whether strings are joined, or types."""
+    """Whether strings or types are concatenated."""
     sides = (node.left, node.right)
     return any(
         isinstance(s, ast.JoinedStr) or (isinstance(s, ast.Constant) and isinstance(s.value, str)) for s in sides

@@ -1,7 +1,7 @@
 """Write docs/models/TYPE.md for each type of model, and the list of them in docs/models.md.
 
-The tables are those of `vertigrad models TYPE`. With --check nothing is written; the exit code says whether the pages
-are those of the models.
+The tables are those of `vertigrad models TYPE`. With --check nothing is written; the exit code is 1 if the pages
+are outdated.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def page(name: str, model: type[Model]) -> str:
 
 
 def index(text: str) -> str:
-    """The page about models with the list between its two marks made anew."""
+    """The page about models with a new list between its two marks."""
     rows = [f"| [`{name}`](models/{name}.md) | {summary(model)} |" for name, model in types()]
     lines = "\n".join(["| type | what it is |", "|---|---|", *rows])
     before, rest = text.split(BEGIN)

@@ -11,7 +11,7 @@ _seconds: dict[str, float] = {}
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Add up set-up, call and teardown; what fails or is skipped cannot notice anything."""
+    """Add up set-up, call and teardown; failed or skipped tests detect nothing."""
     known = _seconds.get(report.nodeid, 0.0)
     _seconds[report.nodeid] = known + report.duration if report.passed and known >= 0 else -1.0
 

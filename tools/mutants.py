@@ -1,4 +1,4 @@
-"""Put faults into the program, one at a time, and see whether the nearest tests notice.
+"""Mutation testing: insert faults into the program, one at a time, and check whether tests detect them.
 
     tools/mutants.py map                       which tests run which lines, and how long each takes
     tools/mutants.py run --count 160 --seed 7  faults of this seed, spread evenly over the packages and shaders
@@ -37,17 +37,17 @@ RESULTS = WORK / "results.jsonl"
 PACKAGE = ROOT / "app" / "vertigrad"
 COPIED = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools", "pyproject.toml", "README.md", "Makefile")
 LEFT_OUT = ("tests/bench", "tests/packaging", "tests/window/test_time.py", "tests/window/test_start.py")
-# What is tried for one fault: so many tests of so many seconds in all, and when they pass, the next in the order.
+# Phases of tests for one fault: their number and total seconds; if they pass, the next phase.
 PHASES = (120, 60.0), (1200, 240.0)
 FOLDERS = {"draw": "renderer", "__main__.py": "cli", "panels": "window", "viewer": "window"}  # tests by package
 OWN = 60  # tests of the file's own name that come before all others
 LONGEST_NAME = 2000  # letters of a test's name: more do not fit on a command line
-PATIENCE = 2  # times as long as the tests took without a fault: what takes longer is noticed
+SLOWDOWN = 2  # ratio to the time without a fault above which a fault counts as detected
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fault, whether tests noticed it, and how many were tried."""
+    """A fault, whether tests detected it, and the number of tests."""
 
     fault: Fault
     noticed: bool
@@ -59,7 +59,7 @@ class Outcome:
 
 
 class TestMap:
-    """Which tests run which lines, as `map` measured it."""
+    """The tests that run each line, as measured by `map`."""
 
     def __init__(self) -> None:
         from coverage import CoverageData
@@ -78,11 +78,11 @@ class TestMap:
         """The tests to try for a fault, in phases.
 
         Tests of the file's own name come first, then a test of each file in turn, those of the package's own folder
-        before others. At the end come tests that are not known to run the line but are of the package's folder: what
-        runs in a process that they start was not measured.
+        before others. At the end come tests of the package's folder that are not known to run the line: lines
+        run by their subprocesses were not measured.
         """
         if fault.path.suffix == ".py":
-            # a line that runs at import, such as a constant, is noticed by those that run the file's functions
+            # a line that runs at import, such as a constant, is detected by those that run the file's functions
             found = self._of_lines(fault.path, range(fault.line, fault.end_line + 1)) or self._of_file(fault.path)
         else:
             found = self._of_shader(fault.path)
@@ -124,7 +124,7 @@ class TestMap:
 
 
 def _phases(tests: list[str], seconds: dict[str, float]) -> list[list[str]]:
-    """The tests in their order, dealt out to the phases as far as their time and number allow."""
+    """The tests in order, distributed to the phases by time and number."""
     phases: list[list[str]] = []
     rest = iter(tests)
     for most, limit in PHASES:
@@ -150,13 +150,13 @@ def make_map(arguments: list[str]) -> None:
 
 
 def with_path(*folders: Path) -> dict[str, str]:
-    """The environment, with these folders before all others that Python looks into."""
+    """The environment, with these folders first in Python's search path."""
     path = os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])
     return os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)}
 
 
 def drawn(count: int, seed: int, only: list[str]) -> list[Fault]:
-    """So many faults of a seed, as many of each package and of the shaders in turn."""
+    """`count` faults of a seed, spread evenly over packages and shaders."""
     chance = random.Random(seed)
     groups: dict[str, list[Path]] = {}
     for path in sorted([*PACKAGE.rglob("*.py"), *(ROOT / "shaders").rglob("*.wgsl")]):
@@ -180,19 +180,19 @@ def drawn(count: int, seed: int, only: list[str]) -> list[Fault]:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the tree in which faults can be put."""
+    """A copy of the source tree for inserting faults."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / name)
-    compileall.compile_dir(folder / "app", quiet=1)  # tests write no bytecode, so that none of a fault remains
+    compileall.compile_dir(folder / "app", quiet=1)  # tests write no bytecode, so that no bytecode of a fault remains
     return folder
 
 
 def passes(tests: list[str], tree: Path, seconds: float = 3600.0) -> bool:
-    """Whether tests pass in a tree, within so many seconds."""
+    """Whether tests pass in a tree, within a time limit in seconds."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = with_path(tree / "app") | {"PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -203,7 +203,7 @@ def passes(tests: list[str], tree: Path, seconds: float = 3600.0) -> bool:
 
 
 def tried(fault: Fault, phases: list[list[str]], tree: Path, seconds: float) -> Outcome:
-    """Put the fault into the tree, run the tests until some notice it, and take it out again."""
+    """Insert the fault, run the tests until one detects it, and revert it."""
     path, count = tree / fault.path, 0
     whole = path.read_text(encoding="utf-8")
     path.write_text(fault.applied(whole), encoding="utf-8")
@@ -218,8 +218,8 @@ def tried(fault: Fault, phases: list[list[str]], tree: Path, seconds: float) -> 
 
 
 def run(options: argparse.Namespace) -> list[Outcome]:
-    """Try the faults of a seed, several at once, each in a tree of its own."""
-    faults, seconds = drawn(options.count, options.seed, options.only), PATIENCE * PHASES[-1][1]
+    """Try the faults of a seed, several at once, each in a separate tree."""
+    faults, seconds = drawn(options.count, options.seed, options.only), SLOWDOWN * PHASES[-1][1]
     WORK.mkdir(exist_ok=True)
     known = earlier_outcomes(faults) if options.resume else []
     faults = [fault for fault in faults if all(outcome.fault != fault for outcome in known)]
@@ -232,7 +232,7 @@ def run(options: argparse.Namespace) -> list[Outcome]:
             begun, chosen = time.perf_counter(), [[options.tests]] * len(faults)
             if not passes(options.tests, tree):
                 sys.exit("without any fault these tests fail, or none is there: " + " ".join(options.tests))
-            seconds = 60 + PATIENCE * (time.perf_counter() - begun)
+            seconds = 60 + SLOWDOWN * (time.perf_counter() - begun)
         else:
             tests = TestMap()
             chosen = [tests.of(fault) for fault in faults]
@@ -252,7 +252,7 @@ def run(options: argparse.Namespace) -> list[Outcome]:
 
 
 def earlier_outcomes(faults: list[Fault]) -> list[Outcome]:
-    """What a run of the same faults that was interrupted has found."""
+    """The results of an interrupted run of the same faults."""
     if not RESULTS.exists():
         return []
     rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
@@ -261,7 +261,7 @@ def earlier_outcomes(faults: list[Fault]) -> list[Outcome]:
 
 
 def report(outcomes: list[Outcome], seed: int) -> str:
-    """The score of each package, and the faults that nothing noticed, as Markdown."""
+    """The score of each package, and the undetected faults, as Markdown."""
     noticed, total = Counter(o.fault.group for o in outcomes if o.noticed), Counter(o.fault.group for o in outcomes)
     lines = [f"{sum(noticed.values())} of {len(outcomes)} faults of seed {seed} were noticed "]
     lines[0] += f"({100 * sum(noticed.values()) / max(1, len(outcomes)):.1f} %).\n"
@@ -272,7 +272,7 @@ def report(outcomes: list[Outcome], seed: int) -> str:
 
 
 def main() -> int:
-    """Parse the command line and do what it says; the exit code is 1 if the score is below `--least`."""
+    """Parse and execute the command line; the exit code is 1 if the score is below `--least`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("map", help="measure which tests run which lines; further arguments go to pytest")

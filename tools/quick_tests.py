@@ -1,7 +1,7 @@
-"""The tests for the inner loop: folders that take seconds, and the tests of what differs from the last commit.
+"""The tests for the inner loop: folders that take seconds, and the tests of files that differ from the last commit.
 
-A changed file of app/ or shaders/ brings the test files of its name, a changed test file itself. What opens windows,
-runs simulations for long or measures time is left to `make test`. Further arguments go to pytest.
+A changed file of app/ or shaders/ selects test files of its name, a changed test file itself. Tests that open windows,
+run long simulations or measure time are left to `make test`. Further arguments go to pytest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Finds the system packages that are missing here: as root installs them, otherwise says which to install.
+"""Find missing system packages: install them as root, otherwise print which to install.
 
 Runs before there is a virtual environment, so it uses the standard library only. What is missing is found
-by asking for the thing itself (a library that loads, a program on the path), never by asking a package
-manager: a driver that came another way counts. Fails only if nothing works without what is missing.
+by testing for the library or program (a library that loads, a program on the path), never by asking a package
+manager: drivers from other sources count. Fails only if an essential package is missing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def manifests(*folders: str) -> bool:
 
 
 def has_vulkan() -> bool:
-    """A Vulkan loader, and a driver where the loader looks for one."""
+    """A Vulkan loader, and a driver in the loader's search path."""
     if not loads("libvulkan.so.1"):
         return False
     if os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES"):
@@ -71,13 +71,13 @@ def has_gl() -> bool:
 
 
 def has_venv() -> bool:
-    """Debian leaves ensurepip out of its python3, and without it a new environment has no pip."""
+    """Debian's python3 lacks ensurepip, without which a new environment has no pip."""
     importlib.invalidate_caches()
     return importlib.util.find_spec("ensurepip") is not None
 
 
 def find_missing() -> list[Missing]:
-    """Everything Vertigrad or its tests use that is not here, essential things first."""
+    """All missing packages that Vertigrad or its tests use, essential ones first."""
     vulkan, gl = has_vulkan(), has_gl()
     missing = []
     if not has_venv():
@@ -92,7 +92,7 @@ def find_missing() -> list[Missing]:
 
 
 def install(packages: list[str]) -> None:
-    """Runs apt-get; what it could not install is seen by looking again, not by its exit status."""
+    """Run apt-get; failures are found by checking again, not by its exit status."""
     print("Installing system packages:", *packages, flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     options = ["-qq", "-o", "Dpkg::Use-Pty=0"]
@@ -102,7 +102,7 @@ def install(packages: list[str]) -> None:
 
 
 def advice(missing: list[Missing], apt: bool) -> str:
-    """What to tell a user: what is wrong, then the one line to run."""
+    """The message for a user: what is missing, then the line to run."""
     packages = " ".join(need.package for need in missing)
     if any(need.essential for need in missing):
         opening = "Vertigrad cannot work here yet: a GPU driver or Python's venv module is missing."
@@ -116,7 +116,7 @@ def advice(missing: list[Missing], apt: bool) -> str:
 
 
 def main() -> int:
-    """Exit status 1 if something essential stays missing."""
+    """Exit status 1 if an essential package is still missing."""
     if sys.platform != "linux":
         return 0
     apt = shutil.which("apt-get") is not None
