@@ -11,15 +11,12 @@ are 0.27 ms, reading and writing 24 MB of positions 6 µs; it has few rasterizer
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
-import wgpu
 
 import vertigrad
 from vertigrad import Tensor
@@ -32,32 +29,24 @@ from vertigrad.renderer.layers.points import PointsLayer, PointsStyle
 from vertigrad.renderer.renderer import Renderer
 
 from .cuda import graphed, precision, torch_on_the_same_gpu
+from .drawn_points import (
+    BACKGROUND,
+    DISTANCE,
+    FOV,
+    RADIUS,
+    SIZE,
+    Pygfx,
+    assert_same_points,
+    frames_a_second,
+    start,
+)
 from .images import image
 from .networks import Layers, random_layers, torch_module
 from .results import Result, report
 
-POINTS, SIZE = 1_000_000, (1280, 720)
+POINTS = 1_000_000
 SIZES = (3, 64, 64, 64, 3)
-SPEED, RADIUS, DISTANCE, FRAMES, ROUNDS = 1e-3, 0.002, 4.0, 60, 5
-FOV = 45.0  # degrees, vertical
-BACKGROUND = "#000000"
-
-
-def start(points: int) -> np.ndarray:
-    return np.random.default_rng(1).uniform(-1.0, 1.0, size=(points, 3)).astype(np.float32)
-
-
-def frames_a_second(frame: Callable[[], object], finish: Callable[[], object]) -> float:
-    """Of the fastest of several rounds: clocks of a GPU rise with its load, and a neighbor can only add to a time."""
-    rates = []
-    for _ in range(ROUNDS):
-        finish()
-        begin = time.perf_counter()
-        for _ in range(FRAMES):
-            frame()
-        finish()
-        rates.append(FRAMES / (time.perf_counter() - begin))
-    return max(rates)
+SPEED = 1e-3
 
 
 class Ours:
@@ -134,52 +123,6 @@ class TorchPoints:
         self._torch.cuda.synchronize()
 
 
-class Pygfx:
-    """pygfx drawing positions of the host into a texture: no smoothing, no post-processing, no readback."""
-
-    def __init__(self, positions: np.ndarray):
-        gfx = pytest.importorskip("pygfx", reason="compares with pygfx, which is not installed here")
-        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC | wgpu.TextureUsage.TEXTURE_BINDING
-        texture = gfx.Texture(dim=2, size=(*SIZE, 1), format="rgba8unorm", usage=usage)
-        self._renderer = gfx.renderers.WgpuRenderer(texture, pixel_ratio=1)
-        self._renderer.ppaa = "none"
-        self._positions = gfx.Buffer(positions)
-        material = gfx.PointsMaterial(size=2.0 * RADIUS, size_space="world", aa=False)
-        points = gfx.Points(gfx.Geometry(positions=self._positions), material)
-        self._scene = gfx.Scene().add(points)
-        aspect = SIZE[0] / SIZE[1]  # pygfx's field of view is that of the mean of width and height; ours is vertical
-        fov = 2.0 * math.atan(math.tan(math.radians(FOV) / 2.0) * (1.0 + aspect) / 2.0)
-        self._camera = gfx.PerspectiveCamera(math.degrees(fov), aspect)
-        self._camera.local.z = DISTANCE
-        self._device = gfx.renderers.wgpu.get_shared().device
-        self._fence = self._device.create_buffer(size=4, usage=wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST)
-
-    def upload(self) -> None:
-        self._positions.update_full()
-
-    def draw(self) -> None:
-        self._renderer.render(self._scene, self._camera)
-
-    def finish(self) -> None:
-        self._device.queue.read_buffer(self._fence)
-
-    def image(self) -> np.ndarray:
-        self.draw()
-        return self._renderer.snapshot()
-
-
-def assert_same_points(ours: np.ndarray, theirs: np.ndarray) -> None:
-    """Both images show points at the same pixels: of blocks of 8 x 8, those that are lit agree, edges aside."""
-
-    def lit(drawn: np.ndarray) -> np.ndarray:
-        bright = drawn[..., :3].max(axis=2) > 32
-        return bright.reshape(SIZE[1] // 8, 8, SIZE[0] // 8, 8).any(axis=(1, 3))
-
-    mine, other = lit(ours), lit(theirs)
-    assert mine.mean() > 0.1
-    assert (mine != other).sum() <= 0.02 * (mine | other).sum()
-
-
 @pytest.mark.bench
 def test_drawing_where_the_network_wrote_beats_every_way_through_the_host() -> None:
     torch = torch_on_the_same_gpu()
@@ -204,7 +147,7 @@ def test_drawing_where_the_network_wrote_beats_every_way_through_the_host() -> N
 
         def frame(theirs: TorchPoints = theirs, screen: Pygfx = screen) -> None:
             theirs.step()
-            screen.upload()
+            screen.upload(theirs.host)
             screen.draw()
 
         peers[f"torch {name}, pinned memory, pygfx"] = frames_a_second(frame, screen.finish)

@@ -96,6 +96,19 @@ def test_colors_of_every_dtype(viewer: vg.Viewer, shape: tuple[int, ...], dtype:
     assert np.array_equal(drawn, viewer.image())
 
 
+def test_a_tensor_written_between_updates_is_drawn_without_a_copy(viewer: vg.Viewer, steady: Gpu) -> None:
+    with vg.Tensor.from_numpy(POINTS.copy(), "own") as own:
+        cloud = viewer.points("cloud", position=POINTS, size=0.1)
+        viewer.points("other", position=own, size=0.1)
+        moved = geometry(steady)
+        for _ in range(3):
+            cloud.position *= 1.5
+            own -= 0.5
+            viewer.update()
+        assert geometry(steady) == moved
+        np.testing.assert_allclose(own.numpy(), POINTS - 1.5, atol=1e-6)
+
+
 def test_a_tensor_written_in_the_loop_is_drawn_without_a_copy(viewer: vg.Viewer, steady: Gpu) -> None:
     cloud = viewer.points("cloud", position=POINTS, size=0.1)
     before, block = viewer.image(), cloud.position.block

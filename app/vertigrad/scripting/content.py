@@ -109,6 +109,7 @@ class Content:
         except SceneError as error:
             lines = [f"{problem.key.rpartition('.')[2]}: {problem.message}" for problem in error.problems]
             raise InputError(f"{name!r}: " + "; ".join(lines)) from error
+        self.withdraw()
 
     def export(self, path: str | Path, layers: Sequence[str]) -> Path:
         """Write what layers draw now, by default all with geometry, into a .ply, .obj or .glb. Raises `InputError`."""
@@ -117,21 +118,21 @@ class Content:
         return Path(path)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """For what writes into tensors that are drawn: in place, without a copy of what is drawn."""
+    def drawing(self) -> Iterator[None]:
+        """For a frame. At other times a script may write into the tensors that are drawn: in place, without a copy."""
         for instance in self.session.stage.instances.values():
-            instance.publication.withdraw()
+            instance.publish()
+        self.session.running.changes += 1
         try:
             yield
         finally:
             if not self.closed:
-                self.publish()
+                self.withdraw()
 
-    def publish(self) -> None:
-        """Mark the tensors of all layers as drawn, and the image as changed."""
+    def withdraw(self) -> None:
+        """Let the script write into all tensors that are drawn."""
         for instance in self.session.stage.instances.values():
-            instance.publish()
-        self.session.running.changes += 1
+            instance.publication.withdraw()
 
     def require_open(self) -> None:
         """Raises `InputError` if the viewer is closed, or if another thread than the one that opened it calls."""

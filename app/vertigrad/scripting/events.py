@@ -76,8 +76,7 @@ class Events:
             return
         self.running = True
         try:
-            with self._content.writing():
-                call(*arguments)
+            call(*arguments)
         except Exception as error:
             self._content.session.fail(stage, error)
         finally:

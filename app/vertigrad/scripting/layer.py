@@ -127,7 +127,7 @@ class LayerHandle:
                 tensor.close()
             raise InputError(f"{self.type} {self.name!r}: {error}") from error
         finally:
-            self._content.publish()
+            self._content.session.running.changes += 1
         if key in data.created:
             before.close()
         (data.created.add if created else data.created.discard)(key)

@@ -126,8 +126,7 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         number = 0
         while not self.closed and (count is None or number < count):
             clock = self.session.clock
-            with self._content.writing():
-                yield Step(number, STEP * clock.speed if clock.moves else 0.0, clock.time)
+            yield Step(number, STEP * clock.speed if clock.moves else 0.0, clock.time)
             if self._content.closed:
                 return
             self.update()
@@ -143,18 +142,22 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
             raise InputError("a callback cannot show frames: let it return, and the loop goes on")
         self._fit()
         self._frames += 1
+        with self._content.drawing():
+            self._draw()
+            for recording in self._recordings:
+                if not recording.closed:
+                    recording.add()
+        self._events.deliver()
+
+    def _draw(self) -> None:
         if self._window is not None and self._pump is not None:
             with self._pump.frame():
                 self._window.frame()
-        else:
-            with self.session.gpu.frames.frame():
-                self.session.apply()
-                self.session.advance()
-                self._camera.draw(self._image_size())
-        for recording in self._recordings:
-            if not recording.closed:
-                recording.add()
-        self._events.deliver()
+            return
+        with self.session.gpu.frames.frame():
+            self.session.apply()
+            self.session.advance()
+            self._camera.draw(self._image_size())
 
     def close(self) -> None:
         """Close the window, finish recordings, and release the memory. Idempotent."""
