@@ -65,10 +65,10 @@ color = "data.color"
 EXAMPLES = {"array": BARS, "bars": BARS, "image": IMAGE, "point_cloud": POINTS, "splats": SPLATS}  # no scene has them
 
 
-def table(given: Table) -> str:
+def table(data: Table) -> str:
     """The table in Markdown, names as code."""
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in given.rows]
-    rows = [given.headings, ["---"] * len(given.headings), *([f"`{name}`", *rest] for name, *rest in cells)]
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in data.rows]
+    rows = [data.headings, ["---"] * len(data.headings), *([f"`{name}`", *rest] for name, *rest in cells)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -1,9 +1,9 @@
 """Find words that this project does not use, in code, shaders, tests and docs: one word for each thing, the field's.
 
 `WORDS` has the pattern of each with the word to use. `IDENTIFIERS` are words of ordinary English that may not be a part
-of a name in Python or WGSL. `EXCEPTIONS` are files where a word has to stay, with the reason. `NOT_SEARCHED` are words
-that no pattern can find. Prints each word that is left with its line, and exits with 1 if there are any. `make lint`
-runs it.
+of a name in Python or WGSL, `PROSE` words that may not be in comments and docstrings of tests, tools and examples.
+`EXCEPTIONS` are files where a word has to stay, with the reason. `NOT_SEARCHED` are words that no pattern can find.
+Prints each word that is left with its line, and exits with 1 if there are any. `make lint` runs it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import re
 import sys
 import tokenize
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools")  # and the files next to them
+FOLDERS = ("app", "assets", "docs", "examples", "scenes", "shaders", "tests", "tools")  # and the files next to them
 SUFFIXES = (".py", ".wgsl", ".md", ".toml", ".html")
 
 WORDS = {
@@ -100,8 +101,35 @@ IDENTIFIERS = {  # parts of names of the program: of functions, classes, variabl
 STAYS = {  # names with such a part
     **dict.fromkeys(("in_place", "_in_place"), "in-place operations are PyTorch's"),
     **dict.fromkeys(("max_pool_with_places", "places", "wanted"), "old names that still work"),
+    "JoinedStr": "of Python's ast",
 }
-NAMES_IN = ("app/", "shaders/")  # names of tests are sentences
+STAYS_IN_TESTS = {"given": "Hypothesis's decorator"}
+NAMES_IN = ("app/", "examples/", "shaders/", "tests/", "tools/")
+IN_TEST_NAMES = {  # parts that names of tests may have, since these are sentences
+    **dict.fromkeys(("keeps", "become", "looks"), "verbs of a sentence"),
+    **dict.fromkeys(("seen", "way", "ways", "apart", "given", "says"), "in their ordinary meaning"),
+}
+PROSE_IN = ("examples/", "tests/", "tools/")
+PROSE = {  # words of comments and docstrings there
+    r"\b[Pp]ictures?\b": "frame, image, viewport",
+    r"\b([Tt]ells?|told)\b": "report, message",
+    r"\bwant(ed|s)?\b": "expected, requested, requires",
+    r"\b[Pp]laces\b|(?<![Ii]n )(?<![Ii]n-)\bplace\b": "position, index, location",
+    r"\b(lie|lies|lying)\b": "is at, layout",
+    r"\b([Mm]ade|making)\b(?! with)": "created, computed",
+    r"\bkept\b": "stored, cached, retained",
+    r"\b[Bb]eside\b": "next to, and",
+    r"\banew\b": "again, rebuild",
+    r"\bmend(s|ed)?\b": "fix",
+    r"\b[Ww]ork(s|ed)? out\b": "compute",
+    r"\b(goes|go|went|going) on\b": "continue",
+    r"\bfigures?\b(?! \d)": "statistic, value",
+    r"\b(give[ns]?|gave|giving) back\b": "release, return",
+    r"\bl(ent|ends?)\b": "borrow",
+    r"\b[Mm]istakes?\b": "error, problem",
+    r"\b(looks?|looked|looking) at\b": "check, inspect, poll",
+    r"\bthrow(s|n)?\b": "cast",
+}
 NOT_SEARCHED = {  # words of the glossary that no pattern finds, with the reason
     "span, ring, page, row, room": "also the standard word of another thing: time, buffers, files, tensors",
     "rate, decay, deviation, length, start": "part of standard names: learning_rate, weight_decay",
@@ -144,7 +172,11 @@ class Found(NamedTuple):
 def files() -> list[str]:
     """All files that the words are looked for in."""
     found = [*ROOT.glob("*"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
-    names = [path.relative_to(ROOT).as_posix() for path in found if path.suffix in SUFFIXES and path.is_file()]
+    names = [
+        path.relative_to(ROOT).as_posix()
+        for path in found
+        if (path.suffix in SUFFIXES or path.name == "Makefile") and path.is_file()
+    ]
     return sorted(name for name in names if not excepted(name))
 
 
@@ -159,10 +191,45 @@ def found(name: str, text: str) -> Iterator[Found]:
     for pattern, instead in WORDS.items():
         for match in re.finditer(pattern, text):
             yield Found(name, text.count("\n", 0, match.start()), match[0], instead)
-    for line, identifier in identifiers(name, text.partition("\n")[2]):
-        for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier):
-            if part.lower() in IDENTIFIERS and identifier not in STAYS:
+    source = text.partition("\n")[2]
+    for line, identifier in identifiers(name, source):
+        for part in parts(identifier):
+            if part.lower() in IDENTIFIERS and not stays(name, identifier, part.lower()):
                 yield Found(name, line, identifier, IDENTIFIERS[part.lower()])
+    if name.startswith(PROSE_IN) and name.endswith(".py"):
+        for line, sentence in prose(source):
+            for pattern, instead in PROSE.items():
+                for match in re.finditer(pattern, sentence):
+                    yield Found(name, line, match[0], instead)
+
+
+@cache
+def parts(identifier: str) -> list[str]:
+    """The words of a name."""
+    return re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier)
+
+
+@lru_cache(maxsize=1)
+def tokens(source: str) -> list[tokenize.TokenInfo]:
+    """The tokens of a Python file, for names and prose."""
+    return list(tokenize.generate_tokens(io.StringIO(source).readline))
+
+
+def stays(name: str, identifier: str, part: str) -> bool:
+    """Whether a name may have a part that others may not have."""
+    if name.startswith("tests/") and identifier.startswith("test_"):
+        return part in IN_TEST_NAMES or (part == "place" and "in_place" in identifier)
+    return identifier in STAYS or (name.startswith("tests/") and identifier in STAYS_IN_TESTS)
+
+
+def prose(source: str) -> Iterator[tuple[int, str]]:
+    """The lines of docstrings, and the comments, of a Python file, each with its line number."""
+    before = tokenize.NEWLINE
+    for token in tokens(source):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and before == tokenize.NEWLINE):
+            yield from enumerate(token.string.splitlines(), start=token.start[0])
+        if token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+            before = token.type
 
 
 def identifiers(name: str, text: str) -> Iterator[tuple[int, str]]:
@@ -170,7 +237,7 @@ def identifiers(name: str, text: str) -> Iterator[tuple[int, str]]:
     if not name.startswith(NAMES_IN):
         return
     if name.endswith(".py"):
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokens(text):
             if token.type == tokenize.NAME:
                 yield token.start[0], token.string
     if name.endswith(".wgsl"):
