@@ -2,7 +2,7 @@
 
 Every result is a speed relative to a named peer: above 1 ours is faster. With the environment variable
 VERTIGRAD_BENCH set to a folder, the results of a run are written there with the machine, the versions and the commit
-that they belong to; `tools/benchmarks_page.py` makes the table of docs/benchmarks.md of those files.
+of the run; `tools/benchmarks_page.py` generates the table of docs/benchmarks.md from those files.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PACKAGES = ("vertigrad", "wgpu", "numpy", "torch", "triton", "cupy-cuda13x", "ta
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured of one piece of work, by us and by each peer, in `unit`; `peer` names the one compared with.
+    """The measurements of one benchmark, ours and those of each peer, in `unit`; `peer` names the one compared with.
 
-    `least` is the speed relative to that peer below which the benchmark fails, or None for a figure that is shown only.
+    `least` is the speed relative to that peer below which the benchmark fails, or None for a value that is only shown.
     """
 
     benchmark: str
@@ -62,7 +62,7 @@ _results: list[Result] = []
 
 
 def report(result: Result) -> Result:
-    """Print the result, keep it for the file, and fail the test if it does not meet its bound."""
+    """Print the result, add it to the file, and fail the test if it does not meet its bound."""
     print(f"\n{result}", end="")
     _results[:] = [old for old in _results if (old.benchmark, old.work) != (result.benchmark, result.work)]
     _results.append(result)
@@ -106,7 +106,7 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """The commit that was measured: of the checkout, or as the environment says where there is none."""
+    """The commit that was measured: of the checkout, or from the environment if there is none."""
     if named := os.environ.get("VERTIGRAD_COMMIT"):
         return named
     here = Path(__file__).parent

@@ -1,8 +1,8 @@
-"""A network moves a million points and they are drawn, in three comparisons that each change one thing.
+"""A network moves a million points, which are drawn, in three comparisons with one difference each.
 
 1. Copies: our network and renderer, and the same two with the positions taken to the host and back in every frame.
 2. Networks: torch compiled, in a CUDA graph, its positions through pinned memory to our renderer.
-3. Renderers: points that stand still, drawn by us and by pygfx, both into a texture that nobody reads.
+3. Renderers: constant points, drawn by us and by pygfx, both into a texture that is not read.
 
 Then the whole: torch at its best, pinned memory and pygfx. Floor on an H200, ours: 8,640 fused multiply-adds a point
 are 0.27 ms, reading and writing 24 MB of positions 6 µs; it has few rasterizers. The others move 12 MB to the host and
@@ -50,7 +50,7 @@ SPEED = 1e-3
 
 
 class Ours:
-    """Our renderer with the points in a tensor; `step` moves them by the network where they are."""
+    """Our renderer with the points in a tensor; `step` moves them in place by the network."""
 
     def __init__(self, layers: Layers, points: np.ndarray):
         self.gpu = vertigrad.gpu()
@@ -74,7 +74,7 @@ class Ours:
         self._renderer.draw([self._layer], self._camera, self._view, self._offscreen.view, SIZE)
 
     def frame(self, *parts: Callable[[], object]) -> Callable[[], None]:
-        """A frame that does these in turn, then draws."""
+        """A frame that executes these in turn, then draws."""
 
         def frame() -> None:
             with self.gpu.frames.frame():
@@ -124,7 +124,7 @@ class TorchPoints:
 
 
 @pytest.mark.bench
-def test_drawing_where_the_network_wrote_beats_every_way_through_the_host() -> None:
+def test_drawing_from_the_network_output_is_faster_than_every_copy_through_the_host() -> None:
     torch = torch_on_the_same_gpu()
     layers, points = random_layers(SIZES), start(POINTS)
     with our_program(layers, points) as ours:

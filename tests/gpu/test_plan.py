@@ -235,7 +235,7 @@ def test_published_blocks_are_not_written(gpu: Gpu) -> None:
         assert x.block is block
 
 
-def test_values_read_by_an_earlier_dispatch_are_kept_although_a_later_one_overwrites_them() -> None:
+def test_values_read_by_an_earlier_dispatch_are_copied_before_a_later_one_overwrites_them() -> None:
     with vector(7, 8) as x, Tensor.zeros(2) as y, Plan() as plan:
         plan.dispatch(kernel(AFFINE), 2, x=x, y=y, count=2, scale=1.0, shift=0.0)
         plan.dispatch(kernel(PUT), 2, overwrites=("x",), x=x, count=2, value=1.0)

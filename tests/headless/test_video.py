@@ -20,20 +20,20 @@ RANDOM = np.random.default_rng(0)
 GRADIENT = np.stack(np.meshgrid(np.linspace(0, 255, 64), np.linspace(0, 255, 48)), axis=-1)
 
 
-def picture(frame: int) -> np.ndarray:
+def numbered(frame: int) -> np.ndarray:
     """A gradient of many colors with a bar whose position is the frame."""
-    made = np.full((48, 64, 4), 255, np.uint8)
-    made[..., :2] = GRADIENT
-    made[..., 2] = 4 * frame
-    made[:, 2 * frame : 2 * frame + 4, :3] = 255
-    return made
+    pixels = np.full((48, 64, 4), 255, np.uint8)
+    pixels[..., :2] = GRADIENT
+    pixels[..., 2] = 4 * frame
+    pixels[:, 2 * frame : 2 * frame + 4, :3] = 255
+    return pixels
 
 
 def write(path: Path, options: VideoOptions = USUAL, frames: int = 24, transparent: bool = False) -> None:
     output = open_output(path, SIZE, transparent, options)
     for frame in range(frames):
         if output.wants(frame, frames - 1):
-            output.put(frame, picture(frame))
+            output.put(frame, numbered(frame))
     output.close()
 
 
@@ -46,7 +46,7 @@ def play(path: Path) -> list[np.ndarray]:
 
 
 def bars(frames: list[np.ndarray]) -> list[int]:
-    """The number of each picture, by the position of its bar."""
+    """The number of each frame, by the position of its bar."""
     whiteness = np.array([frame.min(axis=2).mean(axis=0) for frame in frames])
     sums = np.apply_along_axis(lambda row: np.convolve(row, np.ones(4), "valid"), 1, whiteness)
     return [int(position) // 2 for position in sums.argmax(axis=1)]
@@ -61,7 +61,7 @@ def test_every_codec_of_every_format_is_read_back(tmp_path: Path, suffix: str, c
         assert container is None or container.streams.video[0].codec_context.name == names.get(codec, codec)
     frames = play(path)
     assert len(frames) == 12 and bars(frames) == list(range(0, 24, 2)), "every other frame of the run"
-    error = np.mean([np.abs(frame - picture(2 * i)[..., :3]).mean() for i, frame in enumerate(frames)])
+    error = np.mean([np.abs(frame - numbered(2 * i)[..., :3]).mean() for i, frame in enumerate(frames)])
     assert error < (4.0 if suffix == ".gif" else 10.0)
 
 
@@ -93,14 +93,14 @@ def test_quality_is_paid_for_in_bytes(tmp_path: Path, name: str) -> None:
     for quality in (5, 95):
         write(tmp_path / name, VideoOptions(quality=quality))
         sizes.append((tmp_path / name).stat().st_size)
-        errors.append(np.abs(play(tmp_path / name)[0] - picture(0)[..., :3]).mean())
+        errors.append(np.abs(play(tmp_path / name)[0] - numbered(0)[..., :3]).mean())
     assert sizes[0] < sizes[1] and errors[0] > errors[1]
 
 
 def test_an_animation_in_webp_may_have_alpha(tmp_path: Path) -> None:
     output = open_output(tmp_path / "a.webp", SIZE, True, VideoOptions(30.0, quality=80))
     for frame in (0, 1):
-        holed = picture(20 * frame)
+        holed = numbered(20 * frame)
         holed[16:32, 20:44, 3] = 0
         output.put(frame, holed)
     output.close()

@@ -64,7 +64,7 @@ def test_the_clip_is_that_of_the_script_and_the_network_estimates_its_heights(
     session: Session, created: ModuleType
 ) -> None:
     session.reset()
-    drawn, height = created.picture(created.moment(0.0))
+    drawn, height = created.image(created.moment(0.0))
     shown = session.stage.instances["clip"].model.outputs()["pixels"].numpy()
     assert float(np.abs(shown - drawn / 255.0).mean()) < 0.015
     observed = session.stage.instances["depth"].model.outputs()["height"].numpy()

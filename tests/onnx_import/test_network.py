@@ -103,7 +103,7 @@ def test_each_node_of_half_precision_rounds(steady: Gpu) -> None:
 
 
 def test_attention_of_half_precision_is_rounded_once(steady: Gpu) -> None:
-    """Within half a unit in the last place of the exact result; ONNX's reference rounds each step, an error of 1.4."""
+    """Within half an ulp of the exact result; ONNX's reference rounds each step, an error of 1.4."""
     if "shader-f16" not in steady.features:
         pytest.skip("this adapter has no f16")
     half = (TensorProto.FLOAT16, [2, 3, 4, 8])

@@ -28,7 +28,7 @@ from vertigrad.onnx_import import backend
 
 PASSING = 1460
 PARTS = 8
-HALF_ULPS = 2.0**-9  # of attention: two units in the last place of f16, as the runner itself allows of bfloat16
+HALF_ULPS = 2.0**-9  # of attention: 2 ulp of f16, as the runner itself allows of bfloat16
 NOISE = {"test_dft_inverse": 1e-6, "test_dft_inverse_opset19": 1e-6}  # of the expected values, where 0 is exact
 PAGE = Path(__file__).parents[2] / "docs" / "onnx-operators.md"
 HEAD = """# ONNX operators

@@ -2,7 +2,7 @@
 differently.
 
 On failure the image, the expected one and their difference, eight times as strong, are written to out/golden/. If the
-change is intended, look at the new image; `make golden` renews those that differ, and lists them. Git has the old ones.
+change is intended, check the new image; `make golden` renews those that differ, and lists them. Git has the old ones.
 """
 
 import numpy as np

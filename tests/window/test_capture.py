@@ -366,7 +366,7 @@ def test_a_custom_size_is_limited():
 
 @pytest.fixture
 def xclip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program in the place of xclip; what it was given is in `copied` and `arguments` beside it."""
+    """A program that replaces xclip; its input and arguments are in the files `copied` and `arguments`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "xclip").write_text(f'#!/bin/sh\necho "$@" > {folder}/arguments\ncat > {folder}/copied\n')
@@ -388,7 +388,7 @@ def test_an_image_is_copied_to_the_clipboard(opened, here, xclip):
     assert len(list(here.glob("*.png"))) == 1 and "clipboard" not in driver.session.messages
 
 
-def test_an_image_that_cannot_be_copied_is_told_of(opened, here, xclip):
+def test_an_image_that_cannot_be_copied_is_reported(opened, here, xclip):
     driver = opened(panels=False)
     (xclip / "xclip").write_text("#!/bin/sh\nexit 3\n")
     driver.session.post(CopyImage())

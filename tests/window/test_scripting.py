@@ -225,10 +225,10 @@ def test_events_are_taken_while_a_turn_computes(script: Script, items: Items) ->
     viewer, window = script.viewer, script.window
     button = viewer.button("Again")
     script.frames()
-    place = items.at("Again##script")
+    position = items.at("Again##script")
     for step in viewer.frames(3):
         if step.number == 1:
-            script.desktop.move(*place)
+            script.desktop.move(*position)
             since = time.perf_counter()
             assert computing(lambda since=since: window._input.last_event > since)
             frame = window._gpu.tracker.frame
