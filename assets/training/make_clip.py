@@ -2,11 +2,11 @@
 
     python assets/training/make_clip.py [--out FILE]
 
-Needs NumPy and PyAV. Writes `assets/data/rolling.mp4`: 100 pictures of 256×144, 20 a second, whose last is followed by
-the first; about a minute on one core. No picture of anybody else's is used.
+Needs NumPy and PyAV. Writes `assets/data/rolling.mp4`: 100 images of 256×144, 20 a second, whose last is followed by
+the first; about a minute on one core. No other image is used.
 
-The pictures are ray-cast here. Lengths are in units of which the floor shows 8 by 4.5; x is to the right in the
-picture, y is up in it, z is towards the camera. A picture comes with the height of what each pixel shows, which is
+The images are ray-cast here. Lengths are in units of which the floor shows 8 by 4.5; x is to the right in the
+image, y is up in it, z is towards the camera. An image comes with the height of what each pixel shows, which is
 what `train_depth.py` learns: seen from above, depth is the camera's height less that.
 """
 
@@ -68,7 +68,7 @@ def spin(axis: int, angle: float) -> np.ndarray:
     return turned
 
 
-def picture(world: World, rows: int = ROWS, columns: int = COLUMNS) -> tuple[np.ndarray, np.ndarray]:
+def image(world: World, rows: int = ROWS, columns: int = COLUMNS) -> tuple[np.ndarray, np.ndarray]:
     """(rows, columns, 3) u8 as a screen shows it, and the heights (rows, columns) f32 of what is seen."""
     light, height = 0.0, 0.0
     for number, (right, down) in enumerate(SAMPLES):
@@ -194,7 +194,7 @@ def moment(t: float) -> World:
 
 
 def main() -> None:
-    import av  # the picture maker is of use without it
+    import av  # the renderer is useful without it
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=ASSETS / "data" / "rolling.mp4")
@@ -206,7 +206,7 @@ def main() -> None:
         )
         stream.width, stream.height, stream.pix_fmt = COLUMNS, ROWS, "yuv420p"
         for number in range(FRAMES):
-            frame = av.VideoFrame.from_ndarray(picture(moment(number / FRAMES))[0], format="rgb24")
+            frame = av.VideoFrame.from_ndarray(image(moment(number / FRAMES))[0], format="rgb24")
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
