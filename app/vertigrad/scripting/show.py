@@ -13,8 +13,12 @@ from .scene import Scene
 from .viewer import Viewer
 
 
-def show(thing: Any, title: str = "Vertigrad", offscreen: bool = False, **values: Any) -> Viewer | Scene:
-    """Show an array, a tensor, a mesh or a scene; returns the viewer, whose window stays open until it is closed.
+def show(
+    thing: Any, title: str = "Vertigrad", offscreen: bool = False, block: bool = True, **values: Any
+) -> Viewer | Scene:
+    """Show an array, a tensor, a mesh or a scene; returns the viewer when its window is closed.
+
+    With `block=False` it returns at once, and the window is live while IPython waits at its prompt.
 
     (n, 2) and (n, 3) are points, (height, width, 3 or 4) an image, (rows, columns, 3) floating-point positions a
     surface, (depth, height, width) a volume; what has `vertices` and `faces`, such as a mesh of trimesh, a surface. A
@@ -22,14 +26,15 @@ def show(thing: Any, title: str = "Vertigrad", offscreen: bool = False, **values
     result for its image. Raises `InputError` for anything else.
     """
     if isinstance(thing, str | Path):
+        if not block:
+            raise InputError("a scene file is shown until its window is closed; load it with `Scene.load` instead")
         return _scene(Path(thing), offscreen)
     layer_type, attributes = _layer(thing)
     viewer = Viewer(title, offscreen=offscreen)
     try:
         viewer.add(layer_type, layer_type, **attributes, **values)
         if not offscreen:
-            for _ in viewer.frames():
-                pass
+            viewer.show(block)
     except BaseException:
         viewer.close()
         raise

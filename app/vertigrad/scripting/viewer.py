@@ -18,6 +18,7 @@ from .control_methods import ControlMethods
 from .event_pump import EventPump
 from .events import EventMethods, Events
 from .image_methods import ImageMethods
+from .ipython import show_at_prompt
 from .layer import LayerHandle
 from .layer_methods import LayerMethods
 from .plot import PlotMethods
@@ -131,6 +132,19 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
                 return
             self.update()
             number += 1
+
+    def show(self, block: bool = True) -> None:
+        """Show frames until the window is closed; with `block=False`, while IPython waits at its prompt.
+
+        Raises `InputError` without a window, and with `block=False` outside of IPython in a terminal.
+        """
+        self._content.require_open()
+        if self._window is None:
+            raise InputError("an offscreen viewer has no window to show; ask it for its image")
+        if not block:
+            return show_at_prompt(self)
+        for _ in self.frames():
+            pass
 
     def update(self) -> None:
         """Show the next frame and call the functions of its events, in a loop that does not use `frames`.
