@@ -1,4 +1,4 @@
-"""The programs of docs/scripting.md and of examples/ run, each for a few frames and without a window."""
+"""The programs of docs/scripting.md, of the README and of examples/ run, each for a few frames and without a window."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from vertigrad.gpu import Gpu
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "scripting.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8").partition("## As a library")[0]
 PROGRAMS = {
-    **{f"page, {number}": code for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S))},
+    f"page, {number}": code
+    for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", README + PAGE, re.M | re.S))
+} | {
     **{path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.py"))},
 }
 FRAMES = 3
