@@ -10,6 +10,7 @@ import pytest
 import trimesh
 
 import vertigrad as vg
+from vertigrad.scene.packaged import scene_path
 
 SMALL = ("--size", "64x48", "--frames", "3")
 
@@ -132,3 +133,17 @@ def test_a_range_of_frames_is_written(vertigrad, tmp_path) -> None:
 def test_options_of_videos_that_do_not_fit(vertigrad, tmp_path, options: tuple[str, ...], message: str) -> None:
     outcome = vertigrad("render", "nbody", *SMALL_NBODY, "-o", tmp_path / "a.mp4", "--size", "64x48", *options)
     assert outcome.code == 2 and message in outcome.messages[0]
+
+
+def test_render_follows_the_camera_keyframes_of_a_scene(vertigrad, tmp_path) -> None:
+    text = scene_path("nbody").read_text()
+    views = {1: "[0, -12, 26]", 3: "[26, -12, 0]"}
+    tables = "".join(f"\n[camera.keyframes.{n}]\nposition = {at}\ntarget = [0, 0, 0]\n" for n, at in views.items())
+    (tmp_path / "a.toml").write_text(text + tables)
+    call = ("render", tmp_path / "a.toml", *SMALL, *SMALL_NBODY)
+    assert vertigrad(*call, "-o", tmp_path / "a_%d.png").code == 0
+    for number, at in ((0, views[1]), (2, views[3])):  # the first image is of frame 1
+        camera = f"{at.strip('[]')};0,0,0"
+        assert vertigrad(*call, "-o", tmp_path / "b_%d.png", "--camera", camera).code == 0
+        assert (tmp_path / f"a_{number}.png").read_bytes() == (tmp_path / f"b_{number}.png").read_bytes()
+    assert (tmp_path / "b_0.png").read_bytes() != (tmp_path / "a_0.png").read_bytes()

@@ -15,6 +15,7 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.panels import timeline
 from vertigrad.session import Session
+from vertigrad.session.commands import GoTo, Orbit
 from vertigrad.viewer import Viewer, loop
 from vertigrad.viewer.frame_limiter import FrameLimiter
 
@@ -135,7 +136,7 @@ def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytes
         return result
 
     monkeypatch.setattr(controls, "edit", edited)
-    monkeypatch.setattr(run, "draw_timeline", lambda session: None)  # for a smaller panel
+    monkeypatch.setattr(run.TimelineStrip, "draw", lambda self, session: None)  # for a smaller panel
     monkeypatch.setattr(run, "_draw_cost", lambda session, statistics: None)
     session = galaxy.session
     galaxy.frames(12)
@@ -291,3 +292,39 @@ def test_a_step_of_300_ms_does_not_lower_the_frame_rate(desktop, steady: Gpu):
     assert np.percentile(watched.frames, 90) < 2.5 * allowed
     assert len({block for _, block, _ in watched.shown}) <= 2
     assert len(watched.shown) == len({frame for frame, *_ in watched.shown}), "a frame is one step, and stays it"
+
+
+def test_camera_keyframes_are_set_dragged_and_followed(galaxy: Driver, strip):
+    session = galaxy.session
+    galaxy.key("space")
+    galaxy.frames_until(lambda: session.frame >= 40)
+    galaxy.key("space")
+    end, extras = session.frame, lambda: list(session.scene_edits.extras.keyframes)
+    galaxy.key("k")
+    session.post(GoTo(0))
+    galaxy.frames(4)
+    session.post(Orbit(1.0, 0.0))
+    galaxy.frames(4)
+    galaxy.key("k")
+    assert extras() == [0, end]
+    yaws = [session.scene_edits.extras.keyframes[frame].yaw for frame in (0, end)]
+    galaxy.drag(strip(0.5), strip(0.25))
+    assert session.frame == pytest.approx(end / 4, abs=1) and extras() == [0, end]
+    assert min(yaws) < session.camera.yaw < max(yaws), "between the two views"
+    before = session.frame
+    galaxy.drag(strip(0.99), strip(0.5))
+    assert extras() == [0, pytest.approx(end / 2, abs=1)] and session.frame == before
+    galaxy.key("ctrl+z")
+    assert extras() == [0, end]
+    session.post(GoTo(0))
+    galaxy.frames(4)
+    galaxy.key("shift+k")
+    assert extras() == [end]
+
+
+def test_the_keyframe_under_the_mouse():
+    keys = {10: None, 60: None, 200: None}
+    assert timeline.nearest_keyframe(52.0, 100.0, 10, 110, keys, 5.0) == 60
+    assert timeline.nearest_keyframe(30.0, 100.0, 10, 110, keys, 5.0) is None
+    assert timeline.nearest_keyframe(99.0, 100.0, 10, 110, keys, 5.0) is None, "beyond the strip"
+    assert timeline.nearest_keyframe(1.0, 100.0, 10, 110, {}, 5.0) is None

@@ -80,7 +80,7 @@ def command(
     from ..headless import is_run_file, numbered, render, require_output, require_writable
     from ..headless.video import VideoOptions
     from ..session.catalog import require
-    from ..session.commands import Turntable
+    from ..session.commands import FollowKeyframes, Turntable
     from ..session.measurements import parse_watch, require_table
     from .running import begin, finish_run, geometry_bytes, open_session
 
@@ -107,6 +107,8 @@ def command(
         begin(session, stop_on_nan, interactions)
         for one in watches:
             require(session.stage, one.tensor)
+        if turntable:
+            session.carry_out(FollowKeyframes(False))
         session.carry_out(Turntable(options.finite("--turntable", turntable)))
         with _progress() as progress:
             task = progress.add_task(session.scene.title, total=count)

@@ -19,7 +19,7 @@ from ..scene.trust import allow_texts
 from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
-from ..session.commands import JumpTo, PlayInteractions, StopOnNan
+from ..session.commands import FollowKeyframes, JumpTo, PlayInteractions, StopOnNan
 from ..session.sizing import autos
 from .options import errors_console
 
@@ -51,6 +51,7 @@ def open_session(
     view = camera_from(camera, found) if camera else None
     session = Session(open_gpu(adapter), path, sets, seed)
     if view is not None:
+        session.carry_out(FollowKeyframes(False))
         session.carry_out(JumpTo(view))
     for name, instance in session.stage.instances.items():
         for chosen in autos(instance.params):

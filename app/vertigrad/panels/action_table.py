@@ -40,6 +40,8 @@ _has_interactions = tests(lambda session: bool(session.clock.interactions.gestur
 _is_selected = tests(lambda session: session.selection.row is not None)
 _has_geometry = tests(lambda session: any(map(can_be_exported, session.stage.layers.values())))
 _has_measurements = tests(lambda session: bool(session.diagnostics.history or session.watches.history))
+_has_keyframes = tests(lambda session: bool(session.scene_edits.extras.keyframes))
+_is_keyframe = tests(lambda session: session.clock.heading in session.scene_edits.extras.keyframes)
 _has_tool = tests(lambda session: session.tool.gesture is not None)
 
 
@@ -242,6 +244,17 @@ ACTIONS: tuple[Action, ...] = (
         ("Backspace",),
         icons.ICON_FA_ARROW_LEFT,
         possible=_can_go_back,
+    ),
+    Action("Camera", "Set camera keyframe", commands.SetKeyframe(), ("K",), icons.ICON_FA_KEY, group=3),
+    Action("Camera", "Delete camera keyframe", commands.DeleteKeyframe(), ("Shift+K",), possible=_is_keyframe, group=3),
+    switch(
+        "Camera",
+        "Follow camera keyframes",
+        lambda session: session.cameras.following,
+        commands.FollowKeyframes,
+        (),
+        possible=_has_keyframes,
+        group=3,
     ),
     *(
         Action("Camera", f"View from the {side}", commands.ViewFrom(side), (key,), group=1)

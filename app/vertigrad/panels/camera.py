@@ -36,6 +36,8 @@ class CameraPanel(Panel):
         _draw_lens(session)
         if section("bookmarks", str(len(session.scene_edits.extras.bookmarks) or "")):
             self._draw_bookmarks(session)
+        if section("keyframes", str(len(session.scene_edits.extras.keyframes) or "")):
+            self._draw_keyframes(session)
         if section("auto-rotate, fly"):
             _draw_motion(session)
         if section("position", opened=False):
@@ -66,6 +68,24 @@ class CameraPanel(Panel):
         self._name, chosen = name_field("new bookmark…", self._name, tooltip)
         if chosen:
             session.post(commands.AddBookmark(chosen))
+
+    def _draw_keyframes(self, session: Session) -> None:
+        gap, frame = imgui.get_style().item_inner_spacing.x, session.clock.heading
+        for key, view in list(session.scene_edits.extras.keyframes.items()):
+            with imgui_ctx.push_id(str(key)):
+                width = imgui.get_content_region_avail().x - imgui.get_frame_height() - gap
+                if text_button(f"frame {key:,}", "view", width):
+                    session.post(commands.GoToView(view))
+                imgui.same_line(0.0, gap)
+                if flat_button(f"{icons.ICON_FA_XMARK}##drop", "delete"):
+                    session.post(commands.DeleteKeyframe(key))
+        width = imgui.get_content_region_avail().x
+        if imgui.button(f"{icons.ICON_FA_KEY}  Set at frame {frame:,}###set", ImVec2(width, 0.0)):
+            session.post(commands.SetKeyframe())
+        imgui.set_item_tooltip("a camera keyframe with this view (K); saving the scene writes it to the file")
+        if session.scene_edits.extras.keyframes:
+            tooltip = "move the camera through the keyframes as time passes"
+            post_change(session, checkbox_row("follow", tooltip, session.cameras.following), commands.FollowKeyframes)
 
 
 def _draw_lens(session: Session) -> None:

@@ -20,7 +20,7 @@ from .pacing import PacingRows
 from .rows import explain, fact, in_rows, section
 from .tables import diagnostic_label, size
 from .theme import ACCENT, BAD, DIM, TEXT
-from .timeline import draw_timeline
+from .timeline import TimelineStrip
 from .traffic import FrameTraffic, draw_copies
 from .workspace import Workspace
 
@@ -83,12 +83,12 @@ class RunPanel(Panel):
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._statistics = FrameStatistics()
-        self._pacing = PacingRows()
+        self._pacing, self._timeline = PacingRows(), TimelineStrip()
 
     def draw(self, session: Session) -> None:
         self._statistics.add(session, imgui.get_io().delta_time)
         _buttons(session, self._workspace)
-        draw_timeline(session)
+        self._timeline.draw(session)
         fact(f"frame {session.frame:,}", f"{session.time:.2f} s", tooltip="simulation steps, and simulated time")
         rate = f"{self._statistics.steps:.3g} /s · {self._statistics.time_scale:.2g} × real time"
         fact("steps", rate, tooltip="simulation steps per second; simulated time relative to real time")

@@ -35,7 +35,7 @@ def eased(fraction: float) -> float:
 
 def between(start: OrbitCamera, goal: OrbitCamera, fraction: float) -> OrbitCamera:
     """The view at `fraction` between the two, around the smaller angle; sizes are interpolated geometrically."""
-    lens = _geometric(_lens(start), _lens(goal), fraction)
+    lens = _geometric(lens_of(start), lens_of(goal), fraction)
     half_height = _geometric(start.half_height, goal.half_height, fraction)
     turn = math.remainder(goal.yaw - start.yaw, math.tau)
     x, y, z = (a + fraction * (b - a) for a, b in zip(start.target, goal.target, strict=True))
@@ -50,7 +50,8 @@ def between(start: OrbitCamera, goal: OrbitCamera, fraction: float) -> OrbitCame
     )
 
 
-def _lens(camera: OrbitCamera) -> float:
+def lens_of(camera: OrbitCamera) -> float:
+    """Half the visible height at distance 1; of an orthographic camera, that of a very long lens."""
     return FLAT if camera.orthographic else camera.half_height / camera.distance
 
 

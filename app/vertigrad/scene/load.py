@@ -78,8 +78,9 @@ def _scene(
     values, problems = source.values, reader.problems
     reader.refuse_unknown(values, SECTIONS, (), "key")
     heading = reader.params(_Heading, values, ()).params
-    camera = reader.section(Camera, values, ("camera",), ignored=(viewpoints.BOOKMARKS,)).params
+    camera = reader.section(Camera, values, ("camera",), ignored=(viewpoints.BOOKMARKS, viewpoints.KEYFRAMES)).params
     bookmarks = viewpoints.read_bookmarks(values, reader)
+    keyframes = viewpoints.read_keyframes(values, reader)
     view = reader.section(View, _themed(values), ("view",)).params
     drafts = read_drafts(values, model_types, reader)
     named = values.get("models")
@@ -106,6 +107,7 @@ def _scene(
         order=order,
         source_map=source.source_map,
         bookmarks=bookmarks,
+        keyframes=keyframes,
         presets=presets,
         animations=animations,
     )

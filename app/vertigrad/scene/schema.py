@@ -161,6 +161,7 @@ class Scene:
     source_map: SourceMap
     version: int = VERSION
     bookmarks: Mapping[str, Bookmark] = field(default_factory=dict)
+    keyframes: Mapping[int, Bookmark] = field(default_factory=dict)  # of the camera, by frame
     presets: Mapping[str, Mapping[KeyPath, Any]] = field(default_factory=dict)
     animations: Mapping[KeyPath, Animation] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Views by name or as text: the `[camera.bookmarks.NAME]` tables, and the values of `--camera`."""
+"""Views by name or as text: the tables of bookmarks and keyframes, and the values of `--camera`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .locate import KeyPath
 from .schema import Bookmark, Camera, Scene
 from .tables import Reader, name_objection
 
-BOOKMARKS = "bookmarks"
+BOOKMARKS, KEYFRAMES = "bookmarks", "keyframes"
+LAST_FRAME = 10**9  # on which a keyframe may be
 FORM = '"x,y,z;x,y,z" (position of the eye; its target), optionally with ";fov=45" or ";orthographic"'
 DIGITS, STEEP_DIGITS = 6, 9  # after the distance's first; vertical views need more, since these digits define the yaw
 STEEP = math.radians(89.0)
@@ -32,6 +33,27 @@ def read_bookmarks(values: Mapping[str, Any], reader: Reader) -> dict[str, Bookm
         if checked.params is not None and checked.sound:
             found[name] = checked.params
     return found
+
+
+def read_keyframes(values: Mapping[str, Any], reader: Reader) -> dict[int, Bookmark]:
+    """Every keyframe of the `camera` table, by frame, in their order."""
+    camera = values.get("camera")
+    tables = reader.tables(camera, ("camera", KEYFRAMES)) if isinstance(camera, dict) else {}
+    found = {}
+    for name in tables:
+        path: KeyPath = ("camera", KEYFRAMES, name)
+        if objection := _frame_objection(name):
+            reader.problems.at_key(path, objection)
+            continue
+        checked = reader.section(Bookmark, tables, path)
+        if checked.params is not None and checked.sound:
+            found[int(name)] = checked.params
+    return dict(sorted(found.items()))
+
+
+def _frame_objection(name: str) -> str:
+    is_frame = name.isascii() and name.isdigit() and name == str(int(name)) and int(name) <= LAST_FRAME
+    return "" if is_frame else f"a keyframe is named by its frame, from 0 to {LAST_FRAME:,}, such as 120"
 
 
 def home(scene: Scene) -> OrbitCamera:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..errors import GpuError, InputError, ParameterError
 from ..params import unknown
 from ..renderer.bounds import Bounds, Box
 from ..renderer.camera import OrbitCamera
+from ..renderer.camera_path import CameraPath
 from ..renderer.layers import Layer
 from ..renderer.transition import Transition
 from ..scene import Scene
@@ -47,6 +48,9 @@ class Cameras:
         self.turntable = 0.0
         self.thrust = NO_THRUST
         self.fly_speed = fly_speed
+        self.following = True  # the keyframes of the scene, if it has some, as time passes
+        self._followed: tuple[int, Mapping[int, OrbitCamera]] | None = None  # the frame and the keyframes of this view
+        self._path: CameraPath | None = None  # through these keyframes
         self.flight_mode = False  # the flight keys fly without a button held
         self._views: deque[OrbitCamera] = deque(maxlen=REMEMBERED)
         self._transition: Transition | None = None
@@ -81,6 +85,23 @@ class Cameras:
             length = FLIGHT * self.fly_speed * self.now.distance * seconds
             right, rise, forward = (length * part for part in self.thrust)
             self.now.fly(right, rise, forward)
+
+    def follow(self, keyframes: Mapping[int, OrbitCamera], frame: int) -> None:
+        """Take the view of the keyframes at a frame, once: until frame or keyframes change, the camera can be moved."""
+        known = self._followed[1] if self._followed else None
+        if not keyframes or not self.following:
+            self._followed = None
+            return
+        if self._path is None or known is not keyframes:
+            self._path = CameraPath(keyframes)
+        elif self._followed is not None and self._followed[0] == frame:
+            return
+        self._followed = frame, keyframes
+        self.jump(self._path.at(frame))
+
+    def set_following(self, on: bool) -> None:
+        """Follow the keyframes, or not."""
+        self.following, self._followed = on, None
 
     def moved_by_user(self) -> OrbitCamera:
         """The camera, to be moved by the user; a transition in progress is canceled."""

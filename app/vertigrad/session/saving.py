@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileChanged, FileProtected, InputError, ParameterError
 from ..params import ParamSpec, accept, same
+from ..renderer.camera import OrbitCamera
 from ..renderer.themes import THEMED
 from ..renderer.view import View, themed_view
 from ..scene import Animation, Scene, load, save, viewpoints
@@ -16,7 +18,7 @@ from ..scene.edit import Uneditable, edited
 from ..scene.files import find
 from ..scene.locate import KeyPath
 from ..scene.settings import path_in
-from ..scene.viewpoints import BOOKMARKS
+from ..scene.viewpoints import BOOKMARKS, KEYFRAMES
 from .merging import MISSING
 from .naming import moved, plain, spelled
 from .parameters import THEME, Key, as_read, key_at, settings_of, specs_of, values_of
@@ -58,7 +60,7 @@ def unsaved(session: Session) -> bool:
         disk = on_disk(scene, session.source.sets) if disk is None else disk
         if not same(value, disk.get(key, MISSING)):
             return True
-    others = _presets(session, scene.path.parent), _animations(session), _bookmarks(session), _settings(session)
+    others = _presets(session, scene.path.parent), _animations(session), _views(session), _settings(session)
     return any(map(bool, others))
 
 
@@ -115,7 +117,7 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     }
     changes = _beneath_theme(session, changes)
     found = _presets(session, folder)
-    others = {**_animations(session), **_bookmarks(session), **_settings(session)}
+    others = {**_animations(session), **_views(session), **_settings(session)}
     values = {**changes, **found.values, **others}
     if folder.resolve() != scene.path.parent:
         values = moved(scene, session.scene_edits.extras.presets, folder) | values
@@ -229,12 +231,19 @@ def _differing(table: KeyPath, now: Animation, before: Animation | None) -> Chan
     }
 
 
-def _bookmarks(session: Session) -> Changes:
-    now, before = session.scene_edits.extras.bookmarks, session.scene_edits.file_extras.bookmarks
-    changes: Changes = {("camera", BOOKMARKS, name): None for name in before.keys() - now.keys()}
+def _views(session: Session) -> Changes:
+    """Bookmarks and keyframes of the camera."""
+    now, before = session.scene_edits.extras, session.scene_edits.file_extras
+    bookmarks = _changed_views(BOOKMARKS, now.bookmarks, before.bookmarks)
+    keyframes = ({str(frame): view for frame, view in one.keyframes.items()} for one in (now, before))
+    return bookmarks | _changed_views(KEYFRAMES, *keyframes)
+
+
+def _changed_views(section: str, now: Mapping[str, OrbitCamera], before: Mapping[str, OrbitCamera]) -> Changes:
+    changes: Changes = {("camera", section, name): None for name in before.keys() - now.keys()}
     for name, camera in now.items():
         if name not in before or not same_view(camera, before[name]):
-            changes |= {("camera", BOOKMARKS, name, key): value for key, value in viewpoints.entries(camera).items()}
+            changes |= {("camera", section, name, key): value for key, value in viewpoints.entries(camera).items()}
     return changes
 
 

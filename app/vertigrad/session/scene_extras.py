@@ -1,4 +1,4 @@
-"""`SceneExtras`: presets, animations, bookmarks and A/B sides of a scene: all but its parameters' values."""
+"""`SceneExtras`: presets, animations, bookmarks, keyframes and A/B sides of a scene: all but its parameters' values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..params import same, shown, unknown
 from ..renderer.camera import OrbitCamera
 from ..scene import Animation, Scene
 from ..scene.tables import name_objection
-from ..scene.viewpoints import entries, marked
+from ..scene.viewpoints import LAST_FRAME, entries, marked
 from .merging import MISSING, Conflict, merged, merged_value
 from .parameters import Key, Values, key_at
 
@@ -32,7 +32,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class SceneExtras:
-    """Presets in order, animations by parameter, bookmarks by name, and the values of the `other` side.
+    """Presets in order, animations by parameter, bookmarks by name, keyframes, and the values of the `other` side.
 
     Immutable: a change returns a new one, so that the undo history can hold it.
     """
@@ -42,6 +42,7 @@ class SceneExtras:
     bookmarks: Mapping[str, OrbitCamera] = field(default_factory=dict)
     side: Side = "A"
     other: Values | None = None  # None: as in the file
+    keyframes: Mapping[int, OrbitCamera] = field(default_factory=dict)  # of the camera, by frame, in their order
 
     @classmethod
     def of(cls, scene: Scene, known: Iterable[Preset] = ()) -> SceneExtras:
@@ -55,6 +56,7 @@ class SceneExtras:
             tuple(presets),
             {key_at(path): animation for path, animation in scene.animations.items()},
             {name: marked(scene, bookmark) for name, bookmark in scene.bookmarks.items()},
+            keyframes={frame: marked(scene, bookmark) for frame, bookmark in scene.keyframes.items()},
         )
 
     # presets ----------------------------------------------------------------------------------------------------
@@ -118,6 +120,31 @@ class SceneExtras:
         self.bookmark(name)
         return replace(self, bookmarks={key: camera for key, camera in self.bookmarks.items() if key != name})
 
+    # keyframes --------------------------------------------------------------------------------------------------
+
+    def keyframe(self, frame: int) -> OrbitCamera:
+        """The view of the keyframe at a frame. Raises `ParameterError` if there is none."""
+        if frame not in self.keyframes:
+            raise ParameterError(f"there is no camera keyframe at frame {frame:,}")
+        return self.keyframes[frame]
+
+    def with_keyframe(self, frame: int, camera: OrbitCamera) -> SceneExtras:
+        """With this view at a frame, in place of another one there. Raises `ParameterError` for a frame below 0."""
+        if not 0 <= frame <= LAST_FRAME:
+            raise ParameterError(f"a camera keyframe is at a frame from 0 to {LAST_FRAME:,}, not at {frame:,}")
+        keyframes = {**self.keyframes, frame: OrbitCamera(**vars(camera))}
+        return replace(self, keyframes=dict(sorted(keyframes.items())))
+
+    def without_keyframe(self, frame: int) -> SceneExtras:
+        """Without the keyframe at a frame. Raises `ParameterError` if there is none."""
+        self.keyframe(frame)
+        return replace(self, keyframes={key: camera for key, camera in self.keyframes.items() if key != frame})
+
+    def with_keyframe_moved(self, frame: int, to: int) -> SceneExtras:
+        """With a keyframe at another frame, in place of one that is there. Raises `ParameterError`."""
+        camera = self.keyframe(frame)
+        return self.without_keyframe(frame).with_keyframe(to, camera)
+
     def _replaced(self, name: str, change: Callable[[Preset], Preset]) -> SceneExtras:
         return replace(
             self, presets=tuple(change(preset) if preset.name == name else preset for preset in self.presets)
@@ -136,7 +163,10 @@ def merge_extras(base: SceneExtras, theirs: SceneExtras, ours: SceneExtras) -> t
     conflicts += [_conflict(f"animation of {key.name}", key, theirs.animations, ours.animations) for key in moved]
     conflicts += [_conflict(f"bookmark {name}", name, theirs.bookmarks, ours.bookmarks) for name in marked_twice]
     (side, other), _ = merged_value((base.side, base.other), (theirs.side, theirs.other), (ours.side, ours.other))
-    return SceneExtras(presets, animations, bookmarks, side, other), conflicts
+    keyframes, keyed_twice = merged(base.keyframes, theirs.keyframes, ours.keyframes, same_view)
+    conflicts += [_conflict(f"keyframe {frame}", frame, theirs.keyframes, ours.keyframes) for frame in keyed_twice]
+    keyframes = dict(sorted(keyframes.items()))
+    return SceneExtras(presets, animations, bookmarks, side, other, keyframes), conflicts
 
 
 def same_view(one: OrbitCamera, other: OrbitCamera) -> bool:

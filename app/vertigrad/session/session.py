@@ -167,6 +167,7 @@ class Session(SceneParts):
         if clock.advance():
             running.stepped()
             running.scene_edits.apply_animations(clock.time)
+        running.cameras.follow(running.scene_edits.extras.keyframes, clock.frame)
         self.report("snapshots", clock.rewind.shortage)
         self.rescue.update(running.stage, clock, running.changes)
 

@@ -70,6 +70,32 @@ def Turntable(session: Session, rate: float) -> None:
     session.cameras.turntable = rate
 
 
+GoToView = _camera(Cameras.go)
+FollowKeyframes = _camera(Cameras.set_following)
+
+
+@command("keyframe")
+def SetKeyframe(session: Session, frame: int | None = None) -> None:
+    """Set a camera keyframe with this view, by default at the current frame; saving writes it into the file."""
+    frame = session.clock.heading if frame is None else frame
+    extras = session.scene_edits.extras.with_keyframe(frame, session.cameras.heading)
+    session.scene_edits.change_extras(extras, f"keyframe {frame}")
+
+
+@command("keyframe")
+def DeleteKeyframe(session: Session, frame: int | None = None) -> None:
+    """Delete the camera keyframe at a frame, by default at the current one."""
+    frame = session.clock.heading if frame is None else frame
+    session.scene_edits.change_extras(session.scene_edits.extras.without_keyframe(frame), f"delete keyframe {frame}")
+
+
+@command("keyframe")
+def MoveKeyframe(session: Session, frame: int, to: int) -> None:
+    """Move a camera keyframe to another frame, in place of one that is there."""
+    extras = session.scene_edits.extras.with_keyframe_moved(frame, to)
+    session.scene_edits.change_extras(extras, f"move keyframe {frame}")
+
+
 @command("bookmark")
 def GoToBookmark(session: Session, name: str) -> None:
     """Move to a bookmark."""

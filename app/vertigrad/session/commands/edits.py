@@ -88,7 +88,7 @@ def DeletePreset(session: Session, name: str) -> None:
 
 @command("history")
 def Undo(session: Session) -> None:
-    """Undo the last change of parameters, seeds, substeps, presets, animations or bookmarks."""
+    """Undo the last change of parameters, seeds, substeps, presets, animations, bookmarks or keyframes."""
     session.report("undo", session.scene_edits.undo())
 
 
