@@ -312,7 +312,7 @@ def test_auto_is_a_number_marked_as_automatic():
     assert chosen.count == 5 and not isinstance(chosen.count, Auto)
 
 
-def test_auto_values_are_the_same_whatever_their_number():
+def test_auto_values_are_equal_for_any_number():
     assert same(Auto(3), Auto(4)) and same(3, 3) and same((1.0,), (1.0,))
     assert not same(Auto(3), 3) and not same(3, Auto(3)) and not same(3, 4)
 

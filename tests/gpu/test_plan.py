@@ -415,7 +415,7 @@ def test_a_failed_replay_keeps_the_values_of_its_outputs(gpu: Gpu, monkeypatch: 
         assert clone.numpy().tolist() == [1, 2]
 
 
-def test_a_block_reused_under_its_id_is_not_mistaken(gpu: Gpu) -> None:
+def test_a_block_reused_under_its_id_gets_new_bind_groups(gpu: Gpu) -> None:
     """The bind groups of a plan are cached by block ids; a reused id is the same buffer."""
     with vector(1) as x, step(x, factor=1.0, value=1.0) as plan:
         plan.replay()

@@ -121,7 +121,7 @@ def test_an_animation_in_webp_may_have_alpha(tmp_path: Path) -> None:
         ("a.gif", VideoOptions(), SIZE, True, "a video has no alpha; transparent images are written as .png and .webp"),
     ],
 )
-def test_what_no_such_video_can_have(
+def test_invalid_video_options(
     tmp_path: Path, name: str, options: VideoOptions, size: tuple[int, int], transparent: bool, message: str
 ) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
@@ -129,7 +129,7 @@ def test_what_no_such_video_can_have(
     require_output(tmp_path / "a.gif", (63, 47))
 
 
-def test_an_encoder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CODECS, "h265", CODECS["h265"]._replace(encoder="libmissing"))
     with pytest.raises(InputError, match="this PyAV has no encoder libmissing for h265; choose another codec"):
         open_output(tmp_path / "a.mp4", SIZE, options=VideoOptions(codec="h265"))

@@ -85,7 +85,7 @@ def test_indices_stay_integers(tmp_path: Path, steady: Gpu) -> None:
         (np.array([0, 2**32]), "contains 0 to 4294967296"),
     ],
 )
-def test_what_is_no_index(tmp_path: Path, array: np.ndarray, message: str) -> None:
+def test_invalid_indices(tmp_path: Path, array: np.ndarray, message: str) -> None:
     np.save(tmp_path / "a.npy", array)
     with pytest.raises(InputError, match=message):
         array_file.read_indices(tmp_path / "a.npy")

@@ -256,7 +256,7 @@ def test_each_image_is_uploaded_once_and_not_counted_as_geometry(make: Make, ste
     assert not model._reader._thread.is_alive()  # it has nothing left to do
 
 
-def test_a_video_that_does_not_fit_is_uploaded_again_and_not_cached(
+def test_a_video_larger_than_the_cache_is_uploaded_again(
     make: Make, steady: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screen, "CACHED_BYTES", COUNT * BYTES - 1)

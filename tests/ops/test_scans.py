@@ -195,7 +195,7 @@ def total(words: np.ndarray, value: int, kind: int = 1) -> None:
 
 
 @pytest.mark.parametrize("case", ["totals only", "nothing", "some missing", "half written", "a running total far back"])
-def test_a_chained_scan_ends_whatever_others_published(case: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_chained_scan_ends_for_any_published_state(case: str, monkeypatch: pytest.MonkeyPatch):
     """It looks back over several windows, and recomputes what is missing or incomplete."""
     monkeypatch.setattr(scans, "SPIN_LIMIT", 3)
 

@@ -185,7 +185,7 @@ def test_a_broken_edit_leaves_the_last_good_version_running(own, old, new, expec
     assert (values(session, "own.position")[:, 1] > before[:, 1]).all()
 
 
-def test_a_step_that_fails_later_stops_the_run_as_it_was(own):
+def test_a_step_that_fails_later_stops_the_run_without_changing_it(own):
     session, edit = own()
     edit(
         CODE + "        self.position[:, 0] += 1.0\n        if self.time > 0.5:\n            raise ValueError('late')\n"

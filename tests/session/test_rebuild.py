@@ -185,7 +185,7 @@ def test_too_little_memory_for_a_reload_keeps_the_old_scene(opened, steady: Gpu,
 
 
 @pytest.mark.parametrize("error", [Fault("no"), OutOfMemory("none left")])
-def test_a_step_that_fails_leaves_the_session_as_it_was(opened, steady: Gpu, monkeypatch, error):
+def test_a_step_that_fails_does_not_change_the_session(opened, steady: Gpu, monkeypatch, error):
     session = opened(LINKED)
     for _ in range(2):
         run_frame(session)

@@ -70,5 +70,5 @@ def test_gpu_times_are_recorded_once_and_reported_separately():
 
 
 @pytest.mark.parametrize(("group", "is_computing"), [("a.step", True), ("compute", True), ("layers", False)])
-def test_what_computes(group: str, is_computing: bool):
+def test_groups_that_compute(group: str, is_computing: bool):
     assert computes(group) == is_computing

@@ -25,7 +25,7 @@ def test_the_parameters_of_the_view_are_under_headings_each_once(shell):
     assert [group.title for group, _ in found(groups(one.session), "shadows")] == ["light"]
 
 
-def test_escape_closes_the_palette_whatever_was_typed(shell):
+def test_escape_closes_the_palette_with_any_text(shell):
     one = shell()
     one.key("Ctrl+P")
     one.type("res")

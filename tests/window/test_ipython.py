@@ -113,7 +113,7 @@ def test_an_exit_with_an_open_window_is_clean(prompt: Prompt, desktop: Desktop) 
     assert prompt.child.exitstatus == 0
 
 
-def test_elsewhere_it_says_what_to_do(desktop: Desktop, steady) -> None:
+def test_outside_of_ipython_the_error_says_what_to_do(desktop: Desktop, steady) -> None:
     with vg.Viewer("Vertigrad of a script", (300, 200)) as viewer:
         with pytest.raises(InputError, match=r"needs IPython in a terminal; elsewhere call viewer\.update"):
             viewer.show(block=False)

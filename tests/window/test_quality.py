@@ -102,7 +102,7 @@ def test_slow_images_are_drawn_more_cheaply_and_the_panels_give_the_reason(
     assert slow.levels[-1] is LOW and session.unsaved
 
 
-def test_an_explicit_level_stays_however_slow_it_is(opened: Callable[..., Driver], slow: Drawn) -> None:
+def test_an_explicit_level_is_constant_even_if_slow(opened: Callable[..., Driver], slow: Drawn) -> None:
     driver = show(opened, "view.quality=high", slow, 0.2)
     driver.frames(7)
     assert set(slow.levels) == {HIGH} and driver.session.quality.level is HIGH and driver.session.quality.ms == 0.0
