@@ -18,7 +18,7 @@ DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder 
 def screen() -> Iterator[str]:
     """For the whole session: glfw keeps its first connection as long as the process lives."""
     if sys.platform != "linux":
-        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
+        pytest.skip("windows are tested on Linux only, where a virtual screen exists")
     with runpy.run_path(str(DESKTOP))["running_server"]() as name:
         yield name
 

@@ -67,7 +67,7 @@ def test_training_uses_its_frame_budget_and_no_more(viewer: Viewer) -> None:
             learning += milliseconds(viewer, True)
         more = float(np.median(learning) - np.median(still))
         step = session.clock.pacer.step_ms or 0.0
-        print(f"\n{np.median(still):.1f} ms a picture, {more:.1f} ms more while it learns; a step takes {step:.0f} ms")
+        print(f"\n{np.median(still):.1f} ms a frame, {more:.1f} ms more during training; a step takes {step:.0f} ms")
         return more / max(BUDGET, float(np.median(still)))
 
     before = session.frame

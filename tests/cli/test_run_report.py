@@ -209,7 +209,7 @@ def test_a_layer_that_copies_is_detected(vertigrad, row, tmp_path, copied, how, 
     assert {direction for direction in DIRECTIONS if report["bytes_per_frame"][direction]} == directions
     assert (tmp_path / "x.png").exists(), "it is drawn all the same"
     outcome = vertigrad("render", scene, *arguments)
-    assert outcome.code == 0, "nobody required it"
+    assert outcome.code == 0, "it was not required"
     assert "0 bytes of geometry" not in outcome.out
 
 
@@ -438,4 +438,4 @@ def test_a_run_stops_at_nan_on_request(vertigrad, row, tmp_path, monkeypatch, ba
     assert f"row.position[2, 0] is NaN or infinite, and 2 more (step {bad}," in stopped.messages[0]
     assert loaded(tmp_path / "r.json")["frames"] <= bad + 3
     steps.clear()
-    assert vertigrad("render", row, *arguments).code == 0, "nobody asked"
+    assert vertigrad("render", row, *arguments).code == 0, "not requested"

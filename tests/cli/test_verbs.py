@@ -34,7 +34,7 @@ def test_a_model_that_differs_from_its_reference_is_a_requirement_not_met(vertig
     outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25")
     assert outcome.code == 3
     assert "row.phase: DIFFERS FROM its NumPy reference" in outcome.out
-    assert "row.x: agrees with its NumPy reference" in outcome.out, "the others are told as well"
+    assert "row.x: agrees with its NumPy reference" in outcome.out, "the others are reported too"
     (line,) = outcome.messages
     assert line.startswith("differs from its NumPy reference on ")
     assert line.endswith(": row.phase")

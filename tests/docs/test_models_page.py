@@ -88,7 +88,7 @@ def test_energy_as_a_diagnostic(steady, tmp_path, monkeypatch):
             assert session.diagnostics["springs.largest_speed"] == pytest.approx(np.abs(velocity).max(), rel=1e-6)
             energies.append(session.diagnostics["springs.energy"])
         assert not session.messages and not session.limits.exceeded
-        assert 0.8 < min(energies) / max(energies) < 1.0, "kept but for the length of the steps"
+        assert 0.8 < min(energies) / max(energies) < 1.0, "constant except for the step size"
         session.post(SetSpeed(20.0))
         for _ in range(30):
             measured_frame(session)

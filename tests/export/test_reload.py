@@ -33,7 +33,7 @@ def test_a_mesh(steady: Gpu, tmp_path: Path, suffix: str) -> None:
     after = image(tmp_path / "b.toml", HEAD.format(type="mesh", file=exported.name) + MESH)
     assert before.std() > 10, "something is drawn"
     different = np.abs(after - before).max(axis=-1) > 1
-    assert different.mean() < 0.002, "vertices at creases are numbered otherwise, and the middle is rounded anew"
+    assert different.mean() < 0.002, "vertices at creases are numbered otherwise, and the center is rounded again"
 
 
 def test_the_colors_of_a_mesh_in_gltf(steady: Gpu, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_memory_limit_applies_from_its_call_on(gpu: Gpu, unbounded: None) -> N
         in_use = gpu.pool.held_bytes - gpu.pool.free_bytes
         assert gpu.pool.free_bytes >= 8 << 20
         assert vertigrad.gpu(memory=in_use + (1 << 20)) is gpu
-        assert gpu.pool.held_bytes <= in_use + (1 << 20), "what is free was kept"
+        assert gpu.pool.held_bytes <= in_use + (1 << 20), "free blocks were retained"
         with pytest.raises(OutOfMemory, match="first"):
             Tensor.zeros(1 << 20)
         vertigrad.gpu(memory=in_use + (5 << 20))

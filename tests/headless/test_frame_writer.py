@@ -66,7 +66,7 @@ def test_a_full_queue_blocks_and_drops_no_frame(tmp_path):
     filling = threading.Thread(target=fill)
     filling.start()
     filling.join(0.3)
-    assert filling.is_alive(), "one is being written, QUEUED wait, and the next has no place"
+    assert filling.is_alive(), "one is being written, QUEUED wait, and the next does not fit"
     notes.go.set()
     filling.join(20)
     queue.wait()

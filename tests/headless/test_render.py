@@ -99,7 +99,7 @@ def test_packaged_scenes_as_images_and_video(steady: Gpu, tmp_path, name):
     assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
     numbered = [pixels(path) for path in sorted(tmp_path.glob("f*.png"))]
     assert [frame_image.shape for frame_image in numbered] == [(64, 96, 3)] * 24
-    assert np.array_equal(pixels(last), numbered[-1]), "the last picture is that of the last frame"
+    assert np.array_equal(pixels(last), numbered[-1]), "the last image is that of the last frame"
     assert np.std(numbered[-1]) > 2, "there is something on it"
     assert np.abs(numbered[-1] - numbered[0]).max() > 20, "and it moves"
     frames = played(video)
@@ -172,7 +172,7 @@ def test_frame_times_are_in_milliseconds(session, steady: Gpu):
 @pytest.mark.skipif("not __import__('vertigrad').gpu().timer.available")
 def test_timed_frames(session, steady: Gpu):
     record = render(session, 12, SIZE, timed=True)
-    assert not steady.timer.enabled, "as it was before"
+    assert not steady.timer.enabled, "unchanged"
     assert 4 <= len(record.gpu_times.compute_ms) == len(record.gpu_times.draw_ms) <= 12  # not late times
     times = record.finish(session)["ms_per_frame"]
     assert set(times["groups"]) == {"row.step", "layers", "post-process"}

@@ -35,7 +35,7 @@ def test_the_same_file_and_arguments_are_read_once(tmp_path: Path) -> None:
     first = length(file, 2, plus=1)
     assert first == [7] and length(file, 2, plus=1) is first
     assert length(file, 3, plus=1) == [10] and length(file, 2) == [6]
-    assert length(file, 2, plus=1) is not first, "only two are kept"
+    assert length(file, 2, plus=1) is not first, "only two are cached"
 
 
 def test_a_file_of_another_size_or_time_is_read_again(tmp_path: Path) -> None:

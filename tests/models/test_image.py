@@ -145,7 +145,7 @@ def test_invalid_files_are_reported(tmp_path: Path) -> None:
     file = stills(tmp_path, frames(2))
     data = file.read_bytes()
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
-    (tmp_path / "text.jpg").write_text("no picture")
+    (tmp_path / "text.jpg").write_text("not an image")
     with pytest.raises(InputError, match=r"text.jpg cannot be read: no image of a known kind"):
         Stills(tmp_path / "text.jpg")
     with pytest.raises(InputError, match=r"cut.png cannot be read"):
@@ -167,7 +167,7 @@ def test_a_sequence_has_one_size_and_stays_in_its_folder(tmp_path: Path) -> None
     secret = stills(outside, frames(1))
     (inside / "3.png").symlink_to(secret)
     (inside / "4.png").mkdir()
-    (inside / "notes.txt").write_text("not a picture")
+    (inside / "notes.txt").write_text("not an image")
     assert [other.name for other in Stills(file, sequence=True).files] == ["1.png", "2.png"]
     Pillow.fromarray(frames(1, 8, 8)[0]).save(inside / "5.png")
     with pytest.raises(InputError, match=r"5.png has 8 × 8 pixels, but 1.png has 32 × 24 pixels"):

@@ -129,7 +129,7 @@ def test_a_step_is_recorded_at_its_second_call(make: Make) -> None:
     assert CALLS[3:] == [0.1] * 4
     for _ in range(5):
         model.step(0.1)
-    assert CALLS[7:] == [0.1], "it stands still again"
+    assert CALLS[7:] == [0.1], "it is paused again"
 
 
 def test_recordings_are_released(make: Make, steady: Gpu) -> None:

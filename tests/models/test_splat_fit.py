@@ -130,7 +130,7 @@ def test_cameras_stand_where_the_views_were_taken(make: Make) -> None:
     rows, eyes = model._mesh_views.rows, model.outputs()["camera"].numpy()
     assert eyes.shape == (7, 3)
     np.testing.assert_allclose(np.einsum("nij,nj->ni", rows[..., :3], eyes) + rows[..., 3], 0.0, atol=1e-5)
-    assert (rows[:, 2, 3] > 1.0).all(), "the origin lies before each"
+    assert (rows[:, 2, 3] > 1.0).all(), "the origin is in front of each"
 
 
 def test_the_loss_is_halved_in_120_steps_and_the_held_out_view_improves(make: Make) -> None:

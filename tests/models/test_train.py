@@ -356,7 +356,7 @@ def test_invalid_training_files_are_rejected(folder: Path) -> None:
     np.save(folder / "line.npy", np.zeros(5))
     np.save(folder / "nan.npy", np.full((5, 5), np.nan))
     (folder / "noise.npz").write_bytes(b"no archive")
-    (folder / "noise.png").write_bytes(b"no picture")
+    (folder / "noise.png").write_bytes(b"not an image")
     for kind, name, message in (
         ("classes", "bare.npz", "no array labels"),
         ("classes", "apart.npz", r"must be \(n, ...\) and \(n,\)"),

@@ -217,7 +217,7 @@ def test_the_page_lists_the_gradient_of_each_operation(gpu: Gpu) -> None:
     text = "\n".join(page()) + "\n"
     if os.environ.get("VERTIGRAD_UPDATE") == "1":
         PAGE.write_text(text, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == text, "VERTIGRAD_UPDATE=1 writes the page anew"
+    assert PAGE.read_text(encoding="utf-8") == text, "VERTIGRAD_UPDATE=1 updates the page"
 
 
 def test_every_gradient_is_compared_with_finite_differences() -> None:

@@ -530,7 +530,7 @@ def test_a_leaf_is_written_without_gradients_only(gpu: Gpu) -> None:
     with no_grad():
         x.add_(1.0)
     y.backward()
-    assert x.grad is not None and x.grad.item() == 4.0, "of x as it was"
+    assert x.grad is not None and x.grad.item() == 4.0, "of the old x"
 
 
 def test_no_gradient_is_dropped_silently(gpu: Gpu) -> None:

@@ -83,4 +83,4 @@ def test_installed_program_renders_outside_the_source_tree(scripts: Path, tmp_pa
     pixels = np.asarray(Image.open(image).convert("RGB"))
     assert pixels.shape == (120, 160, 3)
     colors = np.unique(pixels.reshape(-1, 3), axis=0)
-    assert len(colors) > 100, f"a lit surface has many shades, this picture has {len(colors)}"
+    assert len(colors) > 100, f"a lit surface has many shades, this image has {len(colors)}"

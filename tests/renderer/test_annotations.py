@@ -456,7 +456,7 @@ def test_the_floor_is_below_everything_and_occluded_by_objects(layer, render, up
     assert shown[100:130, 150:170].max() <= NOISE, "the ball is black"
     assert np.count_nonzero(shown[190:] > 20) > 200
     higher = render([ball], camera, view(floor="height", floor_height=1.0), SIZE).astype(int).sum(axis=-1)
-    assert higher[100:130, 150:170].max() > 20, "it lies before the ball now"
+    assert higher[100:130, 150:170].max() > 20, "it is in front of the ball now"
 
 
 # cost

@@ -195,7 +195,7 @@ def test_facing_a_direction(up, direction):
     camera.face(direction)
     there = np.asarray(direction) / np.linalg.norm(direction)
     np.testing.assert_allclose(np.subtract(camera.position, camera.target) / 7.0, there, atol=2e-4)
-    assert camera.rotation()[:, 1] @ camera.up_direction > 0, "the horizon lies level"
+    assert camera.rotation()[:, 1] @ camera.up_direction > 0, "the horizon is level"
     np.testing.assert_allclose(np.abs(camera.rotation()).max(axis=0)[0], 1.0 if 0 in direction else 0.5, atol=0.5)
 
 

@@ -68,7 +68,7 @@ def compared(render, thing, camera, mark, target, format="rgba8unorm", frame=SIZ
     before = render([thing], camera, GRAY, frame, format).astype(float) / 255
     shown = render([thing], camera, GRAY, frame, format, mark=mark).astype(float)
     expected = 255 * target(before)
-    assert np.abs(expected - 255 * before).max() > 60, "it can be seen"
+    assert np.abs(expected - 255 * before).max() > 60, "it is visible"
     assert np.abs(shown - expected).max() < 2.5
 
 
@@ -125,4 +125,4 @@ def test_rows_behind_the_eye_or_without_a_finite_position_have_no_highlight(laye
         first, second = (POSITIONS[corner] for corner in corners[:2])
         direction = np.stack([first, second])
         expected = ring(edges(plain, CAMERA, direction), CAMERA, POSITIONS[row], 0.0)
-        assert np.abs(shown - 255 * expected).max() < 2.5, "the one edge that lies before the eye, and the ring"
+        assert np.abs(shown - 255 * expected).max() < 2.5, "the one edge in front of the eye, and the ring"

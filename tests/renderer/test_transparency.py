@@ -123,4 +123,4 @@ def test_very_many_layers_stay_finite(layer, render):
     shown = render([balls], CAMERA, VIEW.model_copy(update={"bloom": 1e-4}), SIZE)
     assert shown[24, 32, 0] > 200
     assert shown[24, 32, 0] >= shown[24, 32, 1] >= shown[24, 32, 2]
-    assert shown[2, 2].max() < 60, "light that is not finite spreads over the picture"
+    assert shown[2, 2].max() < 60, "light that is not finite spreads over the image"

@@ -95,7 +95,7 @@ def test_changes_are_written_together_after_a_delay(started, clock, tmp_path):
     session.autosave.follow(session)
     (file,) = autosaves(tmp_path)
     assert "height = 2.5" in file.read_text() and "emissive = 0.5" in file.read_text()
-    assert session.scene.path.read_text() == SCENE, "the scene's own file is as it was"
+    assert session.scene.path.read_text() == SCENE, "the scene's own file is unchanged"
 
 
 @pytest.mark.parametrize("command", [Save(), Undo()])
@@ -150,7 +150,7 @@ def test_all_edits_are_restored_as_one_step(started, clock, tmp_path):
     assert found.values == expected.values
     assert again.unsaved and len(again.scene_edits.history.done) == 1
     later(again, clock)
-    assert len(autosaves(tmp_path)) == 1, "it is kept until it is saved"
+    assert len(autosaves(tmp_path)) == 1, "it is retained until it is saved"
     do(again, Undo())
     later(again, clock)
     assert not again.unsaved and not autosaves(tmp_path)
@@ -176,7 +176,7 @@ def test_discard_removes_it_and_later_asks_again(started, clock, tmp_path):
     do(again, Ask(None), PostponeAutosave())
     do(again, SetParameter(*GLOW, 0.5))
     later(again, clock)
-    assert len(autosaves(tmp_path)) == 2, "new edits do not overwrite those that nobody decided about"
+    assert len(autosaves(tmp_path)) == 2, "new edits do not overwrite undecided ones"
     again.leaving = True
     again.autosave.finish(again)
     once_more = started()

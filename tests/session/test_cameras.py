@@ -351,7 +351,7 @@ def test_another_scene_has_its_own_camera_and_bookmarks(session, tmp_path):
     do(session, Turntable(10.0), ViewFrom("top"), GoToBookmark("side"))
     session.cameras.advance(0.1)
     do(session, Reload())
-    assert session.cameras.moving and session.cameras.can_go_back, "the same file: it goes on"
+    assert session.cameras.moving and session.cameras.can_go_back, "the same file: it continues"
     do(session, Reload(written(tmp_path, SCENE, "other.toml")))
     assert session.camera is not camera and session.camera.position == pytest.approx((0, 2, 8))
     assert not session.cameras.moving and not session.cameras.can_go_back and not session.scene_edits.extras.bookmarks

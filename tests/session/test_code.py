@@ -179,7 +179,7 @@ def test_a_broken_edit_leaves_the_last_good_version_running(own, old, new, expec
     assert expected in message and session.stage.instances["own"] is instance and session.playing
     before = values(session, "own.position")
     run_frame(session)
-    assert values(session, "own.position")[:, 1] == pytest.approx(before[:, 1] + 1 / 60), "it goes on"
+    assert values(session, "own.position")[:, 1] == pytest.approx(before[:, 1] + 1 / 60), "it continues"
     edit(CODE + "\n# mended\n")
     assert not session.messages and session.stage.instances["own"] is not instance
     assert (values(session, "own.position")[:, 1] > before[:, 1]).all()

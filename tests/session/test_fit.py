@@ -91,7 +91,7 @@ def test_positions_of_the_first_step_are_framed_in_its_frame(steady: Gpu, opened
     assert 3.0 < session.camera.distance < 20.0
     light = images[0][..., :3].max(axis=-1).astype(int)
     columns = np.flatnonzero((light > light.min() + 40).any(axis=0))
-    assert columns.min() < 24 and columns.max() >= 72, "the dots reach across the picture"
+    assert columns.min() < 24 and columns.max() >= 72, "the dots extend across the image"
 
 
 def test_fitting_waits_until_a_position_is_finite(opened: Open) -> None:

@@ -57,7 +57,7 @@ def test_the_catalog_has_outputs_state_and_internal_tensors(steady: Gpu):
         weights = find(session.stage, "terrain.weights")
         assert weights is not None and weights.size > 100
         names = [name for name in catalog(session.stage) if "position" in name]
-        assert names == ["terrain.position"], "a tensor is told once"
+        assert names == ["terrain.position"], "a tensor is listed once"
 
 
 def test_a_tensor_is_listed_only_with_its_own_model(opened):

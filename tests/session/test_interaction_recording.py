@@ -305,7 +305,7 @@ def test_a_recording_of_gestures_that_the_scene_does_not_support(steady, tmp_pat
         run_frame(session)
         frame = session.frame
         do(session, PlayInteractions(path))
-        assert "drag" in session.messages["play inputs"] and session.frame == frame + 1, "the run goes on"
+        assert "drag" in session.messages["play inputs"] and session.frame == frame + 1, "the run continues"
 
 
 def test_a_custom_model_is_replayed_too(steady, tmp_path, monkeypatch):

@@ -74,7 +74,7 @@ def until(session: Session, frame: int, most: int = 400) -> int:
         if session.frame >= frame:
             return count
         run_frame(session)
-    raise AssertionError(f"at frame {session.frame} of {frame} after {most} pictures")
+    raise AssertionError(f"at frame {session.frame} of {frame} after {most} frames")
 
 
 # one consistent step ------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_every_frame_shows_a_whole_step_and_the_bits_are_the_same(steady: Gpu):
             images += 1
             assert bits(session) == whole[session.frame]
             assert session.time == pytest.approx(session.frame * STEP)
-        assert images >= 4 * 10, "600 bodies are ten workgroups, and each took a picture"
+        assert images >= 4 * 10, "600 bodies are ten workgroups, and each took a frame"
 
 
 def test_all_models_finish_a_step_in_the_same_frame(opened, steady: Gpu):
@@ -103,7 +103,7 @@ def test_all_models_finish_a_step_in_the_same_frame(opened, steady: Gpu):
         assert rise == pytest.approx(session.frame * STEP)
         assert late == pytest.approx(-2.0 * rise)
         observed.add(session.frame)
-    assert observed == {0, 1, 2, 3, 4}, "three dispatches, one in each picture"
+    assert observed == {0, 1, 2, 3, 4}, "three dispatches, one in each frame"
 
 
 def test_layers_draw_the_last_whole_step(steady: Gpu):
@@ -222,7 +222,7 @@ def test_a_pause_midway_costs_nothing_and_the_step_continues_after_it(steady: Gp
         assert steady.recorder.dispatches == dispatches
         assert session.frame == 2 and bits(session) == whole[2]
         session.post(Step())
-        assert until(session, 3) <= full - 3, "it goes on from where it was"
+        assert until(session, 3) <= full - 3, "it continues where it was"
         assert bits(session) == whole[3]
         run_frame(session)
         assert session.idle

@@ -120,7 +120,7 @@ def test_a_failed_rebuild_leaves_the_old_model_running(opened):
     run_frame(session)
     assert "not with 20 points" in session.messages["models.row.count"]
     assert state(session) == before
-    assert values(session, "row.phase")[0] == pytest.approx(2 * STEP), "and its time goes on"
+    assert values(session, "row.phase")[0] == pytest.approx(2 * STEP), "and its time continues"
 
 
 ROWS = """

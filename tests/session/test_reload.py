@@ -135,7 +135,7 @@ def test_a_value_that_reshapes_rebuilds_only_that_model(edited):
     assert values(session, "other.phase")[0] == pytest.approx(4 * STEP)
     assert values(session, "row.phase").shape == (20,)
     assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * STEP)
-    assert session.time == pytest.approx(4 * STEP), "time goes on"
+    assert session.time == pytest.approx(4 * STEP), "time continues"
 
 
 def test_models_and_layers_are_added_and_removed(edited, steady: Gpu):
@@ -403,7 +403,7 @@ def test_a_broken_kernel_is_reported_with_file_and_line_and_the_last_good_one_co
     assert galaxy.frame == 4 and not np.array_equal(values(galaxy, "galaxy.position"), before)
     galaxy.post(SetParameter("models.galaxy", "count", 40))
     run_frame(galaxy)
-    assert galaxy.messages.keys() == {"shaders"}, "what is compiled anew meanwhile is the last good text"
+    assert galaxy.messages.keys() == {"shaders"}, "other kernels are compiled from the last good text"
     edit_shader(project, "models/nbody.wgsl", (new, old), see=see)
     assert galaxy.messages == {}
 
@@ -456,7 +456,7 @@ def test_rewinding_before_an_edit_restores_snapshots_without_recomputing(galaxy,
     assert np.array_equal(values(galaxy, "galaxy.position"), third)
     galaxy.post(Play(True))
     frames(galaxy, 1)
-    assert np.array_equal(values(galaxy, "galaxy.position"), third), "the new code goes on from there"
+    assert np.array_equal(values(galaxy, "galaxy.position"), third), "the new code continues from there"
 
 
 def test_frames_before_an_edit_without_a_snapshot_are_not_recomputed_by_other_code(galaxy, project):

@@ -66,8 +66,8 @@ def test_models_continue_from_the_last_state_on_the_host() -> None:
             assert session.rescue.usable(session.clock).frame == frame
             frames(session, 3, *shown)
             camera, scene = session.camera.yaw, session.scene
-            told = lose(session, shown)
-            assert f"continue from frame {frame}" in told and session.messages["device"] == told, told
+            message = lose(session, shown)
+            assert f"continue from frame {frame}" in message and session.messages["device"] == message, message
             assert (session.frame, session.playing) == (frame, True)
             assert abs(session.time - frame * STEP) < 1e-9
             assert bits(session) == was
@@ -76,12 +76,12 @@ def test_models_continue_from_the_last_state_on_the_host() -> None:
             shown = drawing()
             frames(session, 3, *shown)
             assert session.frame == frame + 3
-            pictures = []
+            images = []
             with gpu.frames.frame():
                 session.draw(shown[0], shown[1].view, shown[1].size)
-                shown[1].read(pictures.append)
+                shown[1].read(images.append)
             gpu.wait_idle()
-            assert pictures[0][..., :3].std() > 0
+            assert images[0][..., :3].std() > 0
             session.post(Undo())
             frames(session, 1, *shown)
             assert session.stage.instances["galaxy"].params.softening != 0.07
@@ -98,8 +98,8 @@ def test_models_are_reset_when_no_state_is_on_the_host() -> None:
             session.post(SetSeed(5, "galaxy"))
             session.post(SetParameter("models.galaxy", "count", 96))
             frames(session, 2, *shown)
-            told = lose(session, shown)
-            assert "from the start" in told, told
+            message = lose(session, shown)
+            assert "from the start" in message, message
             assert (session.frame, session.time) == (0, 0.0), (session.frame, session.time)
             instance = session.stage.instances["galaxy"]
             found = instance.params.count, session.stage.specs["galaxy"].seed

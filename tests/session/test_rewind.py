@@ -269,7 +269,7 @@ def test_snapshots_stay_within_their_memory_limit_and_the_history_is_long(galaxy
     assert saved[0] <= 400 - 150, "it reaches back much further than there are snapshots"
     assert gaps[-8:].tolist() == [1] * 8, "the last frames are all there"
     assert gaps.max() <= 64
-    assert len(galaxy.clock.rewind._steps) <= 400 - saved[0] + 1, "and no more is remembered than can be made again"
+    assert len(galaxy.clock.rewind._steps) <= 400 - saved[0] + 1, "only steps that can be recomputed are stored"
 
 
 def test_large_states_are_stored_in_some_frames_only(galaxy):

@@ -264,7 +264,7 @@ def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, 
     run_frame(session)
     assert (session.stage, session.scene) == (stage, scene)
     assert expected_message in session.messages["scene"]
-    assert phase(session) == pytest.approx(2 * STEP), "its time goes on"
+    assert phase(session) == pytest.approx(2 * STEP), "its time continues"
     steady.wait_idle()
     assert len(steady.tracker.live) == live
     written(tmp_path, SCENE)
@@ -353,7 +353,7 @@ def test_any_error_while_a_scene_is_built_leaves_the_old_one_running(
     assert session.messages["scene"] == f"no room for {part}"
     after = dict(vars(session.running))
     assert after.pop("changes") == before.pop("changes") + 1 and after == before
-    assert phase(session) == pytest.approx(2 * STEP), "its time goes on"
+    assert phase(session) == pytest.approx(2 * STEP), "its time continues"
     steady.wait_idle()
     assert len(steady.tracker.live) == live + 2, "one more snapshot, of two tensors"
     session.post(Step(-1))

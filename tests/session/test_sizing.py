@@ -192,7 +192,7 @@ def test_a_damaged_cache_is_ignored(tmp_path, steady, grown, content, caplog):
     file.write_text(content)
     scene = load(written(tmp_path, SCENE))
     assert Sizes(steady, file).of(scene, "row", "count") == 41
-    assert Sizes(steady, file).of(scene, "row", "count") == 41, "written anew"
+    assert Sizes(steady, file).of(scene, "row", "count") == 41, "written again"
 
 
 def test_a_cache_that_cannot_be_written_is_only_reported(tmp_path, steady, grown, caplog):

@@ -30,7 +30,7 @@ os.environ["XDG_SESSION_TYPE"] = "x11"
 def server() -> Iterator[str]:
     """The name of the X server of these tests."""
     if sys.platform != "linux":
-        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
+        pytest.skip("windows are tested on Linux only, where a virtual screen exists")
     for program in ("Xvfb", "xdotool"):
         if not shutil.which(program):
             pytest.fail(f"{program} is not installed; `make setup` says how (Debian: apt-get install xvfb xdotool)")

@@ -281,7 +281,7 @@ def test_a_click_on_an_axis_looks_along_it_and_a_drag_turns(opened):
     yaw, target = camera.yaw, camera.target
     driver.drag(middle, (middle[0] - 60, middle[1] + 20))
     assert camera.yaw > yaw and camera.target == target
-    assert driver.session.selection.row is None, "and is no click on the picture"
+    assert driver.session.selection.row is None, "and is not a click on the viewport"
 
 
 def test_losing_the_keyboard_ends_flight_and_drag(opened):

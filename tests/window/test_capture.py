@@ -76,7 +76,7 @@ def test_f12_writes_the_displayed_image(opened, here):
     for _ in range(2):
         driver.key("F12")
         written(driver, "screenshot")
-    assert len(list(here.glob("*.png"))) == 3, "none takes another's place"
+    assert len(list(here.glob("*.png"))) == 3, "none replaces another"
 
 
 def test_images_larger_than_the_window_show_more_detail(opened, here):
@@ -252,7 +252,7 @@ def test_a_window_resized_during_a_recording(opened, here):
     driver.session.post(StopRecording())
     frames = played(written(driver, "recording"))
     assert {frame.shape for frame in frames} == {(400, 640, 3)}
-    assert np.abs(frames[-1] - frames[0]).mean() < 4, "the same picture, whatever the window's"
+    assert np.abs(frames[-1] - frames[0]).mean() < 4, "the same image for any window"
     driver.session.post(StartRecording(RecordingOptions(here)))
     driver.frames(4)
     assert driver.session.capture.recording.size == (500, 332), "an even size"

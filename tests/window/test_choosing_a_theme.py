@@ -29,7 +29,7 @@ def test_a_theme_changes_the_image_and_undo_restores_it(opened, rows: Rows, item
     driver.desktop.move(5, 5)
     driver.frames()
     paper = driver.image()[shown]
-    assert (np.abs(paper - before).max(axis=2) > 20).mean() > 0.8, "light paper in the place of a dark room"
+    assert (np.abs(paper - before).max(axis=2) > 20).mean() > 0.8, "a light background instead of a dark one"
     assert paper[:8].mean() > 200
     driver.key("ctrl+z")
     assert view.model_dump() == view_before, "one step of undo for all that the theme set"

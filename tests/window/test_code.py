@@ -99,7 +99,7 @@ def test_an_edit_is_shown_and_a_broken_one_is_reported_over_the_image(opened, st
     assert "dots.py:16: '(' was never closed" in message
     expected_message = np.abs(driver.image() - good).max(axis=2) > 30
     assert expected_message[300:].mean() > 0.02 and expected_message[:200].mean() < 0.01, (
-        "the message lies over the lower end of the picture"
+        "the message covers the lower end of the image"
     )
     edit(CODE + "\n# mended\n", lambda: not session.messages)
     assert np.abs(driver.image() - good).mean() < 0.5, "the points are where they were"

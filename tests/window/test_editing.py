@@ -210,7 +210,7 @@ def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     assert shlex.split(imgui.get_clipboard_text()) == ["--set", f"terrain.height={height(driver)!r}"]
     menu(driver, items.at("terrain##"))
     driver.click(items.at("Randomize all in this group"))
-    assert driver.session.scene_edits.value(Key("models.terrain", "resolution")) == 24, "it would make the model anew"
+    assert driver.session.scene_edits.value(Key("models.terrain", "resolution")) == 24, "it would rebuild the model"
     assert len(driver.session.scene_edits.differing()) > 3
     menu(driver, items.at("terrain##"))
     driver.click(items.at("Reset all in this group"))

@@ -87,7 +87,7 @@ def test_an_error_in_any_stage_of_a_frame_pauses_the_run_and_is_shown(driver: Dr
     before = session.frame
     session.post(Play(True))
     driver.frames(4)
-    assert session.frame > before and session.playing, "it goes on when the user says so"
+    assert session.frame > before and session.playing, "it continues when the user resumes"
     assert not driver.expected_failures()[1:]
 
 
@@ -143,7 +143,7 @@ def test_a_panel_that_fails_shows_its_error_and_the_other_panels_are_unchanged(
     driver.click(items.at("Try again"))
     driver.desktop.move(450, 300)
     driver.frames()
-    assert np.abs(driver.image() - good).mean() < 0.5, "all is as it was before"
+    assert np.abs(driver.image() - good).mean() < 0.5, "everything is restored"
 
 
 def test_a_plot_that_fails_does_not_affect_the_next_ones(driver: Driver, monkeypatch):
@@ -178,7 +178,7 @@ def test_panels_are_drawn_when_the_viewport_fails(driver: Driver, items: Items, 
     monkeypatch.setattr(session, "draw", real)
     driver.viewer._retry_at = 0.0
     driver.click(items.at("Dismiss"))
-    assert driver.image()[300:400, 300:500].max() > 60, "the picture is back"
+    assert driver.image()[300:400, 300:500].max() > 60, "the image is drawn again"
     driver.expected_failures()
 
 

@@ -48,7 +48,7 @@ def test_every_packaged_scene_has_a_card_with_its_image(shell: Open, cards):
     one.frames(4)
     image = one.image()
     x, y = (round(coordinate) for coordinate in cards["neural_field"])
-    assert image[y - 40 : y + 40, x - 80 : x + 80, :3].std() > 25.0, "there is no picture on the card"
+    assert image[y - 40 : y + 40, x - 80 : x + 80, :3].std() > 25.0, "the card has no thumbnail"
 
 
 @pytest.mark.parametrize("path", resources.scenes(), ids=lambda path: path.stem)

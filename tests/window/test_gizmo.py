@@ -195,7 +195,7 @@ def test_the_arrow_under_the_mouse():
     assert at(85, 81) == PLANES + 0 and at(117, 113) == PLANES + 1
     assert all(at(*position) is None for position in ((200, 100), (150, 140), (176, 30), (150, 60)))
     away = np.array([(100.0, 100.0), (103.0, 100.0), (100.0, 20.0), (60.0, 130.0)])
-    assert part_at(away, 112, 100, 1.0) is None, "an arrow that is seen from its end"
+    assert part_at(away, 112, 100, 1.0) is None, "an arrow seen end-on"
 
 
 @pytest.mark.parametrize("orthographic", [False, True])

@@ -50,7 +50,7 @@ def test_a_scene_is_opened_from_the_desktops_dialog(shell: Open, packaged_copy, 
     one = shell()
     one.key("Ctrl+O")
     assert one.gui._dialogs.browser.is_open and not one.gui.covers(300, 300), "the GUI's own dialog opened"
-    assert one.gui.waits(one.session), "shortcuts act beside the dialog"
+    assert one.gui.waits(one.session), "shortcuts act during the dialog"
     assert after(one, lambda: one.session.scene.path == scene) and not one.gui._dialogs.browser.is_open
     lines = arguments.read_text().splitlines()
     assert f"--filename={resources.path('scenes')}/" in lines

@@ -36,7 +36,7 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
         desktop.key("n", "F5", "r", "g")
         before = desktop.screenshot()
         desktop.key("space")
-        assert wait_until(lambda: not np.array_equal(desktop.screenshot(), before)), "the picture stands still"
+        assert wait_until(lambda: not np.array_equal(desktop.screenshot(), before)), "the window does not change"
         desktop.press_close_button(window)
         _, output = running.communicate(timeout=900)
     finally:
@@ -69,7 +69,7 @@ def test_edits_survive_a_killed_window(desktop: Desktop, tmp_path):
     try:
         assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100), "nothing was drawn"
         desktop.key("shift+g")
-        assert wait_until(lambda: saved_files() and FLOOR in saved_files()[0]), "it is not kept"
+        assert wait_until(lambda: saved_files() and FLOOR in saved_files()[0]), "it is not stored"
     finally:
         running.kill()
         running.communicate()

@@ -207,7 +207,7 @@ def test_the_time_that_is_evaluated_of_each_frame(monkeypatch: pytest.MonkeyPatc
     session.scene = SimpleNamespace(path="other.toml")
     assert judged(0.85)[0] == ("restart",)
     timeline.target_ms = 0.0
-    assert judged(100.0) == [("take", 0.5, 0.0, 0.5)], "nobody says how long a frame may take"
+    assert judged(100.0) == [("take", 0.5, 0.0, 0.5)], "there is no limit of the frame time"
     session.capture = SimpleNamespace(recording=object())
     assert judged(0.85) == [("rest",)]
     session.capture = None

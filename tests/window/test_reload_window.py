@@ -26,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def frames_until(driver: Driver, condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + RELOAD_LIMIT
     while not condition():
-        assert time.monotonic() < deadline, f"not seen: {driver.session.messages}"
+        assert time.monotonic() < deadline, f"not detected: {driver.session.messages}"
         driver.frames(1)
         time.sleep(0.01)
     driver.frames()
@@ -50,8 +50,8 @@ def test_a_shader_with_an_error_that_is_then_fixed(terrain: Driver, project: Pat
     message = session.messages["shaders"]
     assert message.startswith(f"shaders/models/neural_field.wgsl:{line}: no definition in scope for identifier: `sway`")
     shown = terrain.image()
-    assert np.abs(shown - good)[300:, 100:540].mean() > 10.0, "it is written over the picture"
-    assert np.array_equal(shown[:250], good[:250]), "the last good shader goes on"
+    assert np.abs(shown - good)[300:, 100:540].mean() > 10.0, "it is drawn over the image"
+    assert np.array_equal(shown[:250], good[:250]), "the last good shader continues"
     terrain.key("n")
     assert session.frame == 1 and session.messages
     file.write_text(text)

@@ -106,7 +106,7 @@ def test_the_palette_has_the_tools_that_the_models_support(row, items, tmp_path)
     driver.key("c")
     assert driver.session.tool.gesture is None, "its key puts it away"
     driver.key("d")
-    assert driver.session.tool.gesture is None and not driver.session.messages, "nobody here can be dragged"
+    assert driver.session.tool.gesture is None and not driver.session.messages, "no model here can be dragged"
     driver.click(items.at("##Paint (P)"))
     driver.click(items.at("##Orbit"))
     assert driver.session.tool.gesture is None

@@ -94,7 +94,7 @@ def test_cut_a_cloth_over_a_ball(opened):
     torn = model._fabric.springs.numpy()[:, 0] < 0
     assert under.sum() > 20 and not (under & ~torn).any() and torn.sum() < 2 * under.sum()
     index = output(driver, "cloth.index")
-    assert (index[:, 0] == index[:, 1]).sum() > 16, "and it is seen"
+    assert (index[:, 0] == index[:, 1]).sum() > 16, "and it is visible"
 
 
 def test_emit_water(opened):

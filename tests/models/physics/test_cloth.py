@@ -279,7 +279,7 @@ def test_it_stays_out_of_a_ball_and_above_the_ground(make: Make) -> None:
         away = np.linalg.norm(positions - [0.0, -0.5, 0.0], axis=-1)
         assert away.min() > 0.4 + 0.9 * gap
         assert positions[..., 1].min() > -0.9 + 0.99 * gap
-    assert away.min() < 0.4 + 1.1 * gap, "it lies on the ball"
+    assert away.min() < 0.4 + 1.1 * gap, "it is on the ball"
     radius = out(model, "ball_radius")
     np.testing.assert_allclose([*out(model, "ball")[0], radius[0]], [0.0, -0.5, 0.0, 0.4], rtol=1e-6)
 
@@ -312,7 +312,7 @@ def test_a_signed_distance_grid_collides_like_the_ball(make: Make) -> None:
         run(model, 0.4)
     distant = np.linalg.norm(out(grid, "position") - out(ball, "position"), axis=-1)
     assert np.median(distant) < 0.005
-    assert distant.max() < 0.06, "folds may come to lie a little beside each other"
+    assert distant.max() < 0.06, "folds may be slightly offset"
     assert np.linalg.norm(out(grid, "position"), axis=-1).min() > 0.49
 
 

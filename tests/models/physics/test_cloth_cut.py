@@ -145,7 +145,7 @@ def test_an_interaction_is_extrapolated_along_its_ray(parallel: bool) -> None:
     assert before.later(FRAME).direction == pytest.approx(interaction.direction)
     assert before.later(FRAME).origin == pytest.approx(interaction.origin)
     direction = np.array(before.point) - before.origin
-    assert np.cross(direction, before.direction) == pytest.approx(0.0, abs=1e-12), "the point lies on the ray"
+    assert np.cross(direction, before.direction) == pytest.approx(0.0, abs=1e-12), "the point is on the ray"
     assert (before.direction == interaction.direction) == parallel
     x, y, z = before.at_height(-1.0)
     assert y == pytest.approx(-1.0)

@@ -270,7 +270,7 @@ def test_nothing_falls_into_an_obstacle(make: Make, obstacle: str) -> None:
         positions = model.outputs()["position"].numpy()
         model.close()
     assert (np.linalg.norm(positions - [0.0, 0.1, 0.0], axis=1) > 0.25 - 1.0 / 16.0).all()
-    assert np.quantile(positions[:, 1], 0.9) < 0.3, "it did not come down beside the ball"
+    assert np.quantile(positions[:, 1], 0.9) < 0.3, "it did not fall next to the ball"
 
 
 def test_the_drag_tool_moves_nearby_particles(make: Make) -> None:

@@ -126,7 +126,7 @@ def compare(layer: Any, shot: Any, kind: str, name: str, values: np.ndarray, how
         got = rendered(shot, created)
     plain = meant(values) if name != "index" else values
     expected = rendered(shot, layer(kind, style, **{**attributes, name: np.ascontiguousarray(plain)}))
-    assert expected[..., :3].max() > 40, "there is nothing in the picture"
+    assert expected[..., :3].max() > 40, "the image is empty"
     assert np.array_equal(got, expected), f"{kind}.{name}: {tensor.dtype} {tensor.shape} {tensor.strides} {how}"
     return True
 
