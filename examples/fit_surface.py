@@ -35,6 +35,7 @@ viewer = vg.Viewer("Learning a landscape")
 surface = viewer.surface("prediction", position=np.stack([x, 0 * x, z], axis=-1), color=(0.85, 0.5, 0.25))
 viewer.marks("target", position=np.stack([x, height, z], axis=-1).reshape(-1, 3), size=0.004, color="#bbbbbb")
 rate = viewer.slider("lr", 0.01, min=1e-4, max=0.1, scale="log", doc="learning rate")
+losses = viewer.plot("loss", x_unit="steps", log=True)
 viewer.camera(position=(1.4, 1.5, 2.2))
 
 for step in viewer.frames():
@@ -47,3 +48,5 @@ for step in viewer.frames():
         optimizer.step()
     with vg.no_grad():
         surface.position[:, :, 1] = network(inputs).reshape(SIZE, SIZE)
+    if step.number % 10 == 0:
+        losses.append(loss, x=4 * step.number)

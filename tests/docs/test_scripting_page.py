@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from vertigrad import scripting
 from vertigrad.gpu import Gpu
@@ -36,10 +38,35 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[scripting.Viewer]]:
         def frames(self, count: int | None = None) -> Iterator[scripting.Step]:
             return super().frames(min(count or FRAMES, FRAMES))
 
+        def show(self, block: bool = True) -> None:
+            assert block
+            for _ in self.frames():
+                pass
+
     monkeypatch.setattr(scripting, "Viewer", Small)
+    monkeypatch.setattr(sys.modules["vertigrad.scripting.show"], "Viewer", Small)
     yield viewers
     for viewer in viewers:
         viewer.close()
+
+
+def test_the_page_has_every_example_and_the_image_of_all() -> None:
+    names = [path.stem for path in sorted((ROOT / "examples").glob("*.py"))]
+    assert re.findall(r"^\| \[`(\w+)\.py`\]", PAGE, re.M) == names
+    assert len(names) == 12
+    with Image.open(ROOT / "docs" / "images" / "examples.jpg") as sheet:
+        assert sheet.size == (3 * 480, 4 * 300)  # by tools/example_images.py
+
+
+def use(viewer: scripting.Viewer) -> None:
+    """Every button, every key, and a click into the middle."""
+    script = viewer.session.script
+    for label in script.buttons:
+        script.press_button(label)
+    for key in script.keys:
+        script.press_key(key)
+    viewer.pick(80, 60)
+    viewer.update()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -50,5 +77,6 @@ def test_every_program_runs_and_draws(name: str, gpu: Gpu, opened, tmp_path, mon
         if not viewer.closed:
             assert viewer.session.frame == FRAMES
             assert viewer.image().std() > 2.0
+            use(viewer)
     assert opened or "(2048, 3) (360, 640, 3)" in capsys.readouterr().out
     assert name in PAGE or name.startswith("page")

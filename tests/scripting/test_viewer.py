@@ -347,3 +347,29 @@ def test_importing_the_package_imports_no_renderer() -> None:
     assert done.stdout.strip() == "0"
     with pytest.raises(AttributeError, match="nothing_such"):
         _ = vg.nothing_such  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "match"),
+    [
+        (
+            lambda v: v.surface("a", position=POINTS, index=[[0, 1, 50]]),
+            InputError,
+            "largest index is 50; position has 50",
+        ),
+        (lambda v: v.slider("rate", 5, min=0, max=1), ParameterError, "^rate: 5 is above the maximum 1$"),
+        (lambda v: v.add_model(3), InputError, "expected a class of model or the name of a type, got 3"),
+        (lambda v: v.add_model("nobdy"), InputError, 'did you mean "nbody"'),
+        (lambda v: v.add_model("missing.py:A"), InputError, r"^'a': type: there is no file \"missing.py\""),
+        (lambda v: v.points("a b", position=POINTS), InputError, r"^'a b': \"a b\": a name is made of[^;]*$"),
+        (lambda v: v.points("controls", position=POINTS), InputError, "is the name of the viewer's controls"),
+        (lambda v: v.add_model("flock", "cloud"), InputError, "'cloud' is the name of something else"),
+        (lambda v: v.remove("controls"), InputError, 'unknown layer "controls"'),
+    ],
+)
+def test_a_mistake_is_named_and_changes_nothing(viewer: vg.Viewer, act, error: type[Exception], match: str) -> None:
+    viewer.points("cloud", position=POINTS, size=0.1)
+    before = viewer.image()
+    with pytest.raises(error, match=match):
+        act(viewer)
+    assert np.array_equal(viewer.image(), before)

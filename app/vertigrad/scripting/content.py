@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, SceneError
+from ..errors import InputError, ParameterError, SceneError
 from ..export import write_layers
 from ..gpu import gpu
 from ..models import Model
@@ -19,7 +20,7 @@ from ..renderer.layers import types as layer_types
 from ..session import Session
 from ..session.running import SceneSource
 from ..tensor import Tensor
-from .arrays import as_tensor
+from .arrays import INDEX, as_tensor
 from .data_model import controls_model, data_model
 from .document import CONTROLS, Document
 from .layer import COLORBAR, LayerHandle, is_data
@@ -96,8 +97,10 @@ class Content:
             with self.document.changing():
                 self._put_controls()
                 self.read_again(CONTROLS)
-        except BaseException:
+        except BaseException as error:
             self._controls = before
+            if isinstance(error, ParameterError):
+                raise ParameterError(f"{name}: {error}") from error
             raise
 
     # all of it --------------------------------------------------------------------------------------------------
@@ -108,7 +111,7 @@ class Content:
             self.session.running.read_again()
         except SceneError as error:
             lines = [f"{problem.key.rpartition('.')[2]}: {problem.message}" for problem in error.problems]
-            raise InputError(f"{name!r}: " + "; ".join(lines)) from error
+            raise InputError(f"{name!r}: " + "; ".join(dict.fromkeys(lines))) from error
         self.withdraw()
 
     def export(self, path: str | Path, layers: Sequence[str]) -> Path:
@@ -167,6 +170,8 @@ class Content:
                     table[key] = f"{name}.{key}"
                 else:
                     table[key] = {"title": value} if key == COLORBAR and isinstance(value, str) else plain(value)
+            if INDEX in created:
+                _require_rows(np.asarray(values[INDEX]), tensors, layer.ATTRIBUTES)
             with self.document.changing():
                 self.document.remove("models", name)
                 if tensors:
@@ -178,6 +183,13 @@ class Content:
                 tensors[key].close()
             raise
         return tensors, created
+
+
+def _require_rows(index: np.ndarray, tensors: Mapping[str, Tensor], attributes: Collection[str]) -> None:
+    """Raise `InputError` if an index is larger than the rows that there are; those of a mesh, if the layer has one."""
+    rows = "mesh" if "mesh" in attributes else "position"
+    if rows in tensors and index.max() >= (count := math.prod(tensors[rows].shape[:-1])):
+        raise InputError(f"index: the largest index is {index.max()}; {rows} has {count} rows, 0 to {count - 1}")
 
 
 def plain(value: Any) -> Any:

@@ -19,7 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Pick(NamedTuple):
     """A row of a layer that was picked. `position` is where the row is in world space; None if its layer has none.
 
-    Of a surface, `cell` is the triangle that was hit, and the row its nearest corner.
+    Of a surface, `cell` is the triangle that was hit, and the row its nearest corner; of an image, the row is the index
+    of the pixel.
     """
 
     layer: str
@@ -55,9 +56,9 @@ class Events:
                     self._call(f"callback of button {name!r}", call)
             else:
                 self._call(f"callback of key {name!r}", self.keys[name])
-        if not self._content.closed and session.selection.row is not self._row:
-            self._row = session.selection.row
-            if self._row is not None and self.picked is not None:
+        if not self._content.closed and session.selection.picked is not self._row:
+            self._row = session.selection.picked
+            if self._row is not None and self.picked is not None and self._row.layer in session.stage.layers:
                 self._call("callback of picking", self.picked, self.pick_of(self._row))
 
     def pick_of(self, row: Row) -> Pick:
@@ -65,7 +66,7 @@ class Events:
         layer = self._content.session.stage.layers[row.layer]
         bound = layer.attributes.tensors.get("position")
         position = None
-        if bound is not None and bound.tensor.shape[-1:] == (3,):
+        if bound is not None and "position" in layer.ATTRIBUTES and row.row < layer.attributes.rows:
             with bound.tensor[row_index(bound.tensor, row.row, layer.attributes.rows)] as part:
                 x, y, z = (float(value) for value in part.numpy().ravel())
             position = x, y, z
@@ -152,6 +153,7 @@ class EventMethods(ABC):
         session, size = self._content.session, self._picking_size()
         if not (0 <= x < size[0] and 0 <= y < size[1]):
             raise InputError(f"the pixel ({x}, {y}) is outside of the image of {size[0]} × {size[1]} pixels")
+        session.selection.clear()
         with session.gpu.frames.frame():
             session.selection.pick((x, y), size)
         wait_for_readbacks(session.gpu)

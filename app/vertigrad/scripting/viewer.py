@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ..errors import InputError
+from ..models import Model
 from ..models.custom_model import CustomModel
 from ..session import STEP, Session
 from ..session.parameters import Key
@@ -27,7 +28,6 @@ from .setting_methods import SettingMethods
 from .shooting import Camera, Recording
 
 if TYPE_CHECKING:
-    from ..models import Model
     from ..viewer import Viewer as Window
 
 SIZE = 1280, 800
@@ -98,7 +98,10 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         `position="swarm.position"`. It steps in each frame. The name is that of the class in lower case if none is
         given. Raises `InputError`, and what the model raises.
         """
-        self._content.add_model(name or (kind if isinstance(kind, str) else kind.__name__).lower(), kind, values)
+        if not (isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Model))):
+            raise InputError(f"expected a class of model or the name of a type, got {kind!r}")
+        found = kind.rpartition(":")[2] if isinstance(kind, str) else kind.__name__
+        self._content.add_model(name or found.lower(), kind, values)
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write what is shown as a scene file, which `vertigrad run` opens; arrays go into an .npz beside it.

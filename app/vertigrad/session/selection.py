@@ -57,6 +57,7 @@ class Selection:
         self._stage = stage
         self._picker = CursorPicker(gpu, stage, camera, view)
         self.row: Row | None = None
+        self.picked: Row | None = None  # the latest that was selected, even if its values cannot be followed
         self._constants: dict[str, Constant] = {}
         self._sources: dict[str, str] = {}
         self._values: dict[str, np.ndarray] = {}
@@ -144,7 +145,7 @@ class Selection:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _set(self, row: Row) -> None:
-        self.row = row
+        self.row = self.picked = row
         self._read_at, self._read_changes = -math.inf, -1
         layer = self._stage.layers[row.layer]
         self._sources = {name: source for name, source, _ in _tensors(self._stage, layer)}
