@@ -14,7 +14,7 @@ from vertigrad.panels import help as help_panel
 from vertigrad.panels import menu, palette
 from vertigrad.panels.actions import MENUS
 from vertigrad.panels.palette import ranked, score
-from vertigrad.viewer.keys import NAMES, written
+from vertigrad.viewer.keys import NAMES, printed, written
 
 from .shell import Shell
 
@@ -282,4 +282,4 @@ def test_a_held_key_repeats_only_repeatable_actions(shell: Open):
 )
 def test_keys_have_names(opened, key: int, modifiers: int, text: str):
     opened(size=(120, 90))
-    assert written(key, glfw.get_key_scancode(key), modifiers) == text
+    assert written(key, printed(key, glfw.get_key_scancode(key)), modifiers) == text

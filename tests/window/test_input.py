@@ -14,7 +14,7 @@ from imgui_bundle import imgui
 
 from vertigrad.panels import Gui
 from vertigrad.session import commands
-from vertigrad.viewer import input as input_module
+from vertigrad.viewer import events as events_module
 from vertigrad.viewer.input import Input
 from vertigrad.viewer.keys import KEYS, LETTERS
 from vertigrad.viewer.mouse import FLIGHT
@@ -37,7 +37,7 @@ class Reports:
         monkeypatch.setattr(glfw, "get_key", lambda _, key: glfw.PRESS if key in self.held else glfw.RELEASE)
         monkeypatch.setattr(glfw, "get_key_name", lambda key, _: chr(key).lower() if 65 <= key <= 90 else None)
         monkeypatch.setattr(glfw, "get_cursor_pos", lambda _: self.cursor)
-        monkeypatch.setattr(input_module.time, "perf_counter", lambda: self.time)
+        monkeypatch.setattr(events_module.time, "perf_counter", lambda: self.time)
         extent = one.size[0] / PIXELS, one.size[1] / PIXELS
         window: Any = SimpleNamespace(handle=None, size=one.size, extent=extent)
         self.posted: list[Any] = []
@@ -54,7 +54,7 @@ class Reports:
         return list(self.posted)
 
     def frame(self) -> None:
-        self.input.frame()
+        self.input.events.frame()
         with self.shell.gpu.frames.frame():
             self.shell.gui.build(self.shell.session, self.shell.size, 1 / 60)
 
@@ -99,9 +99,9 @@ def test_every_event_wakes_the_window(reports: Reports):
     assert set(values) == set(EVENTS)
     for event in EVENTS:
         reports.send(event, *values[event])
-        assert reports.input.last_event == reports.time, event
+        assert reports.input.events.last_event == reports.time, event
     reports.send("cursor_enter", 1)
-    assert reports.input.last_event == reports.time
+    assert reports.input.events.last_event == reports.time
 
 
 def test_mouse_positions_are_converted_to_pixels(reports: Reports):
@@ -202,7 +202,7 @@ def test_keys_after_a_click_on_the_gui_are_deferred(reports: Reports):
     reports.posted.clear()
     while not reports.posted and waited < 10:
         waited += 1
-        reports.input.frame()
+        reports.input.events.frame()
     assert waited == 2, "two of four frames were those of the button"
     reports.frame()
     assert len(reports.key(glfw.KEY_N)) == 1
@@ -261,9 +261,9 @@ def test_a_drag_with_ctrl_acts_on_the_models(reports: Reports):
     reports.button(False)
     reports.button(True, modifiers=glfw.MOD_CONTROL)
     assert kinds(reports.send("window_focus", 0)) == ["EndInteraction"]
-    assert not reports.input.focused
+    assert not reports.input.events.focused
     reports.send("window_focus", 1)
-    assert reports.input.focused
+    assert reports.input.events.focused
 
 
 @pytest.mark.parametrize("key", FLIGHT)
@@ -316,6 +316,6 @@ def test_keys_after_one_that_opens_a_text_field_are_deferred(
     assert pressed == ["P"]
     for frame in range(1, 5):
         assert pressed == ["P"], f"frame {frame}"
-        reports.input.frame()
+        reports.input.events.frame()
     assert pressed == ["P", "N"]
     setattr(reports.shell.workspace, dialog, False)

@@ -197,7 +197,7 @@ def test_a_window_in_the_background_costs_little(opened, monkeypatch: pytest.Mon
     monkeypatch.setattr(loop, "IDLE_AFTER", 0.2)
     driver.session.set_pacing({"unfocused_fps_limit": 10.0})
     glfw.set_input_mode(driver.viewer.window.handle, glfw.STICKY_KEYS, 0)
-    driver.viewer._input._focused(None, 0)
+    driver.viewer._events.focus(False)
     driver.frames_for(0.4)
     began, working, at = time.monotonic(), time.process_time(), driver.session.frame
     driver.frames_for(1.0)
@@ -208,7 +208,7 @@ def test_a_window_in_the_background_costs_little(opened, monkeypatch: pytest.Mon
     at = driver.session.frame
     driver.frames_for(0.15)
     assert driver.session.frame - at > 4, "a hand on the mouse wakes it"
-    driver.viewer._input._focused(None, 1)
+    driver.viewer._events.focus(True)
     driver.frames_for(0.3)
     at = driver.session.frame
     driver.frames_for(0.3)

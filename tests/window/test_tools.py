@@ -186,7 +186,7 @@ def test_losing_the_keyboard_focus_ends_the_interaction(row):
     driver.key("p")
     driver.hold(middle(driver))
     driver.frames_until(lambda: driver.session.clock.interaction is not None)
-    driver.viewer._input._focused(None, 0)
+    driver.viewer._events.focus(False)
     driver.frames()
     assert not driver.session.tool.pressed and driver.session.clock.interaction is None
     driver.desktop.release()

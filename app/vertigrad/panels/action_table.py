@@ -28,6 +28,11 @@ TURNTABLE = 20.0  # degrees a second that its key begins with
 RADIUS_STEP = 1.25  # for each press of a key
 SIDE_KEYS = {"front": "1", "back": "Shift+1", "right": "3", "left": "Shift+3", "top": "7", "bottom": "Shift+7"}
 TOOL_KEYS = {Gesture.DRAG: "D", Gesture.EMIT: "E", Gesture.CUT: "C", Gesture.PAINT: "P"}
+LOCAL = (
+    "Documentation",
+    "Full screen",
+    "Copy image",
+)  # actions of other menus that are only for who sits at this machine
 EXPORTS = {"safetensors": ".safetensors", "ONNX": ".onnx", "PLY": ".ply", "checkpoint": ".checkpoint"}
 
 
@@ -154,6 +159,11 @@ def for_panels(panels: Iterable[Panel]) -> tuple[Action, ...]:
         _panel("View", panel.title, panel.title, (f"Ctrl+{number}",) if number <= 9 else (), panel.icon, group=1)
         for number, panel in enumerate(panels, 1)
     )
+
+
+def for_remote(actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Those for a user at another machine: they read and write no files of this one, and open no programs on it."""
+    return tuple(action for action in actions if action.menu != "File" and action.name not in LOCAL)
 
 
 ACTIONS: tuple[Action, ...] = (

@@ -15,7 +15,7 @@ from ..renderer.handles import Handles
 from ..session import Session
 from ..session.commands import PressKey
 from . import plots
-from .action_table import ACTIONS, for_panels
+from .action_table import ACTIONS, for_panels, for_remote
 from .actions import Action, are_free, by_keys, is_modal
 from .axes import Axes
 from .base import Panel
@@ -71,12 +71,15 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
 class Gui:
     """The panels, docked around the viewport and drawn in the frame's own encoder. All sizes are pixels of the screen.
 
-    `scale` is the monitor's; the workspace's zoom comes on top of it. `viewport` is what the panels leave for the
-    viewport, as of the last `build`.
+    `scale` is the monitor's; the workspace's zoom comes on top of it. Where it is `remote` the user
+    sits at another machine: nothing in it opens files or programs of this one. `viewport` is what the panels leave for
+    the viewport, as of the last `build`.
     """
 
-    def __init__(self, gpu: Gpu, color_format: str, scale: float = 1.0, workspace: Workspace | None = None):
-        self._gpu = gpu
+    def __init__(
+        self, gpu: Gpu, color_format: str, scale: float = 1.0, workspace: Workspace | None = None, remote: bool = False
+    ):
+        self._gpu, self._remote = gpu, remote
         self.workspace = workspace or Workspace()
         self._context: Any = imgui.create_context()
         imgui.set_current_context(self._context)
@@ -88,12 +91,13 @@ class Gui:
         self._drawing = Drawing(gpu, color_format)
         self._axes, self._notices, self._gizmo = Axes(), Notices(), Gizmo()
         self.journal = Journal()
-        self._panels = panels(self)
+        self._panels = tuple(panel for panel in panels(self) if not (remote and isinstance(panel, CapturePanel)))
         self._file: Path | None = None  # the scene that was shown last
         self._fresh = True  # nothing was built yet
         for panel in self._panels:
             self.workspace.opened.setdefault(panel.title, panel.opened)
-        self.actions: tuple[Action, ...] = (*ACTIONS, *for_panels(self._panels))
+        actions = (*ACTIONS, *for_panels(self._panels))
+        self.actions: tuple[Action, ...] = for_remote(actions) if remote else actions
         self._by_keys = by_keys(self.actions)
         io = imgui.get_io()
         io.config_flags |= imgui.ConfigFlags_.docking_enable.value | imgui.ConfigFlags_.nav_enable_keyboard.value
@@ -153,6 +157,8 @@ class Gui:
 
         `scale` is passed if it may have changed.
         """
+        if self._remote:
+            self.workspace.close_files()
         io = self.io
         self._monitor = scale or self._monitor
         self._rescale()

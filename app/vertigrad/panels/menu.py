@@ -16,8 +16,8 @@ def draw_menu(actions: Sequence[Action], session: Session, workspace: Workspace)
     if not imgui.begin_main_menu_bar():
         return
     for menu in MENUS:
-        if imgui.begin_menu(menu):
-            shown = sorted((action for action in actions if action.menu == menu), key=lambda action: action.group)
+        shown = sorted((action for action in actions if action.menu == menu), key=lambda action: action.group)
+        if shown and imgui.begin_menu(menu):
             _draw_actions(shown, session, workspace)
             imgui.end_menu()
     imgui.end_main_menu_bar()

@@ -63,6 +63,11 @@ class Workspace:
         nearest = min(range(len(ZOOMS)), key=lambda index: abs(ZOOMS[index] - self.zoom))
         self.zoom = ZOOMS[min(max(nearest + steps, 0), len(ZOOMS) - 1)]
 
+    def close_files(self) -> None:
+        """Open no dialog that shows files."""
+        self.gallery = self.browser = False
+        self.exporting = ""
+
     def remember(self, file: Path) -> None:
         """Put a file at the head of the recent files."""
         file = file.resolve()

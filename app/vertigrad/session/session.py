@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ class Session(SceneParts):
         self.questions = Questions()
         self.script = Script()
         self.autosave: Autosave | None = None  # stores unsaved edits, if there is one
+        self.refusal: Callable[[Command], str] | None = None  # why a posted command is not possible here
         self.leaving = False  # whether the user decided to close the window
         self._unsaved = -1, False  # the revision of the edits for which it was found out, and whether there are some
         self._commands: deque[Command] = deque()
@@ -81,8 +82,11 @@ class Session(SceneParts):
     # commands ---------------------------------------------------------------------------------------------------
 
     def post(self, command: Command) -> None:
-        """Queue a command for the next frame."""
-        self._commands.append(command)
+        """Queue a command for the next frame; one that `refusal` has a reason against is not carried out."""
+        if self.refusal is not None and (reason := self.refusal(command)):
+            self.messages[command.topic] = reason
+        else:
+            self._commands.append(command)
 
     def carry_out(self, command: Command) -> None:
         """Change the session at once, between two frames. Raises what the command raises."""

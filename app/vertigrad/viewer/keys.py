@@ -57,12 +57,12 @@ NAMES = {
 SYMBOLS = {"+": "Plus", "-": "Minus"}  # whose signs have another meaning in "Ctrl+A"
 
 
-def written(key: int, code: int, modifiers: int) -> str:
+def written(key: int, printed: str, modifiers: int) -> str:
     """A key with its modifiers as the table of actions writes it, such as "Ctrl+Shift+P"; empty if it has no name.
 
     On a Mac, Command is what Ctrl is elsewhere.
     """
-    name = NAMES.get(key) or letter(key, code).upper() or _symbol(key, code)
+    name = NAMES.get(key) or letter(key, printed).upper() or _symbol(printed)
     if not name:
         return ""
     control = glfw.MOD_CONTROL | glfw.MOD_SUPER if sys.platform == "darwin" else glfw.MOD_CONTROL
@@ -72,20 +72,19 @@ def written(key: int, code: int, modifiers: int) -> str:
     return "".join(word for mask, word in held if modifiers & mask) + name
 
 
-def _symbol(key: int, code: int) -> str:
-    name = _printed(key, code)
-    return SYMBOLS.get(name, name) if len(name) == 1 and name.isprintable() else ""
+def _symbol(printed: str) -> str:
+    return SYMBOLS.get(printed, printed) if len(printed) == 1 and printed.isprintable() else ""
 
 
-def _printed(key: int, code: int) -> str:
+def printed(key: int, code: int) -> str:
+    """What is printed on a key of this keyboard, by its scan code; empty if it is unknown."""
     name = glfw.get_key_name(key, code) or ""
     return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
-def letter(key: int, code: int) -> str:
-    """What is printed on a key, whatever the keyboard's layout; empty if it is no single letter."""
-    name = _printed(key, code)
-    if len(name) == 1 and name.isascii() and name.isalpha():
-        return name.lower()
+def letter(key: int, printed: str) -> str:
+    """The letter on a key, whatever the keyboard's layout; empty if it is no single letter."""
+    if len(printed) == 1 and printed.isascii() and printed.isalpha():
+        return printed.lower()
     # A layout without Latin letters: where the letter is on the common one.
-    return chr(key).lower() if glfw.KEY_A <= key <= glfw.KEY_Z and not name.isascii() else ""
+    return chr(key).lower() if glfw.KEY_A <= key <= glfw.KEY_Z and not printed.isascii() else ""

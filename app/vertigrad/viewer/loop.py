@@ -12,14 +12,13 @@ from ..resources import log_file
 from ..session import Session
 from ..session.commands import Leave, SetPacing
 from ..session.failures import Failures
+from .canvas import Canvas, OpenCanvas, SurfaceTexture
 from .capture import WindowCapture
-from .clipboard import share_clipboard
 from .frame_limiter import FrameLimiter
-from .input import Input
 from .logfile import writing_log
 from .quality import QualityWatch
 from .settings import Settings
-from .window import SurfaceTexture, Window
+from .window import Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
 DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small part
@@ -33,8 +32,8 @@ IDLE_WAIT = 0.1  # seconds between frames while nothing changes, or while the wi
 class Viewer:
     """A session in a window of `size` logical pixels: a context manager, whose `frame` is one turn of the loop.
 
-    Window and panels are as `settings` remembers them, but for an explicit `size`. Raises `InputError` if there is no
-    display.
+    Window and panels are as `settings` remembers them, but for an explicit `size`. `open_canvas` opens what takes the
+    place of a window; where it is `remote`, the GUI leads to no files. Raises `InputError` if there is no display.
     """
 
     def __init__(
@@ -43,16 +42,18 @@ class Viewer:
         size: tuple[int, int] | None = None,
         vsync: bool = True,
         settings: Settings | None = None,
+        open_canvas: OpenCanvas = Window,
+        remote: bool = False,
     ):
         settings = settings or Settings()
         self._session, self._gpu, self._timeline = session, session.gpu, session.timeline
         with ExitStack() as stack:
-            self.window = Window(self._gpu, _title(session), size or settings.size or SIZE, vsync, settings.position)
+            size = size or settings.size or SIZE
+            self.window: Canvas = open_canvas(self._gpu, _title(session), size, vsync, settings.position)
             stack.callback(self.window.close)
-            self.gui = Gui(self._gpu, self.window.format, self.window.scale, settings.workspace())
+            self.gui = Gui(self._gpu, self.window.format, self.window.scale, settings.workspace(), remote)
             stack.callback(self.gui.close)
-            share_clipboard(self.gui)
-            self._input = Input(self.window, session, self.gui)
+            self._events = self.window.connect(session, self.gui)
             self._renderer = Renderer(self._gpu, self.window.format)
             self._capture = WindowCapture(session, self.gui, self.window.format)
             stack.callback(setattr, self._gpu.timer, "enabled", self._gpu.timer.enabled)
@@ -139,7 +140,7 @@ class Viewer:
             self._acquired, self._shown = True, surface is not None
             self._timeline.enter("input")
             with guarded("input"):
-                self._input.frame()
+                self._events.frame()
                 self.window.poll()  # only now, after all waiting: input takes effect in this very frame
             self._ask_to_leave()
             session.apply()
@@ -191,6 +192,7 @@ class Viewer:
                 raise
         self.gui.draw(surface.view)
         self._capture.capture_frame()
+        self.window.record()
 
     def _blank(self, surface: SurfaceTexture) -> None:
         """Record a black frame."""
@@ -230,12 +232,12 @@ class Viewer:
 
     def _attended(self) -> bool:
         """Whether the user interacts with the window, or needs every frame of it."""
-        recently = time.perf_counter() - self._input.last_event < IDLE_AFTER
-        return self._input.focused or recently or self._capture.busy
+        recently = time.perf_counter() - self._events.last_event < IDLE_AFTER
+        return self._events.focused or recently or self._capture.busy
 
     def _is_idle(self) -> bool:
         return (
-            self._session.idle and not self._capture.busy and time.perf_counter() - self._input.last_event > IDLE_AFTER
+            self._session.idle and not self._capture.busy and time.perf_counter() - self._events.last_event > IDLE_AFTER
         )
 
     def _measure(self) -> None:

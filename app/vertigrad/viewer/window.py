@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import glfw
 import wgpu
@@ -12,16 +12,15 @@ from wgpu.utils.glfw_present_info import get_glfw_present_info
 from ..errors import GpuError, InputError
 from ..gpu import Gpu, native
 from ..gpu.native import surface_formats
+from ..panels import Gui
+from ..session import Session
+from .canvas import SurfaceTexture
+from .clipboard import share_clipboard
+from .events import Events
+from .input import Input
 from .keys import CURSORS
 
 GRIP = 60  # pixels of a window that must be on a monitor
-
-
-class SurfaceTexture(NamedTuple):
-    """What a frame is drawn into: its view, and its size in pixels."""
-
-    view: wgpu.GPUTextureView
-    size: tuple[int, int]
 
 
 class Window:
@@ -57,6 +56,11 @@ class Window:
             raise
         self._context: wgpu.GPUCanvasContext | None = context
         self._read_size()
+
+    def connect(self, session: Session, gui: Gui) -> Events:
+        """Let events and the clipboard reach the session and the GUI."""
+        share_clipboard(gui)
+        return Input(self, session, gui).events
 
     @property
     def closed(self) -> bool:
@@ -157,6 +161,9 @@ class Window:
                 f"{self._gpu.adapter} cannot draw in this window ({error}); try another --adapter"
             ) from error
         return SurfaceTexture(texture.create_view(), (texture.width, texture.height))
+
+    def record(self) -> None:
+        """Nothing follows on the drawing."""
 
     def present(self) -> None:
         """Show what was drawn."""
