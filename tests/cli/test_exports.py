@@ -48,7 +48,7 @@ def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
         (("-o", "a.ply"), "a PLY holds one layer; name it (cloth, ball), or write a .glb"),
         (("-o", "a.glb", "--layer", "bell"), 'unknown layer "bell"'),
         (("-o", "a.png", "--layer", "cloth"), "--layer: names the layers of a geometry file"),
-        (("-o", "a.stl"), "and geometry as .ply, .obj, .glb, not as .stl"),
+        (("-o", "a.stl"), ".glb, .usd, .usda, .usdc, not as .stl"),
         (("-o", "file/a.ply"), "cannot be written"),
     ],
 )

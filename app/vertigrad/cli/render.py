@@ -19,7 +19,7 @@ OutputOption = Annotated[
         "-o",
         metavar="FILE",
         help="file.png (the last image), file_%04d.png (all), a video (.mp4, .webm, .gif, .webp), or "
-        "geometry (.ply, .obj, .glb); may be repeated",
+        "geometry (.ply, .obj, .glb; .usdc: all frames); may be repeated",
     ),
 ]
 
@@ -77,6 +77,7 @@ def command(
     ] = [],  # noqa: B006
 ) -> None:
     """Draw frames of SCENE into PNG files and videos, and write what layers draw as geometry."""
+    from ..export import USD_SUFFIXES, require_usd
     from ..headless import is_run_file, numbered, render, require_output, require_writable
     from ..headless.video import VideoOptions
     from ..session.catalog import require
@@ -90,6 +91,8 @@ def command(
     for path in output:
         if is_run_file(path):
             require_writable(numbered(path, 0))
+            if path.suffix.lower() in USD_SUFFIXES:
+                require_usd(path)
         else:
             require_output(path, pixels, transparent, video)
     if diagnostics is not None:

@@ -3,5 +3,16 @@
 from .files import SUFFIXES, require_layers, write_layers
 from .geometry import Geometry
 from .layers import geometry
+from .usd_file import SUFFIXES as USD_SUFFIXES
+from .usd_file import UsdFile, require_usd
 
-__all__ = ["SUFFIXES", "Geometry", "geometry", "require_layers", "write_layers"]
+__all__ = [
+    "SUFFIXES",
+    "USD_SUFFIXES",
+    "Geometry",
+    "UsdFile",
+    "geometry",
+    "require_layers",
+    "require_usd",
+    "write_layers",
+]

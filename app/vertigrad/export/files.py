@@ -9,9 +9,9 @@ from ..atomic_file import write_file
 from ..errors import InputError
 from ..params import unknown
 from ..renderer.layers import Layer
-from . import glb_file, obj_file, ply_file
+from . import glb_file, obj_file, ply_file, usd_file
 from .geometry import Geometry
-from .layers import can_be_exported, geometry
+from .layers import can_be_exported, geometry, is_splats
 
 SUFFIXES = (".ply", ".obj", ".glb")
 LARGEST_GLB = (1 << 32) - 1  # bytes; its header counts them in 32 bits
@@ -23,6 +23,10 @@ def write_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] =
     `up` is the upward axis of the scene. Raises `InputError` for another suffix, for a layer that cannot be written to
     such a file, if nothing is drawn, and if the file cannot be written.
     """
+    if path.suffix.lower() in usd_file.SUFFIXES:
+        raise InputError(
+            f"{path}: a USD file holds a run; `vertigrad render SCENE --frames N -o {path.name}` writes one"
+        )
     chosen = require_layers(path, layers, names)
     found = [geometry(layers[name]) for name in chosen]
     if not any(len(one.positions) for one in found):
@@ -35,12 +39,16 @@ def write_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] =
 def require_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] = ()) -> list[str]:
     """The names of the layers to write to `path`. Raises `InputError` as `write_layers`, before anything is read."""
     kind = path.suffix.lower()
-    if kind not in SUFFIXES:
+    if kind not in (*SUFFIXES, *usd_file.SUFFIXES):
         raise InputError(f"{path}: geometry is written as {', '.join(SUFFIXES)}, not as {kind or 'no suffix'}")
-    possible = [name for name, layer in layers.items() if can_be_exported(layer)]
+    possible = [
+        name for name, layer in layers.items() if can_be_exported(layer) and (kind == ".ply" or not is_splats(layer))
+    ]
     for name in names:
         if name not in layers:
             raise InputError(f"{path}: {unknown('layer', name, layers)}")
+        if name not in possible and is_splats(layers[name]):
+            raise InputError(f"{path}: layer {name!r} draws splats, which are written as .ply")
         if name not in possible:
             raise InputError(f"{path}: layer {name!r} has no geometry: it draws an image or a volume")
     chosen = list(dict.fromkeys(names)) or possible
@@ -52,13 +60,10 @@ def require_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str]
 
 
 def packed(path: Path, geometries: Sequence[Geometry], up: str) -> bytes:
-    """The bytes of a file. Raises `InputError` for what such a file does not hold."""
+    """The bytes of a file of geometries that it can hold. Raises `InputError` for too many."""
     kind = path.suffix.lower()
     if kind == ".ply":
         return ply_file.packed(geometries[0])
-    for one in geometries:
-        if one.kind == "splats":
-            raise InputError(f"{path}: layer {one.name!r} draws splats, which are written as .ply")
     if kind == ".obj":
         return obj_file.packed(geometries)
     content = glb_file.packed(geometries, up)

@@ -32,6 +32,11 @@ def can_be_exported(layer: Layer) -> bool:
     return any(isinstance(layer.drawing, kind) for kind in _KINDS)
 
 
+def is_splats(layer: Layer) -> bool:
+    """Whether it draws splats, for which there is only one format."""
+    return isinstance(layer.drawing, SplatsDrawing)
+
+
 def geometry(layer: Layer) -> Geometry:
     """What a layer draws, without rows that are not finite; waits for the GPU. Counted as diagnostics.
 

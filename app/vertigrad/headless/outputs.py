@@ -50,7 +50,7 @@ def require_output(path: Path, size: tuple[int, int], transparent: bool = False,
     if kind != ".png" and not is_video(path):
         raise InputError(
             f"{path}: images are written as .png, videos as {', '.join(FORMATS)}, and geometry as "
-            f"{', '.join(export.SUFFIXES)}, not as {kind or 'no suffix'}"
+            f"{', '.join((*export.SUFFIXES, *export.USD_SUFFIXES))}, not as {kind or 'no suffix'}"
         )
     if is_video(path):
         require_video(path, size, options, transparent)

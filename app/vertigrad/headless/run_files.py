@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import export
-from ..session import Session
+from ..session import FPS, Session
 from .outputs import is_numbered, numbered
 
 
@@ -47,12 +47,34 @@ class GeometryFile(RunFile):
         """Does nothing: files are complete after `add`."""
 
 
+class UsdRunFile(RunFile):
+    """What layers draw after each frame, and the camera, as time samples of a USD file."""
+
+    def __init__(self, path: Path, session: Session, layers: Sequence[str]):
+        self._names = layers
+        self._file = export.UsdFile(path, session.scene.camera.up, FPS)
+
+    def wants(self, frame: int, last: int) -> bool:
+        return True
+
+    def add(self, session: Session, frame: int) -> None:
+        stage = session.stage
+        found = [export.geometry(stage.layers[name]) for name in self._names]
+        self._file.add(frame, found, session.camera)
+
+    def close(self) -> None:
+        """Write the file."""
+        self._file.close()
+
+
 def is_run_file(path: Path) -> bool:
     """Whether what is written to a file of this suffix is geometry, not images."""
-    return path.suffix.lower() in export.SUFFIXES
+    return path.suffix.lower() in (*export.SUFFIXES, *export.USD_SUFFIXES)
 
 
 def open_run_file(path: Path, session: Session, layers: Sequence[str]) -> RunFile:
     """The file for geometry of a session, by its suffix. Raises `InputError` if it cannot hold these layers."""
-    export.require_layers(path, session.stage.layers, layers)
+    chosen = export.require_layers(path, session.stage.layers, layers)
+    if path.suffix.lower() in export.USD_SUFFIXES:
+        return UsdRunFile(path, session, chosen)
     return GeometryFile(path, layers)
