@@ -367,7 +367,7 @@ def test_importing_the_package_imports_no_renderer() -> None:
         (lambda v: v.remove("controls"), InputError, 'unknown layer "controls"'),
     ],
 )
-def test_a_mistake_is_named_and_changes_nothing(viewer: vg.Viewer, act, error: type[Exception], match: str) -> None:
+def test_wrong_arguments_are_named(viewer: vg.Viewer, act, error: type[Exception], match: str) -> None:
     viewer.points("cloud", position=POINTS, size=0.1)
     before = viewer.image()
     with pytest.raises(error, match=match):

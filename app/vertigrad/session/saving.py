@@ -71,7 +71,7 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
     """
     scene, origin = session.scene, session.source
     if origin.memory is not None:
-        raise InputError("this scene is made by a script; it has no file to save to")
+        raise InputError("this scene is made by a script and has no file; `viewer.save(path)` in the script writes one")
     found = entries(session, scene.path.parent if target is None else target.absolute().parent)
     changes = found.values
     unset = (text for text in origin.sets if parameter_of(scene, text) is None)
