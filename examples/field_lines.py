@@ -24,9 +24,9 @@ def field(charges: dict[tuple[float, ...], float]) -> np.ndarray:
 
 viewer = vg.Viewer("Field lines")
 plus = viewer.vector("plus", (-0.4, 0.05, 0.0), gizmo=True, min=-0.9, max=0.9)
-minus = viewer.vector("minus", (0.4, -0.05, 0.0), min=-0.9, max=0.9)
+minus = viewer.vector("minus", (0.4, -0.05, 0.0), gizmo=True, min=-0.9, max=0.9)
 strength = viewer.slider("strength", -1.0, min=-2.0, max=2.0, doc="of the second charge, relative to the first")
-viewer.button("Move plus", lambda: viewer.gizmo(plus))
+viewer.gizmo(plus)  # the button at "minus" shows the other handles
 lines = viewer.streamlines(
     "lines", vectors=np.ones_like(grid), seeds=around, length=2.5, width=0.008, direction="forward", colormap="batlow"
 )
