@@ -7,6 +7,8 @@
 // If SPLIT, display-referred colors are in a texture of their own, premultiplied and encoded. Whatever was drawn over them took
 // away from them, and they from the light below, so that light, display and background are shares of each sample that add up
 // to 1. They are blended as a screen shows them, and post-processing of light does not change them.
+// If LINEAR, light instead of what a screen shows, for a target of floats: with exposure and glow, but without film curve, tint,
+// vignette and dithering. It is multiplied by its alpha.
 //% include "common/fullscreen.wgsl"
 //% include "common/color.wgsl"
 
@@ -100,7 +102,11 @@ fn with_glow(light: vec3f, around: Around, room: f32) -> vec3f {
 
 // `light`, of which `covered` hides what is behind and `open` does not, in linear light before the vignette.
 fn filmed(light: vec3f, covered: f32, open: f32, around: Around) -> vec3f {
+//% if LINEAR
+    return bounded(light * post.exposure) + around.behind * open;
+//% else
     return tinted(film(bounded(light * post.exposure)), covered) + around.behind * open;
+//% endif
 }
 
 //% if SPLIT
@@ -110,6 +116,11 @@ fn shown_sample(drawn: vec4f, displayed: vec4f, around: Around) -> vec4f {
     let room = 1.0 - clamp(displayed.a, 0.0, 1.0);
     let covered = clamp(drawn.a, 0.0, room);
     let light = with_glow(drawn.rgb, around, room);
+//% if LINEAR
+    let shares = displayed.rgb / max(displayed.a, 1e-6);
+    let display_light = srgb_to_linear(clamp(shares, vec3f(0.0), vec3f(1.0))) * displayed.a;
+    return vec4f(filmed(light, covered, room - covered, around) + display_light, covered + displayed.a);
+//% else
     // Light that covers nothing is visible also where all is covered.
     let free = 1.0 - select(0.0, covered / room, room > 1e-3);
     let brightest = max(light.r, max(light.g, light.b)) * post.exposure;
@@ -122,6 +133,7 @@ fn shown_sample(drawn: vec4f, displayed: vec4f, around: Around) -> vec4f {
 //% else
     let encoded = (linear_to_srgb(min(shown, vec3f(1.0))) + noise) * fraction + displayed.rgb;
     return vec4f(srgb_to_linear(clamp(encoded, vec3f(0.0), vec3f(1.0))), covered + displayed.a);
+//% endif
 //% endif
 }
 //% else
@@ -254,7 +266,9 @@ fn around_at(in: Screen) -> Around {
 
 // Colors of the screen, of what `tone_mapped` returns.
 fn encoded(shown: vec4f, around: Around) -> vec4f {
-//% if SPLIT and TRANSPARENT
+//% if LINEAR
+    return vec4f(shown.rgb, ${"shown.a" if TRANSPARENT else "1.0"});
+//% elif SPLIT and TRANSPARENT
     return vec4f(shown.rgb / max(shown.a, 1e-6), shown.a);
 //% elif SPLIT
     return vec4f(linear_to_srgb(shown.rgb), 1.0);
@@ -272,7 +286,7 @@ fn post_process_fragment(in: Screen) -> @location(0) vec4f {
     var shown = tone_mapped(in.uv, around);
 //% if EDGES
     let edge = edge_at(vec2i(in.uv * vec2f(textureDimensions(light))));
-    let line = ${"linear_to_srgb(post.edge_color)" if SPLIT and TRANSPARENT else "post.edge_color"};
+    let line = ${"linear_to_srgb(post.edge_color)" if SPLIT and TRANSPARENT and not LINEAR else "post.edge_color"};
     shown = mix(shown, vec4f(line, 1.0), edge);
 //% endif
     let out = encoded(shown, around);

@@ -443,6 +443,7 @@ SHADERS: dict[str, list[Defines]] = {
         GLOW=[False, True],
         EDGES=[False, True],
         ENCODED_BY_TARGET=[False, True],
+        LINEAR=[False, True],
         BY_SAMPLE=[False, True],
         TRANSPARENT=[False, True],
         ENLARGED=[False, True],

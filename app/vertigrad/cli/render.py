@@ -18,7 +18,7 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="file.png (the last image), file_%04d.png (all), a video (.mp4, .webm, .gif, .webp), or "
+        help="file.png (the last image), file_%04d.png (all), the same as .exr, a video (.mp4, .webm, .gif, .webp), or "
         "geometry (.ply, .obj, .glb; .usdc: all frames); may be repeated",
     ),
 ]

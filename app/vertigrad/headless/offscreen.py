@@ -13,19 +13,22 @@ from ..gpu import Direction, Gpu, Reading, Traffic
 from ..gpu.readback import ROW_ALIGNMENT
 
 FORMAT = "rgba8unorm"
+LINEAR = "rgba16float"  # linear light
 
 
 class Offscreen:
     """A target of `size` = (width, height) pixels, of `format`: eight bits each of red, green, blue and alpha, in this
-    order or with blue first. Raises `InputError` if this GPU cannot draw that many.
+    order or with blue first, or 16-bit floats. Raises `InputError` if this GPU cannot draw that many.
     """
 
     def __init__(self, gpu: Gpu, size: tuple[int, int], format: str = FORMAT):
-        require_drawable(gpu, size)
+        self._dtype: type[np.generic] = np.float16 if format == LINEAR else np.uint8
+        self._pixel_bytes = 4 * np.dtype(self._dtype).itemsize
+        require_drawable(gpu, size, self._pixel_bytes)
         self.size = size
         self._gpu = gpu
         self._blue_first = format.startswith("bgra8")
-        assert self._blue_first or format.startswith("rgba8"), format
+        assert self._blue_first or format == LINEAR or format.startswith("rgba8"), format
         self._texture = gpu.create_texture(
             size=(*size, 1),
             format=format,  # pyright: ignore[reportArgumentType]
@@ -34,15 +37,16 @@ class Offscreen:
         self.view = self._texture.create_view()
 
     def read(self, then: Callable[[np.ndarray], object]) -> Reading:
-        """Record the readback of the image: `then` receives it, (height, width, 4) u8 RGBA, when it has arrived."""
+        """Record the readback of the image: `then` receives it when it is there, (height, width, 4) RGBA, u8 or f16."""
         width, height = self.size
 
         def deliver(data: memoryview) -> None:
-            image = np.frombuffer(data, np.uint8).reshape(height, width, 4)
+            image = np.frombuffer(data, self._dtype).reshape(height, width, 4)
             then(image[..., [2, 1, 0, 3]] if self._blue_first else image)
 
-        self._gpu.meter.count(Direction.DEVICE_TO_HOST, width * height * 4, Traffic.IMAGE)
-        return self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, width * 4, deliver)
+        self._gpu.meter.count(Direction.DEVICE_TO_HOST, width * height * self._pixel_bytes, Traffic.IMAGE)
+        row = width * self._pixel_bytes
+        return self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, row, deliver)
 
 
 @contextmanager
@@ -55,13 +59,13 @@ def enough_memory(size: tuple[int, int]) -> Iterator[None]:
         raise OutOfMemory(f"{message}\n{error}") from error
 
 
-def require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:
+def require_drawable(gpu: Gpu, size: tuple[int, int], pixel_bytes: int = 4) -> None:
     """Raise `InputError` if this GPU cannot draw that many pixels, or not read them back."""
     width, height = size
     side = gpu.limits["max-texture-dimension-2d"]
     if not (1 <= width <= side and 1 <= height <= side):
         raise InputError(f"an image of {width}x{height} pixels; this GPU draws from 1 to {side:,} per side")
-    nbytes = -(-width * 4 // ROW_ALIGNMENT) * ROW_ALIGNMENT * height
+    nbytes = -(-width * pixel_bytes // ROW_ALIGNMENT) * ROW_ALIGNMENT * height
     if nbytes > gpu.limits["max-buffer-size"]:
         raise InputError(
             f"an image of {width}x{height} pixels takes {nbytes:,} bytes to read back; this GPU allows "

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 import numpy as np
+
+NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
 
 
 class Output(ABC):
     """Writes the images of a run in order. Raises `InputError` if they cannot be written."""
+
+    is_linear = False  # whether it takes linear light, f16 multiplied by its alpha, instead of what a screen shows
 
     @abstractmethod
     def wants(self, frame: int, last: int) -> bool:
@@ -21,3 +27,8 @@ class Output(ABC):
     @abstractmethod
     def close(self) -> None:
         """Finish the file after the last image."""
+
+
+def numbered(path: Path, frame: int) -> Path:
+    """The file of one frame, for a name with a number such as %04d in it."""
+    return path.with_name(NUMBER.sub(lambda found: f"{frame:{found[1]}d}", path.name))

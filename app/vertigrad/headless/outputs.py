@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 
 from .. import export
 from ..errors import InputError
-from .output import Output
+from .exr import SUFFIX as EXR
+from .exr import Exr, require_exr
+from .output import NUMBER, Output, numbered
 from .video import FORMATS, Video, VideoOptions, is_video, require_video
 
-_NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
 USUAL = VideoOptions()
 
 
@@ -34,20 +34,17 @@ class Png(Output):
         """Does nothing: files are complete after `put`."""
 
 
-def numbered(path: Path, frame: int) -> Path:
-    """The file of one frame, for a name with a number such as %04d in it."""
-    return path.with_name(_NUMBER.sub(lambda found: f"{frame:{found[1]}d}", path.name))
-
-
 def is_numbered(path: Path) -> bool:
     """Whether a file's name has a number such as %04d in it."""
-    return _NUMBER.search(path.name) is not None
+    return NUMBER.search(path.name) is not None
 
 
 def require_output(path: Path, size: tuple[int, int], transparent: bool = False, options: VideoOptions = USUAL) -> None:
     """Raise `InputError` if images of `size` = (width, height) cannot be written to `path`; before any is drawn."""
     kind = path.suffix.lower()
-    if kind != ".png" and not is_video(path):
+    if kind == EXR:
+        require_exr(path)
+    elif kind != ".png" and not is_video(path):
         raise InputError(
             f"{path}: images are written as .png, videos as {', '.join(FORMATS)}, and geometry as "
             f"{', '.join((*export.SUFFIXES, *export.USD_SUFFIXES))}, not as {kind or 'no suffix'}"
@@ -73,6 +70,8 @@ def require_writable(path: Path) -> None:
 def open_output(path: Path, size: tuple[int, int], transparent: bool = False, options: VideoOptions = USUAL) -> Output:
     """The output for a file name: a video, .png (the last image), or .png with %d in it (all). Raises `InputError`."""
     require_output(path, size, transparent, options)
+    if path.suffix.lower() == EXR:
+        return Exr(path, transparent, is_numbered(path))
     if is_video(path):
         return Video(path, size, options, transparent)
     return Png(path, transparent, numbered=is_numbered(path))

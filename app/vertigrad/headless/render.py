@@ -20,7 +20,8 @@ from ..session import STEP, RunRecord, Session
 from ..session.readbacks import wait_for_readbacks
 from ..session.watches import Watch
 from .diagnostics import DiagnosticsFile
-from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
+from .exr import SUFFIX as EXR
+from .offscreen import FORMAT, LINEAR, Offscreen, enough_memory, require_drawable
 from .output import Output
 from .outputs import USUAL, open_output
 from .run_files import is_run_file, open_run_file
@@ -61,8 +62,9 @@ def render(
     gpu = session.gpu
     with ExitStack() as stack:
         stack.enter_context(no_dropped_time())
-        shooting = _Shooting(session, size, transparent, supersample)
         images = [path for path in outputs if not is_run_file(path)]
+        linear = any(path.suffix.lower() == EXR for path in images)
+        shooting = _Shooting(session, size, transparent, supersample, linear)
         files = [stack.enter_context(closing(open_output(path, size, transparent, video))) for path in images]
         others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
         others += [] if diagnostics is None else [DiagnosticsFile(diagnostics, watches)]
@@ -99,12 +101,14 @@ def render(
 class _Shooting:
     """Draws a session's frames and passes their images to the files, when they have arrived."""
 
-    def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int):
+    def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int, linear: bool):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
         self._session, self._supersample = session, supersample
         with enough_memory(size):
             self._offscreen = Offscreen(session.gpu, size)
             self._renderer = Renderer(session.gpu, FORMAT, transparent)
+            self._linear = Offscreen(session.gpu, size, LINEAR) if linear else None
+            self._linear_renderer = Renderer(session.gpu, LINEAR, transparent) if linear else None
         self._world_layers: Sequence[Layer] = ()
         self._bounds = Bounds(())
         self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
@@ -129,8 +133,17 @@ class _Shooting:
                 timer.enabled = False  # not part of the frame time
                 self._bounds = Bounds(self._world_layers)
                 timer.enabled = timed
-            if outputs:
-                self._offscreen.read(partial(self._arrive, number, outputs))
+            shown = [file for file in outputs if not file.is_linear]
+            if shown:
+                self._offscreen.read(partial(self._arrive, number, shown))
+            self._draw_light(number, [file for file in outputs if file.is_linear])
+
+    def _draw_light(self, number: int, files: Sequence[Output]) -> None:
+        """Draw the frame once more, as linear light, for the files that take that."""
+        if files and self._linear is not None and self._linear_renderer is not None:
+            size, supersample = self._linear.size, self._supersample
+            self._session.draw(self._linear_renderer, self._linear.view, size, supersample=supersample)
+            self._linear.read(partial(self._arrive, number, files))
 
     def write(self) -> None:
         """Write the images that have arrived. Raises `InputError`."""

@@ -86,6 +86,7 @@ class PostProcess:
             "SPLIT": finish.split,
             "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
             "TRANSPARENT": self._transparent,
+            "LINEAR": self._format.endswith("float"),
         }
         layout, targets = self._layout(finish), [{"format": self._format}]
         return fullscreen_pipeline(self._gpu, SHADER, "post_process_fragment", layout, targets, defines=defines)

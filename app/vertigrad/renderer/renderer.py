@@ -28,7 +28,8 @@ UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the sub
 class Renderer:
     """Draws images of any size into textures of one format. Records into the open submission, which the caller submits.
 
-    With `transparent` there is no background: pixels have an alpha, and colors that are not multiplied by it.
+    With `transparent` there is no background: pixels have an alpha, and colors that are not multiplied by it. Into a
+    format of floats it draws linear light, multiplied by the alpha, without tone mapping.
     """
 
     def __init__(self, gpu: Gpu, color_format: str, transparent: bool = False):
