@@ -93,12 +93,12 @@ CALLED = {
     *("pacing.specs", "view.specs"),
     *("autosave.follow", "autosave.finish"),
 }
-INSTALLED = {"failures", "capture", "autosave", "rescue.every"}  # set by a window
+INSTALLED = {"failures", "capture", "autosave", "rescue.every", "refusal"}  # set by a window or a server
 PARTS = {
     *("autosave", "cameras", "clock", "hot_reload", "inspector", "limits", "pacing"),
     *("quality", "questions", "rescue", "running", "scene_edits", "selection", "tool", "view", "watches"),
 }
-DRIVERS = ("cli", "viewer", "panels", "headless")
+DRIVERS = ("cli", "remote", "viewer", "panels", "headless")
 
 
 def of_session(node: ast.AST) -> str:

@@ -29,7 +29,7 @@ WINDOW_LIBRARIES = {
     "libxkbcommon.so.0": "libxkbcommon0",
     "libGL.so.1": "libgl1",
 }
-WINDOW_TEST_PROGRAMS = {"Xvfb": "xvfb", "xdotool": "xdotool"}
+WINDOW_TEST_PROGRAMS = {"Xvfb": "xvfb", "xdotool": "xdotool", "chromium": "chromium"}
 
 
 class Missing(NamedTuple):

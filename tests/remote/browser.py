@@ -41,14 +41,13 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def browsing(folder: Path, size: tuple[int, int], *options: str) -> Iterator[Page]:
+def browsing(folder: Path, size: tuple[int, int]) -> Iterator[Page]:
     """A browser with one empty page."""
     program = chromium()
     assert program is not None
     words = [
         program,
         *OPTIONS,
-        *options,
         f"--user-data-dir={folder}",
         f"--window-size={size[0]},{size[1]}",
         "about:blank",
@@ -61,6 +60,7 @@ def browsing(folder: Path, size: tuple[int, int], *options: str) -> Iterator[Pag
         url = next(one["webSocketDebuggerUrl"] for one in targets if one["type"] == "page")
         with connect(url, max_size=None, open_timeout=PATIENCE) as socket:
             page = Page(socket)
+            page.command("Page.enable")
             width, height = size
             page.command(
                 "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False

@@ -20,6 +20,7 @@ from .images import Images
 
 SMALLEST, LARGEST = 64, 4096  # pixels a side
 MOST_EVENTS = 2000  # that wait for a frame: more are forgotten
+SETTLED = 1.0  # seconds without input after which an image is at rest, if the session is idle
 ARRIVES = 0.001  # seconds between two looks whether an image has arrived
 
 
@@ -40,6 +41,7 @@ class RemoteCanvas:
         self._clipboard = self._title = ""
         self._shape = 0
         self._reading: Reading | None = None
+        self._session: Session | None = None
         self._events: deque[InputEvent] = deque()
         self._changed = threading.Condition()
         self._awake = False
@@ -92,6 +94,7 @@ class RemoteCanvas:
             self.report("clipboard", {"text": text})
 
         set_clipboard(gui, lambda: self._clipboard, copy)
+        self._session = session
         self._keyboard.events = Events(session, gui, self._keyboard.is_down)
         return self._keyboard.events
 
@@ -139,13 +142,18 @@ class RemoteCanvas:
     def record(self) -> None:
         """Read the image back, if anybody wants it and the last one has arrived: no frame waits for another."""
         if self._images.wanted and not self._arriving:
-            self._reading = self._target.read(self._images.put)
+            at_rest = self._is_at_rest()
+            self._reading = self._target.read(lambda pixels: self._images.put(pixels, at_rest))
 
     def present(self) -> None:
         """The image is on its way."""
 
     def close(self) -> None:
         self.closed = True
+
+    def _is_at_rest(self) -> bool:
+        settled = time.perf_counter() - self._keyboard.events.last_event > SETTLED
+        return settled and self._session is not None and self._session.idle
 
     @property
     def _arriving(self) -> bool:

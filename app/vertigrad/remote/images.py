@@ -12,13 +12,15 @@ import numpy as np
 
 class Image(NamedTuple):
     """An image, (height, width, 4) u8 RGBA; `number` counts those that differ from the one before, `time` is when it
-    arrived, by `time.monotonic`, and `period` the seconds since the one before.
+    arrived, by `time.monotonic`, and `period` the seconds since the one before. `at_rest`: nothing moves, but
+    for numbers in panels.
     """
 
     number: int
     pixels: np.ndarray
     time: float
     period: float
+    at_rest: bool
 
 
 class Images:
@@ -60,7 +62,7 @@ class Images:
         with self._lock:
             (self._busy.add if busy else self._busy.discard)(who)
 
-    def put(self, pixels: np.ndarray) -> None:
+    def put(self, pixels: np.ndarray, at_rest: bool = False) -> None:
         """Another image, which nobody writes to any more; one that is the same as the last is forgotten."""
         newest = self._newest
         if newest is not None and np.array_equal(newest.pixels, pixels):
@@ -68,7 +70,7 @@ class Images:
         with self._lock:
             now = time.monotonic()
             period = now - newest.time if newest else 0.0
-            self._newest = Image(newest.number + 1 if newest else 1, pixels, now, period)
+            self._newest = Image(newest.number + 1 if newest else 1, pixels, now, period, at_rest)
             subscribers = list(self._subscribers.values())
         for then in subscribers:
             then()

@@ -85,7 +85,7 @@ class Stream:
         if image is None or not self._ready:
             return None
         if image.number != self._sent:
-            await self._send(image, False)
+            await self._send(image, image.at_rest)
             return 0.0
         left = image.time + min(max(PERIODS * image.period, AT_REST[0]), AT_REST[1]) - time.monotonic()
         if self._exact or left > 0.0:

@@ -1,0 +1,88 @@
+"""The page in headless Chromium: the image arrives as H.264 and without loss, sliders and keys change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.remote import Served
+
+from .browser import Page, browsing, chromium, until
+from .driver import driven
+
+SIZE = 1000, 700
+SLIDER = 860, 450  # softening, in the Parameters panel of a page of that size, which was 1280x800 before
+READY = "window.vertigrad && vertigrad.exact > 0 && document.getElementById('image').width == 1000"
+
+
+@pytest.fixture
+def served(serving: Callable[..., Served]) -> Served:
+    return serving(size=(1280, 800))
+
+
+@pytest.fixture
+def in_browser(served: Served, tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Runs a function with a page that shows `served`."""
+    if chromium() is None:
+        pytest.fail("chromium is not installed; `make setup` says how (Debian: apt-get install chromium)")
+
+    def run(act: Callable[[Page], None], script: str = "") -> None:
+        def with_page() -> None:
+            with browsing(tmp_path / "profile", SIZE) as page:
+                page.command("Page.addScriptToEvaluateOnNewDocument", source=script)
+                page.open(served.url)
+                page.until(READY)
+                act(page)
+
+        driven(served, with_page)
+
+    yield run
+
+
+def test_the_page_shows_the_window_and_drives_it(served: Served, in_browser: Callable[..., None]):
+    session = served.viewer._session
+    softening = session.parameters()["models.galaxy"].softening  # pyright: ignore
+
+    images = served.viewer.window._images  # pyright: ignore
+
+    def at_rest(page: Page) -> np.ndarray:
+        """The page, once it has the newest image without loss."""
+        while True:
+            until(lambda: page.evaluate("vertigrad.exact") == images.newest.number)
+            newest, shown = images.newest, page.screenshot()
+            if newest is images.newest:
+                np.testing.assert_array_equal(shown, newest.pixels[..., :3])
+                return shown
+
+    def act(page: Page) -> None:
+        before = at_rest(page)
+        x, y = SLIDER
+        page.drag((x, y), (x + 40, y))
+        until(lambda: session.parameters()["models.galaxy"].softening != softening)  # pyright: ignore
+        after = at_rest(page)
+        assert np.abs(after.astype(int) - before)[y - 8 : y + 8].max() > 60, "the slider is drawn elsewhere"
+
+        page.key("Space", " ")
+        until(lambda: session.playing and session.frame > 3)
+        page.until("vertigrad.kinds[2] > 2")  # as H.264
+        page.key("Space", " ")
+        until(lambda: not session.playing)
+        moved = at_rest(page)
+        left, top, width, height = served.viewer.gui.viewport
+        changed = (moved != after)[top : top + height, left : left + width].any(-1)
+        assert changed.sum() > 50
+
+    in_browser(act)
+
+
+def test_without_webcodecs_it_is_jpeg_and_a_lost_server_is_found_again(served: Served, in_browser: Callable[..., None]):
+    def act(page: Page) -> None:
+        assert page.evaluate("vertigrad.kinds[3]") >= 1 and not page.evaluate("vertigrad.kinds[1] || 0")
+        page.evaluate("socket.close()")
+        page.until("!vertigrad.control")
+        page.until("vertigrad.control")
+
+    in_browser(act, "delete window.VideoDecoder")
