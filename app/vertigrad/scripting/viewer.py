@@ -18,8 +18,10 @@ from .content import Content
 from .control_methods import ControlMethods
 from .event_pump import EventPump
 from .events import EventMethods, Events
+from .frames import Frames
 from .image_methods import ImageMethods
 from .ipython import show_at_prompt
+from .kernel import cell, execution, in_notebook
 from .layer import LayerHandle
 from .layer_methods import LayerMethods
 from .plot import PlotMethods
@@ -29,8 +31,10 @@ from .shooting import Camera, Recording
 
 if TYPE_CHECKING:
     from ..viewer import Viewer as Window
+    from .notebook import Notebook
 
 SIZE = 1280, 800
+WIDGET_SIZE = 960, 600  # pixels of the browser
 
 
 class Step(NamedTuple):
@@ -47,24 +51,37 @@ class Step(NamedTuple):
 class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMethods, ImageMethods):
     """A window that shows what a script computes; with `offscreen` no window, only images.
 
-    `size` is (width, height): of the window in logical pixels, of images in pixels. Layers draw `Tensor`s from the GPU
-    buffers they are computed in. Close it, or use it with `with`; it is closed when the program ends. All calls come
-    from the thread that opened it. Raises `InputError` if there is no display, or if another window is open.
+    In a Jupyter kernel it is a widget, unless `notebook` is false. `size` is (width, height): of window or widget in
+    logical pixels, of images in pixels. Layers draw `Tensor`s from the GPU buffers they are computed in. Close it, or
+    use it with `with`; it is closed when the program ends, a widget's also when its cell runs again. All calls come
+    from the thread that opened it. Raises `InputError` if there is no display, if another window is open, or if
+    what a widget needs is not installed.
     """
 
-    def __init__(self, title: str = "Vertigrad", size: tuple[int, int] | None = None, offscreen: bool = False):
-        if not offscreen and any(viewer._window is not None for viewer in _open):
+    def __init__(
+        self,
+        title: str = "Vertigrad",
+        size: tuple[int, int] | None = None,
+        offscreen: bool = False,
+        notebook: bool | None = None,
+    ):
+        as_widget = not offscreen and (in_notebook() if notebook is None else notebook)
+        if not offscreen and not as_widget and any(viewer._pump is not None for viewer in _open):
             raise InputError("a window is open already; close that viewer first, or pass offscreen=True")
         self._recordings: list[Recording] = []
-        self._size = size or SIZE
-        self._frames, self._camera_set = 0, False
+        self._size = size or (WIDGET_SIZE if as_widget else SIZE)
+        self._cell = (cell(), execution())
+        self._frames, self._camera_set, self._fitted = 0, False, False
         self._content = Content(title)
         self._events = Events(self._content)
         self._camera = Camera(self.session)
         self._window: Window | None = None
         self._pump: EventPump | None = None
+        self._notebook: Notebook | None = None
         try:
-            if not offscreen:
+            if as_widget:
+                self._open_widget()
+            elif not offscreen:
                 self._open_window(size)
         except BaseException:
             self._content.close()
@@ -122,28 +139,44 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         """Whether the viewer, or its window, was closed."""
         return self._content.closed or (self._window is not None and self._window.closed)
 
-    def frames(self, count: int | None = None) -> Iterator[Step]:
+    def frames(self, count: int | None = None) -> Frames[Step]:
         """Steps of your own loop: what the loop writes into tensors is shown at its end, without a copy.
 
-        Ends when the window is closed, or after `count` steps.
+        Ends when the window is closed, or after `count` steps. In a notebook `async for` takes events in front ends
+        that deliver none while a cell runs.
         """
+        frames = Frames(self._steps(count))
+        if self._notebook is not None:
+            self._notebook.loop = frames
+        return frames
+
+    def _steps(self, count: int | None) -> Iterator[Step]:
         number = 0
-        while not self.closed and (count is None or number < count):
-            clock = self.session.clock
-            yield Step(number, STEP * clock.speed if clock.moves else 0.0, clock.time)
-            if self._content.closed:
-                return
-            self.update()
-            number += 1
+        if self._notebook is not None and not self._notebook.displayed:
+            self._notebook.display()
+        try:
+            while not self.closed and (count is None or number < count):
+                clock = self.session.clock
+                yield Step(number, STEP * clock.speed if clock.moves else 0.0, clock.time)
+                if self._content.closed:
+                    return
+                self.update()
+                number += 1
+        finally:
+            if self._notebook is not None and not self._content.closed:
+                self._notebook.renew_images()
 
     def show(self, block: bool = True) -> None:
         """Show frames until the window is closed; with `block=False`, while IPython waits at its prompt.
 
+        In a notebook: show the widget under this cell, and return at once.
         Raises `InputError` without a window, and with `block=False` outside of IPython in a terminal.
         """
         self._content.require_open()
         if self._window is None:
             raise InputError("an offscreen viewer has no window to show; ask it for its image")
+        if self._notebook is not None:
+            return self._notebook.display()
         if not block:
             return show_at_prompt(self)
         for _ in self.frames():
@@ -167,6 +200,8 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         self._events.deliver()
 
     def _draw(self) -> None:
+        if self._notebook is not None:
+            return self._notebook.frame()
         if self._window is not None and self._pump is not None:
             with self._pump.frame():
                 self._window.frame()
@@ -181,6 +216,8 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         if self._content.closed:
             return
         _open.discard(self)
+        if self._notebook is not None:
+            self._notebook.close()
         try:
             for recording in self._recordings:
                 recording.close()
@@ -207,6 +244,22 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         self._window = Window(self.session, size or SIZE).__enter__()
         self._pump = EventPump(self._poll)
 
+    def _open_widget(self) -> None:
+        from .notebook import Notebook
+
+        name, turn = self._cell
+        for viewer in [viewer for viewer in _open if name and viewer._cell[0] == name and viewer._cell[1] != turn]:
+            viewer.close()
+        self._notebook = Notebook(self.session, self._size, self.update)
+        self._window = self._notebook.window.__enter__()
+
+    def _ipython_display_(self) -> None:
+        """What a notebook shows of it as the value of a cell."""
+        if self._notebook is not None and not self._content.closed:
+            self._notebook.display()
+        else:
+            print(repr(self))
+
     def _poll(self) -> None:
         """Let events take effect while the script computes; the next frame shows it."""
         if self._window is not None and not self._content.closed:
@@ -227,7 +280,9 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
 
     def _fit(self) -> None:
         """Before the first frame, unless the script placed the camera: everything is seen."""
-        if self._frames == 0 and not self._camera_set and self._content.layers:
+        unseen = self._frames == 0 if self._notebook is None else not self._fitted
+        if unseen and not self._camera_set and self._content.layers:
+            self._fitted = True
             self.session.running.fit()
 
     def _show_gizmo(self, key: Key | None) -> None:
@@ -245,4 +300,6 @@ _open: weakref.WeakSet[Viewer] = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     for viewer in list(_open):
+        if viewer._notebook is not None:
+            viewer._notebook.forget()
         viewer.close()
