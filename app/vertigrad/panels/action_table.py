@@ -12,7 +12,6 @@ from typing import Any
 from imgui_bundle import icons_fontawesome_6 as icons
 from imgui_bundle import imgui
 
-from ..export.layers import can_be_exported
 from ..models.interaction import Gesture
 from ..session import Session, commands
 from ..session.capture import CaptureRequest
@@ -22,6 +21,7 @@ from ..session.questions import Question
 from ..session.tool import Brush, gestures
 from .actions import Action, Menu, flag, switch, tests
 from .base import Panel
+from .export_actions import EXPORTS, NETWORK_EXPORTS
 from .workspace import Workspace
 
 TURNTABLE = 20.0  # degrees a second that its key begins with
@@ -33,7 +33,6 @@ LOCAL = (
     "Full screen",
     "Copy image",
 )  # actions of other menus that are only for who sits at this machine
-EXPORTS = {"safetensors": ".safetensors", "ONNX": ".onnx", "PLY": ".ply", "checkpoint": ".checkpoint"}
 
 
 _is_unsaved = tests(lambda session: session.unsaved)
@@ -43,8 +42,6 @@ _is_side_b = tests(lambda session: session.scene_edits.extras.side == "B")
 _can_go_back = tests(lambda session: session.cameras.can_go_back)
 _has_interactions = tests(lambda session: bool(session.clock.interactions.gestures))
 _is_selected = tests(lambda session: session.selection.row is not None)
-_has_geometry = tests(lambda session: any(map(can_be_exported, session.stage.layers.values())))
-_has_measurements = tests(lambda session: bool(session.diagnostics.history or session.watches.history))
 _has_keyframes = tests(lambda session: bool(session.scene_edits.extras.keyframes))
 _is_keyframe = tests(lambda session: session.clock.heading in session.scene_edits.extras.keyframes)
 _has_tool = tests(lambda session: session.tool.gesture is not None)
@@ -56,14 +53,6 @@ def _reset_layout(session: Session, workspace: Workspace) -> None:
 
 def _quit(session: Session, workspace: Workspace) -> None:
     workspace.closing = True
-
-
-def _export_geometry(session: Session, workspace: Workspace) -> None:
-    workspace.exporting, workspace.export_layer = "geometry", ""
-
-
-def _export_measurements(session: Session, workspace: Workspace) -> None:
-    workspace.exporting = "measurements"
 
 
 def _copy_command_line(session: Session, workspace: Workspace) -> None:
@@ -124,18 +113,6 @@ def _brush_radius(name: str, factor: float, key: str) -> Action:
     return Action("Edit", name, change, (key,), possible=_has_tool, repeats=True, group=4)
 
 
-def _can_export(session: Session, suffix: str) -> bool:
-    """Whether the one model that is trained can be exported as such a file."""
-    kinds = [instance.model.exports for instance in session.stage.instances.values() if instance.model.exports]
-    return len(kinds) == 1 and suffix in kinds[0]
-
-
-def _export(name: str, suffix: str) -> Action:
-    possible = tests(lambda session: _can_export(session, suffix))
-    export = commands.ExportNetwork(suffix)
-    return Action("File", f"Export trained weights as {name}", export, possible=possible, group=4)
-
-
 def _ui_scale(name: str, steps: int, *keys: str) -> Action:
     return Action("View", name, lambda _, workspace: workspace.change_scale(steps), keys, repeats=True, group=8)
 
@@ -172,18 +149,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("File", "Save", commands.Save(), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
     Action("File", "Save as…", commands.Ask(Question("name", "")), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
     Action("File", "Reload file", commands.Reload(restart=True), ("F5",), icons.ICON_FA_ROTATE),
-    Action(
-        "File", "Export geometry…", _export_geometry, icon=icons.ICON_FA_FILE_EXPORT, possible=_has_geometry, group=5
-    ),
-    Action(
-        "File",
-        "Export diagnostics and watches…",
-        _export_measurements,
-        icon=icons.ICON_FA_TABLE,
-        possible=_has_measurements,
-        group=5,
-    ),
-    Action("File", "Export profiler trace", commands.SaveTrace(), icon=icons.ICON_FA_STOPWATCH, group=5),
+    *EXPORTS,
     Action("File", "Quit", _quit, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
     Action("Edit", "Undo", commands.Undo(), ("Ctrl+Z",), icons.ICON_FA_ROTATE_LEFT, possible=_can_undo, repeats=True),
     Action(
@@ -309,6 +275,6 @@ ACTIONS: tuple[Action, ...] = (
         possible=_has_interactions,
         group=4,
     ),
-    *(_export(name, suffix) for name, suffix in EXPORTS.items()),
+    *NETWORK_EXPORTS,
 )
 BY_NAME = {action.name: action for action in ACTIONS}

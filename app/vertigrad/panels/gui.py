@@ -71,9 +71,8 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
 class Gui:
     """The panels, docked around the viewport and drawn in the frame's own encoder. All sizes are pixels of the screen.
 
-    `scale` is the monitor's; the workspace's zoom comes on top of it. Where it is `remote` the user
-    sits at another machine: nothing in it opens files or programs of this one. `viewport` is what the panels leave for
-    the viewport, as of the last `build`.
+    `scale` is the monitor's; the workspace's zoom comes on top of it. With `remote` the user sits at another machine:
+    nothing opens files or programs of this one. `viewport` is what the panels leave, as of the last `build`.
     """
 
     def __init__(
