@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="the server is the extra vertigrad[serve]")
 
-from vertigrad.remote import Served  # noqa: E402
+from vertigrad.remote import Served
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[Served]:
-    """What is served; each is told to end by a signal after its first frame, as by Ctrl-C."""
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Served]]:
+    """What is served; a signal ends each after its first frame, as Ctrl-C does."""
     found: list[Served] = []
     run = Served.run
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
@@ -28,7 +28,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Served]:
         run(one)
 
     monkeypatch.setattr(Served, "run", run_once)
-    yield found  # pyright: ignore[reportReturnType]
+    yield found
     for each, handler in handlers.items():
         signal.signal(each, handler)
 
@@ -50,7 +50,7 @@ def test_options_of_serve(vertigrad: Callable, row, served: list[Served]):
     assert not one.server.refusal(f"box.example:{port}", None, "secret")
     assert one.server.refusal(f"other.example:{port}", None, "secret")
     assert one._session.pacing.fps_limit == 24.0
-    assert one._canvas.logical_size() == (320, 200)
+    assert one._canvas.logical_size == (320, 200)
 
 
 def test_the_token_is_random_and_the_port_is_free_by_request(vertigrad: Callable, row, served: list[Served]):
