@@ -104,5 +104,5 @@ def test_no_background(render):
 def test_a_video_has_no_alpha(vertigrad, scene, tmp_path):
     outcome = vertigrad("render", scene, "-o", tmp_path / "out.mp4", *SIZE, "--transparent")
     assert outcome.code == 2 and outcome.messages == [
-        f"{tmp_path / 'out.mp4'}: a video has no alpha; transparent images are written as .png"
+        f"{tmp_path / 'out.mp4'}: a video has no alpha; transparent images are written as .png and .webp"
     ]
