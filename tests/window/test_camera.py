@@ -289,7 +289,7 @@ def test_losing_the_keyboard_ends_flight_and_drag(opened):
     driver.key("v")
     holding(driver, "w")
     assert driver.session.cameras.thrust == (0, 0, 1)
-    driver.viewer._input._focused(None, 0)
+    driver.viewer._events.focus(False)
     driver.frames()
     assert driver.session.cameras.thrust == (0, 0, 0)
     letting_go(driver, "w")

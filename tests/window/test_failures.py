@@ -240,7 +240,7 @@ def test_the_menu_of_a_parameter_whose_model_is_renamed(opened, tmp_path, rows: 
 
 def test_a_damaged_video_stops_the_run_and_is_named(opened, tmp_path):
     """It is damaged in the middle: the part that is read when the scene is opened is valid."""
-    with closing(open_output(tmp_path / "clip.mp4", (64, 48), 30)) as output:
+    with closing(open_output(tmp_path / "clip.mp4", (64, 48))) as output:
         for frame in range(60):
             output.put(frame, np.random.default_rng(frame).integers(0, 255, (48, 64, 4), np.uint8))
     content = bytearray((tmp_path / "clip.mp4").read_bytes())

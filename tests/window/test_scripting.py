@@ -230,11 +230,11 @@ def test_events_are_taken_while_a_turn_computes(script: Script, items: Items) ->
         if step.number == 1:
             script.desktop.move(*position)
             since = time.perf_counter()
-            assert computing(lambda since=since: window._input.last_event > since)
+            assert computing(lambda since=since: window._events.last_event > since)
             frame = window._gpu.tracker.frame
             script.desktop.click()
             since = time.perf_counter()
-            assert computing(lambda since=since: window._input.last_event > since)
+            assert computing(lambda since=since: window._events.last_event > since)
             assert window._gpu.tracker.frame == frame and button.clicks == 0  # it takes effect in the next frames
     script.until(lambda: button.clicks)
     assert button.clicks == 1
