@@ -94,10 +94,13 @@ def test_an_idle_loop_drops_no_frames(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     line.refresh_ms = 10.0
     tick(line, clock, 1.0, 1.0, 1.0)
+    assert not line.resting
     line.mark_idle()
     clock.now += 5.0
     tick(line, clock, 1.0, 1.0, 1.0)
-    assert line.dropped == 0 and not len(line.frame_ms)
+    assert line.dropped == 0 and not len(line.frame_ms) and line.resting
+    tick(line, clock, 1.0, 1.0, 1.0)
+    assert not line.resting
 
 
 def test_a_frame_that_does_not_end_is_discarded(steady: Gpu, clock: Clock):

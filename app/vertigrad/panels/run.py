@@ -41,8 +41,12 @@ HELP = (
 
 @dataclass
 class FrameStatistics:
-    """What frames cost, averaged since the numbers on the screen were last updated."""
+    """What frames cost, averaged since the numbers on the screen were last updated.
 
+    Frames at rest do not count: numbers that change would be all that changes in them.
+    """
+
+    resting: bool = False
     frame_ms: float = 0.0
     traffic: FrameTraffic = field(default_factory=FrameTraffic)
     gpu_ms: Mapping[str, float] = field(default_factory=dict)
@@ -57,6 +61,11 @@ class FrameStatistics:
 
     def add(self, session: Session, seconds: float) -> None:
         """Count a frame that took `seconds`."""
+        self.resting = session.timeline.resting
+        if self.resting:
+            self.steps = self.time_scale = 0.0
+            self._restart(session)
+            return
         self._seconds += seconds
         self._frames += 1
         if self._start is not None and self._seconds < EVERY:
@@ -68,6 +77,10 @@ class FrameStatistics:
             self.steps = max(session.frame - self._start[0], 0) / self._seconds
             self.time_scale = max(session.time - self._start[1], 0.0) / self._seconds
         self.quality = describe_level(session.view.quality, session.quality)
+        self._restart(session)
+
+    def _restart(self, session: Session) -> None:
+        """Begin another average."""
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
         self._seconds, self._frames = 0.0, 0
         self._start = session.frame, session.time
@@ -119,7 +132,7 @@ def _buttons(session: Session, workspace: Workspace) -> None:
 
 def _draw_cost(session: Session, statistics: FrameStatistics) -> None:
     rate = f"{1e3 / statistics.frame_ms:.0f} fps · {statistics.frame_ms:.1f} ms" if statistics.frame_ms else "…"
-    fact("frame rate", rate, tooltip="average over half a second")
+    fact("frame rate", "at rest" if statistics.resting else rate, tooltip="average over half a second")
     fact("quality", statistics.quality[0], tooltip=statistics.quality[1])
     blocks = f"{statistics.live_bytes:,} bytes in {statistics.live_blocks} blocks"
     fact("memory", size(statistics.live_bytes), tooltip=blocks)

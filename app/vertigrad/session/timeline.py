@@ -54,6 +54,7 @@ class Timeline:
         self._phases: list[tuple[str, float]] = []
         self._begun = self._worked = 0.0
         self._was_idle = True
+        self.resting = False  # whether the loop slept before this frame because nothing changes
         self._moved = gpu.meter.total(Traffic.GEOMETRY)
 
     @property
@@ -63,7 +64,7 @@ class Timeline:
 
     def mark_idle(self) -> None:
         """The loop sleeps because nothing changes: the time until the next frame does not count."""
-        self._was_idle = True
+        self._was_idle = self.resting = True
 
     def begin(self) -> None:
         """A frame begins, with waiting for the GPU and for something to draw on."""
@@ -75,6 +76,7 @@ class Timeline:
             target = self.target_ms
             if target and passed > LATE * target:
                 self.dropped += round(passed / target) - 1
+        self.resting = self.resting and self._was_idle
         self._was_idle, self._begun, self._worked = False, now, time.thread_time()
         self._phases = [("wait", now)]
 
