@@ -177,7 +177,8 @@ function done(number) {
 
 function fit() {
   const ratio = window.devicePixelRatio || 1;
-  const scale = inControl ? 1 / ratio : Math.min(innerWidth / canvas.width, innerHeight / canvas.height);
+  const fitting = Math.min(innerWidth / canvas.width, innerHeight / canvas.height);
+  const scale = inControl ? Math.min(1 / ratio, fitting) : fitting; // an image of a window has the window's size
   canvas.style.width = `${canvas.width * scale}px`;
   canvas.style.height = `${canvas.height * scale}px`;
 }

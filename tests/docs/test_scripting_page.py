@@ -75,7 +75,7 @@ def test_every_program_runs_and_draws(name: str, gpu: Gpu, opened, tmp_path, mon
     exec(compile(PROGRAMS[name], name, "exec"), {"__name__": "__main__"})
     for viewer in opened:
         if not viewer.closed:
-            assert viewer.session.frame == FRAMES
+            assert viewer.session.frame == FRAMES - (viewer._served is not None)  # browsers see the start first
             assert viewer.image().std() > 2.0
             use(viewer)
     assert opened or "(2048, 3) (360, 640, 3)" in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -36,13 +37,17 @@ class Refused(Exception):
 class Program:
     """A client: `call` sends a request and returns the answer; images and notifications on the way are stored."""
 
-    def __init__(self, served: Served, **options: Any):
+    def __init__(self, served: Served | str, **options: Any):
+        """`served` may be the address of a page."""
         self.notes: list[tuple[str, dict[str, Any]]] = []
         self.images: list[tuple[Kind, int, int, int, bytes]] = []
         self.acknowledges = True
         self._ids = itertools.count(1)
         self._stack = ExitStack()
-        opened = connect(socket_url(served), open_timeout=PATIENCE, max_size=None, **options)
+        url = (
+            served.replace("http:", "ws:").replace("/?", "/socket?") if isinstance(served, str) else socket_url(served)
+        )
+        opened = connect(url, open_timeout=PATIENCE, max_size=None, **options)
         self.socket: ClientConnection = self._stack.enter_context(opened)
 
     def __enter__(self) -> Program:
@@ -90,6 +95,14 @@ class Program:
             message = self.receive()
             if message is not None and message.get("method") == method:
                 return message["params"]
+
+
+def settled(test: Callable[[], bool]) -> bool:
+    """Whether it is true before long."""
+    end = time.monotonic() + PATIENCE
+    while not test() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(test())
 
 
 def socket_url(served: Served, token: str | None = None) -> str:

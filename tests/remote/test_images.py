@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable
 
 import av
 import numpy as np
@@ -15,7 +14,7 @@ from vertigrad.remote import Served, stream
 from vertigrad.remote.encoding import H264, Jpeg, Kind, codec_name
 from vertigrad.session import commands
 
-from .driver import PATIENCE, Program, Refused, driven
+from .driver import Program, Refused, driven, settled
 
 
 def pixels(data: bytes) -> np.ndarray:
@@ -183,13 +182,6 @@ def test_input_changes_the_image(served: Served):
             return playing, moved
 
     assert driven(served, act) == (True, True)
-
-
-def settled(test: Callable[[], bool]) -> bool:
-    end = time.monotonic() + PATIENCE
-    while not test() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(test())
 
 
 def test_control_goes_from_one_to_another(served: Served):

@@ -100,7 +100,7 @@ def test_it_listens_on_this_machine_only(served: Served):
 
 
 def test_a_port_in_use(served: Served):
-    with pytest.raises(InputError, match="choose another --port"):
+    with pytest.raises(InputError, match="choose another port"):
         server._listening("127.0.0.1", served.server.port)
     with pytest.raises(InputError, match="cannot listen on"):
         server._listening("no such host", 0)

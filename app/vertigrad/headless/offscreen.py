@@ -22,13 +22,9 @@ class Offscreen:
     """
 
     def __init__(self, gpu: Gpu, size: tuple[int, int], format: str = FORMAT):
-        self._dtype: type[np.generic] = np.float16 if format == LINEAR else np.uint8
-        self._pixel_bytes = 4 * np.dtype(self._dtype).itemsize
-        require_drawable(gpu, size, self._pixel_bytes)
+        require_drawable(gpu, size, 4 * np.dtype(_dtype(format)).itemsize)
         self.size = size
         self._gpu = gpu
-        self._blue_first = format.startswith("bgra8")
-        assert self._blue_first or format == LINEAR or format.startswith("rgba8"), format
         self._texture = gpu.create_texture(
             size=(*size, 1),
             format=format,  # pyright: ignore[reportArgumentType]
@@ -38,15 +34,25 @@ class Offscreen:
 
     def read(self, then: Callable[[np.ndarray], object]) -> Reading:
         """Record the readback of the image: `then` receives it when it is there, (height, width, 4) RGBA, u8 or f16."""
-        width, height = self.size
+        return read_texture(self._gpu, self._texture, then)
 
-        def deliver(data: memoryview) -> None:
-            image = np.frombuffer(data, self._dtype).reshape(height, width, 4)
-            then(image[..., [2, 1, 0, 3]] if self._blue_first else image)
 
-        self._gpu.meter.count(Direction.DEVICE_TO_HOST, width * height * self._pixel_bytes, Traffic.IMAGE)
-        row = width * self._pixel_bytes
-        return self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, row, deliver)
+def read_texture(gpu: Gpu, texture: wgpu.GPUTexture, then: Callable[[np.ndarray], object]) -> Reading:
+    """Record the readback of a texture of one of `Offscreen`'s formats; `then` receives it as `Offscreen.read` says."""
+    (width, height, _), dtype = texture.size, _dtype(texture.format)
+    row = width * 4 * np.dtype(dtype).itemsize
+
+    def deliver(data: memoryview) -> None:
+        image = np.frombuffer(data, dtype).reshape(height, width, 4)
+        then(image[..., [2, 1, 0, 3]] if texture.format.startswith("bgra8") else image)
+
+    gpu.meter.count(Direction.DEVICE_TO_HOST, row * height, Traffic.IMAGE)
+    return gpu.readback.copy_texture(gpu.recorder.encoder, texture, row, deliver)
+
+
+def _dtype(format: str) -> type[np.generic]:
+    assert format == LINEAR or format.startswith(("rgba8", "bgra8")), format
+    return np.float16 if format == LINEAR else np.uint8
 
 
 @contextmanager

@@ -78,7 +78,7 @@ class Gui:
     def __init__(
         self, gpu: Gpu, color_format: str, scale: float = 1.0, workspace: Workspace | None = None, remote: bool = False
     ):
-        self._gpu, self._remote = gpu, remote
+        self._gpu, self.remote = gpu, remote
         self.workspace = workspace or Workspace()
         self._context: Any = imgui.create_context()
         imgui.set_current_context(self._context)
@@ -156,7 +156,7 @@ class Gui:
 
         `scale` is passed if it may have changed.
         """
-        if self._remote:
+        if self.remote:
             self.workspace.close_files()
         io = self.io
         self._monitor = scale or self._monitor

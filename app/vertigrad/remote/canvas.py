@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 
 from ..gpu import Gpu, Reading
@@ -15,11 +14,11 @@ from ..viewer import dom
 from ..viewer.canvas import SurfaceTexture
 from ..viewer.clipboard import set_clipboard
 from ..viewer.events import Events
-from .events import Focus, InputEvent, Keyboard, Pointer
+from .events import InputEvent, Keyboard
 from .images import Images
+from .inbox import Inbox
 
 SMALLEST, LARGEST = 64, 4096  # pixels a side
-MOST_EVENTS = 2000  # that wait for a frame: more are forgotten
 SETTLED = 1.0  # seconds without input after which an image is at rest, if the session is idle
 ARRIVES = 0.001  # seconds between two looks whether an image has arrived
 
@@ -42,7 +41,7 @@ class RemoteCanvas:
         self._shape = 0
         self._reading: Reading | None = None
         self._session: Session | None = None
-        self._events: deque[InputEvent] = deque()
+        self._inbox = Inbox(self.wake)
         self._changed = threading.Condition()
         self._awake = False
         self.closed = False
@@ -50,14 +49,8 @@ class RemoteCanvas:
     # other threads ------------------------------------------------------------------------------------------------
 
     def post(self, event: InputEvent) -> None:
-        """Queue an event for the next frame. Of movements in a row the last one counts."""
-        with self._changed:
-            last = self._events[-1] if self._events else None
-            if type(event) is Pointer and type(last) is Pointer:
-                self._events[-1] = event
-            elif len(self._events) < MOST_EVENTS or isinstance(event, Focus):
-                self._events.append(event)
-            self._wake()
+        """Queue an event for the next frame."""
+        self._inbox.post(event)
 
     def resize(self, width: int, height: int, scale: float) -> None:
         """Draw images of this size from the next frame on, within the limits, and the GUI `scale` times as large."""
@@ -98,6 +91,12 @@ class RemoteCanvas:
         self._keyboard.events = Events(session, gui, self._keyboard.is_down)
         return self._keyboard.events
 
+    def reopen(self) -> None:
+        """Begin again on another device, after the one before was lost."""
+        self._target = Offscreen(self._gpu, self._size)
+        self._reading, self._shape = None, 0
+        self.closed = False
+
     def stay_open(self) -> None:
         """Nobody closes it but the program."""
 
@@ -119,9 +118,8 @@ class RemoteCanvas:
 
     def poll(self) -> None:
         with self._changed:
-            events, self._events = self._events, deque()
             self._awake = False
-        for event in events:
+        for event in self._inbox.take():
             event.happen(self._keyboard)
 
     def wait(self, seconds: float) -> None:

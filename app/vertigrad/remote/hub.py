@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .canvas import RemoteCanvas
 from .events import Focus, InputEvent
+from .guest import WindowGuest
 from .images import Images
 from .message import REFUSED, MessageError
 from .requests import Requests
@@ -26,7 +27,7 @@ class Hub:
     watches is in control, until it goes or another takes control.
     """
 
-    def __init__(self, canvas: RemoteCanvas, images: Images, requests: Requests):
+    def __init__(self, canvas: RemoteCanvas | WindowGuest, images: Images, requests: Requests):
         self.images, self.requests = images, requests
         self._canvas = canvas
         canvas.report = self.report

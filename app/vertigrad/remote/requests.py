@@ -60,14 +60,14 @@ class Requests:
         self._begun.clear()
 
     def _begin(self, work: Work, future: Future[Any], session: Session) -> None:
-        if not future.set_running_or_notify_cancel():
+        if not future.running() and not future.set_running_or_notify_cancel():
             return
         try:
             answer = work(session)
-        except DeviceLost:
-            self._new.appendleft((work, future))
-            raise
         except Exception as error:
+            if session.gpu.lost:  # asked again on the next device
+                self._new.appendleft((work, future))
+                raise DeviceLost("the GPU's device was lost") from error
             future.set_exception(error)
             return
         if isinstance(answer, Iterator):

@@ -7,10 +7,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from ..errors import DeviceLost
 from ..session import Session
 from ..session.commands import SetPacing
+from ..session.rescue import EVERY, recover
 from ..viewer.loop import Viewer
+from ..viewer.settings import Settings
 from .canvas import RemoteCanvas
+from .guest import WindowGuest
 from .hub import Hub
 from .images import Images
 from .permitted import refusal
@@ -24,8 +28,9 @@ FPS = 60.0
 class Served:
     """A session with its server: a context manager, whose `frame` is one turn of the loop.
 
-    `requests` are for other threads, all else for the thread of the GPU. Raises `InputError` if the server cannot
-    listen on `host` and `port`, or is not installed.
+    Browsers see a window that exists only for them, of `size` pixels, or `window`, if that is given. `requests` are for
+    other threads, all else for the thread of the GPU. Raises `InputError` if the server cannot listen on `host` and
+    `port`, or is not installed, or if images of the window cannot be copied.
     """
 
     def __init__(
@@ -38,21 +43,25 @@ class Served:
         fps: float = FPS,
         token: str | None = None,
         names: tuple[str, ...] = (),
+        window: Viewer | None = None,
     ):
         self._session, self._stopped = session, threading.Event()
-        images = Images()
-        self._canvas = canvas = RemoteCanvas(session.gpu, size, images)
-        self.requests = Requests(canvas.wake)
-        hub = Hub(canvas, images, self.requests)
-        self.viewer = Viewer(
-            session, size, vsync=False, open_canvas=lambda gpu, title, size, vsync, position: canvas, remote=True
-        )
+        self._size, images = size, Images()
+        self._guest: WindowGuest | None = None
+        if window is None:
+            self._canvas = RemoteCanvas(session.gpu, size, images)
+            self.viewer = self._open(None)
+        else:
+            self._canvas = self._guest = WindowGuest(session, window, images)
+            self.viewer = window
+        self.requests = Requests(self._canvas.wake)
         try:
-            self.server = Server(hub, host, port, token, names)
+            self.server = Server(Hub(self._canvas, images, self.requests), host, port, token, names)
         except BaseException:
-            self.viewer.__exit__(None, None, None)
+            self._leave()
             raise
-        for name, value in {"fps_limit": fps, "unfocused_fps_limit": 0.0}.items():
+        limits = {"unfocused_fps_limit": 0.0} if window is not None else {"fps_limit": fps, "unfocused_fps_limit": 0.0}
+        for name, value in limits.items():
             session.carry_out(SetPacing(name, value))
         session.refusal = lambda command: refusal(session, command)
 
@@ -72,16 +81,24 @@ class Served:
         self.requests.work(self._session)
 
     def run(self) -> None:
-        """Frame after frame, until `stop`. Raises `DeviceLost`."""
+        """Frame after frame, until `stop`. If the GPU's device is lost, all goes on with another, see `rescue.recover`.
+
+        Connections stay. Raises `DeviceLost` if no GPU can be reopened.
+        """
+        self._session.rescue.every = EVERY
         while not self._stopped.is_set():
-            self.frame()
+            try:
+                self.frame()
+            except DeviceLost:
+                self._recover()
 
     def close(self) -> None:
         """End the connections, and leave the session as it is. Idempotent."""
         self.requests.close()
         self.server.close()
-        self._session.refusal = None
-        self.viewer.__exit__(None, None, None)
+        if self._session.refusal is not None:
+            self._session.refusal = None
+            self._leave()
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +107,36 @@ class Served:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _open(self, settings: Settings | None) -> Viewer:
+        """A window for browsers alone."""
+        canvas = self._canvas
+        assert isinstance(canvas, RemoteCanvas)
+        return Viewer(
+            self._session,
+            self._size,
+            vsync=False,
+            settings=settings,
+            open_canvas=lambda gpu, title, size, vsync, position: canvas,
+            remote=True,
+        )
+
+    def _recover(self) -> None:
+        """Replace device and window. Raises `DeviceLost`, also if the window is one of this machine."""
+        if not isinstance(self._canvas, RemoteCanvas):
+            raise DeviceLost("the GPU's device was lost")
+        self._session.gpu.readback.lose()  # closing waits for no frame then
+        settings = self.viewer.settings()
+        self.viewer.__exit__(None, None, None)
+        recover(self._session)
+        self._canvas.reopen()
+        self.viewer = self._open(settings)
+
+    def _leave(self) -> None:
+        if self._guest is not None:
+            self._guest.close()
+        else:
+            self.viewer.__exit__(None, None, None)
 
 
 def serve(session: Session, host: str, port: int, *, begun: Callable[[Served], None], **options: object) -> None:

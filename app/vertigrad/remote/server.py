@@ -144,7 +144,9 @@ def _listening(host: str, port: int) -> socket.socket:
             with suppress(OSError):
                 found.close()
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {host} port {port} ({reason}); choose another --port or --host") from None
+        raise InputError(
+            f"cannot listen on {host} port {port} ({reason}); choose another port (0: any free one) or host"
+        ) from None
 
 
 def _name(url: str) -> str:

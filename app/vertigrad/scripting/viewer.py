@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import weakref
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -26,10 +27,12 @@ from .layer import LayerHandle
 from .layer_methods import LayerMethods
 from .plot import PlotMethods
 from .saving import save
+from .serving import ServeMethods
 from .setting_methods import SettingMethods
 from .shooting import Camera, Recording
 
 if TYPE_CHECKING:
+    from ..remote import Served
     from ..viewer import Viewer as Window
     from .notebook import Notebook
 
@@ -48,7 +51,7 @@ class Step(NamedTuple):
     time: float
 
 
-class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMethods, ImageMethods):
+class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMethods, ImageMethods, ServeMethods):
     """A window that shows what a script computes; with `offscreen` no window, only images.
 
     In a Jupyter kernel it is a widget, unless `notebook` is false. `size` is (width, height): of window or widget in
@@ -78,6 +81,7 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         self._window: Window | None = None
         self._pump: EventPump | None = None
         self._notebook: Notebook | None = None
+        self._served: Served | None = None
         try:
             if as_widget:
                 self._open_widget()
@@ -174,7 +178,7 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         """
         self._content.require_open()
         if self._window is None:
-            raise InputError("an offscreen viewer has no window to show; ask it for its image")
+            raise InputError("an offscreen viewer has no window to show; ask it for its image, or call `serve` first")
         if self._notebook is not None:
             return self._notebook.display()
         if not block:
@@ -202,9 +206,9 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
     def _draw(self) -> None:
         if self._notebook is not None:
             return self._notebook.frame()
-        if self._window is not None and self._pump is not None:
-            with self._pump.frame():
-                self._window.frame()
+        if self._window is not None:
+            with self._pump.frame() if self._pump is not None else nullcontext():
+                (self._served.frame if self._served is not None else self._window.frame)()
             return
         with self.session.gpu.frames.frame():
             self.session.apply()
@@ -224,6 +228,8 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         finally:
             if self._pump is not None:
                 self._pump.close()
+            if self._served is not None:
+                self._served.close()
             if self._window is not None:
                 self._window.__exit__(None, None, None)
             self._content.close()
@@ -272,7 +278,8 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
         return self._camera
 
     def _image_size(self) -> tuple[int, int]:
-        return self._size if self._window is None or self._frames == 0 else self.session.viewport_size
+        offscreen = self._pump is None and self._notebook is None
+        return self._size if offscreen or self._frames == 0 else self.session.viewport_size
 
     def _picking_size(self) -> tuple[int, int]:
         self._fit()

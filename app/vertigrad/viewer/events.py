@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import glfw
 from imgui_bundle import imgui
@@ -17,6 +18,14 @@ FOCUSED = 4  # frames after a click until ImGui reports that text is typed: pres
 NOWHERE = -3.4e38  # ImGui's coordinate of a mouse outside of the window
 
 
+IsDown: TypeAlias = Callable[[Sequence[int]], bool]  # whether one of several keys is held
+
+
+def nobody(keys: Sequence[int]) -> bool:
+    """No key is held."""
+    return False
+
+
 class Events:
     """What the mouse does in the viewport is in `Mouse`, what keys do in the GUI's table of actions.
 
@@ -28,8 +37,9 @@ class Events:
     GUI, which may have been one into a text field or out of it; such keys wait.
     """
 
-    def __init__(self, session: Session, gui: Gui, is_down: Callable[[Sequence[int]], bool]):
-        self._session, self._gui, self._is_down = session, gui, is_down
+    def __init__(self, session: Session, gui: Gui, is_down: IsDown):
+        self._session, self._gui, self._is_down_here = session, gui, is_down
+        self.also_down: IsDown = nobody  # of another keyboard
         self._cursor = (0.0, 0.0)  # where the mouse is
         self._mouse = Mouse(session, gui)
         self.last_event = time.perf_counter()
@@ -121,6 +131,9 @@ class Events:
     def note(self) -> None:
         """Something happened: the user is there."""
         self.last_event = time.perf_counter()
+
+    def _is_down(self, keys: Sequence[int]) -> bool:
+        return self._is_down_here(keys) or self.also_down(keys)
 
     def _press(self, name: str, repeated: bool) -> None:
         done, workspace = self._gui.press(self._session, name, repeated), self._gui.workspace

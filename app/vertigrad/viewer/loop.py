@@ -14,6 +14,7 @@ from ..session.commands import Leave, SetPacing
 from ..session.failures import Failures
 from .canvas import Canvas, OpenCanvas, SurfaceTexture
 from .capture import WindowCapture
+from .events import Events, IsDown, nobody
 from .frame_limiter import FrameLimiter
 from .logfile import writing_log
 from .quality import QualityWatch
@@ -89,6 +90,11 @@ class Viewer:
     def closed(self) -> bool:
         """Whether the user wants the window closed, and no question about unsaved changes is open."""
         return self._session.leaving
+
+    def join(self, is_down: IsDown | None) -> Events:
+        """Let another keyboard take part, which reports held modifiers, or none; returns where its events go."""
+        self._events.also_down = is_down or nobody
+        return self._events
 
     def settings(self) -> Settings:
         """Window and panels as they are now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import glfw
 import wgpu
@@ -11,7 +11,7 @@ from wgpu.utils.glfw_present_info import get_glfw_present_info
 
 from ..errors import GpuError, InputError
 from ..gpu import Gpu, native
-from ..gpu.native import surface_formats
+from ..gpu.native import surface_formats, surface_usages
 from ..panels import Gui
 from ..session import Session
 from .canvas import SurfaceTexture
@@ -20,7 +20,29 @@ from .events import Events
 from .input import Input
 from .keys import CURSORS
 
+DRAWN = wgpu.TextureUsage.RENDER_ATTACHMENT
+COPIED = DRAWN | wgpu.TextureUsage.COPY_SRC
 GRIP = 60  # pixels of a window that must be on a monitor
+
+
+class Guest(Protocol):
+    """Who else sees what a window shows, and takes part in its events."""
+
+    def poll(self) -> None:
+        """Let events that have arrived take their effect."""
+        ...
+
+    def record(self, texture: wgpu.GPUTexture) -> None:
+        """Record a copy of the image, into the frame's submission."""
+        ...
+
+    def set_title(self, title: str) -> None:
+        """The window has another title."""
+        ...
+
+    def set_cursor(self, shape: int) -> None:
+        """The mouse has another of ImGui's shapes."""
+        ...
 
 
 class Window:
@@ -46,6 +68,8 @@ class Window:
         self.handle: Any = _open(title, (min(size[0], largest), min(size[1], largest)), position)
         self._windowed: tuple[int, int, int, int] | None = None  # position and size to return to from the full screen
         self._shape = 0
+        self._guest: Guest | None = None
+        self._texture: wgpu.GPUTexture | None = None  # of this frame
         self._cursors: dict[int, Any] = {}
         try:
             self._present_info = get_glfw_present_info(self.handle, vsync)
@@ -61,6 +85,16 @@ class Window:
         """Let events and the clipboard reach the session and the GUI."""
         share_clipboard(gui)
         return Input(self, session, gui).events
+
+    def share(self, guest: Guest | None) -> None:
+        """Let a guest take part from the next frame on; None: nobody any more. Raises `InputError` if it cannot."""
+        assert self._context is not None
+        if guest is not None and not surface_usages(self._context, self._gpu.adapter.adapter) & COPIED == COPIED:
+            raise InputError("images of this window cannot be copied; serve a Viewer(offscreen=True) instead")
+        self._guest = guest
+        _configure(self._context, self._gpu, COPIED if guest is not None else DRAWN)
+        if guest is not None:
+            guest.set_title(self._title)
 
     @property
     def closed(self) -> bool:
@@ -116,18 +150,22 @@ class Window:
         if on != self._present_info["vsync"] and self._context is not None:
             self._present_info["vsync"] = on
             native.set_vsync(self._context, on)
-            _configure(self._context, self._gpu)
+            _configure(self._context, self._gpu, DRAWN if self._guest is None else COPIED)
 
     def set_title(self, title: str) -> None:
         """Show `title` in the window's frame."""
         if title != self._title:
             self._title = title
+            if self._guest is not None:
+                self._guest.set_title(title)
             glfw.set_window_title(self.handle, title)
 
     def set_cursor(self, shape: int) -> None:
         """Show the mouse in one of ImGui's shapes."""
         if shape != self._shape:
             self._shape = shape
+            if self._guest is not None:
+                self._guest.set_cursor(shape)
             if shape in CURSORS and shape not in self._cursors:
                 self._cursors[shape] = glfw.create_standard_cursor(CURSORS[shape])
             chosen: Any = self._cursors.get(shape)  # None is the arrow
@@ -136,6 +174,12 @@ class Window:
     def poll(self) -> None:
         """Let events that have arrived take their effect."""
         glfw.poll_events()
+        if self._guest is not None:
+            self._guest.poll()
+
+    def wake(self) -> None:
+        """End `wait`; for other threads."""
+        glfw.post_empty_event()
 
     def wait(self, seconds: float) -> None:
         """Sleep until an event arrives, `seconds` at most."""
@@ -147,6 +191,7 @@ class Window:
         The size is that of the texture. The window may have another one already: then the next frame will.
         """
         assert self._context is not None
+        self._texture = None
         self._read_size()
         if self.size == (0, 0):
             return None
@@ -160,14 +205,18 @@ class Window:
             raise GpuError(
                 f"{self._gpu.adapter} cannot draw in this window ({error}); try another --adapter"
             ) from error
+        self._texture = texture
         return SurfaceTexture(texture.create_view(), (texture.width, texture.height))
 
     def record(self) -> None:
-        """Nothing follows on the drawing."""
+        """Let the guest copy the image, if there is one."""
+        if self._guest is not None and self._texture is not None:
+            self._guest.record(self._texture)
 
     def present(self) -> None:
         """Show what was drawn."""
         assert self._context is not None
+        self._texture = None  # it must not outlive its surface
         self._context.present()
 
     def _read_size(self) -> None:
@@ -215,14 +264,14 @@ def _reasons(caught: list[warnings.WarningMessage]) -> str:
     return f" ({'; '.join(reasons)})" if reasons else ""
 
 
-def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu) -> str:
+def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu, usage: int = DRAWN) -> str:
     """Choose the format of the surface; it has no size yet, and takes each from `set_physical_size`."""
     formats = surface_formats(context, gpu.adapter.adapter)
     if not formats:
         raise InputError(f"{gpu.adapter} cannot draw on this display; try another --adapter, or `vertigrad render`")
     plain = formats[0].removesuffix("-srgb")  # the image is encoded by our own last pass
     chosen = plain if plain in formats else formats[0]
-    context.configure(device=gpu.device, format=chosen)  # pyright: ignore[reportArgumentType]
+    context.configure(device=gpu.device, format=chosen, usage=usage)  # pyright: ignore[reportArgumentType]
     return chosen
 
 

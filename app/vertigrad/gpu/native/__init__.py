@@ -3,7 +3,7 @@
 Written against wgpu-py 0.32.0 / wgpu-native 29.0.1.1.
 """
 
-from .device import set_vsync, subgroup_sizes, surface_formats, timestamp_period, trusted_module
+from .device import set_vsync, subgroup_sizes, surface_formats, surface_usages, timestamp_period, trusted_module
 from .dispatch_list import DispatchList, Size
 from .encoders import CommandEncoder, ComputeEncoder
 from .loss import LossProbe
@@ -29,6 +29,7 @@ __all__ = [
     "submit",
     "submit_writes",
     "surface_formats",
+    "surface_usages",
     "timestamp_period",
     "trusted_module",
     "wait",

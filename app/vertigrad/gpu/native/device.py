@@ -59,6 +59,15 @@ def surface_formats(context: wgpu.GPUCanvasContext, adapter: wgpu.GPUAdapter) ->
     return [names[number] for number in numbers if number in names]
 
 
+def surface_usages(context: wgpu.GPUCanvasContext, adapter: wgpu.GPUAdapter) -> int:
+    """What the textures of a window can be used for, as the bits of `wgpu.TextureUsage`."""
+    capabilities = ffi.new("WGPUSurfaceCapabilities *")
+    libf.wgpuSurfaceGetCapabilities(context._surface_id, adapter._internal, capabilities)
+    usages = int(capabilities.usages)
+    lib.wgpuSurfaceCapabilitiesFreeMembers(capabilities[0])
+    return usages
+
+
 def set_vsync(context: wgpu.GPUCanvasContext, on: bool) -> None:
     """Take another present mode when the surface is configured next; wgpu-py asks only when a context is made."""
     context._present_info["vsync"] = on
