@@ -98,15 +98,18 @@ def test_the_address_token_and_port_are_those_asked_for(viewer: vg.Viewer) -> No
         viewer.serve()
 
 
-def test_it_ends_with_the_viewer_and_frees_its_port() -> None:
+def test_it_ends_with_the_viewer_and_frees_its_port(steady: Gpu) -> None:
+    in_flight = steady.frames.in_flight
     with vg.Viewer("test", (96, 64), offscreen=True) as viewer:
         url = viewer.serve(port=0)
         port = int(url.split(":")[2].split("/")[0])
         with Program(url) as browser:
             looping(viewer, lambda: browser.call("status"))
+            assert steady.frames.in_flight == 1 < in_flight
             viewer.close()
             with pytest.raises(Exception, match=r"close|going away|1012|1001"):
                 browser.call("status")
+    assert steady.frames.in_flight == in_flight
     with socket.socket() as again:
         again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         again.bind(("127.0.0.1", port))

@@ -23,6 +23,7 @@ from .server import Server
 
 SIZE = 1280, 800  # pixels, until a viewer says how large its page is
 FPS = 60.0
+IN_FLIGHT = 1  # frames: input waits for no frame that was recorded before it
 
 
 class Served:
@@ -60,8 +61,9 @@ class Served:
         except BaseException:
             self._leave()
             raise
-        limits = {"unfocused_fps_limit": 0.0} if window is not None else {"fps_limit": fps, "unfocused_fps_limit": 0.0}
-        for name, value in limits.items():
+        self._gpu, self._in_flight = session.gpu, session.gpu.frames.in_flight
+        limits = {} if window is not None else {"fps_limit": fps, "frames_in_flight": IN_FLIGHT}
+        for name, value in {**limits, "unfocused_fps_limit": 0.0}.items():
             session.carry_out(SetPacing(name, value))
         session.refusal = lambda command: refusal(session, command)
 
@@ -99,6 +101,7 @@ class Served:
         if self._session.refusal is not None:
             self._session.refusal = None
             self._leave()
+            self._gpu.frames.in_flight = self._in_flight
 
     def __enter__(self) -> Self:
         return self
