@@ -5,14 +5,27 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors, ops
 from .gpu import Sync, gpu
-from .tensor import Tensor
+from .tensor import Tensor, from_dlpack
 from .tensor.graph import enable_grad, no_grad
 
 if TYPE_CHECKING:
     from .scripting import Scene, Viewer, model, show
 
 __version__ = "0.1.0"
-__all__ = ["Scene", "Sync", "Tensor", "Viewer", "enable_grad", "errors", "gpu", "model", "no_grad", "ops", "show"]
+__all__ = [
+    "Scene",
+    "Sync",
+    "Tensor",
+    "Viewer",
+    "enable_grad",
+    "errors",
+    "from_dlpack",
+    "gpu",
+    "model",
+    "no_grad",
+    "ops",
+    "show",
+]
 
 
 def __getattr__(name: str) -> Any:

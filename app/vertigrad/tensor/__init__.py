@@ -1,6 +1,7 @@
 """Shapes over bytes: `Tensor` and its element types. Arithmetic is provided by `ops`."""
 
 from .dtype import DType, bool_, dtype_of, f16, f32, i32, promote, u8, u32
+from .frameworks import from_dlpack
 from .handle import Resource
 from .publication import Publication
 from .shape import Layout, broadcast_shapes
@@ -19,6 +20,7 @@ __all__ = [
     "dtype_of",
     "f16",
     "f32",
+    "from_dlpack",
     "i32",
     "promote",
     "u8",

@@ -15,6 +15,7 @@ from . import graph
 from . import shape as shapes
 from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
+from .frameworks import FrameworkViews
 from .handle import Handle
 from .methods import ArrayMethods
 from .operators import Arithmetic, call
@@ -23,7 +24,7 @@ from .transfer import Readback, blob_type, host_array, require
 from .variable import Step, View
 
 
-class Tensor(Handle, Arithmetic, ArrayMethods, Differentiable):
+class Tensor(Handle, Arithmetic, ArrayMethods, Differentiable, FrameworkViews):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
