@@ -125,7 +125,7 @@ def test_an_array_of_the_host_is_taken_with_type_and_values(gpu: Gpu, code: str)
         assert x.numpy().tolist() == values(code).tolist()
 
 
-def test_an_array_of_the_host_is_borrowed_and_kept_alive(gpu: Gpu) -> None:
+def test_an_array_of_the_host_is_borrowed_until_close(gpu: Gpu) -> None:
     array = values("f4")
     alive = weakref.ref(array)
     before = counts(gpu)
@@ -187,7 +187,7 @@ def test_what_cannot_be_taken_is_refused(gpu: Gpu, source: Any, error: type[Exce
     assert gpu.tracker.live_bytes == live
 
 
-def test_the_way_through_the_host_is_told_once(
+def test_the_copy_through_the_host_is_logged_once(
     gpu: Gpu, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frameworks, "_noted", set())
