@@ -1,27 +1,41 @@
-"""A notebook in JupyterLab, driven by a real browser: a slider in the widget changes the image."""
+"""Notebooks in JupyterLab, driven by a real browser: mouse, wheel and keys reach the widgets and change the images."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ..remote.browser import Page, browsing, chromium, until
-from .jupyter import TOKEN, serving, write_notebook
+from .jupyter import ROOT, TOKEN, serving, write_notebook
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")
-SETUP = """
+SETUP = f"""
+import sys
+
 import numpy as np
+import pytest
 import vertigrad as vg
 
+sys.path.append({str(ROOT / "tests")!r})
+from window.driver import Items, Rows
+
+rows, items = Rows(pytest.MonkeyPatch()), Items(pytest.MonkeyPatch())
+"""
+POINTS = """
 viewer = vg.Viewer("Points", size=(800, 450))
 position = np.random.default_rng(0).normal(size=(500, 3))
 cloud = viewer.points("cloud", position=position, color="#ff0000", size=0.01)
 size = viewer.slider("size", 0.01, min=0.01, max=0.5)
 stop = viewer.button("Stop")
+pressed = []
+viewer.on_key("k", lambda: pressed.append("k"))
 """
 LOOP = """
 async for step in viewer.frames():
@@ -30,38 +44,115 @@ async for step in viewer.frames():
         break
 print("stopped at", size.value > 0.2)
 """
-SLIDER, STOP, VIEWPORT = (720.0, 355.0), (695.0, 238.0), (250.0, 250.0)  # in the widget
-IMAGE = "document.querySelector('.renderview-wrapper img')"
+STATE = """
+import json
+import threading
+import time
+from pathlib import Path
+
+
+def state():
+    shown = {"rows": dict(rows.rects), "items": dict(items.rects), "pressed": len(pressed), "size": size.value}
+    shown["camera"] = list(viewer.session.camera.position)
+    shown["viewport"] = list(viewer._window.gui.viewport)
+    return shown
+
+
+def write():
+    while True:
+        Path("state.new").write_text(json.dumps(state()))
+        Path("state.new").replace("state.json")
+        time.sleep(0.05)
+
+
+threading.Thread(target=write, daemon=True).start()
+"""
 KERNEL = "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 
 
-def test_a_slider_in_the_widget_changes_the_image_while_a_cell_runs(tmp_path: Path) -> None:
-    file = write_notebook(tmp_path / "points.ipynb", SETUP, LOOP)
-    browser = tmp_path / "browser"
-    with serving(tmp_path) as url, browsing(browser, (1200, 900)) as page:
+class Notebook:
+    """A notebook whose kernel writes where its widgets draw what, and what its values are."""
+
+    def __init__(self, page: Page, folder: Path):
+        self.page, self._folder = page, folder
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return json.loads((self._folder / "state.json").read_text(encoding="utf-8"))
+
+    def until(self, test: Callable[[dict[str, Any]], object], what: str) -> None:
+        until(lambda: test(self.state), what)
+
+    def row(self, name: str, share: float, widget: int = 0) -> tuple[float, float]:
+        """A position on a slider in the page, at `share` of its width from the left."""
+        left, top, right, bottom = self.state["rows"][name]
+        return _corner(self.page, image(widget), (left + share * (right - left), (top + bottom) / 2))
+
+    def middle(self) -> tuple[float, float]:
+        """The middle of a viewport in the page."""
+        left, top, width, height = self.state["viewport"]
+        return _corner(self.page, image(), (left + width / 2, top + height / 2))
+
+    def click(self, label: str) -> None:
+        """Click on a button of the first widget."""
+        found = [rect for full, rect in self.state["items"].items() if label in full]
+        left, top, right, bottom = found[0]
+        self.page.click(*_corner(self.page, image(), ((left + right) / 2, (top + bottom) / 2)))
+
+    def show(self, widget: int) -> None:
+        """Scroll to a widget."""
+        self.page.evaluate(f"{image(widget)}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+
+
+def image(widget: int = 0) -> str:
+    return f"document.querySelectorAll('.renderview-wrapper img')[{widget}]"
+
+
+@contextmanager
+def opened(folder: Path, *cells: str) -> Iterator[Notebook]:
+    """A notebook of these cells, all of which are run."""
+    write_notebook(folder / "points.ipynb", SETUP, *cells)
+    with serving(folder) as url, browsing(folder / "browser", (1200, 1700)) as page:
         page.open(f"{url}/doc/tree/points.ipynb?token={TOKEN}")
         page.until("!!window.jupyterapp && !!document.querySelector('.jp-CodeCell .jp-InputPrompt')")
         page.click(*_corner(page, "document.querySelector('.jp-CodeCell .jp-InputPrompt')", (5.0, 5.0)))
         page.until(f"{KERNEL} == 'idle'")
         page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        page.until(f"!!{IMAGE} && {IMAGE}.naturalWidth == 800")
+        page.until(f"!!{image()} && {image()}.naturalWidth == 800")
+        yield Notebook(page, folder)
+    shutil.rmtree(folder / "browser", ignore_errors=True)
+
+
+def test_a_slider_in_the_widget_changes_the_image_while_a_cell_runs(tmp_path: Path) -> None:
+    with opened(tmp_path, POINTS + STATE, LOOP) as notebook:
+        page = notebook.page
+        notebook.show(0)
         until(lambda: _red(page) > 0, "points")
         before = _red(page)
-        x, y = _corner(page, IMAGE, SLIDER)
-        page.drag((x, y), (x + 55.0, y))
+        page.drag(notebook.row("size", 0.1), notebook.row("size", 0.8))
         until(lambda: _red(page) > 3 * before, "larger points")
-        page.click(*_corner(page, IMAGE, STOP))
+        page.key("KeyK", "k")
+        notebook.until(lambda state: state["pressed"] == 1, "the key reaches the script")
+        distance = np.linalg.norm(notebook.state["camera"])
+        page.wheel(*notebook.middle(), -100.0)
+        notebook.until(lambda state: np.linalg.norm(state["camera"]) < 0.98 * distance, "nearer by the wheel")
+        notebook.click("Stop")
         page.until(f"{KERNEL} == 'idle' && document.body.innerText.includes('stopped at True')")
-        shown = _viewport(page)
-        page.drag(_corner(page, IMAGE, VIEWPORT), _corner(page, IMAGE, (VIEWPORT[0] + 80.0, VIEWPORT[1])))
+        notebook.show(0)
+        shown, (x, y) = _viewport(page), notebook.middle()
+        page.drag((x, y), (x + 80.0, y))
         until(lambda: (_viewport(page) != shown).any(-1).mean() > 0.02, "the camera turned, with no cell running")
+        page.key("KeyK", "k")
+        notebook.until(lambda state: state["pressed"] == 2, "the key reaches the script, with no cell running")
         page.evaluate("window.jupyterapp.commands.execute('docmanager:save').then(() => 1)")
-        until(lambda: _has_image(file), "the image in the saved notebook")
-    shutil.rmtree(browser, ignore_errors=True)
+        until(lambda: _has_image(tmp_path / "points.ipynb"), "the image in the saved notebook")
 
 
 def _has_image(file: Path) -> bool:
-    outputs = json.loads(file.read_text(encoding="utf-8"))["cells"][1]["outputs"]
+    try:
+        outputs = json.loads(file.read_text(encoding="utf-8"))["cells"][-1]["outputs"]
+    except ValueError:  # it is being written
+        return False
     return any("image/png" in output.get("data", {}) for output in outputs)
 
 
@@ -70,11 +161,11 @@ def _corner(page: Page, element: str, offset: tuple[float, float]) -> tuple[floa
     return x + offset[0], y + offset[1]
 
 
-def _viewport(page: Page) -> np.ndarray:
-    x, y = (int(value) for value in _corner(page, IMAGE, (0.0, 0.0)))
+def _viewport(page: Page, widget: int = 0) -> np.ndarray:
+    x, y = (int(value) for value in _corner(page, image(widget), (0.0, 0.0)))
     return page.screenshot()[y + 30 : y + 400, x : x + 450].astype(int)
 
 
 def _red(page: Page) -> int:
-    image = _viewport(page)
-    return int(((image[..., 0] > 60) & (image[..., 1] < image[..., 0] // 2)).sum())
+    pixels = _viewport(page)
+    return int(((pixels[..., 0] > 60) & (pixels[..., 1] < pixels[..., 0] // 2)).sum())

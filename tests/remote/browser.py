@@ -123,6 +123,10 @@ class Page:
         self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
         self.mouse("mouseReleased", x, y, button="left", clickCount=1)
 
+    def wheel(self, x: float, y: float, pixels: float) -> None:
+        """Turn the wheel; positive is down."""
+        self.mouse("mouseWheel", x, y, deltaX=0, deltaY=pixels)
+
     def key(self, code: str, key: str) -> None:
         self.command("Input.dispatchKeyEvent", type="keyDown", code=code, key=key)
         self.command("Input.dispatchKeyEvent", type="keyUp", code=code, key=key)

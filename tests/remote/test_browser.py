@@ -10,11 +10,11 @@ import pytest
 
 from vertigrad.remote import Served
 
+from ..window.driver import Rows
 from .browser import Page, browsing, chromium, until
 from .driver import driven
 
 SIZE = 1000, 700
-SLIDER = 860, 450  # softening, in the Parameters panel of a page of that size, which was 1280x800 before
 READY = "window.vertigrad && vertigrad.exact > 0 && document.getElementById('image').width == 1000"
 
 
@@ -42,7 +42,12 @@ def in_browser(served: Served, tmp_path: Path) -> Iterator[Callable[..., None]]:
     yield run
 
 
-def test_the_page_shows_the_window_and_drives_it(served: Served, in_browser: Callable[..., None]):
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    return Rows(monkeypatch)
+
+
+def test_the_page_shows_the_window_and_drives_it(served: Served, rows: Rows, in_browser: Callable[..., None]):
     session = served.viewer._session
     softening = session.parameters()["models.galaxy"].softening  # pyright: ignore
 
@@ -59,11 +64,11 @@ def test_the_page_shows_the_window_and_drives_it(served: Served, in_browser: Cal
 
     def act(page: Page) -> None:
         before = at_rest(page)
-        x, y = SLIDER
-        page.drag((x, y), (x + 40, y))
+        x, y = rows.at("softening", 0.3)
+        page.drag((x, y), rows.at("softening", 0.7))
         until(lambda: session.parameters()["models.galaxy"].softening != softening)  # pyright: ignore
         after = at_rest(page)
-        assert np.abs(after.astype(int) - before)[y - 8 : y + 8].max() > 60, "the slider is drawn elsewhere"
+        assert np.abs(after.astype(int) - before)[int(y) - 8 : int(y) + 8].max() > 60, "the slider is drawn elsewhere"
 
         page.key("Space", " ")
         until(lambda: session.playing and session.frame > 3)

@@ -37,13 +37,26 @@ class View(AnyWidget):
         self, size: tuple[int, int], take: Callable[[dict[str, Any]], object], changed: Callable[[], object]
     ) -> None:
         super().__init__(_css_width=f"{size[0]}px", _css_height=f"{size[1]}px")
-        self.on_msg(lambda _, content, buffers: take(content))
+        self._shown_somewhere = self._reported = (
+            False  # whether a front end sent anything; and whether it is visible there
+        )
+
+        def received(content: dict[str, Any]) -> None:
+            self._shown_somewhere = True
+            take(content)
+
+        self.on_msg(lambda _, content, buffers: received(content))
+        self.observe(lambda _: setattr(self, "_reported", True), names=["_has_visible_views"])
         self.observe(lambda _: changed(), names=["_frame_feedback", "_has_visible_views"])
 
     @property
     def visible(self) -> bool:
-        """Whether it is on somebody's screen."""
-        return bool(self._has_visible_views)
+        """Whether it is on somebody's screen.
+
+        Front ends hold synchronized values back until the kernel has answered those before, which it may never do for
+        some that came while a cell ran. Until the first of them, a front end that sends events counts as visible.
+        """
+        return bool(self._has_visible_views) if self._reported else self._shown_somewhere
 
     @property
     def shown(self) -> int:
