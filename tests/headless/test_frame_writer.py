@@ -13,7 +13,7 @@ class Notes:
     """An output that records its calls."""
 
     def __init__(self, fails_at=None, fails_to_close=False):
-        self.images, self.closed, self.go = [], False, threading.Event()
+        self.images, self.closed, self.discarded, self.go = [], False, False, threading.Event()
         self._fails_at, self._fails_to_close = fails_at, fails_to_close
 
     def put(self, frame, image):
@@ -26,6 +26,9 @@ class Notes:
         self.closed = True
         if self._fails_to_close:
             raise InputError("it cannot be finished")
+
+    def discard(self):
+        self.discarded = True
 
 
 def image(number):
@@ -74,18 +77,18 @@ def test_a_full_queue_blocks_and_drops_no_frame(tmp_path):
 
 
 @pytest.mark.parametrize("fails_at", [0, 3])
-@pytest.mark.parametrize("fails_to_close", [False, True])
-def test_an_error_is_raised_later_and_put_does_not_block(tmp_path, fails_at, fails_to_close):
-    notes = Notes(fails_at, fails_to_close)
+def test_an_error_is_raised_later_and_put_does_not_block(tmp_path, fails_at):
+    notes = Notes(fails_at)
     notes.go.set()
     queue = writer(tmp_path, notes, 40)
-    assert str(queue.error) == "the disk is full" and notes.closed and queue.frames == fails_at
+    assert str(queue.error) == "the disk is full" and queue.frames == fails_at
+    assert notes.discarded and not notes.closed
 
 
 def test_an_error_in_close(tmp_path):
     notes = Notes(fails_to_close=True)
     queue = writer(tmp_path, notes, 3)
-    assert str(queue.error) == "it cannot be finished" and queue.frames == 3
+    assert str(queue.error) == "it cannot be finished" and queue.frames == 3 and notes.discarded
 
 
 def test_an_output_that_cannot_be_opened(tmp_path):
@@ -106,7 +109,21 @@ def test_the_output_is_abandoned(tmp_path):
     queue = FrameWriter(tmp_path / "image.png", lambda: notes)
     queue.abort(InputError("lost"))
     queue.wait()
-    assert str(queue.error) == "lost" and notes.images == [] and notes.closed
+    assert str(queue.error) == "lost" and notes.images == [] and notes.discarded
+
+
+def test_cancel_does_not_block_and_leaves_nothing(tmp_path):
+    """Not even while the queue is full; the image that is being written is the last one."""
+    notes = Notes()
+    queue = FrameWriter(tmp_path / "video.mp4", lambda: notes)
+    for number in range(QUEUED):
+        queue.put(image(number))
+    assert queue.behind
+    queue.cancel()
+    assert not queue.done and not notes.discarded
+    notes.go.set()
+    queue.wait()
+    assert len(notes.images) <= 1 and notes.discarded and not notes.closed and queue.error is None
 
 
 class Unexpected(Exception):

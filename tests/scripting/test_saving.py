@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import vertigrad as vg
-from vertigrad.errors import InputError
+from vertigrad.errors import InputError, VertigradError
 from vertigrad.gpu import Gpu
 from vertigrad.models.custom_model import CustomModel
 from vertigrad.params import Params, number
-from vertigrad.scene import load
+from vertigrad.scene import Animation, load
+from vertigrad.session.commands import AddBookmark, SetKeyframe
+from vertigrad.session.parameters import Key
 
 from .conftest import SIZE
 from .test_viewer import ATTRIBUTES, POINTS
@@ -161,3 +164,50 @@ def test_a_class_of_vertigrad_is_named_by_its_type(steady: Gpu, viewer: vg.Viewe
     viewer.points("drawn", position="birds.position", size=0.1)
     viewer.save(tmp_path / "a.toml")
     assert load(tmp_path / "a.toml").models["birds"].type == "flock"
+
+
+def test_keyframes_bookmarks_and_presets_of_the_window_are_saved(viewer: vg.Viewer, tmp_path: Path) -> None:
+    viewer.points("cloud", position=POINTS, size=0.1)
+    viewer.slider("rate", 0.5)
+    viewer.camera(position=(0, 1, 5), target=(0, 0, 0))
+    session = viewer.session
+    for command in (SetKeyframe(10), AddBookmark("front")):
+        session.carry_out(command)
+    viewer.keyframe(70, position=(5, 1, 0), fov=30)
+    viewer_values = viewer.view(exposure=2.0)
+    extras = session.scene_edits.extras.with_preset(
+        "large",
+        {Key("layers.cloud", "roughness"): 0.25, Key("view", "exposure"): 2.0, Key("models.controls", "rate"): 0.75},
+    )
+    animations = {Key("view", "exposure"): Animation(range=(0.5, 1.0), shape="ramp")}
+    session.scene_edits.change_extras(replace(extras, animations=animations), "preset")
+    viewer.save(tmp_path / "a.toml")
+    scene = load(tmp_path / "a.toml")
+    assert viewer_values["exposure"] == 2.0 and list(scene.bookmarks) == ["front"]
+    assert {frame: (view.position, view.fov) for frame, view in scene.keyframes.items()} == {
+        10: ((0.0, 1.0, 5.0), 45.0),
+        70: ((5.0, 1.0, 0.0), 30.0),
+    }
+    assert {path: (moves.shape, moves.range) for path, moves in scene.animations.items()} == {
+        ("view", "exposure"): ("ramp", (0.5, 1.0))
+    }
+    assert scene.presets == {"large": {("layers", "cloud", "roughness"): 0.25, ("view", "exposure"): 2.0}}
+
+
+def test_keyframes_move_the_camera(viewer: vg.Viewer) -> None:
+    viewer.points("cloud", position=POINTS)
+    viewer.keyframe(0, position=(0, 0, 5), target=(0, 0, 0), fov=40)
+    viewer.keyframe(4, position=(0, 0, 9), target=(0, 0, 0))
+    found = viewer.keyframes()
+    assert list(found) == [0, 4] and found[0]["position"] == [0.0, 0.0, 5.0] and found[0]["fov"] == 40.0
+    viewer.remove_keyframe(0)
+    assert list(viewer.keyframes()) == [4]
+    for call, message in (
+        (lambda: viewer.remove_keyframe(7), "no camera keyframe at frame 7"),
+        (lambda: viewer.keyframe(-1), "from 0 to"),
+        (lambda: viewer.keyframe(1, positon=(0, 0, 1)), "positon"),
+        (lambda: viewer.keyframe(1, position=(0, 0)), "position"),
+    ):
+        with pytest.raises(VertigradError, match=message):
+            call()
+    assert list(viewer.keyframes()) == [4]

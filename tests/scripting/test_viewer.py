@@ -373,3 +373,15 @@ def test_wrong_arguments_are_named(viewer: vg.Viewer, act, error: type[Exception
     with pytest.raises(error, match=match):
         act(viewer)
     assert np.array_equal(viewer.image(), before)
+
+
+def test_indices_that_are_assigned_are_checked(viewer: vg.Viewer) -> None:
+    sheet = viewer.surface("sheet", position=POINTS, index=[[0, 1, 2]])
+    for bad, message in (([[0, 1, 50]], "largest index is 50; position has 50"), ([[0, 1, -1]], "values from -1")):
+        with pytest.raises(InputError, match=message):
+            sheet.index = np.array(bad)
+    with pytest.raises(InputError, match="largest index is 99"):
+        sheet.index = np.array([[0, 1, 2], [3, 4, 99]])
+    assert sheet.index.numpy().tolist() == [[0, 1, 2]]
+    sheet.index = np.array([[47, 48, 49]])
+    assert sheet.index.numpy().tolist() == [[47, 48, 49]]

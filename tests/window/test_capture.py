@@ -268,7 +268,7 @@ def test_a_video_that_cannot_be_written(opened, here):
     assert "cannot be written" in driver.session.messages["recording"] and driver.session.capture.recording is None
     driver.session.post(StopRecording())
     driver.frames(2)
-    assert driver.session.messages["recording"] == "no video is being recorded"
+    assert driver.session.messages["recording"] == "nothing is being recorded"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")

@@ -191,7 +191,7 @@ def check(name: str, lines: list[str]) -> None:
 
 def use_capture(one: Shell, recording: RecordingStatus | None) -> None:
     """Provide a service of a window."""
-    service: Any = SimpleNamespace(recording=recording)
+    service: Any = SimpleNamespace(recording=recording, exports=())
     one.session.capture = service
 
 

@@ -1,8 +1,8 @@
 """What layers draw, as files for other programs."""
 
-from .files import SUFFIXES, require_layers, write_layers
+from .files import SUFFIXES, require_layers, write_geometries, write_layers
 from .geometry import Geometry
-from .layers import geometry
+from .layers import geometry, snapshot
 from .usd_file import SUFFIXES as USD_SUFFIXES
 from .usd_file import UsdFile, require_usd
 
@@ -14,5 +14,7 @@ __all__ = [
     "geometry",
     "require_layers",
     "require_usd",
+    "snapshot",
+    "write_geometries",
     "write_layers",
 ]

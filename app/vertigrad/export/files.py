@@ -29,11 +29,16 @@ def write_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] =
         )
     chosen = require_layers(path, layers, names)
     found = [geometry(layers[name]) for name in chosen]
-    if not any(len(one.positions) for one in found):
-        raise InputError(f"{path}: nothing to write: no row of {', '.join(chosen)} is finite, or nothing is drawn")
-    content = packed(path, [one for one in found if len(one.positions)], up)
-    write_file(path, content)
+    write_geometries(path, found, up)
     return found
+
+
+def write_geometries(path: Path, found: Sequence[Geometry], up: str = "y") -> None:
+    """Write these. Raises `InputError` if they are empty, or if the file cannot be written."""
+    if not any(len(one.positions) for one in found):
+        names = ", ".join(one.name for one in found)
+        raise InputError(f"{path}: nothing to write: no row of {names} is finite, or nothing is drawn")
+    write_file(path, packed(path, [one for one in found if len(one.positions)], up))
 
 
 def require_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] = ()) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,19 @@ from .geometry import Geometry, repeated
 NONE = -1  # instead of an edge
 
 
-def surface(drawing: IsosurfaceDrawing, fields: dict[str, np.ndarray]) -> Geometry:
-    """What an isosurface draws. `fields` are its samples: "values" (nz, ny, nx), and perhaps "color"."""
-    values, style = fields["values"].astype(np.float64), drawing.style
-    low, high = (np.array(corner, np.float64) for corner in drawing.box.fit(style))
+def surface(drawing: IsosurfaceDrawing, fields: dict[str, np.ndarray]) -> Callable[[], Geometry]:
+    """What makes the geometry that an isosurface draws now, in any thread: it does not follow later changes.
+
+    `fields` are its samples: "values" (nz, ny, nx), and perhaps "color".
+    """
+    style = drawing.style.model_copy(deep=True)
+    color = constant_color(drawing.attributes.constants.get("color"))
+    return partial(_surface, drawing.name, style, drawing.box.fit(style), color, fields)
+
+
+def _surface(name: str, style: Any, corners: Any, color: tuple[float, ...], fields: dict[str, np.ndarray]) -> Geometry:
+    values = fields["values"].astype(np.float64)
+    low, high = (np.array(corner, np.float64) for corner in corners)
     margin = inset(style)
     spacing = (high - low) / (np.array(values.shape[::-1]) - 1 + 2 * margin)
     start, axis, index = _edges(values, style.level)
@@ -34,12 +44,12 @@ def surface(drawing: IsosurfaceDrawing, fields: dict[str, np.ndarray]) -> Geomet
     normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), (0.0, 1.0, 0.0))
     fraction = (world - low) / (high - low)
     return Geometry(
-        name=drawing.name,
+        name=name,
         kind="triangles",
         positions=world.astype(np.float32),
         index=index,
         normals=normals.astype(np.float32),
-        **_colors(drawing, fields.get("color"), fraction, margin),
+        **_colors(style, color, fields.get("color"), fraction, margin),
     )
 
 
@@ -99,9 +109,10 @@ def _gradient(values: np.ndarray, sample: np.ndarray, spacing: np.ndarray) -> np
     return found
 
 
-def _colors(drawing: IsosurfaceDrawing, grid: np.ndarray | None, fraction: np.ndarray, margin: float) -> dict[str, Any]:
+def _colors(
+    style: Any, color: tuple[float, ...], grid: np.ndarray | None, fraction: np.ndarray, margin: float
+) -> dict[str, Any]:
     if grid is None:
-        color = constant_color(drawing.attributes.constants.get("color"))
         return {"colors": repeated(color, len(fraction))}
     size = np.array(grid.shape[2::-1])
     sample = fraction * (size - 1 + 2 * margin) - margin
@@ -109,7 +120,7 @@ def _colors(drawing: IsosurfaceDrawing, grid: np.ndarray | None, fraction: np.nd
         nearest = np.clip(np.rint(sample).astype(np.int64), 0, size - 1)
         return {"colors": np.ascontiguousarray(grid[_at(nearest)], np.float32)}
     scalars = _between(grid, sample).astype(np.float32)
-    return {"colors": colormapped(scalars, grid, drawing.style), "scalars": scalars}
+    return {"colors": colormapped(scalars, grid, style), "scalars": scalars}
 
 
 def _between(grid: np.ndarray, sample: np.ndarray) -> np.ndarray:

@@ -42,11 +42,20 @@ def geometry(layer: Layer) -> Geometry:
 
     Raises `InputError` for a layer of images or volumes, and for one that would have too many triangles.
     """
+    return snapshot(layer)()
+
+
+def snapshot(layer: Layer) -> Callable[[], Geometry]:
+    """Read what a layer draws; returns what makes the geometry of it, in any thread. Raises as `geometry`.
+
+    Only reading waits for the GPU; the triangles of an isosurface may take seconds after that.
+    """
     make = next((make for kind, make in _KINDS.items() if isinstance(layer.drawing, kind)), None)
     if make is None:
         raise InputError(f"layer {layer.name!r} has no geometry to export: it draws an image or a volume")
     layer.prepare()
-    return make(layer.drawing).finite()
+    found = make(layer.drawing)
+    return found.finite if isinstance(found, Geometry) else lambda: found().finite()
 
 
 def read(tensors: Iterable[Tensor]) -> list[np.ndarray]:
@@ -135,12 +144,12 @@ def _instances(drawing: InstancesDrawing | ArrowsDrawing) -> Geometry:
     return Geometry(**(common | {"kind": "triangles", "positions": positions, "normals": normals, "index": index}))
 
 
-def _isosurface(drawing: IsosurfaceDrawing) -> Geometry:
+def _isosurface(drawing: IsosurfaceDrawing) -> Callable[[], Geometry]:
     fields = dict(zip(drawing.fields, read(field.tensor for field in drawing.fields.values()), strict=True))
     return isosurface.surface(drawing, fields)
 
 
-_KINDS: dict[type[Drawing], Callable[[Any], Geometry]] = {
+_KINDS: dict[type[Drawing], Callable[[Any], Geometry | Callable[[], Geometry]]] = {
     PointsDrawing: _points,
     MarksDrawing: _points,
     SurfaceDrawing: _surface,

@@ -87,6 +87,11 @@ class UsdFile:
             self._stage = None
             self._temporary.unlink(missing_ok=True)
 
+    def discard(self) -> None:
+        """End without a file; what `path` was before stays. Idempotent."""
+        self._stage = None
+        self._temporary.unlink(missing_ok=True)
+
     # inside -------------------------------------------------------------------------------------------------------
 
     def _defined(self, one: Geometry) -> Any:

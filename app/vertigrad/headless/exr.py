@@ -46,6 +46,9 @@ class Exr(Output):
     def close(self) -> None:
         """Does nothing: files are complete after `put`."""
 
+    def discard(self) -> None:
+        """Does nothing: no file is unfinished after `put`."""
+
 
 def save_exr(pixels: np.ndarray, path: Path, transparent: bool) -> None:
     """Write an image of linear light, f16 (height, width, 4), with its alpha or without. Raises `InputError`."""

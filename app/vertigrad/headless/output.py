@@ -28,6 +28,10 @@ class Output(ABC):
     def close(self) -> None:
         """Finish the file after the last image."""
 
+    @abstractmethod
+    def discard(self) -> None:
+        """End without `close`, and remove what was written of an unfinished file."""
+
 
 def numbered(path: Path, frame: int) -> Path:
     """The file of one frame, for a name with a number such as %04d in it."""

@@ -33,6 +33,9 @@ class Png(Output):
     def close(self) -> None:
         """Does nothing: files are complete after `put`."""
 
+    def discard(self) -> None:
+        """Does nothing: no file is unfinished after `put`."""
+
 
 def is_numbered(path: Path) -> bool:
     """Whether a file's name has a number such as %04d in it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -149,6 +150,15 @@ class Video(Output):
                 self._encode(None)
         finally:
             self._close()
+
+    def discard(self) -> None:
+        """Remove the file. Raises `InputError` if that is not possible."""
+        try:
+            with suppress(*self._errors):  # it may be why there is no video
+                self._container.close()
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def _configure(self, codec: Codec, size: tuple[int, int]) -> None:
         stream, context = self._stream, self._stream.codec_context

@@ -10,8 +10,15 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..export.layers import can_be_exported
 from ..session import Session
-from ..session.capture import LARGEST, CaptureRequest, RecordingOptions, RecordingStatus
-from ..session.commands import CopyImage, StartRecording, StopRecording, TakeScreenshot
+from ..session.capture import LARGEST, CaptureRequest, ExportStatus, RecordingOptions, RecordingStatus
+from ..session.commands import (
+    CancelExport,
+    CancelRecording,
+    CopyImage,
+    StartRecording,
+    StopRecording,
+    TakeScreenshot,
+)
 from ..session.files import here
 from .base import Panel
 from .controls import checkbox_row
@@ -25,6 +32,7 @@ from .workspace import Workspace
 RED = ImVec4(0.96, 0.30, 0.28, 1.0)
 SHOWN = 6.0  # seconds for which a notice is shown
 WIDTH = 420.0  # of a notice, in logical pixels
+BAR = 120.0  # of a progress bar, in logical pixels
 SCALES = (1.0, 2.0, 4.0)  # of the viewport's size
 VIDEOS = {  # suffix and codec by what is shown
     "MP4, H.264": (".mp4", "h264"),
@@ -40,7 +48,7 @@ ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "ex
 
 
 class Notices:
-    """Drawn at the top center of the viewport: the recording in progress, and files that were just written."""
+    """Drawn at the top center of the viewport: what is being recorded and exported, and files just written."""
 
     def __init__(self) -> None:
         self._known: dict[str, Path] = {}
@@ -54,6 +62,8 @@ class Notices:
         at = viewport.at((0.5, 0.0), MARGIN * scale())
         if recording is not None:
             at.y += _draw_recording(session, recording, at) + MARGIN * scale() / 2
+        for export in session.capture.exports if session.capture else ():
+            at.y += _draw_export(session, export, at) + MARGIN * scale() / 2
         if self._news is not None:
             self._draw_news(at, 0.6 * viewport.width, *self._news)
 
@@ -92,6 +102,7 @@ class CapturePanel(Panel):
         self._panels = self._transparent = False
         self._folder = ""
         self._video, self._rate, self._quality, self._frames = 0, 0.0, 0, 0
+        self._run_frames = 120
 
     def draw(self, session: Session) -> None:
         if session.capture is None:
@@ -140,8 +151,12 @@ class CapturePanel(Panel):
             imgui.set_item_tooltip("each frame lasts 1/60 s in the video, however long it takes to render (F10: MP4)")
         else:
             fact("length", f"{recording.seconds:.1f} s · {size(recording.nbytes)}")
+            _draw_part(recording.part, width)
             if imgui.button(f"{icons.ICON_FA_STOP}  Stop", ImVec2(width, 0.0)):
                 session.post(StopRecording())
+            if imgui.button(f"{icons.ICON_FA_XMARK}  Cancel", ImVec2(width, 0.0)):
+                session.post(CancelRecording())
+            imgui.set_item_tooltip("end without a file")
 
     def _draw_video_options(self) -> None:
         with labeled("format", "of the file, and how it is encoded"):
@@ -172,6 +187,21 @@ class CapturePanel(Panel):
         if imgui.button(f"{icons.ICON_FA_FILE_EXPORT}  Export…", ImVec2(imgui.get_content_region_avail().x, 0.0)):
             self._workspace.exporting, self._workspace.export_layer = "geometry", self._layer
         imgui.set_item_tooltip("to a PLY, OBJ or GLB file")
+        with labeled("frames", "how many frames of 1/60 s to record as USD"):
+            changed, frames = imgui.input_int("##run frames", self._run_frames)
+            self._run_frames = max(frames, 0) if changed else self._run_frames
+            if not self._run_frames:
+                imgui.set_item_tooltip("0: until it is stopped")
+        imgui.begin_disabled(session.capture is None or session.capture.recording is not None)
+        if imgui.button(f"{icons.ICON_FA_CIRCLE}  Record as USD", ImVec2(imgui.get_content_region_avail().x, 0.0)):
+            chosen_layers = (self._layer,) if self._layer else ()
+            session.post(
+                StartRecording(
+                    RecordingOptions(self._target_folder(), ".usdc", frames=self._run_frames, layers=chosen_layers)
+                )
+            )
+        imgui.set_item_tooltip("the geometry of every frame, and the camera, for Blender, Houdini and others")
+        imgui.end_disabled()
         imgui.end_disabled()
 
     def _request(self) -> CaptureRequest:
@@ -201,9 +231,37 @@ def _draw_recording(session: Session, recording: RecordingStatus, at: ImVec2) ->
         imgui.same_line()
         imgui.text(clock(recording.seconds))
         imgui.same_line()
-        imgui.text_colored(DIM, f"{recording.size[0]} × {recording.size[1]}   {size(recording.nbytes)}")
+        pixels = recording.size  # a USD file is written at the end
+        imgui.text_colored(DIM, f"{pixels[0]} × {pixels[1]}   {size(recording.nbytes)}" if pixels else "USD")
         imgui.same_line()
+        if recording.part is not None:
+            _draw_part(recording.part, BAR * scale())
+            imgui.same_line()
         if imgui.button(f"{icons.ICON_FA_STOP}##stop"):
             session.post(StopRecording())
         imgui.set_item_tooltip(f"stop (F10)\n{recording.path}")
+        imgui.same_line()
+        if imgui.button(f"{icons.ICON_FA_XMARK}##cancel recording"):
+            session.post(CancelRecording())
+        imgui.set_item_tooltip("cancel: end without a file")
         return imgui.get_window_size().y
+
+
+def _draw_export(session: Session, export: ExportStatus, at: ImVec2) -> float:
+    """Returns its height."""
+    with overlay(f"##export {export.path}", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
+        imgui.align_text_to_frame_padding()
+        imgui.text(fitted(export.path.name, WIDTH * scale()))
+        imgui.same_line()
+        _draw_part(export.part, BAR * scale())
+        imgui.same_line()
+        if imgui.button(f"{icons.ICON_FA_XMARK}##cancel export"):
+            session.post(CancelExport(export.path))
+        imgui.set_item_tooltip(f"cancel\n{export.path}")
+        return imgui.get_window_size().y
+
+
+def _draw_part(part: float | None, width: float) -> None:
+    """A progress bar, if it is known how much there is."""
+    if part is not None:
+        imgui.progress_bar(part, ImVec2(width, 0.0), f"{100 * part:.0f} %")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,13 @@ def as_tensor(value: Any, attribute: str, name: str) -> tuple[Tensor, bool]:
         return Tensor.from_numpy(array, name), True
     except VertigradError as error:
         raise type(error)(f"{attribute}: {error}") from error
+
+
+def require_rows(index: np.ndarray, tensors: Mapping[str, Tensor], attributes: Collection[str]) -> None:
+    """Raise `InputError` if an index is larger than the rows that there are; those of a mesh, if the layer has one."""
+    rows = "mesh" if "mesh" in attributes else "position"
+    if rows in tensors and index.size and index.max() >= (count := math.prod(tensors[rows].shape[:-1])):
+        raise InputError(f"index: the largest index is {index.max()}; {rows} has {count} rows, 0 to {count - 1}")
 
 
 def _indices(array: np.ndarray) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from ..renderer.layers import types as layer_types
 from ..session import Session
 from ..session.running import SceneSource
 from ..tensor import Tensor
-from .arrays import INDEX, as_tensor
+from .arrays import INDEX, as_tensor, require_rows
 from .data_model import controls_model, data_model
 from .document import CONTROLS, Document
 from .layer import COLORBAR, LayerHandle, is_data
@@ -171,7 +170,7 @@ class Content:
                 else:
                     table[key] = {"title": value} if key == COLORBAR and isinstance(value, str) else plain(value)
             if INDEX in created:
-                _require_rows(np.asarray(values[INDEX]), tensors, layer.ATTRIBUTES)
+                require_rows(np.asarray(values[INDEX]), tensors, layer.ATTRIBUTES)
             with self.document.changing():
                 self.document.remove("models", name)
                 if tensors:
@@ -183,13 +182,6 @@ class Content:
                 tensors[key].close()
             raise
         return tensors, created
-
-
-def _require_rows(index: np.ndarray, tensors: Mapping[str, Tensor], attributes: Collection[str]) -> None:
-    """Raise `InputError` if an index is larger than the rows that there are; those of a mesh, if the layer has one."""
-    rows = "mesh" if "mesh" in attributes else "position"
-    if rows in tensors and index.max() >= (count := math.prod(tensors[rows].shape[:-1])):
-        raise InputError(f"index: the largest index is {index.max()}; {rows} has {count} rows, 0 to {count - 1}")
 
 
 def plain(value: Any) -> Any:

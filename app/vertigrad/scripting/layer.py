@@ -13,7 +13,7 @@ from ..renderer.layers import AttributeSpec, Layer
 from ..scene.schema import OutputRef
 from ..session.parameters import Key
 from ..tensor import Tensor
-from .arrays import as_array, as_tensor
+from .arrays import INDEX, as_array, as_tensor, require_rows
 from .data_model import DataModel
 from .layer_data import LayerData
 
@@ -104,6 +104,8 @@ class LayerHandle:
 
     def _replace(self, key: str, value: Any) -> None:
         data, before = self._data, self._data.tensors[key]
+        if key == INDEX and not isinstance(value, Tensor):
+            require_rows(as_array(value, key), data.tensors, self._layer.ATTRIBUTES)
         if key in data.created and not isinstance(value, Tensor):
             array = as_array(value, key)
             if (array.shape, array.dtype) == (before.shape, np.dtype(before.dtype.numpy)):

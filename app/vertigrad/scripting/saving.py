@@ -15,15 +15,17 @@ from ..atomic_file import write_file
 from ..errors import InputError
 from ..models import Model, registry
 from ..params import Params
+from ..renderer.camera import OrbitCamera
 from ..renderer.themes import CUSTOM
 from ..renderer.view import themed_view
 from ..scene import OutputRef, code, load, trust
 from ..scene.files import find
 from ..scene.save import named
 from ..scene.schema import MODEL_KEYS, VERSION, ModelSpec
-from ..scene.viewpoints import BOOKMARKS, entries
+from ..scene.viewpoints import BOOKMARKS, KEYFRAMES, entries
 from ..session import Session
 from ..session.naming import plain
+from ..session.parameters import Key, specs_of
 from .data_model import DataModel
 from .document import CONTROLS
 from .layer import COLORBAR
@@ -56,6 +58,8 @@ class SceneWriter:
             "models": self._models,
             "layers": layers,
             "view": self._view(),
+            "presets": self._presets(layers),
+            "animations": self._animations(layers),
         }
         return tomlkit.dumps({key: table for key, table in tables.items() if table != {}})
 
@@ -69,9 +73,38 @@ class SceneWriter:
 
     def _camera(self) -> dict[str, Any]:
         camera = self._session.cameras.heading
-        bookmarks = self._document["camera"].get(BOOKMARKS, {})
-        table = {key: _listed(value) for key, value in entries(camera).items()} | {"up": camera.up}
-        return table | ({BOOKMARKS: bookmarks} if bookmarks else {})
+        extras = self._session.scene_edits.extras
+        bookmarks = {name: _camera_table(view) for name, view in extras.bookmarks.items()}
+        keyframes = {str(frame): _camera_table(view) for frame, view in extras.keyframes.items()}
+        named = {BOOKMARKS: bookmarks, KEYFRAMES: keyframes}
+        return _camera_table(camera) | {"up": camera.up} | {key: table for key, table in named.items() if table}
+
+    def _presets(self, layers: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the window, without values of what the file does not have, such as controls."""
+        found: dict[str, Any] = {}
+        specs = specs_of(self._session.parameters())
+        for preset in self._session.scene_edits.extras.presets:
+            table = {
+                _path_text(key): _listed(plain(specs[key], value, self._folder))
+                for key, value in preset.values.items()
+                if key in specs and self._is_written(key, layers)
+            }
+            if table:
+                found[preset.name] = table
+        return found
+
+    def _animations(self, layers: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the window, with the values that are not the defaults."""
+        return {
+            _path_text(key): self._changed(animation)
+            for key, animation in self._session.scene_edits.extras.animations.items()
+            if self._is_written(key, layers)
+        }
+
+    def _is_written(self, key: Key, layers: Mapping[str, Any]) -> bool:
+        section, *rest = key.path
+        tables: Mapping[str, Any] = {"models": self._models, "layers": layers}.get(str(section), {})
+        return section == "view" or (bool(rest) and rest[0] in tables)
 
     def _view(self) -> dict[str, Any]:
         view = self._session.view
@@ -188,6 +221,14 @@ def _file_of(kind: type[Model]) -> Path:
     if source is None or not Path(source).is_file():
         raise InputError(f"{kind.__name__} is defined in the script; define it in a Python file of its own")
     return Path(source)
+
+
+def _path_text(key: Key) -> str:
+    return ".".join(map(str, key.path))
+
+
+def _camera_table(camera: OrbitCamera) -> dict[str, Any]:
+    return {key: _listed(value) for key, value in entries(camera).items()}
 
 
 def _listed(value: Any) -> Any:

@@ -127,10 +127,11 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write what is shown as a scene file, which `vertigrad run` opens; arrays go into an .npz beside it.
 
-        It has the layers as they are now, models of registered types and of Python files with their parameters, camera
-        and view; not controls, buttons, plots and functions, which only the script gives a meaning. Raises
-        `InputError` if the file exists, unless `overwrite`, and for layers that a scene cannot describe, with the
-        reason: models of classes that are defined in the script itself, or in files outside of the scene's folder.
+        It has the layers as they are now, models of registered types and of Python files with their parameters, camera,
+        bookmarks, camera keyframes, view, presets and animations, those set in the window too; not controls, buttons,
+        plots and functions, which only the script gives a meaning. Raises `InputError` if the file exists, unless
+        `overwrite`, and for layers that a scene cannot describe, with the reason: models of classes that are defined
+        in the script itself, or in files outside of the scene's folder.
         """
         self._content.require_open()
         save(self.session, self._content.document.values, Path(path), overwrite)

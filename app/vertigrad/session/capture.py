@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -24,11 +25,11 @@ class CaptureRequest(NamedTuple):
 
 
 class RecordingOptions(NamedTuple):
-    """A video to record into `folder`, by default the current one.
+    """What to record into `folder`, by default the current one.
 
-    `suffix` is its format. `rate` [frames per second], `codec` and `quality` (1 to 100) are those of
-    `headless.video.VideoOptions`; 0 or empty: the usual ones. It ends after so many `frames` of 1/60 s; 0: when it is
-    stopped.
+    `suffix` is its format, of a video or of a USD file, which has the geometry of each frame. `rate` [frames per
+    second], `codec` and `quality` (1 to 100) are those of `headless.video.VideoOptions`; 0 or empty: the usual ones. It
+    ends after so many `frames` of 1/60 s; 0: when it is stopped.
     """
 
     folder: Path | None = None
@@ -37,15 +38,27 @@ class RecordingOptions(NamedTuple):
     codec: str = ""
     quality: int = 0
     frames: int = 0
+    layers: tuple[str, ...] = ()  # of a USD file: those to record, by default all
 
 
 class RecordingStatus(NamedTuple):
-    """The progress of a video that is being recorded; `nbytes` is the size of the file so far."""
+    """The progress of what is being recorded: a video, or with `size` None the geometry of a run.
+
+    `nbytes` is the size of the file so far. `part` is from 0 to 1; None if it lasts until it is stopped.
+    """
 
     path: Path
-    size: tuple[int, int]
+    size: tuple[int, int] | None
     seconds: float
     nbytes: int
+    part: float | None = None
+
+
+class ExportStatus(NamedTuple):
+    """The progress of geometry that is being written: `part` is from 0 to 1."""
+
+    path: Path
+    part: float
 
 
 class CaptureService(Protocol):
@@ -54,6 +67,11 @@ class CaptureService(Protocol):
     @property
     def recording(self) -> RecordingStatus | None:
         """The video that is being recorded."""
+        ...
+
+    @property
+    def exports(self) -> Sequence[ExportStatus]:
+        """The files of geometry that are being written."""
         ...
 
     def take_screenshot(self, request: CaptureRequest) -> None:
@@ -65,5 +83,17 @@ class CaptureService(Protocol):
         ...
 
     def stop_recording(self) -> None:
-        """End the video with the previous frame. Raises `InputError` if none is being recorded."""
+        """End the recording with the previous frame. Raises `InputError` if nothing is being recorded."""
+        ...
+
+    def cancel_recording(self) -> None:
+        """End the recording without a file. Raises `InputError` if nothing is being recorded."""
+        ...
+
+    def export_geometry(self, path: Path, layers: Sequence[str]) -> None:
+        """Read what layers draw now, and write it while the window continues. Raises `InputError`."""
+        ...
+
+    def cancel_export(self, path: Path) -> None:
+        """Do not write this file. Raises `InputError` if it is not being written."""
         ...

@@ -1,29 +1,31 @@
-"""`WindowCapture`: screenshots and videos of the window, read back some frames after they were drawn."""
+"""`WindowCapture`: screenshots, videos and geometry of the window, written while the window continues."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 
+from .. import export
 from ..errors import GpuError, InputError, VertigradError
 from ..gpu import Reading
 from ..headless.frame_writer import FrameWriter
 from ..headless.offscreen import FORMAT, Offscreen, enough_memory
-from ..headless.outputs import Png, require_output
-from ..headless.video import Video, VideoOptions, is_shown
+from ..headless.outputs import Png, require_output, require_writable
+from ..headless.video import VideoOptions
 from ..panels import Gui
 from ..renderer.renderer import Renderer
-from ..session import FPS, STEP, Session
-from ..session.capture import CaptureRequest, RecordingOptions, RecordingStatus
+from ..session import STEP, Session
+from ..session.capture import CaptureRequest, ExportStatus, RecordingOptions, RecordingStatus
 from ..session.commands import CaptureFinished
 from ..session.files import new_file
 from ..session.readbacks import wait_for_readbacks
 from .image_clipboard import ClipboardImage, require_clipboard
+from .recording import GeometryExport, Recording, RunRecording, VideoRecording
 
 SMALLEST = 2  # pixels a side of a video
 
@@ -39,7 +41,8 @@ class WindowCapture:
         self._session, self._gui, self._format = session, gui, color_format
         self._requests: deque[tuple[CaptureRequest, Path]] = deque()
         self._writers: list[tuple[FrameWriter, str]] = []
-        self._recording: _Recording | None = None
+        self._recording: Recording | None = None
+        self._exports: dict[Path, tuple[FrameWriter, int]] = {}  # and of how many layers
         self._received: deque[tuple[FrameWriter, np.ndarray, bool]] = deque()
         self._readbacks: dict[FrameWriter, Reading] = {}  # of screenshots
 
@@ -47,13 +50,18 @@ class WindowCapture:
 
     @property
     def recording(self) -> RecordingStatus | None:
-        """The video that is being recorded."""
-        recording = self._recording
-        if recording is None:
-            return None
-        return RecordingStatus(
-            recording.writer.path, recording.offscreen.size, recording.frames / FPS, recording.writer.nbytes
-        )
+        """What is being recorded."""
+        return self._recording.status if self._recording is not None else None
+
+    @property
+    def exports(self) -> Sequence[ExportStatus]:
+        """The files of geometry that are being written; writing counts as a layer more."""
+        return [ExportStatus(path, writer.frames / (count + 1)) for path, (writer, count) in self._exports.items()]
+
+    @property
+    def behind(self) -> bool:
+        """Whether frames are recorded faster than they are written: then the models wait, and the window does not."""
+        return self._recording is not None and self._recording.writer.behind
 
     @property
     def busy(self) -> bool:
@@ -70,35 +78,58 @@ class WindowCapture:
 
     def start_recording(self, options: RecordingOptions) -> None:
         if self._recording is not None:
-            raise InputError("a video is being recorded already; stop it first")
+            raise InputError("a recording is in progress already; stop it first")
+        path = self._file(options.folder, options.suffix)
+        if options.suffix in export.USD_SUFFIXES:
+            require_writable(path)
+            self._recording = RunRecording(self._session, path, options.layers, options.frames)
+        else:
+            self._recording = self._video(path, options)
+        self._writers.append((self._recording.writer, "recording"))
+
+    def _video(self, path: Path, options: RecordingOptions) -> VideoRecording:
         width, height = (side // 2 * 2 for side in self._session.viewport_size)
         video = VideoOptions(options.rate, options.codec, options.quality)
         if min(width, height) < SMALLEST:
             raise InputError("the viewport is too small for a video")
-        path = self._file(options.folder, options.suffix)
         require_output(path, (width, height), options=video)
-        writer = FrameWriter(path, lambda: Video(path, (width, height), video))
-        try:
-            with enough_memory((width, height)):
-                self._recording = _Recording(
-                    self._session, (width, height), writer, video.rate_of(path), options.frames
-                )
-        except BaseException:
-            writer.finish()
-            raise
-        self._writers.append((writer, "recording"))
+        with enough_memory((width, height)):
+            return VideoRecording(self._session, (width, height), path, video, options.frames)
 
     def stop_recording(self) -> None:
         if self._recording is None:
-            raise InputError("no video is being recorded")
+            raise InputError("nothing is being recorded")
         self._recording.ended = True
         self._end_when_read()
+
+    def cancel_recording(self) -> None:
+        if self._recording is None:
+            raise InputError("nothing is being recorded")
+        self._recording.writer.cancel()
+        self._recording = None
+
+    def export_geometry(self, path: Path, layers: Sequence[str]) -> None:
+        if path in self._exports:
+            raise InputError(f"{path} is being written already; cancel that first")
+        stage, up = self._session.stage, self._session.scene.camera.up
+        found = [export.snapshot(stage.layers[name]) for name in export.require_layers(path, stage.layers, layers)]
+        writer = FrameWriter[Callable[[], export.Geometry]](path, lambda: GeometryExport(path, up), room=len(found) + 1)
+        for make in found:
+            writer.put(make)
+        writer.finish()
+        self._exports[path] = writer, len(found)
+        self._writers.append((writer, "export"))
+
+    def cancel_export(self, path: Path) -> None:
+        if path not in self._exports:
+            raise InputError(f"{path} is not being written")
+        self._exports[path][0].cancel()
 
     def frame_duration(self, seconds: float) -> float:
         """Seconds that a frame lasts for the camera: as long as it took, or while recording as long as in the video."""
         if self.recording is None:
             return seconds
-        return STEP if self._is_due else 0.0
+        return STEP if self._recording is not None and self._recording.is_due else 0.0
 
     # frames -------------------------------------------------------------------------------------------------------
 
@@ -115,7 +146,7 @@ class WindowCapture:
                 topic = "clipboard" if request.clipboard else "screenshot"
                 self._session.post(CaptureFinished(topic, error=error))
         recording = self._recording
-        if recording is not None and self._is_due:
+        if recording is not None and recording.is_due:
             try:
                 recording.draw(lambda image: self._received.append((recording.writer, image, False)))
             except BaseException:
@@ -126,16 +157,20 @@ class WindowCapture:
         """Write images that have been read back, and report finished files. Call it between frames."""
         while self._received:
             writer, image, last = self._received.popleft()
-            writer.put(image)
+            if not writer.canceled:
+                writer.put(image)
             if last:
                 writer.finish()
+        if self._recording is not None:
+            self._recording.collect()
         self._end_when_read()
         for writer in [writer for writer, reading in self._readbacks.items() if reading.done]:
             if self._readbacks.pop(writer).dropped:
                 writer.abort(GpuError("the frame of the screenshot was dropped; please retry"))
         for writer, topic in [entry for entry in self._writers if entry[0].done]:
             self._writers.remove((writer, topic))
-            path = None if topic == "clipboard" else writer.path
+            self._exports = {path: each for path, each in self._exports.items() if each[0] is not writer}
+            path = None if topic == "clipboard" or writer.canceled else writer.path
             self._session.post(CaptureFinished(topic, path, writer.error))
 
     def close(self) -> None:
@@ -149,14 +184,6 @@ class WindowCapture:
         self.collect()
 
     # inside -------------------------------------------------------------------------------------------------------
-
-    @property
-    def _is_due(self) -> bool:
-        """Whether this frame is one of the video: not while the models are in the middle of a step."""
-        recording, session = self._recording, self._session
-        if recording is None or recording.ended:
-            return False
-        return not session.playing or session.changes != recording.changes
 
     def _file(self, folder: Path | None, suffix: str) -> Path:
         """A free file name, also not that of a file that is about to be written."""
@@ -190,38 +217,10 @@ class WindowCapture:
         self._readbacks[writer] = offscreen.read(lambda image: self._received.append((writer, image, True)))
 
     def _end_when_read(self) -> None:
-        """Finish the video once its last image has been passed on; at once if writing it failed."""
+        """Finish the recording once its last frame has been passed on; at once if writing it failed."""
         recording = self._recording
         if recording is None:
             return
         if recording.writer.error is not None or (recording.ended and not recording.pending and not self._received):
             recording.writer.finish()
             self._recording = None
-
-
-class _Recording:
-    """A video that is being recorded, with its own render target."""
-
-    def __init__(self, session: Session, size: tuple[int, int], writer: FrameWriter, rate: float, most: int):
-        self._session = session
-        self.writer, self._rate, self._most = writer, rate, most
-        self.offscreen = Offscreen(session.gpu, size)
-        self._renderer = Renderer(session.gpu, FORMAT)
-        self.frames = 0
-        self.changes = -1  # the session's, as of the last frame
-        self.ended = False
-        self._reading: Reading | None = None  # the last one; they arrive in their order
-
-    @property
-    def pending(self) -> bool:
-        """Whether an image is being read back."""
-        return self._reading is not None and not self._reading.done
-
-    def draw(self, then: Callable[[np.ndarray], object]) -> None:
-        """Render this frame for the video, unless its rate leaves it out; the last one ends it."""
-        if is_shown(self.frames, self._rate):
-            self._session.draw_to_file(self._renderer, self.offscreen.view, self.offscreen.size)
-            self._reading = self.offscreen.read(then)
-        self.frames += 1
-        self.changes = self._session.changes
-        self.ended = self._most > 0 and self.frames >= self._most

@@ -44,6 +44,9 @@ class ClipboardImage(Output):
     def close(self) -> None:
         """Does nothing: the image is in the clipboard after `put`."""
 
+    def discard(self) -> None:
+        """Does nothing: there is no file."""
+
 
 def require_clipboard() -> None:
     """Raise `InputError` if no program can copy images."""

@@ -154,7 +154,7 @@ class Viewer:
                 return False
             self.window.fill_screen(self.gui.workspace.fullscreen)
             self._timeline.enter("step")
-            if self._begun:
+            if self._begun and not self._capture.behind:
                 session.try_to_advance()
             self._begun = True
             with guarded("diagnostics"):

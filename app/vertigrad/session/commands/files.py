@@ -112,6 +112,8 @@ def ExportGeometry(session: Session, path: Path, layers: tuple[str, ...] = (), o
     """Write what layers draw now to a file of geometry, by default all that can be; asks before it replaces one."""
     export.require_layers(path, session.stage.layers, layers)
     if not _ask_to_overwrite(session, path, overwrite, ExportGeometry(path, layers, overwrite=True)):
+        if session.capture is not None:
+            return session.capture.export_geometry(path, layers)
         export.write_layers(path, session.stage.layers, layers, session.scene.camera.up)
         session.written["export"] = path
 
@@ -176,19 +178,31 @@ def CopyImage(session: Session, request: CaptureRequest | None = None) -> None:
 
 @command("recording")
 def StartRecording(session: Session, options: RecordingOptions | None = None) -> None:
-    """Record a video from now on, by default as MP4 to the current folder."""
+    """Record a video or the geometry of a run from now on, by default as MP4 to the current folder."""
     _capture_service(session).start_recording(options or RecordingOptions())
 
 
 @command("recording")
 def StopRecording(session: Session) -> None:
-    """End the video."""
+    """End the recording."""
     _capture_service(session).stop_recording()
+
+
+@command("recording")
+def CancelRecording(session: Session) -> None:
+    """End the recording, and remove its file."""
+    _capture_service(session).cancel_recording()
+
+
+@command("export")
+def CancelExport(session: Session, path: Path) -> None:
+    """Do not write a file of geometry that is being written; one that it would replace stays."""
+    _capture_service(session).cancel_export(path)
 
 
 @dataclass(frozen=True)
 class CaptureFinished:
-    """A screenshot or a video ended as the file `path`, or with an error, which is shown."""
+    """A screenshot, a recording or an export ended as the file `path`, or with an error, which is shown."""
 
     topic: str
     path: Path | None = None
@@ -198,7 +212,7 @@ class CaptureFinished:
         """Carry it out."""
         if self.error is not None:
             raise self.error
-        if self.path is not None:  # not in the clipboard
+        if self.path is not None:  # neither in the clipboard nor canceled
             session.written[self.topic] = self.path
 
 
