@@ -126,3 +126,26 @@ def test_what_cannot_be_written(steady: Gpu, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "pxr.Usd", None)
     with pytest.raises(InputError, match=r"not installed; install it with pip install 'vertigrad\[usd\]'"):
         UsdFile(tmp_path / "b.usdc", "y", 60)
+
+
+def test_splats_are_points_with_their_shape_as_primvars(steady: Gpu, tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    with vg.Viewer("test", SIZE, offscreen=True) as viewer:
+        viewer.splats(
+            "scan",
+            position=POINTS,
+            scale=random.uniform(0.01, 0.1, (20, 3)).astype(np.float32),
+            rotation=random.normal(size=(20, 4)).astype(np.float32),
+            opacity=random.uniform(0.2, 1.0, 20).astype(np.float32),
+            color=random.random((20, 3)).astype(np.float32),
+        )
+        render(viewer.session, 2, SIZE, [tmp_path / "a.usdc"])
+        expected = geometry(viewer.session.stage.layers["scan"])
+    stage = Usd.Stage.Open(str(tmp_path / "a.usdc"))
+    prim = stage.GetPrimAtPath("/World/scan")
+    assert prim.GetTypeName() == "Points" and np.array_equal(samples(prim, "points", 1), expected.positions)
+    assert np.allclose(samples(prim, "widths", 0), 2 * expected.extras["scale"].max(axis=1))
+    assert np.allclose(samples(prim, "primvars:displayOpacity", 0), expected.extras["opacity"])
+    assert np.allclose(samples(prim, "primvars:displayColor", 0), expected.linear_colors()[:, :3])
+    for name in ("scale", "rotation"):
+        assert np.array_equal(samples(prim, f"primvars:{name}", 1), expected.extras[name])

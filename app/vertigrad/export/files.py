@@ -47,13 +47,15 @@ def require_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str]
     if kind not in (*SUFFIXES, *usd_file.SUFFIXES):
         raise InputError(f"{path}: geometry is written as {', '.join(SUFFIXES)}, not as {kind or 'no suffix'}")
     possible = [
-        name for name, layer in layers.items() if can_be_exported(layer) and (kind == ".ply" or not is_splats(layer))
+        name
+        for name, layer in layers.items()
+        if can_be_exported(layer) and (kind in (".ply", *usd_file.SUFFIXES) or not is_splats(layer))
     ]
     for name in names:
         if name not in layers:
             raise InputError(f"{path}: {unknown('layer', name, layers)}")
         if name not in possible and is_splats(layers[name]):
-            raise InputError(f"{path}: layer {name!r} draws splats, which are written as .ply")
+            raise InputError(f"{path}: layer {name!r} draws splats, which are written as .ply, and a run as USD")
         if name not in possible:
             raise InputError(f"{path}: layer {name!r} has no geometry: it draws an image or a volume")
     chosen = list(dict.fromkeys(names)) or possible

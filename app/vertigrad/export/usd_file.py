@@ -101,6 +101,7 @@ class UsdFile:
         while self._stage.GetPrimAtPath(path):
             path += "_"
         kinds = {"points": self._geom.Points, "triangles": self._geom.Mesh, "lines": self._geom.BasisCurves}
+        kinds["splats"] = self._geom.Points
         prim = kinds[one.kind].Define(self._stage, path)
         prim.GetPrim().SetDisplayName(one.name)
         if one.kind == "triangles":
@@ -121,7 +122,11 @@ class UsdFile:
         elif one.kind == "triangles":
             self._sample_triangles(prim, one, frame)
         else:
-            widths = 2.0 * one.extras["radius"].astype(np.float32)
+            splats = one.kind == "splats"
+            widths = 2.0 * (one.extras["scale"].max(axis=1) if splats else one.extras["radius"]).astype(np.float32)
+            if splats:
+                colors = np.concatenate([colors[:, :3], one.extras["opacity"][:, None]], axis=1).astype(np.float32)
+                self._sample_splats(prim, one, frame)
             prim.CreateWidthsAttr().Set(vt.FloatArray.FromNumpy(widths), frame)
         prim.CreatePointsAttr().Set(vt.Vec3fArray.FromNumpy(np.ascontiguousarray(positions)), frame)
         if len(positions):
@@ -136,6 +141,14 @@ class UsdFile:
             primvars = self._geom.PrimvarsAPI(prim.GetPrim())
             scalar = primvars.CreatePrimvar("scalar", self._sdf.ValueTypeNames.FloatArray, self._geom.Tokens.vertex)
             scalar.Set(vt.FloatArray.FromNumpy(one.scalars), frame)
+
+    def _sample_splats(self, prim: Any, one: Geometry, frame: int) -> None:
+        """Standard deviations along the axes, and rotations x, y, z, w, as primvars: points are round."""
+        primvars, types = self._geom.PrimvarsAPI(prim.GetPrim()), self._sdf.ValueTypeNames
+        scale = primvars.CreatePrimvar("scale", types.Float3Array, self._geom.Tokens.vertex)
+        scale.Set(self._vt.Vec3fArray.FromNumpy(np.ascontiguousarray(one.extras["scale"], np.float32)), frame)
+        rotation = primvars.CreatePrimvar("rotation", types.Float4Array, self._geom.Tokens.vertex)
+        rotation.Set(self._vt.Vec4fArray.FromNumpy(np.ascontiguousarray(one.extras["rotation"], np.float32)), frame)
 
     def _sample_triangles(self, prim: Any, one: Geometry, frame: int) -> None:
         """Triangles that stay the same have no samples: programs keep the topology of a mesh that deforms."""
