@@ -47,6 +47,8 @@ def command(adapter: AdapterOption = "") -> None:
     console.print("features:")
     for name in OPTIONAL_FEATURES:
         console.print(f"    {name:44} {'yes' if name in gpu.features else 'no'}")
+    shares = gpu.frameworks.reason
+    console.print(f"memory shared with CUDA: {f'no: {shares}' if shares else 'yes'}")
     missing = _fallbacks(gpu)
     console.print("falls back:" if missing else "falls back: nothing")
     for name, instead in missing.items():

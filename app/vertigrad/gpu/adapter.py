@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import wgpu
 
+from .. import sharing
 from ..errors import NoAdapter
 from . import native
 
@@ -57,7 +58,9 @@ def adapters() -> list[AdapterChoice]:
     logging.getLogger("wgpu").setLevel(logging.ERROR)  # probing absent drivers is not worth a warning each
     if sys.platform == "linux":  # Mesa complains on stderr without one, once for each driver
         os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-    return sorted((_describe(a) for a in wgpu.gpu.enumerate_adapters_sync()), key=lambda choice: choice.rank)
+    with sharing.loading():  # wgpu makes its instance at the first call
+        found = wgpu.gpu.enumerate_adapters_sync()
+    return sorted((_describe(adapter) for adapter in found), key=lambda choice: choice.rank)
 
 
 def candidates(requested: str = "") -> list[AdapterChoice]:

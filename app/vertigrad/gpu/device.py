@@ -16,6 +16,7 @@ from ..memory import Block, BufferPool, LifetimeTracker, Owner
 from . import native
 from .adapter import AdapterChoice, candidates, open_first
 from .frames import Frames
+from .frameworks import Frameworks
 from .meter import Meter, Traffic
 from .readback import ReadbackRing
 from .storage import BufferStorage, allocating, is_loss
@@ -51,12 +52,13 @@ class Gpu:
 
     def _open(self, choices: Sequence[AdapterChoice]) -> None:
         self.adapter, self.device = open_first(choices)
-        self.queue = self.device.queue
-        self.limits = self.device.limits
+        self.queue, self.limits = self.device.queue, self.device.limits
         self.features = frozenset(self.device.features)
         self._probe = native.LossProbe(self.device)
         self.tracker = LifetimeTracker()
-        self.pool = BufferPool(BufferStorage(self.device), self.tracker)
+        self.frameworks = Frameworks(self.adapter.backend)
+        self.storage = BufferStorage(self.device, self.frameworks.connection)
+        self.pool = BufferPool(self.storage, self.tracker)
         self.pool.reclaim = self._reclaim
         self.uniforms = UniformRing(self.device, self.meter)
         self._uploads = Uploads(self.device, self.pool, self.meter)
@@ -119,6 +121,7 @@ class Gpu:
         self.recorder.require_no_render_pass()
         self._submitting = True
         try:
+            viewed = self.frameworks.wait_for(self.recorder.used)
             commands = self.recorder.finish()
             self.uniforms.flush()
             index = native.submit(self.queue, commands)
@@ -136,6 +139,8 @@ class Gpu:
         serial = self.tracker.submit(self.recorder.submitted())
         self._running.append((serial, index))
         self.readback.submitted(serial)
+        if viewed:
+            self.wait(serial)  # a framework may write as soon as this returns
         return serial
 
     def abandon(self) -> None:
@@ -165,7 +170,7 @@ class Gpu:
             self.wait(self.submit() - EAGER_IN_FLIGHT)
 
     def wait(self, serial: int) -> None:
-        """Block until submission `serial` has finished; what waited for it is released."""
+        """Block until submission `serial` has finished; release what waited for it."""
         self.tracker.require_thread()
         index = None
         while self._running and self._running[0][0] <= serial:
@@ -253,7 +258,7 @@ class Gpu:
                 return
         owner.require_movable()
         spare = deferred.block_for(owner) if deferred is not None else None
-        new = spare or self.pool.take(old.nbytes, owner.name, owner.origin)
+        new = spare or self.pool.take(old.nbytes, owner.name, owner.origin, old.exported)
         self.tracker.pin(new)  # so that it goes back if the copy cannot be recorded
         try:
             if keep and old.nbytes:
@@ -283,7 +288,8 @@ class Gpu:
         self.recorder.require_no_render_pass()
         if not unused:
             self.submit()
-        self._uploads.write(buffer, data, offset, traffic)
+        with self.frameworks.turn(buffer, self._uploads.finish):
+            self._uploads.write(buffer, data, offset, traffic)
 
     def report(self) -> str:
         """Adapter, backend and driver in one line."""

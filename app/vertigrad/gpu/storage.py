@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import wgpu
 
-from ..errors import DeviceLost, StillInUse
+from ..errors import DeviceLost, GpuError, StillInUse
+from ..sharing import Connection, Mapped, SharingFailed
+from . import native
 
 USAGE = (
     wgpu.BufferUsage.STORAGE
@@ -22,8 +24,10 @@ USAGE = (
 class BufferStorage:
     """Makes and destroys the buffer under each block; every one may be a vertex buffer."""
 
-    def __init__(self, device: wgpu.GPUDevice):
+    def __init__(self, device: wgpu.GPUDevice, connection: Connection | None = None):
         self._device = device
+        self._connection = connection
+        self._mapped: dict[wgpu.GPUBuffer, Mapped] = {}
         self.largest = device.limits["max-buffer-size"] & ~3
 
     def allocate(self, nbytes: int) -> wgpu.GPUBuffer:
@@ -33,8 +37,31 @@ class BufferStorage:
         buffer.destroy = _refuse_to_destroy
         return buffer
 
+    def allocate_shared(self, nbytes: int) -> wgpu.GPUBuffer:
+        """A buffer of `nbytes`, set to zero, whose memory frameworks on the same GPU see at `mapped(buffer).pointer`.
+
+        Raises `MemoryError`, `DeviceLost`, and `GpuError` if the memory cannot be imported.
+        """
+        if self._connection is None:
+            raise GpuError("memory cannot be shared with other frameworks here")
+        try:
+            buffer, mapped = self._connection.shared(lambda: self.allocate(nbytes))
+        except SharingFailed as error:
+            raise GpuError(f"{nbytes:,} bytes cannot be shared with other frameworks: {error}") from error
+        encoder = self._device.create_command_encoder()
+        encoder.clear_buffer(buffer)  # else wgpu would do it at its first use, over what a framework wrote
+        self._device.queue.submit([encoder.finish()])
+        native.wait_all(self._device)
+        self._mapped[buffer] = mapped
+        return buffer
+
+    def mapped(self, buffer: wgpu.GPUBuffer) -> Mapped:
+        """The memory of a shared buffer as frameworks see it; valid while the result is kept."""
+        return self._mapped[buffer]
+
     def destroy(self, buffer: wgpu.GPUBuffer) -> None:
-        """Give a buffer's memory back at once."""
+        """Give a buffer's memory back at once; frameworks that still see it keep the bytes."""
+        self._mapped.pop(buffer, None)
         type(buffer).destroy(buffer)
 
 

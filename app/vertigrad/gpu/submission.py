@@ -82,6 +82,11 @@ class Recorder:
         """Whether anything was recorded since the last submit, or moved, be it without a byte to copy."""
         return self._encoder is not None or bool(self._moves if self._unfinished is None else self._unfinished)
 
+    @property
+    def used(self) -> Iterable[Block]:
+        """The blocks that the next submission uses so far."""
+        return self._used
+
     def use(self, blocks: Iterable[Block]) -> None:
         """Keep `blocks` alive until this submission is made, and stamp them with it."""
         if self.deferred is not None:

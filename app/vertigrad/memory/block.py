@@ -73,6 +73,7 @@ class Block:
     name: str = ""
     origin: Origin = UNKNOWN
     freed_frame: int = 0
+    exported: bool = False  # other frameworks can be given its memory
 
     @property
     def buffer(self) -> Any:

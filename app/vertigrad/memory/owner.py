@@ -107,6 +107,6 @@ class Owner:
         if self._fixed:
             raise StillInUse(
                 f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, cannot be written now: it shares its "
-                "block with a clone or a drawn output and would have to move, but its buffer is in use by resource(): "
-                "write it before or after, or open resource(writable=True)"
+                "block with a clone or a drawn output and would have to move, but its buffer is in use by resource() "
+                "or a framework: write it before or after, or open resource(writable=True)"
             )

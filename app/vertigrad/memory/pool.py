@@ -24,6 +24,9 @@ class Storage(Protocol):
     def allocate(self, nbytes: int) -> Any:
         """Make a buffer of `nbytes`; raises `MemoryError` if there is no room."""
 
+    def allocate_shared(self, nbytes: int) -> Any:
+        """Make a buffer whose memory other frameworks can be given; raises `MemoryError`."""
+
     def destroy(self, buffer: Any) -> None:
         """Give a buffer back."""
 
@@ -47,7 +50,7 @@ class BufferPool:
     def __init__(self, storage: Storage, tracker: LifetimeTracker, budget: int | None = None):
         self._storage = storage
         self._tracker = tracker
-        self._free: dict[int, list[Block]] = {}
+        self._free: dict[tuple[int, bool], list[Block]] = {}  # by capacity, and whether exported
         self.budget = budget
         self.reclaim: Callable[[bool], None] = lambda submit: None
         self.spill: Callable[[], None] = lambda: None
@@ -57,13 +60,13 @@ class BufferPool:
         self.taken_bytes = 0  # handed out so far, reused blocks included
         tracker.on_free = self._put
 
-    def take(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
-        """A live block of at least `nbytes`, which the caller must own or pin at once.
+    def take(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN, exported: bool = False) -> Block:
+        """A live block of at least `nbytes`, which the caller must own or pin at once; `exported` if shared memory.
 
         Raises `LimitError` if no buffer can be that large and `OutOfMemory` if there is no room for it.
         """
         self._tracker.collect()
-        return self._activate(self._block_of(size_class(nbytes), nbytes, name), nbytes, name, origin)
+        return self._activate(self._block_of(size_class(nbytes), nbytes, name, exported), nbytes, name, origin)
 
     def borrow(self, borrow: Borrow, name: str = "", origin: Origin = UNKNOWN) -> Block:
         """A live block over borrowed host memory; it takes no GPU memory until `move_storage` is called."""
@@ -80,7 +83,7 @@ class BufferPool:
     def commit(self, block: Block) -> None:
         """Allocate the memory of a reserved block. Raises `OutOfMemory`."""
         self._tracker.collect()
-        donor = self._block_of(size_class(block.nbytes), block.nbytes, block.name)
+        donor = self._block_of(size_class(block.nbytes), block.nbytes, block.name, False)
         self.move_storage(block, donor)
         del self._tracker.blocks[donor.id]
 
@@ -137,17 +140,17 @@ class BufferPool:
         block.last_frame = self._tracker.frame
         return block
 
-    def _block_of(self, capacity: int, nbytes: int, name: str) -> Block:
+    def _block_of(self, capacity: int, nbytes: int, name: str, exported: bool) -> Block:
         self._require_possible(nbytes, name)
         capacity = min(capacity, self._storage.largest)
         self.taken_bytes += capacity
-        waiting = self._free.get(capacity)
+        waiting = self._free.get((capacity, exported))
         if waiting:
             block = waiting.pop()
-            self._forget_empty(capacity)
+            self._forget_empty(block)
             self.free_bytes -= capacity
             return block
-        return self._allocate(capacity, nbytes, name)
+        return self._allocate(capacity, nbytes, name, exported)
 
     def _require_possible(self, nbytes: int, name: str) -> None:
         if nbytes > self._storage.largest:
@@ -156,11 +159,12 @@ class BufferPool:
                 f"{self._storage.largest}; split it, or use a smaller dtype"
             )
 
-    def _allocate(self, capacity: int, nbytes: int, name: str) -> Block:
+    def _allocate(self, capacity: int, nbytes: int, name: str, exported: bool) -> Block:
         def allocate() -> Block:
             if self.budget is not None and self.held_bytes + capacity > self.budget:
                 raise MemoryError
-            return Block(capacity, self._storage.allocate(capacity))
+            make = self._storage.allocate_shared if exported else self._storage.allocate
+            return Block(capacity, make(capacity), exported=exported)
 
         block = self.make_room(allocate, f"tensor {name or 'unnamed'!r} asked for {nbytes:,} bytes")
         self._tracker.blocks[block.id] = block
@@ -173,20 +177,21 @@ class BufferPool:
         if block.storage is None:
             del self._tracker.blocks[block.id]
             return
-        self._free.setdefault(block.capacity, []).append(block)
+        self._free.setdefault((block.capacity, block.exported), []).append(block)
         self.free_bytes += block.capacity
 
     def _destroy(self, block: Block) -> None:
-        self._forget_empty(block.capacity)
+        self._forget_empty(block)
         self.free_bytes -= block.capacity
         self.held_bytes -= block.capacity
         del self._tracker.blocks[block.id]
         storage, block.storage = block.storage, None
         self._storage.destroy(storage)
 
-    def _forget_empty(self, capacity: int) -> None:
-        if not self._free[capacity]:
-            del self._free[capacity]
+    def _forget_empty(self, block: Block) -> None:
+        kind = block.capacity, block.exported
+        if not self._free[kind]:
+            del self._free[kind]
 
     def _shortage(self, request: str) -> str:
         largest = sorted(self._tracker.live, key=lambda block: block.capacity, reverse=True)[:5]

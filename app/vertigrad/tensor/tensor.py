@@ -15,7 +15,7 @@ from . import graph
 from . import shape as shapes
 from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
-from .frameworks import FrameworkViews
+from .frameworks import FrameworkViews, is_exported
 from .handle import Handle
 from .methods import ArrayMethods
 from .operators import Arithmetic, call
@@ -36,20 +36,30 @@ class Tensor(Handle, Arithmetic, ArrayMethods, Differentiable, FrameworkViews):
     # creation -----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def empty(shape: int | Sequence[int], dtype: Any = f32, name: str = "", temporary: bool = False) -> Tensor:
+    def empty(
+        shape: int | Sequence[int],
+        dtype: Any = f32,
+        name: str = "",
+        temporary: bool = False,
+        shared: bool | str = False,
+    ) -> Tensor:
         """A contiguous tensor whose elements are not set. Raises `DtypeError`, `LimitError`, `OutOfMemory`.
 
-        A `temporary` one that is created while a plan records uses memory of the plan.
+        A `temporary` one that is created while a plan records uses memory of the plan. With `shared` ("cuda", or True
+        for whatever is there) frameworks see its memory without a copy: `torch()`, `jax()`, `cupy()`, DLPack. Where
+        that is not possible, a warning says why, and the same calls copy through the host. Raises `ValueError` for
+        another `shared`.
         """
         size = shapes.checked(shape)
         kind, origin = dtype_of(dtype), Origin.of_caller()
         require(kind)
         device, nbytes = gpu(), math.prod(size) * kind.itemsize
         results = None if device.recording is None else device.recording.results
-        if temporary and results is not None:
+        if temporary and results is not None and not shared:
             owner = results.reserve(nbytes, name, origin)
         else:
-            owner = Owner(device.tracker, device.pool.take(nbytes, name, origin), name, origin)
+            exported = is_exported(shared)
+            owner = Owner(device.tracker, device.pool.take(nbytes, name, origin, exported), name, origin)
             if results is not None:
                 results.add(owner)
         return Tensor(owner, Layout(size, shapes.contiguous_strides(size, kind.itemsize), 0), kind, name, temporary)
