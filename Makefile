@@ -5,6 +5,7 @@ BIN := .venv/bin
 SCENE ?= scenes/nbody.toml
 NAME = $(basename $(notdir $(SCENE)))
 STAMP := .venv/.set-up
+CUDA := $(addprefix cuda/,pyproject.toml setup.py) $(wildcard cuda/src/* cuda/vertigrad_cuda/*.py cuda/vertigrad_cuda/*.json)
 WINDOW := tests/window tests/packaging
 TIMED := tests/window/test_time.py tests/window/test_start.py  # run separately
 CHECKED := tests/test_architecture.py tests/gpu/test_shaders_compile.py
@@ -21,7 +22,7 @@ help: ## list these targets
 
 setup: $(STAMP) ## system packages if missing, .venv, locked dependencies; does nothing the second time
 
-$(STAMP): pyproject.toml requirements.lock tools/setup.sh tools/system_packages.py tools/adapter.py
+$(STAMP): pyproject.toml requirements.lock tools/setup.sh tools/system_packages.py tools/adapter.py $(CUDA)
 	@PYTHON='$(PYTHON)' tools/setup.sh
 	@touch $@
 
@@ -95,5 +96,5 @@ wheel: setup ## sdist and wheel into dist/
 	$(BIN)/python -m build --no-isolation
 
 clean: ## remove build and render output; .venv stays
-	rm -rf out dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf out dist cuda/build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find app tests tools assets -name __pycache__ -type d -prune -exec rm -rf {} +

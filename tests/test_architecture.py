@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "app" / "vertigrad"
 # External module, with its submodules -> the files that may import it, relative to the package.
 ONLY = {
     "cffi": ("gpu/native/",),
+    "vertigrad_cuda": ("gpu/",),
     "wgpu.backends": ("gpu/native/",),
     "wgpu.utils.imgui": ("panels/", "viewer/"),
 }
@@ -64,6 +66,13 @@ def test_no_file_imports_a_restricted_module():
 )
 def test_the_rule_detects_every_form_of_import(source, file, allowed):
     assert (not trespasses(source, file)) == allowed
+
+
+def test_the_layer_for_cuda_imports_only_the_standard_library():
+    files = sorted((PACKAGE.parent.parent / "cuda" / "vertigrad_cuda").glob("*.py"))
+    assert files
+    names = {name.split(".")[0] for file in files for _, name in imported(ast.parse(file.read_text(encoding="utf-8")))}
+    assert names <= sys.stdlib_module_names
 
 
 def test_the_frame_rate_of_videos_is_defined_once():

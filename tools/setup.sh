@@ -30,4 +30,16 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet install --no-in
 echo "Installing the dependencies in requirements.lock into .venv (about 200 MB the first time) ..."
 "${pip[@]}" --requirement requirements.lock
 "${pip[@]}" --no-deps --no-build-isolation --editable .
+# vertigrad-cuda is compiled. Without it, tests/cuda is skipped, and CUDA gets copies.
+headers='#include <vulkan/vulkan.h>
+#include <vulkan/vk_layer.h>'
+if [ "$(uname -sm)" = "Linux x86_64" ]; then
+  if ! ${CC:-cc} -x c -fsyntax-only - <<<"$headers" 2>/dev/null; then
+    echo "Note: vertigrad-cuda is not built, for lack of a C compiler or the headers of Vulkan" \
+      "(Debian and Ubuntu: gcc libc6-dev libvulkan-dev); going on without it."
+  elif ! "${pip[@]}" --no-deps --no-build-isolation --force-reinstall ./cuda; then
+    echo "Note: vertigrad-cuda does not compile here, as shown above; going on without it."
+  fi
+  rm -rf cuda/build cuda/*.egg-info
+fi
 .venv/bin/python tools/adapter.py

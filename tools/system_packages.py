@@ -11,6 +11,7 @@ import ctypes
 import importlib
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ WINDOW_LIBRARIES = {
     "libGL.so.1": "libgl1",
 }
 WINDOW_TEST_PROGRAMS = {"Xvfb": "xvfb", "xdotool": "xdotool", "chromium": "chromium"}
+VULKAN_HEADERS = b"#include <vulkan/vulkan.h>\n#include <vulkan/vk_layer.h>\n"
 
 
 class Missing(NamedTuple):
@@ -70,6 +72,14 @@ def has_gl() -> bool:
     return loads("libEGL.so.1") and manifests("/usr/share/glvnd/egl_vendor.d", "/etc/glvnd/egl_vendor.d")
 
 
+def lacks_headers() -> bool:
+    """Whether there is a C compiler that does not find the headers of Vulkan, with which cuda/ is compiled."""
+    if platform.machine() != "x86_64" or not shutil.which("cc"):
+        return False
+    command = ["cc", "-x", "c", "-fsyntax-only", "-"]
+    return subprocess.run(command, input=VULKAN_HEADERS, stderr=subprocess.DEVNULL).returncode != 0
+
+
 def has_venv() -> bool:
     """Debian's python3 lacks ensurepip, without which a new environment has no pip."""
     importlib.invalidate_caches()
@@ -88,6 +98,7 @@ def find_missing() -> list[Missing]:
         missing.append(Missing("libegl1", False))
     optional = [package for soname, package in WINDOW_LIBRARIES.items() if not loads(soname)]
     optional += [package for name, package in WINDOW_TEST_PROGRAMS.items() if not shutil.which(name)]
+    optional += ["libvulkan-dev"] if lacks_headers() else []
     return missing + [Missing(package, False) for package in optional]
 
 
@@ -107,7 +118,7 @@ def advice(missing: list[Missing], apt: bool) -> str:
     if any(need.essential for need in missing):
         opening = "Vertigrad cannot work here yet: a GPU driver or Python's venv module is missing."
     else:
-        opening = "Note: windows, or the tests of windows, need packages that are missing; going on without them."
+        opening = "Note: windows, their tests, or the layer for CUDA need missing packages; going on without them."
     if not apt:
         return f"{opening}\nInstall them under this system's names. Debian calls them: {packages}"
     listed = next(Path("/var/lib/apt/lists").glob("*_Packages*"), None)

@@ -18,8 +18,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("app", "assets", "docs", "examples", "scenes", "shaders", "tests", "tools")  # and the files next to them
-SUFFIXES = (".py", ".wgsl", ".md", ".toml", ".html")
+FOLDERS = (
+    "app",
+    "assets",
+    "cuda",
+    "docs",
+    "examples",
+    "scenes",
+    "shaders",
+    "tests",
+    "tools",
+)  # and the files next to them
+SUFFIXES = (".py", ".c", ".h", ".wgsl", ".md", ".toml", ".html")
 
 WORDS = {
     r"\btwins?\b|(?<![A-Za-z])twin_|_twins?(?![a-z])": "reference implementation",

@@ -2,25 +2,33 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 TOOL = Path(__file__).resolve().parent.parent.parent / "tools" / "system_packages.py"
 
 
-@pytest.fixture
-def tool(monkeypatch: pytest.MonkeyPatch):
-    """The script as a module, for an ordinary user of a fake Debian with all packages."""
+def loaded():
+    """The script as a module."""
     spec = importlib.util.spec_from_file_location("system_packages", TOOL)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch):
+    """The script, for an ordinary user of a fake Debian with all packages."""
+    module = loaded()
     monkeypatch.setattr(module.sys, "platform", "linux")
     monkeypatch.setattr(module.os, "geteuid", lambda: 1000, raising=False)
     monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(module, "loads", lambda soname: True)
     monkeypatch.setattr(module, "manifests", lambda *folders: True)
     monkeypatch.setattr(module, "has_venv", lambda: True)
+    monkeypatch.setattr(module, "lacks_headers", lambda: False)
     monkeypatch.setattr(module, "install", lambda packages: pytest.fail(f"installed {packages} unasked"))
     return module
 
@@ -45,6 +53,21 @@ def test_one_driver_is_enough_and_a_window_library_only_a_note(tool, monkeypatch
     monkeypatch.setattr(tool, "loads", lambda soname: soname != lost)
     assert tool.main() == 0
     assert "sudo apt-get" in capsys.readouterr().err
+
+
+def test_a_compiler_without_the_headers_of_vulkan_is_only_a_note(tool, monkeypatch, capsys):
+    monkeypatch.setattr(tool, "lacks_headers", lambda: True)
+    assert tool.main() == 0
+    assert "sudo apt-get install libvulkan-dev" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("compiler", "status", "lacks"), [(True, 1, True), (True, 0, False), (False, 1, False)])
+def test_headers_are_needed_only_with_a_compiler(monkeypatch, compiler, status, lacks):
+    module = loaded()
+    monkeypatch.setattr(module.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}" if compiler else None)
+    monkeypatch.setattr(module.subprocess, "run", lambda *words, **named: SimpleNamespace(returncode=status))
+    assert module.lacks_headers() == lacks
 
 
 def test_root_installs_missing_packages_and_checks_again(tool, monkeypatch, capsys):
