@@ -15,7 +15,7 @@ from vertigrad import from_dlpack
 from vertigrad.errors import GpuError, OutOfMemory, StillInUse
 from vertigrad.gpu import Gpu
 from vertigrad.sharing import SharingFailed
-from vertigrad.tensor import Publication, Tensor
+from vertigrad.tensor import Publication, Tensor, dlpack
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -221,7 +221,8 @@ def test_memory_of_ours_comes_back_as_a_view(gpu: Gpu) -> None:
         del view
 
 
-def test_memory_of_others_is_copied_once_on_the_device(gpu: Gpu) -> None:
+def test_memory_of_others_is_copied_once_on_the_device(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dlpack, "_HOST_DEVICES", ())  # as if NumPy's arrays were on the device
     array = np.arange(12, dtype=np.float32).reshape(3, 4)
     before = copies(gpu)
     with from_dlpack(array.T[1:]) as x:

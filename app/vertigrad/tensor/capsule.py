@@ -16,6 +16,7 @@ from ..errors import DtypeError
 from .shape import contiguous_strides
 
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}  # DLDataTypeCode by NumPy's kind
+_WITHOUT_COUNTERPART = {3: "opaque", 4: "bfloat", 5: "complex"}  # by DLDataTypeCode
 _KINDS = {code: kind for kind, code in _CODES.items()}
 _VERSION = 1, 0
 
@@ -113,7 +114,8 @@ def read(capsule: Any) -> Strided:
     """
     tensor = _Managed.from_address(_pointer(id(capsule), b"dltensor")).tensor
     if tensor.code not in _KINDS or tensor.lanes != 1:
-        raise DtypeError(f"from_dlpack: DLPack's element type {tensor.code} with {tensor.bits} bits has no counterpart")
+        kind = _WITHOUT_COUNTERPART.get(tensor.code, f"type {tensor.code}, ")
+        raise DtypeError(f"from_dlpack: {kind}{tensor.bits} has no counterpart here: convert it first")
     dtype = np.dtype(f"{_KINDS[tensor.code]}{tensor.bits // 8}")
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
     if tensor.strides:

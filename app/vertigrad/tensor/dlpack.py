@@ -49,7 +49,9 @@ def from_dlpack(source: Any, name: str = "") -> Tensor:
 
 
 def _from_shared_device(source: Any, name: str) -> Tensor | None:
-    """A tensor of an array on the frameworks' side of this GPU; None for booleans, which take four bytes here."""
+    """A tensor of an array on the frameworks' side of this GPU; None for booleans, which take four bytes here,
+    and for arrays of the host.
+    """
     capsule = source.__dlpack__() if isinstance(source, np.ndarray) else source.__dlpack__(stream=_LEGACY_STREAM)
     array = read(capsule)
     if array.dtype == np.bool_:
@@ -59,6 +61,8 @@ def _from_shared_device(source: Any, name: str) -> Tensor | None:
     if extent and (found := device.frameworks.find(array.pointer + start, extent)):
         owner, offset = found
         return Tensor(owner, Layout(array.shape, array.strides, offset - start), dtype, name, temporary=True)
+    if array.device[0] in _HOST_DEVICES:
+        return None  # to be borrowed
     with Tensor.empty(extent // dtype.itemsize, dtype, name, shared=True) as flat:
         device.frameworks.copy_in(array.pointer + start, device.storage.mapped(flat.block.buffer), extent)
         device.meter.count(Direction.DEVICE_TO_DEVICE, extent)
