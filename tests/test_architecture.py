@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "app" / "vertigrad"
 # External module, with its submodules -> the files that may import it, relative to the package.
 ONLY = {
     "cffi": ("gpu/native/",),
-    "vertigrad_cuda": ("gpu/",),
+    "vertigrad_cuda": ("sharing/",),
     "wgpu.backends": ("gpu/native/",),
     "wgpu.utils.imgui": ("panels/", "viewer/"),
 }

@@ -14,7 +14,11 @@ vertigrad_cuda = pytest.importorskip("vertigrad_cuda", reason="vertigrad-cuda is
 
 PROGRAMS = Path(__file__).parent / "programs.py"
 SKIPPED = 77
+LAYER, KHRONOS = "VK_LAYER_VERTIGRAD_cuda", "VK_LAYER_KHRONOS_validation"
+VALIDATION = Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 VARIABLES = ("VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS")
+CHECKED = ["values_in_both_directions", "destroyed_memory", "two_devices", "semaphores"]
+needs_validation = pytest.mark.skipif(not VALIDATION.exists(), reason="vulkan-validationlayers is not installed")
 
 
 def run(name: str, **environment: str) -> str:
@@ -53,6 +57,27 @@ def test_under_the_layer(program):
     run(program)
 
 
+def checked_calls(program: str, order: list[str], **environment: str) -> None:
+    """Run it with Khronos's validation where `order` says, from the application down; fails for each invalid call."""
+    printed = run(program, VK_LOADER_DEBUG="all", **environment)
+    called = printed.partition("vkCreateDevice layer callstack")[2].partition("<Device>")[0]
+    assert [name for name in re.findall(r"VK_LAYER_\w+", called) if name in order] == order
+    assert not re.findall(r"(?:VUID|UNASSIGNED|SYNC)-[\w-]+", printed)
+
+
+@needs_validation
+@pytest.mark.parametrize("program", [*CHECKED, "small_placeholders"])
+def test_calls_of_the_layer_are_valid(program):
+    checked_calls(program, [LAYER, KHRONOS], VK_INSTANCE_LAYERS=f"{LAYER}:{KHRONOS}")
+
+
+@needs_validation
+@pytest.mark.parametrize("program", CHECKED)  # small placeholders would be reported as buffers that overlap
+def test_calls_of_wgpu_are_valid_with_the_answers_of_the_layer(program):
+    # Old loaders order layers by their folders, new ones as VK_INSTANCE_LAYERS does.
+    checked_calls(program, [KHRONOS, LAYER], VK_LAYER_PATH=str(VALIDATION.parent), VK_INSTANCE_LAYERS=KHRONOS)
+
+
 @pytest.mark.parametrize(
     ("before", "inside"),
     [
@@ -75,7 +100,7 @@ def test_the_environment_is_restored(monkeypatch, before, inside):
         return {variable: os.environ[variable] for variable in VARIABLES if variable in os.environ}
 
     with pytest.raises(KeyError), vertigrad_cuda.layer():
-        expected = {name: text.format(folder, layer="VK_LAYER_VERTIGRAD_cuda") for name, text in inside.items()}
+        expected = {name: text.format(folder, layer=LAYER) for name, text in inside.items()}
         assert changed() == expected
         raise KeyError
     assert dict(os.environ) == whole
