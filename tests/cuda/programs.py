@@ -7,79 +7,28 @@ that calls `skip` skips it.
 from __future__ import annotations
 
 import gc
-import logging
-import mmap
 import os
 import resource
 import sys
-import tempfile
 import threading
 
 import numpy as np
 import wgpu
+from layered import (
+    COPY,
+    PADDING,
+    USAGE,
+    expect_error,
+    layered_device,
+    mapped,
+    shared_buffer,
+    skip,
+    software_adapter,
+    wait_idle,
+)
 
 import vertigrad_cuda as vc
 from vertigrad_cuda.library import library
-
-SKIPPED = 77
-PADDING = 4  # that wgpu appends to a buffer with VERTEX
-USAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
-COPY = wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
-
-
-def skip(reason: str) -> None:
-    """End the program: its test is skipped."""
-    print(reason)
-    sys.exit(SKIPPED)
-
-
-def software_adapter() -> wgpu.GPUAdapter:
-    """The software driver of Vulkan, whose exported memory can be mapped."""
-    logging.getLogger("wgpu").setLevel(logging.ERROR)
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-    found = [a for a in wgpu.gpu.enumerate_adapters_sync() if a.info["backend_type"] == "Vulkan"]
-    software = [a for a in found if a.info["adapter_type"] == "CPU"]
-    if not software:
-        skip("there is no software driver of Vulkan here")
-    return software[0]
-
-
-def layered_device() -> wgpu.GPUDevice:
-    """A device under the layer."""
-    with vc.layer():
-        device = software_adapter().request_device_sync()
-    if not vc.last_device().exports_memory:
-        skip("the software driver of Vulkan exports no memory")
-    return device
-
-
-def shared_buffer(device: wgpu.GPUDevice, size: int, usage: int = USAGE) -> tuple[wgpu.GPUBuffer, vc.BufferMemory]:
-    with vc.exportable():
-        buffer = device.create_buffer(size=size, usage=usage)
-    return buffer, vc.last_buffer()
-
-
-def wait_idle(device: wgpu.GPUDevice) -> None:
-    device.queue.submit([])
-    device.queue.read_buffer(device.create_buffer(size=4, usage=COPY))
-
-
-def mapped(fd: int, size: int, values: np.ndarray) -> np.ndarray:
-    """The bytes behind an fd from `values` on, which are searched for: the driver puts them where it likes."""
-    file = mmap.mmap(fd, 0)
-    os.close(fd)
-    start = file.find(values.tobytes())
-    assert start >= 0, "the values that wgpu wrote are not behind the fd"
-    return np.frombuffer(file, np.uint8, size, start)
-
-
-def expect_error(part: str, call, *arguments) -> None:
-    try:
-        call(*arguments)
-    except vc.LayerError as error:
-        assert part in str(error), error
-    else:
-        raise AssertionError(f"{call.__name__}{arguments} raised nothing")
 
 
 def values_in_both_directions() -> None:
@@ -98,6 +47,24 @@ def small_placeholders() -> None:
     """As on a GPU with memory of its own: wgpu's allocator gets 16 bytes for each buffer."""
     library().vertigrad_small_placeholders(1)
     values_in_both_directions()
+
+
+def mapped_buffers() -> None:
+    """A mapping of a marked buffer is useless, but stays in its bounds: other buffers are unchanged."""
+    with vc.layer():
+        device = software_adapter().request_device_sync(required_features=["mappable-primary-buffers"])
+    usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.MAP_WRITE | wgpu.BufferUsage.COPY_SRC
+    buffer, memory = shared_buffer(device, 4096, usage)
+    assert memory.exportable
+    others = [device.create_buffer(size=256, usage=USAGE) for _ in range(8)]
+    for other in others:
+        device.queue.write_buffer(other, 0, np.full(64, 7, np.uint32))
+    wait_idle(device)
+    buffer.map_sync(wgpu.MapMode.WRITE)
+    buffer.write_mapped(np.full(1024, 9, np.uint32))
+    buffer.unmap()
+    for other in others:
+        assert set(np.frombuffer(device.queue.read_buffer(other), np.uint32)) == {7}
 
 
 def unmarked_buffers() -> None:

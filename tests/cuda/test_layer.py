@@ -42,6 +42,7 @@ def run(name: str, **environment: str) -> str:
     [
         "values_in_both_directions",
         "small_placeholders",
+        "mapped_buffers",
         "unmarked_buffers",
         "destroyed_memory",
         "many_shares",
