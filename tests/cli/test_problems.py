@@ -308,6 +308,7 @@ def test_ctrl_c_ends_the_video_and_the_program(tmp_path):
         out, err = program.communicate(timeout=900)
     assert (program.returncode, out) == (130, "")
     assert "Traceback" not in err
+    assert re.search(r"interrupted after [1-9]\d* of 1000000 frames; .* can be opened: \S+x\.mp4$", err.strip())
     with av.open(str(video)) as container:
         assert sum(1 for _ in container.decode(video=0)) >= 1
 

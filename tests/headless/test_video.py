@@ -138,3 +138,9 @@ def test_a_missing_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_run_of_no_images_leaves_no_error(tmp_path: Path) -> None:
     for suffix in FORMATS:
         open_output(tmp_path / f"a{suffix}", SIZE).close()
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".webm", ".gif", ".webp"])
+def test_a_video_without_an_image_leaves_no_file(tmp_path, suffix):
+    open_output(tmp_path / f"x{suffix}", (32, 32)).close()
+    assert list(tmp_path.iterdir()) == []

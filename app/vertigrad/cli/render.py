@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -113,10 +115,17 @@ def command(
         if turntable:
             session.carry_out(FollowKeyframes(False))
         session.carry_out(Turntable(options.finite("--turntable", turntable)))
-        with _progress() as progress:
+        done = 0
+
+        def show(finished: int) -> None:
+            nonlocal done
+            done = finished
+            progress.update(task, completed=finished)
+
+        with _progress() as progress, _interruption(lambda: done, first, count, output):
             task = progress.add_task(session.scene.title, total=count)
             record = render(
-                *(session, count, pixels, output, lambda done: progress.update(task, completed=done)),
+                *(session, count, pixels, output, show),
                 timed=report is not None,
                 transparent=transparent,
                 supersample=supersample,
@@ -129,6 +138,23 @@ def command(
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)
     console.print(f"{files}: {count} frames of {size}, {geometry_bytes(summary):,.0f} bytes of geometry copied a frame")
+
+
+@contextmanager
+def _interruption(done: Callable[[], int], first: int, count: int, outputs: Sequence[Path]) -> Iterator[None]:
+    """Say after Ctrl-C which files were finished early; nothing if no frame was written."""
+    from ..export import USD_SUFFIXES
+    from ..headless.video import is_video
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        runs = [path for path in outputs if is_video(path) or path.suffix.lower() in USD_SUFFIXES]
+        names = [str(path) for path in runs if path.exists()]
+        if names and done() > first:
+            text = f"interrupted after {done()} of {count} frames; what was written until then can be opened: "
+            errors_console.print(text + ", ".join(names))
+        raise
 
 
 def _progress() -> Progress:

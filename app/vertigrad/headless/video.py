@@ -142,12 +142,14 @@ class Video(Output):
         self._images += 1
 
     def close(self) -> None:
-        """Flush the encoder, and finish the file; raises the error of an earlier image again."""
+        """Flush the encoder, and finish the file; raises the error of an earlier image again. No image, no file."""
+        if not self._images and not self._refused:
+            self.discard()
+            return
         try:
             if self._refused:  # FFmpeg crashes when an encoder that could not be opened is flushed (PyAV 19)
                 raise self._refused
-            if self._images:  # FFmpeg writes no GIF or WebP without an image
-                self._encode(None)
+            self._encode(None)
         finally:
             self._close()
 
