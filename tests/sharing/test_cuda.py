@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +146,114 @@ def test_frames_in_turns_see_whole_steps(cuda: Gpu, torch: Any) -> None:
                 low.close()
                 high.close()
         del view
+
+
+def in_a_stream(torch: Any, view: Any) -> Callable[[float], None]:
+    stream = torch.cuda.Stream()  # which does not wait for CUDA's default stream, nor that for it
+
+    def write(value: float) -> None:
+        with torch.cuda.stream(stream):
+            for _ in range(20):
+                view.add_(1.0)
+            view.fill_(value)
+
+    return write
+
+
+def in_a_graph(torch: Any, view: Any) -> Callable[[float], None]:
+    value = torch.zeros((), device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        for _ in range(20):
+            view.add_(1.0)
+        view.copy_(value.expand_as(view))
+
+    def write(number: float) -> None:
+        value.fill_(number)
+        graph.replay()
+
+    return write
+
+
+def by_cupy_in_a_stream(torch: Any, view: Any) -> Callable[[float], None]:
+    cupy = pytest.importorskip("cupy")
+    array, stream = cupy.from_dlpack(view), cupy.cuda.Stream(non_blocking=True)
+
+    def write(value: float) -> None:
+        with stream:
+            for _ in range(20):
+                array[...] += 1.0
+            array.fill(value)
+
+    return write
+
+
+@pytest.mark.parametrize("writer", [in_a_stream, in_a_graph, by_cupy_in_a_stream])
+def test_all_streams_of_frameworks_take_turns(cuda: Gpu, torch: Any, writer: Callable[..., Any]) -> None:
+    with Tensor.empty(1 << 24, shared="cuda") as x:
+        x.fill_(0)
+        view = x.torch()
+        write = writer(torch, view)
+        for step in range(30):
+            write(float(step))
+            with x.clone() as copied:
+                write(-1.0)
+                with copied.min() as low, copied.max() as high:
+                    assert (low.item(), high.item()) == (step, step)
+        del view, write
+
+
+def test_kernels_write_before_a_stream_reads(cuda: Gpu, torch: Any) -> None:
+    stream = torch.cuda.Stream()
+    with Tensor.empty(1 << 24, shared="cuda") as x:
+        x.fill_(0)
+        view = x.torch()
+        for step in range(30):
+            for _ in range(20):
+                x.add_(1.0)
+            x.fill_(float(step))
+            cuda.submit()
+            with torch.cuda.stream(stream):
+                copied = view.clone()
+                low, high = copied.min(), copied.max()
+            x.fill_(-1.0)
+            cuda.submit()
+            assert (low.item(), high.item()) == (step, step)
+        del view
+
+
+FAILING = """
+import sys, time
+import torch
+import vertigrad as vg
+
+x = vg.Tensor.empty(1 << 16, shared="cuda")
+x.fill_(0)
+view = x.torch()
+index = torch.full((1 << 16,), 1 << 40, device="cuda")
+torch.cuda.synchronize()
+torch.cuda._sleep(int(2e9))  # so that the work is queued, and has not failed yet
+view.copy_(view[index])
+begin = time.monotonic()
+for attempt in range(2):
+    try:
+        print("values", x.numpy()[:4])
+    except vg.errors.GpuError as error:
+        print("error:", error)
+with vg.Tensor.zeros(4) as other:  # of no framework's concern
+    print("goes on:", (other + 1).sum().item(), time.monotonic() - begin < 30)
+"""
+
+
+def test_work_that_fails_is_an_error_and_the_program_goes_on(cuda: Gpu, torch: Any, tmp_path: Path) -> None:
+    script = tmp_path / "failing.py"
+    script.write_text(FAILING)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.count("error: another framework's work on shared memory failed") == 2, done.stdout + done.stderr
+    assert "values" not in done.stdout
+    assert "goes on: 4.0 True" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def test_memory_of_torch_outlives_the_tensor(cuda: Gpu, torch: Any) -> None:
