@@ -114,6 +114,15 @@ def test_programs_for_users_of_other_libraries(capsys: pytest.CaptureFixture[str
     assert names["heights"] == pytest.approx(np.full(1000, -9.81 * sum(range(1, 61)) / 3600), rel=1e-5)
 
 
+@pytest.mark.usefixtures("steady")
+@pytest.mark.parametrize("number", [0, 1])
+def test_programs_that_share_tensors(number: int) -> None:
+    code = blocks("frameworks.md", "python")[number]
+    if "import torch" in code:
+        pytest.importorskip("torch", reason="PyTorch is not installed here")
+    exec(code, {"__name__": "page"})
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)", index)
