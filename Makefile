@@ -90,6 +90,7 @@ format: setup ## format, and fix what ruff can
 lock: setup ## resolve pyproject.toml for every Python and system into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest --upgrade \
+	  --torch-backend cpu \
 	  --no-annotate --custom-compile-command 'make lock' --output-file requirements.lock
 
 wheel: setup ## sdist and wheel into dist/

@@ -9,7 +9,7 @@ from .tensor import Tensor, from_dlpack
 from .tensor.graph import enable_grad, no_grad
 
 if TYPE_CHECKING:
-    from .scripting import Scene, Viewer, model, show
+    from .scripting import Scene, Viewer, model, show, torch_model
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,11 +25,12 @@ __all__ = [
     "no_grad",
     "ops",
     "show",
+    "torch_model",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first used: tensors alone need no renderer."""
-    if name in ("Scene", "Viewer", "model", "show"):
+    if name in ("Scene", "Viewer", "model", "show", "torch_model"):
         return getattr(import_module(".scripting", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

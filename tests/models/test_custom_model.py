@@ -5,8 +5,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import vertigrad
 from vertigrad import ops
 from vertigrad.errors import InputError, ShapeError
+from vertigrad.gpu.deferred import grant_all
 from vertigrad.models import CustomModel, Sketch
 from vertigrad.models.custom_model import name_objection
 from vertigrad.params import Params, color, integer, number, switch
@@ -157,3 +159,26 @@ def test_a_name_that_a_tensor_cannot_have_is_explained(name: str, reason: str) -
 
 def test_its_old_name_is_the_same_class() -> None:
     assert Sketch is CustomModel
+
+
+def test_values_that_a_step_reads_first_are_those_of_the_step_before(steady):
+    class Chain(CustomModel):
+        Params = Params
+        tensors: ClassVar = {"first": (2,), "second": (2,)}
+
+        def start(self, random):
+            return {"first": [1.0, 1.0]}
+
+        def advance(self, dt):
+            values = self.first.numpy()  # nothing was recorded before it
+            self.first = self.first * 2.0
+            self.second[...] = values + 1.0
+
+    viewer = vertigrad.Viewer("chain", offscreen=True, size=(64, 64))
+    viewer.add_model(Chain)
+    steady.submit()
+    viewer.session.stage.begin_step(0.1)
+    assert viewer.session.stage.proceed(grant_all)
+    outputs = viewer.session.stage.instances["chain"].outputs
+    np.testing.assert_array_equal(outputs["second"].numpy(), outputs["first"].numpy() / 2.0 + 1.0)
+    viewer.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = "tests/memory", "tests/gpu", "tests/tensor", "tests/models/test_torch_model.py"
 WITH_LAYER = os.environ | {"VERTIGRAD_SHARING": "host"}
 
 pytest.importorskip("vertigrad_cuda", reason="vertigrad-cuda is not built here")
@@ -31,7 +32,7 @@ def test_shared_memory_in_a_process_with_the_layer() -> None:
 
 
 def test_buffers_lifetimes_and_tensors_work_with_the_layer() -> None:
-    assert "passed" in pytest_with_layer("tests/memory", "tests/gpu", "tests/tensor", "--maxfail=5")
+    assert "passed" in pytest_with_layer(*FOLDERS, "--maxfail=5")
 
 
 def test_views_alive_at_exit_do_no_harm() -> None:

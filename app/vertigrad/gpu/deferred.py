@@ -23,6 +23,11 @@ Grant = Callable[[str, "Kernel", int, bool], int]
 whether they can be split; answers how many may be encoded now, 0 for none."""
 
 
+def grant_all(group: str, kernel: Kernel, left: int, splits: bool) -> int:
+    """A `Grant` of everything."""
+    return left
+
+
 class Deferred:
     """What is recorded inside `recording` is retained, and done by `encode`, a part at a time; `commit` ends it.
 
@@ -45,6 +50,11 @@ class Deferred:
     def lost(self) -> bool:
         """Whether a part of it was dropped with a frame that failed: it cannot be ended any more."""
         return self._gpu.recorder.abandoned != self._abandoned
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is left to be encoded."""
+        return bool(self._work)
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -127,7 +137,7 @@ class Deferred:
         """Record all there is so far: a command follows that cannot be held back."""
         recorder = self._gpu.recorder
         recorder.deferred = None
-        self.encode(lambda group, kernel, left, splits: left)
+        self.encode(grant_all)
         recorder.deferred = self
 
     # inside -----------------------------------------------------------------------------------------------------

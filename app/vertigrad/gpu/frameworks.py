@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -71,6 +71,13 @@ class Frameworks:
                 self.connection.driver.wait()
             except SharingFailed as error:
                 raise errors.GpuError(f"another framework's work on shared memory failed: {error}") from error
+
+    def begin(self, gpu: Gpu, blocks: Collection[Block]) -> None:
+        """Let frameworks write `blocks` now: what was recorded before is submitted, and has finished with them."""
+        if gpu.recorder.deferred is not None:
+            gpu.recorder.deferred.flush()
+        if not set(gpu.recorder.used).isdisjoint(blocks):
+            gpu.wait(gpu.submit())
 
     @contextmanager
     def access(self, gpu: Gpu, storage: BufferStorage, owner: Owner) -> Iterator[Mapped]:

@@ -79,8 +79,10 @@ class Recorder:
 
     @property
     def pending(self) -> bool:
-        """Whether anything was recorded since the last submit, or moved, be it without a byte to copy."""
-        return self._encoder is not None or bool(self._moves if self._unfinished is None else self._unfinished)
+        """Whether anything was recorded or deferred since the last submit, or moved, be it without a byte to copy."""
+        deferred = self.deferred is not None and self.deferred.pending
+        moved = bool(self._moves if self._unfinished is None else self._unfinished)
+        return deferred or self._encoder is not None or moved
 
     @property
     def used(self) -> Iterable[Block]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import params as declared
 from ..deprecation import renamed_method
+from ..errors import InputError
 from .interaction import NO_INTERACTION, Gesture, Interaction
 from .stepping import FixedStep
 
@@ -114,6 +115,13 @@ class Limit(NamedTuple):
     advice: str
 
 
+class ExtraState(NamedTuple):
+    """A copy of some state of a model, and how many bytes it takes."""
+
+    value: Any
+    nbytes: int
+
+
 class DiagnosticSpec(NamedTuple):
     """What a diagnostic measures, and its unit (empty if dimensionless)."""
 
@@ -143,6 +151,7 @@ class Model(ABC):
     limits: ClassVar[Mapping[str, Limit]] = {}
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
     has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
+    divisible: ClassVar[bool] = True  # whether the work of a step can be spread over several frames, and cancelled
     clocks: tuple[FixedStep, ...] = ()
     _interaction: Interaction | None = None
 
@@ -226,6 +235,14 @@ class Model(ABC):
     @abstractmethod
     def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         """Restore the scalar state that `scalar_state` returned earlier; records nothing."""
+
+    def extra_state(self) -> ExtraState | None:
+        """A copy of state that is neither in tensors nor a scalar, such as that of an optimizer of PyTorch."""
+        return None
+
+    def load_extra_state(self, state: ExtraState) -> None:
+        """Restore what `extra_state` returned earlier. Raises `InputError` if it does not fit."""
+        raise InputError(f"{type(self).__name__} has no extra state")
 
     @abstractmethod
     def reload_file(self, name: str) -> bool:

@@ -19,6 +19,7 @@ from .model_bases import PartsModel
 if TYPE_CHECKING:
     from ..gpu import Kernel, Plan
     from ..tensor import Tensor
+    from .parts import Parts
     from .replayed import ReplayedStep
 
 TIME = "a replayed step cannot use self.time: count it in a tensor (self.clock += dt), or omit replayed"
@@ -46,6 +47,7 @@ class CustomModel(PartsModel):
     replayed: ClassVar[bool] = False
     shader: str = ""
     shader_file: str = ""  # its path, if it is in a separate file
+    shared: ClassVar[bool] = False  # whether the tensors' memory is shared with other frameworks
 
     @abstractmethod
     def start(self, random: np.random.Generator) -> Mapping[str, Any]:
@@ -69,11 +71,9 @@ class CustomModel(PartsModel):
         with self._building() as parts:
             for key, spec in self.output_specs(params).items():
                 shape = [size or 0 for size in spec.shape]
-                tensor = parts.enter_context(Tensor.empty(shape, spec.dtype, f"{name}.{key}"))
-                super().__setattr__(key, tensor)
-                self._tensors[key] = tensor
-            for key, tensor in self._inputs.items():
-                super().__setattr__(key, tensor)
+                tensor = Tensor.empty(shape, spec.dtype, f"{name}.{key}", shared=self.shared)
+                self._tensors[key] = parts.enter_context(tensor)
+            vars(self).update(self._attributes(parts))
             parts.callback(self.forget_kernels)
             if self.replayed:
                 from .replayed import ReplayedStep
@@ -168,15 +168,22 @@ class CustomModel(PartsModel):
         self._kernels.clear()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        held = self.__dict__.get("_tensors", {}).get(name)
-        if held is None:
+        if name not in self.__dict__.get("_tensors", ()):
             if name != "_advancing" and self.__dict__.get("_advancing"):
                 raise InputError(f"{self.name}: self.{name} = ...: {SETS}")
             super().__setattr__(name, value)
-        elif value is not held:  # as after `self.position += …`, which wrote it already
-            from ..ops import assign
+        elif value is not self.__dict__.get(name):  # as after `self.position += …`, which wrote it already
+            self._assign(name, value)
 
-            assign(held, value)
+    def _attributes(self, parts: Parts) -> Mapping[str, Any]:
+        """What the names of tensors and inputs are in `advance`."""
+        return {**self._tensors, **self._inputs}
+
+    def _assign(self, name: str, value: Any) -> None:
+        """Write `value` into the tensor `name`."""
+        from ..ops import assign
+
+        assign(self._tensors[name], value)
 
     def _advance_alike(self) -> None:
         """`advance`, with operations forbidden that a replay could not repeat."""
@@ -268,7 +275,7 @@ def _size(name: str, size: int | str, params: Any) -> int:
 
 
 def _fitted(name: str, value: Any, tensor: Tensor) -> Any:
-    array = np.asarray(value)
+    array = np.asarray(value.numpy(force=True) if type(value).__module__ == "torch" else value)
     try:
         filled = np.broadcast_to(array, tensor.shape)
     except ValueError:

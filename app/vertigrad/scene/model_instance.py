@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..errors import InputError
 from ..models.custom_model import CustomModel
 from ..models.interaction import Interaction
 from ..params import Params
@@ -80,6 +81,14 @@ class ModelInstance:
         if not fits or any((a.shape, a.dtype) != (theirs[name].shape, theirs[name].dtype) for name, a in ours.items()):
             _log.info("%s: its state has other tensors or shapes than before; it restarts", self.spec.name)
             return False
+        extra = other.model.extra_state()
+        if extra is not None:
+            try:
+                self.model.load_extra_state(extra)
+            except InputError as error:
+                _log.info("%s: %s; it restarts", self.spec.name, error)
+                self.model.reset()
+                return False
         self.publication.withdraw()
         for name, tensor in ours.items():
             tensor[...] = theirs[name]

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..gpu import Gpu
-from ..gpu.deferred import Grant, Spares
+from ..gpu.deferred import Grant, Spares, grant_all
+from ..models.base import ExtraState
 from ..models.interaction import Interaction
 from ..params import Params, unknown
 from ..renderer.layers import Layer
@@ -71,6 +72,16 @@ class Stage:
             if name in scalars:
                 instance.model.load_scalar_state(scalars[name])
 
+    def extra_states(self) -> dict[str, ExtraState]:
+        """Copies of the extra state of the models that have some."""
+        found = {name: instance.model.extra_state() for name, instance in self.instances.items()}
+        return {name: state for name, state in found.items() if state is not None}
+
+    def load_extra_states(self, states: Mapping[str, ExtraState]) -> None:
+        """Restore the extra state of models."""
+        for name, state in states.items():
+            self.instances[name].model.load_extra_state(state)
+
     def apply_interaction(self, interaction: Interaction | None) -> None:
         """Set the interaction that acts on all models in the next steps."""
         for instance in self.instances.values():
@@ -91,9 +102,13 @@ class Stage:
         return self.begin(lambda: [instance.take_steps(dt) for instance in self.instances.values()])
 
     def proceed(self, grant: Grant) -> bool:
-        """Record as much of the work in progress as is granted; returns whether it has ended and is published."""
+        """Record as much of the work in progress as is granted; returns whether it has ended and is published.
+
+        With a model whose steps cannot be divided, it is all of it.
+        """
         if self.in_progress is not None:
-            if not self.in_progress.proceed(grant):
+            whole = not all(instance.model.divisible for instance in self.instances.values())
+            if not self.in_progress.proceed(grant_all if whole else grant):
                 return False
             self.in_progress = None
             for instance in self.instances.values():

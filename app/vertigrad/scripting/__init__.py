@@ -2,7 +2,7 @@
 
 from .controls import Button, Control
 from .events import Pick
-from .function_model import model
+from .function_model import model, torch_model
 from .layer import LayerHandle
 from .plot import Plot
 from .scene import Scene
@@ -10,4 +10,17 @@ from .shooting import Recording
 from .show import show
 from .viewer import Step, Viewer
 
-__all__ = ["Button", "Control", "LayerHandle", "Pick", "Plot", "Recording", "Scene", "Step", "Viewer", "model", "show"]
+__all__ = [
+    "Button",
+    "Control",
+    "LayerHandle",
+    "Pick",
+    "Plot",
+    "Recording",
+    "Scene",
+    "Step",
+    "Viewer",
+    "model",
+    "show",
+    "torch_model",
+]

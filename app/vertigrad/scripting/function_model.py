@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 import numpy as np
 from pydantic.fields import FieldInfo
 
-from .. import ops
 from .. import params as declared
 from ..errors import InputError
 from ..models.custom_model import CustomModel, name_objection
+from ..models.torch_model import TorchModel, require_torch
 from ..tensor import Tensor
 
 TIMES = ("dt", "time")  # arguments that are not parameters
@@ -41,14 +41,16 @@ class FunctionModel(CustomModel):
         for name, value in found.items():
             if name not in self.tensors:
                 raise InputError(f"{self.name}: returned {declared.unknown('tensor', str(name), self.tensors)}")
-            tensor = self.outputs()[name]
-            if value is not tensor:
-                ops.assign(tensor, value)
+            setattr(self, name, value)
 
     def _argument(self, name: str, dt: float) -> Any:
         if name in self.tensors or name in self.inputs:
             return getattr(self, name)
         return {"dt": dt, "time": self.time}[name] if name in TIMES else getattr(self.params, name)
+
+
+class TorchFunctionModel(FunctionModel, TorchModel):
+    """Calls a function that computes with PyTorch."""
 
 
 def model(**tensors: Any) -> Callable[[Callable[..., Any]], type[CustomModel]]:
@@ -67,7 +69,25 @@ def model(**tensors: Any) -> Callable[[Callable[..., Any]], type[CustomModel]]:
 
     Raises `InputError` for an argument that is none of these.
     """
+    return _decorator(FunctionModel, tensors)
 
+
+def torch_model(**tensors: Any) -> Callable[[Callable[..., Any]], type[CustomModel]]:
+    """As `model`, for a function that computes with PyTorch: its tensors and inputs are `torch.Tensor`s.
+
+        @vg.torch_model(position=np.zeros((500, 3)))
+        def drift(position, dt, speed: float = 1.0):
+            position += speed * dt * torch.randn_like(position)
+
+    Inputs from other models are arguments annotated as `torch.Tensor`. Where memory is shared with CUDA, what the
+    function writes is drawn without a copy; `TorchModel` describes it. Raises what `model` raises, and
+    `RequirementError` if PyTorch is not installed.
+    """
+    require_torch()
+    return _decorator(TorchFunctionModel, tensors)
+
+
+def _decorator(base: type[FunctionModel], tensors: Mapping[str, Any]) -> Callable[..., type[CustomModel]]:
     def decorate(function: Callable[..., Any]) -> type[CustomModel]:
         name = function.__name__
         shapes, initial = _state(name, tensors)
@@ -77,16 +97,17 @@ def model(**tensors: Any) -> Callable[[Callable[..., Any]], type[CustomModel]]:
         if unused := sorted(shapes.keys() - {argument.name for argument in arguments}):
             raise InputError(f"{name}: has no argument for the tensor {unused[0]}")
         for argument in arguments:
-            if argument.annotation is Tensor and argument.name not in shapes:
+            if _is_input(argument) and argument.name not in shapes:
                 inputs[argument.name] = f"a tensor, argument of {name}"
             elif argument.name not in shapes and argument.name not in TIMES:
                 fields[argument.name] = _field(name, argument)
-        return _class(function, fields, inputs, shapes, initial, tuple(argument.name for argument in arguments))
+        return _class(base, function, fields, inputs, shapes, initial, tuple(argument.name for argument in arguments))
 
     return decorate
 
 
 def _class(
+    base: type[FunctionModel],
     function: Callable[..., Any],
     fields: Mapping[str, tuple[Any, Any]],
     inputs: Mapping[str, str],
@@ -111,7 +132,7 @@ def _class(
         "_initial": initial,
         "_arguments": arguments,
     }
-    return type(function.__name__, (FunctionModel,), members)
+    return type(function.__name__, (base,), members)
 
 
 def _state(name: str, tensors: Mapping[str, Any]) -> tuple[dict[str, tuple[int | str, ...]], dict[str, Any]]:
@@ -144,6 +165,11 @@ def _arguments(function: Callable[..., Any]) -> list[inspect.Parameter]:
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             raise InputError(f"{name}: the argument {argument} cannot be passed by name; a model's arguments are")
     return found
+
+
+def _is_input(argument: inspect.Parameter) -> bool:
+    """Whether it is annotated as a tensor, one of Vertigrad or of PyTorch."""
+    return isinstance(argument.annotation, type) and argument.annotation.__name__ == Tensor.__name__
 
 
 def _field(function: str, argument: inspect.Parameter) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ class Snapshot:
     def __init__(self, gpu: Gpu, stage: Stage, frame: int, time: float):
         self.frame, self.time = frame, time
         self._gpu = gpu
-        self._scalars = stage.scalars()
+        self._scalars, self._extra = stage.scalars(), stage.extra_states()
         self._copies: dict[tuple[str, str], Owner] = {}
         try:
             for key, owner in state(stage):
@@ -35,8 +35,9 @@ class Snapshot:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that its blocks take."""
-        return sum(owner.block.capacity for owner in self._copies.values())
+        """Bytes that it takes."""
+        blocks = sum(owner.block.capacity for owner in self._copies.values())
+        return blocks + sum(state.nbytes for state in self._extra.values())
 
     def restore(self, stage: Stage) -> None:
         """Record the restoring of the models' state. They must not have been rebuilt since."""
@@ -46,6 +47,7 @@ class Snapshot:
             copy, target = self._copies[key].block, owner.block
             gpu.recorder.copy(copy, 0, target, 0, words(copy.nbytes), Traffic.SNAPSHOTS)
         stage.load_scalars(self._scalars)
+        stage.load_extra_states(self._extra)
 
     def close(self) -> None:
         """Free the blocks. Idempotent."""

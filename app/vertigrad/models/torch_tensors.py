@@ -1,0 +1,95 @@
+"""`TorchTensors`: a model's tensors and inputs as PyTorch has them, in shared memory or as copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from ..gpu import gpu
+from ..ops import assign
+from ..tensor import Tensor
+from ..tensor import dtype as dtypes
+from ..tensor.frameworks import CPU
+
+
+class TorchTensors:
+    """`views` has a `torch.Tensor` for each of `tensors` and `inputs`.
+
+    Where memory is shared, it is a view: what PyTorch writes is drawn from there. Elsewhere, and for booleans, it is a
+    copy on `device`, and `end` uploads those that PyTorch wrote since `begin`. Inputs are other models' tensors: they
+    are copied in `begin`, on the GPU where memory is shared. `close` releases the views.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor], inputs: Mapping[str, Tensor], name: str):
+        self._tensors, self._inputs = dict(tensors), dict(inputs)
+        self.device, shares = _device()
+        self._staging = {  # of inputs, in shared memory
+            key: Tensor.empty(tensor.shape, tensor.dtype, f"{name}.{key} for PyTorch", shared=True)
+            for key, tensor in inputs.items()
+            if shares and _can_be_shared(tensor)
+        }
+        for tensor in self._staging.values():
+            tensor.fill_(0)
+        self._shared = {key: tensor for key, tensor in tensors.items() if shares and _can_be_shared(tensor)}
+        self.views: dict[str, torch.Tensor] = {
+            key: tensor.torch() for key, tensor in (self._shared | self._staging).items()
+        }
+        for key, tensor in (self._tensors | self._inputs).items():
+            if key not in self.views:
+                zeros = torch.from_numpy(np.zeros(tensor.shape, tensor.dtype.numpy))
+                self.views[key] = zeros.to(self.device)
+        self._versions: dict[str, int] = {}  # of what was uploaded last
+        self._stale = True  # whether the tensors were written by others: copies are to be read again
+
+    def refresh(self) -> None:
+        """The tensors were written by others, such as a reset: what PyTorch has of them is old."""
+        self._stale = True
+
+    def begin(self) -> None:
+        """PyTorch's turn: what was recorded so far has finished, and inputs have their values."""
+        for key, tensor in self._staging.items():
+            assign(tensor, self._inputs[key])
+        blocks = [tensor.block for tensor in (self._shared | self._staging).values()]
+        gpu().frameworks.begin(gpu(), blocks)
+        with torch.no_grad():
+            for key, tensor in self._inputs.items():
+                if key not in self._staging:
+                    self.views[key].copy_(torch.from_numpy(tensor.numpy()))
+            for key, tensor in self._tensors.items() if self._stale else ():
+                if key not in self._shared:
+                    self.views[key].copy_(torch.from_numpy(tensor.numpy()))
+                    self._versions[key] = self.views[key]._version
+        self._stale = False
+
+    def end(self) -> None:
+        """PyTorch has queued its work: copies that it wrote are uploaded, graphs of gradients are dropped."""
+        for key, tensor in self._tensors.items():
+            view = self.views[key].detach_()
+            if key not in self._shared and self._versions.get(key) != view._version:
+                tensor[...] = view.cpu().numpy()
+                self._versions[key] = view._version
+
+    def close(self) -> None:
+        """Release the views, and the memory for inputs. Idempotent."""
+        self.views.clear()
+        for tensor in self._staging.values():
+            tensor.close()
+        self._staging.clear()
+
+
+def _can_be_shared(tensor: Tensor) -> bool:
+    return tensor.dtype is not dtypes.bool_  # which takes four bytes here, and one in PyTorch
+
+
+def _device() -> tuple[torch.device, bool]:
+    """Where PyTorch computes, and whether memory is shared with it there."""
+    frameworks, has_cuda = gpu().frameworks, torch.cuda.is_available()
+    if not frameworks.reason:
+        kind, number = frameworks.device
+        if kind == CPU:
+            return torch.device("cpu"), True
+        if has_cuda:
+            return torch.device("cuda", number), True
+    return torch.device("cuda" if has_cuda else "cpu"), False
