@@ -76,6 +76,8 @@ def scenes(name: str) -> str:
     """The scenes that use a type of model, or an example of one."""
     if name == "wgsl":
         return "Its outputs and inputs are the scene's: see [models without Python](../models.md#without-python)."
+    if name == "torch":
+        return "Its outputs and inputs are the network's: see [models in PyTorch](../torch.md)."
     if name in EXAMPLES:
         return f"A scene that uses it:\n\n```toml\nversion = 1\n{EXAMPLES[name]}```"
     return f"Scenes: {', '.join(f'[{path.stem}](../../scenes/{path.name})' for path in scenes_with(name))}."

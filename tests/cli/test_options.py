@@ -23,7 +23,14 @@ from vertigrad.tensor.weights import read_arrays
 from ..session.learning import hills_in
 
 TESTS = Path(__file__).parent.parent
-FILE_MODELS = ("array", "image", "point_cloud", "splats", "wgsl")  # outputs are those of a file, and no scene has one
+FILE_MODELS = (
+    "array",
+    "image",
+    "point_cloud",
+    "splats",
+    "torch",
+    "wgsl",
+)  # outputs are those of a file, and no scene has one
 SMALL = ("--set", "galaxy.count=64", "--size", "64x48")
 
 

@@ -133,12 +133,15 @@ class Deferred:
         """Something that is recorded whole; `drop` is called if it never will be."""
         self._work.append(_Call(record, drop))
 
-    def flush(self) -> None:
-        """Record all there is so far: a command follows that cannot be held back."""
+    def flush(self, record: Callable[[], object] = lambda: None) -> None:
+        """Record all there is so far, and then what `record` records: commands that cannot be held back."""
         recorder = self._gpu.recorder
         recorder.deferred = None
-        self.encode(grant_all)
-        recorder.deferred = self
+        try:
+            self.encode(grant_all)
+            record()
+        finally:
+            recorder.deferred = self
 
     # inside -----------------------------------------------------------------------------------------------------
 

@@ -72,10 +72,12 @@ class Frameworks:
             except SharingFailed as error:
                 raise errors.GpuError(f"another framework's work on shared memory failed: {error}") from error
 
-    def begin(self, gpu: Gpu, blocks: Collection[Block]) -> None:
-        """Let frameworks write `blocks` now: what was recorded before is submitted, and has finished with them."""
-        if gpu.recorder.deferred is not None:
-            gpu.recorder.deferred.flush()
+    def begin(self, gpu: Gpu, blocks: Collection[Block], record: Callable[[], object]) -> None:
+        """Let frameworks write `blocks` now: what was recorded before, and by `record`, has finished with them."""
+        if gpu.recorder.deferred is None:
+            record()
+        else:
+            gpu.recorder.deferred.flush(record)
         if not set(gpu.recorder.used).isdisjoint(blocks):
             gpu.wait(gpu.submit())
 

@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A quantity computed by a model on the GPU, compared with its NumPy reference.
+    """A quantity computed by a model on the GPU, compared with a reference, by default one in NumPy.
 
     `error` is ‖model − reference‖ / ‖reference‖ over all elements, `bound` the largest that is accepted.
     """
@@ -70,6 +71,7 @@ class Comparison:
     name: str
     error: float
     bound: float
+    reference: str = "its NumPy reference"
 
     @property
     def holds(self) -> bool:
@@ -78,7 +80,7 @@ class Comparison:
 
     def __str__(self) -> str:
         verdict = "agrees with" if self.holds else "DIFFERS FROM"
-        return f"{self.name}: {verdict} its NumPy reference, relative error {self.error:.1e}, bound {self.bound:.0e}"
+        return f"{self.name}: {verdict} {self.reference}, relative error {self.error:.1e}, bound {self.bound:.0e}"
 
 
 def compare(name: str, ours: np.ndarray, reference: np.ndarray, bound: float) -> Comparison:
@@ -150,6 +152,7 @@ class Model(ABC):
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {}
     limits: ClassVar[Mapping[str, Limit]] = {}
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
+    code_file: ClassVar[Path | None] = None  # Python that it runs, if that is not the file of its class
     has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
     divisible: ClassVar[bool] = True  # whether the work of a step can be spread over several frames, and cancelled
     clocks: tuple[FixedStep, ...] = ()

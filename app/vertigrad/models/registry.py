@@ -9,11 +9,31 @@ from functools import cache
 from importlib import import_module
 from inspect import isabstract
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .base import Fault, Model
 
 FAMILIES = ("physics", "neural", "learning", "data", "own")
+
+
+class SceneFiles(Protocol):
+    """The files of a scene, and the Python in them."""
+
+    def __call__(self, text: str) -> Path:
+        """The file of this name. Raises `ParameterError` if there is none."""
+        ...
+
+    def entry(self, file: Path, name: str) -> Any:
+        """The function or class `name` of a Python file. Raises `CodeError`, `UntrustedCode`."""
+        ...
+
+    def guarded(self, function: Callable[..., Any], file: Path) -> Callable[..., Any]:
+        """The function with exceptions turned into a `CodeError` that names the line of the file."""
+        ...
+
+    def require_trust(self, file: Path) -> None:
+        """Raise `UntrustedCode` unless the file, which may run code, may be loaded with its current content."""
+        ...
 
 
 class _Types(Mapping[str, type[Model]]):
@@ -38,15 +58,10 @@ def types() -> Mapping[str, type[Model]]:
     return _Types()
 
 
-def declared(
-    kind: type[Model], table: Mapping[str, Any], find: Callable[[str], Path]
-) -> tuple[type[Model], Sequence[Fault]]:
-    """The class for a scene's table, and faults in it: `kind`, unless its file creates classes by `declare`.
-
-    `find` looks up the scene's files.
-    """
+def declared(kind: type[Model], table: Mapping[str, Any], files: SceneFiles) -> tuple[type[Model], Sequence[Fault]]:
+    """The class for a scene's table, and faults in it: `kind`, unless its file creates classes by `declare`."""
     declare = getattr(sys.modules[kind.__module__], "declare", None)
-    return (kind, ()) if declare is None else declare(table, find)
+    return (kind, ()) if declare is None else declare(table, files)
 
 
 @cache

@@ -50,10 +50,11 @@ class TorchModel(CustomModel):
     def step(self, dt: float) -> None:
         self.dt = dt
         with self._turn():
+            self._feed(dt)
             if self._graph is None:
                 self.advance(dt)
             else:
-                self._graph.take((dt, dict(self.params)), self._advance_alike)
+                self._graph.take(self._graph_key(), self._advance_alike)
         self._time += dt
 
     def reset(self) -> None:
@@ -88,6 +89,13 @@ class TorchModel(CustomModel):
         except (RuntimeError, ValueError, KeyError) as error:
             raise InputError(f"{self.name}: its modules or optimizers are others than before: {error}") from error
         self._random = deepcopy(random)
+
+    def _feed(self, dt: float) -> None:
+        """What a step does on the host before it advances; no part of a CUDA graph."""
+
+    def _graph_key(self) -> Any:
+        """What a step depends on, its tensors apart."""
+        return self.dt, dict(self.params)
 
     def _attributes(self, parts: Parts) -> Mapping[str, Any]:
         from .torch_tensors import TorchTensors

@@ -49,10 +49,8 @@ class TorchTensors:
 
     def begin(self) -> None:
         """PyTorch's turn: what was recorded so far has finished, and inputs have their values."""
-        for key, tensor in self._staging.items():
-            assign(tensor, self._inputs[key])
         blocks = [tensor.block for tensor in (self._shared | self._staging).values()]
-        gpu().frameworks.begin(gpu(), blocks)
+        gpu().frameworks.begin(gpu(), blocks, self._copy_inputs)
         with torch.no_grad():
             for key, tensor in self._inputs.items():
                 if key not in self._staging:
@@ -62,6 +60,10 @@ class TorchTensors:
                     self.views[key].copy_(torch.from_numpy(tensor.numpy()))
                     self._versions[key] = self.views[key]._version
         self._stale = False
+
+    def _copy_inputs(self) -> None:
+        for key, tensor in self._staging.items():
+            assign(tensor, self._inputs[key])
 
     def end(self) -> None:
         """PyTorch has queued its work: copies that it wrote are uploaded, graphs of gradients are dropped."""

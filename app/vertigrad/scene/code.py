@@ -30,16 +30,50 @@ _modules: dict[Path, tuple[bytes, ModuleType]] = {}
 
 
 def named_files(values: Mapping[str, Any], folder: Path) -> list[Path]:
-    """The existing Python files that the models of a scene in `folder` name."""
+    """The existing files with code that the models of a scene in `folder` name: of Python, or models of PyTorch."""
     models = values.get("models")
     found = []
     for table in models.values() if isinstance(models, dict) else ():
-        matched = PATTERN.fullmatch(str(table.get("type"))) if isinstance(table, dict) else None
+        name = _named_file(table) if isinstance(table, dict) else ""
         try:
-            found += [find(matched[1], folder)] if matched else []
+            found += [find(name, folder)] if name else []
         except ParameterError:
             continue  # reported when the model is read
     return found
+
+
+def _named_file(table: Mapping[str, Any]) -> str:
+    matched = PATTERN.fullmatch(str(table.get("type")))
+    if matched is not None:
+        return matched[1]
+    return str(table.get("file", "")) if table.get("type") == "torch" else ""
+
+
+class SceneFiles:
+    """The files in a scene's folder, as models look them up, and run the Python in them."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+
+    def __call__(self, text: str) -> Path:
+        """The file of this name. Raises `ParameterError` if there is none."""
+        return find(text, self._folder)
+
+    def entry(self, file: Path, name: str) -> Any:
+        """The function or class `name` of a Python file. Raises `CodeError`, `UntrustedCode`."""
+        module = _module(file)
+        if name not in vars(module):
+            own = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+            raise CodeError(f"{file.name}: {unknown('function or class', name, own)}")
+        return vars(module)[name]
+
+    def guarded(self, function: Callable[..., Any], file: Path) -> Callable[..., Any]:
+        """The function with exceptions turned into a `CodeError` that names the line of the file."""
+        return _guarded(function, file)
+
+    def require_trust(self, file: Path) -> None:
+        """Raise `UntrustedCode` unless the file, which may run code, may be loaded with its current content."""
+        trust.require(file, [file])
 
 
 def model_class(file: Path, name: str) -> type[Model]:
@@ -66,7 +100,9 @@ def model_class(file: Path, name: str) -> type[Model]:
 
 
 def source(kind: type) -> Path | None:
-    """The file that a class of model was loaded from; None for those that come with Vertigrad."""
+    """The file that a class of model was loaded from, or whose code it runs; None for those of Vertigrad."""
+    if issubclass(kind, Model) and kind.code_file is not None:
+        return kind.code_file
     if not kind.__module__.startswith(_PREFIX):
         return None
     return Path(str(sys.modules[kind.__module__].__file__))

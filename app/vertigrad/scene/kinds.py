@@ -22,7 +22,8 @@ UNREAD = {  # common formats that are not supported, with advice
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
     **dict.fromkeys((".h5", ".hdf5", ".nc", ".vtk", ".vtu", ".vti", ".csv", ".mat"), "save the array as .npy"),
     **dict.fromkeys((".exr", ".hdr", ".svg"), "save the image as .png"),
-    **dict.fromkeys((".pt", ".pth", ".safetensors"), "export the network as .onnx"),
+    **dict.fromkeys((".pt", ".pt2"), 'name it in a scene, in a model of type "torch", or export it as .onnx'),
+    **dict.fromkeys((".pth", ".safetensors"), "export the network as .onnx"),
 }
 
 

@@ -93,7 +93,7 @@ def finish(drafts: Sequence[Draft], links: Links, problems: SceneProblems) -> di
 
 def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], reader: Reader) -> Draft:
     path = ("models", name)
-    kind, faults = declared(kind, table, lambda text: find(text, reader.folder))
+    kind, faults = declared(kind, table, code.SceneFiles(reader.folder))
     for fault in faults:
         (reader.problems.at_value if fault.in_value else reader.problems.at_key)((*path, *fault.path), fault.message)
     fields = kind.Params.model_fields

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic.fields import FieldInfo
 
 from .. import params as declared
 from ..errors import InputError
 from ..models.custom_model import CustomModel, name_objection
+from ..models.function_params import TIMES, arguments_of, field_of
 from ..models.torch_model import TorchModel, require_torch
 from ..tensor import Tensor
 
-TIMES = ("dt", "time")  # arguments that are not parameters
 _DTYPES = {np.dtype(np.uint32): "u32", np.dtype(np.int32): "i32"}  # of arrays that are not floats
 
 
@@ -93,7 +92,7 @@ def _decorator(base: type[FunctionModel], tensors: Mapping[str, Any]) -> Callabl
         shapes, initial = _state(name, tensors)
         fields: dict[str, tuple[Any, Any]] = {}
         inputs: dict[str, str] = {}
-        arguments = _arguments(function)
+        arguments = arguments_of(function, name)
         if unused := sorted(shapes.keys() - {argument.name for argument in arguments}):
             raise InputError(f"{name}: has no argument for the tensor {unused[0]}")
         for argument in arguments:
@@ -155,18 +154,6 @@ def _state(name: str, tensors: Mapping[str, Any]) -> tuple[dict[str, tuple[int |
     return shapes, initial
 
 
-def _arguments(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    name = function.__name__
-    try:
-        found = list(inspect.signature(function, eval_str=True).parameters.values())
-    except (NameError, SyntaxError, TypeError) as error:
-        raise InputError(f"{name}: its annotations cannot be evaluated ({error})") from None
-    for argument in found:
-        if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
-            raise InputError(f"{name}: the argument {argument} cannot be passed by name; a model's arguments are")
-    return found
-
-
 def _is_input(argument: inspect.Parameter) -> bool:
     """Whether it is annotated as a tensor, one of Vertigrad or of PyTorch."""
     return isinstance(argument.annotation, type) and argument.annotation.__name__ == Tensor.__name__
@@ -174,30 +161,16 @@ def _is_input(argument: inspect.Parameter) -> bool:
 
 def _field(function: str, argument: inspect.Parameter) -> tuple[Any, Any]:
     """Annotation and field of a parameter."""
-    name, default, annotation = argument.name, argument.default, argument.annotation
+    name, default = argument.name, argument.default
     if default is argument.empty:
         raise InputError(
             f"{function}: {name} is neither a tensor of the model nor dt or time, and has no default: give it one, "
             f"such as {name}: float = 1.0, or annotate an input of another model as vg.Tensor"
         )
-    if isinstance(default, FieldInfo):
-        return (type(default.default) if annotation is argument.empty else annotation), default
-    if get_origin(annotation) is Literal:
-        return annotation, declared.choice(default, get_args(annotation))
-    kind = type(default) if annotation is argument.empty else annotation
-    if kind is float and isinstance(default, int | float) and not isinstance(default, bool):
-        return float, declared.number(float(default))
-    if kind not in _DECLARED or type(default) is not kind:
+    field = field_of(argument)
+    if field is None:
         raise InputError(
             f"{function}: {name}: cannot become a parameter with the default {default!r}; defaults are float, int, "
             "bool, str, or a declaration of vertigrad.params, such as vector((0, 0, 0))"
         )
-    return kind, _DECLARED[kind](default)
-
-
-_DECLARED: Mapping[Any, Callable[..., Any]] = {
-    float: declared.number,
-    int: declared.integer,
-    bool: declared.switch,
-    str: declared.text,
-}
+    return field

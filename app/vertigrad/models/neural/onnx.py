@@ -13,11 +13,12 @@ from ... import ops, params
 from ...errors import InputError, ParameterError
 from ...params import file
 from ...tensor import Tensor
-from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare, table_in
+from ..base import Comparison, Fault, Model, OutputSpec, compare, table_in
 from ..model_bases import PartsModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
+from .output_diagnostics import SPECS, output_diagnostics
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
@@ -43,10 +44,7 @@ class Onnx(PartsModel):
     feeds: ClassVar[Mapping[str, Feed]] = {}
     names: ClassVar[Mapping[str, str]] = {}  # of the outputs: as the scene has them, and as the network does
     sizes: ClassVar[tuple[str, ...]] = ()  # named dimensions that are parameters
-    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "OUTPUT_mean": DiagnosticSpec("mean of the float output OUTPUT"),
-        "OUTPUT_largest": DiagnosticSpec("largest magnitude in the float output OUTPUT"),
-    }
+    diagnostic_specs = SPECS
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -87,9 +85,7 @@ class Onnx(PartsModel):
         return self._outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        real = {name: tensor for name, tensor in self._outputs.items() if tensor.dtype.kind == "float" and tensor.size}
-        means = {f"{name}_mean": ops.mean(tensor) for name, tensor in real.items()}
-        return means | {f"{name}_largest": ops.max(ops.absolute(tensor)) for name, tensor in real.items()}
+        return output_diagnostics(self._outputs)
 
     def compare_with_reference(self) -> list[Comparison]:
         """The network as it stands, by ONNX's reference in NumPy; its error is that of float32 sums."""
