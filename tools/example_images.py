@@ -54,7 +54,7 @@ def image(path: Path) -> np.ndarray:
     Offscreen.most = FRAMES.get(path.stem, USUAL)
     scripting.Viewer = sys.modules["vertigrad.scripting.show"].Viewer = Offscreen  # pyright: ignore
     program: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), program)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True), program)
     assert Offscreen.opened is not None, f"{path.name} opened no viewer"
     found = Offscreen.opened.image()
     Offscreen.opened.close()

@@ -72,7 +72,7 @@ def use(viewer: scripting.Viewer) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_runs_and_draws(name: str, gpu: Gpu, opened, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(PROGRAMS[name], name, "exec"), {"__name__": "__main__"})
+    exec(compile(PROGRAMS[name], name, "exec", dont_inherit=True), {"__name__": "__main__"})
     for viewer in opened:
         if not viewer.closed:
             assert viewer.session.frame == FRAMES - (viewer._served is not None)  # browsers see the start first

@@ -50,7 +50,8 @@ COSTLY = {
     "smoke": {"width", "depth", "height", "time_step"},
     "splat_fit": {"densify_interval"},
 }
-FROM_FILES_AND_INPUTS = {"torch",   # data and external files, whose numbers are arbitrary
+FROM_FILES_AND_INPUTS = {
+    "torch",  # data and external files, whose numbers are arbitrary
     *(
         "array",
         "bars",

@@ -50,8 +50,11 @@ class CustomModel(PartsModel):
     shared: ClassVar[bool] = False  # whether the tensors' memory is shared with other frameworks
 
     @abstractmethod
-    def start(self, random: np.random.Generator) -> Mapping[str, Any]:
-        """Return initial values of the tensors, as arrays; 0 by default. `random` is seeded with the scene's seed."""
+    def start(self, random: np.random.Generator) -> Mapping[str, Any] | None:
+        """Return initial values of the tensors, as arrays; 0 by default, of all if it returns None.
+
+        `random` is seeded with the scene's seed.
+        """
 
     @abstractmethod
     def advance(self, dt: float) -> None:
@@ -145,7 +148,7 @@ class CustomModel(PartsModel):
         self._time = self.dt = 0.0
         if self._replayed is not None:
             self._replayed.close()  # `start` may set what `advance` uses
-        first = dict(self.start(np.random.default_rng(self.seed)))
+        first = dict(self.start(np.random.default_rng(self.seed)) or {})
         if strange := sorted(first.keys() - self._tensors.keys()):
             raise InputError(f"start: {unknown('tensor', strange[0], self._tensors)}")
         for name, tensor in self._tensors.items():

@@ -100,7 +100,9 @@ class Torch(TorchModel):
 
         self.step(0.0)
         source = _source(type(self), self.params)
-        network = source.checked(source.network("cpu", self.params.weights))
+        with torch.random.fork_rng([]):
+            torch.manual_seed(self.seed)  # as in `reset`, for weights that are random
+            network = source.checked(source.network("cpu", self.params.weights))
         values = {
             name: value.cpu() if isinstance(value, torch.Tensor) else value for name, value in self._values().items()
         }
