@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import sys
@@ -16,7 +17,7 @@ import vertigrad
 from vertigrad import from_dlpack
 from vertigrad.errors import BorrowInUse, DtypeError, LayoutError, RequirementError
 from vertigrad.gpu import Gpu
-from vertigrad.tensor import Tensor, frameworks
+from vertigrad.tensor import Tensor, capsule, frameworks
 
 pytestmark = pytest.mark.usefixtures("steady")
 TYPES = ["f4", "f2", "i4", "u4", "u1", "?"]
@@ -204,3 +205,17 @@ def test_round_trip_through_a_framework(gpu: Gpu, framework: str) -> None:
     pytest.importorskip(framework)
     with Tensor.from_numpy(values("f4")) as x, vertigrad.from_dlpack(getattr(x, framework)() * 2) as y:
         assert y.numpy().tolist() == (2 * values("f4")).tolist()
+
+
+def test_capsules_are_read_whatever_other_libraries_set_in_ctypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PyCapsule_New", "PyCapsule_GetPointer", "PyCapsule_IsValid"):
+        function = getattr(ctypes.pythonapi, name)
+        monkeypatch.setattr(function, "argtypes", [ctypes.py_object, ctypes.c_char_p])  # as some do
+        monkeypatch.setattr(function, "restype", ctypes.c_void_p)
+    values, freed = np.arange(6, dtype=np.float32).reshape(2, 3), []
+    source = capsule.Strided(values.ctypes.data, (1, 0), values.shape, values.strides, values.dtype)
+    exported = capsule.capsule(source, False, lambda: freed.append(1))
+    assert capsule.read(exported) == source
+    del exported
+    gc.collect()
+    assert freed

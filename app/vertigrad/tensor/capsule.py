@@ -134,11 +134,12 @@ def _leave_to_the_system() -> None:
         _keep(exported)  # for good: consumers still read the structure
 
 
-_new = ctypes.pythonapi.PyCapsule_New
-_new.restype, _new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, _Deleter)
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p)
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_is_valid.restype, _is_valid.argtypes = ctypes.c_int, (ctypes.c_void_p, ctypes.c_char_p)
-_keep = ctypes.pythonapi.Py_IncRef
-_keep.restype, _keep.argtypes = None, (ctypes.py_object,)
+def _of_python(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of Python's C interface of our own: those of `ctypes.pythonapi` have types that any library may set."""
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_new = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Deleter)
+_pointer = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_is_valid = _of_python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+_keep = _of_python("Py_IncRef", None, ctypes.py_object)
