@@ -135,7 +135,7 @@ def _leave_to_the_system() -> None:
 
 
 def _of_python(name: str, result: Any, *arguments: Any) -> Any:
-    """A function of Python's C interface of our own: those of `ctypes.pythonapi` have types that any library may set."""
+    """A function of Python's C interface of our own: of those in `ctypes.pythonapi` any library may set the types."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
