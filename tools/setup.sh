@@ -28,8 +28,13 @@ if ! .venv/bin/python -c "$new_enough" 2>/dev/null; then
 fi
 pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet install --no-input)
 echo "Installing the dependencies in requirements.lock into .venv (about 400 MB the first time) ..."
-# PyTorch's index has builds without CUDA, which are a tenth of the size; an installed build with CUDA stays.
-"${pip[@]}" --extra-index-url https://download.pytorch.org/whl/cpu --requirement requirements.lock
+# PyTorch's own index has builds without CUDA, a tenth of the size.
+index=https://download.pytorch.org/whl/cpu
+reachable="import urllib.request; urllib.request.urlopen('$index/torch/', timeout=5)"
+if [ "$(uname -s)" = Linux ] && ! .venv/bin/python -c 'import torch' 2>/dev/null && "$python" -c "$reachable" 2>/dev/null; then
+  "${pip[@]}" --no-deps --index-url "$index" "$(grep '^torch==' requirements.lock)"
+fi
+"${pip[@]}" --requirement requirements.lock
 "${pip[@]}" --no-deps --no-build-isolation --editable .
 # vertigrad-cuda is compiled. Without it, tests/cuda is skipped, and CUDA gets copies.
 headers='#include <vulkan/vulkan.h>

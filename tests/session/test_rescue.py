@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+
+import pytest
 
 PRELUDE = """
 import numpy as np
@@ -46,10 +50,11 @@ def lose(session, shown):
 """
 
 
-def run(code: str) -> None:
+def run(code: str, sharing: str = "") -> None:
     """Run `code` in a subprocess, after the prelude; fail with its output unless it succeeds."""
     whole = PRELUDE + textwrap.dedent(code) + "\nprint('done')"
-    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=900)
+    environment = os.environ | {"VERTIGRAD_SHARING": sharing}
+    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=900, env=environment)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
@@ -122,3 +127,71 @@ def test_a_state_from_before_a_reset_is_not_used() -> None:
             frames(session, 9, *shown)
             assert "from the start" in lose(session, shown)
         """)
+
+
+TORCH = """
+import torch
+from vertigrad.models import TorchModel
+from vertigrad.params import Params
+
+class Fit(TorchModel):
+    Params = Params
+    tensors = {"points": (64, 3), "loss": (1,)}
+
+    def start(self, random):
+        self.x = torch.linspace(-1, 1, 64, device=self.device)[:, None]
+        self.net = torch.nn.Linear(1, 1).to(self.device)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=0.1)
+
+    def advance(self, dt):
+        if dt:
+            self.optimizer.zero_grad()
+            loss = ((self.net(self.x) - 3 * self.x + 0.1 * torch.randn_like(self.x)) ** 2).mean()
+            loss.backward()
+            self.optimizer.step()
+            self.loss = loss
+        self.points = torch.cat([self.x, self.net(self.x), 0 * self.x], dim=1)
+"""
+SCENE = """
+version = 1
+[models.galaxy]
+type = "fit.py:Fit"
+[layers.p]
+type = "points"
+position = "galaxy.points"
+"""
+
+
+@pytest.mark.parametrize("sharing", ["off", "host"])
+def test_models_in_pytorch_continue_and_views_of_lost_memory_stay_readable(tmp_path: Path, sharing: str) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "fit.py").write_text(TORCH)
+    (tmp_path / "fit.toml").write_text(SCENE)
+    run(
+        f"""
+        from pathlib import Path
+        from vertigrad.scene import trust
+        trust.allow([Path({str(tmp_path / "fit.py")!r})])
+        with Session(gpu, Path({str(tmp_path / "fit.toml")!r})) as session:
+            shown = drawing()
+            frames(session, 4, *shown)
+            session.rescue.every = 1e-9
+            frames(session, 1, *shown)
+            session.rescue.every = 0.0
+            was, frame = bits(session), session.frame
+            frames(session, 3, *shown)
+            later = bits(session)
+            model = session.stage.instances["galaxy"].model
+            assert bool(gpu.frameworks.reason) == ("{sharing}" == "off")
+            view = model.points
+            message = lose(session, shown)
+            assert f"continue from frame {{frame}}" in message, message
+            values = view.clone()
+            assert values.abs().max() > 0
+            assert bits(session) == was
+            frames(session, 3, *drawing())
+            assert (view == values).all()  # the memory belongs to the view as well, and is not the new model's
+            assert bits(session) == later  # weights, moments and random numbers went on alike
+        """,
+        sharing,
+    )

@@ -36,7 +36,7 @@ class HostState:
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
         self.frame, self.time, self.start = clock.frame, clock.time, clock.rewind.starts
-        self.scalars = stage.scalars()
+        self.scalars, self.extra = stage.scalars(), stage.extra_states()
         self.nbytes = 0
         self._readings: dict[tuple[str, str], Reading] = {}
         for key, owner in state(stage):
@@ -57,7 +57,9 @@ class HostState:
         return any(reading.dropped for reading in self._readings.values())
 
     def fits(self, stage: Stage) -> bool:
-        """Whether the models of `stage` have tensors of the same names and sizes."""
+        """Whether the models of `stage` have tensors of the same names and sizes, and the same of them extra state."""
+        if stage.extra_states().keys() != self.extra.keys():
+            return False
         sizes = {key: words(owner.block.nbytes) for key, owner in state(stage) if owner.block.nbytes}
         return sizes == {key: reading.nbytes for key, reading in self._readings.items()}
 
@@ -70,6 +72,7 @@ class HostState:
                 assert data is not None
                 gpu.upload(owner.block.buffer, data[: owner.block.nbytes], traffic=Traffic.SNAPSHOTS)
         stage.load_scalars(self.scalars)
+        stage.load_extra_states(self.extra)
 
 
 class Rescue:
@@ -140,7 +143,8 @@ def recover(session: Session) -> str:
         before.close()
     text = "The GPU's device was lost and has been reopened. "
     if state is not None and state.fits(running.stage):
-        state.restore(session.gpu, running.stage)
+        with running.stage.rewriting():
+            state.restore(session.gpu, running.stage)
         running.clock.resumed(state.frame, state.time)
         text += f"The models continue from frame {state.frame:,}, the last that was copied to the host, of {lost:,}."
     else:
