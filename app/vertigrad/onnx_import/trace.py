@@ -16,11 +16,12 @@ from ..gpu import Plan
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
+from .narrow import rounded
 from .node import Node, Refused, storage_of
 from .reader import array_of
 from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .tail import HEADS, Tail, tail_of
-from .values import EXACT, STORAGE, Guard, Value, constant, to_storage, type_name
+from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
 MOST_STEPS = 100_000  # nodes walked in all, those of unrolled loops counted each time
@@ -112,14 +113,16 @@ class Trace:
         if self._steps > MOST_STEPS:
             raise InputError(f"{self.source}: more than {MOST_STEPS:,} nodes, loops unrolled")
         after = consumers.get(proto.output[0], ()) if len(proto.output) == 1 else ()
+        inputs = [scope.get(name) if name else None for name in proto.input]
+        is_rounded = any(value is not None and value.elem in BFLOAT16 for value in inputs)
         node = Node(
             proto,
-            [scope.get(name) if name else None for name in proto.input],
+            inputs,
             self.versions.get(domain_of(proto), 1),
             self,
             scope,
             deferred=bool(after) and after[0].op_type in ELEMENTWISE and all(other is after[0] for other in after),
-            tail=tail_of(proto, consumers, scope) if proto.op_type in HEADS else Tail(),
+            tail=tail_of(proto, consumers, scope) if proto.op_type in HEADS and not is_rounded else Tail(),
         )
         known = all(scope.get(name) is not None for name in proto.input if name)
         results: Sequence[Value | None] = [None] * len(proto.output)
@@ -171,6 +174,7 @@ class Trace:
     def _typed(self, node: Node, index: int, result: Result) -> Value | None:
         """What a lowering gave, as a value of the type that the graph declares."""
         if isinstance(result, Value):
+            result = rounded(node, result)
             if result.expression is not None and not node.deferred:
                 self.on_gpu(result)
             elif result.expression is not None and result.expression.dtype is f16:

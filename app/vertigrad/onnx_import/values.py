@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..ops import Expression
 from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
 
-# 64-bit integers are stored in 32 bits: `Value.bound` makes that right. 8 and 16 bits are stored in 32 and wrapped.
+# 64-bit integers are stored in 32 bits: `Value.bound` makes that right. 2 to 16 bits are stored in 32 and wrapped.
 EXACT: dict[DType, int] = {  # ONNX's types that are the same on the GPU
     f32: TensorProto.FLOAT,
     f16: TensorProto.FLOAT16,
@@ -21,14 +21,24 @@ EXACT: dict[DType, int] = {  # ONNX's types that are the same on the GPU
     i32: TensorProto.INT32,
     u32: TensorProto.UINT32,
 }
+WIDE = (TensorProto.INT64, TensorProto.UINT64)
+SIGNED: dict[int, int] = {TensorProto.INT2: 2, TensorProto.INT4: 4, TensorProto.INT8: 8, TensorProto.INT16: 16}
+UNSIGNED: dict[int, int] = {TensorProto.UINT2: 2, TensorProto.UINT4: 4, TensorProto.UINT8: 8, TensorProto.UINT16: 16}
+BFLOAT16 = (TensorProto.BFLOAT16,)  # stored in f32, rounded at each node
+CODES: dict[int, int] = {  # bits of floats that are stored as what they are in a file, in a u32
+    TensorProto.FLOAT4E2M1: 4,
+    TensorProto.FLOAT8E4M3FN: 8,
+    TensorProto.FLOAT8E4M3FNUZ: 8,
+    TensorProto.FLOAT8E5M2: 8,
+    TensorProto.FLOAT8E5M2FNUZ: 8,
+    TensorProto.FLOAT8E8M0: 8,
+}
 STORAGE: dict[int, DType] = {
     **{elem: dtype for dtype, elem in EXACT.items()},
-    **dict.fromkeys((TensorProto.INT8, TensorProto.INT16, TensorProto.INT64), i32),
-    **dict.fromkeys((TensorProto.UINT8, TensorProto.UINT16, TensorProto.UINT64), u32),
+    **dict.fromkeys((*SIGNED, TensorProto.INT64), i32),
+    **dict.fromkeys((*UNSIGNED, TensorProto.UINT64, *CODES), u32),
+    **dict.fromkeys(BFLOAT16, f32),
 }
-WIDE = (TensorProto.INT64, TensorProto.UINT64)
-SIGNED: dict[int, int] = {TensorProto.INT8: 8, TensorProto.INT16: 16}
-UNSIGNED: dict[int, int] = {TensorProto.UINT8: 8, TensorProto.UINT16: 16}
 INTEGERS = (*WIDE, *SIGNED, *UNSIGNED, TensorProto.INT32, TensorProto.UINT32)
 WORD = (1 << 31) - 1  # largest number that any of them holds on the GPU
 INPUT_BOUND = 1 << 24  # what a 64-bit input is held to if it is calculated with
@@ -86,7 +96,8 @@ def constant(array: np.ndarray, elem: int | None = None) -> Value:
     array = np.asarray(array)
     elem = elem if elem is not None else elem_of(array.dtype)
     whole = elem in INTEGERS and array.size
-    bound = max(abs(int(array.max())), abs(int(array.min()))) if whole else WORD
+    narrow = array.astype(np.int32) if elem in (*SIGNED, *UNSIGNED) else array  # NumPy has none of 4 or 2 bits
+    bound = max(abs(int(narrow.max())), abs(int(narrow.min()))) if whole else WORD
     return Value(elem, host=array, bound=bound)
 
 
@@ -107,9 +118,12 @@ def to_storage(array: np.ndarray, elem: int, what: str) -> np.ndarray:
         limits = np.iinfo(dtype)
         if int(array.min()) < limits.min or int(array.max()) > limits.max:
             raise InputError(f"{what} holds integers beyond 32 bits, which is all that the GPU has")
+    if elem in CODES:
+        array = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
     return np.ascontiguousarray(array).astype(dtype, copy=False).reshape(array.shape)
 
 
 def from_storage(array: np.ndarray, elem: int) -> np.ndarray:
     """What was read from the GPU, in the element type that ONNX declares."""
-    return array.astype(tensor_dtype_to_np_dtype(elem), copy=False)
+    dtype = tensor_dtype_to_np_dtype(elem)
+    return array.astype(np.uint8).view(dtype) if elem in CODES else array.astype(dtype, copy=False)

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from onnx import TensorProto
 
 from ... import ops
-from ...tensor import Tensor, f32
+from ...tensor import Tensor, bool_, f32, i32
+from ..narrow import bits_of, decoded, encoded, of_bits
 from ..node import Node, Refused
 from ..registry import lowers, lowers_to
-from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
+from ..values import CODES, INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
 _SAME_NAME = (  # as in `ops`
     *("Sqrt", "Exp", "Log", "Erf", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Tanh", "Floor", "Ceil", "Round"),
@@ -201,7 +202,8 @@ def bit_shift(node: Node) -> Value:
 def cast(node: Node) -> Value:
     """Element types that exist on the GPU. A number that does not fit 32 bits is an error when outputs are read."""
     target = node.attribute("to")
-    return _cast_to(node, node.tensor(0) if _is_guarded(node, target) else node.operand(0), target)
+    whole = _is_guarded(node, target) or node.elem() in CODES or target in CODES
+    return _cast_to(node, node.tensor(0) if whole else node.operand(0), target)
 
 
 @lowers("CastLike")
@@ -228,18 +230,35 @@ def _guard(node: Node, tensor: Tensor, target: int) -> None:
 
 def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
     source = node.elem()
-    node.ignore("saturate", "round_mode")  # they are about floats of 8 bits alone
+    saturate, round_mode = bool(node.attribute("saturate", 1)), node.attribute("round_mode", "up")
     if target == source:
         return node.result(tensor, bound=node.value(0).bound)
     if target not in STORAGE:
         raise Refused(f"a cast to {type_name(target)}, which does not exist on the GPU")
     if source in WIDE and target in (TensorProto.INT32, TensorProto.UINT32):
         node.bounds(0)
+    tensor = decoded(node, tensor, source) if source in CODES else tensor
     _guard(node, tensor, target)
+    if target in CODES:
+        return node.result(encoded(node, tensor, target, saturate, round_mode), target)
     storage = STORAGE[target]
+    if UNSIGNED.get(target, 32) < 8 and tensor.dtype.kind == "float":
+        tensor = ops.cast(tensor, i32)  # below 0 they wrap, in ONNX's reference
     result = tensor if tensor.dtype is storage else ops.cast(tensor, storage)
     bound = min(node.value(0).bound, WORD) if source in INTEGERS or source == TensorProto.BOOL else WORD
     return node.result(wrapped(result, target), target, 1 if source == TensorProto.BOOL else bound)
+
+
+@lowers("BitCast")
+def bit_cast(node: Node) -> Value:
+    """The same bits taken for another type; those of 64 bits are not all on the GPU."""
+    source, target = node.elem(), node.attribute("to")
+    if not {source, target} <= STORAGE.keys() or {source, target} & {*WIDE, TensorProto.FLOAT16}:
+        raise Refused(f"the bits of {type_name(source)} as those of {type_name(target)}")
+    bits = of_bits(bits_of(node.tensor(0), source), target)
+    if bits.dtype is not STORAGE[target]:
+        bits = ops.cast(bits, bool_) if target == TensorProto.BOOL else bits.bitcast(STORAGE[target])
+    return node.result(wrapped(bits, target), target)
 
 
 @lowers("Dropout")

@@ -12,9 +12,10 @@ from ... import ops
 from ...errors import DtypeError, ShapeError
 from ...ops.linear import linear
 from ...tensor import Tensor, f32, i32
+from ..narrow import decoded, encoded
 from ..node import Node, Refused
 from ..registry import lowers
-from ..values import SIGNED, STORAGE, UNSIGNED, WIDE, Value, type_name
+from ..values import CODES, SIGNED, STORAGE, UNSIGNED, WIDE, Value, type_name
 from .arithmetic import require_narrow, wrapped
 
 
@@ -136,6 +137,7 @@ def _spread(node: Node, index: int) -> Tensor | None:
     if not node.has(index):
         return None
     tensor, sizes = node.tensor(index), node.shape()
+    tensor = decoded(node, tensor, node.elem(index)) if node.elem(index) in CODES else tensor
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
     axis %= len(sizes)
     if not block or tensor.size == 1:
@@ -150,12 +152,16 @@ def _spread(node: Node, index: int) -> Tensor | None:
 @lowers("QuantizeLinear")
 def quantize_linear(node: Node) -> Value:
     elem = node.elem(2) if node.has(2) else node.attribute("output_dtype", 0) or TensorProto.UINT8
-    _require_bytes(elem)
-    node.ignore("saturate")  # it is about floats of 8 bits alone
+    saturate = bool(node.attribute("saturate", 1))  # it is about floats of 8 bits alone
+    if elem not in CODES:
+        _require_bytes(elem)
     if node.attribute("precision", 0) not in (0, TensorProto.FLOAT):
         raise Refused(f"a precision of {type_name(node.attribute('precision'))}")
     scale = _spread(node, 1)
     assert scale is not None
+    if elem in CODES:
+        steps, zero = ops.divide(ops.cast(node.tensor(0), f32), ops.cast(scale, f32)), _spread(node, 2)
+        return node.result(encoded(node, steps if zero is None else ops.add(steps, zero), elem, saturate), elem)
     return node.result(quantized(node.tensor(0), scale, _spread(node, 2), elem), elem)
 
 
@@ -163,7 +169,8 @@ def quantize_linear(node: Node) -> Value:
 def dequantize_linear(node: Node) -> Value:
     scale = _spread(node, 1)
     assert scale is not None
-    result = dequantized(node.tensor(0), scale, _spread(node, 2))
+    x = decoded(node, node.tensor(0), node.elem()) if node.elem() in CODES else node.tensor(0)
+    result = dequantized(x, scale, _spread(node, 2))
     elem = node.attribute("output_dtype", 0) or node.elem(1)
     return node.result(ops.cast(result, STORAGE[elem]), elem)
 
