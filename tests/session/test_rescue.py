@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from vertigrad.sharing import cuda
+
 PRELUDE = """
 import numpy as np
 import vertigrad
@@ -162,7 +164,7 @@ position = "galaxy.points"
 """
 
 
-@pytest.mark.parametrize("sharing", ["off", "host"])
+@pytest.mark.parametrize("sharing", ["off", "" if cuda.is_present() else "host"])
 def test_models_in_pytorch_continue_and_views_of_lost_memory_stay_readable(tmp_path: Path, sharing: str) -> None:
     pytest.importorskip("torch")
     (tmp_path / "fit.py").write_text(TORCH)
