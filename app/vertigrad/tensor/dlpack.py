@@ -52,7 +52,8 @@ def _from_shared_device(source: Any, name: str) -> Tensor | None:
     """A tensor of an array on the frameworks' side of this GPU; None for booleans, which take four bytes here,
     and for arrays of the host.
     """
-    capsule = source.__dlpack__() if isinstance(source, np.ndarray) else source.__dlpack__(stream=_LEGACY_STREAM)
+    on_host = source.__dlpack_device__()[0] == CPU  # which has no streams
+    capsule = source.__dlpack__() if on_host else source.__dlpack__(stream=_LEGACY_STREAM)
     array = read(capsule)
     if array.dtype == np.bool_:
         return None
