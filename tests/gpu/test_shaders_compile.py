@@ -325,6 +325,11 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "ops/pool_gradient.wgsl": choices(DTYPE=["f32", "f16"]),
     "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
+    "ops/block_quantized.wgsl": [
+        *choices(BITS=[2, 4, 8], MULTIPLY=[False], ROWS=[0], X=["f32"], OUT=["f32", "f16"], BIAS=[False]),
+        *choices(BITS=[2, 4, 8], MULTIPLY=[True], ROWS=[1, 8], X=["f32"], OUT=["f32"], BIAS=[False, True]),
+        {"BITS": 4, "MULTIPLY": True, "ROWS": 1, "X": "f16", "OUT": "f16", "BIAS": True},
+    ],
     "ops/grid_keys.wgsl": choices(GRID_WRAPS=[False, True], AXES=[2, 3]),
     "ops/grid_normals.wgsl": [{}],
     "ops/histogram.wgsl": [

@@ -17,6 +17,7 @@ from .values import elem_of
 MOST_FOLDED = 1 << 24  # elements of a result that are computed on the host; larger ones are left to the GPU
 UNKNOWN_SIZE = 1 << 12  # elements of the inputs, where the size of the result cannot be foretold
 SMALL_INTEGER, SMALL_REAL = 64, 8  # elements that depend on the inputs: shapes and scales, cheaper here than a dispatch
+DOMAINS = ("", "ai.onnx.ml")  # whose operators the reference has
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
 
 

@@ -159,6 +159,8 @@ class Trace:
         values = [value for value in node.inputs if value is not None]
         if any(value.host is None for value in values) or any(a.HasField("g") for a in node.proto.attribute):
             return None
+        if node.domain not in fold.DOMAINS:
+            return None
         arrays = [None if value is None else value.host for value in node.inputs]
         if not fold.can_fold(node.proto, arrays, node.version, bool(node.sources)):
             return None

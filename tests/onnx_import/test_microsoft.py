@@ -1,0 +1,244 @@
+"""Operators of onnxruntime's own (com.microsoft) against onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from vertigrad.gpu import Gpu
+from vertigrad.onnx_import import Network
+from vertigrad.onnx_import.lowerings import LOWERINGS
+
+from .networks import reals
+
+onnxruntime = pytest.importorskip("onnxruntime", reason="compares with onnxruntime")
+DOMAIN = "com.microsoft"
+random = np.random.default_rng(1)
+
+
+class Fused(NamedTuple):
+    """A node: its inputs, None for one that is left out; `weights` are those that are constants of the model."""
+
+    op: str
+    inputs: Sequence[np.ndarray | None]
+    attributes: Mapping[str, Any] = {}
+    outputs: Sequence[int] = (0,)
+    weights: Sequence[int] = ()
+    tolerance: float = 1e-5
+    steps: int = 0  # by which a quantized number may differ
+    set_rows: int | None = None  # of a cache; what is in those after them is not defined
+    like: Fused | None = None  # the same for the reference, which has no kernel for this form
+
+    def model(self, results: Sequence[np.ndarray] = ()) -> onnx.ModelProto:
+        """The node alone; its outputs are declared like `results`."""
+        names = [f"x{i}" if value is not None else "" for i, value in enumerate(self.inputs)]
+        outputs = [f"y{i}" if i in self.outputs else "" for i in range(max(self.outputs) + 1)]
+        graph = helper.make_graph(
+            [helper.make_node(self.op, names, outputs, domain=DOMAIN, **self.attributes)],
+            "node",
+            [
+                helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+                for i, value in enumerate(self.inputs)
+                if value is not None and i not in self.weights
+            ],
+            [
+                helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(like.dtype), like.shape)
+                if like is not None
+                else helper.make_empty_tensor_value_info(name)
+                for name, like in zip_longest([name for name in outputs if name], results)
+            ],
+            [numpy_helper.from_array(self.inputs[i], f"x{i}") for i in self.weights],
+        )
+        opsets = [helper.make_opsetid("", 20), helper.make_opsetid(DOMAIN, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+    def feeds(self) -> dict[str, np.ndarray]:
+        given = enumerate(self.inputs)
+        return {f"x{i}": value for i, value in given if value is not None and i not in self.weights}
+
+
+def reference(case: Fused) -> list[np.ndarray]:
+    case = case.like or case
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(case.model().SerializeToString(), options, ["CPUExecutionProvider"])
+    return session.run(None, case.feeds())
+
+
+def angles(count: int, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    turns = np.outer(np.arange(count), 10000.0 ** -(np.arange(pairs) / pairs))
+    return np.cos(turns).astype(np.float32), np.sin(turns).astype(np.float32)
+
+
+def ints(*shape: int, low: int = 0, high: int = 255, dtype: type = np.uint8) -> np.ndarray:
+    return random.integers(low, high + 1, shape).astype(dtype)
+
+
+def number(value: float, dtype: type = np.float32) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+def group_query(
+    length: int, past: int, total: int, n: int = 1, room: int = 0, packed: bool = False, **attributes: Any
+) -> Fused:
+    """2 heads of queries for each of 2 of keys; `room` rows of the cache, of which `past` are set."""
+    heads, shared, width = 4, 2, 16
+    lengths = np.full(n, total - 1, np.int32) - (np.arange(n, dtype=np.int32) if n > 1 else 0)
+    sizes = (heads * width, shared * width, shared * width)
+    parts = [reals(n, length, size, seed=i) for i, size in enumerate(sizes)]
+    qkv = [np.concatenate(parts, 2), None, None] if packed else parts
+    caches = [reals(n, shared, room or past, width, seed=5 + i) for i in range(2)] if room or past else [None, None]
+    tables = angles(64, width // 2) if attributes.get("do_rotary") else (None, None)
+    bias = attributes.pop("bias", None)
+    sink = attributes.pop("sink", None)
+    inputs = [*qkv, *caches, lengths, number(total, np.int32), *tables, None, bias, sink]
+    while inputs[-1] is None:
+        inputs.pop()
+    attributes = {"num_heads": heads, "kv_num_heads": shared} | attributes
+    return Fused("GroupQueryAttention", inputs, attributes, (0, 1, 2), weights=(6,), set_rows=lengths.min() + 1)
+
+
+def multi_head(
+    *shape: int, keys: int = 0, heads: int = 2, past: int = 0, mask: Any = None, bias: Any = None, **attributes: Any
+) -> Fused:
+    n, length, width = shape
+    keys = keys or length
+    caches = [reals(n, heads, past, width // heads, seed=4 + i) for i in range(2)] if past else []
+    inputs = [
+        reals(n, length, width),
+        *(reals(n, keys, width, seed=1 + i) for i in range(2)),
+        attributes.pop("added", None),
+        mask,
+        bias,
+        *caches,
+    ]
+    return Fused("MultiHeadAttention", inputs, {"num_heads": heads} | attributes, (0, 1, 2) if past else (0,))
+
+
+def packed_heads(keys: bool = False) -> Fused:
+    """Queries, keys and values (or keys and values) next to each other for each head."""
+    plain = multi_head(2, 5, 8)
+    parts = [x.reshape(2, 5, 2, 4) for x in plain.inputs[:3] if x is not None]
+    inputs = [plain.inputs[0], np.stack(parts[1:], 3)] if keys else [np.stack(parts, 3)]
+    return plain._replace(inputs=inputs, like=plain)
+
+
+def nbits(rows: int, columns: int, outputs: int, bits: int, block: int, zeros: str = "", added: bool = False) -> Fused:
+    blocks = -(-columns // block)
+    per = -(-blocks * bits // 8)
+    zero = {"packed": ints(outputs * per), "floats": reals(outputs * blocks, seed=3), "": None}[zeros]
+    inputs = [
+        reals(rows, columns),
+        ints(outputs, blocks, block * bits // 8),
+        reals(outputs * blocks, seed=1),
+        zero,
+        None,
+        reals(outputs, seed=2) if added else None,
+    ]
+    while inputs[-1] is None:
+        inputs.pop()
+    weights = [i for i in range(1, len(inputs)) if inputs[i] is not None]
+    attributes = {"K": columns, "N": outputs, "bits": bits, "block_size": block}
+    return Fused("MatMulNBits", inputs, attributes, weights=weights)
+
+
+def rotary(*shape: int, offset: bool = True, **attributes: Any) -> Fused:
+    n, length = shape[0], shape[-2]
+    positions = number(3, np.int64).reshape(1) if offset else ints(n, length, high=20, dtype=np.int64)
+    return Fused("RotaryEmbedding", [reals(*shape), positions, *angles(32, 4)], attributes)
+
+
+def embedding() -> Fused:
+    tables = [reals(size, 8, seed=i) for i, size in enumerate((20, 10, 2))]
+    ids, segments = ints(2, 5, high=19, dtype=np.int32), ints(2, 5, high=1, dtype=np.int32)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    inputs = [ids, segments, *tables, reals(8, seed=3), reals(8, seed=4), mask]
+    return Fused("EmbedLayerNormalization", inputs, {"epsilon": 1e-6}, (0, 1), (2, 3, 4))
+
+
+LEFT = np.array([[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]], np.int32)
+CASES = [
+    group_query(5, 0, 5),
+    group_query(5, 0, 5, packed=True, scale=0.3),
+    group_query(1, 6, 7, do_rotary=1),
+    group_query(3, 6, 9, do_rotary=1, rotary_interleaved=1, softcap=5.0),
+    group_query(1, 6, 7, room=12, do_rotary=1),
+    group_query(5, 0, 5, room=12, do_rotary=1),
+    group_query(1, 6, 7, n=3, room=12, do_rotary=1),
+    group_query(7, 0, 7, n=2, do_rotary=1),
+    group_query(1, 9, 10, local_window_size=4),
+    group_query(8, 0, 8, local_window_size=3),
+    group_query(2, 5, 7, bias=reals(1, 4, 2, 7, seed=9)),
+    group_query(2, 5, 7, smooth_softmax=1),
+    group_query(2, 5, 7, sink=reals(4, seed=8), local_window_size=3),
+    multi_head(2, 5, 12),
+    multi_head(2, 5, 12, keys=7, scale=0.5),
+    multi_head(2, 3, 12, past=4, added=reals(36, seed=9)),
+    multi_head(2, 3, 12, keys=6, mask=LEFT, bias=reals(2, 2, 3, 6, seed=7)),
+    multi_head(2, 5, 12, unidirectional=1),
+    packed_heads(),
+    packed_heads(keys=True),
+    Fused("Attention", [reals(2, 6, 8), reals(8, 24, seed=1), reals(24, seed=2), LEFT], {"num_heads": 2}),
+    Fused("Attention", [reals(2, 6, 8), reals(8, 24, seed=1), reals(24, seed=2), np.array([3, 6], np.int32)],
+          {"num_heads": 2, "unidirectional": 1}),
+    Fused("Attention", [reals(2, 3, 8), reals(8, 24, seed=1), reals(24, seed=2), None, reals(2, 2, 2, 4, 4, seed=3)],
+          {"num_heads": 2, "scale": 0.7}, (0, 1)),
+    embedding(),
+    rotary(2, 5, 16),
+    rotary(2, 5, 16, offset=False, interleaved=1),
+    rotary(2, 3, 5, 8, offset=False),
+    rotary(2, 5, 24, offset=False, num_heads=2, rotary_embedding_dim=8),
+    nbits(1, 64, 12, 4, 32),
+    nbits(3, 96, 10, 4, 32, "packed", added=True),
+    nbits(20, 96, 10, 4, 32, "packed"),
+    nbits(2, 100, 8, 4, 16, "packed"),
+    nbits(2, 64, 12, 8, 32, "packed"),
+    nbits(2, 64, 6, 2, 16, "packed"),
+    nbits(2, 64, 6, 4, 16, "floats"),
+    Fused("GatherBlockQuantized", [ints(9, 16), ints(2, 3, high=8, dtype=np.int64), reals(9, 2, seed=1)],
+          {"bits": 4, "block_size": 16, "gather_axis": 0, "quantize_axis": 1}, weights=(0, 2)),
+    Fused("SkipLayerNormalization", [reals(2, 3, 8), reals(2, 3, 8, seed=1), *(reals(8, seed=i) for i in (2, 3, 4))],
+          {"epsilon": 1e-4}, (0, 3)),
+    Fused("SkipSimplifiedLayerNormalization", [reals(2, 3, 8), reals(2, 3, 8, seed=1), reals(8, seed=2)], {}, (0, 3)),
+    Fused("FastGelu", [reals(3, 4), reals(4, seed=1)]),
+    Fused("BiasGelu", [reals(3, 4), reals(4, seed=1)]),
+    Fused("Gelu", [reals(3, 4)]),
+    Fused("QuickGelu", [reals(3, 4)], {"alpha": 1.3}),
+    Fused("FusedMatMul", [reals(2, 4, 3), reals(2, 5, 4, seed=1)], {"transA": 1, "transB": 1, "alpha": 0.5}),
+    Fused("FusedMatMul", [reals(3, 2, 4), reals(2, 4, 5, seed=1)], {"transBatchA": 1}),
+    Fused("FusedConv", [reals(1, 3, 6, 6), reals(4, 3, 3, 3, seed=1), reals(4, seed=2), reals(1, 4, 4, 4, seed=3)],
+          {"activation": "Relu"}),
+    Fused("FusedConv", [reals(1, 3, 6, 6), reals(4, 3, 3, 3, seed=1)],
+          {"activation": "LeakyRelu", "activation_params": [0.2], "pads": [1, 1, 1, 1]}),
+    Fused("FusedGemm", [reals(3, 4), reals(4, 5, seed=1), reals(5, seed=2)], {"activation": "Tanh", "alpha": 0.5}),
+]  # fmt: skip
+WITHOUT_KERNEL_ON_CPU = {"SimplifiedLayerNormalization", "BiasAdd", "BiasSplitGelu"}  # of the reference
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.op)
+def test_an_operator_of_onnxruntime_gives_its_results(gpu: Gpu, case: Fused) -> None:
+    results = reference(case)
+    with Network(case.model(results)) as network:
+        found = network.run(case.feeds())
+    for index, expected in zip(sorted(case.outputs), results, strict=True):
+        ours = found[f"y{index}"]
+        if index and case.set_rows is not None:
+            ours, expected = ours[:, :, : case.set_rows], expected[:, :, : case.set_rows]
+        assert ours.dtype == expected.dtype and ours.shape == expected.shape, index
+        if expected.dtype.kind == "f":
+            scale = max(float(np.abs(expected).max()), 1e-6)
+            np.testing.assert_allclose(ours, expected, atol=case.tolerance * scale, rtol=0, err_msg=f"output {index}")
+        else:
+            steps = np.abs(ours.astype(int) - expected.astype(int))
+            assert steps.max() <= case.steps, f"output {index}: {ours} and {expected}"
+
+
+def test_every_operator_has_a_case() -> None:
+    lowered = {op for domain, op in LOWERINGS if domain == DOMAIN}
+    assert lowered - {case.op for case in CASES} == WITHOUT_KERNEL_ON_CPU
