@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 import wgpu
 
 SIZE = (1280, 720)
@@ -34,22 +33,24 @@ def frames_a_second(frame: Callable[[], object], finish: Callable[[], object], f
 
 
 class Polyscope:
-    """Polyscope drawing positions of the host: flat quads, no shadows, no smoothing, no panels of its own."""
+    """Polyscope drawing positions of the host, without shadows and panels: flat quads ("square"), or lit "sphere"s."""
 
-    def __init__(self, positions: np.ndarray, radius: float = RADIUS):
-        ps = pytest.importorskip("polyscope", reason="compares with Polyscope, which is not installed here")
+    def __init__(self, positions: np.ndarray, radius: float = RADIUS, sprite: str = "square", samples: int = 1):
+        import polyscope as ps
+
         ps.set_allow_headless_backends(True)
-        ps.set_verbosity(0)
+        ps.set_verbosity(1)  # it names its GPU
         ps.set_window_size(*SIZE)
         ps.set_enable_vsync(False)
         ps.set_max_fps(-1)
-        ps.set_SSAA_factor(1)
+        ps.set_SSAA_factor(math.isqrt(samples))
         ps.set_ground_plane_mode("none")
         ps.set_background_color((0.0, 0.0, 0.0))
         ps.set_build_gui(False)
         ps.init("openGL3_egl")
+        mode, material = ("sphere", "clay") if sprite == "sphere" else ("quad", "flat")
         self._points = ps.register_point_cloud(
-            "points", positions, point_render_mode="quad", color=(1.0, 1.0, 1.0), material="flat"
+            "points", positions, point_render_mode=mode, color=(1.0, 1.0, 1.0), material=material
         )
         self._points.set_radius(radius, relative=False)
         ps.look_at((0.0, 0.0, DISTANCE), (0.0, 0.0, 0.0))
@@ -64,16 +65,19 @@ class Polyscope:
 
 
 class Pygfx:
-    """pygfx drawing positions of the host into a texture: no smoothing, no post-processing, no readback."""
+    """pygfx drawing positions of the host into a texture, without post-processing: flat "disc"s, or "square"s."""
 
-    def __init__(self, positions: np.ndarray, radius: float = RADIUS):
-        gfx = pytest.importorskip("pygfx", reason="compares with pygfx, which is not installed here")
+    def __init__(self, positions: np.ndarray, radius: float = RADIUS, sprite: str = "disc", samples: int = 1):
+        import pygfx as gfx
+
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC | wgpu.TextureUsage.TEXTURE_BINDING
         texture = gfx.Texture(dim=2, size=(*SIZE, 1), format="rgba8unorm", usage=usage)
-        self._renderer = gfx.renderers.WgpuRenderer(texture, pixel_ratio=1)
+        self._renderer = gfx.renderers.WgpuRenderer(texture, pixel_ratio=math.isqrt(samples))
         self._renderer.ppaa = "none"
         self._positions = gfx.Buffer(positions)
-        material = gfx.PointsMaterial(size=2.0 * radius, size_space="world", aa=False)
+        size = {"size": 2.0 * radius, "size_space": "world", "aa": False}
+        square = {"marker": "square", "edge_width": 0.0}
+        material = gfx.PointsMarkerMaterial(**size, **square) if sprite == "square" else gfx.PointsMaterial(**size)
         points = gfx.Points(gfx.Geometry(positions=self._positions), material)
         self._scene = gfx.Scene().add(points)
         aspect = SIZE[0] / SIZE[1]  # pygfx's field of view is that of the mean of width and height; ours is vertical
@@ -85,6 +89,10 @@ class Pygfx:
 
     def upload(self, positions: np.ndarray) -> None:
         self._positions.set_data(positions)  # without a copy on the host
+
+    @property
+    def gpu(self) -> str:
+        return self._device.adapter.info["device"]
 
     def draw(self) -> None:
         self._renderer.render(self._scene, self._camera)
@@ -107,3 +115,17 @@ def assert_same_points(ours: np.ndarray, theirs: np.ndarray) -> None:
     mine, other = lit(ours), lit(theirs)
     assert mine.mean() > 0.1
     assert (mine != other).sum() <= 0.02 * (mine | other).sum()
+
+
+def misplaced(image: np.ndarray, positions: np.ndarray, radius: float) -> tuple[float, float]:
+    """The fraction of the points whose pixel is dark, and of the lit pixels that are far from all points."""
+    height, width = image.shape[:2]
+    focal = height / 2.0 / math.tan(math.radians(FOV) / 2.0)
+    away = DISTANCE - positions[:, 2:]
+    column, row = np.floor(positions[:, :2] * (focal, -focal) / away + (width / 2.0, height / 2.0)).astype(int).T
+    lit, near = image[..., :3].max(axis=2) > 32, np.zeros((height, width), bool)
+    reach = math.ceil(radius * focal / float(away.min())) + 1
+    for y in range(-reach, reach + 1):
+        for x in range(-reach, reach + 1):
+            near[row + y, column + x] = True
+    return float((~lit[row, column]).mean()), float((lit & ~near).sum() / max(1, lit.sum()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -36,8 +37,8 @@ class Document:
 
     @property
     def model_types(self) -> Mapping[str, type[Model]]:
-        """The types that it may name: those that come with Vertigrad, and its own."""
-        return {**registry.types(), **self.types}
+        """The types that it may name: those that come with Vertigrad, imported on first access, and its own."""
+        return ChainMap(dict(self.types), registry.types())  # type: ignore[arg-type]  # only the first is written to
 
     def put_model(self, name: str, kind: type[Model] | str, values: Mapping[str, Any] | None = None) -> None:
         """Add a model of a class or of a type by its name, or give the model of that name another one."""
