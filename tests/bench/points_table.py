@@ -3,7 +3,7 @@
 `python -m tests.bench.points_table` in the root of the checkout; every program that is installed runs in a process of
 its own, without windows. All do the same work: a frame uploads all positions (12 MB for a million), draws them at the
 same pixels with one camera, and returns the image as an array. That nothing is skipped is checked: after an upload of
-other positions the image has its points at their places. Vertigrad always takes 4 samples of each pixel, the others take
+other positions the image has its points at their places. Vertigrad always takes 4 samples of a pixel, the others take
 4 and 1. Spheres are shaded and have the depth of a sphere in each pixel; flat sprites have one color, and the depth of
 their middle. Vertigrad's glowing spheres look flat. viser draws in a browser (Chromium, by WebGL), which sends JPEGs.
 """
