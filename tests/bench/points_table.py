@@ -3,7 +3,7 @@
 `python -m tests.bench.points_table` in the root of the checkout; every program that is installed runs in a process of
 its own, without windows. All do the same work: a frame uploads all positions (12 MB for a million), draws them at the
 same pixels with one camera, and returns the image as an array. That nothing is skipped is checked: after an upload of
-other positions the image has its points at their places. Vertigrad always takes 4 samples of a pixel, the others take
+other positions the image has its points at their pixels. Vertigrad always takes 4 samples of a pixel, the others take
 4 and 1. Spheres are shaded and have the depth of a sphere in each pixel; flat sprites have one color, and the depth of
 their middle. Vertigrad's glowing spheres look flat. viser draws in a browser (Chromium, by WebGL), which sends JPEGs.
 """
@@ -26,7 +26,7 @@ import numpy as np
 from .drawn_points import BACKGROUND, DISTANCE, FOV, SIZE, Polyscope, Pygfx, frames_a_second, misplaced, start
 
 RADIUS = 0.006  # 1.0 to 1.7 pixels, so that ours are drawn as spheres
-CHECKED = 2_000  # places at which the points are when their pixels are checked
+CHECKED = 2_000  # positions of all points when their pixels are checked
 MISPLACED = 0.01  # of the points, and of the lit pixels
 
 
@@ -144,12 +144,12 @@ def loop(program: Program, turns: list[np.ndarray]) -> Callable[[], None]:
     return frame
 
 
-def require_points_in_place(program: Program, count: int, radius: float) -> None:
-    """Draw other positions, twice, and look for them in the image. Raises `AssertionError`."""
+def require_points_drawn(program: Program, count: int, radius: float) -> None:
+    """Draw other positions, twice, and find them in the image. Raises `AssertionError`."""
     for factor in (1.0, 0.7):
-        places = start(CHECKED) * np.float32(factor)
-        program.upload(np.resize(places, (count, 3)))
-        dark, far = misplaced(program.image(), places, radius)
+        positions = start(CHECKED) * np.float32(factor)
+        program.upload(np.resize(positions, (count, 3)))
+        dark, far = misplaced(program.image(), positions, radius)
         assert max(dark, far) < MISPLACED, (
             f"{dark:.1%} of the points are dark, {far:.1%} of the lit pixels are elsewhere"
         )
@@ -160,7 +160,7 @@ def measure(key: str, count: int, frames: int, radius: float) -> dict[str, Any]:
     turns = [start(count), start(count) * np.float32(0.98)]
     program = _rows()[key].create(turns[0], radius)
     found: dict[str, Any] = {"numpy": frames_a_second(loop(program, turns), program.image, frames)}
-    require_points_in_place(program, count, radius)
+    require_points_drawn(program, count, radius)
     if isinstance(program, Vertigrad):
         program.upload(turns[0])
         frame = program.tensor_frame()

@@ -12,7 +12,7 @@ import pytest
 import vertigrad as vg
 
 from .drawn_points import Polyscope, Pygfx, frames_a_second, start
-from .points_table import RADIUS, Program, Vertigrad, loop, require_points_in_place
+from .points_table import RADIUS, Program, Vertigrad, loop, require_points_drawn
 from .results import Result, report
 
 LEAST = 1.0  # times the speed of pygfx
@@ -27,7 +27,7 @@ def test_points_of_a_numpy_loop_are_drawn_faster_than_by_pygfx_and_polyscope() -
     turns = [start(count), start(count) * np.float32(0.98)]
 
     def rate(program: Program) -> float:
-        require_points_in_place(program, count, radius)
+        require_points_drawn(program, count, radius)
         return frames_a_second(loop(program, turns), program.image, frames)
 
     ours = Vertigrad(turns[0], radius)
