@@ -6,6 +6,7 @@ import csv
 
 import av
 import numpy as np
+import OpenEXR
 import pytest
 import trimesh
 
@@ -42,6 +43,18 @@ def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
     assert (tmp_path / "a.png").is_file()
 
 
+def test_exr_with_depth_and_32_bits(vertigrad, tmp_path) -> None:
+    options = ("--set", "cloth.resolution=16", "--exr-bits", "32", "--exr-depth", "--transparent")
+    assert vertigrad("render", "cloth", *SMALL, *options, "-o", tmp_path / "a_%d.exr", "--range", "1:2").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a_1.exr", "a_2.exr"]
+    with OpenEXR.File(str(tmp_path / "a_2.exr")) as file:
+        found = {name: channel.pixels for name, channel in file.channels().items()}
+    assert {name: (str(pixels.dtype), pixels.shape) for name, pixels in found.items()} == {
+        "RGBA": ("float32", (48, 64, 4)),
+        "Z": ("float32", (48, 64)),
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -50,6 +63,8 @@ def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
         (("-o", "a.png", "--layer", "cloth"), "--layer: names the layers of a geometry file"),
         (("-o", "a.stl"), ".glb, .usd, .usda, .usdc, not as .stl"),
         (("-o", "file/a.ply"), "cannot be written"),
+        (("-o", "a.png", "--exr-depth"), "--exr-bits, --exr-depth: are of EXR files"),
+        (("-o", "a.exr", "--exr-bits", "8"), "8 bits; the floats of an EXR image have 16 or 32"),
     ],
 )
 def test_invalid_options_are_reported_before_drawing(

@@ -455,6 +455,7 @@ SHADERS: dict[str, list[Defines]] = {
         FINE=[1, 2],
         SPLIT=[False, True],
     ),
+    "draw/depth_image.wgsl": choices(FINE=[1, 2]),
     "draw/handles.wgsl": choices(SAMPLES=[0, 4], ENCODED_BY_TARGET=[False, True]),
     "draw/highlight.wgsl": choices(
         POSITION=["vec3f", "vec3i"], SIZE=["", "f32", "u32"], ENCODED_BY_TARGET=[False, True]

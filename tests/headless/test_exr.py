@@ -13,9 +13,12 @@ from PIL import Image
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.headless import render, require_output
+from vertigrad.headless.exr import ExrOptions
+from vertigrad.headless.output import LightImage
 from vertigrad.headless.outputs import open_output
 from vertigrad.scene.packaged import scene_path
 from vertigrad.session import Session
+from vertigrad.session.commands import Turntable
 
 SIZE = (96, 64)
 PLAIN = ["view.background=#000000", "view.vignette=0", "view.bloom=0", "cloth.resolution=16"]
@@ -86,11 +89,91 @@ def test_colors_without_tone_mapping_are_converted_to_light(steady: Gpu, tmp_pat
     assert np.allclose(light[32, 48].astype(float), expected, atol=2e-3)
 
 
+SQUARE = """version = 1
+[camera]
+position = [0, 0, 5]
+target = [0, 0, 1]
+orthographic = {orthographic}
+[models.it]
+type = "array"
+file = "corners.npy"
+[layers.it]
+type = "{layer}"
+position = "it.values"
+size = 0.5
+"""
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+@pytest.mark.parametrize("supersample", [1, 2])
+def test_the_depth_is_the_distance_along_the_direction_of_view(
+    steady: Gpu, tmp_path: Path, orthographic: bool, supersample: int
+) -> None:
+    """A sheet across the view, 5 from the eye, is at one depth; what is behind it is not seen, and nothing is far."""
+    x, y = np.meshgrid(np.linspace(-1, 1, 3), np.linspace(-1, 1, 3))
+    np.save(tmp_path / "corners.npy", np.stack([x, y, np.zeros((3, 3))], axis=-1).astype(np.float32))
+    text = SQUARE.format(orthographic=str(orthographic).lower(), layer="surface").replace("size = 0.5\n", "")
+    (tmp_path / "a.toml").write_text(text)
+    with Session(steady, tmp_path / "a.toml") as session:
+        exr = ExrOptions(16, depth=True)
+        render(session, 1, SIZE, [tmp_path / "a.exr"], transparent=True, supersample=supersample, exr=exr)
+    found = read(tmp_path / "a.exr")
+    depth, covered = found["Z"], found["RGBA"][..., 3] > 0
+    assert depth.dtype == np.float32 and depth.shape == SIZE[::-1]
+    assert np.array_equal(np.isfinite(depth), covered) and 0.1 < covered.mean() < 0.9
+    assert np.allclose(depth[covered], 5.0, atol=2e-3)
+
+
+def test_the_depth_of_spheres_is_that_of_their_front(steady: Gpu, tmp_path: Path) -> None:
+    np.save(tmp_path / "corners.npy", np.float32([[0, 0, 1], [0, 0, -4]]))
+    (tmp_path / "a.toml").write_text(SQUARE.format(orthographic="true", layer="points"))
+    with Session(steady, tmp_path / "a.toml") as session:
+        render(session, 1, (97, 65), [tmp_path / "a.exr"], exr=ExrOptions(depth=True))
+    depth = read(tmp_path / "a.exr")["Z"]
+    assert depth.min() == depth[32, 48] == pytest.approx(3.5, abs=2e-3)
+
+
+def test_floats_of_32_bits_are_finer_than_those_of_16(steady: Gpu, tmp_path: Path) -> None:
+    images = {}
+    for bits in (16, 32):
+        with Session(steady, scene_path("cloth"), PLAIN) as session:
+            render(session, 1, SIZE, [tmp_path / "a.exr"], exr=ExrOptions(bits))
+        images[bits] = read(tmp_path / "a.exr")["RGB"]
+    assert images[32].dtype == np.float32
+    assert np.allclose(images[16].astype(float), images[32], rtol=2e-3, atol=1e-3)
+    inside = images[32][28:36, 44:52]
+    assert (inside != inside.astype(np.float16)).mean() > 0.9, "not the same values in a larger file"
+
+
+def test_light_and_depth_are_of_the_frame_of_the_image(steady: Gpu, tmp_path: Path) -> None:
+    """Of the camera before the turntable has moved on."""
+    images = []
+    for degrees, frames in ((3000.0, 1), (0.0, 1)):
+        with Session(steady, scene_path("cloth"), PLAIN) as session:
+            session.carry_out(Turntable(degrees))
+            render(session, frames, SIZE, [tmp_path / "a.exr"], exr=ExrOptions(depth=True))
+        images.append(read(tmp_path / "a.exr"))
+    for name in ("RGB", "Z"):
+        assert np.array_equal(images[0][name], images[1][name])
+
+
+def test_an_adapter_that_cannot_draw_it(steady: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steady, "features", steady.features - {"float32-blendable"})
+    with Session(steady, scene_path("cloth"), PLAIN) as session:
+        with pytest.raises(InputError, match="cannot draw images of 32-bit floats: it has no float32-blendable"):
+            render(session, 1, SIZE, [tmp_path / "a.exr"], exr=ExrOptions(32))
+        monkeypatch.setattr("vertigrad.renderer.depth_image.handles_samples", lambda gpu: False)
+        with pytest.raises(InputError, match="depth of images cannot be read through OpenGL"):
+            render(session, 1, SIZE, [tmp_path / "a.exr"], exr=ExrOptions(depth=True))
+    with pytest.raises(InputError, match=r"a\.exr: 24 bits; the floats of an EXR image have 16 or 32"):
+        require_output(tmp_path / "a.exr", SIZE, exr=ExrOptions(24))
+
+
 def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = open_output(tmp_path / "a.exr", SIZE)
     (tmp_path / "a.exr").mkdir()
     with pytest.raises(InputError, match=r"a\.exr: the image cannot be written"):
-        output.put(0, np.zeros((64, 96, 4), np.float16))
+        output.put(0, LightImage(np.zeros((64, 96, 4), np.float16)))
     monkeypatch.setitem(sys.modules, "OpenEXR", None)
     with pytest.raises(
         InputError, match=r"not installed; install it with pip install 'vertigrad\[exr\]', or write a \.png"

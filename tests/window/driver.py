@@ -131,9 +131,12 @@ class Driver:
 
 
 class Items:
-    """The rectangles of buttons, menu and list entries, headings and fields that were drawn last, by label."""
+    """The rectangles of buttons, menu and list entries, headings, fields and boxes that were drawn last, by label."""
 
-    KINDS = ("button", "menu_item_simple", "menu_item", "selectable", "collapsing_header", "input_text_with_hint")
+    KINDS = (
+        *("button", "menu_item_simple", "menu_item", "selectable", "collapsing_header", "input_text_with_hint"),
+        *("combo", "checkbox"),
+    )
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.rects: dict[str, Rect] = {}
@@ -161,6 +164,12 @@ class Items:
         assert full is not None, f"{label} is not visible"
         left, top, right, bottom = self.rects[full]
         return (left + right) / 2, (top + bottom) / 2
+
+    def entry(self, combo: str, index: int) -> tuple[float, float]:
+        """Of a combo that was just opened downwards: the position of an entry."""
+        left, _, right, bottom = self.rects[self.find(combo) or combo]
+        style, line = imgui.get_style(), imgui.get_text_line_height_with_spacing()
+        return (left + right) / 2, bottom + style.window_padding.y + (index + 0.4) * line
 
 
 class Rows:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import av
 import numpy as np
+import OpenEXR
 import pytest
 from PIL import Image
 
 from vertigrad.headless import render
+from vertigrad.headless.exr import ExrOptions
 from vertigrad.panels import capture as panel
 from vertigrad.panels.workspace import Workspace
 from vertigrad.session import Session
@@ -134,6 +136,32 @@ def test_a_screenshot_without_background(opened, here):
     assert np.abs(cut[alpha == 255, :3] - plain[alpha == 255]).max() <= 1
 
 
+def test_an_exr_screenshot_is_that_of_the_command_line(opened, here, steady, items):
+    driver = opened("cloth", "cloth.resolution=16", size=(900, 700))
+    driver.viewer.gui.workspace.show("Capture")
+    driver.session.playing = False
+    driver.frames()
+    driver.click(items.at("##image format"))
+    driver.click(items.entry("##image format", 2))
+    driver.click(items.at("##depth"))
+    driver.frames(2)
+    driver.click(items.at("Take screenshot"))
+    path, size = written(driver, "screenshot"), driver.session.viewport_size
+    with Session(steady, driver.session.scene.path, driver.session.source.sets) as session:
+        session.playing = False
+        session.cameras.jump(driver.session.camera)
+        render(session, 1, size, [here / "again.exr"], exr=ExrOptions(32, depth=True))
+    found, expected = exr(path), exr(here / "again.exr")
+    assert path.suffix == ".exr" and list(found) == ["RGB", "Z"]
+    assert found["RGB"].dtype == np.float32 and np.isfinite(found["Z"]).mean() > 0.1
+    assert all(np.array_equal(found[name], expected[name]) for name in found)
+
+
+def exr(path: Path) -> dict[str, np.ndarray]:
+    with OpenEXR.File(str(path)) as file:
+        return {name: channel.pixels for name, channel in file.channels().items()}
+
+
 def test_a_failed_screenshot_is_reported_and_the_window_continues(opened, here):
     driver = opened(panels=False)
     (here / "file").write_text("")
@@ -142,6 +170,8 @@ def test_a_failed_screenshot_is_reported_and_the_window_continues(opened, here):
         (CaptureRequest(size=(1 << 15, 10), folder=here), "draws from 1 to"),
         (CaptureRequest(scale=1e9, folder=here), "pixels"),
         (CaptureRequest(scale=float("nan"), folder=here), "times as large"),
+        (CaptureRequest(panels=True, suffix=".exr", folder=here), "with panels is a .png file"),
+        (CaptureRequest(suffix=".exr", bits=8, folder=here), "have 16 or 32"),
     )
     for request, message in refused:
         driver.session.post(TakeScreenshot(request))

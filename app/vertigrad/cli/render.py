@@ -58,7 +58,13 @@ def command(
     layer: Annotated[
         list[str], typer.Option(metavar="NAME", help="whose geometry is written; by default all; may be repeated")
     ] = [],  # noqa: B006
-    transparent: Annotated[bool, typer.Option("--transparent", help="no background: PNG files with alpha")] = False,
+    transparent: Annotated[
+        bool, typer.Option("--transparent", help="no background: PNG and EXR files with alpha")
+    ] = False,
+    exr_bits: Annotated[int, typer.Option(metavar="N", help="bits of the floats of EXR files: 16 or 32")] = 16,
+    exr_depth: Annotated[
+        bool, typer.Option("--exr-depth", help="a channel Z in EXR files: the distance from the camera")
+    ] = False,
     supersample: Annotated[
         int, typer.Option(min=1, max=4, metavar="N", help="draw N times as many pixels along each side, and show means")
     ] = 1,
@@ -81,6 +87,8 @@ def command(
     """Draw frames of SCENE into PNG files and videos, and write what layers draw as geometry."""
     from ..export import USD_SUFFIXES, require_usd
     from ..headless import is_run_file, numbered, render, require_output, require_writable
+    from ..headless.exr import SUFFIX as EXR
+    from ..headless.exr import USUAL_EXR, ExrOptions
     from ..headless.video import VideoOptions
     from ..session.catalog import require
     from ..session.commands import FollowKeyframes, Turntable
@@ -88,7 +96,7 @@ def command(
     from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
-    video = VideoOptions(options.finite("--fps", fps), codec, video_quality)
+    video, exr = VideoOptions(options.finite("--fps", fps), codec, video_quality), ExrOptions(exr_bits, exr_depth)
     first, count = options.parse_range(range, frames)
     for path in output:
         if is_run_file(path):
@@ -96,7 +104,9 @@ def command(
             if path.suffix.lower() in USD_SUFFIXES:
                 require_usd(path)
         else:
-            require_output(path, pixels, transparent, video)
+            require_output(path, pixels, transparent, video, exr)
+    if exr != USUAL_EXR and all(path.suffix.lower() != EXR for path in output):
+        raise InputError("--exr-bits, --exr-depth: are of EXR files; add one, such as -o file.exr")
     if diagnostics is not None:
         require_table(diagnostics)
     if watch and diagnostics is None:
@@ -134,6 +144,7 @@ def command(
                 watches=watches,
                 video=video,
                 first=first,
+                exr=exr,
             )
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)

@@ -23,6 +23,8 @@ FALLBACKS = {
     "shader-f16": "f16 tensors raise DtypeError",
     "subgroup": "scans and sorts use workgroup memory only",
     "float32-filterable": "float textures are sampled without filtering",
+    "float32-blendable": "EXR images have 16-bit floats",
+    "texture-adapter-specific-format-features": "EXR images have 16-bit floats",
     "indirect-first-instance": "indirect draws start at instance 0",
 }
 OPTIONAL_FEATURES = tuple(FALLBACKS)

@@ -13,16 +13,17 @@ from ..gpu import Direction, Gpu, Reading, Traffic
 from ..gpu.readback import ROW_ALIGNMENT
 
 FORMAT = "rgba8unorm"
-LINEAR = "rgba16float"  # linear light
+_FLOATS = {"rgba16float": (np.float16, 4), "rgba32float": (np.float32, 4), "r32float": (np.float32, 1)}
 
 
 class Offscreen:
     """A target of `size` = (width, height) pixels, of `format`: eight bits each of red, green, blue and alpha, in this
-    order or with blue first, or 16-bit floats. Raises `InputError` if this GPU cannot draw that many.
+    order or with blue first, the same as floats of 16 or 32 bits, or one float of 32 bits. Raises `InputError` if this
+    GPU cannot draw that many.
     """
 
     def __init__(self, gpu: Gpu, size: tuple[int, int], format: str = FORMAT):
-        require_drawable(gpu, size, 4 * np.dtype(_dtype(format)).itemsize)
+        require_drawable(gpu, size, _pixel_bytes(format))
         self.size = size
         self._gpu = gpu
         self._texture = gpu.create_texture(
@@ -33,26 +34,35 @@ class Offscreen:
         self.view = self._texture.create_view()
 
     def read(self, then: Callable[[np.ndarray], object]) -> Reading:
-        """Record the readback of the image: `then` receives it when it is there, (height, width, 4) RGBA, u8 or f16."""
+        """Record the readback of the image: `then` receives it when it is there.
+
+        It is (height, width, 4) RGBA, of u8, f16 or f32, and (height, width, 1) for one float.
+        """
         return read_texture(self._gpu, self._texture, then)
 
 
 def read_texture(gpu: Gpu, texture: wgpu.GPUTexture, then: Callable[[np.ndarray], object]) -> Reading:
     """Record the readback of a texture of one of `Offscreen`'s formats; `then` receives it as `Offscreen.read` says."""
-    (width, height, _), dtype = texture.size, _dtype(texture.format)
-    row = width * 4 * np.dtype(dtype).itemsize
+    (width, height, _), (dtype, channels) = texture.size, _pixel(texture.format)
+    row = width * _pixel_bytes(texture.format)
 
     def deliver(data: memoryview) -> None:
-        image = np.frombuffer(data, dtype).reshape(height, width, 4)
+        image = np.frombuffer(data, dtype).reshape(height, width, channels)
         then(image[..., [2, 1, 0, 3]] if texture.format.startswith("bgra8") else image)
 
     gpu.meter.count(Direction.DEVICE_TO_HOST, row * height, Traffic.IMAGE)
     return gpu.readback.copy_texture(gpu.recorder.encoder, texture, row, deliver)
 
 
-def _dtype(format: str) -> type[np.generic]:
-    assert format == LINEAR or format.startswith(("rgba8", "bgra8")), format
-    return np.float16 if format == LINEAR else np.uint8
+def _pixel(format: str) -> tuple[type[np.generic], int]:
+    """Type and number of its values."""
+    assert format in _FLOATS or format.startswith(("rgba8", "bgra8")), format
+    return _FLOATS.get(format, (np.uint8, 4))
+
+
+def _pixel_bytes(format: str) -> int:
+    dtype, channels = _pixel(format)
+    return np.dtype(dtype).itemsize * channels
 
 
 @contextmanager

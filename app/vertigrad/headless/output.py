@@ -5,24 +5,40 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
 
 
-class Output(ABC):
-    """Writes the images of a run in order. Raises `InputError` if they cannot be written."""
+class LightImage(NamedTuple):
+    """Linear light, f16 or f32 (height, width, 4) multiplied by its alpha, and perhaps the depth, f32 (height, width).
 
-    is_linear = False  # whether it takes linear light, f16 multiplied by its alpha, instead of what a screen shows
+    The depth is the distance from the eye along the direction of view, infinite where nothing opaque is.
+    """
+
+    light: np.ndarray
+    depth: np.ndarray | None = None
+
+
+Image = TypeVar("Image", contravariant=True)
+
+
+class Output(ABC, Generic[Image]):
+    """Writes the images of a run in order: arrays of what a screen shows, (height, width, 4) u8, or if `is_linear`
+    `LightImage`s. Raises `InputError` if they cannot be written.
+    """
+
+    is_linear = False
 
     @abstractmethod
     def wants(self, frame: int, last: int) -> bool:
         """Whether `frame` (from 0) must be passed to `put`; the run ends with the frame `last`."""
 
     @abstractmethod
-    def put(self, frame: int, pixels: np.ndarray) -> None:
-        """Write the image of `frame`, (height, width, 4) u8."""
+    def put(self, frame: int, image: Image) -> None:
+        """Write the image of `frame`."""
 
     @abstractmethod
     def close(self) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .. import export
 from ..errors import InputError
 from .exr import SUFFIX as EXR
-from .exr import Exr, require_exr
+from .exr import USUAL_EXR, Exr, ExrOptions, require_exr
 from .output import NUMBER, Output, numbered
 from .video import FORMATS, Video, VideoOptions, is_video, require_video
 
 USUAL = VideoOptions()
 
 
-class Png(Output):
+class Png(Output[np.ndarray]):
     """One PNG file: the last image; with its alpha if it is `transparent`. If `numbered`, one for each frame."""
 
     def __init__(self, path: Path, transparent: bool = False, numbered: bool = False):
@@ -26,9 +27,9 @@ class Png(Output):
         """All frames if numbered, else the last."""
         return self._numbered or frame == last
 
-    def put(self, frame: int, pixels: np.ndarray) -> None:
+    def put(self, frame: int, image: np.ndarray) -> None:
         """Write the file."""
-        save_png(pixels, numbered(self._path, frame) if self._numbered else self._path, self._transparent)
+        save_png(image, numbered(self._path, frame) if self._numbered else self._path, self._transparent)
 
     def close(self) -> None:
         """Does nothing: files are complete after `put`."""
@@ -42,11 +43,17 @@ def is_numbered(path: Path) -> bool:
     return NUMBER.search(path.name) is not None
 
 
-def require_output(path: Path, size: tuple[int, int], transparent: bool = False, options: VideoOptions = USUAL) -> None:
+def require_output(
+    path: Path,
+    size: tuple[int, int],
+    transparent: bool = False,
+    options: VideoOptions = USUAL,
+    exr: ExrOptions = USUAL_EXR,
+) -> None:
     """Raise `InputError` if images of `size` = (width, height) cannot be written to `path`; before any is drawn."""
     kind = path.suffix.lower()
     if kind == EXR:
-        require_exr(path)
+        require_exr(path, exr)
     elif kind != ".png" and not is_video(path):
         raise InputError(
             f"{path}: images are written as .png, videos as {', '.join(FORMATS)}, and geometry as "
@@ -70,11 +77,17 @@ def require_writable(path: Path) -> None:
         raise InputError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
 
 
-def open_output(path: Path, size: tuple[int, int], transparent: bool = False, options: VideoOptions = USUAL) -> Output:
-    """The output for a file name: a video, .png (the last image), or .png with %d in it (all). Raises `InputError`."""
-    require_output(path, size, transparent, options)
+def open_output(
+    path: Path,
+    size: tuple[int, int],
+    transparent: bool = False,
+    options: VideoOptions = USUAL,
+    exr: ExrOptions = USUAL_EXR,
+) -> Output[Any]:
+    """The output for a file name: a video, .png or .exr (the last image, or with %d in it all). Raises `InputError`."""
+    require_output(path, size, transparent, options, exr)
     if path.suffix.lower() == EXR:
-        return Exr(path, transparent, is_numbered(path))
+        return Exr(path, transparent, is_numbered(path), exr)
     if is_video(path):
         return Video(path, size, options, transparent)
     return Png(path, transparent, numbered=is_numbered(path))

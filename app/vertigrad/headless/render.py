@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from ..session.readbacks import wait_for_readbacks
 from ..session.watches import Watch
 from .diagnostics import DiagnosticsFile
 from .exr import SUFFIX as EXR
-from .offscreen import FORMAT, LINEAR, Offscreen, enough_memory, require_drawable
-from .output import Output
+from .exr import USUAL_EXR, ExrOptions
+from .light import LightTarget
+from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
+from .output import LightImage, Output
 from .outputs import USUAL, open_output
 from .run_files import is_run_file, open_run_file
 from .video import VideoOptions
@@ -47,6 +50,7 @@ def render(
     watches: Sequence[Watch] = (),
     video: VideoOptions = USUAL,
     first: int = 0,
+    exr: ExrOptions = USUAL_EXR,
 ) -> RunRecord:
     """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
@@ -55,17 +59,17 @@ def render(
     times of the GPU are measured too. `warm_up` frames come first, neither counted nor written; `transparent` images
     have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV or
     NPZ file for the diagnostics and `watches` of each frame, which waits for the GPU. `layers` are those whose geometry
-    is written, by default all. `video` are options of videos, which leave out frames to last as long as the run. Frames
-    before `first` (from 0) are not written. Raises `InputError` for outputs that cannot be written and for a size that
-    cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
+    is written, by default all. `video` are options of videos, which leave out frames to last as long as the run, `exr`
+    those of EXR images. Frames before `first` (from 0) are not written. Raises `InputError` for outputs that cannot be
+    written and for what cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
         stack.enter_context(no_dropped_time())
         images = [path for path in outputs if not is_run_file(path)]
         linear = any(path.suffix.lower() == EXR for path in images)
-        shooting = _Shooting(session, size, transparent, supersample, linear)
-        files = [stack.enter_context(closing(open_output(path, size, transparent, video))) for path in images]
+        shooting = _Shooting(session, size, transparent, supersample, exr if linear else None)
+        files = [stack.enter_context(closing(open_output(path, size, transparent, video, exr))) for path in images]
         others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
         others += [] if diagnostics is None else [DiagnosticsFile(diagnostics, watches)]
         for file in others:
@@ -75,6 +79,7 @@ def render(
 
         for _ in range(warm_up):
             shooting.frame()
+            session.cameras.advance(STEP)
         gpu.sync()
         record = RunRecord(gpu)
         for number in range(frames):
@@ -90,6 +95,7 @@ def render(
             for file in others if number >= first else ():
                 if file.wants(number, number if ended else frames - 1):
                     file.add(session, number)
+            session.cameras.advance(STEP)
             progress(number + 1)
             if ended:
                 break
@@ -101,19 +107,20 @@ def render(
 class _Shooting:
     """Draws a session's frames and passes their images to the files, when they have arrived."""
 
-    def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int, linear: bool):
+    def __init__(
+        self, session: Session, size: tuple[int, int], transparent: bool, supersample: int, exr: ExrOptions | None
+    ):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
         self._session, self._supersample = session, supersample
         with enough_memory(size):
             self._offscreen = Offscreen(session.gpu, size)
             self._renderer = Renderer(session.gpu, FORMAT, transparent)
-            self._linear = Offscreen(session.gpu, size, LINEAR) if linear else None
-            self._linear_renderer = Renderer(session.gpu, LINEAR, transparent) if linear else None
+        self._light = None if exr is None else LightTarget(session.gpu, size, exr, transparent)
         self._world_layers: Sequence[Layer] = ()
         self._bounds = Bounds(())
-        self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
+        self._arrived: deque[tuple[int, Sequence[Output[Any]], np.ndarray | LightImage]] = deque()
 
-    def frame(self, number: int = 0, outputs: Sequence[Output] = (), last: bool = False) -> None:
+    def frame(self, number: int = 0, outputs: Sequence[Output[Any]] = (), last: bool = False) -> None:
         """Run one frame, in one submission. After the last one, `drain` warns of layers without finite positions."""
         session = self._session
         with session.gpu.frames.frame():
@@ -125,7 +132,6 @@ class _Shooting:
                 session.request_readbacks()
             with enough_memory(self._offscreen.size):
                 session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
-            session.cameras.advance(STEP)
             if last:
                 layers = session.stage.layers.values()
                 self._world_layers = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
@@ -138,12 +144,13 @@ class _Shooting:
                 self._offscreen.read(partial(self._arrive, number, shown))
             self._draw_light(number, [file for file in outputs if file.is_linear])
 
-    def _draw_light(self, number: int, files: Sequence[Output]) -> None:
+    def _draw_light(self, number: int, files: Sequence[Output[Any]]) -> None:
         """Draw the frame once more, as linear light, for the files that take that."""
-        if files and self._linear is not None and self._linear_renderer is not None:
-            size, supersample = self._linear.size, self._supersample
-            self._session.draw(self._linear_renderer, self._linear.view, size, supersample=supersample)
-            self._linear.read(partial(self._arrive, number, files))
+        light = self._light
+        if files and light is not None:
+            with enough_memory(light.size):
+                self._session.draw(light.renderer, light.view, light.size, supersample=self._supersample)
+            light.read(self._session.camera, partial(self._arrive, number, files))
 
     def write(self) -> None:
         """Write the images that have arrived. Raises `InputError`."""
@@ -160,6 +167,6 @@ class _Shooting:
             if finite == 0:
                 _log.warning("layer %r shows nothing: no row of its position is finite", layer.name)
 
-    def _arrive(self, number: int, files: Sequence[Output], image: np.ndarray) -> None:
+    def _arrive(self, number: int, files: Sequence[Output[Any]], image: np.ndarray | LightImage) -> None:
         """Store it for `write`: images arrive while the GPU is waited for, where no error may be raised."""
         self._arrived.append((number, files, image))

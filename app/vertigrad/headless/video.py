@@ -90,7 +90,7 @@ def require_video(path: Path, size: tuple[int, int], options: VideoOptions, tran
         raise InputError(f"{path}: a video has no alpha; transparent images are written as .png and .webp")
 
 
-class Video(Output):
+class Video(Output[np.ndarray]):
     """A video of the format of its suffix. Colors are those of ITU-R BT.709, of GIF sRGB."""
 
     def __init__(self, path: Path, size: tuple[int, int], options: VideoOptions, transparent: bool = False):
@@ -125,20 +125,20 @@ class Video(Output):
         """As many as the rate takes; see `is_shown`."""
         return is_shown(frame, self._rate)
 
-    def put(self, frame: int, pixels: np.ndarray) -> None:
+    def put(self, frame: int, image: np.ndarray) -> None:
         """Encode the image."""
         has_alpha = self._format == "bgra"
-        source = pixels if has_alpha else pixels[:, :, :3]
-        image = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(source), format="rgba" if has_alpha else "rgb24")
+        source = image if has_alpha else image[:, :, :3]
+        shown = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(source), format="rgba" if has_alpha else "rgb24")
         if self._palette is not None:
-            image.pts, image.time_base = round(self._images * 100 / self._rate), Fraction(1, 100)
-            for indexed in self._palette.indexed(image):
+            shown.pts, shown.time_base = round(self._images * 100 / self._rate), Fraction(1, 100)
+            for indexed in self._palette.indexed(shown):
                 self._encode(indexed)
         else:
             options = {"dst_colorspace": self._colorspace} if self._format == "yuv420p" else {}
-            image = image.reformat(format=self._format, **options)
-            image.pts, image.time_base = self._images, 1 / self._stream.codec_context.framerate
-            self._encode(image)
+            shown = shown.reformat(format=self._format, **options)
+            shown.pts, shown.time_base = self._images, 1 / self._stream.codec_context.framerate
+            self._encode(shown)
         self._images += 1
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ SHOWN = 6.0  # seconds for which a notice is shown
 WIDTH = 420.0  # of a notice, in logical pixels
 BAR = 120.0  # of a progress bar, in logical pixels
 SCALES = (1.0, 2.0, 4.0)  # of the viewport's size
+IMAGES = {"PNG": (".png", 16), "EXR, 16 bits": (".exr", 16), "EXR, 32 bits": (".exr", 32)}  # suffix and bits
 VIDEOS = {  # suffix and codec by what is shown
     "MP4, H.264": (".mp4", "h264"),
     "MP4, H.265": (".mp4", "h265"),
@@ -99,7 +100,8 @@ class CapturePanel(Panel):
     def __init__(self, workspace: Workspace) -> None:
         self._workspace, self._layer = workspace, ""
         self._choice, self._width, self._height = 0, 3840, 2160
-        self._panels = self._transparent = False
+        self._panels = self._transparent = self._depth = False
+        self._image = 0
         self._folder = ""
         self._video, self._rate, self._quality, self._frames = 0, 0.0, 0, 0
         self._run_frames = 120
@@ -131,8 +133,12 @@ class CapturePanel(Panel):
         if self._choice == len(SCALES):
             with labeled("pixels"):
                 _, (self._width, self._height) = imgui.input_int2("##pixels", [self._width, self._height])
-        if checkbox_row("transparent", "no background; a PNG file with alpha", self._transparent) is not None:
+        with labeled("format", "EXR: linear light before tone mapping, for compositing"):
+            _, self._image = imgui.combo("##image format", self._image, list(IMAGES))
+        if checkbox_row("transparent", "no background; a file with alpha", self._transparent) is not None:
             self._transparent = not self._transparent
+        if self._image and checkbox_row("depth", "a channel Z: the distance from the camera", self._depth) is not None:
+            self._depth = not self._depth
         imgui.end_disabled()
         if checkbox_row("include panels", "the whole window with its panels", self._panels) is not None:
             self._panels = not self._panels
@@ -209,8 +215,16 @@ class CapturePanel(Panel):
         width, height = (min(max(side, 1), LARGEST) for side in (self._width, self._height))
         pixels = (width, height) if custom else None
         times = 1.0 if custom else SCALES[self._choice]
+        if self._panels:
+            return CaptureRequest(panels=True, folder=self._target_folder())
+        suffix, bits = list(IMAGES.values())[self._image]
         return CaptureRequest(
-            times, pixels, self._panels, self._transparent and not self._panels, self._target_folder()
+            *(times, pixels),
+            transparent=self._transparent,
+            folder=self._target_folder(),
+            suffix=suffix,
+            bits=bits,
+            depth=self._depth,
         )
 
     def _target_folder(self) -> Path | None:

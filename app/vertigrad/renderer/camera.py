@@ -119,6 +119,16 @@ class OrbitCamera:
             ]
         )
 
+    def distances(self, depth: np.ndarray) -> np.ndarray:
+        """Distances from the eye along the direction of view, f32, of depths of clip space; infinite for depth 0."""
+        with np.errstate(divide="ignore"):
+            if self.orthographic:
+                reach = REACH * self.distance
+                found = np.where(depth > 0.0, self.distance + reach - 2.0 * reach * depth.astype(float), np.inf)
+            else:
+                found = self.near / depth.astype(float)
+        return found.astype(np.float32)
+
     def pixel(self, height: int) -> float:
         """Width of one pixel in an image of `height` pixels, in world units; with perspective that at distance 1."""
         return 2.0 * (self.half_height if self.orthographic else self._half_height()) / height

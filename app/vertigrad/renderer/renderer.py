@@ -11,6 +11,7 @@ from ..gpu import Gpu
 from .annotations.annotations import Annotations, has_annotations
 from .bloom import Bloom
 from .camera import OrbitCamera
+from .depth_image import DepthImage, require_depth
 from .handles import HandleDrawing, Handles
 from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
@@ -18,7 +19,7 @@ from .lighting import Lighting
 from .pipelines import draw_cache
 from .post_process import Finish, PostProcess, Viewport
 from .quality import Level, drawn_size, level_of
-from .target import Target
+from .target import COLOR, PRECISE, Target, require_precise
 from .transparency import Transparency
 from .view import FrameUniforms, View
 
@@ -29,13 +30,21 @@ class Renderer:
     """Draws images of any size into textures of one format. Records into the open submission, which the caller submits.
 
     With `transparent` there is no background: pixels have an alpha, and colors that are not multiplied by it. Into a
-    format of floats it draws linear light, multiplied by the alpha, without tone mapping.
+    format of floats it draws linear light, multiplied by the alpha, without tone mapping; into `target.PRECISE` with
+    32 bits all along. With `with_depth` the depth of what was drawn last is there for `draw_depth`. Raises `InputError`
+    if the GPU can do neither.
     """
 
-    def __init__(self, gpu: Gpu, color_format: str, transparent: bool = False):
+    def __init__(self, gpu: Gpu, color_format: str, transparent: bool = False, with_depth: bool = False):
+        if color_format == PRECISE:
+            require_precise(gpu)
+        if with_depth:
+            require_depth(gpu)
         self._gpu = gpu
         self._format = color_format
-        self._target = Target(gpu)
+        self._target = Target(gpu, PRECISE if color_format == PRECISE else COLOR)
+        self._depth_image = DepthImage(gpu) if with_depth else None
+        self._fine = 1
         self._bloom = Bloom(gpu)
         self._lighting = Lighting(gpu)
         self._transparency: Transparency | None = None
@@ -86,10 +95,11 @@ class Renderer:
             finish = Finish(
                 view.bloom > 0.0, view.edges > 0.0, drawn[0] < size[0] or drawn[1] < size[1], level.fine, split
             )
-            frame = Frame(gpu.uniforms.push(view_bytes), split=split)
+            self._fine = level.fine
+            frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors)
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
             self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
-            self._draw_layers(layers, frame, finish.glow, notes, handles is not None)
+            self._draw_layers(layers, frame, finish.glow, notes, handles is not None or self._depth_image is not None)
             viewport = Viewport(target_view, corner, size)
             self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), viewport)
             if notes is not None:
@@ -100,6 +110,11 @@ class Renderer:
             if handles is not None:
                 self._handles = self._handles or HandleDrawing(gpu, self._format)
                 self._handles.record(handles, self._target.depth, size, corner, target_view)
+
+    def draw_depth(self, target_view: wgpu.GPUTextureView) -> None:
+        """Record the depth of the image that was drawn last, into a texture of its size and `depth_image.FORMAT`."""
+        assert self._depth_image is not None, "a renderer `with_depth` draws it"
+        self._depth_image.record(self._target.depth, self._fine, target_view)
 
     def compile(self) -> None:
         """Create the pipelines; also called after shaders have changed. Raises `ShaderError`."""

@@ -7,14 +7,17 @@ from typing import Any, Literal, NamedTuple
 
 import wgpu
 
+from ..errors import InputError
 from ..gpu import Gpu, RenderPass
 
 SAMPLES = 4
 COLOR = "rgba16float"  # linear light, or what a screen shows, premultiplied by coverage
+PRECISE = "rgba32float"  # the same for files of 32-bit floats
 WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/common/transparency.wgsl
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
 ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `PickPixel` in shaders/common/pick_pixel.wgsl
 ROW_BYTES, CORNERS_BYTES = 16, 8  # of a pixel
+PRECISE_FEATURES = ("float32-blendable", "float32-filterable", "texture-adapter-specific-format-features")
 LEAST_ALPHA = 0.125  # fragments with a smaller alpha cannot be picked
 
 # "color"; "depth": of solid things, one sample per pixel; "clear": what is transparent; "rows": rows instead of colors
@@ -44,15 +47,33 @@ def handles_samples(gpu: Gpu) -> bool:
     return not gpu.adapter.backend.startswith("OpenGL")
 
 
-def color_targets(over: bool, split: bool, display_referred: bool = False) -> list[dict[str, Any]]:
-    """The color targets of a pipeline that draws into a `Target`; `over` if it blends, `split` as the target is.
+class Colors(NamedTuple):
+    """The color textures of a `Target`: whether there is a second one for display-referred colors, and their format."""
+
+    split: bool = False
+    format: str = COLOR
+
+
+ONE_COLOR = Colors()
+
+
+def require_precise(gpu: Gpu) -> None:
+    """Raise `InputError` if this GPU cannot draw into `PRECISE` textures."""
+    missing = [name for name in PRECISE_FEATURES if name not in gpu.features]
+    if missing or not handles_samples(gpu):
+        reason = f"it has no {', '.join(missing)}" if missing else "OpenGL does not read samples one by one"
+        raise InputError(f"{gpu.adapter} cannot draw images of 32-bit floats: {reason}; write 16-bit ones")
+
+
+def color_targets(over: bool, colors: Colors, display_referred: bool = False) -> list[dict[str, Any]]:
+    """The color targets of a pipeline that draws into the `colors` of a `Target`; `over` if it blends.
 
     Each fragment goes to both targets of a split one: it is drawn into one and takes away from the other.
     """
-    own = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
-    if not split:
+    own = {"format": colors.format, **({"blend": BLEND_OVER} if over else {})}
+    if not colors.split:
         return [own]
-    other = {"format": COLOR, "blend": TAKE_AWAY}
+    other = {"format": colors.format, "blend": TAKE_AWAY}
     return [other, own] if display_referred else [own, other]
 
 
@@ -64,20 +85,22 @@ class PassStates(NamedTuple):
     multisample: Mapping[str, Any]
 
 
-def pass_states(gpu: Gpu, drawn: Drawn, over: bool, split: bool, display_referred: bool) -> PassStates:
+def pass_states(
+    gpu: Gpu, drawn: Drawn, over: bool, colors: Colors = ONE_COLOR, display_referred: bool = False
+) -> PassStates:
     """The states of a pipeline that draws what is `drawn`; the other arguments are those of `color_targets`."""
     if drawn in ("depth", "rows"):
         return PassStates(ROW_TARGETS if drawn == "rows" else (), _depth_state(write=True), {"count": 1})
     over = over or drawn == "clear"
-    targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, split, display_referred)
+    targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, colors, display_referred)
     by_alpha = not (over or handles_samples(gpu))
     samples = {"count": SAMPLES, "mask": 0xFFFFFFFF, "alpha_to_coverage_enabled": by_alpha}
     return PassStates(targets, _depth_state(write=not over), samples)
 
 
-def cover_states(gpu: Gpu, split: bool) -> PassStates:
+def cover_states(gpu: Gpu, colors: Colors) -> PassStates:
     """The states of a pipeline that blends over a whole target, without a depth test."""
-    return pass_states(gpu, "color", over=True, split=split, display_referred=False)._replace(depth=NO_DEPTH_TEST)
+    return pass_states(gpu, "color", over=True, colors=colors)._replace(depth=NO_DEPTH_TEST)
 
 
 def _depth_state(write: bool) -> dict[str, object]:
@@ -109,22 +132,23 @@ class Target:
     for their submit, and wgpu frees a texture when the last of them has finished.
     """
 
-    def __init__(self, gpu: Gpu):
+    def __init__(self, gpu: Gpu, format: str = COLOR):
         self._gpu = gpu
         self.by_sample = handles_samples(gpu)
         self.size = (0, 0)
-        self.split = False
+        self.colors = Colors(False, format)
 
     def resize(self, size: tuple[int, int], split: bool = False) -> bool:
         """Make the textures for `size` unless they have it already; whether they are new."""
-        if (size, split) == (self.size, self.split):
+        colors = self.colors._replace(split=split)
+        if (size, colors) == (self.size, self.colors):
             return False
-        self.size, self.split = size, split
+        self.size, self.colors = size, colors
         drawn, bound = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
         sampled = drawn | bound if self.by_sample else drawn
-        self._samples = create_view(self._gpu, size, COLOR, sampled, SAMPLES)
+        self._samples = create_view(self._gpu, size, colors.format, sampled, SAMPLES)
         self.depth = create_view(self._gpu, size, DEPTH, sampled, SAMPLES)
-        self.light = create_view(self._gpu, size, COLOR, drawn | bound, 1)
+        self.light = create_view(self._gpu, size, colors.format, drawn | bound, 1)
         self.image = self._samples if self.by_sample else self.light
         self._make_display(sampled)
         depth = {"view": self.depth, "depth_clear_value": 0.0, "depth_load_op": "clear"}
@@ -138,11 +162,12 @@ class Target:
 
     def _make_display(self, sampled: int) -> None:
         self._display_samples = self._display = self.display = None
-        if not self.split:
+        split, format = self.colors
+        if not split:
             return
-        self._display_samples = create_view(self._gpu, self.size, COLOR, sampled, SAMPLES)
+        self._display_samples = create_view(self._gpu, self.size, format, sampled, SAMPLES)
         if not self.by_sample:
-            self._display = create_view(self._gpu, self.size, COLOR, sampled | wgpu.TextureUsage.TEXTURE_BINDING, 1)
+            self._display = create_view(self._gpu, self.size, format, sampled | wgpu.TextureUsage.TEXTURE_BINDING, 1)
         self.display = self._display_samples if self.by_sample else self._display
 
     def _colors(self, load: str, resolve: bool) -> list[dict[str, Any]]:

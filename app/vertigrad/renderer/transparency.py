@@ -24,7 +24,7 @@ class Transparency:
 
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu = gpu
-        self._layout, self._split = bind_group_layout(gpu, ("unfilterable", "unfilterable"), FRAGMENT), target.split
+        self._layout, self._colors = bind_group_layout(gpu, ("unfilterable", "unfilterable"), FRAGMENT), target.colors
         self.compile()
         formats = ((WEIGHED, (0.0, 0.0, 0.0, 0.0)), (THROUGH, (1.0, 1.0, 1.0, 1.0)))
         drawn = wgpu.TextureUsage.RENDER_ATTACHMENT
@@ -45,7 +45,7 @@ class Transparency:
     def compile(self) -> None:
         """Create the pipeline; also called after the shader has changed. Raises `ShaderError`."""
         self._pipeline = fullscreen_pipeline(
-            self._gpu, SHADER, "cover_fragment", self._layout, **cover_states(self._gpu, self._split)._asdict()
+            self._gpu, SHADER, "cover_fragment", self._layout, **cover_states(self._gpu, self._colors)._asdict()
         )
 
     def record(self, layers: Iterable[Layer], view_offset: int, lighting: wgpu.GPUBindGroup) -> None:

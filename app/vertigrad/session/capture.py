@@ -13,7 +13,8 @@ class CaptureRequest(NamedTuple):
     """A screenshot to take: of `size` in pixels, or of the viewport's size times `scale`.
 
     With `panels` it shows the whole window at its own size; else the viewport only, without its background if
-    `transparent`. It is written to `folder`, by default the current one, or only copied to the `clipboard`.
+    `transparent`. It is written to `folder`, by default the current one, or only copied to the `clipboard`. With the
+    `suffix` ".exr" it is linear light, of floats of so many `bits` (16 or 32), and with `depth` has a channel for that.
     """
 
     scale: float = 1.0
@@ -22,6 +23,9 @@ class CaptureRequest(NamedTuple):
     transparent: bool = False
     folder: Path | None = None
     clipboard: bool = False
+    suffix: str = ".png"
+    bits: int = 16
+    depth: bool = False
 
 
 class RecordingOptions(NamedTuple):

@@ -13,8 +13,12 @@ import numpy as np
 from .. import export
 from ..errors import GpuError, InputError, VertigradError
 from ..gpu import Reading
+from ..headless.exr import SUFFIX as EXR
+from ..headless.exr import Exr, ExrOptions
 from ..headless.frame_writer import FrameWriter
+from ..headless.light import LightTarget
 from ..headless.offscreen import FORMAT, Offscreen, enough_memory
+from ..headless.output import LightImage
 from ..headless.outputs import Png, require_output, require_writable
 from ..headless.video import VideoOptions
 from ..panels import Gui
@@ -43,7 +47,7 @@ class WindowCapture:
         self._writers: list[tuple[FrameWriter, str]] = []
         self._recording: Recording | None = None
         self._exports: dict[Path, tuple[FrameWriter, int]] = {}  # and of how many layers
-        self._received: deque[tuple[FrameWriter, np.ndarray, bool]] = deque()
+        self._received: deque[tuple[FrameWriter, np.ndarray | LightImage, bool]] = deque()
         self._readbacks: dict[FrameWriter, Reading] = {}  # of screenshots
 
     # requests of commands ----------------------------------------------------------------------------------------
@@ -69,11 +73,13 @@ class WindowCapture:
         return bool(self._requests or self._writers or self._recording or self._received)
 
     def take_screenshot(self, request: CaptureRequest) -> None:
-        path = self._file(None if request.clipboard else request.folder, ".png")
+        path = self._file(None if request.clipboard else request.folder, request.suffix)
         if request.clipboard:
             require_clipboard()
         else:
-            require_output(path, self._size(request), request.transparent)
+            if request.panels and request.suffix == EXR:
+                raise InputError("a screenshot with panels is a .png file")
+            require_output(path, self._size(request), request.transparent, exr=ExrOptions(request.bits, request.depth))
         self._requests.append((request, path))
 
     def start_recording(self, options: RecordingOptions) -> None:
@@ -141,7 +147,8 @@ class WindowCapture:
         while self._requests:
             request, path = self._requests.popleft()
             try:
-                self._draw_screenshot(request, path)
+                draw = self._draw_light if path.suffix == EXR else self._draw_screenshot
+                draw(request, path)
             except VertigradError as error:
                 topic = "clipboard" if request.clipboard else "screenshot"
                 self._session.post(CaptureFinished(topic, error=error))
@@ -215,6 +222,16 @@ class WindowCapture:
         writer = FrameWriter(path, lambda: output)
         self._writers.append((writer, "clipboard" if request.clipboard else "screenshot"))
         self._readbacks[writer] = offscreen.read(lambda image: self._received.append((writer, image, True)))
+
+    def _draw_light(self, request: CaptureRequest, path: Path) -> None:
+        """Draw a screenshot that is an EXR file."""
+        session, size, transparent = self._session, self._size(request), request.transparent
+        light = LightTarget(session.gpu, size, ExrOptions(request.bits, request.depth), transparent)
+        with enough_memory(size):
+            session.draw_to_file(light.renderer, light.view, size)
+        writer = FrameWriter[LightImage](path, lambda: Exr(path, transparent))
+        self._writers.append((writer, "screenshot"))
+        self._readbacks[writer] = light.read(session.camera, lambda image: self._received.append((writer, image, True)))
 
     def _end_when_read(self) -> None:
         """Finish the recording once its last frame has been passed on; at once if writing it failed."""

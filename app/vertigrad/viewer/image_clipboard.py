@@ -24,7 +24,7 @@ WINDOWS = (
 )
 
 
-class ClipboardImage(Output):
+class ClipboardImage(Output[np.ndarray]):
     """Copies an image, as PNG, with its alpha if it is `transparent`. Raises `InputError` without such a program."""
 
     def __init__(self, transparent: bool = False):
@@ -33,12 +33,12 @@ class ClipboardImage(Output):
     def wants(self, frame: int, last: int) -> bool:
         return frame == last
 
-    def put(self, frame: int, pixels: np.ndarray) -> None:
+    def put(self, frame: int, image: np.ndarray) -> None:
         """Copy the image."""
         from PIL import Image  # here: the window opens without it
 
         file = io.BytesIO()
-        Image.fromarray(pixels if self._transparent else pixels[:, :, :3]).save(file, "PNG")
+        Image.fromarray(image if self._transparent else image[:, :, :3]).save(file, "PNG")
         copy_image(file.getvalue())
 
     def close(self) -> None:

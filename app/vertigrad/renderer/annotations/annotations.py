@@ -15,7 +15,7 @@ from ..camera import OrbitCamera
 from ..colormap import colormap_texture
 from ..layers.base import Frame, Layer
 from ..pipelines import draw_cache, render_pipeline, smooth_sampler
-from ..target import BLEND_OVER, pass_states
+from ..target import BLEND_OVER, Colors, pass_states
 from ..view import VIEW_SIZE, View
 from .axes_bounds import AxesBounds
 from .font import Font, font
@@ -92,7 +92,7 @@ class Annotations:
         self._texts = _TextBuffer((), None, 0)
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
         self._offset = 0
-        self._pipelines: dict[tuple[str, str | bool], wgpu.GPURenderPipeline] = {}
+        self._pipelines: dict[tuple[str, str | Colors], wgpu.GPURenderPipeline] = {}
         self._bars: list[Layer] = []
         self._key: tuple[Any, ...] = ()
         draw_cache(gpu).users.add(self)
@@ -128,11 +128,11 @@ class Annotations:
         offsets = (frame.view_offset, self._offset)
         group = self._lines.group(id(self._bounds.buffer), lambda: [whole_buffer(self._bounds.buffer)])
         if self._view.floor != "none":
-            pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor", frame.split))
+            pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor", frame.colors))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(3)
         if self._view.axes:
-            pass_.set_pipeline(self._line_pipeline(BOX_SHADER, "box", frame.split))
+            pass_.set_pipeline(self._line_pipeline(BOX_SHADER, "box", frame.colors))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(4, BOX_LINES)
 
@@ -210,12 +210,12 @@ class Annotations:
             ],
         )
 
-    def _line_pipeline(self, shader: str, stage: str, split: bool) -> wgpu.GPURenderPipeline:
-        found = self._pipelines.get((stage, split))
+    def _line_pipeline(self, shader: str, stage: str, colors: Colors) -> wgpu.GPURenderPipeline:
+        found = self._pipelines.get((stage, colors))
         if found is None:
-            states, layouts = pass_states(self._gpu, "color", True, split, False), [self._lines.layout]
+            states, layouts = pass_states(self._gpu, "color", True, colors), [self._lines.layout]
             lit = stage == "floor"  # shadows fall on it
-            found = self._pipelines[stage, split] = render_pipeline(
+            found = self._pipelines[stage, colors] = render_pipeline(
                 self._gpu,
                 shader,
                 (f"{stage}_vertex", f"{stage}_fragment"),

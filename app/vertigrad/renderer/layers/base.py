@@ -13,7 +13,7 @@ from ...memory import Block
 from ...params import Params
 from ...tensor import Tensor
 from ..moment import Moment
-from ..target import Drawn
+from ..target import ONE_COLOR, Colors, Drawn
 
 if TYPE_CHECKING:
     from ..annotations.overlay import ColorBar
@@ -48,7 +48,7 @@ class Frame:
 
     view_offset: int
     depth: wgpu.GPUTextureView | None = None  # of opaque objects, for layers that blend over them and read it
-    split: bool = False  # whether display-referred colors have a separate target
+    colors: Colors = ONE_COLOR  # of the target
     drawn: Drawn = "color"
 
 

@@ -16,6 +16,7 @@ from ..colormap import colormap_texture
 from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import smooth_sampler
+from ..target import Colors
 from ..vertex_layout import StepMode
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
@@ -65,7 +66,7 @@ class Drawing(ABC):
             self.build(values)
             self.restyle()
             for stage in self._recipe.stages:
-                self.pipelines.get(stage, "color", self.display_referred, self.display_referred)
+                self.pipelines.get(stage, "color", Colors(self.display_referred), self.display_referred)
         except BaseException:
             self.close()
             raise
@@ -285,7 +286,7 @@ class Drawing(ABC):
         if self.vertices:
             self._buffers.set(pass_)
         for stage in stages:
-            pass_.set_pipeline(self.pipelines.get(stage, frame.drawn, frame.split, self.display_referred))
+            pass_.set_pipeline(self.pipelines.get(stage, frame.drawn, frame.colors, self.display_referred))
             self.draw_call(pass_)
 
     def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:

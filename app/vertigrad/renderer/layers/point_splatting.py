@@ -17,7 +17,7 @@ from ...ops.sizes import draw_size
 from ...tensor import Tensor, i32, u32
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
-from ..target import cover_states, handles_samples, pass_states
+from ..target import Colors, cover_states, handles_samples, pass_states
 from ..view import VIEW_SIZE
 from .attributes import Attributes
 from .base import Frame
@@ -84,8 +84,8 @@ class PointSplatting:
                 entry: compute_pipeline(self._gpu, SHADER, entry, self._layouts["compute"], self._defines)
                 for entry in ("survey", "gather")
             }
-            self._draws: dict[bool, dict[str, wgpu.GPURenderPipeline]] = {}
-            self._pipelines(split=False)
+            self._draws: dict[Colors, dict[str, wgpu.GPURenderPipeline]] = {}
+            self._pipelines(Colors())
             self._held = stack.pop_all()
 
     def survey(self, frame: Frame, style_offset: int) -> None:
@@ -98,7 +98,7 @@ class PointSplatting:
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
         """Draw the spheres."""
-        pass_.set_pipeline(self._pipelines(frame.split)["spheres"])
+        pass_.set_pipeline(self._pipelines(frame.colors)["spheres"])
         pass_.set_bind_group(0, self._group("spheres", None), (frame.view_offset, style_offset, self._layout_offset))
         pass_.draw_indirect(self._many.block.buffer, 0)
 
@@ -108,7 +108,7 @@ class PointSplatting:
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the sums."""
-        pass_.set_pipeline(self._pipelines(frame.split)["cover"])
+        pass_.set_pipeline(self._pipelines(frame.colors)["cover"])
         pass_.set_bind_group(0, self._group("cover", None), (self._layout_offset,))
         pass_.draw(3)
 
@@ -200,12 +200,12 @@ class PointSplatting:
             found |= {2: "texture", 3: "sampler", 11: "storage"}
         return found | ({12: "storage"} if kind == "spheres" else {5: "written", 6: "written", 7: "depth samples"})
 
-    def _pipelines(self, split: bool) -> dict[str, wgpu.GPURenderPipeline]:
-        """The pipelines that draw spheres and sums, into a target that is split or not."""
-        if split not in self._draws:
+    def _pipelines(self, colors: Colors) -> dict[str, wgpu.GPURenderPipeline]:
+        """The pipelines that draw spheres and sums, into a target with these colors."""
+        if colors not in self._draws:
             gpu = self._gpu
             spheres = {"POSITION": "vec3f", "PICKING": False, "PULLED": True, "SAMPLE_MASK": True}
-            self._draws[split] = {
+            self._draws[colors] = {
                 "spheres": render_pipeline(
                     gpu,
                     SPHERES_SHADER,
@@ -213,14 +213,14 @@ class PointSplatting:
                     [self._layouts["spheres"], lighting_layout(gpu)],
                     defines={**self._defines, **spheres},
                     topology="triangle-strip",
-                    **pass_states(gpu, "color", over=False, split=split, display_referred=False)._asdict(),
+                    **pass_states(gpu, "color", over=False, colors=colors)._asdict(),
                 ),
                 "cover": fullscreen_pipeline(
                     gpu,
                     COMPOSITE_SHADER,
                     "cover_fragment",
                     self._layouts["cover"],
-                    **cover_states(gpu, split)._asdict(),
+                    **cover_states(gpu, colors)._asdict(),
                 ),
             }
-        return self._draws[split]
+        return self._draws[colors]

@@ -11,7 +11,7 @@ import wgpu
 from ...gpu import Gpu, shader, wgsl
 from ..bindings import Bindings, lighting_layout
 from ..pipelines import draw_cache, render_pipeline
-from ..target import NO_DEPTH_TEST, Drawn, handles_samples, pass_states
+from ..target import NO_DEPTH_TEST, Colors, Drawn, handles_samples, pass_states
 from ..view import VIEW_SIZE
 from .attributes import Attributes
 
@@ -76,13 +76,13 @@ class StagePipelines:
         }
         self.style = self._style_layout()
         self.bindings = Bindings(gpu, (VIEW_SIZE, self.style.size), kinds)
-        self._pipelines: dict[tuple[Stage, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
+        self._pipelines: dict[tuple[Stage, Drawn, Colors, bool], wgpu.GPURenderPipeline] = {}
 
-    def get(self, stage: Stage, drawn: Drawn, split: bool, display_referred: bool) -> wgpu.GPURenderPipeline:
-        """The pipeline of a stage in a pass; the flags are those of `target.color_targets`."""
+    def get(self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool) -> wgpu.GPURenderPipeline:
+        """The pipeline of a stage in a pass; the others are as of `target.color_targets`."""
         if drawn != "color":
-            split = display_referred = False
-        key = stage, drawn, split, display_referred
+            colors, display_referred = Colors(), False
+        key = stage, drawn, colors, display_referred
         if key not in self._pipelines:
             self._pipelines[key] = self._create(*key)
         return self._pipelines[key]
@@ -95,8 +95,8 @@ class StagePipelines:
                 self.style.pack(packed, 0, name, values[name.removesuffix("_")])
         return packed
 
-    def _create(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
-        recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, split, display)
+    def _create(self, stage: Stage, drawn: Drawn, colors: Colors, display: bool) -> wgpu.GPURenderPipeline:
+        recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, colors, display)
         layout = self.bindings.layout
         part = drawn if drawn in ("depth", "clear") else "fragment"
         return render_pipeline(

@@ -109,7 +109,7 @@ def _draw_cells(gpu: Gpu, pass_: wgpu.GPURenderPassEncoder, frame: Frame, positi
     indices, first_index = storage_range(gpu, index, where)
     uniform = CELLS.pack(first_position, position.stride, first_index // index.itemsize)
     bindings = Bindings(gpu, (VIEW_SIZE, CELLS.size), ("storage", "storage"))
-    states = pass_states(gpu, "rows", over=False, split=False, display_referred=False)
+    states = pass_states(gpu, "rows", over=False)
     pipeline = render_pipeline(
         gpu,
         CELLS_SHADER,

@@ -173,7 +173,7 @@ def TakeScreenshot(session: Session, request: CaptureRequest | None = None) -> N
 @command("clipboard")
 def CopyImage(session: Session, request: CaptureRequest | None = None) -> None:
     """Copy the next frame to the clipboard, as an image."""
-    _capture_service(session).take_screenshot((request or CaptureRequest())._replace(clipboard=True))
+    _capture_service(session).take_screenshot((request or CaptureRequest())._replace(clipboard=True, suffix=".png"))
 
 
 @command("recording")
