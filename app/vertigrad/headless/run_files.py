@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import export
+from ..errors import InputError
 from ..session import FPS, Session
 from .outputs import is_numbered, numbered
 
@@ -27,7 +28,15 @@ class RunFile(ABC):
         """Complete the file."""
 
 
-class GeometryFile(RunFile):
+class GeometryRunFile(RunFile):
+    """Geometry of a run."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """End without `close`, and remove what was written of an unfinished file."""
+
+
+class GeometryFile(GeometryRunFile):
     """What layers draw after the last frame, in one file; if its name has a number in it, after each, in one for each.
 
     `layers` are their names, by default all that can be exported.
@@ -46,25 +55,33 @@ class GeometryFile(RunFile):
     def close(self) -> None:
         """Does nothing: files are complete after `add`."""
 
+    def discard(self) -> None:
+        """Does nothing: no file is unfinished after `add`."""
 
-class UsdRunFile(RunFile):
-    """What layers draw after each frame, and the camera, as time samples of a USD file."""
 
-    def __init__(self, path: Path, session: Session, layers: Sequence[str]):
-        self._names = layers
-        self._file = export.UsdFile(path, session.scene.camera.up, FPS)
+class UsdRunFile(GeometryRunFile):
+    """What layers draw after each frame, and the camera, as time samples of a USD file, `rate` frames per second."""
+
+    def __init__(self, path: Path, session: Session, layers: Sequence[str], rate: float = FPS):
+        self._path, self._names = path, layers
+        self._file = export.UsdFile(path, session.scene.camera.up, rate)
 
     def wants(self, frame: int, last: int) -> bool:
         return True
 
     def add(self, session: Session, frame: int) -> None:
-        stage = session.stage
-        found = [export.geometry(stage.layers[name]) for name in self._names]
-        self._file.add(frame, found, session.camera)
+        layers = session.stage.layers
+        if missing := [name for name in self._names if name not in layers]:
+            raise InputError(f"{self._path}: the scene has no layer {missing[0]!r} any more")
+        self._file.add(frame, [export.geometry(layers[name]) for name in self._names], session.camera)
 
     def close(self) -> None:
         """Write the file."""
         self._file.close()
+
+    def discard(self) -> None:
+        """End without a file."""
+        self._file.discard()
 
 
 def is_run_file(path: Path) -> bool:
@@ -72,9 +89,12 @@ def is_run_file(path: Path) -> bool:
     return path.suffix.lower() in (*export.SUFFIXES, *export.USD_SUFFIXES)
 
 
-def open_run_file(path: Path, session: Session, layers: Sequence[str]) -> RunFile:
-    """The file for geometry of a session, by its suffix. Raises `InputError` if it cannot hold these layers."""
+def open_run_file(path: Path, session: Session, layers: Sequence[str], rate: float = FPS) -> GeometryRunFile:
+    """The file for geometry of a session, by its suffix. Raises `InputError` if it cannot hold these layers.
+
+    `rate` is how many of its frames a USD file shows in a second.
+    """
     chosen = export.require_layers(path, session.stage.layers, layers)
     if path.suffix.lower() in export.USD_SUFFIXES:
-        return UsdRunFile(path, session, chosen)
+        return UsdRunFile(path, session, chosen, rate)
     return GeometryFile(path, layers)

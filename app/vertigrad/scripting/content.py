@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,10 +113,10 @@ class Content:
             raise InputError(f"{name!r}: " + "; ".join(dict.fromkeys(lines))) from error
         self.withdraw()
 
-    def export(self, path: str | Path, layers: Sequence[str]) -> Path:
-        """Write what layers draw now, by default all with geometry, into a .ply, .obj or .glb. Raises `InputError`."""
+    def export(self, path: str | Path, layer: str) -> Path:
+        """Write what a layer draws now into a .ply, .obj or .glb. Raises `InputError`."""
         self.require_open()
-        write_layers(Path(path), self.session.stage.layers, layers, self.session.scene.camera.up)
+        write_layers(Path(path), self.session.stage.layers, (layer,), self.session.scene.camera.up)
         return Path(path)
 
     @contextmanager

@@ -1,23 +1,43 @@
-"""`ImageMethods`: images and videos of what a script's viewer shows."""
+"""`ImageMethods`: images, videos and files of geometry of what a script shows."""
 
 from __future__ import annotations
 
+import math
+import operator
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
+from ..export import USD_SUFFIXES, write_layers
+from ..headless.exr import SUFFIX as EXR
+from ..headless.exr import USUAL_EXR, ExrOptions
+from ..headless.outputs import is_numbered
+from ..headless.run_files import is_run_file, open_run_file
 from ..headless.video import FASTEST_GIF, VideoOptions
 from ..session import FPS
-from .content import Content
-from .shooting import Camera, Recording
+from .shooting import Camera, ImageRecording, Recording, RunRecording
+
+DEPTH = ExrOptions(depth=True)
+
+
+def checked_size(size: Any) -> tuple[int, int]:
+    """Width and height in pixels. Raises `InputError` for anything else."""
+    try:
+        width, height = (operator.index(side) for side in size)
+    except (TypeError, ValueError):
+        raise InputError(f"size: expected (width, height) in pixels, such as (1280, 720), got {size!r}") from None
+    if min(width, height) < 1:
+        raise InputError(f"size: expected at least one pixel along each side, got {size!r}")
+    return width, height
 
 
 class ImageMethods(ABC):
     """Images without panels. `size` is (width, height) in pixels, by default that of the viewport."""
 
-    _content: Content
     _recordings: list[Recording]
 
     @abstractmethod
@@ -28,16 +48,51 @@ class ImageMethods(ABC):
     def _image_size(self) -> tuple[int, int]:
         """The size of images by default."""
 
-    def image(self, size: tuple[int, int] | None = None) -> np.ndarray:
-        """What is shown now, without panels, (height, width, 3) u8. Waits for the GPU. Raises `InputError`."""
-        return self._shooting().image(size or self._image_size())[..., :3].copy()
+    def _size_or(self, size: tuple[int, int] | None) -> tuple[int, int]:
+        return self._image_size() if size is None else checked_size(size)
 
-    def screenshot(self, path: str | Path, size: tuple[int, int] | None = None) -> Path:
-        """Write what is shown now as a PNG file. Raises `InputError`."""
+    def image(
+        self, size: tuple[int, int] | None = None, *, transparent: bool = False, linear: bool = False
+    ) -> np.ndarray:
+        """What is shown now, without panels, (height, width, 3) u8. Waits for the GPU.
+
+        With `transparent` without background, (height, width, 4), colors not multiplied by their alpha. With `linear`
+        as light before tone mapping, f16, multiplied by its alpha. Raises `InputError`, `OutOfMemory`.
+        """
+        camera, size = self._shooting(), self._size_or(size)
+        found = camera.light(size, transparent=transparent).light if linear else camera.image(size, transparent)
+        return found[..., : 4 if transparent else 3].copy()
+
+    def depth(self, size: tuple[int, int] | None = None) -> np.ndarray:
+        """The distance from the camera along its direction of view, (height, width) f32, in units of the scene.
+
+        It is that of the nearest opaque object in each pixel, and infinite where there is none. Waits for the GPU.
+        Raises `InputError`, `OutOfMemory`.
+        """
+        found = self._shooting().light(self._size_or(size), DEPTH).depth
+        assert found is not None
+        return found
+
+    def screenshot(
+        self,
+        path: str | Path,
+        size: tuple[int, int] | None = None,
+        *,
+        transparent: bool = False,
+        bits: int = 16,
+        depth: bool = False,
+    ) -> Path:
+        """Write what is shown now as a .png, or as an .exr: linear light before tone mapping.
+
+        `bits` of an .exr's floats are 16 or 32; with `depth` it has a channel Z, as `depth()` returns it. With
+        `transparent` there is no background. Raises `InputError`.
+        """
         path = Path(path)
-        if path.suffix.lower() != ".png":
-            raise InputError(f"{path}: a screenshot is a .png file; `record` writes videos")
-        with Recording(self._shooting(), path, size or self._image_size(), VideoOptions()) as recording:
+        if path.suffix.lower() not in (".png", EXR):
+            raise InputError(f"{path}: a screenshot is a .png or an .exr file; `record` writes videos")
+        exr = _exr(path, bits, depth)
+        size = self._size_or(size)
+        with ImageRecording(self._shooting(), path, size, VideoOptions(), exr, transparent) as recording:
             recording.add()
         return path
 
@@ -46,7 +101,9 @@ class ImageMethods(ABC):
 
         Waits for the GPU. Raises `InputError`.
         """
-        return self._content.export(path, layers)
+        session = self._shooting().session
+        write_layers(Path(path), session.stage.layers, layers, session.scene.camera.up)
+        return Path(path)
 
     def record(
         self,
@@ -55,17 +112,62 @@ class ImageMethods(ABC):
         fps: float | None = None,
         codec: str = "",
         quality: int = 0,
+        *,
+        layers: Sequence[str] = (),
+        transparent: bool = False,
+        bits: int = 16,
+        depth: bool = False,
     ) -> Recording:
         """Write every frame from now on, until the recording or the viewer is closed.
 
         To .mp4 (`codec` "h264", "h265" or "av1") or .webm ("vp9", "av1") with an even width and height, to .gif or
-        .webp, or to .png with a number such as %04d in the name. `fps` is how many of these frames are shown in a
-        second, by default 60, of a GIF 50. `quality` is from 1 to 100. Raises `InputError`.
+        .webp; to .png or .exr with a number such as %04d in the name; or the geometry of `layers`, by default of all
+        that there are now, to .usd, .usda or .usdc, which have the camera too, or to numbered .ply, .obj or .glb.
+        `fps` is how many of these frames are shown in a second, by default 60, of a GIF 50. `quality` is from 1 to
+        100, the others are those of `screenshot`. Raises `InputError`.
         """
-        camera = self._shooting()
-        path, (width, height) = Path(path), size or self._image_size()
-        if path.suffix.lower() in (".mp4", ".webm") and size is None:
-            width, height = width - width % 2, height - height % 2
-        rate = min(FPS, FASTEST_GIF) if fps is None and path.suffix.lower() == ".gif" else fps or FPS
-        self._recordings.append(Recording(camera, path, (width, height), VideoOptions(rate, codec, quality)))
-        return self._recordings[-1]
+        camera, path = self._shooting(), Path(path)
+        self._recordings[:] = [recording for recording in self._recordings if not recording.closed]
+        if is_run_file(path):
+            if size or codec or quality or transparent:
+                raise InputError(f"{path}: size, codec, quality and transparent are of images, not of geometry")
+            recording = _run_recording(camera, path, fps, layers)
+        else:
+            if layers:
+                raise InputError(f"{path}: an image shows all layers; `layers` are those of a file of geometry")
+            size = _size_of(path, self._image_size(), size)
+            video, exr = VideoOptions(_rate(path, fps), codec, quality), _exr(path, bits, depth)
+            recording = ImageRecording(camera, path, size, video, exr, transparent)
+        self._recordings.append(recording)
+        return recording
+
+
+def _run_recording(camera: Camera, path: Path, fps: float | None, layers: Sequence[str]) -> RunRecording:
+    if path.suffix.lower() not in USD_SUFFIXES and not is_numbered(path):
+        raise InputError(f"{path}: needs a number such as %04d in the name for each frame; `export` writes one file")
+    return RunRecording(camera, path, open_run_file(path, camera.session, layers, _rate(path, fps)))
+
+
+def _rate(path: Path, fps: float | None) -> float:
+    """Frames per second. Raises `InputError`."""
+    if fps is None:
+        return min(FPS, FASTEST_GIF) if path.suffix.lower() == ".gif" else FPS
+    if not (math.isfinite(fps) and fps > 0.0):
+        raise InputError(f"{path}: {fps} frames per second; expected a number above 0")
+    return fps
+
+
+def _exr(path: Path, bits: int, depth: bool) -> ExrOptions:
+    """The options of EXR images. Raises `InputError` if they are given for others."""
+    options = ExrOptions(bits, depth)
+    if options != USUAL_EXR and path.suffix.lower() != EXR:
+        raise InputError(f"{path}: bits and depth are of .exr images")
+    return options
+
+
+def _size_of(path: Path, viewport: tuple[int, int], size: tuple[int, int] | None) -> tuple[int, int]:
+    """The size of a recording: that of the viewport is made even where the format needs that."""
+    if size is not None:
+        return checked_size(size)
+    width, height = viewport
+    return (width - width % 2, height - height % 2) if path.suffix.lower() in (".mp4", ".webm") else viewport

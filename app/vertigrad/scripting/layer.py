@@ -76,7 +76,7 @@ class LayerHandle:
 
         Raises `InputError` for another suffix, for images and volumes, and if the file cannot be written.
         """
-        return self._content.export(path, (self.name,))
+        return self._content.export(path, self.name)
 
     def remove(self) -> None:
         """Take the layer out of the viewer. Tensors that the script passed stay its own."""

@@ -10,25 +10,33 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import InputError
-from ..export import write_layers
 from ..gpu import gpu
 from ..models.stepping import no_dropped_time
 from ..params import unknown
 from ..scene.packaged import scene_path
-from ..session import Session
+from ..session import Session, saving
 from ..session.parameters import Key, values_of
 from ..tensor import Tensor
-from .shooting import Camera
+from .content import plain
+from .image_methods import ImageMethods
+from .keyframe_methods import KeyframeMethods, camera_values, camera_with
+from .shooting import Camera, Recording
 
 SIZE = 1280, 720
 
 
-class Scene:
-    """A scene that a script steps and draws. Close it, or use it with `with`."""
+class Scene(KeyframeMethods, ImageMethods):
+    """A scene that a script steps and draws. Close it, or use it with `with`.
+
+    `size` of images is (width, height) in pixels, by default (1280, 720). All calls come from the thread that loaded
+    it. Everything raises `InputError` once it is closed.
+    """
 
     def __init__(self, session: Session):
         self.session = session
         self._camera = Camera(session)
+        self._recordings: list[Recording] = []
+        self._closed = False
 
     @classmethod
     def load(cls, path: str | Path, *, sets: Sequence[str] = (), seed: int | None = None) -> Self:
@@ -43,7 +51,8 @@ class Scene:
     def parameters(self) -> Mapping[str, Any]:
         """Every parameter by its path, such as "models.galaxy.softening", "layers.stars.size" or "view.exposure"."""
         return {
-            ".".join(map(str, key.path)): value for key, value in values_of(self.session.running.parameters()).items()
+            ".".join(map(str, key.path)): value
+            for key, value in values_of(self._open_session().running.parameters()).items()
         }
 
     def set(self, values: Mapping[str, Any] | None = None, **others: Any) -> None:
@@ -52,49 +61,74 @@ class Scene:
         Raises `ParameterError`, and what a model raises that is built again.
         """
         named = {**(values or {}), **others}
-        self.session.running.assign({self._key(path): value for path, value in named.items()})
+        self._open_session().running.assign({self._key(path): plain(value) for path, value in named.items()})
 
     @property
     def outputs(self) -> Mapping[str, Tensor]:
         """The outputs of all models, such as "galaxy.position": tensors that are the models' own, not to be closed."""
         return {
             f"{name}.{key}": tensor
-            for name, instance in self.session.stage.instances.items()
+            for name, instance in self._open_session().stage.instances.items()
             for key, tensor in instance.outputs.items()
         }
 
     @property
     def time(self) -> float:
         """The simulated time [s]."""
-        return self.session.clock.time
+        return self._open_session().clock.time
 
     def step(self, count: int = 1) -> None:
-        """Advance by `count` frames of 1/60 s. Raises what a model raises."""
+        """Advance by `count` frames of 1/60 s; recordings get every one of them. Raises what a model raises."""
+        session = self._open_session()
         with no_dropped_time():
             for _ in range(count):
-                with self.session.gpu.frames.frame():
-                    self.session.apply()
-                    self.session.advance()
+                with session.gpu.frames.frame():
+                    session.apply()
+                    session.advance()
+                for recording in self._recordings:
+                    if not recording.closed:
+                        recording.add()
 
     def reset(self) -> None:
         """Reset every model to its initial state."""
-        self.session.running.reset()
+        self._open_session().running.reset()
+
+    def camera(self, **values: Any) -> dict[str, Any]:
+        """Place the camera: `position`, `target`, `fov` [degrees], `orthographic`; with `fit=True` so that all is seen.
+
+        What is not given stays as it is now. Where there are keyframes, each step takes their view. Returns all values.
+        Raises `InputError`, `ParameterError`.
+        """
+        session, fit = self._open_session(), values.pop("fit", False)
+        session.cameras.jump(camera_with(session, values, "camera"))
+        if fit:
+            session.running.fit()
+        return camera_values(session.camera)
 
     def render(self, size: tuple[int, int] = SIZE) -> np.ndarray:
-        """The scene as it is now, (height, width, 3) u8. Raises `InputError`, `OutOfMemory`."""
-        return self._camera.image(size)[..., :3].copy()
+        """The scene as it is now, (height, width, 3) u8, as `image(size)`. Raises `InputError`, `OutOfMemory`."""
+        return self.image(size)
 
-    def export(self, path: str | Path, *layers: str) -> Path:
-        """Write what these layers draw now, by default all with geometry, as .ply (one layer), .obj or .glb.
+    def save(self, path: str | Path | None = None, overwrite: bool = False) -> Path:
+        """Write parameters and camera keyframes that were changed into the scene's file, or into a copy of it.
 
-        Waits for the GPU. Raises `InputError`.
+        Returns its path. Raises `InputError` if another file is there, unless `overwrite`, or if the scene's own one
+        was changed by another program, and for a scene that comes with Vertigrad if no path is given.
         """
-        write_layers(Path(path), self.session.stage.layers, layers, self.session.scene.camera.up)
-        return Path(path)
+        session = self._open_session()
+        saving.save_scene(session, None if path is None else Path(path), overwrite)
+        return session.source.path
 
     def close(self) -> None:
-        """Release the memory. Idempotent."""
-        self.session.close()
+        """Finish recordings, and release the memory. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            for recording in self._recordings:
+                recording.close()
+        finally:
+            self.session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -103,6 +137,18 @@ class Scene:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _open_session(self) -> Session:
+        if self._closed:
+            raise InputError("the scene is closed")
+        return self.session
+
+    def _shooting(self) -> Camera:
+        self._open_session()
+        return self._camera
+
+    def _image_size(self) -> tuple[int, int]:
+        return SIZE
 
     def _key(self, path: str) -> Key:
         owners = self.session.running.parameters()

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..errors import InputError, ParameterError
 from ..params import unknown
-from ..scene.schema import Bookmark
-from ..scene.viewpoints import entries, home, marked
+from ..scene.viewpoints import home
 from ..session.parameters import Key, spec_of
 from .content import Content, plain
 from .controls import Control
 from .document import CONTROLS
+from .keyframe_methods import camera_values
 
 
 class SettingMethods(ABC):
@@ -49,36 +49,6 @@ class SettingMethods(ABC):
             if not self._camera_set:
                 content.session.running.fit()
         return self._camera_values()
-
-    def keyframe(self, frame: int, **values: Any) -> None:
-        """Set a camera keyframe at a frame of the run (from 0), in place of one that is there.
-
-        `values` are `position`, `target`, `fov` [degrees] and `orthographic`; what is not given is as the camera is
-        now. Between keyframes the camera moves smoothly while time passes; `save` writes them. Raises `InputError`,
-        `ParameterError`.
-        """
-        content = self._content
-        content.require_open()
-        if wrong := [key for key in values if key not in Bookmark.model_fields]:
-            raise InputError(f"keyframe: {unknown('value', wrong[0], Bookmark.model_fields)}")
-        own = {key: value for key, value in self._camera_values().items() if key != "up"}
-        bookmark = Bookmark.parse({**own, **{key: plain(value) for key, value in values.items()}})
-        edits = content.session.scene_edits
-        camera = marked(content.session.scene, bookmark)
-        edits.change_extras(edits.extras.with_keyframe(frame, camera), f"keyframe {frame}")
-        self._camera_set = True
-
-    def keyframes(self) -> dict[int, dict[str, Any]]:
-        """The camera keyframes by frame, those of the window too: `position`, `target`, `fov`, `orthographic`."""
-        self._content.require_open()
-        found = self._content.session.scene_edits.extras.keyframes
-        return {frame: {key: plain(value) for key, value in entries(view).items()} for frame, view in found.items()}
-
-    def remove_keyframe(self, frame: int) -> None:
-        """Delete the camera keyframe at a frame. Raises `ParameterError` if there is none."""
-        self._content.require_open()
-        edits = self._content.session.scene_edits
-        edits.change_extras(edits.extras.without_keyframe(frame), f"delete keyframe {frame}")
 
     def view(self, **values: Any) -> dict[str, Any]:
         """Change the view: `background`, `axes`, `theme`, `exposure` and whatever a scene has under [view].
@@ -124,4 +94,4 @@ class SettingMethods(ABC):
 
     def _camera_values(self) -> dict[str, Any]:
         camera = self._content.session.cameras.heading
-        return {**{key: plain(value) for key, value in entries(camera).items()}, "up": camera.up}
+        return {**camera_values(camera), "up": camera.up}

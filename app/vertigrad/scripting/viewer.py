@@ -23,6 +23,7 @@ from .frames import Frames
 from .image_methods import ImageMethods
 from .ipython import show_at_prompt
 from .kernel import cell, execution, in_notebook
+from .keyframe_methods import KeyframeMethods
 from .layer import LayerHandle
 from .layer_methods import LayerMethods
 from .plot import PlotMethods
@@ -51,7 +52,16 @@ class Step(NamedTuple):
     time: float
 
 
-class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMethods, ImageMethods, ServeMethods):
+class Viewer(
+    LayerMethods,
+    ControlMethods,
+    PlotMethods,
+    EventMethods,
+    SettingMethods,
+    KeyframeMethods,
+    ImageMethods,
+    ServeMethods,
+):
     """A window that shows what a script computes; with `offscreen` no window, only images.
 
     In a Jupyter kernel it is a widget, unless `notebook` is false. `size` is (width, height): of window or widget in
@@ -273,6 +283,10 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
             with self.session.guarded("input"):
                 self._window.window.poll()
 
+    def _open_session(self) -> Session:
+        self._content.require_open()
+        return self.session
+
     def _shooting(self) -> Camera:
         self._content.require_open()
         self._fit()
@@ -289,7 +303,8 @@ class Viewer(LayerMethods, ControlMethods, PlotMethods, EventMethods, SettingMet
     def _fit(self) -> None:
         """Before the first frame, unless the script placed the camera: everything is seen."""
         unseen = self._frames == 0 if self._notebook is None else not self._fitted
-        if unseen and not self._camera_set and self._content.layers:
+        placed = self._camera_set or self.session.scene_edits.extras.keyframes
+        if unseen and not placed and self._content.layers:
             self._fitted = True
             self.session.running.fit()
 
