@@ -26,7 +26,7 @@ def pytest_with_layer(*arguments: str) -> str:
 
 
 def test_shared_memory_in_a_process_with_the_layer() -> None:
-    report = pytest_with_layer("tests/sharing/shared_memory.py")
+    report = pytest_with_layer("tests/sharing/shared_memory.py", "tests/sharing/double_buffers.py")
     assert "passed" in report
     assert "skipped" not in report
 

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Viewed:
-    """A block that frameworks see, and how many views of it they have."""
+    """A block that frameworks see, how many views of it they have, and how many of these are used in turns only."""
 
     owner: Owner
     mapped: Mapped
     views: int = 0
+    in_turns: int = 0
 
 
 class Frameworks:
@@ -48,11 +49,11 @@ class Frameworks:
         return self.connection.driver.device
 
     def wait_for(self, blocks: Iterable[Block]) -> bool:
-        """Wait for the frameworks if they see any of `blocks`; returns whether they do."""
-        viewed = bool(self._views) and not self._views.keys().isdisjoint(blocks)
+        """Wait for the frameworks if they see any of `blocks`; returns whether they may write one at any time."""
+        viewed = [self._views[block] for block in blocks if block in self._views] if self._views else []
         if viewed:
             self.wait()
-        return viewed
+        return any(one.views > one.in_turns for one in viewed)
 
     @contextmanager
     def turn(self, buffer: object, finish: Callable[[], object]) -> Iterator[None]:
@@ -73,13 +74,29 @@ class Frameworks:
                 raise errors.GpuError(f"another framework's work on shared memory failed: {error}") from error
 
     def begin(self, gpu: Gpu, blocks: Collection[Block], record: Callable[[], object]) -> None:
-        """Let frameworks write `blocks` now: what was recorded before, and by `record`, has finished with them."""
+        """Let frameworks use `blocks` now: what was recorded before, and by `record`, has finished with them."""
         if gpu.recorder.deferred is None:
             record()
         else:
             gpu.recorder.deferred.flush(record)
         if not set(gpu.recorder.used).isdisjoint(blocks):
             gpu.wait(gpu.submit())
+        gpu.wait(max((block.last_serial for block in blocks), default=0))
+
+    def take_turns(self, block: Block) -> None:
+        """The view of `block` that was opened last is used after `begin` and before the next submission only."""
+        self._views[block].in_turns += 1
+
+    def exchange(self, first: Owner, second: Owner) -> None:
+        """Exchange the blocks of two owners, of both of which frameworks have views in turns and no others."""
+        one, other = self._views[first.block], self._views[second.block]
+        first.exchange(second)
+        one.owner, other.owner = other.owner, one.owner
+
+    def in_turns(self, block: Block) -> bool:
+        """Whether all views of `block` are used in turns."""
+        viewed = self._views.get(block)
+        return viewed is not None and viewed.views == viewed.in_turns
 
     @contextmanager
     def access(self, gpu: Gpu, storage: BufferStorage, owner: Owner) -> Iterator[Mapped]:

@@ -102,6 +102,13 @@ class Owner:
         self._tracker.moves += 1
         self._tracker.disown(old)
 
+    def exchange(self, other: Owner) -> None:
+        """Own the block of `other`, and have it own ours, for all handles of both; what must `stay` stays there."""
+        ours, theirs = self.block, other.block
+        self._block, self._generation = theirs, theirs.generation
+        other._block, other._generation = ours, ours.generation
+        self._tracker.moves += 1
+
     def require_movable(self) -> None:
         """Raise `StillInUse` if the block has to `stay`."""
         if self._fixed:

@@ -38,9 +38,10 @@ class TorchModel(CustomModel):
 
     shared: ClassVar[bool] = True
     divisible: ClassVar[bool] = False
+    double_buffered: ClassVar[bool] = False  # `advance` assigns all tensors by `_assign` and never writes in place
     device: torch.device
     _links: TorchTensors
-    _graph: CudaGraph | None = None
+    _graphs: tuple[CudaGraph, ...] = ()  # one for each block that is written in turns
     _random: Any = None  # the state of PyTorch's random numbers
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Any], seed: int) -> None:
@@ -51,18 +52,18 @@ class TorchModel(CustomModel):
         self.dt = dt
         with self._turn():
             self._feed(dt)
-            if self._graph is None:
-                self.advance(dt)
+            if self._graphs:
+                self._graphs[self._links.turn].take(self._graph_key(), self._advance_alike)
             else:
-                self._graph.take(self._graph_key(), self._advance_alike)
+                self.advance(dt)
         self._time += dt
 
     def reset(self) -> None:
         import torch
 
         self._random = None
-        if self._graph is not None:
-            self._graph.close()
+        for graph in self._graphs:
+            graph.close()
         with torch.random.fork_rng(self._cuda_devices()):
             torch.manual_seed(self.seed)
             super().reset()  # values of `start` may be PyTorch's, on any device
@@ -100,19 +101,19 @@ class TorchModel(CustomModel):
     def _attributes(self, parts: Parts) -> Mapping[str, Any]:
         from .torch_tensors import TorchTensors
 
-        self._links = TorchTensors(self._tensors, self._inputs, self.name)
+        self._links = TorchTensors(self._tensors, self._inputs, self.name, self.double_buffered)
         parts.callback(self._release)
         vars(self)["device"] = self._links.device
         if self.replayed and self._links.device.type == "cuda":
             from .torch_graph import CudaGraph
 
-            vars(self)["_graph"] = CudaGraph()
+            vars(self)["_graphs"] = tuple(CudaGraph() for _ in range(2 if self.double_buffered else 1))
         return self._links.views
 
     def _assign(self, name: str, value: Any) -> None:
         import torch
 
-        view = self._links.views[name]
+        view = self._links.targets[name]
         values = torch.as_tensor(value, device=view.device)
         try:
             with torch.no_grad():
@@ -136,6 +137,7 @@ class TorchModel(CustomModel):
             yield
             self._random = self._random_state()
         self._links.end()
+        vars(self).update(self._links.views)
 
     def _random_state(self) -> tuple[Any, Any]:
         import torch
@@ -155,8 +157,8 @@ class TorchModel(CustomModel):
         }
 
     def _release(self) -> None:
-        if self._graph is not None:
-            self._graph.close()
+        for graph in self._graphs:
+            graph.close()
         for name in self._links.views:
             vars(self).pop(name, None)
         self._links.close()

@@ -20,9 +20,13 @@ class TorchTensors:
     Where memory is shared, it is a view: what PyTorch writes is drawn from there. Elsewhere, and for booleans, it is a
     copy on `device`, and `end` uploads those that PyTorch wrote since `begin`. Inputs are other models' tensors: they
     are copied in `begin`, on the GPU where memory is shared. `close` releases the views.
+
+    `targets` has what to write into. With `double_buffered` these are not `views`, where memory is shared: each tensor
+    has a second block, which `end` exchanges for its own, so that PyTorch writes one while the other is being drawn.
+    `views` must not be written then. A tensor that others have a view of stays where it is.
     """
 
-    def __init__(self, tensors: Mapping[str, Tensor], inputs: Mapping[str, Tensor], name: str):
+    def __init__(self, tensors: Mapping[str, Tensor], inputs: Mapping[str, Tensor], name: str, double_buffered: bool):
         self._tensors, self._inputs = dict(tensors), dict(inputs)
         self.device, shares = _device()
         self._staging = {  # of inputs, in shared memory
@@ -40,7 +44,18 @@ class TorchTensors:
             if key not in self.views:
                 zeros = torch.from_numpy(np.zeros(tensor.shape, tensor.dtype.numpy))
                 self.views[key] = zeros.to(self.device)
-        self._versions: dict[str, int] = {}  # of what was uploaded last
+        self._back = {
+            key: Tensor.empty(tensor.shape, tensor.dtype, f"{name}.{key}, back buffer", shared=True)
+            for key, tensor in self._shared.items()
+            if double_buffered
+        }
+        self._back_views = {key: tensor.fill_(0).torch() for key, tensor in self._back.items()}
+        for key, tensor in self._back.items():
+            gpu().frameworks.take_turns(tensor.block)
+            gpu().frameworks.take_turns(self._shared[key].block)
+        self.targets = self.views
+        self.turn = 0  # which of the two blocks is written: 0 or 1
+        self._versions: dict[str, int] = {}  # of what was uploaded last, and of tensors with a back buffer at `end`
         self._stale = True  # whether the tensors were written by others: copies are to be read again
 
     def refresh(self) -> None:
@@ -49,7 +64,10 @@ class TorchTensors:
 
     def begin(self) -> None:
         """PyTorch's turn: what was recorded so far has finished, and inputs have their values."""
-        blocks = [tensor.block for tensor in (self._shared | self._staging).values()]
+        turns = bool(self._back) and all(map(self._can_exchange, self._back))
+        self.targets = self.views | self._back_views if turns else self.views
+        front = {key: tensor for key, tensor in self._shared.items() if not turns or self._is_changed(key)}
+        blocks = [tensor.block for tensor in (*front.values(), *self._back.values(), *self._staging.values())]
         gpu().frameworks.begin(gpu(), blocks, self._copy_inputs)
         with torch.no_grad():
             for key, tensor in self._inputs.items():
@@ -65,8 +83,25 @@ class TorchTensors:
         for key, tensor in self._staging.items():
             assign(tensor, self._inputs[key])
 
+    def _can_exchange(self, key: str) -> bool:
+        """Whether nobody else has a view of a tensor's memory."""
+        return gpu().frameworks.in_turns(self._shared[key].block)
+
+    def _is_changed(self, key: str) -> bool:
+        """Whether kernels or uploads wrote the tensor since `end`."""
+        return self._stale or self._versions.get(key) != self._shared[key].owner.version
+
+    def _exchange(self) -> None:
+        for key, back in self._back.items():
+            gpu().frameworks.exchange(self._shared[key].owner, back.owner)
+            self._versions[key] = self._shared[key].owner.version
+        self.views, self._back_views = self.targets, {key: self.views[key] for key in self._back}
+        self.turn = 1 - self.turn
+
     def end(self) -> None:
         """PyTorch has queued its work: copies that it wrote are uploaded, graphs of gradients are dropped."""
+        if self.targets is not self.views:
+            self._exchange()
         for key, tensor in self._tensors.items():
             view = self.views[key].detach_()
             if key not in self._shared and self._versions.get(key) != view._version:
@@ -74,11 +109,13 @@ class TorchTensors:
                 self._versions[key] = view._version
 
     def close(self) -> None:
-        """Release the views, and the memory for inputs. Idempotent."""
-        self.views.clear()
-        for tensor in self._staging.values():
-            tensor.close()
-        self._staging.clear()
+        """Release the views, and the memory for inputs and back buffers. Idempotent."""
+        for views in (self.views, self.targets, self._back_views):
+            views.clear()
+        for tensors in (self._staging, self._back):
+            for tensor in tensors.values():
+                tensor.close()
+            tensors.clear()
 
 
 def _can_be_shared(tensor: Tensor) -> bool:

@@ -52,6 +52,7 @@ class Torch(TorchModel):
     Params = Params
     tables = frozenset({"entry", "outputs"})
     diagnostic_specs = SPECS
+    double_buffered = True
     source: ClassVar[TorchFile]
     arguments: ClassVar[Arguments]
     results: ClassVar[Mapping[str, Result]] = {}
