@@ -88,9 +88,9 @@ def test_info_lists_adapters_and_the_one_in_use(vertigrad, steady):
     assert f"log of the window: {log_file()}\n" in outcome.out
     found = adapters()
     for choice in found:
-        assert f"{choice}, driver {choice.driver}\n" in outcome.out
+        assert f" {choice.number}: {choice}, driver {choice.driver}\n" in outcome.out
     assert [line for line in outcome.out.splitlines() if line.startswith("  * ")] == [
-        f"  * {steady.adapter}, driver {steady.adapter.driver}"
+        f"  * {steady.adapter.number}: {steady.adapter}, driver {steady.adapter.driver}"
     ]
     assert re.search(rf"max-buffer-size +{steady.limits['max-buffer-size']:,}\n", outcome.out)
     for name in OPTIONAL_FEATURES:

@@ -60,6 +60,8 @@ def test_discrete_before_integrated_before_software_and_vulkan_before_gl(machine
         ("opengl", "GeForce (discrete, OpenGL)"),
         ("LLVMpipe", "llvmpipe (LLVM 15) (software, Vulkan)"),
         ("software", "llvmpipe (LLVM 15) (software, Vulkan)"),
+        ("5", "Arc (integrated, OpenGL)"),
+        ("15", "llvmpipe (LLVM 15) (software, Vulkan)"),
     ],
 )
 def test_the_best_match_is_chosen(machine: list, requested: str, chosen: str) -> None:
@@ -79,8 +81,8 @@ def test_without_a_match_the_message_lists_the_adapters(machine: list) -> None:
         adapter.candidates("radeon")
     assert str(caught.value).splitlines() == [
         "no adapter matches 'radeon'; this machine has:",
-        "  Arc (integrated, OpenGL)",
-        "  llvmpipe (LLVM 15) (software, Vulkan)",
+        "  1: Arc (integrated, OpenGL)",
+        "  2: llvmpipe (LLVM 15) (software, Vulkan)",
     ]
 
 

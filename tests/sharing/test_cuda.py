@@ -294,3 +294,50 @@ def test_a_thousand_shares_leak_nothing(cuda: Gpu, torch: Any) -> None:
     assert cuda.pool.held_bytes == held
     assert free - torch.cuda.mem_get_info()[0] <= 16 << 20
     assert counts(cuda) == before
+
+
+TWO = """
+import os, sys
+import numpy as np, torch
+import vertigrad as vg
+
+gpu = vg.gpu()
+if gpu.frameworks.reason:
+    print("reason:", gpu.frameworks.reason)
+    x = vg.Tensor.empty(4, shared=True)
+    x.fill_(3)
+    print(x.torch().tolist())
+    sys.exit()
+x = vg.Tensor.empty(1000, shared="cuda")
+x.fill_(1)
+view = x.torch()
+view += 2
+assert x.numpy().tolist() == [3] * 1000
+other = (view.device.index + 1) % torch.cuda.device_count()
+foreign = torch.arange(5, dtype=torch.float32, device=f"cuda:{other}")
+with vg.from_dlpack(foreign) as copy:
+    assert copy.numpy().tolist() == [0, 1, 2, 3, 4]
+print("device:", view.device.index, torch.cuda.get_device_properties(view.device.index).uuid)
+"""
+
+
+def on_adapter(number: int, **environment: str) -> str:
+    environment = os.environ | {"VERTIGRAD_ADAPTER": str(number)} | environment
+    result = subprocess.run([sys.executable, "-c", TWO], env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_cuda_device_is_that_of_the_adapter(cuda: Gpu, torch: Any) -> None:
+    """With two GPUs each adapter has its own device; one that CUDA does not see is shared through the host."""
+    from vertigrad.gpu import adapters
+
+    numbers = [choice.number for choice in adapters() if choice.kind == "discrete" and choice.backend == "Vulkan"]
+    if torch.cuda.device_count() < 2 or len(numbers) < 2:
+        pytest.skip("this machine has one GPU")
+    found = [on_adapter(number) for number in numbers[:2]]
+    assert len({line.split()[1] for line in found}) == 2, found
+    hidden = {line.split()[1]: number for line, number in zip(found, numbers, strict=False)}["1"]
+    report = on_adapter(hidden, CUDA_VISIBLE_DEVICES="0")
+    assert "reason: the adapter in use is none of the 1 CUDA devices" in report
+    assert "[3.0, 3.0, 3.0, 3.0]" in report

@@ -37,10 +37,9 @@ def command(adapter: AdapterOption = "") -> None:
     console.print(f"log of the window: {log_file()}", soft_wrap=True)
     gpu = open_gpu(adapter)
     console.print("adapters (* is in use):")
-    choices = [(str(choice), choice.driver) for choice in adapters()]
-    used = choices.index((str(gpu.adapter), gpu.adapter.driver))
-    for index, (name, driver) in enumerate(choices):
-        console.print(f"  {'*' if index == used else ' '} {name}, driver {driver}")
+    for choice in adapters():
+        used = "*" if choice.number == gpu.adapter.number else " "
+        console.print(f"  {used} {choice.number}: {choice}, driver {choice.driver}")
     console.print("limits:")
     for name in SHOWN_LIMITS:
         console.print(f"    {name:44} {gpu.limits[name]:>16,}")

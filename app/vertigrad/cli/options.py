@@ -27,7 +27,12 @@ SetOption = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="replace a value of the scene, e.g. galaxy.softening=0.1"),
 ]
 SeedOption = Annotated[int | None, typer.Option(metavar="N", help="random seed of every model")]
-AdapterOption = Annotated[str, typer.Option(metavar="TEXT", help="part of the name, kind or backend of the GPU to use")]
+AdapterOption = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT", help="GPU to use: its number in `vertigrad info`, or a part of its name, kind or backend"
+    ),
+]
 ZeroCopyOption = Annotated[
     bool, typer.Option("--require-zero-copy", help="exit with 3 if any bytes of geometry were copied")
 ]

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import wgpu
 
@@ -39,6 +39,7 @@ class AdapterChoice:
     kind: str
     backend: str
     driver: str
+    number: int = 0  # its place in the list of `vertigrad info`, from 1 on
 
     @property
     def subgroup_sizes(self) -> tuple[int, int]:
@@ -51,6 +52,10 @@ class AdapterChoice:
         backend = _BACKEND_ORDER.index(self.backend) if self.backend in _BACKEND_ORDER else len(_BACKEND_ORDER)
         return _KIND_ORDER.index(self.kind), backend
 
+    def is_selected_by(self, requested: str) -> bool:
+        """Whether `requested` is its number, or a part of its name, kind or backend, in upper or lower case."""
+        return requested == str(self.number) or requested.lower() in f"{self.name} {self.kind} {self.backend}".lower()
+
     def __str__(self) -> str:
         return f"{self.name} ({self.kind}, {self.backend})"
 
@@ -62,21 +67,22 @@ def adapters() -> list[AdapterChoice]:
         os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     with sharing.loading():  # wgpu makes its instance at the first call
         found = wgpu.gpu.enumerate_adapters_sync()
-    return sorted((_describe(adapter) for adapter in found), key=lambda choice: choice.rank)
+    ordered = sorted((_describe(adapter) for adapter in found), key=lambda choice: choice.rank)
+    return [replace(choice, number=number) for number, choice in enumerate(ordered, 1)]
 
 
 def candidates(requested: str = "") -> list[AdapterChoice]:
-    """Adapters whose kind, backend or name contains `requested`, the best first. Raises `NoAdapter` if none does."""
+    """Adapters that `requested` selects, the best first. Raises `NoAdapter` if it selects none."""
     found = adapters()
     if not found:
         raise NoAdapter(
             "no GPU adapter: neither a Vulkan nor an OpenGL driver answered. On Debian or Ubuntu, "
             "`apt install mesa-vulkan-drivers` gives a software adapter; `vertigrad info` lists the GPUs that are found"
         )
-    needle = requested.lower()
-    fitting = [choice for choice in found if needle in f"{choice.name} {choice.kind} {choice.backend}".lower()]
+    numbered = [choice for choice in found if requested == str(choice.number)]
+    fitting = numbered or [choice for choice in found if choice.is_selected_by(requested)]
     if not fitting:
-        listed = "\n".join(f"  {choice}" for choice in found)
+        listed = "\n".join(f"  {choice.number}: {choice}" for choice in found)
         raise NoAdapter(f"no adapter matches {requested!r}; this machine has:\n{listed}")
     return fitting
 

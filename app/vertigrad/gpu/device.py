@@ -86,6 +86,7 @@ class Gpu:
         tracker, pool, frames, timer = self.tracker, self.pool, self.frames, self.timer
         tracker.require_thread()
         same = [choice for choice in candidates() if str(choice) == str(self.adapter)]
+        same.sort(key=lambda choice: choice.number != self.adapter.number)
         self.readback.lose()
         self.recorder.abandon()
         self._open([*same, *candidates()])

@@ -19,8 +19,9 @@ _opening = threading.Lock()
 def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
     """The one `Gpu` of this process, opened by the first call; it belongs to the thread of that call.
 
-    `adapter` picks the best adapter whose name, kind or backend contains it (default: the environment variable
-    VERTIGRAD_ADAPTER, else discrete before integrated before software, Vulkan before GL). `memory` bounds its
+    `adapter` is a number in the list of `vertigrad info`, or picks the best adapter whose name, kind or backend
+    contains it (default: the environment variable VERTIGRAD_ADAPTER, else discrete before integrated before software,
+    Vulkan before GL). `memory` bounds its
     memory in bytes, in later calls too: free memory beyond it is given back, what is in use stays. Raises `NoAdapter`
     if none fits, `StillInUse` if one that does not fit is open already, `ParameterError` for a bound below 1 byte,
     and `WrongThread`.
@@ -31,7 +32,7 @@ def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
         _open(adapter or os.environ.get("VERTIGRAD_ADAPTER", ""))
     assert _the_gpu is not None
     _the_gpu.tracker.require_thread()
-    if adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
+    if adapter and not _the_gpu.adapter.is_selected_by(adapter):
         raise errors.StillInUse(
             f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened next to it"
         )
