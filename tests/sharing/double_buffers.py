@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from vertigrad.gpu import Gpu
@@ -106,7 +105,7 @@ def test_what_others_have_a_view_of_stays_and_is_waited_for(growing: Growing) ->
     for _ in range(2):
         growing.step()
     growing.instance.publication.withdraw()
-    view = np.from_dlpack(growing.x)
+    view = growing.x.torch()
     growing.instance.publish()
     block = growing.x.block
     growing.step()
