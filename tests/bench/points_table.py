@@ -87,9 +87,8 @@ class Viser:
 
         self._server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
         shape: Any = {"point_shape": "square", "point_shading": "flat", "precision": "float32"}
-        white = (255, 255, 255)
-        self._points = self._server.scene.add_point_cloud("/points", positions, white, point_size=2.0 * radius, **shape)
-        self._server.scene.set_background_image(np.zeros((8, 8, 3), np.uint8))
+        black = (0, 0, 0)  # on white, inverted later: the background of rendered images is white
+        self._points = self._server.scene.add_point_cloud("/points", positions, black, point_size=2.0 * radius, **shape)
         folder = tempfile.mkdtemp()
         self._browser = browsing(Path(folder), (SIZE[0], SIZE[1] + 200))
         page = self._browser.__enter__()
@@ -101,7 +100,7 @@ class Viser:
 
     def image(self) -> np.ndarray:
         camera: Any = {"wxyz": (0.0, 1.0, 0.0, 0.0), "position": (0.0, 0.0, DISTANCE), "fov": np.radians(FOV)}
-        return self._client.get_render(SIZE[1], SIZE[0], **camera)
+        return 255 - self._client.get_render(SIZE[1], SIZE[0], **camera)
 
     def close(self) -> None:
         self._browser.__exit__(None, None, None)
