@@ -1,6 +1,6 @@
-// By what splats are sorted, so that the farthest is first, and how many are drawn: rows that are not finite come last and
-// are left out. In: the attributes of each row; SCALE, ROTATION, OPACITY and COLOR, the components of those
-// that are bound, or 0. Out: keys (rows), u32; draw: vertices, instances, first vertex, first instance.
+// By what splats are sorted, so that the nearest is first, and how many are drawn: rows that are not finite come last and
+// are left out. In: the attributes of each row but harmonics, which are many; SCALE, ROTATION, OPACITY and COLOR, the
+// components of those that are bound, or 0. Out: keys (rows), u32; draw: vertices, instances, first vertex, first instance.
 //% include "common/index.wgsl"
 //% include "common/finite.wgsl"
 //% set OPTIONAL = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
@@ -64,7 +64,7 @@ fn rank(
         let position = vec3f(positions[at], positions[at + 1u], positions[at + 2u]);
         let drawn = is_sound(row, position);
         if drawn { atomicAdd(&sound, 1u); }
-        keys[row] = select(0xffffffffu, ~rising(dot(params.forward, position)), drawn);
+        keys[row] = select(0xffffffffu, rising(dot(params.forward, position)), drawn);
     }
     workgroupBarrier();
     if lane == 0u { atomicAdd(&draw[1], atomicLoad(&sound)); }

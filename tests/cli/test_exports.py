@@ -58,10 +58,10 @@ def test_exr_with_depth_and_32_bits(vertigrad, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-o", "a.ply"), "a PLY holds one layer; name it (cloth, ball), or write a .glb"),
+        (("-o", "a.ply"), "a .ply holds one layer; name it (cloth, ball), or write a .glb"),
         (("-o", "a.glb", "--layer", "bell"), 'unknown layer "bell"'),
         (("-o", "a.png", "--layer", "cloth"), "--layer: names the layers of a geometry file"),
-        (("-o", "a.stl"), ".glb, .usd, .usda, .usdc, not as .stl"),
+        (("-o", "a.stl"), ".glb, .splat, .spz, .usd, .usda, .usdc, not as .stl"),
         (("-o", "file/a.ply"), "cannot be written"),
         (("-o", "a.png", "--exr-depth"), "--exr-bits, --exr-depth: are of EXR files"),
         (("-o", "a.exr", "--exr-bits", "8"), "8 bits; the floats of an EXR image have 16 or 32"),

@@ -41,7 +41,7 @@ def test_every_page_is_listed_and_links_to_scenes() -> None:
 @pytest.mark.parametrize("name", [name for name, texts in EXAMPLES.items() if texts])
 def test_an_example_loads(tmp_path: Path, name: str) -> None:
     row = np.ones((1, 4), np.float32)
-    splats = splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3])
+    splats = splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3], splat_file.no_harmonics(len(row)))
     splat_file.write(tmp_path / "splats.ply", splats)
     np.save(tmp_path / "values.npy", row)
     np.save(tmp_path / "points.npy", row[:, :3])

@@ -217,12 +217,13 @@ def test_a_scene_with_z_up_is_upright_in_gltf(viewer: vg.Viewer, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "layers", "message"),
     [
-        ("a.stl", (), r"a\.stl: geometry is written as \.ply, \.obj, \.glb, not as \.stl"),
+        ("a.stl", (), r"a\.stl: geometry is written as \.ply, \.obj, \.glb, \.splat, \.spz, not as \.stl"),
         ("a", (), "not as no suffix"),
-        ("a.ply", (), r"a PLY holds one layer; name it \(cloud, sheet, splats\)"),
+        ("a.ply", (), r"a \.ply holds one layer; name it \(cloud, sheet, splats\)"),
         ("a.glb", ("clowd",), r'unknown layer "clowd"; .*cloud'),
         ("a.glb", ("fog",), "layer 'fog' has no geometry: it draws an image or a volume"),
         ("a.glb", ("splats",), r"layer 'splats' draws splats, which are written as \.ply"),
+        ("a.spz", ("cloud",), r"layer 'cloud' does not draw splats, and a \.spz holds splats only"),
         ("a.ply", ("nowhere",), "nothing to write: no row of nowhere is finite"),
         ("none/a.ply", ("cloud",), "cannot be written"),
     ],

@@ -21,15 +21,16 @@ from onnx import helper, numpy_helper
 from vertigrad import resources
 from vertigrad.errors import VertigradError
 from vertigrad.gpu import Gpu
-from vertigrad.models.data import mesh_file
+from vertigrad.models.data import mesh_file, splat_file
 from vertigrad.onnx_import import Network
 from vertigrad.scene import load
 
 from .damage import damaged
+from .splats import splat_files
 
 SAVED = Path(__file__).parent / "saved"
 SEED = int(os.environ.get("VERTIGRAD_SEED", "1"))
-TRIES = {"scene": 150, "mesh": 150, "network": 60}
+TRIES = {"scene": 150, "mesh": 150, "network": 60, "splats": 150}
 MORE = 10 if "VERTIGRAD_EXPLORE" in os.environ else 1
 
 
@@ -75,6 +76,11 @@ def open_mesh(path: Path) -> None:
     assert mesh.index.max() < len(mesh.positions)
 
 
+def open_splats(path: Path) -> None:
+    splats = splat_file.read(path)
+    assert splats.is_finite().all() and len(splats.position)
+
+
 def open_network(path: Path) -> None:
     with Network(path) as network:
         network.program({"x": np.zeros((1, 2, 4, 4), np.float32)})
@@ -84,6 +90,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, bytes]], Callable[[Path], None], t
     "scene": (scene_files, open_scene, (".toml",)),
     "mesh": (mesh_files, open_mesh, (".obj", ".off")),
     "network": (network_files, open_network, ()),
+    "splats": (splat_files, open_splats, ()),
 }
 
 

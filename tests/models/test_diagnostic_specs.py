@@ -57,7 +57,8 @@ def test_diagnostics_of_simulations(gpu: Gpu, name: str) -> None:
 
 def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:
     row = np.ones((2, 4), np.float32)
-    splat_file.write(tmp_path / "splats.ply", splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3]))
+    splats = splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3], splat_file.no_harmonics(len(row)))
+    splat_file.write(tmp_path / "splats.ply", splats)
     np.save(tmp_path / "values.npy", row)
     np.save(tmp_path / "points.npy", row[:, :3])
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")

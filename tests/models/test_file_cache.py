@@ -81,7 +81,8 @@ def splats(count: int) -> bytes:
     ones = np.ones((count, 3), np.float32)
     turns = np.tile(np.float32([0, 0, 0, 1]), (count, 1))
     positions = np.arange(3.0 * count, dtype=np.float32).reshape(count, 3)
-    return splat_file.packed(splat_file.Splats(positions, ones, turns, 0.5 * ones[:, 0], ones))
+    none = splat_file.no_harmonics(len(ones))
+    return splat_file.packed(Path("a.ply"), splat_file.Splats(positions, ones, turns, 0.5 * ones[:, 0], ones, none))
 
 
 def mesh(count: int) -> bytes:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models.data import array_file, mesh_file, point_file, splat_file
+from vertigrad.models.data import array_file, mesh_file, point_file
 from vertigrad.models.data.mesh import Mesh
 from vertigrad.models.data.mesh import Params as MeshParams
 from vertigrad.models.data.point_cloud import Params, PointCloud
@@ -151,30 +151,3 @@ def test_ignored_data_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         "material.glb: its materials are left out: the mesh has the color of its layer",
         "texture.glb: its textures and materials are left out: the mesh has the color of its layer",
     ]
-
-
-@pytest.mark.parametrize(
-    ("count", "message"), [(9, "degree 1 to 1"), (45, "degree 1 to 3"), (7, "7 numbers a splat"), (0, "")]
-)
-def test_ignored_harmonics_of_splats_are_reported(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, message: str
-) -> None:
-    one = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
-    head, _, body = splat_file.packed(splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3])).partition(
-        b"end_header\n"
-    )
-    rows = np.frombuffer(body, "<f4").reshape(3, -1)
-    names = "".join(f"property float f_rest_{n}\n" for n in range(count)).encode()
-    more = np.concatenate([rows, np.zeros((3, count), np.float32)], axis=1).astype("<f4")
-    (tmp_path / "a.ply").write_bytes(head + names + b"end_header\n" + more.tobytes())
-    with caplog.at_level(logging.WARNING, "vertigrad"):
-        splat_file.read(tmp_path / "a.ply")
-    assert len(caplog.records) == (count > 0)
-    assert not message or message in caplog.records[0].message
-
-
-@pytest.mark.parametrize(("name", "advice"), [("a.las", "PLY, or to .npy"), ("a.fbx", "export the mesh as .glb")])
-def test_unsupported_formats_say_what_to_do(tmp_path: Path, name: str, advice: str) -> None:
-    (tmp_path / name).write_bytes(b"LASF\0\1\2\xff")
-    with pytest.raises(InputError, match=advice):
-        load(tmp_path / name)

@@ -29,7 +29,8 @@ RNG = np.random.default_rng(2)
 
 def splats(path: Path) -> None:
     one = RNG.uniform(0.1, 0.9, (5, 4)).astype(np.float32)
-    splat_file.write(path, splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3]))
+    none = splat_file.no_harmonics(len(one))
+    splat_file.write(path, splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3], none))
 
 
 def array(*shape: int) -> Callable[[Path], None]:

@@ -64,7 +64,7 @@ def test_every_attribute_of_every_layer():
         assert own.keys() == layer.ATTRIBUTES.keys()
         for name, rule in layer.ATTRIBUTES.items():
             numbers = own[name]
-            assert [int(number) for number in re.findall(r"\d", numbers)] == list(rule.components)
+            assert [int(number) for number in re.findall(r"\d+", numbers)] == list(rule.components)
 
 
 def test_every_style_of_every_layer_with_its_default():
@@ -82,7 +82,8 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     assert documented.keys() == model_types().keys()
     files = {"video": resources.path("assets", "data", "rolling.mp4"), "image": resources.path("scenes", "nbody.png")}
     one = np.ones((1, 4), np.float32)
-    splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3]))
+    none = splat_file.no_harmonics(len(one))
+    splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3], none))
     np.save(tmp_path / "one.npy", one)
     np.save(tmp_path / "points.npy", one[:, :3])
     files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}

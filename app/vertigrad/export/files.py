@@ -7,13 +7,14 @@ from pathlib import Path
 
 from ..atomic_file import write_file
 from ..errors import InputError
+from ..models.data import splat_file
 from ..params import unknown
 from ..renderer.layers import Layer
-from . import glb_file, obj_file, ply_file, usd_file
+from . import glb_file, obj_file, ply_file, splat_export, usd_file
 from .geometry import Geometry
 from .layers import can_be_exported, geometry, is_splats
 
-SUFFIXES = (".ply", ".obj", ".glb")
+SUFFIXES = (".ply", ".obj", ".glb", *splat_export.ONLY_SPLATS)
 LARGEST_GLB = (1 << 32) - 1  # bytes; its header counts them in 32 bits
 
 
@@ -46,29 +47,43 @@ def require_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str]
     kind = path.suffix.lower()
     if kind not in (*SUFFIXES, *usd_file.SUFFIXES):
         raise InputError(f"{path}: geometry is written as {', '.join(SUFFIXES)}, not as {kind or 'no suffix'}")
-    possible = [
-        name
-        for name, layer in layers.items()
-        if can_be_exported(layer) and (kind in (".ply", *usd_file.SUFFIXES) or not is_splats(layer))
-    ]
+    possible = [name for name, layer in layers.items() if can_be_exported(layer) and _fits(kind, layer)]
     for name in names:
         if name not in layers:
             raise InputError(f"{path}: {unknown('layer', name, layers)}")
         if name not in possible and is_splats(layers[name]):
-            raise InputError(f"{path}: layer {name!r} draws splats, which are written as .ply, and a run as USD")
+            raise InputError(
+                f"{path}: layer {name!r} draws splats, which are written as {', '.join(splat_file.SUFFIXES)}, and a "
+                "run as USD"
+            )
+        if name not in possible and can_be_exported(layers[name]):
+            raise InputError(f"{path}: layer {name!r} does not draw splats, and a {kind} holds splats only")
         if name not in possible:
             raise InputError(f"{path}: layer {name!r} has no geometry: it draws an image or a volume")
     chosen = list(dict.fromkeys(names)) or possible
     if not chosen:
-        raise InputError(f"{path}: the scene has no layer with geometry")
-    if kind == ".ply" and len(chosen) > 1:
-        raise InputError(f"{path}: a PLY holds one layer; name it ({', '.join(chosen)}), or write a .glb")
+        raise InputError(f"{path}: the scene has no layer with {_held(kind)}")
+    if kind in (".ply", *splat_export.ONLY_SPLATS) and len(chosen) > 1:
+        raise InputError(f"{path}: a {kind} holds one layer; name it ({', '.join(chosen)}), or write a .glb")
     return chosen
+
+
+def _fits(kind: str, layer: Layer) -> bool:
+    """Whether a file of this suffix can hold what the layer draws."""
+    if kind in splat_export.ONLY_SPLATS:
+        return is_splats(layer)
+    return kind in (".ply", *usd_file.SUFFIXES) or not is_splats(layer)
+
+
+def _held(kind: str) -> str:
+    return "splats" if kind in splat_export.ONLY_SPLATS else "geometry"
 
 
 def packed(path: Path, geometries: Sequence[Geometry], up: str) -> bytes:
     """The bytes of a file of geometries that it can hold. Raises `InputError` for too many."""
     kind = path.suffix.lower()
+    if geometries[0].kind == "splats":
+        return splat_export.packed(path, geometries[0], up)
     if kind == ".ply":
         return ply_file.packed(geometries[0])
     if kind == ".obj":

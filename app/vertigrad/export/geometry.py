@@ -17,7 +17,7 @@ class Geometry:
     `positions` f32 (n, 3). `index` u32: rows of it for each triangle (m, 3) or segment (m, 2). `colors` f32 (n, 3) or
     (n, 4), sRGB from 0 to 1, perhaps with alpha; of a scalar color, `scalars` f32 (n,) are its values and `colors`
     those of the colormap. `normals` f32 (n, 3). `extras` are further values of each row: "radius" (n,), and of splats
-    "scale" (n, 3), "rotation" (n, 4) as x, y, z, w, and "opacity" (n,).
+    "scale" (n, 3), "rotation" (n, 4) as x, y, z, w, "opacity" (n,), and perhaps "harmonics" (n, 9, 24 or 45).
     """
 
     name: str

@@ -33,7 +33,7 @@ def can_be_exported(layer: Layer) -> bool:
 
 
 def is_splats(layer: Layer) -> bool:
-    """Whether it draws splats, for which there is only one format."""
+    """Whether it draws splats, which have formats of their own."""
     return isinstance(layer.drawing, SplatsDrawing)
 
 
@@ -127,9 +127,16 @@ def _splats(drawing: SplatsDrawing) -> Geometry:
     rotation = rows.get("rotation", repeated((0.0, 0.0, 0.0, 1.0), count))
     length = np.linalg.norm(rotation, axis=1, keepdims=True)
     opacity = rows.get("opacity", one)[:, 0] * np.float32(drawn.number("opacity") * style.opacity_scale)
+    low, high = style.crop()
+    shown = ((rows["position"] >= low) & (rows["position"] <= high)).all(axis=1) & (opacity >= style.min_opacity)
+    common = _common(drawing, rows)
+    if common["colors"].shape[1] == 4:
+        opacity = opacity * common["colors"][:, 3]
     with np.errstate(invalid="ignore", divide="ignore"):
         extras = {"scale": scale, "rotation": rotation / length, "opacity": opacity}
-    return Geometry(kind="splats", extras=extras, **_common(drawing, rows))
+    if "harmonics" in rows:
+        extras["harmonics"] = rows["harmonics"]
+    return Geometry(kind="splats", extras=extras, **common).rows(shown)
 
 
 def _instances(drawing: InstancesDrawing | ArrowsDrawing) -> Geometry:

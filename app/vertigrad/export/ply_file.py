@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.data import ply, splat_file
+from ..models.data import ply
 from .geometry import Geometry
 
 CHANNELS = ("red", "green", "blue", "alpha")
 
 
 def packed(geometry: Geometry) -> bytes:
-    """x, y, z; nx, ny, nz; red, green, blue and alpha as bytes; radius; scalar; and triangles, or edges of lines.
-
-    Splats have the properties of Kerbl et al. 2023; see `splat_file`.
-    """
-    if geometry.kind == "splats":
-        return splat_file.packed(_splats(geometry))
+    """x, y, z; nx, ny, nz; red, green, blue and alpha as bytes; radius; scalar; and triangles, or edges of lines."""
     columns = dict(zip("xyz", geometry.positions.T, strict=True))
     if geometry.normals is not None:
         columns |= dict(zip(("nx", "ny", "nz"), geometry.normals.T, strict=True))
@@ -28,12 +23,17 @@ def packed(geometry: Geometry) -> bytes:
     rows = np.empty(len(geometry.positions), types)
     for name, column in columns.items():
         rows[name] = column
-    triangles = geometry.index if geometry.kind == "triangles" else None
-    return ply.packed(rows, triangles, geometry.index if geometry.kind == "lines" else None)
+    return ply.packed({"vertex": rows} | _corners(geometry))
 
 
-def _splats(geometry: Geometry) -> splat_file.Splats:
-    extras = geometry.extras
-    return splat_file.Splats(
-        geometry.positions, extras["scale"], extras["rotation"], extras["opacity"], geometry.colors[:, :3]
-    )
+def _corners(geometry: Geometry) -> dict[str, np.ndarray]:
+    """The element of the triangles, or of the edges of lines."""
+    if geometry.index is None or geometry.kind not in ("triangles", "lines"):
+        return {}
+    if geometry.kind == "lines":
+        edges = np.empty(len(geometry.index), [("vertex1", "<i4"), ("vertex2", "<i4")])
+        edges["vertex1"], edges["vertex2"] = geometry.index.T
+        return {"edge": edges}
+    faces = np.empty(len(geometry.index), [("count", "u1"), ("vertex_indices", "<i4", (3,))])
+    faces["count"], faces["vertex_indices"] = 3, geometry.index
+    return {"face": faces}

@@ -68,18 +68,20 @@ def vertex_layout(
     step_mode: StepMode = "instance",
     rows: int | None = None,
     max_stride: int = MAX_STRIDE,
+    storage: bool = False,
 ) -> VertexLayout:
     """The layout with which `tensor` is read, one of `components` elements a row.
 
     1 among `components` also allows a tensor with no axis of components, one element a row. `rows` is the number of
-    rows needed, if that is known; `max_stride` is the device's max-vertex-buffer-array-stride. Raises `LayoutError`.
+    rows needed, if that is known; `max_stride` is the device's max-vertex-buffer-array-stride. With `storage` the
+    tensor is read as storage only, so a row may have more components than a vertex format. Raises `LayoutError`.
     """
     row_axes, count = _split(tensor, tuple(components), rows)
     element, itemsize = tensor.dtype.name, tensor.dtype.itemsize
     spacing = tensor.strides[row_axes] if count > 1 else itemsize
     if spacing != itemsize:
         raise _error(tensor, f"its components are {spacing} bytes apart, not {itemsize}", "call .contiguous() first")
-    if (element, count) not in _FORMATS:
+    if not storage and (element, count) not in _FORMATS:
         raise _error(tensor, f"{count} component(s) of {element} are not a vertex format", _other_format(element))
     stride = _row_stride(tensor, row_axes, count * itemsize, max_stride)
     if tensor.offset % 4:
@@ -88,7 +90,7 @@ def vertex_layout(
         )
     found = math.prod(tensor.shape[:row_axes])
     nbytes = (found - 1) * stride + count * itemsize
-    name, wgsl = _FORMATS[element, count]
+    name, wgsl = _FORMATS.get((element, count), (f"{element} x {count}", ""))
     return VertexLayout(stride, name, tensor.offset, wgsl, count, found, nbytes, step_mode)
 
 

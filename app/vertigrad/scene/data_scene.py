@@ -40,9 +40,9 @@ def scene_text(path: Path) -> str:
         return _image_text(path, "image" if kind in IMAGES else "video", "pixels")
     if kind in ARRAYS:
         return _array_text(path)
-    if kind == splat_file.SUFFIX and splat_file.is_splats(path):
+    if splat_file.is_splats(path):
         return _splats_text(path)
-    if kind == splat_file.SUFFIX and _is_cloud(path):
+    if kind == ".ply" and _is_cloud(path):
         return points_text(path)
     return _mesh_text(path) if kind in DATA else ""
 
@@ -100,7 +100,19 @@ def _image_text(path: Path, model: str, output: str) -> str:
 
 
 def _splats_text(path: Path) -> str:
-    layer = {"type": "splats", **_outputs("data", ["position", "scale", "rotation", "opacity", "color"])}
+    from ..models.data import splat_file
+
+    names = ["position", "scale", "rotation", "opacity", "color"]
+    layer: dict[str, Any] = {"type": "splats"}
+    try:
+        splats = splat_file.read(path, up="auto", size=0.0)
+    except InputError:  # the model reports it
+        splats = None
+    if splats is not None and splats.harmonics.shape[1]:
+        names.append("harmonics")
+    layer |= _outputs("data", names)
+    if splats is not None and splats.antialiased:
+        layer["antialiased"] = True
     return _text(path, SLANTED, {**_data(path, "splats"), "layers.splats": layer, **_view("#14161b")})
 
 
@@ -151,7 +163,7 @@ def _is_cloud(path: Path) -> bool:
         header = ply.header(path)
     except InputError:
         return False
-    return header.count > 0 and header.faces == 0
+    return header.vertex.count > 0 and header.faces == 0
 
 
 def _is_colored(path: Path, up: str) -> bool:

@@ -8,17 +8,18 @@ from ..errors import InputError
 
 SCENES = frozenset({".toml"})
 MESHES = frozenset({".glb", ".gltf", ".obj", ".off", ".ply", ".stl"})
+SPLATS = frozenset({".splat", ".spz"})  # and PLY files of splats
 NETWORKS = frozenset({".onnx"})
 IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
-DATA = NETWORKS | MESHES | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
+DATA = NETWORKS | MESHES | SPLATS | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
 INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the running scene
 
 
 UNREAD = {  # common formats that are not supported, with advice
     **dict.fromkeys((".las", ".laz", ".e57", ".pcd", ".pts", ".xyz"), "convert the points to PLY, or to .npy (n, 3)"),
-    **dict.fromkeys((".splat", ".spz", ".ksplat"), "convert the splats to PLY"),
+    **dict.fromkeys((".ksplat", ".sog"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
     **dict.fromkeys((".h5", ".hdf5", ".nc", ".vtk", ".vtu", ".vti", ".csv", ".mat"), "save the array as .npy"),
     **dict.fromkeys((".exr", ".hdr", ".svg"), "save the image as .png"),
@@ -42,8 +43,8 @@ def require_scene(file: Path) -> None:
     refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is not a file of a known kind"
     if kind in UNREAD:
         refused += f": {UNREAD[kind]}"
+    meshes, splats, arrays, images, videos = (" ".join(sorted(k)) for k in (MESHES, SPLATS, ARRAYS, IMAGES, VIDEOS))
     raise InputError(
-        f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh "
-        f"({' '.join(sorted(MESHES))}), splats (.ply), an array ({' '.join(sorted(ARRAYS))}), an image "
-        f"({' '.join(sorted(IMAGES))}) or a video ({' '.join(sorted(VIDEOS))})"
+        f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
+        f"(.ply {splats}), an array ({arrays}), an image ({images}) or a video ({videos})"
     )

@@ -63,7 +63,8 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             return {}, {**colored, "size": 0.3 * scalar}
         case "splats":
             scale, turn = 0.1 + 0.1 * random(ROWS, 3, seed=6, low=0.0), random(ROWS, 4, seed=7)
-            return {}, {**colored, "scale": scale, "rotation": turn, "opacity": scalar}
+            harmonics = 0.3 * random(ROWS, 24, seed=8)
+            return {}, {**colored, "scale": scale, "rotation": turn, "opacity": scalar, "harmonics": harmonics}
         case "image":
             return {"plane": "xz"}, {"pixels": random(7, 9, low=0.0)}
         case "streamlines":

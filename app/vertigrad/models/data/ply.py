@@ -1,9 +1,10 @@
-"""PLY files (Turk 1994): the header, and the vertices as a structured array; written as binary files."""
+"""PLY files (Turk 1994): the header, and the rows of elements as structured arrays; written as binary files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,14 +20,37 @@ LONGEST_HEADER = 1 << 16  # bytes
 WRITTEN = {"f4": "float", "u1": "uchar", "i4": "int", "u4": "uint"}  # the names of types in a header
 
 
-class Header(NamedTuple):
-    """`fields` are the NumPy types of a vertex's properties by name, `start` the byte at which vertices begin."""
+class Element(NamedTuple):
+    """`fields` are the NumPy types of its scalar properties by name, `others` the texts of all other properties."""
 
-    order: str
+    name: str
     count: int
     fields: dict[str, str]
-    faces: int
+    others: list[str]
+
+
+class Header(NamedTuple):
+    """`elements` in the order of the file, `comments` without the word itself, `start` the byte where rows begin."""
+
+    order: str
+    elements: list[Element]
+    comments: list[str]
     start: int
+
+    @property
+    def vertex(self) -> Element:
+        """The vertices: the first element, or one without fields."""
+        first = self.elements[0] if self.elements else None
+        return first if first is not None and first.name == "vertex" else Element("vertex", 0, {}, [])
+
+    @property
+    def faces(self) -> int:
+        """The number of faces."""
+        return sum(one.count for one in self.elements if one.name in ("face", "tristrips", "polygon"))
+
+    def find(self, name: str) -> Element | None:
+        """The element of this name."""
+        return next((one for one in self.elements if one.name == name), None)
 
 
 def header(path: Path) -> Header:
@@ -45,77 +69,112 @@ def header(path: Path) -> Header:
     order = next((line[1] for line in lines if line[:1] == ["format"] and len(line) > 1), "")
     if order not in ORDERS:
         raise InputError(f"{path}: its format is {order!r}; known are {', '.join(ORDERS)}")
-    count, fields = _vertices(path, lines)
-    return Header(order, count, fields, _faces(lines), len(head) + len(end) + (2 if rest.startswith(b"\r\n") else 1))
+    comments = [" ".join(line[1:]) for line in lines if line[:1] == ["comment"]]
+    begin = len(head) + len(end) + (2 if rest.startswith(b"\r\n") else 1)
+    return Header(order, _elements(path, lines), comments, begin)
 
 
-def _faces(lines: list[list[str]]) -> int:
-    elements = [line[1:] for line in lines if line[:1] == ["element"] and len(line) == 3 and line[2].isdigit()]
-    return sum(int(count) for name, count in elements if name in ("face", "tristrips", "polygon"))
-
-
-def _vertices(path: Path, lines: list[list[str]]) -> tuple[int, dict[str, str]]:
-    elements = [line for line in lines if line[:1] == ["element"]]
-    if not elements or elements[0][1:2] != ["vertex"] or len(elements[0]) != 3 or not elements[0][2].isdigit():
-        raise InputError(f"{path}: its first element is not its vertices")
-    fields: dict[str, str] = {}
-    for line in lines[lines.index(elements[0]) + 1 :]:
+def _elements(path: Path, lines: list[list[str]]) -> list[Element]:
+    found: list[Element] = []
+    for line in lines:
         if line[:1] == ["element"]:
-            break
-        if line[:1] != ["property"]:
-            continue
-        if len(line) != 3 or line[1] not in TYPES:
-            raise InputError(
-                f"{path}: its vertices have the property {' '.join(line[1:])!r}; only scalar properties can be read"
-            )
-        fields[line[2]] = TYPES[line[1]]
-    return int(elements[0][2]), fields
+            if len(line) != 3 or not (line[2].isascii() and line[2].isdigit()):
+                raise InputError(f"{path}: its header has the line {' '.join(line)!r}, not element NAME COUNT")
+            found.append(Element(line[1], int(line[2]), {}, []))
+        elif line[:1] == ["property"] and found:
+            if len(line) == 3 and line[1] in TYPES and line[2] not in found[-1].fields:
+                found[-1].fields[line[2]] = TYPES[line[1]]
+            else:
+                found[-1].others.append(" ".join(line[1:]))
+    return found
 
 
 def vertices(path: Path, header: Header) -> np.ndarray:
     """The vertices, a structured array with a field for each property. Raises `InputError`."""
-    order = ORDERS[header.order]
-    dtype = np.dtype([(name, order + kind) for name, kind in header.fields.items()])
-    body = path.read_bytes()[header.start :]
-    if header.order == "ascii":
-        try:
-            numbers = np.array(body.split()[: header.count * len(header.fields)], float).reshape(
-                header.count, len(header.fields)
-            )
-        except ValueError:
-            raise InputError(
-                f"{path}: does not have {header.count:,} vertices with {len(header.fields)} values each"
-            ) from None
-        return np.array([tuple(row) for row in numbers], dtype)
-    if len(body) < header.count * dtype.itemsize:
-        found = len(body) // dtype.itemsize
-        raise InputError(f"{path}: ends after {found:,} of {header.count:,} vertices; the file is truncated")
-    return np.frombuffer(body, dtype, header.count)
+    if not header.elements or header.elements[0].name != "vertex":
+        raise InputError(f"{path}: its first element is not its vertices")
+    return rows(path, header, ["vertex"])[0]
 
 
-def columns(rows: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    """Some properties side by side, float64 (n, len(names))."""
-    return np.stack([rows[name].astype(float) for name in names], axis=1)
+def rows(path: Path, header: Header, names: Sequence[str]) -> list[np.ndarray]:
+    """The rows of the first elements of a file, which have these names: structured arrays, a field for each property.
 
-
-def packed(vertices: np.ndarray, triangles: np.ndarray | None = None, edges: np.ndarray | None = None) -> bytes:
-    """The bytes of a binary PLY. `vertices` is a structured array with a field for each property.
-
-    `triangles` (m, 3) and `edges` (m, 2) are rows of it. Raises `KeyError` for a type of field that PLY lacks here.
+    Nothing is allocated for rows that the file does not have. Raises `InputError`.
     """
-    elements, bodies = [("vertex", len(vertices), _properties(vertices.dtype))], [vertices.tobytes()]
-    if triangles is not None:
-        faces = np.empty(len(triangles), [("count", "u1"), ("index", "<i4", (3,))])
-        faces["count"], faces["index"] = 3, triangles
-        elements.append(("face", len(faces), "property list uchar int vertex_indices\n"))
-        bodies.append(faces.tobytes())
-    if edges is not None:
-        elements.append(("edge", len(edges), "property int vertex1\nproperty int vertex2\n"))
-        bodies.append(np.ascontiguousarray(edges, "<i4").tobytes())
-    lines = "".join(f"element {name} {count}\n{properties}" for name, count, properties in elements)
-    return f"ply\nformat binary_little_endian 1.0\n{lines}end_header\n".encode("ascii") + b"".join(bodies)
+    dtypes = [_dtype(path, header, one) for one in header.elements[: len(names)]]
+    counts = [one.count for one in header.elements[: len(names)]]
+    if header.order == "ascii":
+        return _text_rows(path, header, dtypes, counts)
+    found, offset, size = [], header.start, path.stat().st_size
+    for name, count, dtype in zip(names, counts, dtypes, strict=True):
+        if size - offset < count * dtype.itemsize:
+            what = "vertices" if name == "vertex" else f"rows of the element {name}"
+            there = max(size - offset, 0) // dtype.itemsize
+            raise InputError(f"{path}: ends after {there:,} of {count:,} {what}; the file is truncated")
+        found.append(np.fromfile(path, dtype, count, offset=offset) if count else np.empty(0, dtype))
+        offset += count * dtype.itemsize
+    return found
+
+
+def _dtype(path: Path, header: Header, element: Element) -> np.dtype:
+    whose = "vertices have" if element.name == "vertex" else f"element {element.name} has"
+    if element.others:
+        raise InputError(
+            f"{path}: its {whose} the property {element.others[0]!r}; only scalar properties with different names "
+            "can be read"
+        )
+    if not element.fields:
+        raise InputError(f"{path}: its {whose} no properties")
+    return np.dtype([(name, ORDERS[header.order] + kind) for name, kind in element.fields.items()])
+
+
+def _text_rows(path: Path, header: Header, dtypes: Sequence[np.dtype], counts: Sequence[int]) -> list[np.ndarray]:
+    words, found = path.read_bytes()[header.start :].split(), []
+    for dtype, count in zip(dtypes, counts, strict=True):
+        width = len(dtype.names or ())
+        try:
+            numbers = np.array(words[: count * width], float).reshape(count, width)
+        except ValueError:
+            raise InputError(f"{path}: does not have {count:,} vertices with {width} values each") from None
+        words = words[count * width :]
+        with np.errstate(invalid="ignore", over="ignore"):
+            found.append(np.array([tuple(row) for row in numbers], dtype))
+    return found
+
+
+def columns(rows: np.ndarray, names: Sequence[str], dtype: Any = np.float64) -> np.ndarray:
+    """Some properties side by side, of one type (n, len(names))."""
+    found = np.empty((len(rows), len(names)), dtype)
+    first = list(rows.dtype.names or ()).index(names[0]) if names else 0
+    adjacent = slice(first, first + len(names))
+    kinds = {field[0] for field in (rows.dtype.fields or {}).values()}
+    with np.errstate(over="ignore", invalid="ignore"):
+        if len(kinds) == 1 and (rows.dtype.names or ())[adjacent] == tuple(names):  # many times faster
+            found[:] = rows.view(kinds.pop()).reshape(len(rows), -1)[:, adjacent]
+            return found
+        for column, name in enumerate(names):
+            found[:, column] = rows[name]
+    return found
+
+
+def packed(elements: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> bytes:
+    """The bytes of a binary PLY of elements by name, each a structured array with a field for each property.
+
+    A field that has a shape, (n,), is written as a list; the field before it, of type u1, is its length. Raises
+    `KeyError` for a type of field that PLY lacks here.
+    """
+    lines = "".join(f"comment {text}\n" for text in comments)
+    lines += "".join(f"element {name} {len(rows)}\n{_properties(rows.dtype)}" for name, rows in elements.items())
+    head = f"ply\nformat binary_little_endian 1.0\n{lines}end_header\n".encode("ascii")
+    return head + b"".join(rows.tobytes() for rows in elements.values())
 
 
 def _properties(dtype: np.dtype) -> str:
-    fields = {name: dtype[name].str.lstrip("<|") for name in dtype.names or ()}
-    return "".join(f"property {WRITTEN[kind]} {name}\n" for name, kind in fields.items())
+    found: list[str] = []
+    for name in dtype.names or ():
+        kind = WRITTEN[dtype[name].base.str.lstrip("<|")]
+        if dtype[name].shape:
+            found[-1] = f"property list uchar {kind} {name}\n"
+        else:
+            found.append(f"property {kind} {name}\n")
+    return "".join(found)

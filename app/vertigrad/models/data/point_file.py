@@ -78,9 +78,9 @@ def _of_numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
 
 def _of_ply(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     head = ply.header(path)
-    if not {"x", "y", "z"} <= head.fields.keys():
+    rows, fields = ply.vertices(path, head), head.vertex.fields.keys()
+    if not {"x", "y", "z"} <= fields:
         raise InputError(f"{path}: its vertices have no x, y and z")
-    rows = ply.vertices(path, head)
-    names = next((names for names in CHANNELS if set(names) <= head.fields.keys()), None)
+    names = next((names for names in CHANNELS if set(names) <= fields), None)
     colors = np.stack([rows[name] for name in names], axis=1) if names else None
     return ply.columns(rows, ("x", "y", "z")), colors

@@ -1,14 +1,9 @@
-"""PLY files of Gaussian splats, in the layout of Kerbl et al. 2023: read, and written.
-
-A vertex has x, y, z; f_dc_0 to 2, the first spherical harmonic of its color; opacity before the logistic function;
-scale_0 to 2, logarithms of standard deviations; rot_0 to 3, a quaternion w, x, y, z.
-"""
+"""Files of Gaussian splats: read upright, their middle at the origin, and written. `splat_formats` has the formats."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,32 +13,21 @@ from ..base import OutputSpec
 from . import ply
 from .file_cache import cached
 from .placement import AXES_BY_UP, placed
+from .splat_formats import Splats, antimatter, compressed_ply, no_harmonics, reference_ply, spz
+from .splat_formats.harmonics import turned
 
-SUFFIX = ".ply"
-FIRST_HARMONIC = 0.28209479177387814  # 1 / (2 sqrt(pi))
-POSITION, COLOR = ("x", "y", "z"), ("f_dc_0", "f_dc_1", "f_dc_2")
-SCALE, TURN = ("scale_0", "scale_1", "scale_2"), ("rot_0", "rot_1", "rot_2", "rot_3")
-NEEDED = (*POSITION, *COLOR, "opacity", *SCALE, *TURN)
+__all__ = ["SUFFIXES", "Splats", "is_splats", "no_harmonics", "output_specs", "packed", "read", "write"]
 
-
-class Splats(NamedTuple):
-    """`position` (n, 3); `scale` (n, 3), standard deviations; `rotation` (n, 4), quaternions x, y, z, w of length 1;
-    `opacity` (n,), 0 to 1; `color` (n, 3), sRGB. All f32. `dropped` rows of the file were not finite.
-    """
-
-    position: np.ndarray
-    scale: np.ndarray
-    rotation: np.ndarray
-    opacity: np.ndarray
-    color: np.ndarray
-    dropped: int = 0
-
+PLY = ".ply"
+SUFFIXES = (PLY, antimatter.SUFFIX, spz.SUFFIX)
+UPWARDS = {PLY: "-y", antimatter.SUFFIX: "-y", spz.SUFFIX: "y"}  # the upward axis by convention
+VERTICAL = "vertical axis:"  # in a comment of a PLY, as nerfstudio writes it
 
 _log = logging.getLogger("vertigrad")
 
 
 def output_specs(count: int | None) -> dict[str, OutputSpec]:
-    """The outputs of a model that has splats."""
+    """The outputs of a model that has splats without harmonics."""
     return {
         "position": OutputSpec((count, 3), "f32", "centers"),
         "scale": OutputSpec((count, 3), "f32", "standard deviations along the splat's axes"),
@@ -54,83 +38,100 @@ def output_specs(count: int | None) -> dict[str, OutputSpec]:
 
 
 def is_splats(path: Path) -> bool:
-    """Whether a file is a PLY of splats, by its header; false for what cannot be read."""
+    """Whether a file has splats, by its suffix, or as a PLY by its header; false for what cannot be read."""
+    if path.suffix.lower() != PLY:
+        return path.suffix.lower() in SUFFIXES
     try:
-        return "f_dc_0" in ply.header(path).fields
+        head = ply.header(path)
     except InputError:
         return False
+    return "f_dc_0" in head.vertex.fields or compressed_ply.is_compressed(head)
 
 
-@cached(2)  # a scene asks for the shapes before it builds the model
-def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
-    """The splats of a file, their middle at the origin.
+@cached(1)  # a scene asks for the shapes before it builds the model
+def read(path: Path, size: float = 0.0, up: str = "auto") -> Splats:
+    """The finite splats of a file, their middle at the origin.
 
     `size` is the longest edge of their bounding box; 0 preserves that of the file. `up` is the file's upward
-    axis, one of `AXES_BY_UP`. Raises `InputError` for a file that is none, or without a splat that could be drawn.
+    axis, one of `AXES_BY_UP`; "auto": what the file says in a comment, else that of its format. Raises `InputError` for
+    a file that is none, or without a splat that could be drawn.
     """
+    try:
+        found, convention = _read(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    sound = found.is_finite()
+    dropped = int((~sound).sum())
+    if dropped == len(sound):
+        raise InputError(f"{path}: no splat with finite values, of {len(sound):,}")
+    upright = _placed(found.rows(sound) if dropped else found, size, convention if up == "auto" else up)
+    if not upright.harmonics.shape[1]:
+        upright = upright._replace(color=np.maximum(upright.color, 0.0))
+    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in upright.named.items()}
+    return upright._replace(**arrays, dropped=dropped)
+
+
+def _read(path: Path) -> tuple[Splats, str]:
+    """The splats as the file has them, and its upward axis."""
+    kind = path.suffix.lower()
+    if kind == antimatter.SUFFIX:
+        return antimatter.read(path), UPWARDS[kind]
+    if kind == spz.SUFFIX:
+        return spz.read(path), UPWARDS[kind]
     head = ply.header(path)
-    missing = [name for name in NEEDED if name not in head.fields]
-    if missing:
-        raise InputError(f"{path}: not a PLY of Gaussian splats: its vertices lack {', '.join(missing)}")
-    _warn_of_harmonics(path, head)
-    rows = ply.vertices(path, head)
-    position, turn = ply.columns(rows, POSITION), ply.columns(rows, TURN)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        scale = np.exp(ply.columns(rows, SCALE))
-        opacity = 1.0 / (1.0 + np.exp(-ply.columns(rows, ("opacity",))[:, 0]))
-        turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
-    color = 0.5 + FIRST_HARMONIC * ply.columns(rows, COLOR)
-    all_columns = np.concatenate([position, scale, turn, opacity[:, None], color], axis=1)
-    sound = np.isfinite(all_columns.astype(np.float32)).all(axis=1)
-    if not sound.any():
-        raise InputError(f"{path}: no splat with finite values, of {len(rows):,}")
-    position, factor = placed(position[sound], size, up)
-    arrays = (
-        position,
-        scale[sound] * factor,
-        _after(AXES_BY_UP[up], turn[sound][:, [1, 2, 3, 0]]),
-        opacity[sound],
-        np.clip(color[sound], 0.0, None),
+    found = compressed_ply.read(path, head) if compressed_ply.is_compressed(head) else reference_ply.read(path, head)
+    named = [text[len(VERTICAL) :].strip() for text in head.comments if text.lower().startswith(VERTICAL)]
+    return found, next((axis for axis in named if axis in AXES_BY_UP), UPWARDS[PLY])
+
+
+def _placed(splats: Splats, size: float, up: str) -> Splats:
+    """Scaled, turned so that y points up, and centered."""
+    position, factor = placed(splats.position.astype(np.float64), size, up)
+    upright = _turned(splats, AXES_BY_UP[up])
+    return upright._replace(position=position, scale=splats.scale * np.float32(factor))
+
+
+def _turned(splats: Splats, axes: np.ndarray) -> Splats:
+    """Rotated by the matrix `axes`, about x by halves of pi."""
+    if np.array_equal(axes, np.eye(3)):
+        return splats
+    return splats._replace(
+        position=(splats.position @ axes.T).astype(np.float32),
+        rotation=_after(axes, splats.rotation),
+        harmonics=turned(splats.harmonics, axes),
     )
-    position, scale, rotation, opacity, color = (np.ascontiguousarray(array, np.float32) for array in arrays)
-    return Splats(position, scale, rotation, opacity, color, int((~sound).sum()))
 
 
-def _warn_of_harmonics(path: Path, head: ply.Header) -> None:
-    """Warn of what makes colors depend on the view direction."""
-    rest = sum(name.startswith("f_rest_") for name in head.fields)
-    if rest:
-        degree = {9: 1, 24: 2, 45: 3}.get(rest)
-        what = f"spherical harmonics of degree 1 to {degree}" if degree else f"{rest} numbers a splat"
-        _log.warning("%s: f_rest (%s) is ignored: colors do not depend on the view direction", path, what)
+def write(path: Path, splats: Splats, up: str = "y") -> None:
+    """Write a file as `packed` makes it. Raises `InputError` if it cannot be written."""
+    write_file(path, packed(path, splats, up))
 
 
-def write(path: Path, splats: Splats) -> None:
-    """A binary PLY, as `read` takes it. Raises `InputError` if it cannot be written."""
-    write_file(path, packed(splats))
+def packed(path: Path, splats: Splats, up: str = "y") -> bytes:
+    """The bytes of a file of the kind of `path`, which is one of `SUFFIXES`, or ends in `.compressed.ply`.
+
+    `up` is the upward axis of the splats, which a PLY gets as a comment; `.splat` and `.spz` are turned to the axes of
+    their formats. Rotations need not be of length 1. Raises `InputError` for what the format cannot hold.
+    """
+    kind, splats = path.suffix.lower(), splats._replace(rotation=_normalized(splats.rotation))
+    if kind == PLY:
+        pack = compressed_ply.packed if path.name.lower().endswith(compressed_ply.SUFFIX) else reference_ply.packed
+        return pack(splats, [f"Vertical Axis: {up}"])
+    if kind == spz.SUFFIX:
+        return spz.packed(_turned(splats, AXES_BY_UP[up]))
+    if splats.harmonics.shape[1]:
+        _log.warning("%s: a .splat has no spherical harmonics: colors will not depend on the view direction", path)
+    return antimatter.packed(_turned(splats, AXES_BY_UP[UPWARDS[kind]].T @ AXES_BY_UP[up]))
 
 
-def packed(splats: Splats) -> bytes:
-    """The bytes of a binary PLY, as `read` takes it."""
-    count = len(splats.position)
-    rows = np.zeros(count, [(name, "<f4") for name in NEEDED])
-    chance = np.clip(splats.opacity.astype(float), 1e-6, 1.0 - 1e-6)
-    columns = {
-        POSITION: splats.position,
-        COLOR: (splats.color - 0.5) / FIRST_HARMONIC,
-        ("opacity",): np.log(chance / (1.0 - chance))[:, None],
-        SCALE: np.log(np.maximum(splats.scale, 1e-30)),
-        TURN: splats.rotation[:, [3, 0, 1, 2]],
-    }
-    for names, values in columns.items():
-        for name, column in zip(names, np.asarray(values).T, strict=True):
-            rows[name] = column
-    return ply.packed(rows)
+def _normalized(rotation: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(rotation, axis=1, keepdims=True)
+    return np.where(length == 0.0, np.array((0.0, 0.0, 0.0, 1.0), np.float32), rotation / np.where(length == 0.0, 1.0, length))
 
 
 def _after(axes: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Quaternions x, y, z, w that turn as `turns` do, and then as the matrix `axes` (about x, by halves of pi)."""
-    half = {1.0: (0.0, 1.0), -1.0: (1.0, 0.0), 0.0: (-(0.5**0.5), 0.5**0.5)}[float(axes[1, 1])]
-    x, w = half
+    """Quaternions x, y, z, w that turn as `turns` do, and then as the matrix `axes`, about x by halves of pi."""
+    angle = np.arctan2(axes[2, 1], axes[1, 1])
+    x, w = np.float32(np.sin(0.5 * angle)), np.float32(np.cos(0.5 * angle))
     a, b, c, d = turns.T
     return np.stack([w * a + x * d, w * b - x * c, w * c + x * b, w * d - x * a], axis=1)

@@ -18,15 +18,16 @@ from .placement import AXES_BY_UP, longest_edge, up_axis
 class Params(params.Params):
     """Which splats, and how large."""
 
-    file: Path = file(..., suffixes=(splat_file.SUFFIX,), doc="splat file: a PLY as written by Gaussian splatting")
+    file: Path = file(..., suffixes=splat_file.SUFFIXES, doc="splat file: .ply, also compressed, .splat or .spz")
     size: float = longest_edge(0.0, " of the centers")
-    up: str = up_axis("-y", tuple(AXES_BY_UP))
+    up: str = up_axis("auto", ("auto", *AXES_BY_UP))
 
 
 class Splats(FileModel):
     """Gaussian splats from a file, centered at the origin. Splats that are not finite are left out.
 
-    Colors are those of spherical harmonics of degree 0: independent of the view direction.
+    There is an output `harmonics` only if the file has spherical harmonics of degree 1 or above, by which colors depend
+    on the view direction.
     """
 
     Params = Params
@@ -35,12 +36,18 @@ class Splats(FileModel):
         "dropped": DiagnosticSpec("number of splats left out because they are not finite"),
     }
 
-    output_docs: ClassVar[Mapping[str, str]] = {key: spec.doc for key, spec in splat_file.output_specs(None).items()}
+    output_docs: ClassVar[Mapping[str, str]] = {
+        **{key: spec.doc for key, spec in splat_file.output_specs(None).items()},
+        "harmonics": "spherical harmonics of degree 1 to 3: red, green and blue of each",
+    }
 
     @staticmethod
     def read(params: Params) -> FileContent:
-        arrays = splat_file.read(params.file, params.size, params.up)._asdict()
-        return FileContent(arrays, {"dropped": arrays.pop("dropped")})
+        splats = splat_file.read(params.file, params.size, params.up)
+        arrays = splats.named
+        if not splats.harmonics.shape[1]:
+            del arrays["harmonics"]
+        return FileContent(arrays, {"dropped": splats.dropped})
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {"opacity": ops.mean(self._views["opacity"]), **super().diagnostics()}

@@ -89,7 +89,7 @@ class SplatFit(TrainingModel):
     saved = ("scale", "opacity", "color", "image", "target")
     _rendered_with: tuple[object, ...] = ()  # values that the images were rendered with
     _drawn_with: tuple[object, ...] = ()  # and the outputs
-    exports = (splat_file.SUFFIX,)
+    exports = splat_file.SUFFIXES
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "loss": DiagnosticSpec("loss before the last training step"),
         "psnr": DiagnosticSpec("PSNR of the test view", "dB"),
@@ -159,11 +159,12 @@ class SplatFit(TrainingModel):
         self._drawn_with = ()
 
     def export(self, suffix: str) -> bytes:
-        """A PLY of the splats, as the model `splats` and other programs read it."""
+        """A file of the splats, as the model `splats` and other programs read it."""
         names = ("position", "scale", "rotation", "opacity", "color")
         position, scale, rotation, opacity, color = (self._tensors[name].numpy() for name in names)
-        rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
-        return splat_file.packed(splat_file.Splats(position, scale, rotation, opacity, color))
+        none = splat_file.no_harmonics(len(position))
+        splats = splat_file.Splats(position, scale, rotation, opacity, color, none)
+        return splat_file.packed(Path(f"splats{suffix}"), splats)
 
     def _create(self, parts: Parts) -> None:
         params = self._params

@@ -109,7 +109,7 @@ class Attributes:
         if isinstance(color, tuple | list) and len(color) == 4 and color[3] < 1.0:
             self.transparency = "all"
 
-    def add(self, name: str, tensor: Tensor, components: tuple[int, ...]) -> None:
+    def add(self, name: str, tensor: Tensor, components: tuple[int, ...], storage: bool = False) -> None:
         """Bind one more tensor. Raises `LayoutError`."""
         try:
             layout = vertex_layout(
@@ -118,6 +118,7 @@ class Attributes:
                 step_mode=self._step_mode,
                 rows=self.rows or None,
                 max_stride=self._max_stride,
+                storage=storage,
             )
         except LayoutError as error:
             raise LayoutError(f"layer {self._layer!r}, {name}: {error}") from None
@@ -184,7 +185,7 @@ class Attributes:
 
     def _add_value(self, name: str, spec: AttributeSpec, value: Attribute | None) -> None:
         if isinstance(value, Tensor):
-            self.add(name, value, spec.components)
+            self.add(name, value, spec.components, spec.storage)
         elif spec.required:
             raise ParameterError(f"layer {self._layer!r}: {name} must be a tensor, in each row {spec.doc}")
         elif value is not None and spec.without:

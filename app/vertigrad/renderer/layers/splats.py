@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import wgpu
 
 from ...errors import LayoutError
 from ...gpu import Kernel, Plan
 from ...ops.sorting import argsort
-from ...params import Params, number, switch
+from ...params import Params, number, switch, vector
 from ...tensor import Tensor
 from ..moment import Moment
 from . import styles
@@ -26,12 +26,18 @@ ARRAYS = {  # attribute: name in the kernel
     "rotation": "rotations",
     "opacity": "opacities",
     "color": "colors",
+    "harmonics": "harmonics",
 }
+RANKED = [name for name in ARRAYS if name != "harmonics"]  # attributes that rows are ranked by, or left out for
 RECIPE = Recipe(
     shader="draw/splats.wgsl",
     stages=[Stage("splat", "splat", over=True)],
     topology="triangle-strip",
 )
+
+
+EVERYWHERE = 3e38
+Corner = tuple[float, ...] | Literal["none"]
 
 
 class SplatsStyle(Params):
@@ -49,10 +55,18 @@ class SplatsStyle(Params):
         0.3, min=0.0, max=16.0, slider_max=2.0, unit="pixels²", doc="variance of the low-pass filter on the screen"
     )
     antialiased: bool = switch(False, doc="compensate the opacity of splats that the filter enlarges")
+    crop_low: Corner = vector("none", words=("none",), gizmo="position", doc="low corner of the box that is drawn")
+    crop_high: Corner = vector("none", words=("none",), gizmo="position", doc="high corner of the box that is drawn")
+    min_opacity: float = number(0.0, min=0.0, max=1.0, doc="opacity below which splats are not drawn")
+
+    def crop(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The corners of the box in which the centers of drawn splats are."""
+        low, high = self.crop_low, self.crop_high
+        return (-EVERYWHERE,) * 3 if low == "none" else tuple(low), (EVERYWHERE,) * 3 if high == "none" else tuple(high)
 
 
 class SplatsDrawing(Drawing):
-    """`order` has the rows in drawing order, i32; those that are not drawn are last.
+    """`order` has the rows by depth, the nearest first, i32; those that are not drawn are last.
 
     `size` is the indirect draw, u32 (4,): element 1 is the number of rows that are drawn, which are the finite ones.
     """
@@ -76,7 +90,7 @@ class SplatsDrawing(Drawing):
         self._is_sorted = False
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
         read = [bound.tensor for bound in self._read.values()]
-        self.create(RECIPE, storage=[self.order, *read], others=[self.size], defines=self._components)
+        self.create(RECIPE, storage=[self.order, self.size, *read], defines=self._components)
 
     def compute(self, moment: Moment | None) -> None:
         """Sort the rows by their depth, and find the extent of the colors if the range is automatic."""
@@ -88,7 +102,7 @@ class SplatsDrawing(Drawing):
 
     def record(self, plan: Plan) -> None:
         arrays: dict[str, Any] = {}
-        for name, bound in self._read.items():
+        for name, bound in ((name, self._read[name]) for name in RANKED if name in self._read):
             arrays |= {ARRAYS[name]: bound.tensor, f"{ARRAYS[name]}_strides": bound.stride}
         begin, rank = (Kernel.load(ORDER_SHADER, entry, self._components) for entry in ("begin", "rank"))
         rows = self.attributes.rows
@@ -106,10 +120,14 @@ class SplatsDrawing(Drawing):
 
     def uniform(self) -> dict[str, Any]:
         style = self.style
+        low, high = style.crop()
         return {
+            "crop_low": low,
+            "crop_high": high,
+            "rows": self.attributes.rows,
             "scale": tuple(style.size * s for s in self._scale),
             "opacity": style.opacity_scale * self._opacity,
-            "arrays": [*self._arrays, 0, 0],
+            "arrays": self._arrays,
         }
 
     def _check(self) -> None:
@@ -123,10 +141,12 @@ class SplatsDrawing(Drawing):
 
 
 class SplatsLayer(Layer):
-    """A Gaussian cloud for each row of `position`, projected as an ellipse, blended from the farthest to the nearest.
+    """A Gaussian cloud for each row of `position`, projected as an ellipse, blended in the order of depth.
 
-    A row with a value that is not finite is not drawn. Splats blend over opaque objects, by the depth of their centers.
-    Colors are display-referred and blend as sRGB, to which captured scenes were fitted.
+    `harmonics` are added to the color, by the direction in which a splat is seen. Splats are drawn whose centers are in
+    the box from `crop_low` to `crop_high`; a row with a value that is not finite is not drawn. Splats blend over opaque
+    objects, by the depth of their centers. Colors are display-referred and blend as sRGB, to which captured scenes were
+    fitted.
     """
 
     Style = SplatsStyle
@@ -139,4 +159,9 @@ class SplatsLayer(Layer):
         ),
         "opacity": AttributeSpec(False, (1,), 0.8, "opacity at the center"),
         "color": styles.color_attribute(styles.BLUE_GRAY),
+        "harmonics": AttributeSpec(
+            *(False, (9, 24, 45), None, "spherical harmonics of degree 1 to 1, 2 or 3: red, green and blue of each"),
+            without="colors that do not depend on the view direction",
+            storage=True,
+        ),
     }
