@@ -96,6 +96,10 @@ COLORS = [
     {"COLOR": "vec4f", "COLOR_COMPONENTS": 4, "COLORMAPPED": False},
 ]
 DTYPES = ["f32", "f16", "i32", "u32", "bool", "u8"]
+SPLATS = [
+    *choices(SCALE=[0, 1, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3, 4], HARMONICS=[0]),
+    *choices(SCALE=[3], ROTATION=[4], OPACITY=[1], COLOR=[0, 1, 3, 4], HARMONICS=[9, 24, 45]),
+]
 REFERRED = [*choices(PICKING=[False], DISPLAY_REFERRED=[False, True]), {"PICKING": True, "DISPLAY_REFERRED": False}]
 
 # Operands and epilogues as ops/product.py combines them; one tile for each.
@@ -481,9 +485,7 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
-    "draw/splats.wgsl": choices(
-        SCALE=[0, 1, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3, 4], PICKING=[False, True]
-    ),
+    "draw/splats.wgsl": [{**rows, "PICKING": picking} for rows, picking in product(SPLATS, [False, True])],
     "draw/splat_order.wgsl": choices(SCALE=[0, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3]),
     "draw/streamlines.wgsl": choices(SEEDS=[False, True], SCALARS=[False, True]),
     "draw/vectors.wgsl": [{}],
