@@ -126,7 +126,8 @@ def packed(path: Path, splats: Splats, up: str = "y") -> bytes:
 
 def _normalized(rotation: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(rotation, axis=1, keepdims=True)
-    return np.where(length == 0.0, np.array((0.0, 0.0, 0.0, 1.0), np.float32), rotation / np.where(length == 0.0, 1.0, length))
+    identity = np.array((0.0, 0.0, 0.0, 1.0), np.float32)
+    return np.where(length == 0.0, identity, rotation / np.where(length == 0.0, np.float32(1.0), length))
 
 
 def _after(axes: np.ndarray, turns: np.ndarray) -> np.ndarray:
