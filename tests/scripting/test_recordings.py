@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from vertigrad.gpu import Gpu
 from vertigrad.headless import render
 from vertigrad.scene.packaged import scene_path
 from vertigrad.session import Session
+from vertigrad.session.watches import Watch
+from vertigrad.viewer import image_clipboard
 
 from .conftest import SIZE
 
@@ -99,11 +102,11 @@ def test_a_recording_that_fails_ends_without_a_file(viewer: vg.Viewer, tmp_path:
     [
         (lambda v, p: v.record(p / "a.usdc", layers=["cluod"]), 'unknown layer "cluod"; did you mean "cloud"'),
         (lambda v, p: v.record(p / "a.usdc", (30, 20)), "size, codec, quality and transparent are of images"),
-        (lambda v, p: v.record(p / "a.usdc", fps=float("nan")), "nan frames per second; expected a number above 0"),
+        (lambda v, p: v.record(p / "a.usdc", fps=float("nan")), "fps: expected a finite number, got nan"),
         (lambda v, p: v.record(p / "a.glb"), "needs a number such as %04d in the name for each frame; `export` writes"),
         (lambda v, p: v.record(p / "a.png", bits=32), "bits and depth are of .exr images"),
         (lambda v, p: v.record(p / "a.mp4", layers=["cloud"]), "an image shows all layers"),
-        (lambda v, p: v.record(p / "a.mp4", fps=0), "0 frames per second"),
+        (lambda v, p: v.record(p / "a.mp4", fps=0), "fps: expected a number above 0, got 0"),
         (lambda v, p: v.record(p / "a.mp4", transparent=True), "a video has no alpha"),
         (lambda v, p: v.record(p / "a.webm", codec="h264"), "codec of .webm"),
         (lambda v, p: v.record(p / "a.tiff"), "not as .tiff"),
@@ -113,7 +116,7 @@ def test_a_recording_that_fails_ends_without_a_file(viewer: vg.Viewer, tmp_path:
         (lambda v, p: v.image((30.5, 20)), r"size: expected \(width, height\) in pixels, .*got \(30\.5, 20\)"),
         (lambda v, p: v.image("30x20"), "size: expected"),
         (lambda v, p: v.depth((0, 20)), "at least one pixel along each side"),
-        (lambda v, p: v.keyframe(1.5), "a keyframe is at a frame, an integer, not at 1.5"),
+        (lambda v, p: v.keyframe(1.5), "frame: expected an integer, got 1.5"),
         (lambda v, p: v.keyframe(1, position=(1, 1, 1), target=(1, 1, 1)), "position and target are the same point"),
     ],
 )
@@ -215,3 +218,39 @@ def test_a_closed_scene(steady: Gpu, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match="the scene is closed"):
             act()
+
+
+# tables and the clipboard ---------------------------------------------------------------------------------------------
+
+
+def test_diagnostics_and_watches_are_tables(steady: Gpu, tmp_path: Path) -> None:
+    watches = [Watch("galaxy.velocity", "max")]
+    with Session(steady, scene_path("nbody"), SMALL) as session:
+        render(session, 2, SIZE, [], diagnostics=tmp_path / "a.csv", watches=watches)
+    with vg.Scene.load("nbody", sets=SMALL) as scene:
+        with (
+            scene.record(tmp_path / "b.csv", watch=["galaxy.velocity:max"]),
+            scene.record(tmp_path / "b.npz", watch=["galaxy.velocity:max"]),
+        ):
+            scene.step(2)
+        with pytest.raises(VertigradError, match="volocity"):
+            scene.record(tmp_path / "c.csv", watch=["galaxy.volocity"])
+        with pytest.raises(InputError, match=r"`watch` is of tables, \.csv and \.npz"):
+            scene.record(tmp_path / "c.mp4", watch=["galaxy.velocity"])
+        with pytest.raises(InputError, match="cannot be written"):
+            scene.record(tmp_path / "b.csv" / "c.npz")
+    assert (tmp_path / "b.csv").read_text() == (tmp_path / "a.csv").read_text()
+    with np.load(tmp_path / "b.npz") as file:
+        assert list(file["frame"]) == [1, 2] and len(file[watches[0].label]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv", "b.npz"]
+
+
+def test_the_image_is_copied(viewer: vg.Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = []
+    monkeypatch.setattr(image_clipboard, "copy_image", copied.append)
+    monkeypatch.setattr(image_clipboard, "require_clipboard", lambda: None)
+    viewer.points("cloud", position=POINTS, size=0.2)
+    for transparent in (False, True):
+        viewer.copy_image(transparent=transparent)
+        with Image.open(io.BytesIO(copied[-1])) as image:
+            assert np.array_equal(np.asarray(image), viewer.image(transparent=transparent))

@@ -204,7 +204,7 @@ def test_keyframes_move_the_camera(viewer: vg.Viewer) -> None:
     assert list(viewer.keyframes()) == [4]
     for call, message in (
         (lambda: viewer.remove_keyframe(7), "no camera keyframe at frame 7"),
-        (lambda: viewer.keyframe(-1), "from 0 to"),
+        (lambda: viewer.keyframe(-1), "from 0 on"),
         (lambda: viewer.keyframe(1, positon=(0, 0, 1)), "positon"),
         (lambda: viewer.keyframe(1, position=(0, 0)), "position"),
     ):

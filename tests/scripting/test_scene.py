@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from PIL import Image
 
 import vertigrad as vg
+from vertigrad import resources
 from vertigrad.errors import InputError, ParameterError, SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.headless import render
+from vertigrad.onnx_import import Network
 from vertigrad.scene.packaged import scene_path
 from vertigrad.session import STEP, Session
 
@@ -73,6 +77,8 @@ class Mesh:
         (np.random.default_rng(0).random((8, 9, 3)), "image"),
         (np.random.default_rng(0).normal(size=(8, 9, 3)), "surface"),
         (np.random.default_rng(0).random((8, 9, 10)), "volume"),
+        (np.random.default_rng(0).random((8, 9)), "image"),
+        (np.random.default_rng(0).normal(size=(4, 4, 4, 3)), "streamlines"),
         (Mesh(), "surface"),
     ],
 )
@@ -93,5 +99,37 @@ def test_show_takes_tensors_and_scenes(steady: Gpu) -> None:
         assert set(viewer.session.stage.layers) == {"surface"}
     with vg.show("nbody", offscreen=True) as scene:
         assert scene.render(SIZE).std() > 1
-    with pytest.raises(InputError, match=r"shape \(3,\)"):
-        vg.show(np.zeros(3), offscreen=True)
+    with vg.Scene.load("nbody", sets=SMALL) as scene:
+        assert vg.show(scene, offscreen=True) is scene
+    with vg.Viewer("test", SIZE, offscreen=True) as viewer:
+        assert vg.show(viewer, offscreen=True) is viewer
+
+
+def test_show_takes_networks(steady: Gpu) -> None:
+    path = resources.path("assets", "weights", "shells.onnx")
+    with vg.show(path, offscreen=True) as scene:
+        expected = scene.render(SIZE)
+    assert expected.std() > 1
+    with Network(path) as network, vg.show(network, offscreen=True) as scene:
+        assert np.array_equal(scene.render(SIZE), expected)
+    with vg.show(onnx.load(path), offscreen=True) as scene:
+        folder = scene.session.source.path.parent
+        assert np.array_equal(scene.render(SIZE), expected) and folder.exists()
+    del scene
+    gc.collect()
+    assert not folder.exists()
+    with Network(onnx.load(path)) as network, pytest.raises(InputError, match=r"has no file; show its onnx\.ModelProto"):
+        vg.show(network, offscreen=True)
+
+
+@pytest.mark.parametrize(
+    ("thing", "match"),
+    [
+        (np.zeros(3), r"an array of shape \(3,\); what can be shown: points \(n, 3\)"),
+        (None, r"cannot show None \(NoneType\); what can be shown"),
+        ({"a": 1}, "cannot show {'a': 1}"),
+    ],
+)
+def test_show_says_what_it_takes(steady: Gpu, thing, match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        vg.show(thing, offscreen=True)

@@ -182,7 +182,7 @@ def test_style_and_constants_are_attributes(viewer: vg.Viewer) -> None:
 WRONG = [
     (lambda v: v.points("a", position=np.zeros(5)), InputError, "position"),
     (lambda v: v.points("a", position=np.zeros((0, 3))), InputError, "position: the array of shape .0, 3. is empty"),
-    (lambda v: v.points("a", position=["x", "y"]), DtypeError, "position: expected numbers"),
+    (lambda v: v.points("a", position=["x", "y"]), DtypeError, "position: expected an array of numbers"),
     (lambda v: v.points("a", position=[[1, 2, 3], [4, 5]]), DtypeError, "position"),
     (lambda v: v.points("a", position=np.zeros((3, 3), complex)), DtypeError, "position.*complex128"),
     (lambda v: v.points("a"), InputError, "position"),

@@ -26,7 +26,8 @@ def write_layers(path: Path, layers: Mapping[str, Layer], names: Sequence[str] =
     """
     if path.suffix.lower() in usd_file.SUFFIXES:
         raise InputError(
-            f"{path}: a USD file holds a run; `vertigrad render SCENE --frames N -o {path.name}` writes one"
+            f"{path}: a USD file holds a run; in a script `record({path.name!r})` writes one, and "
+            f"`vertigrad render SCENE --frames N -o {path.name}`"
         )
     chosen = require_layers(path, layers, names)
     found = [geometry(layers[name]) for name in chosen]

@@ -57,6 +57,12 @@ class DiagnosticsFile(RunFile):
             columns = {name: np.array([row.get(name, np.nan) for row in rows]) for name in self._names}
             write_file(self.path, packed(self.path, columns))
 
+    def discard(self) -> None:
+        """Remove the file."""
+        if self._file is not None:
+            self._file.close()
+            self.path.unlink(missing_ok=True)
+
     def _opened(self):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,4 +81,4 @@ class DiagnosticsFile(RunFile):
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: OSError) -> InputError:
-        return InputError(f"--diagnostics {self.path}: cannot be written ({error.strerror})")
+        return InputError(f"{self.path}: cannot be written ({error.strerror})")

@@ -27,16 +27,12 @@ class RunFile(ABC):
     def close(self) -> None:
         """Complete the file."""
 
-
-class GeometryRunFile(RunFile):
-    """Geometry of a run."""
-
     @abstractmethod
     def discard(self) -> None:
         """End without `close`, and remove what was written of an unfinished file."""
 
 
-class GeometryFile(GeometryRunFile):
+class GeometryFile(RunFile):
     """What layers draw after the last frame, in one file; if its name has a number in it, after each, in one for each.
 
     `layers` are their names, by default all that can be exported.
@@ -59,7 +55,7 @@ class GeometryFile(GeometryRunFile):
         """Does nothing: no file is unfinished after `add`."""
 
 
-class UsdRunFile(GeometryRunFile):
+class UsdRunFile(RunFile):
     """What layers draw after each frame, and the camera, as time samples of a USD file, `rate` frames per second."""
 
     def __init__(self, path: Path, session: Session, layers: Sequence[str], rate: float = FPS):
@@ -89,7 +85,7 @@ def is_run_file(path: Path) -> bool:
     return path.suffix.lower() in (*export.SUFFIXES, *export.USD_SUFFIXES)
 
 
-def open_run_file(path: Path, session: Session, layers: Sequence[str], rate: float = FPS) -> GeometryRunFile:
+def open_run_file(path: Path, session: Session, layers: Sequence[str], rate: float = FPS) -> RunFile:
     """The file for geometry of a session, by its suffix. Raises `InputError` if it cannot hold these layers.
 
     `rate` is how many of its frames a USD file shows in a second.

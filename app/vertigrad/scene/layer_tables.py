@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import LayoutError, ParameterError
 from ..models import OutputSpec
-from ..params import ParamSpec, accept, described, parse_color
+from ..params import ParamSpec, accept, described, parse_color, shown
 from ..renderer.annotations.overlay import ColorBar
 from ..renderer.layers import AttributeSpec, Layer
 from .link import Links
@@ -84,6 +84,9 @@ def _attributes(
 
 def _drawn(value: Any, rule: AttributeSpec, path: KeyPath, links: Links, problems: SceneProblems) -> Drawn | None:
     if isinstance(value, str) and not value.startswith("#"):
+        if rule.default is not None and 3 in rule.components and "." not in value:
+            problems.at_value(path, f'expected "MODEL.OUTPUT", or a color like "#3366cc", got {shown(value)}')
+            return None
         return links.reference(value, path)
     try:
         return _constant(value, rule)

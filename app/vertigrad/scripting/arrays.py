@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DtypeError, InputError, VertigradError
 from ..tensor import Tensor
+from .checks import described
 
 INDEX = "index"
 COLOR, PIXELS = "color", "pixels"
@@ -22,12 +23,16 @@ def as_array(value: Any, attribute: str) -> np.ndarray:
     Images keep f16 and u8. Colors of bytes with three components are scaled to 0 to 1. Raises `DtypeError` for values
     that are no numbers, and for indices that are no integers.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(float), np.nan)  # rows that are not finite are not drawn
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise DtypeError(f"{attribute}: cannot be converted to an array ({error})") from None
     if array.dtype.kind not in "fiub":
-        raise DtypeError(f"{attribute}: expected numbers, got an array of dtype {array.dtype}")
+        is_array = array.ndim > 0 or isinstance(value, np.ndarray | np.generic)
+        got = f"an array of dtype {array.dtype}" if is_array else described(value)
+        raise DtypeError(f"{attribute}: expected an array of numbers, got {got}")
     if attribute == INDEX:
         return _indices(array)
     components = array.shape[-1] if array.ndim > 1 else 1

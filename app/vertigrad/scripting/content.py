@@ -14,16 +14,18 @@ from ..errors import InputError, ParameterError, SceneError
 from ..export import write_layers
 from ..gpu import gpu
 from ..models import Model
-from ..params import unknown
+from ..params import Params, unknown
 from ..renderer.layers import types as layer_types
 from ..session import Session
 from ..session.running import SceneSource
 from ..tensor import Tensor
 from .arrays import INDEX, as_tensor, require_rows
+from .checks import checked_text, problems_of
 from .data_model import controls_model, data_model
 from .document import CONTROLS, Document
 from .layer import COLORBAR, LayerHandle, is_data
 from .layer_data import LayerData
+from .values import plain
 
 
 class Content:
@@ -44,7 +46,8 @@ class Content:
     def add_layer(self, layer_type: str, name: str, values: Mapping[str, Any]) -> LayerHandle:
         """Add a layer; one of that name is replaced. Raises `InputError`, `DtypeError`."""
         self.require_open()
-        if layer_type not in layer_types():
+        checked_text(name, "name")
+        if checked_text(layer_type, "type of layer") not in layer_types():
             raise InputError(unknown("type of layer", layer_type, layer_types()))
         if name == CONTROLS:
             raise InputError(f"{name!r} is the name of the viewer's controls; choose another for the layer")
@@ -64,6 +67,7 @@ class Content:
     def remove(self, name: str) -> None:
         """Take out a layer, or a model. Raises `InputError` if there is none of that name."""
         self.require_open()
+        checked_text(name, "name")
         if name == CONTROLS or (name not in self.layers and name not in self.document.values["models"]):
             raise InputError(unknown("layer", name, self.layers))
         with self.document.changing():
@@ -79,6 +83,7 @@ class Content:
     def add_model(self, name: str, kind: type[Model] | str, values: Mapping[str, Any]) -> None:
         """Add a model of a class, or of a type by its name. Raises `InputError`, and what the model raises."""
         self.require_open()
+        checked_text(name, "name")
         if name == CONTROLS or name in self.layers:
             raise InputError(f"{name!r} is the name of something else in this viewer; choose another for the model")
         with self.document.changing():
@@ -88,8 +93,10 @@ class Content:
     def add_control(self, name: str, annotation: Any, field: Any) -> None:
         """Add a parameter of the controls. Raises `InputError`, `ParameterError`."""
         self.require_open()
-        if not name.isidentifier() or name.startswith("_"):
+        if not checked_text(name, "name").isidentifier() or name.startswith("_"):
             raise InputError(f"{name!r} cannot be the name of a control: use letters, digits and underscores")
+        if hasattr(Params, name):
+            raise InputError(f"{name!r} cannot be the name of a control: controls have that already; choose another")
         before = dict(self._controls)
         self._controls[name] = annotation, field
         try:
@@ -109,8 +116,7 @@ class Content:
         try:
             self.session.running.read_again()
         except SceneError as error:
-            lines = [f"{problem.key.rpartition('.')[2]}: {problem.message}" for problem in error.problems]
-            raise InputError(f"{name!r}: " + "; ".join(dict.fromkeys(lines))) from error
+            raise InputError(f"{name!r}: {problems_of(error, name)}") from error
         self.withdraw()
 
     def export(self, path: str | Path, layer: str) -> Path:
@@ -138,10 +144,14 @@ class Content:
 
     def require_open(self) -> None:
         """Raises `InputError` if the viewer is closed, or if another thread than the one that opened it calls."""
-        if threading.get_ident() != self._thread:
-            raise InputError("the viewer belongs to the thread that opened it; call it there, and pass data by a queue")
+        self.require_thread()
         if self.closed:
             raise InputError("the viewer is closed")
+
+    def require_thread(self) -> None:
+        """Raises `InputError` if another thread than the one that opened the viewer calls."""
+        if threading.get_ident() != self._thread:
+            raise InputError("the viewer belongs to the thread that opened it; call it there, and pass data by a queue")
 
     def close(self) -> None:
         """Give back the memory."""
@@ -182,16 +192,3 @@ class Content:
                 tensors[key].close()
             raise
         return tensors, created
-
-
-def plain(value: Any) -> Any:
-    """A value as TOML has it."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, tuple | list):
-        return [plain(one) for one in value]
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, Path):
-        return str(value)
-    return value

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..session.parameters import Key
 from .document import CONTROLS
+from .values import plain
 
 if TYPE_CHECKING:
     from .content import Content
@@ -30,7 +31,7 @@ class Control:
     @value.setter
     def value(self, value: Any) -> None:
         self._content.require_open()
-        self._content.session.running.assign({Key(f"models.{CONTROLS}", self.name): value})
+        self._content.session.running.assign({Key(f"models.{CONTROLS}", self.name): plain(value)})
 
     def __repr__(self) -> str:
         return f"Control({self.name!r}, value={self.value!r})"

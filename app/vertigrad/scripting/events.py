@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import InputError
 from ..session.readbacks import wait_for_readbacks
 from ..session.selection import Row, row_index
+from .checks import checked_number, checked_text
 from .content import Content
 from .controls import Button
 from .keys import key_name
@@ -103,8 +104,7 @@ class EventMethods(ABC):
         `doc` is the tooltip. Raises `InputError`.
         """
         self._content.require_open()
-        if not label.strip():
-            raise InputError("a button needs a label")
+        checked_text(label, "label")
         _require_callable(callback, "callback")
         button = Button(self._content, label)
         self._events.buttons[label] = button, callback
@@ -151,6 +151,7 @@ class EventMethods(ABC):
         """
         self._content.require_open()
         session, size = self._content.session, self._picking_size()
+        x, y = checked_number(x, "x"), checked_number(y, "y")
         if not (0 <= x < size[0] and 0 <= y < size[1]):
             raise InputError(f"the pixel ({x}, {y}) is outside of the image of {size[0]} × {size[1]} pixels")
         session.selection.clear()

@@ -14,6 +14,7 @@ from ..models.custom_model import CustomModel, name_objection
 from ..models.function_params import TIMES, arguments_of, field_of
 from ..models.torch_model import TorchModel, require_torch
 from ..tensor import Tensor
+from .checks import described
 
 _DTYPES = {np.dtype(np.uint32): "u32", np.dtype(np.int32): "i32"}  # of arrays that are not floats
 
@@ -88,6 +89,8 @@ def torch_model(**tensors: Any) -> Callable[[Callable[..., Any]], type[CustomMod
 
 def _decorator(base: type[FunctionModel], tensors: Mapping[str, Any]) -> Callable[..., type[CustomModel]]:
     def decorate(function: Callable[..., Any]) -> type[CustomModel]:
+        if not callable(function):
+            raise InputError(f"a model is made of a function, not of {described(function)}")
         name = function.__name__
         shapes, initial = _state(name, tensors)
         fields: dict[str, tuple[Any, Any]] = {}

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..export import USD_SUFFIXES, write_layers
+from ..headless.diagnostics import DiagnosticsFile
 from ..headless.exr import SUFFIX as EXR
 from ..headless.exr import USUAL_EXR, ExrOptions
-from ..headless.outputs import is_numbered
+from ..headless.outputs import is_numbered, require_writable
 from ..headless.run_files import is_run_file, open_run_file
 from ..headless.video import FASTEST_GIF, VideoOptions
 from ..session import FPS
+from ..session.catalog import require
+from ..session.measurements import is_table, parse_watch
+from .checks import checked_integer, checked_number, checked_size
 from .shooting import Camera, ImageRecording, Recording, RunRecording
 
 DEPTH = ExrOptions(depth=True)
-
-
-def checked_size(size: Any) -> tuple[int, int]:
-    """Width and height in pixels. Raises `InputError` for anything else."""
-    try:
-        width, height = (operator.index(side) for side in size)
-    except (TypeError, ValueError):
-        raise InputError(f"size: expected (width, height) in pixels, such as (1280, 720), got {size!r}") from None
-    if min(width, height) < 1:
-        raise InputError(f"size: expected at least one pixel along each side, got {size!r}")
-    return width, height
 
 
 class ImageMethods(ABC):
@@ -96,6 +86,14 @@ class ImageMethods(ABC):
             recording.add()
         return path
 
+    def copy_image(self, size: tuple[int, int] | None = None, *, transparent: bool = False) -> None:
+        """Copy what is shown now to the clipboard, as PNG. Raises `InputError` if no program can do that."""
+        from ..viewer.image_clipboard import ClipboardImage, require_clipboard
+
+        require_clipboard()
+        image = self._shooting().image(self._size_or(size), transparent)
+        ClipboardImage(transparent).put(0, image)
+
     def export(self, path: str | Path, *layers: str) -> Path:
         """Write what these layers draw now, by default all with geometry, as .ply (one layer), .obj or .glb.
 
@@ -114,6 +112,7 @@ class ImageMethods(ABC):
         quality: int = 0,
         *,
         layers: Sequence[str] = (),
+        watch: Sequence[str] = (),
         transparent: bool = False,
         bits: int = 16,
         depth: bool = False,
@@ -123,23 +122,38 @@ class ImageMethods(ABC):
         To .mp4 (`codec` "h264", "h265" or "av1") or .webm ("vp9", "av1") with an even width and height, to .gif or
         .webp; to .png or .exr with a number such as %04d in the name; or the geometry of `layers`, by default of all
         that there are now, to .usd, .usda or .usdc, which have the camera too, or to numbered .ply, .obj or .glb.
+
+        A .csv or .npz is a table with a row for each frame: its number, the time [s], the diagnostics of models, and
+        what `watch` names, such as "galaxy.velocity:max": a tensor, and "min", "max", "mean", "std", "norm", "nan" or
+        "infinite".
+
         `fps` is how many of these frames are shown in a second, by default 60, of a GIF 50. `quality` is from 1 to
         100, the others are those of `screenshot`. Raises `InputError`.
         """
         camera, path = self._shooting(), Path(path)
+        if watch and not is_table(path):
+            raise InputError(f"{path}: `watch` is of tables, .csv and .npz")
         self._recordings[:] = [recording for recording in self._recordings if not recording.closed]
-        if is_run_file(path):
+        if is_table(path) or is_run_file(path):
             if size or codec or quality or transparent:
-                raise InputError(f"{path}: size, codec, quality and transparent are of images, not of geometry")
-            recording = _run_recording(camera, path, fps, layers)
+                raise InputError(f"{path}: size, codec, quality and transparent are of images")
+            recording = _table(camera, path, watch) if is_table(path) else _run_recording(camera, path, fps, layers)
         else:
             if layers:
                 raise InputError(f"{path}: an image shows all layers; `layers` are those of a file of geometry")
             size = _size_of(path, self._image_size(), size)
-            video, exr = VideoOptions(_rate(path, fps), codec, quality), _exr(path, bits, depth)
-            recording = ImageRecording(camera, path, size, video, exr, transparent)
+            video = VideoOptions(_rate(path, fps), codec, checked_integer(quality, "quality"))
+            recording = ImageRecording(camera, path, size, video, _exr(path, bits, depth), transparent)
         self._recordings.append(recording)
         return recording
+
+
+def _table(camera: Camera, path: Path, watch: Sequence[str]) -> RunRecording:
+    watches = [parse_watch(text) for text in watch]
+    for one in watches:
+        require(camera.session.stage, one.tensor)
+    require_writable(path)
+    return RunRecording(camera, path, DiagnosticsFile(path, watches))
 
 
 def _run_recording(camera: Camera, path: Path, fps: float | None, layers: Sequence[str]) -> RunRecording:
@@ -152,9 +166,9 @@ def _rate(path: Path, fps: float | None) -> float:
     """Frames per second. Raises `InputError`."""
     if fps is None:
         return min(FPS, FASTEST_GIF) if path.suffix.lower() == ".gif" else FPS
-    if not (math.isfinite(fps) and fps > 0.0):
-        raise InputError(f"{path}: {fps} frames per second; expected a number above 0")
-    return fps
+    if not checked_number(fps, "fps") > 0.0:
+        raise InputError(f"fps: expected a number above 0, got {fps}")
+    return float(fps)
 
 
 def _exr(path: Path, bits: int, depth: bool) -> ExrOptions:

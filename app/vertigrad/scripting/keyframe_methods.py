@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +12,8 @@ from ..renderer.camera import OrbitCamera
 from ..scene.schema import Bookmark
 from ..scene.viewpoints import entries, marked
 from ..session import Session
-from .content import plain
+from .checks import checked_integer
+from .values import plain
 
 
 class KeyframeMethods(ABC):
@@ -32,7 +32,7 @@ class KeyframeMethods(ABC):
         session = self._open_session()
         camera = camera_with(session, values, "keyframe")
         edits = session.scene_edits
-        edits.change_extras(edits.extras.with_keyframe(_checked(frame), camera), f"keyframe {frame}")
+        edits.change_extras(edits.extras.with_keyframe(checked_integer(frame, "frame"), camera), f"keyframe {frame}")
 
     def keyframes(self) -> dict[int, dict[str, Any]]:
         """The camera keyframes by frame, those of the window too: `position`, `target`, `fov`, `orthographic`."""
@@ -42,7 +42,7 @@ class KeyframeMethods(ABC):
     def remove_keyframe(self, frame: int) -> None:
         """Delete the camera keyframe at a frame. Raises `ParameterError` if there is none."""
         edits = self._open_session().scene_edits
-        edits.change_extras(edits.extras.without_keyframe(_checked(frame)), f"delete keyframe {frame}")
+        edits.change_extras(edits.extras.without_keyframe(checked_integer(frame, "frame")), f"delete keyframe {frame}")
 
 
 def camera_values(camera: OrbitCamera) -> dict[str, Any]:
@@ -56,10 +56,3 @@ def camera_with(session: Session, values: Mapping[str, Any], call: str) -> Orbit
         raise InputError(f"{call}: {unknown('value', wrong[0], Bookmark.model_fields)}")
     own = camera_values(session.cameras.heading)
     return marked(session.scene, Bookmark.parse({**own, **{key: plain(value) for key, value in values.items()}}))
-
-
-def _checked(frame: Any) -> int:
-    try:
-        return operator.index(frame)
-    except TypeError:
-        raise InputError(f"a keyframe is at a frame, an integer, not at {frame!r}") from None

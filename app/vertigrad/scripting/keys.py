@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import InputError
 from ..params import unknown
+from .checks import checked_text
 
 NAMED = (
     *("Space", "Enter", "Esc", "Tab", "Backspace", "Del", "Home", "End", "PageUp", "PageDown"),
@@ -30,6 +31,7 @@ def key_name(written: str) -> str:
 
     Raises `InputError` for what is no key.
     """
+    checked_text(written, "key")
     *held, key = [part.strip() for part in written.replace("++", "+Plus").split("+")] if written != "+" else ["Plus"]
     modifiers = {_SYNONYMS.get(part.casefold(), part) for part in held}
     if wrong := sorted(modifiers - {*_MODIFIERS}):

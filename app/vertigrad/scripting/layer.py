@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, VertigradError
+from ..errors import InputError, SceneError, VertigradError
 from ..params import unknown
 from ..renderer.layers import AttributeSpec, Layer
 from ..scene.schema import OutputRef
 from ..session.parameters import Key
 from ..tensor import Tensor
 from .arrays import INDEX, as_array, as_tensor, require_rows
+from .checks import problems_of
 from .data_model import DataModel
 from .layer_data import LayerData
+from .values import plain
 
 if TYPE_CHECKING:
     from .content import Content
@@ -45,7 +47,8 @@ class LayerHandle:
         if key in self._data.tensors:
             return self._data.tensors[key]
         if key in self._layer.ATTRIBUTES:
-            return self._content.session.scene.layers[self.name].attributes.get(key)
+            constants = self._content.session.scene.layers[self.name].attributes
+            return constants.get(key, self._layer.ATTRIBUTES[key].default)
         if key in self._layer.Style.model_fields:
             return getattr(self._content.session.stage.layers[self.name].style, key)
         if key == COLORBAR:
@@ -63,7 +66,7 @@ class LayerHandle:
         self._content.require_open()
         for key, value in values.items():
             if key in self._layer.Style.model_fields:
-                self._content.session.running.assign({Key(f"layers.{self.name}", key): value})
+                self._content.session.running.assign({Key(f"layers.{self.name}", key): plain(value)})
             elif key not in self._layer.ATTRIBUTES and key != COLORBAR:
                 raise InputError(f"{self.type} {self.name!r}: {unknown('attribute', key, self._names())}")
             elif key in self._data.tensors and is_data(value, self._layer.ATTRIBUTES[key]):
@@ -127,7 +130,8 @@ class LayerHandle:
             self._content.session.stage.rebind()
             if created:
                 tensor.close()
-            raise InputError(f"{self.type} {self.name!r}: {error}") from error
+            found = problems_of(error, self.name) if isinstance(error, SceneError) else str(error)
+            raise InputError(f"{self.name!r}: {found}") from error
         finally:
             self._content.session.running.changes += 1
         if key in data.created:
@@ -140,11 +144,11 @@ def is_data(value: Any, attribute: AttributeSpec) -> bool:
 
     That is "MODEL.OUTPUT", a color by its name or code, a number, or as many in a tuple or list as a row has.
     """
-    if isinstance(value, str):
+    if value is None or isinstance(value, str):
         return False
     if attribute.default is None:
         return True
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | np.generic) or (isinstance(value, np.ndarray) and not value.ndim):
         return False
     is_row = isinstance(value, tuple | list) and len(value) in attribute.components
     return not (is_row and all(isinstance(number, int | float) for number in value))

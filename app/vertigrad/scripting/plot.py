@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DtypeError, InputError
 from ..session.script import Line, PlotData
 from ..tensor import Tensor
+from .checks import checked_text
 from .content import Content
 
 
@@ -118,8 +119,7 @@ class PlotMethods(ABC):
         vertical one is logarithmic. Raises `InputError`, `DtypeError`.
         """
         self._content.require_open()
-        if not name.strip():
-            raise InputError("a plot needs a name")
+        checked_text(name, "name")
         plots = self._content.session.script.plots
         before = plots.get(name)
         plots[name] = PlotData(x_unit, unit, log)

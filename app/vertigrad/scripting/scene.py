@@ -17,10 +17,11 @@ from ..scene.packaged import scene_path
 from ..session import Session, saving
 from ..session.parameters import Key, values_of
 from ..tensor import Tensor
-from .content import plain
+from .checks import checked_integer
 from .image_methods import ImageMethods
 from .keyframe_methods import KeyframeMethods, camera_values, camera_with
 from .shooting import Camera, Recording
+from .values import plain
 
 SIZE = 1280, 720
 
@@ -45,6 +46,8 @@ class Scene(KeyframeMethods, ImageMethods):
         `sets` are entries such as "galaxy.softening=0.1" that replace the file's, `seed` that of every model. Raises
         `SceneError`, `InputError`, and what a model raises.
         """
+        if isinstance(sets, str):
+            raise InputError(f"sets: expected a list of texts, such as [{sets!r}], got a text")
         return cls(Session(gpu(), scene_path(str(path)), sets, seed))
 
     @property
@@ -79,7 +82,7 @@ class Scene(KeyframeMethods, ImageMethods):
 
     def step(self, count: int = 1) -> None:
         """Advance by `count` frames of 1/60 s; recordings get every one of them. Raises what a model raises."""
-        session = self._open_session()
+        session, count = self._open_session(), checked_integer(count, "count")
         with no_dropped_time():
             for _ in range(count):
                 with session.gpu.frames.frame():
@@ -156,4 +159,6 @@ class Scene(KeyframeMethods, ImageMethods):
         for known in (owner, f"models.{owner}"):
             if known in owners:
                 return Key(known, name)
+        if not owner:
+            raise InputError(f"{path}: expected the path of a parameter, such as {next(iter(self.parameters), path)!r}")
         raise InputError(f"{path}: {unknown('owner of parameters', owner, owners)}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from .checks import checked_integer
 from .content import Content
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ..viewer import Viewer as Window
     from .notebook import Notebook
 
+LAST_PORT = 65535
 PORT = 8765  # as of `vertigrad serve`
 
 
@@ -39,6 +41,8 @@ class ServeMethods(ABC):
         server needs is not installed.
         """
         self._content.require_open()
+        if checked_integer(port, "port") > LAST_PORT:
+            raise InputError(f"port: expected a number from 0 to {LAST_PORT}, got {port}")
         if self._served is not None:
             raise InputError(f"the viewer is served already, at {self._served.url}")
         if self._notebook is not None:

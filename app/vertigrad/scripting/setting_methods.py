@@ -12,10 +12,12 @@ from ..errors import InputError, ParameterError
 from ..params import unknown
 from ..scene.viewpoints import home
 from ..session.parameters import Key, spec_of
-from .content import Content, plain
+from .checks import checked_number, checked_text, described
+from .content import Content
 from .controls import Control
 from .document import CONTROLS
 from .keyframe_methods import camera_values
+from .values import plain
 
 
 class SettingMethods(ABC):
@@ -62,13 +64,16 @@ class SettingMethods(ABC):
 
     def labels(self, points: Mapping[str, Sequence[float]]) -> None:
         """Write texts at points of the world, (x, y, z) each, instead of those before. Raises `InputError`."""
+        if not isinstance(points, Mapping):
+            raise InputError(f"points: expected a dict such as {{'summit': (0, 1, 0)}}, got {described(points)}")
+        found = []
         for words, point in points.items():
-            if ";" in words or not words.strip():
-                raise InputError(f"{words!r} cannot be a label: it needs letters, and no semicolon")
+            if ";" in checked_text(words, "label"):
+                raise InputError(f"{words!r} cannot be a label: a semicolon separates labels")
             if np.shape(point) != (3,):
                 raise InputError(f"label {words!r}: expected a point (x, y, z), got shape {np.shape(point)}")
-        text = "; ".join(f"{words} {' '.join(repr(float(x)) for x in point)}" for words, point in points.items())
-        self.view(labels=text)
+            found.append(" ".join([words, *(repr(checked_number(x, f"label {words!r}")) for x in point)]))
+        self.view(labels="; ".join(found))
 
     def gizmo(self, position: Control | str | None) -> None:
         """Show handles in the viewport for a position: a control of `vector`, or a path such as "view.clip_origin".
@@ -78,9 +83,9 @@ class SettingMethods(ABC):
         self._content.require_open()
         if position is None:
             return self._show_gizmo(None)
-        owner, _, name = (
-            f"models.{CONTROLS}.{position.name}" if isinstance(position, Control) else position
-        ).rpartition(".")
+        is_control = isinstance(position, Control)
+        path = f"models.{CONTROLS}.{position.name}" if is_control else checked_text(position, "position")
+        owner, _, name = path.rpartition(".")
         owners = self._content.session.parameters()
         if owner not in owners:
             raise InputError(f"{position}: {unknown('owner of parameters', owner, owners)}")

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
 
+from ..errors import InputError
 from ..headless.exr import USUAL_EXR, ExrOptions
 from ..headless.outputs import open_output
-from ..headless.run_files import GeometryRunFile
+from ..headless.run_files import RunFile
 from ..headless.still import Still as Camera
 from ..headless.video import VideoOptions
 
@@ -28,7 +29,9 @@ class Recording(ABC):
         """Width and height of its images; None if it has none."""
 
     def add(self) -> None:
-        """Write what is shown now as the next frame. Raises `InputError` if it cannot be written."""
+        """Write what is shown now as the next frame. Raises `InputError` if it cannot be written, or has ended."""
+        if self.closed:
+            raise InputError(f"{self.path}: the recording has ended")
         try:
             self._put(self.frames)
         except BaseException:
@@ -98,9 +101,9 @@ class ImageRecording(Recording):
 
 
 class RunRecording(Recording):
-    """The geometry of layers: a USD file, or a numbered file for each frame."""
+    """What is no image: the geometry of layers, in a USD file or a numbered file for each frame, or a table."""
 
-    def __init__(self, camera: Camera, path: Path, file: GeometryRunFile):
+    def __init__(self, camera: Camera, path: Path, file: RunFile):
         super().__init__(path)
         self._session, self._file = camera.session, file
 

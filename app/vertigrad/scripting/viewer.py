@@ -15,6 +15,7 @@ from ..models import Model
 from ..models.custom_model import CustomModel
 from ..session import STEP, Session
 from ..session.parameters import Key
+from .checks import checked_integer, checked_size, checked_text
 from .content import Content
 from .control_methods import ControlMethods
 from .event_pump import EventPump
@@ -78,6 +79,8 @@ class Viewer(
         offscreen: bool = False,
         notebook: bool | None = None,
     ):
+        checked_text(title, "title")
+        size = None if size is None else checked_size(size)
         as_widget = not offscreen and (in_notebook() if notebook is None else notebook)
         if not offscreen and not as_widget and any(viewer._pump is not None for viewer in _open):
             raise InputError("a window is open already; close that viewer first, or pass offscreen=True")
@@ -158,8 +161,9 @@ class Viewer(
         """Steps of your own loop: what the loop writes into tensors is shown at its end, without a copy.
 
         Ends when the window is closed, or after `count` steps. In a notebook `async for` takes events in front ends
-        that deliver none while a cell runs.
+        that deliver none while a cell runs. Raises `InputError` for a count that is none.
         """
+        count = None if count is None else checked_integer(count, "count")
         frames = Frames(self._steps(count))
         if self._notebook is not None:
             self._notebook.loop = frames
@@ -230,6 +234,7 @@ class Viewer(
         """Close the window, finish recordings, and release the memory. Idempotent."""
         if self._content.closed:
             return
+        self._content.require_thread()
         _open.discard(self)
         if self._notebook is not None:
             self._notebook.close()

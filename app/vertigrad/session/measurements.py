@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv", ".npz")
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file of this suffix is a table."""
+    return path.suffix.lower() in SUFFIXES
+
+
 def require_table(path: Path) -> None:
     """Raise `InputError` if a table is not written to files of this suffix."""
     kind = path.suffix.lower()
-    if kind not in SUFFIXES:
+    if not is_table(path):
         raise InputError(f"{path}: measurements are written as {' or '.join(SUFFIXES)}, not as {kind or 'no suffix'}")
 
 
