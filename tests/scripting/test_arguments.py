@@ -178,7 +178,7 @@ def test_a_closed_viewer_says_so(steady: Gpu, tmp_path) -> None:
     assert list(viewer.frames(3)) == []
 
 
-def test_another_thread_is_told_where_to_call(viewer: vg.Viewer, tmp_path) -> None:
+def test_another_thread_cannot_call(viewer: vg.Viewer, tmp_path) -> None:
     acts = calls(viewer, tmp_path) | {"close": viewer.close}
     failed = []
 

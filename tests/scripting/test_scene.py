@@ -118,7 +118,7 @@ def test_show_takes_networks(steady: Gpu) -> None:
     del scene
     gc.collect()
     assert not folder.exists()
-    with Network(onnx.load(path)) as network, pytest.raises(InputError, match=r"has no file; show its onnx\.ModelProto"):
+    with Network(onnx.load(path)) as network, pytest.raises(InputError, match=r"has no file; show its"):
         vg.show(network, offscreen=True)
 
 
