@@ -10,6 +10,7 @@ from .tensor.graph import enable_grad, no_grad
 
 if TYPE_CHECKING:
     from .scripting import Scene, Viewer, model, show, torch_model
+    from .sweeps import sweep
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "no_grad",
     "ops",
     "show",
+    "sweep",
     "torch_model",
 ]
 
@@ -33,4 +35,6 @@ def __getattr__(name: str) -> Any:
     """What is imported when it is first used: tensors alone need no renderer."""
     if name in ("Scene", "Viewer", "model", "show", "torch_model"):
         return getattr(import_module(".scripting", __name__), name)
+    if name == "sweep":
+        return import_module(".sweeps", __name__).sweep
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,7 +44,7 @@ def open_session(
     try:
         found = load(path, sets=sets, seed=seed)
     except UntrustedCode as error:
-        _allow(error, trust)
+        allow(error, trust)
         found = load(path, sets=sets, seed=seed)
     for text, reason in without_effect(found, sets):
         errors_console.print(f"warning: --set {text} has no effect: {reason}", style="yellow", markup=False)
@@ -75,7 +75,7 @@ def _quality_set(quality: str) -> str:
     return f"view.quality={quality}"
 
 
-def _allow(error: UntrustedCode, trust: bool) -> None:
+def allow(error: UntrustedCode, trust: bool) -> None:
     """Let the scene's Python run if the option or the answer in a terminal allows it; else raise `error`."""
     if trust:
         allow_texts(error.texts, edits=True)

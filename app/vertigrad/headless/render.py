@@ -51,6 +51,7 @@ def render(
     video: VideoOptions = USUAL,
     first: int = 0,
     exr: ExrOptions = USUAL_EXR,
+    draw: bool = True,
 ) -> RunRecord:
     """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
@@ -60,15 +61,16 @@ def render(
     have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV or
     NPZ file for the diagnostics and `watches` of each frame, which waits for the GPU. `layers` are those whose geometry
     is written, by default all. `video` are options of videos, which leave out frames to last as long as the run, `exr`
-    those of EXR images. Frames before `first` (from 0) are not written. Raises `InputError` for outputs that cannot be
-    written and for what cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
+    those of EXR images. Frames before `first` (from 0) are not written. Without `draw` nothing is drawn; there may be
+    no images among the outputs then. Raises `InputError` for outputs that cannot be written and for what cannot be
+    drawn, `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
         stack.enter_context(no_dropped_time())
         images = [path for path in outputs if not is_run_file(path)]
         linear = any(path.suffix.lower() == EXR for path in images)
-        shooting = _Shooting(session, size, transparent, supersample, exr if linear else None)
+        shooting = _Shooting(session, size, transparent, supersample, exr if linear else None, draw)
         files = [stack.enter_context(closing(open_output(path, size, transparent, video, exr))) for path in images]
         others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
         others += [] if diagnostics is None else [DiagnosticsFile(diagnostics, watches)]
@@ -108,10 +110,16 @@ class _Shooting:
     """Draws a session's frames and passes their images to the files, when they have arrived."""
 
     def __init__(
-        self, session: Session, size: tuple[int, int], transparent: bool, supersample: int, exr: ExrOptions | None
+        self,
+        session: Session,
+        size: tuple[int, int],
+        transparent: bool,
+        supersample: int,
+        exr: ExrOptions | None,
+        draws: bool = True,
     ):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
-        self._session, self._supersample = session, supersample
+        self._session, self._supersample, self._draws = session, supersample, draws
         with enough_memory(size):
             self._offscreen = Offscreen(session.gpu, size)
             self._renderer = Renderer(session.gpu, FORMAT, transparent)
@@ -130,8 +138,8 @@ class _Shooting:
                 session.measure()
             if session.watches.thorough:
                 session.request_readbacks()
-            with enough_memory(self._offscreen.size):
-                session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
+            if self._draws:
+                self._draw()
             if last:
                 layers = session.stage.layers.values()
                 self._world_layers = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
@@ -143,6 +151,11 @@ class _Shooting:
             if shown:
                 self._offscreen.read(partial(self._arrive, number, shown))
             self._draw_light(number, [file for file in outputs if file.is_linear])
+
+    def _draw(self) -> None:
+        view, size = self._offscreen.view, self._offscreen.size
+        with enough_memory(size):
+            self._session.draw(self._renderer, view, size, supersample=self._supersample)
 
     def _draw_light(self, number: int, files: Sequence[Output[Any]]) -> None:
         """Draw the frame once more, as linear light, for the files that take that."""

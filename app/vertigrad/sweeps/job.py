@@ -1,0 +1,61 @@
+"""`Job`: a run that is to be computed, `Finished`: what became of it, and `Progress` in between; all can be pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..results import Run
+from .outcomes import Outcome
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all runs of a sweep have in common.
+
+    `trusted` are digests of Python files that the user allowed to run. With `report_every`, progress with the
+    diagnostics is reported after so many frames. `digest` is that of the scene's files: a run fails if they changed.
+    """
+
+    scene: Path
+    frames: int
+    size: tuple[int, int]
+    outcomes: tuple[Outcome, ...]
+    camera: str = ""
+    stop_on_nan: bool = False
+    report_every: int = 0
+    trusted: Mapping[Path, str] = field(default_factory=dict)
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to compute: `values` are the swept parameters, `sets` all settings, both as in `Run`."""
+
+    work: Work
+    key: str
+    values: Mapping[str, Any]
+    sets: tuple[str, ...]
+    seed: int | None
+
+    def failed(self, error: str, seconds: float = 0.0) -> Finished:
+        """The run as one that failed."""
+        return Finished(Run(self.key, self.values, self.sets, self.seed, "failed", error, seconds=seconds))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended, and the contents of its files by name, such as "image.png"."""
+
+    run: Run
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Progress(NamedTuple):
+    """How far a run is, and its diagnostics."""
+
+    key: str
+    frame: int
+    diagnostics: Mapping[str, float]

@@ -1,0 +1,236 @@
+"""`Processes`: runs in worker processes of this machine, each with a GPU of its own or a share of one."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from ..errors import DeviceLost, InputError, NoAdapter, VertigradError
+from ..gpu.adapter import candidates
+from .execute import Prepared, Report, execute, prepare
+from .job import Finished, Job, Progress
+from .workers import Workers
+
+_log = logging.getLogger("vertigrad")
+TRIES = 2  # of a run whose process died
+DEATHS = 4  # of processes without a run in between that ended, after which something else is wrong
+PATIENCE_S = 5.0  # until a process that is to end is killed
+
+
+def usual_jobs(adapter: str = "") -> int:
+    """How many processes are started by default: one for each GPU, on a software adapter half as many as processors.
+
+    Raises `NoAdapter`.
+    """
+    chosen = _gpus(adapter)
+    return max(1, (os.cpu_count() or 1) // 2) if chosen[0][1] == "software" else len(chosen)
+
+
+def _gpus(adapter: str) -> list[tuple[str, str]]:
+    """The text that `gpu` takes for each GPU to use, and its kind: all that are as good as the best one."""
+    adapter = adapter or os.environ.get("VERTIGRAD_ADAPTER", "")
+    fitting = candidates(adapter)
+    equal = [choice for choice in fitting if choice.rank == fitting[0].rank]
+    if len(equal) == 1:
+        return [(adapter, equal[0].kind)]
+    return [(str(choice.number), choice.kind) for choice in equal]
+
+
+@dataclass
+class _Process:
+    """A worker process, the other end of its pipe, and what it is doing."""
+
+    process: Any
+    pipe: Connection
+    adapter: str
+    job: Job | None = None
+
+
+class Processes(Workers):
+    """`jobs` processes, which share the GPUs evenly. A run whose process dies is tried once more, in a new one."""
+
+    def __init__(self, jobs: int, adapter: str = ""):
+        self._adapters = [text for text, _ in _gpus(adapter)]
+        self._software = _gpus(adapter)[0][1] == "software"
+        self._jobs = jobs
+        self._all: list[_Process] = []
+        self._again: list[Job] = []
+        self._tries: dict[str, int] = {}
+        self._deaths = 0
+
+    @property
+    def slots(self) -> int:
+        return self._jobs
+
+    @property
+    def running(self) -> int:
+        return sum(one.job is not None for one in self._all) + len(self._again)
+
+    @property
+    def pids(self) -> list[int]:
+        """The ids of the processes."""
+        return [one.process.pid for one in self._all]
+
+    def prepare(self, job: Job) -> Prepared:
+        one = self._idle()
+        one.pipe.send(("prepare", job))
+        try:
+            kind, content = one.pipe.recv()
+        except EOFError:
+            raise VertigradError(f"the worker process ended while it built the scene ({_end(one)})") from None
+        if kind == "error":
+            raise _error(*content)
+        return content
+
+    def submit(self, job: Job) -> None:
+        one = self._idle()
+        one.job = job
+        _send(one, ("run", job))
+
+    def wait(self, report: Report) -> list[Finished]:
+        while True:
+            for job in self._take_again():
+                self.submit(job)
+            busy = {one.pipe: one for one in self._all if one.job is not None}
+            finished = [found for pipe in wait(list(busy)) if (found := self._received(busy[pipe], report))]  # pyright: ignore
+            if finished:
+                return finished
+
+    def close(self) -> None:
+        """End the processes; those that compute are killed."""
+        for one in self._all:
+            if one.job is not None:
+                one.process.kill()
+            else:
+                _send(one, None)
+        for one in self._all:
+            one.process.join(PATIENCE_S)
+            if one.process.is_alive():
+                one.process.kill()
+                one.process.join()
+            one.pipe.close()
+        self._all.clear()
+        self._again.clear()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _take_again(self) -> Iterable[Job]:
+        jobs, self._again = self._again, []
+        return jobs
+
+    def _idle(self) -> _Process:
+        """A process without a run; a new one if there is none."""
+        found = next((one for one in self._all if one.job is None), None)
+        if found is None:
+            found = self._started()
+            self._all.append(found)
+        return found
+
+    def _started(self) -> _Process:
+        shares = {text: sum(one.adapter == text for one in self._all) for text in self._adapters}
+        adapter = min(shares, key=lambda text: shares[text])
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        threads = max(1, (os.cpu_count() or 1) // self._jobs) if self._software else 0
+        process = context.Process(target=_serve, args=(theirs, adapter, threads), name="vertigrad sweep", daemon=True)
+        process.start()
+        theirs.close()
+        return _Process(process, ours, adapter)
+
+    def _received(self, one: _Process, report: Report) -> Finished | None:
+        """What a process sent: a run that ended, if it is that."""
+        assert one.job is not None
+        try:
+            kind, content = one.pipe.recv()
+        except (EOFError, OSError):
+            return self._died(one)
+        if kind == "progress":
+            if report(Progress(*content)):
+                _send(one, ("prune", one.job.key))
+            return None
+        if kind == "error":
+            raise _error(*content)
+        self._deaths, one.job = 0, None
+        return content
+
+    def _died(self, one: _Process) -> Finished | None:
+        """The run is tried again; it fails if it was its last try. Raises `VertigradError` if too many died."""
+        job, end = one.job, _end(one)
+        assert job is not None
+        self._all.remove(one)
+        one.pipe.close()
+        self._deaths += 1
+        self._tries[job.key] = self._tries.get(job.key, 0) + 1
+        if self._deaths >= DEATHS:
+            raise VertigradError(f"{self._deaths} worker processes ended without a result ({end}); see their messages")
+        if self._tries[job.key] >= TRIES:
+            return job.failed(f"the worker process ended ({end}), {TRIES} times")
+        _log.warning("a worker process ended (%s); its run is computed again", end)
+        self._again.append(job)
+        return None
+
+
+def _end(one: _Process) -> str:
+    """How a process ended."""
+    one.process.join()
+    code = one.process.exitcode or 0
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def _error(exit_code: int, message: str) -> VertigradError:
+    """An error of a worker process, as far as the command line distinguishes it."""
+    return {InputError.exit_code: InputError, NoAdapter.exit_code: NoAdapter}.get(exit_code, VertigradError)(message)
+
+
+def _send(one: _Process, message: Any) -> None:
+    with suppress(OSError):  # it has died, which `wait` finds out
+        one.pipe.send(message)
+
+
+# in the worker process ----------------------------------------------------------------------------------------------
+
+
+def _serve(pipe: Connection, adapter: str, threads: int) -> None:
+    """Compute what is sent until the pipe is closed. Ctrl-C in the terminal is the parent's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if threads:
+        os.environ.setdefault("LP_NUM_THREADS", str(threads))  # Mesa would take all processors for each process
+    from ..gpu import gpu
+
+    while (message := _next(pipe)) is not None:
+        kind, job = message
+        try:
+            if kind == "prepare":
+                pipe.send(("prepared", prepare(gpu(adapter or None), job)))
+            elif kind == "run":  # else "prune", for a run that has ended
+                pipe.send(("finished", execute(gpu(adapter or None), job, lambda progress: _report(pipe, progress))))
+        except DeviceLost as error:
+            raise SystemExit(f"vertigrad: a worker process ends: {error}") from error
+        except VertigradError as error:
+            pipe.send(("error", (error.exit_code, str(error))))
+
+
+def _next(pipe: Connection) -> Any:
+    try:
+        return pipe.recv()
+    except EOFError:
+        return None
+
+
+def _report(pipe: Connection, progress: Progress) -> bool:
+    """Send the progress of a run; whether it is to be pruned, as far as that has arrived."""
+    pipe.send(("progress", tuple(progress)))
+    while pipe.poll():
+        message = pipe.recv()
+        if message is None:
+            raise SystemExit
+        if message == ("prune", progress.key):
+            return True
+    return False

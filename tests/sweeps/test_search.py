@@ -1,0 +1,89 @@
+"""`search`: Optuna chooses the values; studies go on, and hopeless runs are pruned."""
+
+import math
+
+import pytest
+
+import vertigrad as vg
+from vertigrad.errors import InputError
+
+from ..session.running import SCENE, use_models, written
+
+optuna = pytest.importorskip("optuna")
+
+
+def closeness(run):
+    """Largest at a height of 0.7."""
+    height = float(run.outputs["row.position"].numpy()[0, 1]) - run.time
+    return -((height - 0.7) ** 2)
+
+
+@pytest.fixture
+def searched(steady, tmp_path, monkeypatch):
+    use_models(monkeypatch)
+    scene = written(tmp_path, SCENE)
+
+    def run(values=None, **options):
+        options = {"frames": 1, "jobs": 0, "outcomes": [closeness], "maximize": "closeness", "seed": 1} | options
+        return vg.sweep(scene, values or {"row.height": "-10:10"}, output=tmp_path / "out", **options)
+
+    return run
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "cmaes"])
+def test_a_search_comes_closer_than_random_points(searched, tmp_path, sampler):
+    values = {"row.height": "-10:10", "row.wrong_by": "0:1"}
+    found = searched(values, sampler=sampler, samples=40)
+    distances = [math.sqrt(-run.outcomes["closeness"]) for run in found]
+    assert len(found) == 40
+    assert min(distances) < 0.25
+    assert sorted(distances[20:])[10] < 2.0  # the median; of random points it is 5
+
+
+def test_a_study_goes_on_where_it_was(searched):
+    first = searched(samples=5)
+    more = searched(samples=8)
+    assert [run.key for run in more[:5]] == [run.key for run in first]
+    assert len({run.values["row.height"] for run in more}) == 8
+    assert len(searched(samples=8)) == 8
+
+
+def test_known_runs_are_not_computed_again(searched):
+    found = searched({"row.height": [0.0, 1.0, 0.7, 0.3]}, samples=12)
+    assert len(found) <= 4
+    assert found.best("closeness").values == {"row.height": 0.7}
+
+
+def test_runs_below_the_median_are_pruned(steady, tmp_path):
+    found = vg.sweep(
+        "nbody",
+        {"galaxy.count": 64, "galaxy.softening": "0.01:1:log"},
+        output=tmp_path / "out",
+        frames=20,
+        jobs=0,
+        outcomes=["diagnostics"],
+        maximize="galaxy.kinetic",
+        prune=True,
+        samples=12,
+        seed=2,
+    )
+    states = [run.state for run in found]
+    assert "pruned" in states
+    assert "done" in states
+    assert "failed" not in states
+    pruned = next(run for run in found if run.state == "pruned")
+    assert not pruned.outcomes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"values": {"row.height": 0.5}}, "there is no parameter to search"),
+        ({"outcomes": ["row.position:max"]}, "add --outcome closeness"),
+        ({"sampler": "best"}, "expected one of tpe, cmaes, random"),
+        ({"prune": True}, "is none"),
+    ],
+)
+def test_wrong_searches_are_refused(searched, options, message):
+    with pytest.raises(InputError, match=message):
+        searched(**options)
