@@ -113,6 +113,7 @@ STAYS = {  # names with such a part
     **dict.fromkeys(("max_pool_with_places", "places", "wanted"), "old names that still work"),
     "JoinedStr": "of Python's ast",
     **dict.fromkeys(("figure", "Figure", "FigureCanvasAgg"), "of Matplotlib"),
+    "tell": "of Optuna's studies",
 }
 STAYS_IN_TESTS = {"given": "Hypothesis's decorator"}
 NAMES_IN = ("app/", "examples/", "shaders/", "tests/", "tools/")

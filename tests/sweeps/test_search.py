@@ -1,4 +1,4 @@
-"""`search`: Optuna chooses the values; studies go on, and hopeless runs are pruned."""
+"""`search`: Optuna chooses the values; studies continue, and hopeless runs are pruned."""
 
 import math
 
