@@ -18,7 +18,10 @@ from typing import get_origin
 DOCS = Path(__file__).parent.parent / "docs" / "api"
 MODULES = (
     "vertigrad",
-    *(f"vertigrad.{name}" for name in ("gpu", "learn", "models", "onnx_import", "ops", "params", "scripting")),
+    *(
+        f"vertigrad.{name}"
+        for name in ("gpu", "learn", "models", "onnx_import", "ops", "params", "results", "scripting", "sweeps")
+    ),
 )
 SPECIAL = ("__getitem__", "__setitem__")  # of the special methods; operators are NumPy's
 

@@ -46,7 +46,7 @@ def sweep(
     retry: bool = False,
     format: str = "csv",
     workers: Workers | None = None,
-    progress: Shown = lambda run, done, total: None,
+    progress: Shown | None = None,
 ) -> Results:
     """Run a scene with many values of its parameters, and write the results into the folder `output`.
 
@@ -61,11 +61,14 @@ def sweep(
     "cmaes" or "random". With `prune` a run whose outcome, then a diagnostic, is below the median of the others ends
     early.
 
+    `progress` is called with each run that has ended, how many have, and how many there are.
+
     `jobs` worker processes compute, by default one for each GPU; with 0 this process does. Runs that are in the folder
     already are not computed again, those that failed only with `retry`. The script needs `if __name__ == "__main__"`.
     Raises `SceneError`, `InputError` and, if no runs can be computed, `VertigradError`; a run that fails is a row with
     its error.
     """
+    shown = progress or (lambda run, done, total: None)
     axes, fixed = axes_of(set or {})
     work = Work(
         scene=scene_path(str(scene)).absolute(),
@@ -79,8 +82,8 @@ def sweep(
     metric = maximize or minimize
     if metric:
         with workers or opened_workers(jobs, adapter) as opened:
-            options = samples or SAMPLES, bool(minimize), sampler, prune, format, progress
+            options = samples or SAMPLES, bool(minimize), sampler, prune, format, shown
             return search(found, metric, opened, Path(output), *options)
     design = chosen_points(found, samples, sampling, None if table is None else table_points(table))
     with workers or opened_workers(jobs, adapter) as opened:
-        return run_sweep(found, design, opened, Path(output), repeats, retry, format, progress)
+        return run_sweep(found, design, opened, Path(output), repeats, retry, format, shown)
