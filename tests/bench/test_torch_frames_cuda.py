@@ -25,8 +25,13 @@ POINTS, FRAMES, LEAST = 10_000_000, 40, 0.95
 NET = """
 import torch
 
-def turn(x):
-    return x * torch.tensor([-1.0, 1.0, -1.0], device=x.device)  # by half a turn
+class Turn(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sign", torch.tensor([-1.0, 1.0, -1.0]))
+
+    def forward(self, x):
+        return x * self.sign  # by half a turn
 """
 
 
@@ -34,7 +39,7 @@ def frames(count: int = FRAMES) -> tuple[float, np.ndarray, dict[str, int]]:
     """Frames a second, the last image, and the bytes of geometry that steps copied."""
     with vg.Viewer("points", size=SIZE, offscreen=True) as viewer:
         inputs = {"x": {"feedback": "x", "start": "uniform", "shape": [POINTS, 3]}}
-        viewer.add_model("torch", "net", file="net.py", entry="turn", outputs=["x"], inputs=inputs, cuda_graph=True)
+        viewer.add_model("torch", "net", file="net.py", entry="Turn", outputs=["x"], inputs=inputs, cuda_graph=True)
         viewer.view(bloom=0.0, background=BACKGROUND)
         viewer.points("cloud", position="net.x", size=RADIUS, emissive=1.0)
         viewer.camera(position=(0.0, 0.0, DISTANCE), target=(0.0, 0.0, 0.0), fov=FOV)
