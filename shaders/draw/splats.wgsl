@@ -14,7 +14,9 @@
 
 struct Corner {
     @builtin(position) clip: vec4f,
-    @location(0) @interpolate(linear) deviations: vec2f,     // in standard deviations along the axes of the ellipse
+    // In standard deviations along the axes of the ellipse. Linear on the screen, since all corners have the same depth;
+    // with @interpolate(linear) Mesa's llvmpipe is wrong where a triangle is clipped.
+    @location(0) deviations: vec2f,
     @location(1) @interpolate(flat) color: vec4f,
     @location(2) eye: vec3f,        // at the depth of its center
 //% if PICKING

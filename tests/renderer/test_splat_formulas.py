@@ -50,6 +50,15 @@ def test_images_are_those_of_the_published_formulas(layer, render, degree):
         assert difference.mean() < 0.3 and difference.max() < 3.0, "of 255"
 
 
+def test_a_splat_that_is_wider_than_the_image(layer, render):
+    arrays = {name: array[:1].copy() for name, array in cloud(0).items()}
+    arrays["position"][:], arrays["scale"][:], arrays["opacity"][:] = (0.3, -0.2, 0.1), (1.5, 0.9, 0.1), 0.7
+    for camera in CAMERAS:
+        got = render([layer("splats", **arrays)], camera, VIEW, SIZE)
+        expected = 255 * np.clip(splat_reference.image(camera, SIZE, arrays)[0], 0, 1)
+        assert np.abs(got - expected).max() < 1.5 and expected.max() > 40
+
+
 def test_harmonics_change_with_the_view_and_degrees_differ(layer, render):
     images = [render([layer("splats", **cloud(degree))], CAMERAS[0], VIEW, SIZE).astype(int) for degree in range(4)]
     for few, more in pairwise(images):
