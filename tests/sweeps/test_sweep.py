@@ -14,7 +14,6 @@ from vertigrad.cli import main
 from vertigrad.errors import CodeError, InputError, ParameterError, SceneError
 from vertigrad.gpu.adapter import AdapterChoice
 from vertigrad.results import SweepFolder
-from vertigrad.sweeps import execute as execution
 from vertigrad.sweeps import processes
 from vertigrad.sweeps.processes import Processes
 from vertigrad.sweeps.workers import ThisProcess
@@ -210,17 +209,22 @@ def test_worker_processes_compute_the_same_and_one_that_dies_loses_nothing(stead
     assert len(set(found["galaxy.position:norm"].tolist())) == 4
 
 
-def test_a_scene_that_changes_during_the_sweep_fails_its_runs(swept, row, monkeypatch):
-    real = execution.load
+class Editing(ThisProcess):
+    """Edits the scene before its second run."""
 
-    def load(path, **options):
-        row.write_text(SCENE + "\n# edited")
-        return real(path, **options)
+    runs = 0
 
-    with monkeypatch.context() as patch:
-        patch.setattr(execution, "load", load)
-        with pytest.raises(vg.errors.VertigradError, match="changed during the sweep"):
-            swept({"row.height": [0.0]})
+    def submit(self, job):
+        super().submit(job)
+        self.runs += 1
+        if self.runs == 2:
+            job.work.scene.write_text(SCENE + "\n# edited")
+
+
+def test_a_scene_that_changes_during_the_sweep_fails_its_runs(swept):
+    found = swept({"row.height": [0.0, 1.0]}, workers=Editing())
+    assert [run.state for run in found] == ["done", "failed"]
+    assert "changed during the sweep" in found[1].error
 
 
 def test_workers_share_the_gpus_that_are_as_good_as_the_best(monkeypatch):

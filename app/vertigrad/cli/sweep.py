@@ -74,6 +74,13 @@ def command(
         int | None, typer.Option(min=1, metavar="N", help="worker processes; by default one for each GPU")
     ] = None,
     adapter: options.AdapterOption = "",
+    scheduler: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="compute on the workers of a Dask scheduler, such as tcp://node:8786")
+    ] = "",
+    include: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="a file in the scene's folder that its files name; may be repeated"),
+    ] = [],  # noqa: B006
     trust: options.TrustOption = False,
     stop_on_nan: Annotated[
         bool, typer.Option("--stop-on-nan", help="a run fails as soon as an output has NaN or infinity in it")
@@ -104,10 +111,11 @@ def command(
         outcomes=tuple(map(parse_outcome, outcome or OUTCOMES)),
         camera=camera,
         stop_on_nan=stop_on_nan,
+        files=tuple(path.absolute() for path in include),
     )
     sweep = _checked(work, (axes, fixed, seed, common_seed), trust)
     if metric := maximize or minimize:
-        with _progress(sweep.scene.title) as progress, opened_workers(jobs, adapter) as workers:
+        with _progress(sweep.scene.title) as progress, opened_workers(jobs, adapter, scheduler) as workers:
             search_options = samples or SAMPLES, bool(minimize), sampler, prune, format, progress
             results = search(sweep, metric, workers, output, *search_options)
         report(results)
@@ -116,7 +124,7 @@ def command(
         console.print(f"best: {metric} = {best.outcomes[metric]:.6g} with {values}, seed {best.seed}")
         return
     points = chosen_points(sweep, samples, sampling, None if table is None else read_table(table))
-    with _progress(sweep.scene.title) as progress, opened_workers(jobs, adapter) as workers:
+    with _progress(sweep.scene.title) as progress, opened_workers(jobs, adapter, scheduler) as workers:
         results = run_sweep(sweep, points, workers, output, repeats, retry, format, progress)
     report(results)
 

@@ -47,9 +47,9 @@ class Sweep:
             values = [*axis.values[:CHECKED], *axis.values[-1:]] if axis.values else [axis.at(0.0), axis.at(1 - 1e-9)]
             for value in values:
                 load(work.scene, sets=[*fixed, setting(axis.name, value)], seed=seed)
-        files = scene_files(scene)
+        files = tuple(dict.fromkeys([*scene_files(scene), *work.files]))
         trusted = {file: trust.digest(file) for file in files if trust.is_trusted(file)}  # by `load`, if it is code
-        found = replace(work, scene=scene.path, digest=digest_of(files), trusted=trusted)
+        found = replace(work, scene=scene.path, files=files, digest=digest_of(files), trusted=trusted)
         return cls(found, scene, checked, tuple(fixed), seed, common_seed)
 
     @property

@@ -14,14 +14,14 @@ from ..errors import DeviceLost, VertigradError
 from ..gpu import Gpu
 from ..headless import render
 from ..results import Run
-from ..scene import load, trust
+from ..scene import trust
 from ..scene.viewpoints import camera_from
 from ..session import Session
 from ..session.commands import FollowKeyframes, JumpTo, StopOnNan
 from ..session.readbacks import wait_for_readbacks
 from ..session.sizing import autos
 from .axes import setting
-from .fingerprint import digest_of, scene_files
+from .fingerprint import digest_of
 from .job import Finished, Job, Progress
 from .outcomes import File, FinishedRun, measure
 
@@ -108,15 +108,13 @@ def _session(gpu: Gpu, job: Job) -> Iterator[Session]:
     """The scene of a run, before its first step. Raises `InputError` if its files have changed since the start."""
     work = job.work
     trust.allow_texts(dict(work.trusted))
-    scene = load(work.scene, sets=job.sets, seed=job.seed)
-    if work.digest and digest_of(scene_files(scene)) != work.digest:
+    if digest_of(work.files) != work.digest:
         raise VertigradError(f"{work.scene}: the scene or a file that it names was changed during the sweep")
-    view = camera_from(work.camera, scene) if work.camera else None
     with Session(gpu, work.scene, job.sets, job.seed) as session:
         session.carry_out(StopOnNan(work.stop_on_nan))
-        if view is not None:
+        if work.camera:
             session.carry_out(FollowKeyframes(False))
-            session.carry_out(JumpTo(view))
+            session.carry_out(JumpTo(camera_from(work.camera, session.scene)))
         yield session
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..errors import InputError, NoAdapter, VertigradError
 from ..results import Run
 from .outcomes import Outcome
 
@@ -16,7 +17,8 @@ class Work:
     """What all runs of a sweep have in common.
 
     `trusted` are digests of Python files that the user allowed to run. With `report_every`, progress with the
-    diagnostics is reported after so many frames. `digest` is that of the scene's files: a run fails if they changed.
+    diagnostics is reported after so many frames. `files` are the scene's file and those that it names, `digest` is
+    theirs: a run fails if they changed.
     """
 
     scene: Path
@@ -27,6 +29,7 @@ class Work:
     stop_on_nan: bool = False
     report_every: int = 0
     trusted: Mapping[Path, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
     digest: str = ""
 
 
@@ -51,6 +54,12 @@ class Finished:
 
     run: Run
     files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def portable(error: VertigradError) -> VertigradError:
+    """An error that can be sent to another process, of the kind that the command line distinguishes."""
+    kind = {InputError.exit_code: InputError, NoAdapter.exit_code: NoAdapter}.get(error.exit_code, VertigradError)
+    return kind(str(error))
 
 
 class Progress(NamedTuple):

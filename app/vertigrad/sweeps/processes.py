@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ..errors import DeviceLost, InputError, NoAdapter, VertigradError
+from ..errors import DeviceLost, VertigradError
 from ..gpu.adapter import candidates
 from .execute import Prepared, Report, execute, prepare
-from .job import Finished, Job, Progress
+from .job import Finished, Job, Progress, portable
 from .workers import Workers
 
 _log = logging.getLogger("vertigrad")
@@ -86,7 +86,7 @@ class Processes(Workers):
         except EOFError:
             raise VertigradError(f"the worker process ended while it built the scene ({_end(one)})") from None
         if kind == "error":
-            raise _error(*content)
+            raise content
         return content
 
     def submit(self, job: Job) -> None:
@@ -156,7 +156,7 @@ class Processes(Workers):
                 _send(one, ("prune", one.job.key))
             return None
         if kind == "error":
-            raise _error(*content)
+            raise content
         self._deaths, one.job = 0, None
         return content
 
@@ -184,11 +184,6 @@ def _end(one: _Process) -> str:
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def _error(exit_code: int, message: str) -> VertigradError:
-    """An error of a worker process, as far as the command line distinguishes it."""
-    return {InputError.exit_code: InputError, NoAdapter.exit_code: NoAdapter}.get(exit_code, VertigradError)(message)
-
-
 def _send(one: _Process, message: Any) -> None:
     with suppress(OSError):  # it has died, which `wait` finds out
         one.pipe.send(message)
@@ -214,7 +209,7 @@ def _serve(pipe: Connection, adapter: str, threads: int) -> None:
         except DeviceLost as error:
             raise SystemExit(f"vertigrad: a worker process ends: {error}") from error
         except VertigradError as error:
-            pipe.send(("error", (error.exit_code, str(error))))
+            pipe.send(("error", portable(error)))
 
 
 def _next(pipe: Connection) -> Any:

@@ -10,6 +10,7 @@ from ..results import Results, Run, SweepFolder
 from ..results.contact_sheet import write_contact_sheet
 from ..results.plots import can_plot, write_plots
 from ..results.table import require_format
+from .cluster import Cluster
 from .definition import Sweep
 from .designs import Point, points
 from .job import Job
@@ -30,8 +31,15 @@ def chosen_points(sweep: Sweep, samples: int | None, sampling: str, table: Seque
     return points(sweep.axes, sampling or ("grid" if samples is None else "sobol"), samples, sweep.seed or 0)
 
 
-def opened_workers(jobs: int | None, adapter: str = "") -> Workers:
-    """Processes of this machine; this process itself if `jobs` is 0. Raises `NoAdapter`."""
+def opened_workers(jobs: int | None, adapter: str = "", scheduler: str = "") -> Workers:
+    """Processes of this machine; this process itself if `jobs` is 0; the workers of a `scheduler` of Dask.
+
+    Raises `NoAdapter`, and `InputError` if there is no scheduler at its address.
+    """
+    if scheduler:
+        if jobs is not None:
+            raise InputError("--jobs: with --scheduler the workers are those of the scheduler; leave --jobs out")
+        return Cluster(scheduler, adapter)
     if jobs == 0:
         return ThisProcess(adapter)
     return Processes(usual_jobs(adapter) if jobs is None else at_least_1("jobs", jobs), adapter)

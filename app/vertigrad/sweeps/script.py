@@ -42,6 +42,8 @@ def sweep(
     repeats: int = 1,
     jobs: int | None = None,
     adapter: str = "",
+    scheduler: str = "",
+    include: Sequence[str | Path] = (),
     stop_on_nan: bool = False,
     retry: bool = False,
     format: str = "csv",
@@ -63,8 +65,10 @@ def sweep(
 
     `progress` is called with each run that has ended, how many have, and how many there are.
 
-    `jobs` worker processes compute, by default one for each GPU; with 0 this process does. Runs that are in the folder
-    already are not computed again, those that failed only with `retry`. The script needs `if __name__ == "__main__"`.
+    `jobs` worker processes compute, by default one for each GPU; with 0 this process does. With `scheduler`, the
+    address of a Dask scheduler, its workers do; the scene's files are sent to them, and files to `include` that others
+    name. Runs that are in the folder already are not computed again, those that failed only with `retry`. The script
+    needs `if __name__ == "__main__"`.
     Raises `SceneError`, `InputError` and, if no runs can be computed, `VertigradError`; a run that fails is a row with
     its error.
     """
@@ -77,13 +81,14 @@ def sweep(
         outcomes=tuple(map(parse_outcome, outcomes)),
         camera=camera,
         stop_on_nan=stop_on_nan,
+        files=tuple(Path(path).absolute() for path in include),
     )
     found = Sweep.of(work, axes, fixed, seed, common_seed)
     metric = maximize or minimize
     if metric:
-        with workers or opened_workers(jobs, adapter) as opened:
+        with workers or opened_workers(jobs, adapter, scheduler) as opened:
             options = samples or SAMPLES, bool(minimize), sampler, prune, format, shown
             return search(found, metric, opened, Path(output), *options)
     design = chosen_points(found, samples, sampling, None if table is None else table_points(table))
-    with workers or opened_workers(jobs, adapter) as opened:
+    with workers or opened_workers(jobs, adapter, scheduler) as opened:
         return run_sweep(found, design, opened, Path(output), repeats, retry, format, shown)
