@@ -63,6 +63,7 @@ def test_exr_with_depth_and_32_bits(vertigrad, tmp_path) -> None:
         (("-o", "a.png", "--layer", "cloth"), "--layer: names the layers of a geometry file"),
         (("-o", "a.stl"), ".glb, .splat, .spz, .usd, .usda, .usdc, not as .stl"),
         (("-o", "file/a.ply"), "cannot be written"),
+        (("-o", "a.png", "--codec", "h265"), "--fps, --codec, --video-quality: are of videos"),
         (("-o", "a.png", "--exr-depth"), "--exr-bits, --exr-depth: are of EXR files"),
         (("-o", "a.exr", "--exr-bits", "8"), "8 bits; the floats of an EXR image have 16 or 32"),
     ],
@@ -124,7 +125,7 @@ def test_a_range_of_frames_is_written(vertigrad, tmp_path) -> None:
     call = ("render", "nbody", "--size", "64x48", *SMALL_NBODY)
     files = ("-o", tmp_path / "a.mp4", "-o", tmp_path / "a_%d.png", "-o", tmp_path / "a_%d.ply")
     outcome = vertigrad(*call, "--range", "2:5", *files, "--fps", 30, "--codec", "h264", "--video-quality", 90)
-    assert outcome.code == 0 and ": 6 frames of" in outcome.out
+    assert outcome.code == 0 and ": 4 frames of" in outcome.out
     with av.open(str(tmp_path / "a.mp4")) as video:
         assert video.streams.video[0].average_rate == 30
         assert sum(1 for _ in video.decode(video=0)) == 2

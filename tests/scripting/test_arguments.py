@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vertigrad as vg
-from vertigrad.errors import VertigradError
+from vertigrad.errors import InputError, VertigradError
 from vertigrad.export import geometry
 from vertigrad.gpu import Gpu
 
@@ -110,6 +110,25 @@ def test_masked_rows_are_not_drawn(viewer: vg.Viewer) -> None:
     viewer.points("cloud", position=np.ma.masked_array(POINTS, mask))
     found = geometry(viewer.session.stage.layers["cloud"])
     assert np.array_equal(found.positions, np.delete(POINTS, 2, axis=0))
+
+
+def test_a_handle_of_a_layer_that_is_gone(viewer: vg.Viewer, tmp_path) -> None:
+    removed, replaced = viewer.points("a", position=POINTS), viewer.points("b", position=POINTS)
+    removed.remove()
+    lines = viewer.lines("b", position=POINTS)
+    for handle in (removed, replaced):
+        for act in (
+            lambda handle=handle: handle.size,
+            lambda handle=handle: handle.position,
+            lambda handle=handle: handle.set(position=POINTS),
+            lambda handle=handle: handle.set(size=0.3),
+            lambda handle=handle: handle.save(tmp_path / "a.ply"),
+            handle.remove,
+        ):
+            with pytest.raises(InputError, match=f"the layer '{handle.name}' of this handle was removed or replaced"):
+                act()
+    assert list(viewer.session.stage.layers) == ["b"] and lines.type == "lines"
+    assert "points 'a'" in repr(removed)
 
 
 # closed viewers and threads -------------------------------------------------------------------------------------------

@@ -28,6 +28,22 @@ def rain(position, speed, dt, *, gravity: float = number(9.81, min=0.0, max=20.0
     position[:, 0] += wind * dt
 
 
+def test_arrays_that_are_returned_are_converted_and_named_if_they_do_not_fit(viewer: vg.Viewer) -> None:
+    values = [np.full((2, 3), 0.5)]
+
+    @vg.model(position=START)
+    def moved(position):
+        return {"position": values[0]}
+
+    viewer.add_model(moved)
+    viewer.points("drops", position="moved.position")
+    viewer.update()
+    assert np.array_equal(output(viewer, "moved.position"), np.full((2, 3), 0.5, np.float32))
+    values[0] = np.zeros((5, 3))
+    with pytest.raises(InputError, match=r"moved: returned position: shapes \(5, 3\) and \(2, 3\)"):
+        viewer.update()
+
+
 def test_a_function_steps_with_parameters(viewer: vg.Viewer) -> None:
     viewer.add_model(rain, gravity=5.0)
     drops = viewer.points("drops", position="rain.position", size=0.2)

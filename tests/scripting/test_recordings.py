@@ -97,6 +97,13 @@ def test_a_recording_that_fails_ends_without_a_file(viewer: vg.Viewer, tmp_path:
     recording.close()
 
 
+def test_two_recordings_do_not_share_a_file(viewer: vg.Viewer, tmp_path: Path) -> None:
+    viewer.points("cloud", position=POINTS)
+    with viewer.record(tmp_path / "a.gif"), pytest.raises(InputError, match="is being recorded already"):
+        viewer.record(tmp_path / "a.gif")
+    viewer.record(tmp_path / "a.gif").close()
+
+
 @pytest.mark.parametrize(
     ("act", "match"),
     [

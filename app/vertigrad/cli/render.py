@@ -89,7 +89,8 @@ def command(
     from ..headless import is_run_file, numbered, render, require_output, require_writable
     from ..headless.exr import SUFFIX as EXR
     from ..headless.exr import USUAL_EXR, ExrOptions
-    from ..headless.video import VideoOptions
+    from ..headless.outputs import USUAL
+    from ..headless.video import VideoOptions, is_video
     from ..session.catalog import require
     from ..session.commands import FollowKeyframes, Turntable
     from ..session.measurements import parse_watch, require_table
@@ -107,6 +108,8 @@ def command(
             require_output(path, pixels, transparent, video, exr)
     if exr != USUAL_EXR and all(path.suffix.lower() != EXR for path in output):
         raise InputError("--exr-bits, --exr-depth: are of EXR files; add one, such as -o file.exr")
+    if video != USUAL and not any(map(is_video, output)):
+        raise InputError("--fps, --codec, --video-quality: are of videos; add one, such as -o file.mp4")
     if diagnostics is not None:
         require_table(diagnostics)
     if watch and diagnostics is None:
@@ -147,8 +150,9 @@ def command(
                 exr=exr,
             )
         summary = finish_run(record, session, report, require_zero_copy)
-    files = ", ".join(str(path) for path in output)
-    console.print(f"{files}: {count} frames of {size}, {geometry_bytes(summary):,.0f} bytes of geometry copied a frame")
+    files, written = ", ".join(str(path) for path in output), count - first
+    moved = f"{geometry_bytes(summary):,.0f} bytes of geometry copied a frame"
+    console.print(f"{files}: {written} frame{'s' * (written != 1)} of {size}, {moved}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import params as declared
-from ..errors import InputError
+from ..errors import InputError, VertigradError
 from ..models.custom_model import CustomModel, name_objection
 from ..models.function_params import TIMES, arguments_of, field_of
 from ..models.torch_model import TorchModel, require_torch
@@ -41,7 +41,12 @@ class FunctionModel(CustomModel):
         for name, value in found.items():
             if name not in self.tensors:
                 raise InputError(f"{self.name}: returned {declared.unknown('tensor', str(name), self.tensors)}")
-            setattr(self, name, value)
+            if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+                value = value.astype(getattr(self, name).dtype.numpy)  # pyright: ignore[reportAttributeAccessIssue]
+            try:
+                setattr(self, name, value)
+            except VertigradError as error:
+                raise InputError(f"{self.name}: returned {name}: {error}") from error
 
     def _argument(self, name: str, dt: float) -> Any:
         if name in self.tensors or name in self.inputs:

@@ -134,6 +134,8 @@ class ImageMethods(ABC):
         if watch and not is_table(path):
             raise InputError(f"{path}: `watch` is of tables, .csv and .npz")
         self._recordings[:] = [recording for recording in self._recordings if not recording.closed]
+        if any(recording.path.absolute() == path.absolute() for recording in self._recordings):
+            raise InputError(f"{path}: is being recorded already; close that recording first")
         if is_table(path) or is_run_file(path):
             if size or codec or quality or transparent:
                 raise InputError(f"{path}: size, codec, quality and transparent are of images")

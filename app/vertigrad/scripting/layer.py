@@ -44,6 +44,7 @@ class LayerHandle:
     def __getattr__(self, key: str) -> Any:
         if key.startswith("_"):
             raise AttributeError(key)
+        self._require_drawn()
         if key in self._data.tensors:
             return self._data.tensors[key]
         if key in self._layer.ATTRIBUTES:
@@ -64,6 +65,7 @@ class LayerHandle:
     def set(self, **values: Any) -> None:
         """Change attributes and style, one after the other. Raises `InputError`, `DtypeError`, `ParameterError`."""
         self._content.require_open()
+        self._require_drawn()
         for key, value in values.items():
             if key in self._layer.Style.model_fields:
                 self._content.session.running.assign({Key(f"layers.{self.name}", key): plain(value)})
@@ -79,10 +81,13 @@ class LayerHandle:
 
         Raises `InputError` for another suffix, for images and volumes, and if the file cannot be written.
         """
+        self._require_drawn()
         return self._content.export(path, self.name)
 
     def remove(self) -> None:
         """Take the layer out of the viewer. Tensors that the script passed stay its own."""
+        self._content.require_open()
+        self._require_drawn()
         self._content.remove(self.name)
 
     def __repr__(self) -> str:
@@ -90,6 +95,11 @@ class LayerHandle:
         return f"LayerHandle({self.type} {self.name!r}, {drawn})"
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _require_drawn(self) -> None:
+        """Raise `InputError` if the layer was removed, or another one has its name now."""
+        if self._content.layers.get(self.name) is not self:
+            raise InputError(f"the layer {self.name!r} of this handle was removed or replaced")
 
     def _names(self) -> list[str]:
         return [*self._layer.ATTRIBUTES, *self._layer.Style.model_fields, COLORBAR]
