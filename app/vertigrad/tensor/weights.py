@@ -40,13 +40,14 @@ _DTYPES = {
 }
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path, bf16: bool = False) -> dict[str, np.ndarray]:
     """The arrays in a .safetensors or .npz file by name; those of safetensors are mapped from the file, not read.
 
-    Raises `InputError` if it is no such file, or not all of one.
+    NumPy has no bf16: with `bf16` those arrays are u16 of their bits. Raises `InputError` if it is no such file, or not
+    all of one.
     """
     try:
-        return _archive(path) if path.suffix == ".npz" else _safetensors(path)
+        return _archive(path) if path.suffix == ".npz" else _safetensors(path, bf16)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     except _DAMAGED as error:
@@ -73,7 +74,7 @@ def _archive(path: Path) -> dict[str, np.ndarray]:
         return {name: archive[name] for name in archive.files}
 
 
-def _safetensors(path: Path) -> dict[str, np.ndarray]:
+def _safetensors(path: Path, bf16: bool) -> dict[str, np.ndarray]:
     """Eight bytes for the length of a header in JSON, the header, then the bytes that it describes."""
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -84,13 +85,14 @@ def _safetensors(path: Path) -> dict[str, np.ndarray]:
     if not isinstance(header, dict):
         raise ValueError("its header is no table")
     header.pop("__metadata__", None)
-    return {name: _mapped(path, name, entry, 8 + length, size) for name, entry in header.items()}
+    known = _DTYPES | ({"BF16": np.uint16} if bf16 else {})
+    return {name: _mapped(path, name, entry, 8 + length, size, known) for name, entry in header.items()}
 
 
-def _mapped(path: Path, name: str, entry: Mapping, start: int, size: int) -> np.ndarray:
-    if entry["dtype"] not in _DTYPES:
+def _mapped(path: Path, name: str, entry: Mapping, start: int, size: int, known: Mapping[str, type]) -> np.ndarray:
+    if entry["dtype"] not in known:
         raise ValueError(f"{name} has the element type {entry['dtype']}, which is not known here")
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(int(n) for n in entry["shape"])
+    dtype, shape = np.dtype(known[entry["dtype"]]), tuple(int(n) for n in entry["shape"])
     begin, end = (int(offset) for offset in entry["data_offsets"])
     nbytes = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or begin < 0 or end - begin != nbytes or start + end > size:

@@ -1,0 +1,1 @@
+"""Causal transformers: their weights from files, their text token by token."""

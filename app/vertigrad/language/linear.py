@@ -1,0 +1,177 @@
+"""`Linear`: a matrix of packed weights on the GPU, and its products with one vector or with several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..gpu import Kernel, Plan, gpu
+from ..tensor import Tensor
+from .packing import CHUNK, Packed
+
+TILE = 64  # rows and tokens of a tile of matmul.wgsl
+Then: TypeAlias = Literal["store", "add", "activate", "gate"]
+
+
+class Shape(NamedTuple):
+    """How matvec.wgsl divides a product: invocations of a workgroup, those that share rows, chunks that each reads at a
+    time, and workgroups at most.
+    """
+
+    threads: int = 128
+    lanes: int = 32
+    turns: int = 2
+    workgroups: int = 1056
+
+
+SHAPES = {"f16": Shape(), "bf16": Shape(), "int4": Shape()}
+
+
+class Norm(NamedTuple):
+    """A norm of vectors: gain and shift are f32 (width,)."""
+
+    kind: str  # "rms" or "layer"
+    gain: Tensor
+    shift: Tensor | None
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of an attention, which a product adds up while it reads them."""
+
+    sums: Tensor
+    splits: int
+    heads: int
+    head: int
+    tile: int
+
+
+@dataclass(frozen=True)
+class Linear:
+    """weights · x + bias, followed by what `then` says: store, add to what is there, activation, or gated activation.
+
+    With "gate" rows are in turns those of the gate and those that are multiplied by its activation.
+    """
+
+    format: str
+    rows: int
+    inner: int
+    group: int
+    words: Tensor
+    scales: Tensor | None
+    bias: Tensor | None
+    then: Then = "store"
+    activation: str = ""
+
+    @staticmethod
+    def of(
+        stack: ExitStack,
+        name: str,
+        packed: Packed,
+        bias: np.ndarray | None = None,
+        then: Then = "store",
+        activation: str = "",
+    ) -> Linear:
+        """The weights on the GPU; the stack closes them."""
+
+        def uploaded(what: str, array: np.ndarray | None) -> Tensor | None:
+            return None if array is None else stack.enter_context(Tensor.from_numpy(array, f"{name}.{what}"))
+
+        words = stack.enter_context(Tensor.from_numpy(packed.words, f"{name}.weight"))
+        scales, shift = uploaded("scales", packed.scales), uploaded("bias", bias)
+        return Linear(
+            packed.format, packed.rows, packed.inner, packed.group, words, scales, shift, then, activation
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that a product reads of the weights."""
+        return self.words.nbytes + (0 if self.scales is None else self.scales.nbytes)
+
+    def add_vector(
+        self, plan: Plan, x: Tensor, out: Tensor, norm: Norm | None = None, parts: Parts | None = None
+    ) -> None:
+        """Add the product with one vector, normalized before: x (inner,), or the parts of an attention."""
+        shape = self._shape()
+        blocks = -(-self.rows // (4 * shape.threads // shape.lanes))
+        kernel = Kernel.load("language/matvec.wgsl", defines=self._defines() | self._vector_defines(shape, norm, parts))
+        plan.dispatch(
+            kernel,
+            min(blocks, shape.workgroups) * shape.threads,
+            overwrites=() if self.then == "add" else ("out",),
+            rows=self.rows,
+            x_first=0,
+            epsilon=0.0 if norm is None else norm.epsilon,
+            weights=self.words,
+            scales=self.scales,
+            x=x,
+            gain=None if norm is None else norm.gain,
+            shift=None if norm is None else norm.shift,
+            weight_sums=None if parts is None else parts.sums,
+            bias=self.bias,
+            out=out,
+        )
+
+    def add_matrix(self, plan: Plan, x: Tensor, out: Tensor) -> None:
+        """Add the product with several vectors: x (tokens, inner), out (tokens, rows), half as many with a gate."""
+        tokens = x.shape[0]
+        plan.dispatch(
+            Kernel.load("language/matmul.wgsl", defines=self._defines()),
+            (-(-self.rows // TILE) * 256, -(-tokens // TILE)),
+            overwrites=() if self.then == "add" else ("out",),
+            rows=self.rows,
+            tokens=tokens,
+            weights=self.words,
+            scales=self.scales,
+            x=x,
+            bias=self.bias,
+            out=out,
+        )
+
+    def _shape(self) -> Shape:
+        """That of the format, with fewer lanes for short rows."""
+        shape, chunks = SHAPES[self.format], self.inner // CHUNK[self.format]
+        lanes, turns = shape.lanes, shape.turns
+        while lanes * turns > chunks and turns > 1:
+            turns //= 2
+        while lanes > max(chunks, 4):
+            lanes //= 2
+        return shape._replace(lanes=lanes, turns=turns)
+
+    def _defines(self) -> dict[str, Any]:
+        return {
+            "FORMAT": self.format,
+            "GROUP": self.group,
+            "INNER": self.inner,
+            "BIAS": self.bias is not None,
+            "THEN": self.then,
+            "ACTIVATION": self.activation,
+        }
+
+    def _vector_defines(self, shape: Shape, norm: Norm | None, parts: Parts | None) -> Mapping[str, Any]:
+        return {
+            "THREADS": shape.threads,
+            "LANES": shape.lanes,
+            "TURNS": shape.turns,
+            "SECTION": self._section(shape),
+            "NORM": "" if norm is None else norm.kind,
+            "SHIFT": norm is not None and norm.shift is not None,
+            "SPLITS": 0 if parts is None else parts.splits,
+            "HEADS": 0 if parts is None else parts.heads,
+            "HEAD": 0 if parts is None else parts.head,
+            "TILE": 0 if parts is None else parts.tile,
+        }
+
+    def _section(self, shape: Shape) -> int:
+        """Elements of the vector that are in workgroup memory at a time: all, or as many whole steps as fit."""
+        storage = gpu().limits["max-compute-workgroup-storage-size"]
+        room = (storage - 20 * shape.threads - 256) // (5 if self.format == "int4" else 4)
+        if self.inner <= room:
+            return self.inner
+        step = shape.lanes * shape.turns * CHUNK[self.format]
+        return room // step * step
