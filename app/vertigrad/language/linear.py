@@ -84,9 +84,7 @@ class Linear:
 
         words = stack.enter_context(Tensor.from_numpy(packed.words, f"{name}.weight"))
         scales, shift = uploaded("scales", packed.scales), uploaded("bias", bias)
-        return Linear(
-            packed.format, packed.rows, packed.inner, packed.group, words, scales, shift, then, activation
-        )
+        return Linear(packed.format, packed.rows, packed.inner, packed.group, words, scales, shift, then, activation)
 
     @property
     def nbytes(self) -> int:
@@ -94,10 +92,19 @@ class Linear:
         return self.words.nbytes + (0 if self.scales is None else self.scales.nbytes)
 
     def add_vector(
-        self, plan: Plan, x: Tensor, out: Tensor, norm: Norm | None = None, parts: Parts | None = None
+        self,
+        plan: Plan,
+        x: Tensor,
+        out: Tensor,
+        norm: Norm | None = None,
+        parts: Parts | None = None,
+        shape: Shape | None = None,
     ) -> None:
-        """Add the product with one vector, normalized before: x (inner,), or the parts of an attention."""
-        shape = self._shape()
+        """Add the product with one vector, normalized before: x (inner,), or the parts of an attention.
+
+        `shape` is for measuring; left out, it is that of the format.
+        """
+        shape = self._fitting(shape or SHAPES[self.format])
         blocks = -(-self.rows // (4 * shape.threads // shape.lanes))
         kernel = Kernel.load("language/matvec.wgsl", defines=self._defines() | self._vector_defines(shape, norm, parts))
         plan.dispatch(
@@ -133,9 +140,9 @@ class Linear:
             out=out,
         )
 
-    def _shape(self) -> Shape:
-        """That of the format, with fewer lanes for short rows."""
-        shape, chunks = SHAPES[self.format], self.inner // CHUNK[self.format]
+    def _fitting(self, shape: Shape) -> Shape:
+        """With fewer lanes for short rows."""
+        chunks = self.inner // CHUNK[self.format]
         lanes, turns = shape.lanes, shape.turns
         while lanes * turns > chunks and turns > 1:
             turns //= 2

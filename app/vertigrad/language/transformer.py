@@ -66,7 +66,7 @@ class Transformer(Closing):
         progress: Callable[[int, int], None] = lambda done, all: None,
     ):
         self.config, self.cache, self.chunk = config, cache, chunk
-        self.context = _context(config, context)
+        self.context, self.vocabulary = _context(config, context), config.vocabulary
         self._room = -(-self.context // STEP) * STEP
         self._format: Choice = format
         with ExitStack() as stack:
