@@ -20,7 +20,18 @@ MODULES = (
     "vertigrad",
     *(
         f"vertigrad.{name}"
-        for name in ("gpu", "learn", "models", "onnx_import", "ops", "params", "results", "scripting", "sweeps")
+        for name in (
+            "gpu",
+            "language",
+            "learn",
+            "models",
+            "onnx_import",
+            "ops",
+            "params",
+            "results",
+            "scripting",
+            "sweeps",
+        )
     ),
 )
 SPECIAL = ("__getitem__", "__setitem__")  # of the special methods; operators are NumPy's

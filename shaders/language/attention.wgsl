@@ -1,13 +1,13 @@
 // Attention of one token's queries, or of several, to the keys in the cache, up to the token's own position. A workgroup
 // takes a head and a part of the keys, TILE at a time, with sums that are scaled when a larger score comes.
-// In: as in heads.wgsl; TILE, which is the number of invocations; SPLITS, parts of the keys, whose sums matvec.wgsl
+// In: as in attention_heads.wgsl; TILE, which is the number of invocations; SPLITS, parts of the keys, whose sums matvec.wgsl
 //     adds up; WINDOW, the keys that a token attends at most, 0 for all; SCORES, whether scores are stored.
 //     With DECODE: it is one token, whose keys and values are normalized, rotated and put into the cache here. Else
 //     project.wgsl has done that for `count` tokens, and `queries` holds their queries.
 // Out: out, unscaled sums of values for each part, with weight_sums; with one part, their means.
-//% import "language/heads.wgsl" as heads with context
+//% import "common/attention_heads.wgsl" as heads with context
 //% set WORD = heads.WORD
-//% include "language/heads.wgsl"
+//% include "common/attention_heads.wgsl"
 
 struct Params {
     position: u32,  // of the (first) token

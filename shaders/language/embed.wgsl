@@ -1,7 +1,7 @@
 // The embeddings of tokens, with those of their positions where the model has some.
-// In: FORMAT and GROUP as in packed.wgsl; INNER; POSITIONS: "", or the format of that table.
+// In: FORMAT as in packed_weights.wgsl, not int4; INNER; POSITIONS, whether there are some, in the same format.
 // Out: out, (count, INNER).
-//% import "language/packed.wgsl" as packed with context
+//% import "common/packed_weights.wgsl" as packed with context
 //% set CHUNK = packed.CHUNK
 
 struct Params {
@@ -31,8 +31,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     {
         var value = ${packed.quad("word", q)};
         //% if POSITIONS
-        let place = positions[(params.position + row) * ${INNER // CHUNK}u + chunk];
-        value += ${packed.quad("place", q)};
+        let learned = positions[(params.position + row) * ${INNER // CHUNK}u + chunk];
+        value += ${packed.quad("learned", q)};
         //% endif
         out[(row * ${INNER // CHUNK}u + chunk) * 2u + ${q}u] = value;
     }

@@ -1,8 +1,8 @@
 // Several vectors, the rows of x, times a matrix of packed weights: tiles of 64 tokens by 64 rows of weights. Each of 256
 // invocations has 4 by 4 sums; parts of 32 elements of both go through workgroup memory.
-// In: FORMAT and GROUP as in packed.wgsl; INNER, a multiple of 32; ACTIVATION, BIAS and THEN as in matvec.wgsl.
+// In: FORMAT and GROUP as in packed_weights.wgsl; INNER, a multiple of 32; ACTIVATION, BIAS and THEN as in matvec.wgsl.
 // Out: out, (tokens, rows), or half as many rows with THEN = "gate".
-//% import "language/packed.wgsl" as packed with context
+//% import "common/packed_weights.wgsl" as packed with context
 //% set CHUNK = packed.CHUNK
 //% set QUADS = packed.QUADS
 //% set CHUNKS = INNER // CHUNK

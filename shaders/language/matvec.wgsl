@@ -1,12 +1,12 @@
 // A matrix of packed weights times one vector, with what comes before and after it in a transformer: one read of the
 // weights, as fast as memory gives them. A workgroup holds the vector, normalized, and makes a block of rows after the
 // other; LANES invocations share four rows, and read the next weights before they work on those they have.
-// In: FORMAT and GROUP as in packed.wgsl; THREADS, LANES, TURNS (chunks that an invocation reads of each row at a time);
+// In: FORMAT and GROUP as in packed_weights.wgsl; THREADS, LANES, TURNS (chunks that an invocation reads of each row at a time);
 //     INNER, the elements of a row, and SECTION of them held at a time; NORM: "", "rms" or "layer", with SHIFT a bias of it;
 //     SPLITS: the vector is the result of attention.wgsl in so many parts of HEADS heads of HEAD each, TILE keys at
 //     least, or 0; BIAS; THEN: "store", "add" to what is there, "activate", or "gate": activation(row 2i) * row 2i + 1.
 // Out: out.
-//% import "language/packed.wgsl" as packed with context
+//% import "common/packed_weights.wgsl" as packed with context
 //% set CHUNK = packed.CHUNK
 //% set QUADS = packed.QUADS
 //% set CHUNKS = INNER // CHUNK

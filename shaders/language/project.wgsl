@@ -1,9 +1,9 @@
 // Queries of several tokens, normalized and rotated; their keys and values put into the cache. A workgroup takes a head
 // of a token: those of the queries, then those of the keys and values.
-// In: as in heads.wgsl. Out: queries, keys, values.
-//% import "language/heads.wgsl" as heads with context
+// In: as in attention_heads.wgsl. Out: queries, keys, values.
+//% import "common/attention_heads.wgsl" as heads with context
 //% set WORD = heads.WORD
-//% include "language/heads.wgsl"
+//% include "common/attention_heads.wgsl"
 
 struct Params {
     position: u32,  // of the first token

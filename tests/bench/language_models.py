@@ -49,7 +49,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 
 
 class RandomWeights:
-    """Normal f16 weights, cut at seeded places out of a long list of them: a billion new ones would take a minute."""
+    """Normal f16 weights, cut at seeded positions out of a long list: a billion new ones would take a minute."""
 
     def __init__(self, config: Config, seed: int = 1):
         self._config, self._random = config, np.random.default_rng(seed)

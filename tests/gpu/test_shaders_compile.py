@@ -18,7 +18,7 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu, Kernel, shader
 
 Defines = Mapping[str, Any]
-FOLDERS = ("ops", "models", "learn", "draw")
+FOLDERS = ("ops", "models", "learn", "language", "draw")
 COMPUTE = re.compile(r"@compute\b[^{};]*?\bfn\s+(\w+)", re.S)
 
 
@@ -102,6 +102,12 @@ SPLATS = [
 ]
 REFERRED = [*choices(PICKING=[False], DISPLAY_REFERRED=[False, True]), {"PICKING": True, "DISPLAY_REFERRED": False}]
 
+HEADS: Defines = {"HEAD": 32, "HEADS": 4, "KV_HEADS": 2, "CONTEXT": 128, "THREADS": 128, "TILE": 128}
+PACKED = [
+    *(("f16", False, "store", ""), ("bf16", True, "activate", "gelu_tanh")),
+    *(("int4", False, "gate", "silu"), ("int4", True, "add", "")),
+]
+
 # Operands and epilogues as ops/product.py combines them; one tile for each.
 _PLAIN = {
     **{"A": "f32", "B": "f32", "OUT": "f32", "VALUE": "f32", "BIAS": "", "RESIDUAL": "", "ACTIVATION": "x"},
@@ -182,6 +188,35 @@ def backward_variants() -> list[Defines]:
 
 # The values of each file. Values that a file does not use are left out.
 SHADERS: dict[str, list[Defines]] = {
+    "language/attention.wgsl": [
+        {**HEADS, **chosen, "WINDOW": window, "SCORES": scores}
+        for (chosen, window, scores) in (
+            ({"DECODE": True, "SPLITS": 8, "CACHE": "f16", "NORMED": True, "ROTATED": True}, 0, True),
+            ({"DECODE": False, "SPLITS": 1, "CACHE": "f32", "NORMED": False, "ROTATED": False}, 64, False),
+        )
+    ],
+    "language/choose.wgsl": [{}],
+    "language/embed.wgsl": choices(FORMAT=["f16", "bf16"], INNER=[64], POSITIONS=[False, True]),
+    "language/matmul.wgsl": [
+        {"FORMAT": format, "GROUP": 64, "INNER": 128, "BIAS": bias, "THEN": then, "ACTIVATION": activation}
+        for format, bias, then, activation in PACKED
+    ],
+    "language/matvec.wgsl": [
+        {
+            **{"FORMAT": format, "GROUP": 64, "INNER": 128, "BIAS": bias, "THEN": then, "ACTIVATION": activation},
+            **{"THREADS": 64, "LANES": 4, "TURNS": 1, "SECTION": section, "NORM": norm, "SHIFT": norm == "layer"},
+            **{"SPLITS": splits, "HEADS": 4, "HEAD": 32, "TILE": 128},
+        }
+        for (format, bias, then, activation), (section, norm, splits) in zip(
+            PACKED, ((128, "rms", 0), (128, "layer", 0), (64, "", 0), (128, "", 8)), strict=True
+        )
+    ],
+    "language/normalize.wgsl": choices(INNER=[64], NORM=["rms", "layer"], SHIFT=[False, True]),
+    "language/project.wgsl": [
+        {name: value for name, value in HEADS.items() if name != "TILE"}
+        | {"CACHE": cache, "NORMED": normed, "ROTATED": normed}
+        for cache, normed in (("f16", True), ("f32", False))
+    ],
     "learn/loss_scale.wgsl": [{}],
     "learn/nearest.wgsl": choices(AXES=[1, 2, 3, 8]),
     "learn/similarity.wgsl": [{"WEIGHTS": [0.2, 0.6, 0.2]}],

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ..errors import VertigradError
-from . import bench, check, infer, info, mcp, reference, render, run, serve, sweep, train, tune
+from . import bench, check, generate, infer, info, mcp, reference, render, run, serve, sweep, train, tune
 from .options import console, errors_console
 
 WITHOUT_DISPLAY = (
@@ -36,6 +36,7 @@ app.command("mcp")(mcp.command)
 app.command("check")(check.command)
 app.command("bench")(bench.command)
 app.command("infer")(infer.command)
+app.command("generate")(generate.command)
 app.command("info")(info.command)
 app.command("train")(train.command)
 app.command("tune")(tune.command)

@@ -100,7 +100,7 @@ class Checkpoint:
         return LayerWeights(
             norm=self._vector(f"{start}input_layernorm.weight"),
             norm_bias=None,
-            qkv=_joined([self._matrix(name) for name in heads], np.concatenate),
+            qkv=_concatenated([self._matrix(name) for name in heads], np.concatenate),
             qkv_bias=np.concatenate([self._vector(f"{n}.bias") for n in heads]) if config.qkv_bias else None,
             query_norm=self._vector(f"{start}self_attn.q_norm.weight") if config.head_norm else None,
             key_norm=self._vector(f"{start}self_attn.k_norm.weight") if config.head_norm else None,
@@ -108,7 +108,7 @@ class Checkpoint:
             out_bias=self._vector(f"{out}.bias") if config.out_bias else None,
             mlp_norm=self._vector(f"{start}post_attention_layernorm.weight"),
             mlp_norm_bias=None,
-            up=_joined([self._matrix(name) for name in halves], _in_turns),
+            up=_concatenated([self._matrix(name) for name in halves], _in_turns),
             up_bias=_in_turns([self._vector(f"{n}.bias") for n in halves]) if config.mlp_bias else None,
             down=self._matrix(down),
             down_bias=self._vector(f"{down}.bias") if config.mlp_bias else None,
@@ -244,7 +244,7 @@ def _shards(index: Path) -> list[str]:
     return names
 
 
-def _joined(parts: Sequence[Matrix], join: Callable[[Sequence[np.ndarray]], np.ndarray]) -> Matrix:
+def _concatenated(parts: Sequence[Matrix], join: Callable[[Sequence[np.ndarray]], np.ndarray]) -> Matrix:
     if isinstance(parts[0], Quantized):
         return Quantized(*(join([part[field] for part in parts]) for field in range(3)))  # type: ignore[arg-type, index]
     return join(_of_one_type(parts))  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ class Config:
 
     @property
     def norm(self) -> str:
-        """ "rms" or "layer"."""
+        """The kind of norm: "rms" or "layer"."""
         return "rms" if self.naming == "llama" else "layer"
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -160,7 +159,7 @@ class Linear:
             "ACTIVATION": self.activation,
         }
 
-    def _vector_defines(self, shape: Shape, norm: Norm | None, parts: Parts | None) -> Mapping[str, Any]:
+    def _vector_defines(self, shape: Shape, norm: Norm | None, parts: Parts | None) -> dict[str, Any]:
         return {
             "THREADS": shape.threads,
             "LANES": shape.lanes,

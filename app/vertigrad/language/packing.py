@@ -38,7 +38,7 @@ class Quantized(NamedTuple):
 
 @dataclass(frozen=True)
 class Packed:
-    """A matrix of `rows` times `inner` weights; `words` and `scales` are u32, with rows filled up to a multiple of 4."""
+    """A matrix of `rows` times `inner` weights; `words` and `scales` are u32, rows filled up to a multiple of 4."""
 
     format: Format
     rows: int
@@ -65,8 +65,9 @@ def quantize(weights: np.ndarray, group: int | None = None) -> Quantized:
         raise InputError(f"rows of {inner} weights cannot be divided into groups of {size or GROUPS[-1]}")
     groups = weights.astype(np.float32).reshape(rows, inner // size, size)
     lowest, highest = groups.min(-1), groups.max(-1)
-    second = lowest.astype(np.float16)
-    first = ((highest - second.astype(np.float32)) / 15).astype(np.float16)
+    with np.errstate(over="ignore", invalid="ignore"):
+        second = lowest.astype(np.float16)
+        first = ((highest - second.astype(np.float32)) / 15).astype(np.float16)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise InputError("weights that are not finite, or beyond 65504, cannot be quantized")
     step = np.where(first == 0, 1, first).astype(np.float32)

@@ -22,8 +22,8 @@ STREAM = 0x6C616E67, 0x75616765  # upper words of the counters of random numbers
 class Sampling:
     """How tokens are chosen. A `temperature` of 0 takes the most probable token.
 
-    Else token i has the weight e^(logit i / temperature); of the `top_k` most probable (0: all), and of those as many as
-    it takes to have `top_p` of all their weight, one is drawn (Holtzman et al., "The Curious Case of Neural Text
+    Else token i has the weight e^(logit i / temperature); of the `top_k` most probable (0: all), and of those as many
+    as it takes to have `top_p` of all their weight, one is drawn (Holtzman et al., "The Curious Case of Neural Text
     Degeneration", 2020). The same `seed` gives the same text. Raises `InputError` for values outside of their range.
     """
 
@@ -105,8 +105,8 @@ def choose(logits: np.ndarray, position: int, sampling: Sampling) -> int:
     if sampling.top_k:
         weights[sampling.top_k :] = 0.0
     totals = np.cumsum(weights)
-    kept = totals - weights < sampling.top_p * totals[-1]
-    end = max(int(np.count_nonzero(kept)), 1) if sampling.top_p < 1.0 else len(weights)
+    in_nucleus = totals - weights < sampling.top_p * totals[-1]
+    end = max(int(np.count_nonzero(in_nucleus)), 1) if sampling.top_p < 1.0 else len(weights)
     words = philox(np.array([position, 0, *STREAM], np.uint64), key_of(sampling.seed))
     number = float(words[0] >> 8) * 2.0**-24
     return int(order[min(int(np.searchsorted(totals, number * totals[end - 1], side="right")), end - 1)])

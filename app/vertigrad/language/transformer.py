@@ -63,7 +63,7 @@ class Transformer(Closing):
         cache: Cache = "f16",
         chunk: int = CHUNK,
         inspect: bool = False,
-        progress: Callable[[int, int], None] = lambda done, all: None,
+        progress: Callable[[int, int], object] | None = None,
     ):
         self.config, self.cache, self.chunk = config, cache, chunk
         self.context, self.vocabulary = _context(config, context), config.vocabulary
@@ -71,7 +71,7 @@ class Transformer(Closing):
         self._format: Choice = format
         with ExitStack() as stack:
             self._stack = stack
-            self._create(weights, inspect, progress)
+            self._create(weights, inspect, progress or (lambda done, all: None))
             self._decode, self._prefill = self._plan("decode"), self._plan("prefill")
             self._record_decode(self._decode)
             self._record_prefill(self._prefill)
@@ -114,7 +114,7 @@ class Transformer(Closing):
 
     # tensors ------------------------------------------------------------------------------------------------------
 
-    def _create(self, weights: Weights, inspect: bool, progress: Callable[[int, int], None]) -> None:
+    def _create(self, weights: Weights, inspect: bool, progress: Callable[[int, int], object]) -> None:
         config = self.config
         attended = config.heads * config.head
         self.tokens = self._keep(Tensor.zeros(self._room + STEP, u32, "tokens"))
@@ -126,7 +126,7 @@ class Transformer(Closing):
         self._embedding = Linear.of(self._stack, "embedding", table)
         self._positions = None
         if weights.positions is not None:
-            packed = pack(weights.positions, self._table_format(weights.positions))
+            packed = pack(weights.positions, table.format)
             self._positions = Linear.of(self._stack, "positions", packed)
         self._layers = []
         for number in range(config.layers):
@@ -246,7 +246,7 @@ class Transformer(Closing):
 
     def _embed(self, plan: Plan, out: Tensor, **count: int) -> None:
         table, positions = self._embedding, self._positions
-        defines = {"FORMAT": table.format, "GROUP": 0, "INNER": table.inner, "POSITIONS": positions is not None}
+        defines = {"FORMAT": table.format, "INNER": table.inner, "POSITIONS": positions is not None}
         tokens = 1 if count else self.chunk
         plan.dispatch(
             Kernel.load("language/embed.wgsl", defines=defines),
@@ -319,7 +319,7 @@ class Transformer(Closing):
             **{"CACHE": self.cache, "CONTEXT": self._room, "THREADS": threads},
         }
 
-    def _head_arguments(self, layer: _Layer) -> dict[str, Tensor | None]:
+    def _head_arguments(self, layer: _Layer) -> dict[str, Any]:
         query_gain, key_gain = layer.head_gains or (None, None)
         gains = {"query_gain": query_gain, "key_gain": key_gain}
         return {"keys": layer.keys, "values": layer.values, "angles": self._angles, **gains}
