@@ -19,7 +19,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(7) var<storage, read_write> out: array<f32>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
 //% if SPLITS > 1
 @group(0) @binding(8) var<storage, read_write> weight_sums: array<vec2f>;
 //% endif
@@ -30,33 +30,50 @@ struct Params {
 @group(0) @binding(10) var<storage, read> queries: array<f32>;
 //% endif
 
-//% set PAIRS = HEAD // 2
-//% set GROUPS = TILE // PAIRS
+//% set WORDS = HEAD // WORD
+//% set GROUPS = TILE // WORDS
+//% set TURNS = (TILE + GROUPS - 1) // GROUPS
+//% set HALVES = WORD // 4
 
-var<workgroup> query: array<f32, ${HEAD}>;
+var<workgroup> query: array<vec4f, ${HEAD // 4}>;
+var<workgroup> shares: array<f32, ${TILE}>;
+var<workgroup> some: array<f32, 16>;
+var<workgroup> sums: array<vec4f, ${TILE * HALVES}>;
 //% if DECODE
 var<workgroup> new_key: array<f32, ${HEAD}>;
 var<workgroup> new_value: array<f32, ${HEAD}>;
 //% endif
-var<workgroup> weights: array<f32, ${TILE}>;
-var<workgroup> some: array<f32, 8>;
-var<workgroup> sums: array<vec2f, ${TILE}>;
 
-fn largest(lane: u32) -> f32 {
-    if lane < 8u {
-        var most = weights[lane];
-        for (var other = lane + 8u; other < ${TILE}u; other += 8u) {
-            most = max(most, weights[other]);
+// Four elements of a word of the cache.
+//% macro four(word, half)
+//% if CACHE == "f16"
+vec4f(unpack2x16float(${word}[${2 * half}]), unpack2x16float(${word}[${2 * half + 1}]))
+//%- else
+bitcast<vec4f>(${word})
+//%- endif
+//%- endmacro
+
+// The largest (or the sum) of `shares`, by 16 invocations, then by all; the next barrier ends it.
+//% macro reduced(result, combine)
+    if lane < 16u {
+        var part = shares[lane];
+        for (var other = lane + 16u; other < ${TILE}u; other += 16u) {
+            part = ${combine("part", "shares[other]")};
         }
-        some[lane] = most;
+        some[lane] = part;
     }
     workgroupBarrier();
-    var most = some[0];
-    //% for j in range(1, 8)
-    most = max(most, some[${j}]);
-    //% endfor
-    return most;
-}
+    var ${result} = some[0];
+    for (var other = 1u; other < 16u; other += 1u) {
+        ${result} = ${combine(result, "some[other]")};
+    }
+//%- endmacro
+//% macro larger(a, b)
+max(${a}, ${b})
+//%- endmacro
+//% macro sum_of(a, b)
+${a} + ${b}
+//%- endmacro
 
 @compute @workgroup_size(${TILE})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -64,7 +81,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let shared_head = head / ${HEADS // KV_HEADS}u;
     //% if DECODE
     let position = params.position;
-    let first = 0u;
     //% else
     if group.z >= params.count {
         return;
@@ -83,129 +99,157 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     if begin >= length {
         return;
     }
+    //% if DECODE
+    let cached_end = min(end, position);  // the token itself is not read from the cache
+    //% else
+    let cached_end = end;
+    //% endif
 
+    // Each invocation has the score of one key of a tile, and a word of the values of every GROUPS-th key.
+    let column = lane % ${WORDS}u;
+    let line = lane / ${WORDS}u;
+    let newest = cached(shared_head, max(cached_end, begin + 1u) - 1u);
+    var most = -3.0e38;
+    var weight = 0.0;
+    //% for half in range(HALVES)
+    var sum${half} = vec4f();
+    //% endfor
+    //% macro prepare()
     //% if DECODE
     let query_first = head * ${HEAD}u;
     let query_scale = head_scale(query_first, params.epsilon, lane);
     for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {
-        query[i] = turned(query_first, i, query_scale, position, true) * params.scale;
+        query[i / 4u][i % 4u] = turned(query_first, i, query_scale, position, true) * params.scale;
     }
-    if end == length {  // this part has the token itself
+    if end == length {
         let key_first = (${HEADS}u + shared_head) * ${HEAD}u;
         let key_scale = head_scale(key_first, params.epsilon, lane);
         for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {
             new_key[i] = turned(key_first, i, key_scale, position, false);
             new_value[i] = rows[(${HEADS + KV_HEADS}u + shared_head) * ${HEAD}u + i];
         }
-        workgroupBarrier();
-        if head % ${HEADS // KV_HEADS}u == 0u && lane < ${HEAD // WORD}u {
-            keys[cached(shared_head, position) + lane] = ${heads.pack("new_key", "lane * " ~ WORD ~ "u")};
-            values[cached(shared_head, position) + lane] = ${heads.pack("new_value", "lane * " ~ WORD ~ "u")};
-        }
     }
     //% else
     for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {
-        query[i] = queries[(group.z * ${HEADS}u + head) * ${HEAD}u + i] * params.scale;
+        query[i / 4u][i % 4u] = queries[(group.z * ${HEADS}u + head) * ${HEAD}u + i] * params.scale;
     }
     //% endif
     workgroupBarrier();
-
-    let pair = lane % ${PAIRS}u;
-    let line = lane / ${PAIRS}u;
-    var most = -3.0e38;
-    var weight = 0.0;
-    var sum = vec2f();
-    for (var tile = begin; tile < end; tile += ${TILE}u) {
+    //%- endmacro
+    for (var tile = begin; tile < cached_end; tile += ${TILE}u) {
         let key = tile + lane;
+        let at = min(cached(shared_head, key), newest);
+        //% for part in range(0, WORDS, 8)
+        //% for i in range(part, [part + 8, WORDS] | min)
+        let key${i} = keys[at + ${i}u];
+        //% endfor
+        //% endfor
+        //% for turn in range(TURNS)
+        let value${turn} = values[min(cached(shared_head, tile + line + ${turn * GROUPS}u), newest) + column];
+        //% endfor
+        if tile == begin {
+            ${prepare()}
+        }
         var score = -3.0e38;
-        if key < end && key >= oldest {
+        if key < cached_end && key >= oldest {
             score = 0.0;
-            //% if DECODE
-            if key == position {
-                for (var i = 0u; i < ${HEAD}u; i += 1u) {
-                    score += query[i] * new_key[i];
-                }
-            } else {
-            //% endif
-            let at = cached(shared_head, key);
-            for (var i = 0u; i < ${HEAD // WORD}u; i += 1u) {
-                let word = keys[at + i];
-                //% if CACHE == "f16"
-                //% for j in range(4)
-                score += dot(unpack2x16float(word[${j}]), vec2f(query[i * 8u + ${2 * j}u], query[i * 8u + ${2 * j + 1}u]));
-                //% endfor
-                //% else
-                score += dot(bitcast<vec4f>(word), vec4f(query[i * 4u], query[i * 4u + 1u], query[i * 4u + 2u], query[i * 4u + 3u]));
-                //% endif
-            }
-            //% if DECODE
-            }
-            //% endif
+            //% for i in range(WORDS)
+            //% for half in range(HALVES)
+            score += dot(${four("key" ~ i, half)}, query[${i * HALVES + half}]);
+            //% endfor
+            //% endfor
         }
         //% if SCORES
-        if key < end {
+        if key < cached_end {
             scores[head * ${CONTEXT}u + key] = score;
         }
         //% endif
-        weights[lane] = score;
+        shares[lane] = score;
         workgroupBarrier();
-        let higher = max(most, largest(lane));
+        ${reduced("tile_most", larger)}
+        let higher = max(most, tile_most);
         let old = exp(most - higher);
         most = higher;
         let share = select(0.0, exp(score - higher), score > -1.0e38);
-        workgroupBarrier();  // all have read `some`, and `weights` is free
-        weights[lane] = share;
+        shares[lane] = share;
         workgroupBarrier();
         weight = weight * old + share;
-        sum *= old;
+        //% for half in range(HALVES)
+        sum${half} *= old;
+        //% endfor
         if line < ${GROUPS}u {
-            let count = min(${TILE}u, end - tile);
-            for (var i = line; i < count; i += ${GROUPS}u) {
-                //% if DECODE
-                var pair_values = vec2f(new_value[pair * 2u], new_value[pair * 2u + 1u]);
-                if tile + i != position {
-                    pair_values = value_pair(cached(shared_head, tile + i), pair);
-                }
-                //% else
-                let pair_values = value_pair(cached(shared_head, tile + i), pair);
-                //% endif
-                sum += weights[i] * pair_values;
+            //% for turn in range(TURNS)
+            if line + ${turn * GROUPS}u < ${TILE}u {
+                //% for half in range(HALVES)
+                sum${half} += shares[line + ${turn * GROUPS}u] * ${four("value" ~ turn, half)};
+                //% endfor
             }
+            //% endfor
         }
         workgroupBarrier();
     }
-
-    sums[lane] = sum;
-    weights[lane] = weight;
-    workgroupBarrier();
-    if line == 0u {
-        for (var other = 1u; other < ${GROUPS}u; other += 1u) {
-            sum += sums[other * ${PAIRS}u + pair];
+    //% if DECODE
+    if begin >= cached_end {
+        ${prepare()}
+    }
+    var new_share = 0.0;
+    if end == length {
+        if head % ${HEADS // KV_HEADS}u == 0u && lane < ${WORDS}u {
+            keys[cached(shared_head, position) + lane] = ${heads.pack("new_key", "lane * " ~ WORD ~ "u")};
+            values[cached(shared_head, position) + lane] = ${heads.pack("new_value", "lane * " ~ WORD ~ "u")};
         }
-        var all = 0.0;
-        for (var other = 0u; other < ${TILE}u; other += 1u) {
-            all += weights[other];
+        if lane < ${HEAD // 4}u {
+            shares[lane] = dot(query[lane], vec4f(new_key[lane * 4u], new_key[lane * 4u + 1u], new_key[lane * 4u + 2u], new_key[lane * 4u + 3u]));
+        } else {
+            shares[lane] = 0.0;
         }
-        //% if SPLITS > 1
-        let at = (group.y * ${HEADS}u + head) * ${HEAD}u + pair * 2u;
+        workgroupBarrier();
+        ${reduced("new_score", sum_of)}
+        //% if SCORES
         if lane == 0u {
+            scores[head * ${CONTEXT}u + position] = new_score;
+        }
+        //% endif
+        let higher = max(most, new_score);
+        let old = exp(most - higher);
+        new_share = exp(new_score - higher);
+        most = higher;
+        weight *= old;
+        //% for half in range(HALVES)
+        sum${half} *= old;
+        //% endfor
+    }
+    //% endif
+
+    workgroupBarrier();
+    shares[lane] = weight;
+    //% for half in range(HALVES)
+    sums[lane * ${HALVES}u + ${half}u] = sum${half};
+    //% endfor
+    workgroupBarrier();
+    ${reduced("all", sum_of)}
+    //% if DECODE
+    all += new_share;
+    //% endif
+    for (var quad = lane; quad < ${HEAD // 4}u; quad += ${TILE}u) {
+        var result = vec4f();
+        for (var other = 0u; other < ${GROUPS}u; other += 1u) {
+            result += sums[other * ${WORDS * HALVES}u + quad];
+        }
+        //% if DECODE
+        if end == length {
+            result += new_share * vec4f(new_value[quad * 4u], new_value[quad * 4u + 1u], new_value[quad * 4u + 2u], new_value[quad * 4u + 3u]);
+        }
+        //% endif
+        //% if SPLITS > 1
+        let first = (group.y * ${HEADS}u + head) * ${HEAD // 4}u + quad;
+        if quad == 0u {
             weight_sums[group.y * ${HEADS}u + head] = vec2f(most, all);
         }
         //% else
-        let at = (group.z * ${HEADS}u + head) * ${HEAD}u + pair * 2u;
-        sum /= all;
+        let first = (group.z * ${HEADS}u + head) * ${HEAD // 4}u + quad;
+        result /= all;
         //% endif
-        out[at] = sum.x;
-        out[at + 1u] = sum.y;
+        out[first] = result;
     }
-}
-
-// Two elements of a value in the cache.
-fn value_pair(at: u32, pair: u32) -> vec2f {
-    //% if CACHE == "f16"
-    return unpack2x16float(values[at + pair / 4u][pair % 4u]);
-    //% else
-    let word = bitcast<vec4f>(values[at + pair / 2u]);
-    return select(word.xy, word.zw, pair % 2u == 1u);
-    //% endif
 }

@@ -1,8 +1,8 @@
 // A matrix of packed weights times one vector, with what comes before and after it in a transformer: one read of the
 // weights, as fast as memory gives them. A workgroup holds the vector, normalized, and makes a block of rows after the
 // other; LANES invocations share four rows, and read the next weights before they work on those they have.
-// In: FORMAT and GROUP as in packed_weights.wgsl; THREADS, LANES, TURNS (chunks that an invocation reads of each row at a time);
-//     INNER, the elements of a row, and SECTION of them held at a time; NORM: "", "rms" or "layer", with SHIFT a bias of it;
+// In: FORMAT and GROUP as in packed_weights.wgsl; THREADS, LANES, TURNS (chunks that an invocation reads of each row at a
+//     time); SUBGROUP, invocations of a subgroup, or 0 where LANES are no whole subgroups; INNER, the elements of a row, and SECTION of them held at a time; NORM: "", "rms" or "layer", with SHIFT a bias of it;
 //     SPLITS: the vector is the result of attention.wgsl in so many parts of HEADS heads of HEAD each, TILE keys at
 //     least, or 0; BIAS; THEN: "store", "add" to what is there, "activate", or "gate": activation(row 2i) * row 2i + 1.
 // Out: out.
@@ -49,13 +49,19 @@ var<workgroup> vector: array<vec4f, ${HELD * QUADS}>;  // quad q of chunk c at q
 //% if FORMAT == "int4"
 var<workgroup> vector_sums: array<f32, ${HELD}>;
 //% endif
-var<workgroup> partial: array<vec4f, ${THREADS}>;
+//% set SUMS = GROUPS * (LANES // SUBGROUP) if SUBGROUP else THREADS
+var<workgroup> partial: array<vec4f, ${SUMS}>;
 //% if NORM
 var<workgroup> sums: array<f32, ${THREADS}>;
-var<workgroup> first_sums: array<f32, 16>;
 
-// The sum of what all invocations have.
+// The sum of what all invocations have; `sums` may be written again after the next barrier.
 fn total(value: f32, lane: u32) -> f32 {
+    //% if SUBGROUP
+    let own = subgroupAdd(value);
+    if lane % ${SUBGROUP}u == 0u {
+        sums[lane / ${SUBGROUP}u] = own;
+    }
+    //% else
     sums[lane] = value;
     workgroupBarrier();
     if lane < 16u {
@@ -63,12 +69,13 @@ fn total(value: f32, lane: u32) -> f32 {
         for (var other = lane; other < ${THREADS}u; other += 16u) {
             sum += sums[other];
         }
-        first_sums[lane] = sum;
+        sums[lane] = sum;
     }
+    //% endif
     workgroupBarrier();
     var sum = 0.0;
-    for (var other = 0u; other < 16u; other += 1u) {
-        sum += first_sums[other];
+    for (var other = 0u; other < ${THREADS // SUBGROUP if SUBGROUP else 16}u; other += 1u) {
+        sum += sums[other];
     }
     return sum;
 }
@@ -101,41 +108,65 @@ fn element(i: u32) -> vec4f {
 }
 //% endif
 
-// Puts the part of the vector that begins at chunk `start` into workgroup memory.
-fn hold(start: u32, lane: u32, mean: f32, scale: f32) {
+// Puts the part of the vector that begins at chunk `start` into workgroup memory, for int4 divided by UNITS; returns the
+// sum of the squares of what this invocation has put there. The next barrier ends it.
+fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
+    var squares = 0.0;
     for (var i = lane; i < ${HELD * QUADS}u; i += ${THREADS}u) {
         let at = start * ${QUADS}u + i;
         var value = vec4f();
+        //% if SECTION < INNER
         if at < ${CHUNKS * QUADS}u {
+        //% endif
             value = element(at);
+            squares += dot(value, value);
+            //% if NORM == "layer"
+            value = (value - mean) * scale;
+            //% endif
             //% if NORM
-            value = (value - mean) * scale * gain[at];
+            value *= gain[at];
             //% endif
             //% if SHIFT
             value += shift[at];
             //% endif
+        //% if SECTION < INNER
         }
+        //% endif
+        //% if FORMAT == "int4"
+        value *= ${packed.ONE_BY_UNITS};
+        //% endif
         vector[i % ${QUADS}u * ${HELD}u + i / ${QUADS}u] = value;
     }
-    workgroupBarrier();
-    //% if FORMAT == "int4"
+    return squares;
+}
+
+//% if FORMAT == "int4"
+// After `hold` and a barrier; the next barrier ends it.
+fn add_up(lane: u32) {
     for (var c = lane; c < ${HELD}u; c += ${THREADS}u) {
         var sum = vec4f();
         //% for q in range(QUADS)
         sum += vector[${q * HELD}u + c];
         //% endfor
-        vector_sums[c] = sum.x + sum.y + sum.z + sum.w;
+        vector_sums[c] = dot(sum, ${packed.UNITS});
     }
-    workgroupBarrier();
-    //% endif
 }
+//% endif
 
 @compute @workgroup_size(${THREADS})
 fn main(
     @builtin(workgroup_id) group: vec3u,
     @builtin(num_workgroups) num_workgroups: vec3u,
+    //% if SUBGROUP
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) subgroup_lane: u32,
+    //% else
     @builtin(local_invocation_index) lane: u32,
+    //% endif
 ) {
+    //% if SUBGROUP
+    let lane = subgroup * ${SUBGROUP}u + subgroup_lane;
+    //% endif
     let line = lane % ${LANES}u;
     let own = lane / ${LANES}u * 4u;  // the first of its rows within a block
     let blocks = (params.rows + ${4 * GROUPS - 1}u) / ${4 * GROUPS}u;
@@ -166,9 +197,10 @@ fn main(
     }
     //%- endmacro
     ${read("block", "k")}
+    //% set TWICE = NORM == "layer" or (NORM and SECTION < INNER)
     var mean = 0.0;
     var scale = 1.0;
-    //% if NORM
+    //% if TWICE
     {
         var sum = 0.0;
         //% if NORM == "layer"
@@ -177,6 +209,7 @@ fn main(
             sum += value.x + value.y + value.z + value.w;
         }
         mean = total(sum, lane) / ${INNER}.0;
+        workgroupBarrier();
         sum = 0.0;
         //% endif
         for (var i = lane; i < ${INNER // 4}u; i += ${THREADS}u) {
@@ -187,7 +220,16 @@ fn main(
     }
     //% endif
     //% if SECTION >= INNER
-    hold(0u, lane, mean, scale);
+    let squares = hold(0u, lane, mean, scale);
+    //% if NORM and not TWICE
+    scale = inverseSqrt(total(squares, lane) / ${INNER}.0 + params.epsilon);
+    //% else
+    workgroupBarrier();
+    //% endif
+    //% if FORMAT == "int4"
+    add_up(lane);
+    workgroupBarrier();
+    //% endif
     //% endif
     var sum = vec4f();
     while block < blocks {
@@ -207,12 +249,19 @@ fn main(
             k = line;
             block += num_workgroups.x;
         }
-        ${read("min(block, blocks - 1u)", "k")}
+        if block < blocks {
+            ${read("block", "k")}
+        }
         //% if SECTION < INNER
         let begins = (here - line) % ${HELD}u == 0u;
         if begins {
             workgroupBarrier();
-            hold(here - line, lane, mean, scale);
+            _ = hold(here - line, lane, mean, scale);
+            workgroupBarrier();
+            //% if FORMAT == "int4"
+            add_up(lane);
+            workgroupBarrier();
+            //% endif
         }
         //% endif
         //% for turn in range(TURNS)
@@ -224,7 +273,7 @@ fn main(
             let x${q} = vector[${q * HELD}u + c];
             found += vec4f(
                 //% for r in range(4)
-                dot(${packed.quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
+                dot(${packed.raw_quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
                 //% endfor
             );
             //% endfor
@@ -239,7 +288,7 @@ fn main(
             let x${q} = vector[${q * HELD}u + c];
             sum += vec4f(
                 //% for r in range(4)
-                dot(${packed.quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
+                dot(${packed.raw_quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
                 //% endfor
             );
             //% endfor
@@ -247,17 +296,33 @@ fn main(
         }
         //% endfor
         if ends {
+            //% if NORM == "rms"
+            sum *= scale;
+            //% endif
+            //% if SUBGROUP
+            sum = subgroupAdd(sum);
+            //% if SUMS > GROUPS
+            if subgroup_lane == 0u {
+                partial[subgroup] = sum;
+            }
+            workgroupBarrier();
+            //% endif
+            //% else
             partial[lane] = sum;
             workgroupBarrier();
+            //% endif
             let row = here_block * ${4 * GROUPS}u + own;
             //% set WIDTH = 2 if THEN == "gate" else 1
             if line < ${4 // WIDTH}u && row + line * ${WIDTH}u < params.rows {
-                let first = lane - line;
                 //% for w in range(WIDTH)
+                //% if SUBGROUP and SUMS == GROUPS
+                var value${w} = sum[line * ${WIDTH}u + ${w}u];
+                //% else
                 var value${w} = 0.0;
-                for (var other = 0u; other < ${LANES}u; other += 1u) {
-                    value${w} += partial[first + other][line * ${WIDTH}u + ${w}u];
+                for (var other = 0u; other < ${SUMS // GROUPS}u; other += 1u) {
+                    value${w} += partial[lane / ${LANES}u * ${SUMS // GROUPS}u + other][line * ${WIDTH}u + ${w}u];
                 }
+                //% endif
                 //% if BIAS
                 value${w} += bias[row + line * ${WIDTH}u + ${w}u];
                 //% endif
@@ -272,7 +337,9 @@ fn main(
                 out[row + line] = value0;
                 //% endif
             }
+            //% if not SUBGROUP or SUMS > GROUPS
             workgroupBarrier();
+            //% endif
             sum = vec4f();
         }
     }

@@ -160,7 +160,7 @@ def kernels(weights: Weights, config: Config, format: Any) -> None:
         gpu.poll()
         gpu.timer.enabled = gpu.timer.each_kernel = False
         spans = gpu.timer.submissions[-1].spans
-        names = iter(itertools.chain(["embed"], *([MATRICES] * config.layers), ["head", "greedy", "greedy"]))
+        names = iter(itertools.chain(["greedy", "greedy", "embed"], *([MATRICES] * config.layers), ["head"]))
         total: dict[str, list[float]] = defaultdict(list)
         for span, name in zip(spans, names, strict=False):
             total[f"{name} ({span.kernel})"].append(1e3 * span.ms)
@@ -174,8 +174,8 @@ MATRICES = ("qkv", "attention", "out", "up", "down")
 
 def sweep(weights: Weights, config: Config, format: Any, quick: bool) -> None:
     """Print the fastest shapes for each matrix, over all layers, so that the weights come from memory."""
-    options = list(itertools.product((64, 128, 256), (8, 16, 32, 64), (1, 2, 4), (264, 528, 1056, 1 << 20)))
-    options = options[::40] if quick else [o for o in options if o[1] <= o[0]]
+    options = list(itertools.product((64, 128, 256, 512), (16, 32, 64, 128, 256), (1, 2, 4), (264, 528, 1056, 1 << 20)))
+    options = options[::80] if quick else [o for o in options if o[1] <= o[0]]
     with Transformer(config, weights, format=format, context=1024) as model:
         layers = model._layers
         attended = Tensor.zeros(config.heads * config.head)
@@ -197,7 +197,7 @@ def sweep(weights: Weights, config: Config, format: Any, quick: bool) -> None:
                         matrix.add_vector(plan, x, out, norm, shape=shape)
                     plan.replay()
                     taken = min(seconds(lambda plan=plan: [plan.replay() for _ in range(8)]) / 8 for _ in range(2))
-                found.append((taken / len(plan), shape))
+                    found.append((taken / len(plan), shape))
             nbytes = (model._head if kind == "head" else getattr(layers[0], kind)).nbytes
             found.sort()
             for taken, shape in [*found[:6], found[-1]]:

@@ -204,12 +204,21 @@ SHADERS: dict[str, list[Defines]] = {
     "language/matvec.wgsl": [
         {
             **{"FORMAT": format, "GROUP": 64, "INNER": 128, "BIAS": bias, "THEN": then, "ACTIVATION": activation},
-            **{"THREADS": 64, "LANES": 4, "TURNS": 1, "SECTION": section, "NORM": norm, "SHIFT": norm == "layer"},
+            **{
+                "THREADS": 64,
+                "LANES": 8,
+                "TURNS": 1,
+                "SUBGROUP": subgroup,
+                "SECTION": section,
+                "NORM": norm,
+                "SHIFT": norm == "layer",
+            },
             **{"SPLITS": splits, "HEADS": 4, "HEAD": 32, "TILE": 128},
         }
         for (format, bias, then, activation), (section, norm, splits) in zip(
             PACKED, ((128, "rms", 0), (128, "layer", 0), (64, "", 0), (128, "", 8)), strict=True
         )
+        for subgroup in (0, 8)
     ],
     "language/normalize.wgsl": choices(INNER=[64], NORM=["rms", "layer"], SHIFT=[False, True]),
     "language/project.wgsl": [

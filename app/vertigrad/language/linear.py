@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ..gpu import Kernel, Plan, gpu
+from ..ops.paths import path
 from ..tensor import Tensor
 from .packing import CHUNK, Packed
 
@@ -21,13 +22,15 @@ class Shape(NamedTuple):
     time, and workgroups at most.
     """
 
-    threads: int = 128
-    lanes: int = 32
-    turns: int = 2
-    workgroups: int = 1056
+    threads: int
+    lanes: int
+    turns: int
+    workgroups: int
 
 
-SHAPES = {"f16": Shape(), "bf16": Shape(), "int4": Shape()}
+MANY = 8192  # rows from which on there are enough to keep a large GPU busy with few invocations for each
+FOR_MANY = Shape(128, 32, 2, 1056)
+FOR_FEW = Shape(128, 128, 2, 1056)
 
 
 class Norm(NamedTuple):
@@ -101,9 +104,9 @@ class Linear:
     ) -> None:
         """Add the product with one vector, normalized before: x (inner,), or the parts of an attention.
 
-        `shape` is for measuring; left out, it is that of the format.
+        `shape` is for measuring; left out, it follows from the number of rows.
         """
-        shape = self._fitting(shape or SHAPES[self.format])
+        shape = self._fitting(shape or (FOR_MANY if self.rows >= MANY else FOR_FEW))
         blocks = -(-self.rows // (4 * shape.threads // shape.lanes))
         kernel = Kernel.load("language/matvec.wgsl", defines=self._defines() | self._vector_defines(shape, norm, parts))
         plan.dispatch(
@@ -160,10 +163,12 @@ class Linear:
         }
 
     def _vector_defines(self, shape: Shape, norm: Norm | None, parts: Parts | None) -> dict[str, Any]:
+        subgroup = path().subgroup
         return {
             "THREADS": shape.threads,
             "LANES": shape.lanes,
             "TURNS": shape.turns,
+            "SUBGROUP": 0 if not subgroup or shape.lanes % subgroup else subgroup,
             "SECTION": self._section(shape),
             "NORM": "" if norm is None else norm.kind,
             "SHIFT": norm is not None and norm.shift is not None,
