@@ -378,6 +378,8 @@ SHADERS: dict[str, list[Defines]] = {
         *choices(BITS=[2, 4, 8], MULTIPLY=[True], ROWS=[1, 8], X=["f32"], OUT=["f32"], BIAS=[False, True]),
         {"BITS": 4, "MULTIPLY": True, "ROWS": 1, "X": "f16", "OUT": "f16", "BIAS": True},
     ],
+    "ops/suppress.wgsl": [{}],
+    "ops/roi_align.wgsl": choices(LARGEST=[False, True]),
     "ops/grid_keys.wgsl": choices(GRID_WRAPS=[False, True], AXES=[2, 3]),
     "ops/grid_normals.wgsl": [{}],
     "ops/histogram.wgsl": [

@@ -218,6 +218,39 @@ CASES = [
           {"activation": "LeakyRelu", "activation_params": [0.2], "pads": [1, 1, 1, 1]}),
     Fused("FusedGemm", [reals(3, 4), reals(4, 5, seed=1), reals(5, seed=2)], {"activation": "Tanh", "alpha": 0.5}),
 ]  # fmt: skip
+SCALES = (number(0.02), ints(1, high=200).reshape(()), number(0.03), ints(1, high=200).reshape(()))
+A, B = ints(2, 3, 4, 4), ints(1, 3, 1, 4)
+C = (number(0.05), number(110, np.uint8))
+W = ints(8, 5, low=-60, high=60, dtype=np.int8)  # beyond ±64 the reference may clip sums of two products
+QUANTIZED = [
+    Fused("QLinearAdd", [A, *SCALES[:2], B, *SCALES[2:], *C], steps=1),
+    Fused("QLinearMul", [A, *SCALES[:2], B, *SCALES[2:], *C], steps=1),
+    Fused("QLinearSigmoid", [A, *SCALES[:2], number(1 / 256), number(0, np.uint8)], steps=1, weights=(1, 2, 3, 4)),
+    Fused("QLinearLeakyRelu", [A, *SCALES[:2], *C], {"alpha": 0.1}, steps=1, weights=(1, 2, 3, 4)),
+    Fused("QLinearSoftmax", [A, *SCALES[:2], number(1 / 256), number(0, np.uint8)], {"axis": -1, "opset": 13},
+          steps=1, weights=(1, 2, 3, 4)),
+    Fused("QLinearGlobalAveragePool", [A, *SCALES[:2], *C], {"channels_last": 0}, steps=1),
+    Fused("QLinearAveragePool", [A, *SCALES[:2], *C], {"kernel_shape": [2, 2], "pads": [1, 0, 0, 0]}, steps=1),
+    Fused("QLinearConcat", [*C, A, *SCALES[:2], A[:1], *SCALES[2:]], {"axis": 0}, steps=1, weights=(0, 1)),
+    Fused("QGemm", [A[0, 0], *SCALES[:2], ints(4, 5), *SCALES[2:], ints(5, dtype=np.int32), *C], {"alpha": 0.5},
+          steps=1),
+    Fused("QGemm", [A[0, 0], *SCALES[:2], ints(5, 4, low=-60, high=60, dtype=np.int8), reals(5) ** 2,
+                    np.zeros(5, np.int8)], {"transB": 1}, weights=(3,)),
+    Fused("MatMulIntegerToFloat", [ints(3, 8), W, number(0.1), reals(5) ** 2, number(9, np.uint8), None, reals(5)]),
+    Fused("DynamicQuantizeMatMul", [reals(3, 8), W, reals(5) ** 2, np.zeros(5, np.int8), reals(5, seed=2)],
+          weights=(1, 2, 3)),
+    Fused("DynamicQuantizeMatMul", [reals(2, 3, 8), W.astype(np.uint8), number(0.1), number(7, np.uint8)],
+          weights=(1,)),
+    Fused("DynamicQuantizeLSTM", [reals(4, 2, 6), ints(1, 6, 20), ints(1, 5, 20), reals(1, 40), None, None, None, None,
+                                  np.full(1, 0.002, np.float32), np.full(1, 120, np.uint8),
+                                  np.full(1, 0.001, np.float32), np.full(1, 130, np.uint8)],
+          {"hidden_size": 5}, (0, 1, 2), weights=(1, 2), tolerance=1e-2),  # the reference rounds h to bytes
+    Fused("QAttention", [ints(2, 6, 8), ints(8, 24, low=-60, high=60, dtype=np.int8), reals(24), number(0.01),
+                         number(0.02), LEFT, number(120, np.uint8), number(0, np.int8)], {"num_heads": 2}),
+    Fused("QuantizeLinear", [reals(2, 3), number(0.05), number(9, np.uint8)], steps=0),
+    Fused("DequantizeLinear", [A[0, 0], number(0.05), number(9, np.uint8)]),
+]  # fmt: skip
+CASES += QUANTIZED
 WITHOUT_KERNEL_ON_CPU = {"SimplifiedLayerNormalization", "BiasAdd", "BiasSplitGelu"}  # of the reference
 
 

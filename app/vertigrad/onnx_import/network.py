@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,13 +13,14 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
-from ..gpu import Plan
 from ..tensor import Tensor
 from . import lowerings, reader
+from .fold import SMALL_INTEGER
 from .graph import opset_versions, prepared
 from .node import DataDependent
-from .program import Program
+from .program import Program, Redecided, upload
 from .registry import is_lowered
+from .stages import Stages
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, type_name
 
@@ -118,10 +120,10 @@ class Network(Closing):
         Raises as `program`, and `InputError` for numbers that pass 32 bits within the network.
         """
         arrays = self._checked(inputs)
-        program = self._recorded(arrays)
-        program.set(arrays)
-        program.replay()
-        return program.read()
+        try:
+            return self._run(arrays)
+        except Redecided:  # recorded again, its shapes are decided by these very inputs
+            return self._run(arrays)
 
     def close(self) -> None:
         """Give back every program. Idempotent."""
@@ -132,16 +134,30 @@ class Network(Closing):
 
     # inside -----------------------------------------------------------------------------------------------------
 
+    def _run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        program = self._recorded(arrays)
+        program.set(arrays)
+        try:
+            program.replay()
+        except Redecided:
+            self._programs.pop(self._key(arrays)).close()
+            raise
+        return program.read()
+
+    def _key(self, arrays: Mapping[str, np.ndarray]) -> Any:
+        """What a program is recorded for."""
+        return tuple((name, a.shape, a.tobytes() if name in self._known else None) for name, a in arrays.items())
+
     def _recorded(self, arrays: Mapping[str, np.ndarray]) -> Program:
         """The program for such inputs: one that was recorded lately, or a new one."""
         while True:
-            key = tuple((name, a.shape, a.tobytes() if name in self._known else None) for name, a in arrays.items())
+            key = self._key(arrays)
             program = self._programs.pop(key, None)
             if program is not None and not program.closed:
                 self._programs[key] = program
                 return program
             try:
-                program = self._record(arrays, {}, self._known)
+                program = self._record(arrays, {}, self._known, can_read=True)
             except DataDependent as needed:
                 if needed.sources <= self._known:
                     raise UnsupportedOp(self.source, [needed.reason]) from None
@@ -188,17 +204,26 @@ class Network(Closing):
         return array
 
     def _record(
-        self, arrays: Mapping[str, np.ndarray], tensors: Mapping[str, Tensor], known: frozenset[str]
+        self,
+        arrays: Mapping[str, np.ndarray],
+        tensors: Mapping[str, Tensor],
+        known: frozenset[str],
+        can_read: bool = False,
     ) -> Program:
-        """`tensors` are read by the program; of the inputs named in `known` the values are constants."""
-        plan = Plan(f"network {Path(self.source).name}")
-        trace = Trace(self.source, self._versions, plan, self._folder)
+        """`tensors` are read by the program; of the inputs named in `known` the values are constants.
+
+        With `can_read`, shapes may depend on what `arrays` make on the GPU.
+        """
         created: dict[str, Tensor] = {}
+        fill = partial(upload, self.source, created, arrays, self._elems) if can_read else None
+        stages = Stages(f"network {Path(self.source).name}", fill)
+        small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
+        trace = Trace(self.source, self._versions, stages, self._folder, small)
         try:
             values = {
                 entry.name: self._input(entry, arrays[entry.name], tensors, known, created) for entry in self._entries
             }
-            with plan.recording():
+            with stages.recording():
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
             if refused:
@@ -207,7 +232,7 @@ class Network(Closing):
                 name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None
             }
         except BaseException:
-            plan.close()
+            stages.close()
             for tensor in [*created.values(), *trace.constants]:
                 tensor.close()
             raise

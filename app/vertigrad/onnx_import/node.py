@@ -126,13 +126,12 @@ class Node:
         return [self.operand(index) for index in range(len(self.inputs))]
 
     def host(self, index: int) -> np.ndarray:
-        """An input's numbers, now. Raises `DataDependent` or `Refused` if they are not known before the plan runs."""
-        value = self.value(index)
-        if value.host is not None:
-            return value.host
-        if value.tensor is None or not value.sources:
-            raise Refused(f"input {index} must be a tensor known before the network runs")
-        raise DataDependent(value.sources, f"{self}: its input {index} is needed now, and only known on the GPU")
+        """An input's numbers, now; read back if only the GPU has them. Raises `DataDependent` if they cannot be."""
+        return self.trace.known(self, self.value(index), f"its input {index}")
+
+    def read(self, tensor: Tensor, elem: int, what: str) -> np.ndarray:
+        """The numbers of a tensor that this node made and that decide a shape. Raises as `host`."""
+        return self.trace.known(self, Value(elem, tensor=tensor, sources=self.sources), what)
 
     def ints(self, index: int) -> list[int]:
         """As `host`, of integers."""

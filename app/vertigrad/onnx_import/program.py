@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
-from ..gpu import gpu
+from ..gpu import Plan, gpu
 from ..tensor import Tensor
+from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
+
+
+class Redecided(InputError):
+    """Numbers that decide shapes are others than those that a program was recorded for."""
 
 
 class NodeTime(NamedTuple):
@@ -32,11 +37,21 @@ class Program:
     def __init__(
         self, trace: Trace, inputs: Mapping[str, Tensor], values: Mapping[str, Value], elems: Mapping[str, int]
     ):
-        self.source, self.plan = trace.source, trace.plan
+        self.source, self._stages = trace.source, trace.stages
         self.inputs = dict(inputs)
         self._values, self._elems = dict(values), elems
         self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
         self.closed = False
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, the first one if shapes are decided on the GPU."""
+        return self._stages.plans[0]
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """What is read back at each replay since shapes depend on it; empty for most networks."""
+        return self._stages.decisions
 
     def tensor(self, name: str) -> Tensor:
         """An output as a tensor; one that nothing changes is uploaded now. Raises `InputError` for a sequence."""
@@ -54,18 +69,20 @@ class Program:
 
     def set(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Upload inputs. Raises `InputError` for numbers that do not fit 32 bits."""
-        for name, tensor in self.inputs.items():
-            if name not in arrays:
-                continue
-            what, array = f"{self.source}: input {name!r}", arrays[name]
-            if name in self._range_checked and array.size and np.abs(array).max() > INPUT_BOUND:
-                raise InputError(f"{what} holds {np.abs(array).max()}; the network calculates with it in 32 bits, for "
-                                 f"which it may be ±{INPUT_BOUND:,}")  # fmt: skip
-            tensor[...] = to_storage(array, self._elems[name], what)
+        upload(self.source, self.inputs, arrays, self._elems, self._range_checked)
 
     def replay(self) -> None:
-        """Record the whole network into the open submission."""
-        self.plan.replay()
+        """Record the whole network into the open submission.
+
+        Where shapes are decided by numbers of the GPU it waits for them, and raises `Redecided` if they are others than
+        those that the program was recorded for.
+        """
+        changed = self._stages.replay()
+        if changed is not None:
+            raise Redecided(
+                f"{self.source}: {changed.node}: its shape depends on numbers that these inputs change; record the "
+                "network again, as Network.run does"
+            )
 
     def read(self) -> dict[str, Any]:
         """The outputs as arrays, in the types that the graph declares; waits for the GPU.
@@ -85,7 +102,7 @@ class Program:
         device.sync()
         before, timer.enabled, timer.each_kernel = (timer.enabled, timer.each_kernel), True, True
         try:
-            self.plan.replay()
+            self._stages.replay_as_recorded()
             device.sync()
         finally:
             timer.enabled, timer.each_kernel = before
@@ -103,9 +120,27 @@ class Program:
     def close(self) -> None:
         """Give back every tensor. Idempotent."""
         self.closed = True
-        self.plan.close()
+        self._stages.close()
         for tensor in [*self.inputs.values(), *self.outputs.values(), *(end for g in self._guards for end in g.ends)]:
             tensor.close()
+
+
+def upload(
+    source: str,
+    tensors: Mapping[str, Tensor],
+    arrays: Mapping[str, np.ndarray],
+    elems: Mapping[str, int],
+    range_checked: Collection[str] = (),
+) -> None:
+    """Fill inputs with arrays, as far as there are any. Raises `InputError` for numbers that do not fit 32 bits."""
+    for name, tensor in tensors.items():
+        if name not in arrays:
+            continue
+        what, array = f"{source}: input {name!r}", arrays[name]
+        if name in range_checked and array.size and np.abs(array).max() > INPUT_BOUND:
+            raise InputError(f"{what} holds {np.abs(array).max()}; the network calculates with it in 32 bits, for "
+                             f"which it may be ±{INPUT_BOUND:,}")  # fmt: skip
+        tensor[...] = to_storage(array, elems[name], what)
 
 
 def _read(value: Value) -> Any:

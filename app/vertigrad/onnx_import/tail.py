@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -79,5 +80,6 @@ def _activation(proto: onnx.NodeProto, known: Mapping[str, Value | None]) -> Act
     if op == "Clip" and len(proto.input) == 3 and not attributes:
         ends = [known.get(name) for name in proto.input[1:]]
         if all(end is not None and end.host is not None and end.host.size == 1 for end in ends):
-            return "clip", *(float(end.host.reshape(-1)[0]) for end in ends)  # type: ignore[union-attr]
+            numbers = [float(end.host.reshape(-1)[0]) for end in ends]  # type: ignore[union-attr]
+            return ("clip", *numbers) if all(map(math.isfinite, numbers)) else None  # type: ignore[return-value]
     return None

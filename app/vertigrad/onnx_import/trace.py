@@ -12,16 +12,16 @@ import onnx
 
 from .. import ops
 from ..errors import GpuError, InputError, TensorError
-from ..gpu import Plan
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
 from .narrow import rounded
-from .node import Node, Refused, storage_of
+from .node import DataDependent, Node, Refused, storage_of
 from .reader import array_of
 from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
+from .stages import Stages
 from .tail import HEADS, Tail, tail_of
-from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, to_storage, type_name
+from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
 MOST_STEPS = 100_000  # nodes walked in all, those of unrolled loops counted each time
@@ -31,13 +31,22 @@ class Trace:
     """One walk over the graphs of a model.
 
     Nodes that cannot be run are gathered in `refused`, `range_checked` names the inputs whose 64-bit integers are
-    calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into `plan`.
+    calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
+    `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them.
     """
 
-    def __init__(self, source: str, versions: Mapping[str, int], plan: Plan, folder: Path | None = None):
+    def __init__(
+        self,
+        source: str,
+        versions: Mapping[str, int],
+        stages: Stages,
+        folder: Path | None = None,
+        small: frozenset[str] = frozenset(),
+    ):
         self.source = source
-        self.plan = plan
-        self.nodes: list[str] = []  # for each dispatch of the plan, the node that it was recorded for
+        self.stages = stages
+        self.small = small
+        self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
         self.versions = versions
         self.elems: MutableMapping[str, int] = {}
@@ -84,6 +93,21 @@ class Trace:
                 value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, "a constant"))
                 self.constants.append(value.tensor)
         return value.tensor
+
+    def known(self, node: Node, value: Value, what: str) -> np.ndarray:
+        """The numbers of a value, now: those of the GPU are read, and the rest of the network is recorded for them.
+
+        Raises `DataDependent` if they follow from small inputs, or cannot be read.
+        """
+        if value.host is None:
+            tensor = self.on_gpu(value)
+            follows = bool(value.sources) and value.sources & self.small == value.sources
+            if follows or not self.stages.can_read:
+                raise DataDependent(value.sources, f"{node}: {what} is needed now, and only known on the GPU")
+            self._note(node)
+            value.host = from_storage(self.stages.read(str(node), tensor), value.elem)
+            value.bound = constant(value.host, value.elem).bound
+        return value.host
 
     def dense(self, sparse: onnx.SparseTensorProto) -> np.ndarray:
         """A sparse tensor with its zeros. Raises `InputError` for indices outside of it."""
@@ -137,8 +161,12 @@ class Trace:
             raise InputError(f"{self.source}: {node}: {error}") from error
         names = node.fused[-1].output if node.fused else proto.output
         local.update((name, value) for name, value in zip(names, results, strict=False) if name)
-        self.nodes += [str(node)] * (len(self.plan) - len(self.nodes))
+        self._note(node)
         return node.fused
+
+    def _note(self, node: Node) -> None:
+        """What was recorded lately belongs to this node."""
+        self.nodes += [str(node)] * (len(self.stages) - len(self.nodes))
 
     def _results(self, node: Node) -> Sequence[Value | None]:
         folded = self._folded(node)

@@ -1,4 +1,4 @@
-"""Branches and loops: the branch and the number of steps are known when the network is recorded, so all are inlined."""
+"""Branches and loops: which branch, and how many turns, is known when the network is recorded, so all are inlined."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loop(node: Node) -> list[Value | None]:
             raise Refused(f"a loop of more than {MOST_TURNS:,} turns")
         inputs = [constant(np.array(len(turns), np.int64)), constant(np.array(condition)), *carried]
         first, *results = run_body(node, body, inputs)
-        condition = _known(first)
+        condition = bool(node.trace.known(node, first, "whether the loop goes on").reshape(-1)[0])
         carried = results[: len(carried)]
         turns.append(results[len(carried) :])
     if not turns and count:
@@ -52,12 +52,6 @@ def run_body(node: Node, body: onnx.GraphProto, inputs: Sequence[Value | None]) 
     if len(found) < len(results):
         raise Refused("its body cannot be run")
     return found
-
-
-def _known(value: Value) -> bool:
-    if value.host is None:
-        raise Refused("whether the loop goes on is known only on the GPU")
-    return bool(value.host.reshape(-1)[0])
 
 
 @lowers("Scan")

@@ -142,8 +142,8 @@ def multi_head_attention(node: Node) -> list[Value]:
         raise Refused("a cache that is written in place")
     if node.has(6):
         k, v = (ops.concatenate([node.tensor(index), new], 2) for index, new in ((6, k), (7, v)))
-    mask = _key_mask(node, 4, 5, k.shape[2])
-    result = _attended(node, q, k, v, mask)
+    mask = key_mask(node, 4, 5, k.shape[2])
+    result = attended(node, q, k, v, mask)
     return [node.result(merge_heads(result)), node.result(k), node.result(v)]
 
 
@@ -168,15 +168,15 @@ def _multi_heads(node: Node, heads: int) -> tuple[Tensor, Tensor, Tensor]:
     return q, k, v
 
 
-def _attended(node: Node, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def attended(node: Node, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     causal = bool(node.attribute("unidirectional", 0))
     scale, offset = node.attribute("scale", 0.0) or None, k.shape[2] - q.shape[2] if causal else 0
     return ops.attention(q, k, v, mask, scale=scale, causal=causal, offset=offset)
 
 
-def _key_mask(node: Node, index: int, bias_index: int, keys: int) -> Tensor | None:
+def key_mask(node: Node, index: int, bias_index: int | None, keys: int) -> Tensor | None:
     """What is added to the scores: the filter value where a mask is 0, and the bias."""
-    bias = node.optional(bias_index)
+    bias = node.optional(bias_index) if bias_index is not None else None
     filtered = node.attribute("mask_filter_value", -10000.0)
     if not node.has(index):
         return bias
@@ -213,7 +213,7 @@ def attention(node: Node) -> list[Value]:
     if node.has(4):
         past = node.tensor(4)
         k, v = ops.concatenate([past[0], k], 2), ops.concatenate([past[1], v], 2)
-    result = _attended(node, q, k, v, _key_mask(node, 3, 5, k.shape[2]))
+    result = attended(node, q, k, v, key_mask(node, 3, 5, k.shape[2]))
     present = node.result(ops.stack([k, v], 0)) if node.is_used(1) else None
     return [node.result(merge_heads(result)), present]  # type: ignore[list-item]
 

@@ -17,8 +17,8 @@ from ...tensor import Tensor, f32
 from ..node import Node, Refused
 from ..registry import lowers
 from ..values import Value
+from .convolutions import window
 from .microsoft_attention import DOMAIN
-from .networks import window
 from .shaping import reshaped
 
 

@@ -14,7 +14,6 @@ from ...tensor import Tensor
 from ..node import Node, Refused, storage_of
 from ..registry import lowers, lowers_to
 from ..values import Value, constant
-from .shaping import reshaped
 
 
 @lowers("Constant")
@@ -166,16 +165,6 @@ def top_k(node: Node) -> list[Value]:
     values, indices = ops.topk(node.tensor(0), k, axis, largest=bool(node.attribute("largest", 1)))
     positions = node.result(indices, TensorProto.INT64, node.shape()[axis])
     return [node.result(values, bound=node.value(0).bound), positions]
-
-
-@lowers("Compress")
-def compress(node: Node) -> Value:
-    """The condition must be known: how many are selected is the shape."""
-    selected = np.flatnonzero(node.host(1)).astype(np.int32)
-    x, axis = node.tensor(0), node.attribute("axis")
-    if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
-    return node.result(ops.take(x, selected, axis=axis), bound=node.value(0).bound)
 
 
 @lowers("BlackmanWindow", "HammingWindow", "HannWindow")

@@ -1,4 +1,4 @@
-"""Layers of networks: convolutions, pooling, normalizations, softmax."""
+"""Layers of networks: pooling, normalizations, softmax, attention."""
 
 from __future__ import annotations
 
@@ -6,75 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import onnx
 from onnx import TensorProto
 
 from ... import ops
-from ...tensor import Tensor, f32, i32
+from ...tensor import Tensor
 from ..node import Node, Refused
 from ..registry import lowers, lowers_to
 from ..values import Value
-from .products import with_tail
+from .convolutions import window
 from .shaping import reshaped
-
-
-def window(node: Node, spatial: int) -> dict[str, Any]:
-    """Stride, padding and dilation of a convolution or a pool, as `ops` has them."""
-    pads = node.attribute("pads", [0] * (2 * spatial))
-    padding: Any = list(zip(pads[:spatial], pads[spatial:], strict=True))
-    rule = node.attribute("auto_pad", "NOTSET")
-    if rule not in ("NOTSET", ""):
-        padding = rule.lower()
-    return {
-        "stride": node.attribute("strides", [1] * spatial),
-        "padding": padding,
-        "dilation": node.attribute("dilations", [1] * spatial),
-    }
-
-
-@lowers("Conv")
-def conv(node: Node) -> Tensor:
-    x, groups = node.tensor(0), node.attribute("group", 1)
-    node.require_size("kernel_shape", list(node.shape(1)[2:]))
-    options = window(node, x.ndim - 2)
-    return with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), groups=groups, **options)
-
-
-def _packed_weights(node: Node) -> Tensor:
-    """As `ops.conv` reads them fastest, if they are constants."""
-    host = node.value(1).host
-    if host is None or node.elem(1) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
-        return node.tensor(1)
-    packed = node.upload(np.ascontiguousarray(np.moveaxis(host, 0, -1)))
-    return packed.permute(packed.ndim - 1, *range(packed.ndim - 1))
-
-
-@lowers("ConvTranspose")
-def conv_transpose(node: Node) -> Tensor:
-    x = node.tensor(0)
-    spatial = x.ndim - 2
-    node.require_size("kernel_shape", list(node.shape(1)[2:]))
-    options = window(node, spatial) | {"output_padding": node.attribute("output_padding", [0] * spatial)}
-    if node.attribute("output_shape"):
-        options |= _for_shape(node, spatial, options)
-    groups = node.attribute("group", 1)
-    return with_tail(node, ops.conv_transpose, x, node.tensor(1), node.optional(2), groups=groups, **options)
-
-
-def _for_shape(node: Node, spatial: int, options: dict[str, Any]) -> dict[str, Any]:
-    """Padding for the output shape that is asked for; what is missing is added at the end, as zeros."""
-    output_shape = node.attribute("output_shape")[-spatial:]
-    upper = node.attribute("auto_pad", "NOTSET") == "SAME_UPPER"
-    paddings, added = [], []
-    axes = zip(output_shape, node.shape()[2:], node.shape(1)[2:], options["stride"], options["dilation"], strict=True)
-    for axis, (size, n, k, stride, dilation) in enumerate(axes):
-        extra = options["output_padding"][axis]
-        total = stride * (n - 1) + extra + (k - 1) * dilation + 1 - size
-        added.append(extra + max(-total, 0))
-        half = max(total, 0) // 2
-        paddings.append((half, max(total, 0) - half) if upper else (max(total, 0) - half, half))
-    return {"padding": paddings, "output_padding": added}
 
 
 def _pool_options(node: Node) -> dict[str, Any]:
@@ -229,18 +170,3 @@ def max_unpool(node: Node) -> Tensor:
     empty = ops.zeros(math.prod(shape), x.dtype)
     unpooled = ops.scatter_elements(empty, reshaped(indices, (indices.size,)), reshaped(x, (x.size,)), 0)
     return unpooled.reshape(*shape)
-
-
-@lowers("ConvInteger")
-def conv_integer(node: Node) -> Value:
-    """Bytes less their zero points, summed in f32 where that is exact, else in 32-bit integers."""
-    node.require_size("kernel_shape", list(node.shape(1)[2:]))
-    exact = math.prod(node.shape(1)[1:]) * 255 * 255 < 1 << 24
-    x, weights = (ops.cast(node.tensor(index), f32 if exact else i32) for index in range(2))
-    if node.has(2):
-        x = ops.subtract(x, ops.cast(node.tensor(2), x.dtype).reshape())
-    if node.has(3):
-        zero = ops.cast(node.tensor(3), x.dtype)
-        weights = ops.subtract(weights, zero.reshape(*[-1, *[1] * (weights.ndim - 1)] if zero.size > 1 else ()))
-    result = ops.conv(x, weights, groups=node.attribute("group", 1), **window(node, x.ndim - 2))
-    return node.result(ops.cast(result, i32) if exact else result, TensorProto.INT32)

@@ -125,6 +125,14 @@ def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, elem: int) -> Tenso
     return ops.cast(ops.clip(shifted, float(low), float(high)), STORAGE[elem])
 
 
+def requantized(total: Tensor, scale: Tensor, result_scale: Tensor, zero: Tensor | None, elem: int) -> Tensor:
+    """A sum of products of bytes with this scale, as bytes with another: multiplied by their ratio and rounded once."""
+    low, high = limits(elem)
+    steps = ops.round(ops.multiply(ops.cast(total, f32), ops.divide(scale, result_scale)))
+    shifted = steps if zero is None else ops.add(steps, ops.cast(zero, f32))
+    return ops.cast(ops.clip(shifted, float(low), float(high)), STORAGE[elem])
+
+
 def dequantized(x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
     """(x − zero point) · scale, in f32."""
     real = ops.cast(x, f32)
@@ -178,17 +186,21 @@ def dequantize_linear(node: Node) -> Value:
 @lowers("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: Node) -> list[Value]:
     """Scale and zero point from the range of the input, which 0 belongs to."""
-    x = node.tensor(0)
-    low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
-    scale = ops.multiply(ops.subtract(high, low), 1.0 / 255.0)
-    safe = ops.where(ops.equal(scale, 0.0), 1.0, scale)
-    zero = ops.cast(ops.clip(ops.round(ops.divide(ops.negative(low), safe)), 0.0, 255.0), STORAGE[TensorProto.UINT8])
-    y = quantized(x, safe, zero, TensorProto.UINT8)
+    y, scale, zero = dynamically_quantized(node.tensor(0))
     return [
         node.result(y, TensorProto.UINT8),
         node.result(scale, TensorProto.FLOAT),
         node.result(zero, TensorProto.UINT8),
     ]
+
+
+def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """x as bytes by its own range, which 0 belongs to; their scale, and their zero point."""
+    low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
+    scale = ops.multiply(ops.subtract(high, low), 1.0 / 255.0)
+    safe = ops.where(ops.equal(scale, 0.0), 1.0, scale)
+    zero = ops.cast(ops.clip(ops.round(ops.divide(ops.negative(low), safe)), 0.0, 255.0), STORAGE[TensorProto.UINT8])
+    return quantized(x, safe, zero, TensorProto.UINT8), scale, zero
 
 
 @lowers("QLinearMatMul")
@@ -197,10 +209,10 @@ def qlinear_matmul(node: Node) -> Value:
     a = ops.subtract(ops.cast(node.tensor(0), i32), _rows(ops.cast(node.tensor(2), i32)))
     b = ops.subtract(ops.cast(node.tensor(3), i32), _one_or_all(ops.cast(node.tensor(5), i32)))
     scale = ops.multiply(_rows(ops.cast(node.tensor(1), f32)), _one_or_all(ops.cast(node.tensor(4), f32)))
-    real = ops.multiply(ops.cast(ops.matmul(a, b), f32), scale)
     elem = node.elem(7)
     _require_bytes(elem)
-    return node.result(quantized(real, _one_or_all(node.tensor(6)), _one_or_all(node.tensor(7)), elem), elem)
+    result = requantized(ops.matmul(a, b), scale, _one_or_all(node.tensor(6)), _one_or_all(node.tensor(7)), elem)
+    return node.result(result, elem)
 
 
 def _rows(tensor: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ def recurrent(node: Node) -> list[Tensor]:
     node.require_size("hidden_size", node.shape(2)[2])
     options: dict[str, Any] = {
         "direction": node.attribute("direction", "forward"),
-        "activations": _activations(node),
+        "activations": activations_of(node),
         "clip": node.attribute("clip"),
         "lengths": node.optional(4),
         "initial": _states(node.optional(5), batch_first),
@@ -52,7 +52,7 @@ def _states(tensor: Tensor | None, batch_first: bool) -> Tensor | None:
     return tensor.permute(1, 0, 2) if tensor is not None and batch_first else tensor
 
 
-def _activations(node: Node) -> list[Any] | None:
+def activations_of(node: Node) -> list[Any] | None:
     """Names with parameters, as `ops` has them; those of alpha and beta are handed out in the order of the names."""
     names = node.attribute("activations")
     if names is None:

@@ -57,8 +57,9 @@ _NORMS: dict[str, Callable[..., Tensor]] = {
 def reduced_axes(node: Node) -> tuple[int, ...] | None:
     """The axes a node reduces, counted from 0; None if it is to leave its input as it is."""
     axes, rank = node.axes(), len(node.shape())
+    unchanged = node.attribute("noop_with_empty_axes", 0)
     if axes is None or not len(axes):
-        return None if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank))
+        return None if unchanged else tuple(range(rank))
     return tuple(axis % rank for axis in axes)
 
 
