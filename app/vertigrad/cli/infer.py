@@ -54,6 +54,8 @@ def command(
         results = network.run(inputs)
         for name, array in results.items():
             console.print(f"{name}: {_described(array)}")
+        for decision in program.decisions:
+            console.print(f"read back: {_described(decision.numbers)}, which decides a shape in {decision.node}")
         if output is not None:
             _write(output, results)
         if profile:

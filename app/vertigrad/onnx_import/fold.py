@@ -27,13 +27,13 @@ def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version
     `depends`: on inputs of the graph that were given. Then only little is: what a network does with its inputs is done
     on the GPU.
     """
-    if "Sequence" in proto.op_type or "Optional" in proto.op_type or proto.op_type == "Constant":
+    if "Sequence" in proto.op_type or "Optional" in proto.op_type or proto.op_type in ("Constant", "Identity"):
         return False  # lists that are no arrays; and what is known as it is
     if proto.op_type in _RANDOM or (proto.op_type == "Dropout" and len(proto.input) > 2):
         return False
     known = [array for array in arrays if array is not None]
     if any(array.dtype == object for array in known):
-        return False
+        return True  # text, which the GPU does not have
     sizes = _foretold(proto, arrays, version)
     total = sum(array.size for array in known)
     if sizes is None:

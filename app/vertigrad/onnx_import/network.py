@@ -17,6 +17,7 @@ from ..tensor import Tensor
 from . import lowerings, reader
 from .fold import SMALL_INTEGER
 from .graph import opset_versions, prepared
+from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
 from .node import DataDependent
 from .program import Program, Redecided, upload
 from .registry import is_lowered
@@ -56,7 +57,7 @@ class Network(Closing):
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
         for entry in self._entries:
-            if _elem(entry) not in onnx.TensorProto.DataType.values()[1:]:
+            if elem_of(entry) not in onnx.TensorProto.DataType.values()[1:]:
                 raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
         self._known: frozenset[str] = frozenset()  # inputs that shapes depend on: a program holds for their numbers
         self._programs: dict[Any, Program] = {}  # the one used last at the end
@@ -65,7 +66,7 @@ class Network(Closing):
     @property
     def inputs(self) -> dict[str, tuple[np.dtype, tuple[int | str | None, ...] | None]]:
         """What it takes: element type and sizes by name, a size not fixed being a name or None; None for any rank."""
-        return {entry.name: (tensor_dtype_to_np_dtype(_elem(entry)), _sizes(entry)) for entry in self._entries}
+        return {entry.name: (tensor_dtype_to_np_dtype(elem_of(entry)), sizes_of(entry)) for entry in self._entries}
 
     @property
     def outputs(self) -> list[str]:
@@ -80,13 +81,13 @@ class Network(Closing):
         return {entry.name: self._output_spec(entry) for entry in self._model.graph.output}
 
     def _output_spec(self, entry: onnx.ValueInfoProto) -> OutputShape:
-        sizes = _sizes(entry) if entry.type.HasField("tensor_type") else None
+        sizes = sizes_of(entry) if entry.type.HasField("tensor_type") else None
         if sizes is None:
             raise InputError(f"{self.source}: the rank of output {entry.name!r} is not known; infer shapes first")
-        if _elem(entry) not in STORAGE:
-            raise UnsupportedOp(self.source, [f"output {entry.name!r}: {type_name(_elem(entry))}"])
+        if elem_of(entry) not in STORAGE:
+            raise UnsupportedOp(self.source, [f"output {entry.name!r}: {type_name(elem_of(entry))}"])
         bound = [self.dims.get(size) if isinstance(size, str) else size for size in sizes]
-        return OutputShape(tuple(bound), STORAGE[_elem(entry)].name)
+        return OutputShape(tuple(bound), STORAGE[elem_of(entry)].name)
 
     def bind(self, inputs: Mapping[str, Tensor | np.ndarray], constants: Mapping[str, np.ndarray]) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
@@ -134,9 +135,9 @@ class Network(Closing):
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    def _run(self, arrays: Mapping[str, Feed]) -> dict[str, Any]:
         program = self._recorded(arrays)
-        program.set(arrays)
+        program.set(all_parts(arrays))
         try:
             program.replay()
         except Redecided:
@@ -144,11 +145,14 @@ class Network(Closing):
             raise
         return program.read()
 
-    def _key(self, arrays: Mapping[str, np.ndarray]) -> Any:
+    def _key(self, feeds: Mapping[str, Feed]) -> Any:
         """What a program is recorded for."""
-        return tuple((name, a.shape, a.tobytes() if name in self._known else None) for name, a in arrays.items())
+        return tuple(
+            (name, array.shape, _numbers(array) if name in self._known or array.dtype == object else None)
+            for name, array in all_parts(feeds).items()
+        )
 
-    def _recorded(self, arrays: Mapping[str, np.ndarray]) -> Program:
+    def _recorded(self, arrays: Mapping[str, Feed]) -> Program:
         """The program for such inputs: one that was recorded lately, or a new one."""
         while True:
             key = self._key(arrays)
@@ -174,54 +178,30 @@ class Network(Closing):
         for key in own[:-CACHED_PROGRAMS]:
             self._programs.pop(key).close()
 
-    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The inputs as arrays, in the graph's order. Raises `InputError`."""
-        names = [entry.name for entry in self._entries]
-        missing, unknown = set(names) - set(inputs), set(inputs) - set(names)
-        if missing or unknown:
-            problems = [f"missing {', '.join(sorted(missing))}"] * bool(missing)
-            problems += [f"unknown {', '.join(sorted(unknown))}"] * bool(unknown)
-            raise InputError(f"{self.source}: inputs {'; '.join(problems)}; it takes {', '.join(names) or 'none'}")
-        bound: dict[str, int] = dict(self.dims)
-        return {entry.name: self._fitting(entry, inputs[entry.name], bound) for entry in self._entries}
-
-    def _fitting(self, entry: onnx.ValueInfoProto, value: Any, bound: dict[str, int]) -> np.ndarray:
-        where = f"{self.source}: input {entry.name!r}"
-        if not entry.type.HasField("tensor_type"):
-            raise UnsupportedOp(self.source, [f"input {entry.name!r}: sequences and optionals as inputs"])
-        array, dtype = np.asarray(value), np.dtype(tensor_dtype_to_np_dtype(_elem(entry)))
-        if array.dtype != dtype:
-            raise InputError(f"{where} is {dtype}, not {array.dtype}; convert it with .astype(numpy.{dtype})")
-        sizes = _sizes(entry)
-        if sizes is None:
-            return array
-        fits = len(sizes) == array.ndim
-        for size, actual in zip(sizes, array.shape, strict=False):
-            expected = bound.setdefault(size, actual) if isinstance(size, str) else size
-            fits = fits and expected in (actual, None)
-        if not fits:
-            raise InputError(f"{where} has shape {array.shape}; it must be {_written(sizes, bound)}")
-        return array
+    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, Feed]:
+        return checked(self.source, self._entries, inputs, self.dims)
 
     def _record(
         self,
-        arrays: Mapping[str, np.ndarray],
+        feeds: Mapping[str, Feed],
         tensors: Mapping[str, Tensor],
         known: frozenset[str],
         can_read: bool = False,
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
-        With `can_read`, shapes may depend on what `arrays` make on the GPU.
+        With `can_read`, shapes may depend on what `feeds` makes on the GPU.
         """
+        arrays = all_parts(feeds)
+        elems = {part: elem_of(e) for e in self._entries for part, _ in parts_of(e.name, feeds[e.name])}
         created: dict[str, Tensor] = {}
-        fill = partial(upload, self.source, created, arrays, self._elems) if can_read else None
+        fill = partial(upload, self.source, created, arrays, elems) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
         trace = Trace(self.source, self._versions, stages, self._folder, small)
         try:
             values = {
-                entry.name: self._input(entry, arrays[entry.name], tensors, known, created) for entry in self._entries
+                entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries
             }
             with stages.recording():
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
@@ -238,20 +218,35 @@ class Network(Closing):
             raise
         for tensor in trace.constants:
             tensor.close()  # the plan holds what it uses
-        return Program(trace, created, outputs_by_name, self._elems)
+        return Program(trace, created, outputs_by_name, elems)
 
     def _input(
         self,
         entry: onnx.ValueInfoProto,
+        value: Feed,
+        tensors: Mapping[str, Tensor],
+        known: frozenset[str],
+        created: dict[str, Tensor],
+    ) -> Value:
+        elem = elem_of(entry)
+        if value is None:
+            return Value(elem, absent=True)
+        parts = [self._part(elem, *part, tensors, known, created) for part in parts_of(entry.name, value)]
+        return Value(elem, items=parts) if isinstance(value, list) else parts[0]
+
+    def _part(
+        self,
+        elem: int,
+        name: str,
         array: np.ndarray,
         tensors: Mapping[str, Tensor],
         known: frozenset[str],
         created: dict[str, Tensor],
     ) -> Value:
-        name, elem, sources = entry.name, _elem(entry), frozenset((entry.name,))
-        if name in known:
+        sources = frozenset((name,))
+        if name in known or elem == TEXT:
             value = constant(array, elem)
-            value.sources = sources if name in self._known else frozenset()
+            value.sources = sources if name in self._known or elem == TEXT else frozenset()
             return value
         if elem not in STORAGE:
             return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
@@ -270,11 +265,11 @@ class Network(Closing):
 
     @property
     def _elems(self) -> dict[str, int]:
-        return {entry.name: _elem(entry) for entry in self._entries}
+        return {entry.name: elem_of(entry) for entry in self._entries}
 
 
 def _unreadable(names: Sequence[str], outputs: Sequence[Value | None]) -> list[str]:
-    """Outputs that cannot be given, though nothing that makes them was refused."""
+    """Outputs that cannot be read, though nothing that makes them was refused."""
     return [
         f"output {name!r}: {type_name(value.elem)} does not exist on the GPU"
         for name, value in zip(names, outputs, strict=True)
@@ -286,22 +281,5 @@ def _unreadable(names: Sequence[str], outputs: Sequence[Value | None]) -> list[s
     ]
 
 
-def _elem(entry: onnx.ValueInfoProto) -> int:
-    """The element type of an input; that of its parts if it is a sequence or an optional."""
-    kind = entry.type
-    while not kind.HasField("tensor_type"):
-        kind = kind.optional_type.elem_type if kind.HasField("optional_type") else kind.sequence_type.elem_type
-    return kind.tensor_type.elem_type
-
-
-def _sizes(entry: onnx.ValueInfoProto) -> tuple[int | str | None, ...] | None:
-    """The sizes of an input: a number, the name of a dimension, or None; None for any number of axes."""
-    if not entry.type.tensor_type.HasField("shape"):
-        return None
-    axes = entry.type.tensor_type.shape.dim
-    return tuple(a.dim_value if a.HasField("dim_value") else (a.dim_param or None) for a in axes)
-
-
-def _written(sizes: Sequence[int | str | None], bound: Mapping[str, int]) -> str:
-    names = [str("any" if size is None else size) for size in sizes]
-    return f"({', '.join(f'{name} = {bound[name]}' if name in bound else name for name in names)})"
+def _numbers(array: np.ndarray) -> Any:
+    return tuple(array.reshape(-1).tolist()) if array.dtype == object else array.tobytes()

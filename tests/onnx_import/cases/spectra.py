@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..networks import reals
-from .case import FLOAT, Case, case
+from .case import FLOAT, HALF, Case, case
 
 REAL, COMPLEX = reals(2, 9, 5, 1), reals(2, 9, 5, 2)
 SIGNAL, PAIRS = reals(2, 50, 1), reals(2, 50, 2)
 WINDOW = np.hanning(16).astype(np.float32)
 _REST = {"rtol": 2e-4, "reference": "onnx"}  # sums of up to fifty terms; onnxruntime has old semantics of the axis
+_MEL = (*(np.array(n) for n in (8, 16, 8192)), np.array(0.0, np.float32), np.array(4096.0, np.float32))
 _ENDS = {0: (FLOAT, [2, "frames", "frequencies", 2])}
 
 
@@ -33,6 +34,8 @@ CASES: list[Case] = [
     *_both(REAL, onesided=1),
     *_both(COMPLEX, onesided=1, inverse=1),
     *_both(COMPLEX, np.array(15), onesided=1, inverse=1),
+    case("MelWeightMatrix", *_MEL),
+    case("MelWeightMatrix", *_MEL, output_datatype=HALF),
     case("STFT", SIGNAL, np.array(7), WINDOW, **_REST),
     case("STFT", SIGNAL, np.array(7), WINDOW, onesided=0, **_REST),
     case("STFT", PAIRS, np.array(7), WINDOW, onesided=0, **_REST),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor
+from .. import fold
 from ..node import Node, Refused
 from ..registry import lowers
+from ..values import Value
 from .shaping import reshaped
 
 MOST_IN_TABLE = 1 << 24  # numbers: 64 MiB
@@ -77,3 +80,12 @@ def _table(count: int, length: int, parts: int, inverse: bool, onesided: bool) -
     spectrum = np.fft.ifft(units, length, norm="forward") if inverse else np.fft.fft(units, length)
     spectrum = spectrum[..., : length // 2 + 1] if onesided else spectrum
     return np.stack([spectrum.real, spectrum.imag], axis=2)
+
+
+@lowers("MelWeightMatrix")
+def mel_weights(node: Node) -> Value:
+    """Computed on the host: its inputs are a few numbers, which decide its shape."""
+    arrays = [node.host(index) for index in range(5)]
+    (weights,) = fold.evaluate(node.proto, arrays, node.version, str(node))
+    assert weights is not None
+    return Value(node.attribute("output_datatype", TensorProto.FLOAT), host=weights, sources=node.sources)
