@@ -155,7 +155,7 @@ def measured(gpu: Gpu, count: int, size: tuple[int, int], frames: int) -> dict[s
     gpu.poll()
     groups = {name: round(value, 3) for name, value in gpu.timer.latest.items()}
     gpu.timer.enabled = False
-    report = getattr(images.layer.drawing, "tiles_report", dict)()
+    report = images.layer.drawing.tiles.report()  # type: ignore[attr-defined]
     images.close()
     sort = sort_time(gpu, count, frames)
     return {"splats": count, "frame_ms": around, "slowest_view_ms": slowest, "sort_ms": sort, "groups": groups} | report

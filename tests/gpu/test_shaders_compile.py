@@ -88,7 +88,8 @@ def sorts() -> list[Defines]:
     ]
 
 
-NO_KERNELS = ("draw/point_splatting.wgsl",)  # compute shaders that a layer binds itself, like its draw shaders
+# Compute shaders that a layer binds itself, like its draw shaders.
+NO_KERNELS = ("draw/point_splatting.wgsl", "draw/splat_tiles.wgsl")
 COLORS = [
     {"COLOR": "", "COLOR_COMPONENTS": 0, "COLORMAPPED": False},
     {"COLOR": "f32", "COLOR_COMPONENTS": 1, "COLORMAPPED": True},
@@ -532,6 +533,9 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
     "draw/splats.wgsl": [{**rows, "PICKING": picking} for rows, picking in product(SPLATS, [False, True])],
+    "draw/splat_tiles.wgsl": SPLATS,
+    "draw/splat_tiles_cover.wgsl": [{}],
+    "draw/splat_lists.wgsl": choices(ENTRY=["ordered", "pair", "finish", "delimit"]),
     "draw/splat_order.wgsl": choices(SCALE=[0, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3]),
     "draw/streamlines.wgsl": choices(SEEDS=[False, True], SCALARS=[False, True]),
     "draw/vectors.wgsl": [{}],

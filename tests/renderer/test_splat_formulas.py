@@ -9,6 +9,7 @@ import pytest
 
 from vertigrad.models.data.splat_formats.harmonics import basis, turned
 from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.layers import splat_tiles
 
 from . import splat_reference
 
@@ -20,6 +21,7 @@ CAMERAS = [
     OrbitCamera(distance=1.2, yaw=-1.3, pitch=0.1, fov=75.0),  # between the splats
 ]
 COUNT = 160
+DRAWN = pytest.mark.parametrize("many", [1 << 30, 0], ids=["quads", "tiles"], indirect=True)
 VALUES = (0, 9, 24, 45)
 
 
@@ -38,8 +40,15 @@ def cloud(degree, seed=3):
     return {name: array.astype(np.float32) for name, array in arrays.items()}
 
 
+@pytest.fixture
+def many(request, monkeypatch):
+    """From so many splats on, tiles are used."""
+    monkeypatch.setattr(splat_tiles, "MANY", request.param)
+
+
+@DRAWN
 @pytest.mark.parametrize("degree", range(4))
-def test_images_are_those_of_the_published_formulas(layer, render, degree):
+def test_images_are_those_of_the_published_formulas(layer, render, many, degree):
     arrays = cloud(degree)
     splats = layer("splats", **arrays)
     for camera in CAMERAS:
@@ -50,7 +59,8 @@ def test_images_are_those_of_the_published_formulas(layer, render, degree):
         assert difference.mean() < 0.3 and difference.max() < 3.0, "of 255"
 
 
-def test_a_splat_that_is_wider_than_the_image(layer, render):
+@DRAWN
+def test_a_splat_that_is_wider_than_the_image(layer, render, many):
     arrays = {name: array[:1].copy() for name, array in cloud(0).items()}
     arrays["position"][:], arrays["scale"][:], arrays["opacity"][:] = (0.3, -0.2, 0.1), (1.5, 0.9, 0.1), 0.7
     for camera in CAMERAS:
@@ -65,7 +75,8 @@ def test_harmonics_change_with_the_view_and_degrees_differ(layer, render):
         assert np.abs(few - more).mean() > 2
 
 
-def test_splats_behind_a_mesh_are_hidden(layer, render):
+@DRAWN
+def test_splats_behind_a_mesh_are_hidden(layer, render, many):
     """A square across the view, at a depth between those of the splats."""
     camera, arrays = CAMERAS[0], cloud(1)
     turn = camera.rotation()

@@ -9,14 +9,16 @@ import wgpu
 
 from ...errors import LayoutError
 from ...gpu import Kernel, Plan
+from ...memory import Block
 from ...ops.sorting import argsort
 from ...params import Params, number, switch, vector
 from ...tensor import Tensor
 from ..moment import Moment
 from . import styles
-from .base import Attribute, AttributeSpec, Layer
+from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
 from .recipe import Recipe, Stage
+from .splat_tiles import SplatTiles, blends_in_tiles
 from .styles import Range
 
 ORDER_SHADER = "draw/splat_order.wgsl"
@@ -91,14 +93,41 @@ class SplatsDrawing(Drawing):
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
         read = [bound.tensor for bound in self._read.values()]
         self.create(RECIPE, storage=[self.order, self.size, *read], defines=self._components)
+        self.tiles: SplatTiles | None = None
+        if blends_in_tiles(self.gpu, rows):
+            self.tiles = self.hold(SplatTiles(self, self._read, self._components, self.order, self.size))
+        self.reads_depth = self.surveys = self.tiles is not None
+        self._fits_tiles, self._forward = False, (0.0, 0.0, -1.0)
 
     def compute(self, moment: Moment | None) -> None:
-        """Sort the rows by their depth, and find the extent of the colors if the range is automatic."""
+        """Sort the rows by depth, unless tiles do, and find the extent of the colors if the range is automatic."""
         if moment is not None:
-            self.plan.replay(forward=moment.forward)
-            self._is_sorted = True
-        elif not self._is_sorted:
-            self.plan.replay(forward=(0.0, 0.0, -1.0))
+            self._forward = moment.forward
+        if self.tiles is not None and moment is not None:
+            super().compute(moment)
+        elif moment is not None or self.tiles is not None or not self._is_sorted:
+            self.plan.replay(forward=self._forward)
+            self._is_sorted = moment is not None
+
+    def gather(self, frame: Frame) -> None:
+        """With tiles, blend the splats that are not hidden by opaque objects."""
+        if self.tiles is None:
+            return
+        self._fits_tiles = self.tiles.fits(frame)
+        if self._fits_tiles:
+            self.tiles.gather(frame, self.push())
+        else:
+            self.plan.replay(forward=self._forward)
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw quads, as many as `size` says, and what tiles have blended."""
+        super().draw_over(pass_, frame)
+        if self.tiles is not None and self._fits_tiles:
+            self.tiles.cover(pass_, frame)
+
+    def blocks(self) -> list[Block]:
+        blocks = super().blocks()
+        return blocks if self.tiles is None else [*blocks, *self.tiles.blocks()]
 
     def record(self, plan: Plan) -> None:
         arrays: dict[str, Any] = {}
