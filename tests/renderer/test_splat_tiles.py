@@ -102,5 +102,5 @@ def test_released_memory(gpu, layer, render, monkeypatch):
     render([splats], CAMERA, View(**VIEW), SIZE)
     splats.close()
     gpu.wait_idle()
-    kept = [block for block in gpu.tracker.live if block.id not in live]
-    assert len(kept) == 5, "the tensors of the attributes, which the fixture closes"
+    alive = [block for block in gpu.tracker.live if block.id not in live]
+    assert len(alive) == 5, "the tensors of the attributes, which the fixture closes"
