@@ -23,7 +23,7 @@ import vertigrad
 from vertigrad.gpu import Gpu, Plan
 from vertigrad.ops.sorting import argsort
 from vertigrad.renderer import OrbitCamera, Renderer, View
-from vertigrad.renderer.layers import Layer, types
+from vertigrad.renderer.layers import Layer, splat_tiles, types
 from vertigrad.tensor import Tensor
 
 VIEW = View(bloom=0.0, vignette=0.0, background="#000000")
@@ -155,7 +155,8 @@ def measured(gpu: Gpu, count: int, size: tuple[int, int], frames: int) -> dict[s
     gpu.poll()
     groups = {name: round(value, 3) for name, value in gpu.timer.latest.items()}
     gpu.timer.enabled = False
-    report = images.layer.drawing.tiles.report()  # type: ignore[attr-defined]
+    tiles = getattr(images.layer.drawing, "tiles", None)
+    report = tiles.report() if tiles else {}
     images.close()
     sort = sort_time(gpu, count, frames)
     return {"splats": count, "frame_ms": around, "slowest_view_ms": slowest, "sort_ms": sort, "groups": groups} | report
@@ -180,8 +181,10 @@ def main() -> None:
     parser.add_argument("--splats", type=int, nargs="+", default=[1_000_000, 6_000_000])
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--quads", action="store_true", help="rasterized quads instead of tiles")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    splat_tiles.MANY = 1 << 40 if options.quads else splat_tiles.MANY
     width, height = map(int, options.size.split("x"))
     gpu = vertigrad.gpu()
     results: dict[str, Any] = {"gpu": gpu.adapter.name, "size": options.size, "of 255: mean, max": compared(gpu)}
