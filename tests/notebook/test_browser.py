@@ -76,6 +76,7 @@ from pathlib import Path
 
 def state():
     shown = {"rows": dict(rows.rects), "items": dict(items.rects), "pressed": len(pressed), "size": size.value}
+    shown["acknowledged"] = viewer._notebook._view.shown
     shown["cameras"] = [list(each.session.camera.position) for each in viewers]
     shown["viewports"] = [list(each._window.gui.viewport) for each in viewers]
     return shown
@@ -167,8 +168,10 @@ def test_a_slider_in_the_widget_changes_the_image_while_a_cell_runs(server: tupl
         before = _red(page)
         page.drag(notebook.row("size", 0.1), notebook.row("size", 0.8))
         until(lambda: _red(page) > 3 * before, "larger points")
+        acknowledged = notebook.state["acknowledged"]
         page.key("KeyK", "k")
         notebook.until(lambda state: state["pressed"] == 1, "the key reaches the script")
+        notebook.until(lambda state: state["acknowledged"] > acknowledged, "images are acknowledged while a cell runs")
         distance = np.linalg.norm(notebook.state["cameras"][0])
         page.wheel(*notebook.middle(), -100.0)
         notebook.until(lambda state: np.linalg.norm(state["cameras"][0]) < 0.98 * distance, "nearer by the wheel")

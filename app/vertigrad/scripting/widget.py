@@ -8,22 +8,39 @@ from typing import Any
 
 from anywidget import AnyWidget
 from rendercanvas.anywidget import CSS, JS
-from traitlets import Bool, Dict, Unicode
+from traitlets import Bool, Unicode
+
+# Front ends hold a synchronized value back until the kernel has answered the one before, which it never does for some
+# that came while a cell ran. Messages do not wait: the front end's own values are sent as messages.
+VALUES_AS_MESSAGES = """
+export default () => {
+  const { initialize, render } = lifecycle()
+  const changed = {
+    set: model => (name, value) => model.send({ type: 'value', name, value }),
+    save_changes: model => () => {},
+  }
+  const reporting = model => new Proxy(model, {
+    get (target, key) {
+      if (key in changed) { return changed[key](target) }
+      return typeof target[key] === 'function' ? target[key].bind(target) : target[key]
+    }
+  })
+  return { initialize: context => initialize({ ...context, model: reporting(context.model) }), render }
+}
+"""
 
 
 class View(AnyWidget):
     """An image that reports mouse, keys and size.
 
-    The messages and the synchronized names are those of rendercanvas's `renderview-afm.js`. rendercanvas's own canvas
-    class draws in asyncio's event loop, which stands still while a cell runs; this one sends what a script's loop drew.
-    `take` is called with each event, and `changed` when the front end has shown an image, or became visible or
-    invisible. Both may be called in another thread than the one that computes.
+    The messages and names are those of rendercanvas's `renderview-afm.js`. rendercanvas's own canvas class draws in
+    asyncio's event loop, which stands still while a cell runs; this one sends what a script's loop drew. `take` is
+    called with each event, and `changed` when the front end has shown an image, or became visible or invisible. Both
+    may be called in another thread than the one that computes.
     """
 
-    _esm = JS
+    _esm = JS.replace("export default", "const lifecycle =") + VALUES_AS_MESSAGES
     _css = CSS
-    _frame_feedback = Dict({}).tag(sync=True)
-    _has_visible_views = Bool(False).tag(sync=True)
     _css_width = Unicode("").tag(sync=True)
     _css_height = Unicode("").tag(sync=True)
     _resizable = Bool(True).tag(sync=True)
@@ -37,31 +54,20 @@ class View(AnyWidget):
         self, size: tuple[int, int], take: Callable[[dict[str, Any]], object], changed: Callable[[], object]
     ) -> None:
         super().__init__(_css_width=f"{size[0]}px", _css_height=f"{size[1]}px")
-        self._shown_somewhere = self._reported = (
-            False  # whether a front end sent anything; and whether it is visible there
-        )
+        self.visible = False  # whether it is on somebody's screen
+        self.shown = 0  # the number of the image that was shown last
+        self._take, self._changed = take, changed
+        self.on_msg(lambda _, content, buffers: self._receive(content))
 
-        def received(content: dict[str, Any]) -> None:
-            self._shown_somewhere = True
-            take(content)
-
-        self.on_msg(lambda _, content, buffers: received(content))
-        self.observe(lambda _: setattr(self, "_reported", True), names=["_has_visible_views"])
-        self.observe(lambda _: changed(), names=["_frame_feedback", "_has_visible_views"])
-
-    @property
-    def visible(self) -> bool:
-        """Whether it is on somebody's screen.
-
-        Front ends hold synchronized values back until the kernel has answered those before, which it may never do for
-        some that came while a cell ran. Until the first of them, a front end that sends events counts as visible.
-        """
-        return bool(self._has_visible_views) if self._reported else self._shown_somewhere
-
-    @property
-    def shown(self) -> int:
-        """The number of the image that was shown last."""
-        return int(self._frame_feedback.get("index", 0))
+    def _receive(self, content: dict[str, Any]) -> None:
+        if content.get("type") != "value":
+            self._take(content)
+            return
+        if content["name"] == "_has_visible_views":
+            self.visible = bool(content["value"])
+        elif content["name"] == "_frame_feedback":
+            self.shown = int(content["value"]["index"])
+        self._changed()
 
     def show(self, number: int, mimetype: str, data: bytes) -> None:
         """Send an encoded image."""
