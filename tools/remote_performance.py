@@ -227,7 +227,7 @@ def movements(viewer: Viewer, trials: int) -> list[float]:
 
 
 def slow_reader(run: Server, size: Size, seconds: float) -> list[str]:
-    """Rows of a quick viewer and of a slow one beside it: images and images left out a second; the server's memory."""
+    """Rows of a quick viewer and of a slow one next to it: images and images left out a second; the server's memory."""
     with run.viewer("jpeg", size) as quick, run.viewer("jpeg", size, READING) as slow:
         quick.call("play")
         quick.let(2.0)
