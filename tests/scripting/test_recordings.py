@@ -97,6 +97,21 @@ def test_a_recording_that_fails_ends_without_a_file(viewer: vg.Viewer, tmp_path:
     recording.close()
 
 
+def test_closing_finishes_every_recording_also_if_one_fails(steady: Gpu, tmp_path: Path, monkeypatch) -> None:
+    viewer = vg.Viewer("test", SIZE, offscreen=True)
+    viewer.points("cloud", position=POINTS)
+    first, second = viewer.record(tmp_path / "a.usda"), viewer.record(tmp_path / "b.usda")
+    viewer.update()
+
+    def fail() -> None:
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr(first, "_finish", fail)
+    with pytest.raises(InputError, match="the disk is full"):
+        viewer.close()
+    assert second.closed and (tmp_path / "b.usda").exists() and viewer.closed
+
+
 def test_two_recordings_do_not_share_a_file(viewer: vg.Viewer, tmp_path: Path) -> None:
     viewer.points("cloud", position=POINTS)
     with viewer.record(tmp_path / "a.gif"), pytest.raises(InputError, match="is being recorded already"):

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import OpenEXR
 import pytest
+from pxr import Usd
 
 import vertigrad as vg
 from vertigrad.errors import InputError
@@ -277,3 +279,19 @@ def test_ctrl_c_reaches_the_loop_and_errors_of_input_are_shown(script: Script, m
     monkeypatch.undo()
     (failure,) = viewer.session.failures.shown
     assert failure.stage == "input" and "of the input" in failure.message
+
+
+def test_a_window_is_recorded(script: Script, tmp_path) -> None:
+    viewer = script.viewer
+    cloud = viewer.points("cloud", position=POINTS, size=0.1)
+    viewer.camera(position=(0, 0, 6))
+    with viewer.record(tmp_path / "a.usdc"), viewer.record(tmp_path / "%d.exr", (96, 64), depth=True):
+        for step in viewer.frames(2):
+            cloud.position = POINTS + step.number
+    stage = Usd.Stage.Open(str(tmp_path / "a.usdc"))
+    points = stage.GetPrimAtPath("/World/cloud").GetAttribute("points")
+    assert [np.allclose(points.Get(frame), POINTS + frame) for frame in range(2)] == [True, True]
+    with OpenEXR.File(str(tmp_path / "0.exr")) as file:
+        depth = file.channels()["Z"].pixels
+    assert depth.shape == (64, 96) and 5.0 < depth[np.isfinite(depth)].min() < 6.0
+    assert (tmp_path / "1.exr").exists()

@@ -4,11 +4,12 @@ from .controls import Button, Control
 from .events import Pick
 from .function_model import model, torch_model
 from .layer import LayerHandle
+from .loop_methods import Step
 from .plot import Plot
 from .scene import Scene
 from .shooting import Recording
 from .show import show
-from .viewer import Step, Viewer
+from .viewer import Viewer
 
 __all__ = [
     "Button",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .viewer import Viewer
+    from .loop_methods import LoopMethods
 
 GUI = "vertigrad"  # of `%gui`
-_live: weakref.WeakSet[Viewer] = weakref.WeakSet()
+_live: weakref.WeakSet[LoopMethods] = weakref.WeakSet()
 
 
-def show_at_prompt(viewer: Viewer) -> None:
+def show_at_prompt(viewer: LoopMethods) -> None:
     """Show frames of the viewer while IPython waits for input, until its window is closed.
 
     Raises `InputError` outside of IPython in a terminal.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -127,11 +128,10 @@ class Scene(KeyframeMethods, ImageMethods):
         if self._closed:
             return
         self._closed = True
-        try:
-            for recording in self._recordings:
-                recording.close()
-        finally:
-            self.session.close()
+        with ExitStack() as stack:  # each is closed, also if another fails
+            stack.callback(self.session.close)
+            for recording in reversed(self._recordings):
+                stack.callback(recording.close)
 
     def __enter__(self) -> Self:
         return self

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InputError
 from ..models import Model
 from ..models.custom_model import CustomModel
-from ..session import STEP, Session
+from ..session import Session
 from ..session.parameters import Key
-from .checks import checked_integer, checked_size, checked_text
+from .checks import checked_size, checked_text
 from .content import Content
 from .control_methods import ControlMethods
 from .event_pump import EventPump
 from .events import EventMethods, Events
-from .frames import Frames
 from .image_methods import ImageMethods
-from .ipython import show_at_prompt
 from .kernel import cell, execution, in_notebook
 from .keyframe_methods import KeyframeMethods
 from .layer import LayerHandle
 from .layer_methods import LayerMethods
+from .loop_methods import LoopMethods
 from .plot import PlotMethods
 from .saving import save
 from .serving import ServeMethods
@@ -42,18 +40,8 @@ SIZE = 1280, 800
 WIDGET_SIZE = 960, 600  # pixels of the browser
 
 
-class Step(NamedTuple):
-    """One turn of a script's loop: `number` counts from 0, `dt` and `time` are in seconds of the simulation.
-
-    `dt` is 0 while the user has paused.
-    """
-
-    number: int
-    dt: float
-    time: float
-
-
 class Viewer(
+    LoopMethods,
     LayerMethods,
     ControlMethods,
     PlotMethods,
@@ -150,86 +138,6 @@ class Viewer(
         save(self.session, self._content.document.values, Path(path), overwrite)
         return Path(path)
 
-    # the loop ---------------------------------------------------------------------------------------------------
-
-    @property
-    def closed(self) -> bool:
-        """Whether the viewer, or its window, was closed."""
-        return self._content.closed or (self._window is not None and self._window.closed)
-
-    def frames(self, count: int | None = None) -> Frames[Step]:
-        """Steps of your own loop: what the loop writes into tensors is shown at its end, without a copy.
-
-        Ends when the window is closed, or after `count` steps. In a notebook `async for` takes events in front ends
-        that deliver none while a cell runs. Raises `InputError` for a count that is none.
-        """
-        count = None if count is None else checked_integer(count, "count")
-        frames = Frames(self._steps(count))
-        if self._notebook is not None:
-            self._notebook.loop = frames
-        return frames
-
-    def _steps(self, count: int | None) -> Iterator[Step]:
-        number = 0
-        if self._notebook is not None and not self._notebook.displayed:
-            self._notebook.display()
-        try:
-            while not self.closed and (count is None or number < count):
-                clock = self.session.clock
-                yield Step(number, STEP * clock.speed if clock.moves else 0.0, clock.time)
-                if self._content.closed:
-                    return
-                self.update()
-                number += 1
-        finally:
-            if self._notebook is not None and not self._content.closed:
-                self._notebook.renew_images()
-
-    def show(self, block: bool = True) -> None:
-        """Show frames until the window is closed; with `block=False`, while IPython waits at its prompt.
-
-        In a notebook: show the widget under this cell, and return at once.
-        Raises `InputError` without a window, and with `block=False` outside of IPython in a terminal.
-        """
-        self._content.require_open()
-        if self._window is None:
-            raise InputError("an offscreen viewer has no window to show; ask it for its image, or call `serve` first")
-        if self._notebook is not None:
-            return self._notebook.display()
-        if not block:
-            return show_at_prompt(self)
-        for _ in self.frames():
-            pass
-
-    def update(self) -> None:
-        """Show the next frame and call the functions of its events, in a loop that does not use `frames`.
-
-        Raises `InputError` if the viewer is closed, or from a callback.
-        """
-        self._content.require_open()
-        if self._events.running:
-            raise InputError("a callback cannot show frames: let it return, and the loop goes on")
-        self._fit()
-        self._frames += 1
-        with self._content.drawing():
-            self._draw()
-            for recording in self._recordings:
-                if not recording.closed:
-                    recording.add()
-        self._events.deliver()
-
-    def _draw(self) -> None:
-        if self._notebook is not None:
-            return self._notebook.frame()
-        if self._window is not None:
-            with self._pump.frame() if self._pump is not None else nullcontext():
-                (self._served.frame if self._served is not None else self._window.frame)()
-            return
-        with self.session.gpu.frames.frame():
-            self.session.apply()
-            self.session.advance()
-            self._camera.draw(self._image_size())
-
     def close(self) -> None:
         """Close the window, finish recordings, and release the memory. Idempotent."""
         if self._content.closed:
@@ -238,17 +146,13 @@ class Viewer(
         _open.discard(self)
         if self._notebook is not None:
             self._notebook.close()
-        try:
-            for recording in self._recordings:
-                recording.close()
-        finally:
-            if self._pump is not None:
-                self._pump.close()
-            if self._served is not None:
-                self._served.close()
+        with ExitStack() as stack:  # each is closed, also if another fails
+            stack.callback(self._content.close)
             if self._window is not None:
-                self._window.__exit__(None, None, None)
-            self._content.close()
+                stack.callback(self._window.__exit__, None, None, None)
+            for one in (self._served, self._pump, *reversed(self._recordings)):
+                if one is not None:
+                    stack.callback(one.close)
 
     def __enter__(self) -> Self:
         return self
@@ -281,12 +185,6 @@ class Viewer(
             self._notebook.display()
         else:
             print(repr(self))
-
-    def _poll(self) -> None:
-        """Let events take effect while the script computes; the next frame shows it."""
-        if self._window is not None and not self._content.closed:
-            with self.session.guarded("input"):
-                self._window.window.poll()
 
     def _open_session(self) -> Session:
         self._content.require_open()
@@ -327,7 +225,8 @@ _open: weakref.WeakSet[Viewer] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    for viewer in list(_open):
-        if viewer._notebook is not None:
-            viewer._notebook.forget()
-        viewer.close()
+    with ExitStack() as stack:
+        for viewer in list(_open):
+            if viewer._notebook is not None:
+                viewer._notebook.forget()
+            stack.callback(viewer.close)
