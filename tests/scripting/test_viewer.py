@@ -15,9 +15,11 @@ from PIL import Image
 import vertigrad as vg
 from vertigrad.errors import DtypeError, InputError, ParameterError, UseAfterFree
 from vertigrad.gpu import Gpu
+from vertigrad.models import registry
 from vertigrad.models.custom_model import CustomModel
 from vertigrad.params import Params, number
 from vertigrad.renderer.layers import types
+from vertigrad.scripting.document import Document
 from vertigrad.session import STEP
 
 SIZE = (96, 64)
@@ -347,6 +349,16 @@ def test_importing_the_package_imports_no_renderer() -> None:
     assert done.stdout.strip() == "0"
     with pytest.raises(AttributeError, match="nothing_such"):
         _ = vg.nothing_such  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_viewer_imports_only_the_models_that_it_uses() -> None:
+    document = Document("title")
+    code = "from vertigrad.scripting.document import Document; import sys; Document('title').model_types['nbody']; "
+    code += "print(*(name for name in ('av', 'vertigrad.models.physics.smoke') if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=900)
+    assert done.stdout.strip() == ""
+    document.put_model("own", registry.types()["nbody"])
+    assert {"script.own", "nbody"} <= set(document.model_types)
 
 
 @pytest.mark.parametrize(
