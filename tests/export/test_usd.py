@@ -117,7 +117,7 @@ def test_the_camera_moves_in_it(steady: Gpu, tmp_path: Path) -> None:
 def test_what_cannot_be_written(steady: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with vg.Viewer("test", SIZE, offscreen=True) as viewer:
         viewer.points("cloud", position=POINTS)
-        with pytest.raises(InputError, match=r"a USD file holds a run; in a script .*vertigrad render SCENE --frames N -o a\.usd`"):
+        with pytest.raises(InputError, match=r"a USD file holds a run; in a script .*SCENE --frames N -o a\.usd`"):
             viewer.export(tmp_path / "a.usd")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"b\.usda: cannot be written"):
