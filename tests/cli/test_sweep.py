@@ -8,7 +8,7 @@ from vertigrad.sweeps.workers import ThisProcess
 
 @pytest.fixture
 def in_process(monkeypatch):
-    monkeypatch.setattr(runner, "opened_workers", lambda jobs, adapter: ThisProcess(adapter))
+    monkeypatch.setattr(runner, "opened_workers", lambda jobs, adapter, scheduler: ThisProcess(adapter))
 
 
 @pytest.mark.usefixtures("in_process")
@@ -42,3 +42,9 @@ def test_wrong_options_are_reported(vertigrad, row, tmp_path):
     assert (wrong.code, "row.height" in wrong.err) == (2, True)
     unknown = vertigrad("sweep", row, "--set", "row.height=0:1", "--samples", "4", "--sampling", "best", "-o", "out")
     assert "expected one of grid, random, latin, sobol" in unknown.err
+
+
+def test_results_of_another_folder_are_refused(vertigrad, tmp_path):
+    done = vertigrad("results", tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "has no results of a sweep" in done.err

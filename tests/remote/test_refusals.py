@@ -249,6 +249,8 @@ def files_and_programs() -> list[commands.Command]:
     return [
         commands.Open(there),
         commands.Reload(there),
+        commands.OpenRun(there, (), None),
+        commands.SaveRunAsPreset("a", ("galaxy.file=/etc/passwd",)),
         commands.Save(),
         commands.SaveAs(there),
         commands.Leave(),

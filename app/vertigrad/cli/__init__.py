@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ..errors import VertigradError
-from . import bench, check, generate, infer, info, mcp, reference, render, run, serve, sweep, train, tune
+from . import bench, check, generate, infer, info, mcp, reference, render, results, run, serve, sweep, train, tune
 from .options import console, errors_console
 
 WITHOUT_DISPLAY = (
@@ -31,6 +31,7 @@ app = typer.Typer(
 app.command("run")(run.command)
 app.command("render")(render.command)
 app.command("sweep")(sweep.command)
+app.command("results")(results.command)
 app.command("serve")(serve.command)
 app.command("mcp")(mcp.command)
 app.command("check")(check.command)

@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Open SCENE in the viewer."""
     pixels = options.parse_size(size) if size else None
-    _require_display(scene)
+    _require_display_for(scene)
 
     from ..headless import require_writable
     from ..session.commands import SetHotReload, SetPacing, SetRewindMemory
@@ -86,13 +86,19 @@ def no_display(advice: str) -> InputError:
     return InputError(f"no display to open a window on ({' and '.join(DISPLAYS)} are not set); {advice}")
 
 
-def _require_display(scene: str) -> None:
-    """Raise at once if there is no display, before the scene is built."""
+def require_display(advice: str) -> None:
+    """Raise `InputError` if there is no display, with what to do then."""
+    if not has_display():
+        raise no_display(advice)
+
+
+def _require_display_for(scene: str) -> None:
+    """Raise at once if there is no display, before the scene is built; an unknown name is reported first."""
     if has_display():
         return
     from ..scene.packaged import scene_path
 
-    scene_path(scene)  # an unknown name is reported first
-    raise no_display(
+    scene_path(scene)
+    require_display(
         f"`vertigrad render {scene} -o out.mp4 --frames 120` needs none; `vertigrad scenes` lists the scenes"
     )

@@ -36,6 +36,7 @@ from .message import draw_message, draw_warnings
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .reports import draw_about, draw_failures
+from .results import ResultsPanel
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .tensors import TensorsPanel
@@ -46,6 +47,7 @@ from .watch import WatchPanel
 from .workspace import Workspace
 
 _log = logging.getLogger("vertigrad")
+LOCAL = CapturePanel, ResultsPanel  # panels that read and write files
 SETTLING = 2  # frames until every window has its position and size; they are built, but never shown
 
 
@@ -64,6 +66,7 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
         CameraPanel(gui.workspace),
         SelectionPanel(),
         CapturePanel(gui.workspace),
+        ResultsPanel(gui.workspace, *gui.thumbnails(2)),
         HelpPanel(lambda: gui.actions),
     )
 
@@ -90,7 +93,7 @@ class Gui:
         self._drawing = Drawing(gpu, color_format)
         self._axes, self._notices, self._gizmo = Axes(), Notices(), Gizmo()
         self.journal = Journal()
-        self._panels = tuple(panel for panel in panels(self) if not (remote and isinstance(panel, CapturePanel)))
+        self._panels = tuple(panel for panel in panels(self) if not (remote and isinstance(panel, LOCAL)))
         self._file: Path | None = None  # the scene that was shown last
         self._fresh = True  # nothing was built yet
         for panel in self._panels:
@@ -111,6 +114,10 @@ class Gui:
         imgui.set_current_context(self._context)
         implot.set_current_context(self._plots)
         return imgui.get_io()
+
+    def thumbnails(self, count: int) -> list[Thumbnails]:
+        """Images of files that can be drawn here, `count` sets of one size each."""
+        return [Thumbnails(self._gpu, self._drawing.backend) for _ in range(count)]
 
     @property
     def handles(self) -> Handles | None:

@@ -24,6 +24,7 @@ class Workspace:
     zoom: float = 1.0
     recent: list[Path] = field(default_factory=list)
     focused: str = ""  # the panel that has the keyboard
+    results: Path | None = None  # the folder of a sweep that the Results panel shows
     gallery: bool = False
     palette: bool = False
     about: bool = False

@@ -271,15 +271,19 @@ class Session(SceneParts):
         if path is None and not restart:
             self.running.read_again()
         else:
-            before = self.running
-            self.running = Running(self.gpu, before.source.with_path(path), self.sizes, before)
-            before.close()
-            self.messages.clear()
-            for command in self.questions.nothing_unsaved():
-                self.post(command)
+            self.open(self.running.source.with_path(path))
         notes = self.scene_edits.notes
         heading = f"{self.scene.path.name} was reloaded, with changes that are not saved:"
         self.report("edits", "\n".join([heading, *notes]) if notes else "")
+
+    def open(self, source: SceneSource) -> None:
+        """Replace what runs by another scene, or the same one from its start. Raises as `Session`; then all stays."""
+        before = self.running
+        self.running = Running(self.gpu, source, self.sizes, before)
+        before.close()
+        self.messages.clear()
+        for command in self.questions.nothing_unsaved():
+            self.post(command)
 
     def try_to_advance(self) -> None:
         """As `advance`; if a model fails, time is paused, and the reason is shown.

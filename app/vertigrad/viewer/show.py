@@ -22,13 +22,14 @@ def view(
     vsync: bool = True,
     memory: Path | None = None,
     gallery: bool = False,
+    results: Path | None = None,
 ) -> RunRecord:
     """Show `session` in a window of `size` until it is closed, or for a number of frames; returns what was counted.
 
     `memory` is the file that remembers window and panels from one time to the next; with `gallery` the scenes are
-    offered first. If the GPU's device is lost, another window replaces this one, and all goes on, see
-    `rescue.recover`. Raises `InputError` if there is no display, `DeviceLost` if no GPU can be reopened, and,
-    where a number of frames is asked for, what a frame is dropped for.
+    offered first; `results` is the folder of a sweep for the Results panel. If the GPU's device is lost, another
+    window replaces this one, and all goes on, see `rescue.recover`. Raises `InputError` if there is no display,
+    `DeviceLost` if no GPU can be reopened, and, where a number of frames is asked for, what a frame is dropped for.
     """
     memory, settings = _remembered(memory)
     record: RunRecord | None = None
@@ -36,6 +37,9 @@ def view(
         while True:
             with Viewer(session, size, vsync, settings) as viewer:
                 viewer.gui.workspace.gallery = gallery
+                if results is not None:
+                    viewer.gui.workspace.results = results
+                    viewer.gui.workspace.show("Results")
                 session.rescue.every = EVERY
                 session.gpu.sync()
                 record = record or RunRecord(session.gpu)

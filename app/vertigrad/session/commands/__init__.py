@@ -6,3 +6,4 @@ from .edits import *
 from .files import *
 from .observe import *
 from .run import *
+from .runs import *
