@@ -164,3 +164,20 @@ def with_corner(function, cells):
         return function(name, axes, size, *others)
 
     return call
+
+
+def test_a_tile_of_the_contact_sheet_is_clicked_with_the_real_mouse(opened, folder, monkeypatch):
+    tabs = positions(monkeypatch, result_panel.imgui, "begin_tab_item")
+    tiles = positions(monkeypatch, result_sheet.imgui, "invisible_button")
+    one = opened(Path(SweepFolder(folder).definition().scene), "galaxy.count=64", size=(1000, 800))
+    workspace = one.viewer.gui.workspace
+    workspace.opened.update(dict.fromkeys(workspace.opened, False))
+    workspace.results = folder
+    workspace.show("Results")
+    one.frames(8)
+    one.click(tabs["Contact sheet"])
+    one.frames(8)
+    one.click(tiles["##e"])
+    one.frames_until(lambda: one.session.stage.specs["galaxy"].seed == 4)
+    assert one.session.scene_edits.values()[Key("models.galaxy", "softening")] == 0.15
+    assert not one.session.messages
