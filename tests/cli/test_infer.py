@@ -121,3 +121,16 @@ def test_an_unsupported_network_reports_its_nodes(tmp_path: Path, capsys: pytest
     err = capsys.readouterr().err
     for part in ("Cast", "'widen'", "opset 17", "double"):
         assert part in err
+
+
+def test_tensors_inside_are_listed_and_written(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(net, "--tensors") == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "n x 2" in line]
+    assert [[cell.strip() for cell in row[1:-1]] for row in rows] == [
+        ["e", "Exp", "float", "n x 2"],
+        ["y", "Add", "float", "n x 2"],
+    ]
+    assert run(net, "-i", tmp_path / "in.npz", "--inside", "e", "-o", tmp_path / "y.npz") == 0
+    np.testing.assert_allclose(np.load(tmp_path / "y.npz")["e"], np.exp(x()), rtol=1e-6)
+    assert run(net, "--inside", "nothing") == 2
+    assert "no node computes 'nothing'" in capsys.readouterr().err

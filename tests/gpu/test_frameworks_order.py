@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
@@ -11,11 +12,18 @@ from vertigrad.gpu import Gpu, native
 from vertigrad.tensor import Tensor
 
 
+class View(NamedTuple):
+    """How many views frameworks have of a block, and how many of them are used in turns."""
+
+    views: int
+    in_turns: int
+
+
 @pytest.fixture
 def viewed(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tensor]:
     with Tensor.zeros(4) as x:
         gpu.wait_idle()
-        monkeypatch.setitem(gpu.frameworks._views, x.block, None)
+        monkeypatch.setitem(gpu.frameworks._views, x.block, View(views=1, in_turns=0))
         yield x
 
 
@@ -38,6 +46,15 @@ def test_a_submission_of_a_viewed_block_waits_and_is_waited_for(gpu: Gpu, calls:
     with viewed + 1.0:
         serial = gpu.submit()
     assert calls == ["frameworks", "submit", serial]
+
+
+def test_a_block_that_is_used_in_turns_is_not_waited_for(
+    gpu: Gpu, calls: list[object], viewed: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(gpu.frameworks._views, viewed.block, View(views=1, in_turns=1))
+    with viewed + 1.0:
+        gpu.submit()
+    assert calls == ["frameworks", "submit"]
 
 
 def test_other_submissions_wait_for_nobody(gpu: Gpu, calls: list[object]) -> None:

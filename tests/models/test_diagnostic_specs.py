@@ -24,6 +24,7 @@ version = 1
 models.array = { type = "array", file = "values.npy" }
 models.bars = { type = "bars", inputs = { values = "array.values" } }
 models.image = { type = "image", file = "picture.png" }
+models.image_grid = { type = "image_grid", inputs = { values = "array.values" } }
 models.mesh = { type = "mesh" }
 models.point_cloud = { type = "point_cloud", file = "points.npy" }
 models.relief = { type = "relief", inputs = { values = "array.values" } }

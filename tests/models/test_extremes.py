@@ -56,6 +56,7 @@ FROM_FILES_AND_INPUTS = {
         "array",
         "bars",
         "image",
+        "image_grid",
         "mesh",
         "point_cloud",
         "onnx",

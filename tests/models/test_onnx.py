@@ -93,6 +93,16 @@ def test_outputs_are_fed_back_once_a_step(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["y"].numpy(), start + bias, rtol=1e-6)
 
 
+def test_tensors_inside_the_network_are_outputs_if_a_scene_names_them(make: Make, tmp_path: Path) -> None:
+    model = make(outputs={"doubled": "z", "y": "y"})
+    model.step(0.5)
+    assert model.outputs().keys() == {"doubled", "y"}
+    assert model.outputs()["doubled"].numpy() == pytest.approx(3.0)
+    assert all(comparison.holds for comparison in model.compare_with_reference())
+    _, faults = declare({**default_table(tmp_path), "outputs": {"a": "zz"}}, Path)
+    assert [fault.message for fault in faults] == ['unknown tensor "zz"; did you mean "z"?']
+
+
 def test_time_and_sliders_take_effect_in_the_next_step(make: Make) -> None:
     model = make()
     model.step(0.5)

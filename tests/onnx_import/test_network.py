@@ -203,6 +203,28 @@ def test_a_network_reads_a_tensor_that_other_code_writes(steady: Gpu) -> None:
         program.close()
 
 
+def test_tensors_inside_a_network_are_given_too(steady: Gpu) -> None:
+    """Also those that are fused into one kernel otherwise; the outputs stay as they are."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["product"]),
+        node("Add", ["product", "b"], ["sum"]),
+        node("Relu", ["sum"], ["y"]),
+    ]
+    constants = {"w": reals(4, 3, seed=1), "b": reals(3, seed=2)}
+    proto, x = model(nodes, {"x": [5, 4]}, {"y": [5, 3]}, constants), reals(5, 4)
+    expected = x @ constants["w"] + constants["b"]
+    with Network(proto) as plain, Network(proto, inside=["sum", "y"]) as opened:
+        assert list(opened.outputs) == ["y", "sum"]
+        assert plain.tensors == opened.tensors
+        assert opened.tensors["sum"] == ("Add", "float", (5, 3))
+        found = opened.run({"x": x})
+        np.testing.assert_allclose(found["sum"], expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(found["y"], np.maximum(found["sum"], 0))
+        np.testing.assert_allclose(plain.run({"x": x})["y"], found["y"], rtol=1e-5, atol=1e-6)
+    with pytest.raises(InputError, match=r"no node computes 'w'; `vertigrad infer --tensors` lists"):
+        Network(proto, inside=["w"])
+
+
 def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
     nodes = [
         node("Det", "x", "a"),

@@ -35,6 +35,10 @@ def command(
     dim: Annotated[
         list[str], typer.Option("--dim", metavar="NAME=SIZE", help="size of a dimension that has a name, e.g. batch=1")
     ] = [],  # noqa: B006
+    inside: Annotated[
+        list[str], typer.Option("--inside", metavar="NAME", help="give this tensor inside of the network, too")
+    ] = [],  # noqa: B006
+    tensors: Annotated[bool, typer.Option("--tensors", help="list the tensors inside of the network, and end")] = False,
     profile: Annotated[bool, typer.Option("--profile", help="show how long each node takes on the GPU")] = False,
     adapter: AdapterOption = "",
 ) -> None:
@@ -46,7 +50,10 @@ def command(
     if output is not None and output.suffix != ".npz":
         raise InputError(f"--output {output}: expected a name that ends in .npz")
     dims = dict(_dim(text) for text in dim)
-    with Network(model, dims) as network:
+    with Network(model, dims, inside) as network:
+        if tensors:
+            _show_tensors(network)
+            return
         inputs = _inputs(network, input)
         expected = read_arrays(compare) if compare is not None else None
         open_gpu(adapter)
@@ -151,6 +158,15 @@ def _compare(results: dict[str, Any], expected: dict[str, np.ndarray], rtol: flo
         differing += [] if close.all() else [name]
     if differing:
         raise RequirementError(f"differs from the reference: {', '.join(differing)}")
+
+
+def _show_tensors(network: Network) -> None:
+    """What nodes compute, in their order."""
+    table = Table("tensor", "operator", "type", "shape")
+    for name, found in network.tensors.items():
+        shape = "?" if found.shape is None else " x ".join("?" if size is None else str(size) for size in found.shape)
+        table.add_row(name, found.operator, found.dtype or "?", shape or "one number")
+    console.print(table)
 
 
 def _show_times(program: Program) -> None:

@@ -18,6 +18,7 @@ from . import lowerings, reader
 from .fold import SMALL_INTEGER
 from .graph import opset_versions, prepared
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
+from .inside import InnerTensor, expose, inner_tensors
 from .node import DataDependent
 from .program import Program, Redecided, upload
 from .registry import is_lowered
@@ -40,10 +41,16 @@ class Network(Closing):
     """An ONNX model that can be run; programs for shapes that were used lately are cached.
 
     `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
-    inputs do not determine. Raises `InputError` for a file that breaks ONNX's rules.
+    inputs do not determine. `inside` names tensors inside the network that it gives as outputs, too: what nodes compute
+    on the way, such as activations. Raises `InputError` for a file that breaks ONNX's rules, and for unknown names.
     """
 
-    def __init__(self, model: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None = None):
+    def __init__(
+        self,
+        model: Path | str | onnx.ModelProto,
+        dims: Mapping[str, int] | None = None,
+        inside: Sequence[str] = (),
+    ):
         if isinstance(model, onnx.ModelProto):
             self.source, self._folder = model.graph.name or "network", None
             reader.check(model, self.source)
@@ -54,6 +61,7 @@ class Network(Closing):
         self.dims = dict(dims or {})
         self._versions = opset_versions(model)
         self._model = prepared(model, self.source, is_lowered)
+        expose(self._model.graph, [name for name in inside if name not in self.outputs], self.source)
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
         for entry in self._entries:
@@ -72,6 +80,11 @@ class Network(Closing):
     def outputs(self) -> list[str]:
         """The names of what it gives."""
         return [entry.name for entry in self._model.graph.output]
+
+    @property
+    def tensors(self) -> dict[str, InnerTensor]:
+        """What its nodes compute, outputs included, in the order of the nodes; constants are not among them."""
+        return inner_tensors(self._model.graph)
 
     def output_specs(self) -> dict[str, OutputShape]:
         """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,7 +48,7 @@ class Onnx(PartsModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        network = _network(params.file, _dims(cls, params))
+        network = _network(params.file, _dims(cls, params), cls.names.values())
         specs = network.output_specs()
         missing = sorted(set(cls.names.values()) - set(specs))
         if missing:
@@ -65,7 +65,7 @@ class Onnx(PartsModel):
         self._time = self._dt = 0.0
         self._fed: dict[str, Any] = {}  # what the sliders were when they were uploaded last
         with self._building() as parts:
-            self._network = parts.enter_context(_network(params.file, _dims(type(self), params)))
+            self._network = parts.enter_context(_network(params.file, _dims(type(self), params), self.names.values()))
             self._tensors = self._own_inputs(parts)
             linked = {name: inputs[name] for name in self._network.inputs if name in inputs}
             self._program = self._bind(linked)
@@ -220,11 +220,11 @@ def _undeclared(table: Mapping[str, Any]) -> type[Model]:
     return type("Onnx", (Onnx,), {"tables": frozenset(table), "own_inputs": frozenset(table_in(table, "inputs"))})
 
 
-def _network(path: Path, dims: Mapping[str, int] | None = None) -> Network:
+def _network(path: Path, dims: Mapping[str, int] | None = None, inside: Iterable[str] = ()) -> Network:
     """Read a file. ONNX's library is large: a scene without such a network does not load it."""
     from ...onnx_import import Network
 
-    return Network(path, dims)
+    return Network(path, dims, list(inside))
 
 
 def _dims(kind: type[Onnx], values: params.Params) -> dict[str, int]:

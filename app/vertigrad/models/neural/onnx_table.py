@@ -50,14 +50,18 @@ def declared_feeds(table: Mapping[str, Any], network: Network, faults: list[Faul
 
 
 def declared_outputs(table: Mapping[str, Any], network: Network, faults: list[Fault]) -> dict[str, str]:
-    """The outputs, as the scene names them and as the network does; all of them if `outputs` is not given."""
+    """The outputs, as the scene names them and as the network does; all of them if `outputs` is not given.
+
+    A scene may name tensors inside of the network, too.
+    """
     outputs = table.get("outputs")
     if not isinstance(outputs, Mapping):
         return {"".join(c if c.isalnum() else "_" for c in name): name for name in network.outputs}
+    known = [*network.outputs, *network.tensors]
     for ours, theirs in outputs.items():
-        if theirs not in network.outputs:
-            faults.append(Fault(("outputs", ours), params.unknown("output", str(theirs), network.outputs)))
-    return {ours: theirs for ours, theirs in outputs.items() if theirs in network.outputs}
+        if theirs not in known:
+            faults.append(Fault(("outputs", ours), params.unknown("tensor", str(theirs), known)))
+    return {ours: theirs for ours, theirs in outputs.items() if theirs in known}
 
 
 def parameter(

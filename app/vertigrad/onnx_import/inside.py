@@ -1,0 +1,53 @@
+"""Tensors inside a network: what its nodes compute on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import onnx
+
+from ..errors import InputError
+from .inputs import elem_of, sizes_of
+from .values import type_name
+
+
+class InnerTensor(NamedTuple):
+    """A tensor inside a network: the operator that computes it, and its type and shape if they can be inferred."""
+
+    operator: str
+    dtype: str | None
+    shape: tuple[int | str | None, ...] | None
+
+
+def inner_tensors(graph: onnx.GraphProto) -> dict[str, InnerTensor]:
+    """What the nodes of `graph` compute, outputs included, in their order; constants are not among them."""
+    known = _entries(graph)
+    nodes = (node for node in graph.node if node.op_type != "Constant")
+    return {name: _described(known.get(name), node.op_type) for node in nodes for name in node.output if name}
+
+
+def expose(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:
+    """Make outputs of tensors inside of `graph`. Raises `InputError` for names that no node computes."""
+    known = _entries(graph)
+    computed = {name for node in graph.node for name in node.output}
+    for name in names:
+        if name not in computed:
+            raise InputError(
+                f"{source}: no node computes {name!r}; `vertigrad infer --tensors` lists what nodes compute"
+            )
+        entry = graph.output.add(
+            name=name
+        )  # of no type unless it can be inferred
+        if name in known:
+            entry.CopyFrom(known[name])
+
+
+def _entries(graph: onnx.GraphProto) -> dict[str, onnx.ValueInfoProto]:
+    return {entry.name: entry for entry in (*graph.value_info, *graph.output)}
+
+
+def _described(entry: onnx.ValueInfoProto | None, operator: str) -> InnerTensor:
+    if entry is None or not entry.type.HasField("tensor_type"):
+        return InnerTensor(operator, None, None)
+    return InnerTensor(operator, type_name(elem_of(entry)), sizes_of(entry))
