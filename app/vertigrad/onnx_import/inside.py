@@ -36,9 +36,7 @@ def expose(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:
             raise InputError(
                 f"{source}: no node computes {name!r}; `vertigrad infer --tensors` lists what nodes compute"
             )
-        entry = graph.output.add(
-            name=name
-        )  # of no type unless it can be inferred
+        entry = graph.output.add(name=name)  # of no type unless it can be inferred
         if name in known:
             entry.CopyFrom(known[name])
 
