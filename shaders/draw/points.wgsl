@@ -71,6 +71,13 @@ fn quad_coordinate(corner: u32) -> vec2f {
     return vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
 }
 
+// Pixels around the outline of a sphere that its quad reaches over. What covers samples need not reach further than they do; where
+// coverage becomes alpha, it counts samples of pixels whose middle is outside.
+//% if PICKING or SAMPLE_MASK
+const MARGIN = 0.05;
+//% else
+const MARGIN = 0.55;
+//% endif
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 
 @vertex
@@ -93,7 +100,7 @@ fn solid_vertex(
     if !is_sphere(center, radius) {
         return out;
     }
-    let reach = outline_reach(center, radius) + pixel_at(center);
+    let reach = outline_reach(center, radius) + MARGIN * pixel_at(center);
     out.eye = quad_corner(corner, center, reach);
     out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
     out.center = center;
