@@ -316,3 +316,18 @@ def test_the_gui_has_no_files(served: Served):
     gui.workspace.exporting = "geometry"
     served.frame()
     assert not gui.waits(served.viewer._session)
+
+
+def test_a_server_for_other_machines_has_an_address_of_this_one_and_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = object.__new__(server.Server)
+    everywhere._host, everywhere.port, everywhere.token = "0.0.0.0", 9, "t"
+    monkeypatch.setattr(server, "_own_address", lambda host: "192.0.2.7")
+    assert everywhere.url == "http://192.0.2.7:9/?token=t"
+    assert "without encryption" in everywhere.warning
+    everywhere._host = "127.0.0.1"
+    assert (everywhere.url, everywhere.warning) == ("http://localhost:9/?token=t", "")
+
+
+def test_the_own_address_is_one() -> None:
+    for host in server.EVERYWHERE:
+        assert server._is_address(server._own_address(host))

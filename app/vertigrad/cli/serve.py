@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from typing import Annotated
 
@@ -44,6 +45,8 @@ def command(
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, lambda *_: served.stop())
         options.console.print(served.url)
+        if served.server.warning:
+            logging.getLogger("vertigrad").warning(served.server.warning)
 
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         serve(session, host, port, begun=begun, size=pixels, fps=fps, token=token or None, names=tuple(name))

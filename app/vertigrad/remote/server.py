@@ -16,6 +16,7 @@ from .hub import Hub
 
 LARGEST_MESSAGE = 1 << 18  # bytes that a client may send at once
 STARTS = 20.0  # seconds
+EVERYWHERE = ("0.0.0.0", "::")  # all addresses of this machine
 FILES = {"/": ("viewer.html", "text/html"), "/viewer.js": ("viewer.js", "text/javascript")}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'; "
@@ -59,10 +60,21 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of the page, with the token."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        """The address of the page, with the token: one of this machine's where it listens on all of them."""
+        host = _own_address(self._host) if self._host in EVERYWHERE else self._host
+        host = f"[{host}]" if ":" in host else host
         shown = "localhost" if self._host in ("127.0.0.1", "::1") else host
         return f"http://{shown}:{self.port}/?token={quote(self.token)}"
+
+    @property
+    def warning(self) -> str:
+        """What to know before the address is given to others; empty if only this machine can use it."""
+        if _is_local(self._host):
+            return ""
+        return (
+            "other machines can connect, without encryption: whoever reads the address on the network can control the "
+            "scene; a tunnel of ssh to a server on localhost is safer"
+        )
 
     def close(self) -> None:
         """End all connections. Idempotent."""
@@ -84,7 +96,7 @@ class Server:
     def _knows(self, name: str) -> bool:
         if name in self._names:
             return True
-        return self._host in ("0.0.0.0", "::") and _is_address(name)  # addresses cannot be rebound to, names can
+        return self._host in EVERYWHERE and _is_address(name)  # addresses cannot be rebound to, names can
 
     def _app(self):
         from starlette.applications import Starlette
@@ -154,6 +166,17 @@ def _name(url: str) -> str:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:
         return ""
+
+
+def _own_address(everywhere: str) -> str:
+    """The address by which this machine reaches others; the loopback address if it has no network."""
+    family, elsewhere = (socket.AF_INET6, "2001:db8::1") if ":" in everywhere else (socket.AF_INET, "192.0.2.1")
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((elsewhere, 9))  # chooses a route, and sends nothing
+            return probe.getsockname()[0]
+        except OSError:
+            return "::1" if ":" in everywhere else "127.0.0.1"
 
 
 def _is_address(name: str) -> bool:
