@@ -33,6 +33,16 @@ def splats(path: Path) -> None:
     splat_file.write(path, splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3], none))
 
 
+@pytest.mark.parametrize("name", ["a.ply", "a.spz", "a.splat"])
+def test_splats_are_drawn_with_the_harmonics_that_their_file_has(tmp_path: Path, name: str) -> None:
+    one = RNG.uniform(0.1, 0.9, (5, 24)).astype(np.float32)
+    values = splat_file.Splats(one[:, :3], one[:, 1:4], one[:, 2:6], one[:, 0], one[:, :3], one, antialiased=True)
+    splat_file.write(tmp_path / name, values)
+    (layer,) = load(tmp_path / name).layers.values()
+    assert ("harmonics" in layer.attributes) == (name != "a.splat")
+    assert layer.style.antialiased == (name == "a.spz")
+
+
 def array(*shape: int) -> Callable[[Path], None]:
     return lambda path: np.save(path, RNG.normal(size=shape))
 
@@ -54,6 +64,9 @@ def pixels(path: Path) -> None:
     ("name", "write", "model", "layer"),
     [
         ("some splats.ply", splats, "splats", "splats"),
+        ("a.compressed.ply", splats, "splats", "splats"),
+        ("a.splat", splats, "splats", "splats"),
+        ("a.SPZ", splats, "splats", "splats"),
         ("a.npy", array(5, 6, 7), "array", "volume"),
         ("a.npy", array(6, 7), "array", "image"),
         ("a.npy", array(6, 7, 3), "array", "image"),
