@@ -1,9 +1,9 @@
-"""Render the picture of docs/formats.md: a glossy knot of splats, in two views and cropped.
+"""Render the image of docs/formats.md: a glossy knot of splats, in two views and cropped.
 
     python tools/formats_images.py
 
-The splats are made here: on the shipped knot, with the light of three lamps that reaches the eye from each side, fitted by
-spherical harmonics of degree 3, as training finds it in photographs.
+The splats are computed here: on the shipped knot, with the light of three lamps that reaches the eye from each side,
+fitted by spherical harmonics of degree 3, as training does it to photographs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def surface(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def light(points: np.ndarray, normals: np.ndarray, sight: np.ndarray) -> np.ndarray:
-    """What the eye sees of each point along each direction, (points, directions, 3): matte, with a gloss (Phong 1975)."""
+    """What is seen of each point along each direction, (points, directions, 3): matte, with a gloss (Phong 1975)."""
     own = 0.17 + 0.06 * np.sin(3.0 * (points @ (1.7, 2.3, 1.1))[:, None] + np.arange(3.0))
     found = np.repeat(own[:, None], len(sight), axis=1)
     for direction, color in LAMPS:
