@@ -62,7 +62,27 @@ rotation = "data.rotation"
 opacity = "data.opacity"
 color = "data.color"
 """
-EXAMPLES = {"array": BARS, "bars": BARS, "image": IMAGE, "point_cloud": POINTS, "splats": SPLATS}  # no scene has them
+LANGUAGE = """
+[models.writer]
+type = "language_model"
+file = "qwen3/config.json"
+prompt = "The mill turns"
+
+[models.bars]
+type = "bars"
+inputs = { values = "writer.top" }
+
+[layers.bars]
+type = "surface"
+position = "bars.position"
+normal = "bars.normal"
+index = "bars.triangles"
+color = "bars.level"
+"""
+EXAMPLES = {  # no scene has them
+    **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
+    **{"splats": SPLATS},
+}
 
 
 def table(data: Table) -> str:

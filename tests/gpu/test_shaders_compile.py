@@ -222,6 +222,7 @@ SHADERS: dict[str, list[Defines]] = {
         for subgroup in (0, 8)
     ],
     "language/normalize.wgsl": choices(INNER=[64], NORM=["rms", "layer"], SHIFT=[False, True]),
+    "language/observe.wgsl": [{"CONTEXT": 128}],
     "language/project.wgsl": [
         {name: value for name, value in HEADS.items() if name != "TILE"}
         | {"CACHE": cache, "NORMED": normed, "ROTATED": normed}

@@ -65,7 +65,11 @@ def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
     (tmp_path / "scene.toml").write_text(DATA, encoding="utf-8")
     with closing(Stage(load(tmp_path / "scene.toml"), steady)) as stage:
-        assert stage.instances.keys() == FROM_FILES_AND_INPUTS - FROM_SCENES.keys() - {"torch", "wgsl"}
+        assert stage.instances.keys() == FROM_FILES_AND_INPUTS - FROM_SCENES.keys() - {
+            "language_model",
+            "torch",
+            "wgsl",
+        }
         for name, instance in stage.instances.items():
             assert measured(instance.model) == specs(instance.model), name
 

@@ -57,6 +57,7 @@ FROM_FILES_AND_INPUTS = {
         "bars",
         "image",
         "image_grid",
+        "language_model",
         "mesh",
         "point_cloud",
         "onnx",

@@ -89,6 +89,14 @@ class Transformer(Closing):
             raise ValueError(f"{count} tokens in one chunk; 1 to {self.chunk} fit")
         self._prefill.replay(position=position, count=count)
 
+    def state(self) -> dict[str, Tensor]:
+        """Every tensor that tokens change, by name."""
+        found = {"tokens": self.tokens, "logits": self.logits}
+        found |= {} if self.scores is None else {"scores": self.scores}
+        for number, layer in enumerate(self._layers):
+            found |= {f"keys{number}": layer.keys, f"values{number}": layer.values}
+        return found
+
     @property
     def weight_bytes(self) -> int:
         """Bytes of the weights that one token reads."""

@@ -131,6 +131,14 @@ class DiagnosticSpec(NamedTuple):
     unit: str = ""
 
 
+class WrittenText(NamedTuple):
+    """A text that a model writes: its beginning, what has been read back of the continuation, whether it has ended."""
+
+    prompt: str
+    continuation: str
+    ended: bool
+
+
 class Model(ABC):
     """A simulation or a network whose state is in tensors. Subclasses are final.
 
@@ -238,6 +246,10 @@ class Model(ABC):
     @abstractmethod
     def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         """Restore the scalar state that `scalar_state` returned earlier; records nothing."""
+
+    def written_text(self) -> WrittenText | None:
+        """Return the text that the model writes, which is shown over the viewport; None if it writes none."""
+        return None
 
     def extra_state(self) -> ExtraState | None:
         """A copy of state that is neither in tensors nor a scalar, such as that of an optimizer of PyTorch."""

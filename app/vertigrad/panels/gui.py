@@ -40,6 +40,7 @@ from .results import ResultsPanel
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .tensors import TensorsPanel
+from .texts import draw_texts
 from .theme import add_fonts, set_style
 from .thumbnails import Thumbnails
 from .tools import draw_brush_circle, draw_tools
@@ -225,6 +226,7 @@ class Gui:
         if workspace.visible:
             draw(session, "axes", self._axes.draw, session, self.viewport)
             draw(session, "tools", draw_tools, session, self.viewport)
+            draw(session, "texts", draw_texts, session, self.viewport)
             draw(session, "warnings", draw_warnings, session, self.viewport)
             if SelectionPanel.title not in workspace.visible_panels:
                 draw(session, "selection", draw_selection, session, self.viewport)
