@@ -81,15 +81,24 @@ class Config:
     @staticmethod
     def read(path: Path) -> Config:
         """From the file config.json. Raises `InputError`, naming what is missing, wrong or not known."""
-        try:
-            table = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not JSON ({error})") from error
-        if not isinstance(table, dict):
-            raise InputError(f"{path}: expected a JSON object")
-        return _Reader(str(path), table).config()
+        return _Reader(str(path), _table(path)).config()
+
+
+def end_tokens(path: Path) -> tuple[int, ...]:
+    """Tokens that end a text, by a config.json of any kind; none without one."""
+    return _Reader(str(path), _table(path)).ends() if path.is_file() else ()
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error})") from error
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: expected a JSON object")
+    return table
 
 
 class _Reader:
@@ -103,7 +112,7 @@ class _Reader:
         if kind not in ARCHITECTURES:
             raise self._wrong("model_type", f"{kind!r} is not supported; {', '.join(ARCHITECTURES)} are")
         found = self._gpt2() if kind == "gpt2" else self._llama(kind)
-        config = Config(kind=kind, end=self._ends(), begin=self._optional("bos_token_id"), **found)
+        config = Config(kind=kind, end=self.ends(), begin=self._optional("bos_token_id"), **found)
         self._check(config)
         return config
 
@@ -214,7 +223,8 @@ class _Reader:
         value = self._table.get(name)
         return value if type(value) is int else None
 
-    def _ends(self) -> tuple[int, ...]:
+    def ends(self) -> tuple[int, ...]:
+        """Tokens that end a text."""
         value = self._table.get("eos_token_id")
         return tuple(n for n in (value if isinstance(value, list) else [value]) if type(n) is int)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..closing import Closing
 from ..errors import InputError
 from ..gpu import gpu
 from .checkpoint import read_weights
-from .config import Config
+from .config import Config, end_tokens
 from .generation import Generator
+from .onnx_decoder import OnnxDecoder
 from .sampling import Sampling
 from .tokenizer import FILE, Tokenizer
 from .transformer import Cache, Choice, Transformer
@@ -26,7 +28,8 @@ class LanguageModel(Closing):
             for text in model.generate("Once upon a time", temperature=0.8, top_p=0.95, seed=1):
                 print(text, end="", flush=True)
 
-    `path` is a folder with config.json, safetensors and tokenizer.json, or a file in it. `weights` says how the weights
+    `path` is a folder with config.json, safetensors and tokenizer.json, or a file in it; or an ONNX file of a decoder
+    with a cache, of which `weights`, `cache` and `inspect` say nothing. `weights` says how the weights
     are stored on the GPU: "f16", "bf16", "int4", or "auto" as they are in the file; `context` how many tokens a text
     may have, prompt included, by default the model's own, 4096 at most; `cache` the type of keys and values, "f16" or
     "f32"; `progress` is called with the layers that are there so far, and all. Raises `InputError` for files that
@@ -43,17 +46,20 @@ class LanguageModel(Closing):
         inspect: bool = False,
         progress: Callable[[int, int], object] | None = None,
     ):
-        self.folder = folder_of(Path(path))
-        self.config = Config.read(self.folder / "config.json")
-        self.decoder = Transformer(
-            self.config,
-            read_weights(self.folder, self.config),
-            format=weights,
-            context=context,
-            cache=cache,
-            inspect=inspect,
-            progress=progress,
-        )
+        path = Path(path)
+        self.decoder: Transformer | OnnxDecoder
+        if path.suffix == ".onnx":
+            if weights != "auto":
+                raise InputError(f"{path}: weights of an ONNX file are used as they are, not as {weights}")
+            self.folder, self.ends = path.parent, end_tokens(path.parent / "config.json")
+            self.decoder = OnnxDecoder(path, context)
+        else:
+            self.folder = folder_of(path)
+            config = Config.read(self.folder / "config.json")
+            self.ends = config.end
+            found = read_weights(self.folder, config)
+            options: dict[str, Any] = {"cache": cache, "inspect": inspect, "progress": progress}
+            self.decoder = Transformer(config, found, format=weights, context=context, **options)
         try:
             self.generator = Generator(self.decoder)
         except BaseException:
@@ -63,7 +69,7 @@ class LanguageModel(Closing):
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Of the folder's tokenizer.json. Raises as `Tokenizer`."""
-        return Tokenizer(self.folder / FILE, self.config.vocabulary)
+        return Tokenizer(self.folder / FILE, self.decoder.vocabulary)
 
     def generate(
         self,
@@ -95,7 +101,7 @@ class LanguageModel(Closing):
         """Tokens that continue those of `prompt`; needs no tokenizer. Raises `InputError` as `generate` does."""
         batch = 1 if gpu().adapter.kind == "software" else BATCH
         count = self.decoder.context if max_tokens is None else max_tokens
-        return self.generator.generate(prompt, count, sampling, self.config.end, batch)
+        return self.generator.generate(prompt, count, sampling, self.ends, batch)
 
     def close(self) -> None:
         """Release tensors and plans. Idempotent."""

@@ -92,11 +92,12 @@ class LanguageModel(PartsModel):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         from ...language import LanguageModel as Loaded
+        from ...language import Transformer
 
         self.name, self._params, self._seed = name, params, seed
         self._clock = FixedStep()
         self.clocks = (self._clock,)
-        config = _config(params)
+        config = self._config = _config(params)
         with self._building() as parts:
             self._loaded: Loaded = parts.enter_context(
                 Loaded(
@@ -106,6 +107,8 @@ class LanguageModel(PartsModel):
                     inspect=True,
                 )
             )
+            assert isinstance(self._loaded.decoder, Transformer)
+            self._decoder = self._loaded.decoder
             self._create(parts)
             self.reset()
 
@@ -127,16 +130,16 @@ class LanguageModel(PartsModel):
         return self._text
 
     def diagnostics(self) -> dict[str, Tensor]:
-        with ops.log(ops.maximum(self._tensors["probabilities"], 1e-30)) as logs:
-            with logs * self._tensors["probabilities"] as products, ops.sum(products) as total:
-                return {"entropy": -total, "highest": ops.max(self._tensors["probabilities"])}
+        probabilities = self._tensors["probabilities"]
+        entropy = -ops.sum(probabilities * ops.log(ops.maximum(probabilities, 1e-30)))
+        return {"entropy": entropy, "highest": ops.max(probabilities)}
 
     def compare_with_reference(self) -> list[Comparison]:
         """Logits of the next token, by the same transformer in NumPy, in f64."""
         from ...language.checkpoint import read_weights
         from ...language.reference import logits
 
-        decoder, config = self._loaded.decoder, self._loaded.config
+        decoder, config = self._decoder, self._config
         if decoder.parameters > REFERENCE_WEIGHTS:
             raise InputError(f"{self.name}: too large for its NumPy reference")
         tokens = self._views["tokens"].numpy()[: self._loaded.generator.length].tolist()
@@ -162,7 +165,7 @@ class LanguageModel(PartsModel):
     # tensors and plans --------------------------------------------------------------------------------------------
 
     def _create(self, parts: Parts) -> None:
-        decoder, specs = self._loaded.decoder, self.output_specs(self._params)
+        decoder, specs = self._decoder, self.output_specs(self._params)
         for name in ("probabilities", "top", "attention"):
             parts.zeros(name, *(size or 0 for size in specs[name].shape))
         parts.zeros("top_tokens", TOP, dtype=i32)
@@ -214,8 +217,8 @@ class LanguageModel(PartsModel):
         return (self._loaded.folder / "tokenizer.json").is_file()
 
     def _encoded(self, prompt: str) -> list[int]:
-        if not prompt and self._loaded.config.begin is not None:
-            return [self._loaded.config.begin]
+        if not prompt and self._config.begin is not None:
+            return [self._config.begin]
         if self._speaks:
             return self._loaded.tokenizer.encode(prompt)
         try:
@@ -237,9 +240,9 @@ class LanguageModel(PartsModel):
         """Take the tokens that have arrived."""
         while self._readings and self._readings[0][1].done:
             self._tokens += self._readings.popleft()[1].result().tolist()
-            ends = [self._tokens.index(end) for end in self._loaded.config.end if end in self._tokens]
+            ends = [self._tokens.index(end) for end in self._config.end if end in self._tokens]
             written = self._tokens[: min(ends, default=None)]
-            full = len(self._prompt) + len(self._tokens) >= self._loaded.decoder.context
+            full = len(self._prompt) + len(self._tokens) >= self._decoder.context
             self._text = WrittenText(self._begun, self._decoded(written), bool(ends) or full)
 
     def _decoded(self, tokens: list[int]) -> str:
