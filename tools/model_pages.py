@@ -65,7 +65,7 @@ color = "data.color"
 LANGUAGE = """
 [models.writer]
 type = "language_model"
-file = "qwen3/config.json"
+file = "config.json"
 prompt = "The mill turns"
 
 [models.bars]

@@ -20,7 +20,7 @@ from pathlib import Path
 import vertigrad
 
 FOLDER = "VERTIGRAD_BENCH"
-RATES = ("steps/s", "frames/s", "GB/s", "TFLOP/s")  # units of which more is better; of the others less is
+RATES = ("tokens/s", "steps/s", "frames/s", "GB/s", "TFLOP/s")  # units of which more is better; of the others less is
 PACKAGES = ("vertigrad", "wgpu", "numpy", "torch", "triton", "cupy-cuda13x", "taichi", "pygfx", "polyscope")
 
 

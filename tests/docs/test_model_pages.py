@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -46,6 +47,8 @@ def test_an_example_loads(tmp_path: Path, name: str) -> None:
     np.save(tmp_path / "values.npy", row)
     np.save(tmp_path / "points.npy", row[:, :3])
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
+    sizes = {"n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 100}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", **sizes}), encoding="utf-8")
     (text,) = EXAMPLES[name]
     (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
     found = scene.load(tmp_path / "scene.toml")
