@@ -1,0 +1,98 @@
+"""Products of packed weights with one vector and with several, against NumPy."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor
+from vertigrad.gpu import Gpu, Plan
+from vertigrad.language.linear import Linear, Norm, Shape
+from vertigrad.language.packing import Packed, as_f32, pack, quantize
+from vertigrad.ops import paths
+
+RANDOM = np.random.default_rng(5)
+INNER = 1024
+
+
+def packed(rows: int, format: Any) -> tuple[Packed, np.ndarray]:
+    """A matrix, and the values that it has then."""
+    weights = (RANDOM.normal(size=(rows, INNER)) / 32).astype(np.float32)
+    if format == "int4":
+        found = quantize(weights)
+        return pack(found, format), found.values()
+    values = (
+        weights.astype(np.float16) if format == "f16" else (as_f32(weights).view(np.uint32) >> 16).astype(np.uint16)
+    )
+    return pack(values, format), as_f32(values)
+
+
+def normalized(x: np.ndarray, kind: str, gain: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    x = x.astype(float)
+    if kind == "layer":
+        x = x - x.mean()
+    scaled = x / np.sqrt((x**2).mean() + 1e-5) * gain
+    return scaled + shift if kind == "layer" else scaled
+
+
+def silu(x: np.ndarray) -> np.ndarray:
+    return x / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("subgroups", [False, True])
+@pytest.mark.parametrize("sections", [1, 2])
+@pytest.mark.parametrize(
+    ("format", "norm", "then"),
+    [("f16", "rms", "store"), ("int4", "rms", "gate"), ("bf16", "layer", "activate"), ("int4", "layer", "add")],
+)
+def test_a_product_with_one_vector(
+    format: str, norm: str, then: Any, sections: int, subgroups: bool, steady: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if subgroups and not paths.subgroup_size():
+        pytest.skip("this adapter has no subgroups of one size")
+    monkeypatch.setattr(Linear, "_section", lambda self, shape: INNER // sections)
+    rows = 38  # no multiple of what a workgroup makes
+    matrix, values = packed(rows, format)
+    x, gain, shift = (RANDOM.normal(size=INNER).astype(np.float32) for _ in range(3))
+    bias, before = (RANDOM.normal(size=rows).astype(np.float32) for _ in range(2))
+    with ExitStack() as stack, paths.forced(subgroups):
+        source, out, *parts = (stack.enter_context(Tensor.from_numpy(a)) for a in (x, before, gain, shift))
+        normal = Norm(norm, parts[0], parts[1] if norm == "layer" else None, 1e-5)
+        linear = Linear.of(stack, "linear", matrix, bias, then, "silu" if then in ("gate", "activate") else "")
+        plan = stack.enter_context(Plan("product"))
+        linear.add_vector(plan, source, out, normal, shape=Shape(64, 16, 3 - sections, 2))
+        plan.replay()
+        found = out.numpy()
+    expected = values.astype(float) @ normalized(x, norm, gain, shift) + bias
+    results = {
+        "store": expected,
+        "add": before + expected,
+        "activate": silu(expected),
+        "gate": silu(expected[0::2]) * expected[1::2],
+    }
+    np.testing.assert_allclose(found[: len(results[then])], results[then], rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize(("format", "then"), [("f16", "store"), ("int4", "gate"), ("bf16", "add"), ("int4", "store")])
+def test_products_with_several_vectors(format: str, then: Any, steady: Gpu) -> None:
+    rows, tokens = 70, 67
+    matrix, values = packed(rows, format)
+    x = RANDOM.normal(size=(tokens, INNER)).astype(np.float32)
+    bias = RANDOM.normal(size=rows).astype(np.float32)
+    before = RANDOM.normal(size=(tokens, rows // 2 if then == "gate" else rows)).astype(np.float32)
+    with ExitStack() as stack:
+        source, out = (stack.enter_context(Tensor.from_numpy(array)) for array in (x, before))
+        linear = Linear.of(stack, "linear", matrix, bias, then, "silu" if then == "gate" else "")
+        plan = stack.enter_context(Plan("products"))
+        linear.add_matrix(plan, source, out)
+        plan.replay()
+        found = out.numpy()
+    expected = x.astype(float) @ values.astype(float).T + bias
+    if then == "gate":
+        expected = silu(expected[:, 0::2]) * expected[:, 1::2]
+    elif then == "add":
+        expected += before
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
