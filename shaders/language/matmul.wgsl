@@ -11,7 +11,7 @@
 
 struct Params {
     rows: u32,
-    tokens: u32,  // that x and out have room for
+    count: u32,  // of the vectors
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -33,6 +33,9 @@ var<workgroup> right: array<vec4f, ${32 * LINE}>;
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let first_row = group.x * 64u;
     let first_token = group.y * 64u;
+    if first_token >= params.count {
+        return;
+    }
     let across = lane % 16u;
     let down = lane / 16u;
     //% for t in range(4)
@@ -43,7 +46,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             let token = i / 8u;
             let quad = i % 8u;
             var value = vec4f();
-            if first_token + token < params.tokens {
+            if first_token + token < params.count {
                 value = x[(first_token + token) * ${INNER // 4}u + k / 4u + quad];
             }
             //% for j in range(4)
@@ -85,7 +88,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     //% for t in range(4)
     {
         let token = first_token + down * 4u + ${t}u;
-        if token < params.tokens {
+        if token < params.count {
             //% if THEN == "gate"
             //% for r in range(0, 4, 2)
             if row + ${r}u < params.rows {

@@ -36,7 +36,7 @@ def most_probable(model: Any, prompt: Sequence[int], tokens: Sequence[int]) -> l
 def test_the_first_200_tokens_are_those_of_transformers(kind: str, saved: Saved, steady: Gpu) -> None:
     reference, folder = saved(*kind.split())
     prompt = np.random.default_rng(0).integers(0, 320, 70).tolist()  # more than a chunk of the prompt
-    with LanguageModel(folder, cache="f32") as model:
+    with LanguageModel(folder, cache="f32", chunk=64) as model:
         found = list(model.generate_tokens(prompt, COUNT))
     assert len(found) == COUNT and len(set(found)) > 20
     assert found == most_probable(reference, prompt, found)

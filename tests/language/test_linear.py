@@ -88,7 +88,7 @@ def test_products_with_several_vectors(format: str, then: Any, steady: Gpu) -> N
         linear = Linear.of(stack, "linear", matrix, bias, then, "silu" if then == "gate" else "")
         plan = stack.enter_context(Plan("products"))
         linear.add_matrix(plan, source, out)
-        plan.replay()
+        plan.replay(count=tokens)
         found = out.numpy()
     expected = x.astype(float) @ values.astype(float).T + bias
     if then == "gate":

@@ -28,9 +28,11 @@ class Shape(NamedTuple):
     workgroups: int
 
 
-MANY = 8192  # rows from which on there are enough to keep a large GPU busy with few invocations for each
-FOR_MANY = Shape(128, 32, 2, 1056)
-FOR_FEW = Shape(128, 128, 2, 1056)
+# The fastest on an H100, by a sweep of `tests.bench.language_models`: many rows of a matrix, few, and long ones, whose
+# vector is worth sharing among more invocations.
+MANY, LONG = 8192, 4096
+FOR_MANY, FOR_FEW, FOR_LONG = Shape(128, 128, 4, 1 << 20), Shape(128, 64, 2, 1056), Shape(512, 128, 2, 1056)
+FOR_MANY_INT4, FOR_FEW_INT4 = Shape(512, 16, 1, 1056), Shape(256, 64, 1, 1056)
 
 
 class Norm(NamedTuple):
@@ -104,9 +106,9 @@ class Linear:
     ) -> None:
         """Add the product with one vector, normalized before: x (inner,), or the parts of an attention.
 
-        `shape` is for measuring; left out, it follows from the number of rows.
+        `shape` is for measuring; left out, it is the fastest known for such a matrix.
         """
-        shape = self._fitting(shape or (FOR_MANY if self.rows >= MANY else FOR_FEW))
+        shape = self._fitting(shape or self._usual())
         blocks = -(-self.rows // (4 * shape.threads // shape.lanes))
         kernel = Kernel.load("language/matvec.wgsl", defines=self._defines() | self._vector_defines(shape, norm, parts))
         plan.dispatch(
@@ -127,14 +129,15 @@ class Linear:
         )
 
     def add_matrix(self, plan: Plan, x: Tensor, out: Tensor) -> None:
-        """Add the product with several vectors: x (tokens, inner), out (tokens, rows), half as many with a gate."""
-        tokens = x.shape[0]
+        """Add the product with several vectors: x (tokens, inner), out (tokens, rows), half as many with a gate.
+
+        Each replay gives the `count` of them that there are.
+        """
         plan.dispatch(
             Kernel.load("language/matmul.wgsl", defines=self._defines()),
-            (-(-self.rows // TILE) * 256, -(-tokens // TILE)),
+            (-(-self.rows // TILE) * 256, -(-x.shape[0] // TILE)),
             overwrites=() if self.then == "add" else ("out",),
             rows=self.rows,
-            tokens=tokens,
             weights=self.words,
             scales=self.scales,
             x=x,
@@ -142,9 +145,18 @@ class Linear:
             out=out,
         )
 
+    def _usual(self) -> Shape:
+        if self.inner >= LONG:
+            return FOR_LONG
+        if self.format == "int4":
+            return FOR_MANY_INT4 if self.rows >= MANY else FOR_FEW_INT4
+        return FOR_MANY if self.rows >= MANY else FOR_FEW
+
     def _fitting(self, shape: Shape) -> Shape:
-        """With fewer lanes for short rows."""
-        chunks = self.inner // CHUNK[self.format]
+        """Within the adapter's limits, and with fewer lanes for short rows."""
+        threads = min(shape.threads, gpu().limits["max-compute-invocations-per-workgroup"])
+        shape = shape._replace(threads=threads, lanes=min(shape.lanes, threads))
+        chunks = min(self.inner, self._room(shape)) // CHUNK[self.format]
         lanes, turns = shape.lanes, shape.turns
         while lanes * turns > chunks and turns > 1:
             turns //= 2
@@ -180,9 +192,13 @@ class Linear:
 
     def _section(self, shape: Shape) -> int:
         """Elements of the vector that are in workgroup memory at a time: all, or as many whole steps as fit."""
-        storage = gpu().limits["max-compute-workgroup-storage-size"]
-        room = (storage - 20 * shape.threads - 256) // (5 if self.format == "int4" else 4)
+        room = self._room(shape)
         if self.inner <= room:
             return self.inner
         step = shape.lanes * shape.turns * CHUNK[self.format]
         return room // step * step
+
+    def _room(self, shape: Shape) -> int:
+        """Elements of a vector, with a sum for each chunk of int4, that workgroup memory has room for."""
+        storage = gpu().limits["max-compute-workgroup-storage-size"] - 20 * shape.threads - 256
+        return storage * 8 // 33 if self.format == "int4" else storage // 4

@@ -16,7 +16,7 @@ from .generation import Generator
 from .onnx_decoder import OnnxDecoder
 from .sampling import Sampling
 from .tokenizer import FILE, Tokenizer
-from .transformer import Cache, Choice, Transformer
+from .transformer import CHUNK, Cache, Choice, Transformer
 
 BATCH = 8  # tokens that are read back together, on a GPU that makes hundreds a second
 
@@ -29,11 +29,11 @@ class LanguageModel(Closing):
                 print(text, end="", flush=True)
 
     `path` is a folder with config.json, safetensors and tokenizer.json, or a file in it; or an ONNX file of a decoder
-    with a cache, of which `weights`, `cache` and `inspect` say nothing. `weights` says how the weights
-    are stored on the GPU: "f16", "bf16", "int4", or "auto" as they are in the file; `context` how many tokens a text
-    may have, prompt included, by default the model's own, 4096 at most; `cache` the type of keys and values, "f16" or
-    "f32"; `progress` is called with the layers that are there so far, and all. Raises `InputError` for files that
-    cannot be used, naming what is missing or wrong.
+    with a cache, of which `weights`, `cache`, `chunk` and `inspect` say nothing. `weights` says how the weights are
+    stored on the GPU: "f16", "bf16", "int4", or "auto" as they are in the file; `context` how many tokens a text may
+    have, prompt included, by default the model's own, 4096 at most; `cache` the type of keys and values, "f16" or
+    "f32"; `chunk` how many tokens of a prompt are worked on together; `progress` is called with the layers that are
+    there so far, and all. Raises `InputError` for files that cannot be used, naming what is missing or wrong.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class LanguageModel(Closing):
         context: int | None = None,
         cache: Cache = "f16",
         inspect: bool = False,
+        chunk: int = CHUNK,
         progress: Callable[[int, int], object] | None = None,
     ):
         path = Path(path)
@@ -58,7 +59,7 @@ class LanguageModel(Closing):
             config = Config.read(self.folder / "config.json")
             self.ends = config.end
             found = read_weights(self.folder, config)
-            options: dict[str, Any] = {"cache": cache, "inspect": inspect, "progress": progress}
+            options: dict[str, Any] = {"cache": cache, "inspect": inspect, "chunk": chunk, "progress": progress}
             self.decoder = Transformer(config, found, format=weights, context=context, **options)
         try:
             self.generator = Generator(self.decoder)

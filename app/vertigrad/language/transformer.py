@@ -23,7 +23,7 @@ from .linear import Linear, Norm, Parts
 from .packing import Format, Packed, Quantized, pack
 
 CONTEXT = 4096  # positions of the cache, where the model has more and none are asked for
-CHUNK = 64  # tokens of a prompt that are worked on together
+CHUNK = 256  # tokens of a prompt that are worked on together
 SPLITS = 8  # parts of the keys that workgroups share, for one token
 TILE = 128  # keys of a part at least
 STEP = 64  # of the number of positions: rows of scores begin at multiples of 256 bytes
