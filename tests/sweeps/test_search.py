@@ -33,11 +33,11 @@ def searched(steady, tmp_path, monkeypatch):
 @pytest.mark.parametrize("sampler", ["tpe", "cmaes"])
 def test_a_search_comes_closer_than_random_points(searched, tmp_path, sampler):
     values = {"row.height": "-10:10", "row.wrong_by": "0:1"}
-    found = searched(values, sampler=sampler, samples=40)
+    found = searched(values, sampler=sampler, samples=26)
     distances = [math.sqrt(-run.outcomes["closeness"]) for run in found]
-    assert len(found) == 40
-    assert min(distances) < 0.25
-    assert sorted(distances[20:])[10] < 2.0  # the median; of random points it is 5
+    assert len(found) == 26
+    assert min(distances) < 0.5
+    assert sorted(distances[-10:])[5] < 3.0  # the median; of random points it is 5
 
 
 def test_a_study_goes_on_where_it_was(searched):
@@ -82,6 +82,9 @@ def test_runs_below_the_median_are_pruned(steady, tmp_path):
         ({"outcomes": ["row.position:max"]}, "add --outcome closeness"),
         ({"sampler": "best"}, "expected one of tpe, cmaes, random"),
         ({"prune": True}, "is none"),
+        ({"minimize": "closeness"}, "exclude each other"),
+        ({"maximize": "", "prune": True}, "ends runs of a search"),
+        ({"repeats": 2, "sampling": "sobol"}, "--sampling, --repeats: a search chooses the points itself"),
     ],
 )
 def test_wrong_searches_are_refused(searched, options, message):

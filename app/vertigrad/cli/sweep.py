@@ -100,7 +100,7 @@ def command(
     from ..sweeps.outcomes import parse_outcome
     from ..sweeps.runner import chosen_points, opened_workers, run_sweep
     from ..sweeps.script import OUTCOMES
-    from ..sweeps.search import SAMPLES, search
+    from ..sweeps.search import SAMPLES, metric_of, search
 
     require_format(format)
     axes, fixed = parse_sets(set)
@@ -114,7 +114,8 @@ def command(
         files=tuple(path.absolute() for path in include),
     )
     sweep = _checked(work, (axes, fixed, seed, common_seed), trust)
-    if metric := maximize or minimize:
+    others = {"sampling": sampling, "table": table is not None, "repeats": repeats != 1, "retry": retry}
+    if metric := metric_of(maximize, minimize, prune, others):
         with _progress(sweep.scene.title) as progress, opened_workers(jobs, adapter, scheduler) as workers:
             search_options = samples or SAMPLES, bool(minimize), sampler, prune, format, progress
             results = search(sweep, metric, workers, output, *search_options)

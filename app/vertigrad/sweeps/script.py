@@ -14,7 +14,7 @@ from .designs import table_points
 from .job import Work
 from .outcomes import FinishedRun, parse_outcome
 from .runner import Shown, at_least_1, chosen_points, opened_workers, run_sweep
-from .search import SAMPLES, search
+from .search import SAMPLES, metric_of, search
 from .workers import Workers
 
 OUTCOMES = ("diagnostics", "image")
@@ -84,7 +84,8 @@ def sweep(
         files=tuple(Path(path).absolute() for path in include),
     )
     found = Sweep.of(work, axes, fixed, seed, common_seed)
-    metric = maximize or minimize
+    others = {"sampling": sampling, "table": table is not None, "repeats": repeats != 1, "retry": retry}
+    metric = metric_of(maximize, minimize, prune, others)
     if metric:
         with workers or opened_workers(jobs, adapter, scheduler) as opened:
             options = samples or SAMPLES, bool(minimize), sampler, prune, format, shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -156,6 +156,22 @@ def search(
     finally:
         results = write_results(folder, format)
     return results
+
+
+def metric_of(maximize: str, minimize: str, prune: bool, others: Mapping[str, object]) -> str:
+    """The outcome that is searched for; empty if there is no search. `others` are options that a search does not take.
+
+    Raises `InputError` for options that exclude each other.
+    """
+    if maximize and minimize:
+        raise InputError("--maximize and --minimize exclude each other")
+    metric = maximize or minimize
+    if prune and not metric:
+        raise InputError("--prune: ends runs of a search; add --maximize OUTCOME")
+    refused = [f"--{name}" for name, value in others.items() if value]
+    if metric and refused:
+        raise InputError(f"{', '.join(refused)}: a search chooses the points itself; leave this out")
+    return metric
 
 
 def _require(sweep: Sweep, metric: str, prune: bool) -> None:
