@@ -69,6 +69,6 @@ def _name(session: Session, part: str, suffix: str) -> str:
 
 
 def _geometry_suffix(session: Session, workspace: Workspace) -> str:
-    """Splats are written as PLY only."""
+    """A PLY for splats, which GLB does not hold; their other formats are chosen by the name of the file."""
     chosen = workspace.export_layer or next(iter(session.scene.layers), "")
     return ".ply" if chosen in session.scene.layers and session.scene.layers[chosen].type == "splats" else ".glb"
