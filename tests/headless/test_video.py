@@ -144,3 +144,12 @@ def test_a_run_of_no_images_leaves_no_error(tmp_path: Path) -> None:
 def test_a_video_without_an_image_leaves_no_file(tmp_path, suffix):
     open_output(tmp_path / f"x{suffix}", (32, 32)).close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_alpha_is_removed() -> None:
+    from vertigrad.headless.offscreen import without_alpha
+
+    image = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
+    found = without_alpha(image)
+    assert np.array_equal(found, image[..., :3])
+    assert found.flags.c_contiguous and not np.shares_memory(found, image)

@@ -11,6 +11,7 @@ from .. import export
 from ..errors import InputError
 from .exr import SUFFIX as EXR
 from .exr import USUAL_EXR, Exr, ExrOptions, require_exr
+from .offscreen import without_alpha
 from .output import NUMBER, Output, numbered
 from .video import FORMATS, Video, VideoOptions, is_video, require_video
 
@@ -98,6 +99,6 @@ def save_png(pixels: np.ndarray, path: Path, transparent: bool) -> None:
     from PIL import Image  # here: the viewer's first image does not wait for it
 
     try:
-        Image.fromarray(pixels if transparent else pixels[:, :, :3]).save(path)
+        Image.fromarray(pixels if transparent else without_alpha(pixels)).save(path)
     except OSError as error:
         raise InputError(f"{path}: the image cannot be written ({error.strerror})") from error

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError
 from ..params import unknown
 from ..session import FPS
+from .offscreen import without_alpha
 from .output import Output
 
 LARGEST_VIDEO = 16384  # pixels per side, the limit of libx264 and of WebP's
@@ -128,7 +129,7 @@ class Video(Output[np.ndarray]):
     def put(self, frame: int, image: np.ndarray) -> None:
         """Encode the image."""
         has_alpha = self._format == "bgra"
-        source = image if has_alpha else image[:, :, :3]
+        source = image if has_alpha else without_alpha(image)
         shown = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(source), format="rgba" if has_alpha else "rgb24")
         if self._palette is not None:
             shown.pts, shown.time_base = round(self._images * 100 / self._rate), Fraction(1, 100)

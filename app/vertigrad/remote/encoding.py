@@ -12,6 +12,7 @@ from typing import ClassVar, Final, final
 import numpy as np
 
 from ..errors import InputError
+from ..headless.offscreen import without_alpha
 
 JPEG_QUALITY = 85
 CRF = "23"
@@ -123,5 +124,5 @@ def _file(pixels: np.ndarray, format: str, **options: int) -> bytes:
     from PIL import Image
 
     file = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels[..., :3])).save(file, format, **options)
+    Image.fromarray(without_alpha(pixels)).save(file, format, **options)
     return file.getvalue()

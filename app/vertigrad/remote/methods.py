@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ..errors import InputError, ParameterError
 from ..gpu import Traffic
+from ..headless.offscreen import without_alpha
 from ..headless.still import Still
 from ..ops.summary import Summary, summarize
 from ..params import Auto, unknown
@@ -157,7 +158,7 @@ def screenshot(session: Session, params: Size) -> dict[str, Any]:
 
     file = io.BytesIO()
     image = Still(session).image((params.width, params.height))
-    Image.fromarray(image[..., :3]).save(file, "PNG")
+    Image.fromarray(without_alpha(image)).save(file, "PNG")
     return {"width": params.width, "height": params.height, "png": base64.b64encode(file.getvalue()).decode()}
 
 

@@ -13,6 +13,7 @@ from ..export import USD_SUFFIXES, write_layers
 from ..headless.diagnostics import DiagnosticsFile
 from ..headless.exr import SUFFIX as EXR
 from ..headless.exr import USUAL_EXR, ExrOptions
+from ..headless.offscreen import without_alpha
 from ..headless.outputs import is_numbered, require_writable
 from ..headless.run_files import is_run_file, open_run_file
 from ..headless.video import FASTEST_GIF, VideoOptions
@@ -51,7 +52,7 @@ class ImageMethods(ABC):
         """
         camera, size = self._shooting(), self._size_or(size)
         found = camera.light(size, transparent=transparent).light if linear else camera.image(size, transparent)
-        return found[..., : 4 if transparent else 3].copy()
+        return found.copy() if transparent else without_alpha(found)
 
     def depth(self, size: tuple[int, int] | None = None) -> np.ndarray:
         """The distance from the camera along its direction of view, (height, width) f32, in units of the scene.

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
+from ..headless.offscreen import without_alpha
 from ..headless.output import Output
 
 WAIT = 10.0  # seconds that a program may take
@@ -38,7 +39,7 @@ class ClipboardImage(Output[np.ndarray]):
         from PIL import Image  # here: the window opens without it
 
         file = io.BytesIO()
-        Image.fromarray(image if self._transparent else image[:, :, :3]).save(file, "PNG")
+        Image.fromarray(image if self._transparent else without_alpha(image)).save(file, "PNG")
         copy_image(file.getvalue())
 
     def close(self) -> None:
