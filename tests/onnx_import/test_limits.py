@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from vertigrad.errors import InputError, UnsupportedOp
 from vertigrad.gpu import Gpu
@@ -118,6 +118,27 @@ def test_a_mean_of_many_integers_is_refused(steady: Gpu) -> None:
     proto = model([node("ReduceMean", "x", "y")], {"x": (INT32, [50_000])}, "y")
     with Network(proto) as network, pytest.raises(UnsupportedOp, match="46,340"):
         network.run({"x": np.zeros(50_000, np.int32)})
+
+
+def test_doubles_are_refused_or_floats_as_asked(steady: Gpu) -> None:
+    double = TensorProto.DOUBLE
+    nodes = [
+        node("Mul", "xc", "a"),
+        node("Constant", "", "k", value=numpy_helper.from_array(np.array(0.25))),
+        node("Add", "ak", "b"),
+        node("Cast", "b", "f", to=FLOAT),
+        node("Cast", "f", "y", to=double),
+    ]
+    proto = model(nodes, {"x": (double, [3])}, {"y": (double, [3])}, {"c": np.array([1.5, -2.0, 3.0])})
+    x = np.array([0.1, 2.0, -4.0])
+    with Network(proto) as network, pytest.raises(UnsupportedOp, match="float64_as_f32"):
+        network.run({"x": x})
+    with Network(proto, float64_as_f32=True) as network:
+        found = network.run({"x": x.astype(np.float32)})["y"]
+        with pytest.raises(InputError, match="is float32, not float64"):
+            network.run({"x": x})
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, x * [1.5, -2.0, 3.0] + 0.25, rtol=1e-6)
 
 
 # sizes of dimensions ------------------------------------------------------------------------------------------------

@@ -39,6 +39,9 @@ def command(
         list[str], typer.Option("--inside", metavar="NAME", help="give this tensor inside of the network, too")
     ] = [],  # noqa: B006
     tensors: Annotated[bool, typer.Option("--tensors", help="list the tensors inside of the network, and end")] = False,
+    float64_as_f32: Annotated[
+        bool, typer.Option("--float64-as-f32", help="calculate float64 in float32, also of inputs and outputs")
+    ] = False,
     profile: Annotated[bool, typer.Option("--profile", help="show how long each node takes on the GPU")] = False,
     adapter: AdapterOption = "",
 ) -> None:
@@ -50,7 +53,7 @@ def command(
     if output is not None and output.suffix != ".npz":
         raise InputError(f"--output {output}: expected a name that ends in .npz")
     dims = dict(_dim(text) for text in dim)
-    with Network(model, dims, inside) as network:
+    with Network(model, dims, inside, float64_as_f32) as network:
         if tensors:
             _show_tensors(network)
             return

@@ -15,6 +15,7 @@ from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
 from ..tensor import Tensor
 from . import lowerings, reader
+from .doubles import as_floats
 from .fold import SMALL_INTEGER
 from .graph import opset_versions, prepared
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
@@ -42,7 +43,9 @@ class Network(Closing):
 
     `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
     inputs do not determine. `inside` names tensors inside the network that it gives as outputs, too: what nodes compute
-    on the way, such as activations. Raises `InputError` for a file that breaks ONNX's rules, and for unknown names.
+    on the way, such as activations. With `float64_as_f32` all of its float64 is float32, inputs and outputs included;
+    otherwise nodes with float64 are refused. Raises `InputError` for a file that breaks ONNX's rules, and for unknown
+    names.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Network(Closing):
         model: Path | str | onnx.ModelProto,
         dims: Mapping[str, int] | None = None,
         inside: Sequence[str] = (),
+        float64_as_f32: bool = False,
     ):
         if isinstance(model, onnx.ModelProto):
             self.source, self._folder = model.graph.name or "network", None
@@ -58,6 +62,7 @@ class Network(Closing):
             path = Path(model)
             self.source, self._folder = str(path), path.parent
             model = reader.read(path)
+        model = as_floats(model, self.source) if float64_as_f32 else model
         self.dims = dict(dims or {})
         self._versions = opset_versions(model)
         self._model = prepared(model, self.source, is_lowered)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from onnx import TensorProto
 
 from ..errors import InputError
 from ..ops import Expression
@@ -34,6 +35,8 @@ class DataDependent(Exception):
 
 def storage_of(elem: int) -> DType:
     """How an element type is stored on the GPU. Raises `Refused` if it cannot."""
+    if elem == TensorProto.DOUBLE:
+        raise Refused("double does not exist on the GPU; float64_as_f32 (--float64-as-f32) makes it float")
     if elem not in STORAGE:
         raise Refused(f"{type_name(elem)} does not exist on the GPU")
     return STORAGE[elem]

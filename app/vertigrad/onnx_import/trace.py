@@ -192,9 +192,11 @@ class Trace:
         arrays = [None if value is None else value.host for value in node.inputs]
         if not fold.can_fold(node.proto, arrays, node.version, bool(node.sources)):
             return None
-        arrays = fold.evaluate(node.proto, arrays, node.version, f"{self.source}: {node}")
+        computed = fold.evaluate(node.proto, arrays, node.version, f"{self.source}: {node}")
+        if computed is None:
+            return None
         results: list[Value | None] = []
-        for index, array in enumerate(arrays):
+        for index, array in enumerate(computed):
             value = None if array is None else constant(array, node.output_elem(index))
             if value is not None:
                 value.sources = node.sources

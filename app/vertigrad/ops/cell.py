@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..errors import DtypeError, ShapeError
@@ -27,6 +27,7 @@ class How(NamedTuple):
     clip: float | None
     coupled: bool = False
     linear_before_reset: bool = False
+    round_state: Callable[[Tensor], Tensor] | None = None
 
     def functions(self, number: int) -> dict[str, str]:
         """WGSL over x of the activations of one direction, by their names in shaders/ops/cell.wgsl."""

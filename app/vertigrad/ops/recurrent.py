@@ -8,7 +8,7 @@ product with the state and one kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ShapeError
@@ -87,16 +87,18 @@ def lstm(
     activations: Sequence[Activation] | None = None,
     clip: float | None = None,
     coupled: bool = False,
+    round_state: Callable[[Tensor], Tensor] | None = None,
     out: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Long short-term memory: c = f · c + i · g(..), h = o · h(c). Returns all states, the last, and the last cells.
 
     `peepholes` (directions, 3 · size) let the cell into the gates i, o, f; `coupled` makes f = 1 − i (`input_forget` of
-    ONNX). Otherwise as `rnn`.
+    ONNX). `round_state` gives what is multiplied by the recurrence instead of the state: a quantized network rounds it.
+    Otherwise as `rnn`.
     """
     operands = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
     operands |= {"initial_cell": initial_cell, "peepholes": peepholes, "lengths": lengths}
-    return _run(How("lstm", direction, activations, clip, coupled=coupled), operands, out)
+    return _run(How("lstm", direction, activations, clip, coupled=coupled, round_state=round_state), operands, out)
 
 
 # inside -------------------------------------------------------------------------------------------------------------
@@ -152,7 +154,8 @@ def one_direction(
             _step("gru_reset", how, number, step, from_x[step], operands, state, out[step])
             matmul(state.reset, recurrence[:, 2 * size :], out=state.product[:, 2 * size :])
         else:
-            matmul(state.hidden, recurrence, out=state.product)
+            hidden = state.hidden if how.round_state is None else how.round_state(state.hidden)
+            matmul(hidden, recurrence, out=state.product)
         _step(kind, how, number, step, from_x[step], operands, state, out[step])
     assign(last, state.hidden)
     if state.cell is not None and last_cell is not None:

@@ -12,7 +12,7 @@ from onnx import TensorProto
 from ... import ops
 from ...tensor import Tensor, bool_, f32, i32
 from ..narrow import bits_of, decoded, encoded, of_bits
-from ..node import Node, Refused
+from ..node import Node, Refused, storage_of
 from ..registry import lowers, lowers_to
 from ..values import CODES, INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
@@ -234,7 +234,7 @@ def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
     if target == source:
         return node.result(tensor, bound=node.value(0).bound)
     if target not in STORAGE:
-        raise Refused(f"a cast to {type_name(target)}, which does not exist on the GPU")
+        storage_of(target)
     if source in WIDE and target in (TensorProto.INT32, TensorProto.UINT32):
         node.bounds(0)
     tensor = decoded(node, tensor, source) if source in CODES else tensor

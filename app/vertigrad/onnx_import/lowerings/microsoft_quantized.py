@@ -138,10 +138,8 @@ def dynamic_quantize_matmul(node: Node) -> Value:
 
 @lowers("DynamicQuantizeLSTM", domain=DOMAIN)
 def dynamic_quantize_lstm(node: Node) -> list[Tensor]:
-    """An LSTM whose weights are bytes. x is rounded to bytes as the reference does; h stays in f32, which is closer to
-    the network that was quantized than the reference is, so results differ by what h loses there.
-    """
-    x, scale, zero = dynamically_quantized(node.tensor(0))
+    """An LSTM of bytes: x is rounded by its range, the state in each step by its own."""
+    x = _rounded(node.tensor(0))
     options: dict[str, Any] = {
         "direction": node.attribute("direction", "forward"),
         "activations": activations_of(node),
@@ -151,10 +149,24 @@ def dynamic_quantize_lstm(node: Node) -> list[Tensor]:
         "initial_cell": node.optional(6),
         "peepholes": node.optional(7),
         "coupled": bool(node.attribute("input_forget", 0)),
+        "round_state": _rounded,
     }
     node.require_size("hidden_size", node.shape(2)[1])
     weights = [_recurrent_weights(node, *at) for at in ((1, 8, 9), (2, 10, 11))]
-    return list(ops.lstm(dequantized(x, scale, zero), weights[0], weights[1], node.optional(3), **options))
+    return list(ops.lstm(x, weights[0], weights[1], node.optional(3), **options))
+
+
+def _rounded(x: Tensor) -> Tensor:
+    """x as `dynamically_quantized` and dequantized, by one kernel after its range is known."""
+
+    def nearest(x: Tensor, least: Tensor, largest: Tensor) -> Tensor:
+        low = ops.minimum(least, 0.0)
+        scale = (ops.maximum(largest, 0.0) - low) * (1.0 / 255.0)
+        safe = ops.where(ops.equal(scale, 0.0), 1.0, scale)
+        zero = ops.clip(ops.round(ops.negative(low) / safe), 0.0, 255.0)
+        return (ops.clip(ops.round(x / safe) + zero, 0.0, 255.0) - zero) * scale
+
+    return ops.fused(nearest, x, ops.min(x), ops.max(x))
 
 
 def _recurrent_weights(node: Node, index: int, scale: int, zero: int) -> Tensor:

@@ -86,6 +86,6 @@ def _table(count: int, length: int, parts: int, inverse: bool, onesided: bool) -
 def mel_weights(node: Node) -> Value:
     """Computed on the host: its inputs are a few numbers, which decide its shape."""
     arrays = [node.host(index) for index in range(5)]
-    (weights,) = fold.evaluate(node.proto, arrays, node.version, str(node))
-    assert weights is not None
-    return Value(node.attribute("output_datatype", TensorProto.FLOAT), host=weights, sources=node.sources)
+    computed = fold.evaluate(node.proto, arrays, node.version, str(node))
+    assert computed is not None
+    return Value(node.attribute("output_datatype", TensorProto.FLOAT), host=computed[0], sources=node.sources)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import GradientError
 from ...gpu import Kernel
 from ...tensor import Tensor, f32, graph
 from .. import functions as f
@@ -41,8 +42,10 @@ def _(
 
 @through("lstm")
 def _(
-    direction: str, activations: Any, clip: float | None, coupled: bool, **arguments: Any
+    direction: str, activations: Any, clip: float | None, coupled: bool, round_state: Any, **arguments: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if round_state is not None:
+        raise GradientError("lstm: no gradients flow through a state that is rounded")
     return _layer(How("lstm", direction, activations, clip, coupled=coupled), arguments)
 
 
