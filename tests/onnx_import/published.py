@@ -324,8 +324,8 @@ and writes this page.
 {equal} of {total} give onnxruntime's results. *Difference* is the largest between two outputs, relative to the largest
 number of the output. *First run* includes recording the network and compiling its kernels; *run* is the next one. Times
 are those of {adapter} and of onnxruntime {version} on {cores} cores shared with other work:
-they say what to expect without a GPU. What differs are LSTMs of bytes (`DynamicQuantizeLSTM`), for which onnxruntime has
-a kernel of its own.
+they say what to expect without a GPU. What differs are LSTMs of bytes (`DynamicQuantizeLSTM`), for which onnxruntime
+has a kernel of its own.
 
 | package | network | license | nodes | difference | first run, s | run, ms | onnxruntime, ms | |
 |---|---|---|---:|---:|---:|---:|---:|---|
