@@ -86,6 +86,7 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3], none))
     np.save(tmp_path / "one.npy", one)
     np.save(tmp_path / "points.npy", one[:, :3])
+    files["language_model"] = Path(__file__).parent / "corpus" / "tiny" / "config.json"
     files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
         if name in ("onnx", "torch", "train", "wgsl"):  # have the outputs of their network or their table
