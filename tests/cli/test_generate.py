@@ -27,3 +27,32 @@ def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.
 def test_a_folder_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", str(tmp_path), "--prompt", "a"]) == 2
     assert "there is no config.json" in capsys.readouterr().err
+
+
+def test_options_reach_the_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    passed: list[object] = []
+
+    class Recorded:
+        def __init__(self, model: Path, **options: object):
+            passed.append((str(model), options))
+
+        def __enter__(self) -> Recorded:
+            return self
+
+        def __exit__(self, *error: object) -> None: ...
+
+        def generate(self, prompt: str, max_tokens: int, **sampling: object) -> list[str]:
+            passed.append((prompt, max_tokens, sampling))
+            return [" b", " c"]
+
+    monkeypatch.setattr("vertigrad.language.LanguageModel", Recorded)
+    options = ["--weights", "int4", "--context", "64", "--max-tokens", "2"]
+    options += ["--temperature", "0.5", "--top-k", "7", "--top-p", "0.9", "--seed", "3"]
+    assert main(["generate", "model", "--prompt", "a", *options]) == 0
+    assert passed == [
+        ("model", {"weights": "int4", "context": 64}),
+        ("a", 2, {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "seed": 3}),
+    ]
+    printed = capsys.readouterr()
+    assert printed.out == "a b c\n"
+    assert "2 tokens" in printed.err

@@ -134,3 +134,18 @@ def test_tensors_inside_are_listed_and_written(net: Path, tmp_path: Path, capsys
     np.testing.assert_allclose(np.load(tmp_path / "y.npz")["e"], np.exp(x()), rtol=1e-6)
     assert run(net, "--inside", "nothing") == 2
     assert "no node computes 'nothing'" in capsys.readouterr().err
+
+
+def test_float64_is_calculated_in_float32_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = helper.make_tensor_value_info
+    nodes = [helper.make_node("Add", ["x", "x"], ["y"])]
+    graph = helper.make_graph(
+        nodes, "net", [entry("x", TensorProto.DOUBLE, [3])], [entry("y", TensorProto.DOUBLE, [3])]
+    )
+    net = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), net)
+    np.save(tmp_path / "x.npy", np.array([0.5, 1.0, -2.0]))
+    assert run(net, "-i", tmp_path / "x.npy") == 2
+    assert "--float64-as-f32" in capsys.readouterr().err
+    assert run(net, "-i", tmp_path / "x.npy", "--float64-as-f32", "-o", tmp_path / "y.npz") == 0
+    np.testing.assert_allclose(np.load(tmp_path / "y.npz")["y"], [1.0, 2.0, -4.0])

@@ -26,6 +26,7 @@ TESTS = Path(__file__).parent.parent
 FILE_MODELS = (
     "array",
     "image",
+    "language_model",
     "point_cloud",
     "splats",
     "torch",

@@ -83,13 +83,14 @@ def test_a_network_that_is_trained_loads(tmp_path: Path) -> None:
 
 
 def test_networks_from_onnx_load(tmp_path: Path) -> None:
-    decoder, film = blocks("onnx.md", "toml")
+    decoder, inside, film = blocks("onnx.md", "toml")
     nodes = [node("Gemm", ["latent", "weights"], ["shift"]), node("Mul", ["shift", "time"], ["moved"])]
     nodes.append(node("Add", ["noise", "moved"], ["points"]))
     inputs = {"noise": ["n", 3], "latent": [1, 2], "time": []}
     weights = {"weights": np.ones((2, 3), np.float32)}
     onnx.save(model(nodes, inputs, {"points": ["n", 3]}, weights), tmp_path / "decoder.onnx")
     assert load(tmp_path, decoder).models["net"].params.n == 4096
+    assert load(tmp_path, inside).models["maps"].type == "image_grid"
     shutil.copy(resources.path("assets", "data", "rolling.mp4"), tmp_path / "street.mp4")
     shutil.copy(resources.path("assets", "weights", "depth.onnx"), tmp_path / "depth.onnx")
     assert load(tmp_path, film).layers["film"].type == "surface"

@@ -58,6 +58,8 @@ def command(
             _show_tensors(network)
             return
         inputs = _inputs(network, input)
+        if float64_as_f32:
+            inputs = {name: array.astype("f4") if array.dtype == "f8" else array for name, array in inputs.items()}
         expected = read_arrays(compare) if compare is not None else None
         open_gpu(adapter)
         program = network.program(inputs)
