@@ -15,14 +15,10 @@ from vertigrad.models import Model, registry
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- types: made by tools/model_pages.py -->", "<!-- end of types -->"
-BARS = """
-[models.data]
-type = "array"
-file = "values.npy"
-
+CHART = """
 [models.bars]
 type = "bars"
-inputs = { values = "data.values" }
+inputs = { values = "SOURCE" }
 
 [layers.bars]
 type = "surface"
@@ -31,6 +27,11 @@ normal = "bars.normal"
 index = "bars.triangles"
 color = "bars.level"
 """
+BARS = """
+[models.data]
+type = "array"
+file = "values.npy"
+""" + CHART.replace("SOURCE", "data.values")
 IMAGE = """
 [models.data]
 type = "image"
@@ -67,18 +68,7 @@ LANGUAGE = """
 type = "language_model"
 file = "config.json"
 prompt = "The mill turns"
-
-[models.bars]
-type = "bars"
-inputs = { values = "writer.top" }
-
-[layers.bars]
-type = "surface"
-position = "bars.position"
-normal = "bars.normal"
-index = "bars.triangles"
-color = "bars.level"
-"""
+""" + CHART.replace("SOURCE", "writer.top")
 EXAMPLES = {  # no scene has them
     **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
     **{"splats": SPLATS},

@@ -28,6 +28,8 @@ from vertigrad.language.linear import Linear, Shape
 from vertigrad.language.sampling import Sampling
 from vertigrad.language.transformer import Transformer
 
+from .cuda import graphed
+
 CONFIG = Config(
     **{"kind": "llama", "naming": "llama", "layers": 16, "width": 2048, "heads": 32, "kv_heads": 8, "head": 64},
     **{"inner": 8192, "vocabulary": 128256, "context": 4096, "epsilon": 1e-5, "activation": "silu", "tied": True},
@@ -295,20 +297,6 @@ def agreement(torch: Any, weights: Weights, config: Config) -> None:
     print(
         f"logits differ from torch f16 by {error:.1e}; next token {found.argmax()} and {expected.argmax()}", flush=True
     )
-
-
-def graphed(torch: Any, call: Callable[[], object]) -> Callable[[], None]:
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-    torch.cuda.current_stream().wait_stream(stream)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    return graph.replay
 
 
 def torch_milliseconds(torch: Any, call: Callable[[], object], count: int = 50) -> float:
