@@ -31,6 +31,7 @@ WINDOW_LIBRARIES = {
     "libGL.so.1": "libgl1",
 }
 WINDOW_TEST_PROGRAMS = {"Xvfb": "xvfb", "xdotool": "xdotool", "chromium": "chromium"}
+VALIDATION = Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 VULKAN_HEADERS = b"#include <vulkan/vulkan.h>\n#include <vulkan/vk_layer.h>\n"
 
 
@@ -80,6 +81,11 @@ def lacks_headers() -> bool:
     return subprocess.run(command, input=VULKAN_HEADERS, stderr=subprocess.DEVNULL).returncode != 0
 
 
+def lacks_validation() -> bool:
+    """Whether Khronos's validation, by which tests check the calls of cuda/, is missing where that is compiled."""
+    return platform.machine() == "x86_64" and shutil.which("cc") is not None and not VALIDATION.exists()
+
+
 def has_venv() -> bool:
     """Debian's python3 lacks ensurepip, without which a new environment has no pip."""
     importlib.invalidate_caches()
@@ -99,6 +105,7 @@ def find_missing() -> list[Missing]:
     optional = [package for soname, package in WINDOW_LIBRARIES.items() if not loads(soname)]
     optional += [package for name, package in WINDOW_TEST_PROGRAMS.items() if not shutil.which(name)]
     optional += ["libvulkan-dev"] if lacks_headers() else []
+    optional += ["vulkan-validationlayers"] if lacks_validation() else []
     return missing + [Missing(package, False) for package in optional]
 
 

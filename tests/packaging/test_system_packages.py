@@ -29,6 +29,7 @@ def tool(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "manifests", lambda *folders: True)
     monkeypatch.setattr(module, "has_venv", lambda: True)
     monkeypatch.setattr(module, "lacks_headers", lambda: False)
+    monkeypatch.setattr(module, "lacks_validation", lambda: False)
     monkeypatch.setattr(module, "install", lambda packages: pytest.fail(f"installed {packages} unasked"))
     return module
 
@@ -95,3 +96,8 @@ def test_without_apt_the_names_are_printed_without_a_command(tool, monkeypatch, 
     printed = capsys.readouterr().err
     assert "xvfb" in printed
     assert "sudo" not in printed
+
+
+def test_validation_is_installed_where_the_layer_is_compiled(tool, monkeypatch, tmp_path):
+    monkeypatch.setattr(tool, "lacks_validation", lambda: True)
+    assert [missing.package for missing in tool.find_missing()].count("vulkan-validationlayers") == 1
