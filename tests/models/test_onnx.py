@@ -100,7 +100,7 @@ def test_tensors_inside_the_network_are_outputs_if_a_scene_names_them(make: Make
     assert model.outputs()["doubled"].numpy() == pytest.approx(3.0)
     assert all(comparison.holds for comparison in model.compare_with_reference())
     _, faults = declare({**default_table(tmp_path), "outputs": {"a": "zz"}}, Path)
-    assert [fault.message for fault in faults] == ['unknown tensor "zz"; did you mean "z"?']
+    assert [fault.message for fault in faults] == ['unknown output "zz"; did you mean "z"?']
 
 
 def test_time_and_sliders_take_effect_in_the_next_step(make: Make) -> None:

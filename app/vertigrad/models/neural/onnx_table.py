@@ -60,7 +60,7 @@ def declared_outputs(table: Mapping[str, Any], network: Network, faults: list[Fa
     known = [*network.outputs, *network.tensors]
     for ours, theirs in outputs.items():
         if theirs not in known:
-            faults.append(Fault(("outputs", ours), params.unknown("tensor", str(theirs), known)))
+            faults.append(Fault(("outputs", ours), params.unknown("output", str(theirs), known)))
     return {ours: theirs for ours, theirs in outputs.items() if theirs in known}
 
 
