@@ -107,8 +107,8 @@ def _network(path: Path, context: int) -> Network:
         )
     dims: dict[str, int] = {}
     for name, (_, sizes) in inputs.items():
-        wanted = {"attention_mask": (1, context)}.get(name, (1, 1) if name in OWN else (1, None, context - 1, None))
-        for size, number in zip(sizes or (), wanted, strict=False):
+        expected = {"attention_mask": (1, context)}.get(name, (1, 1) if name in OWN else (1, None, context - 1, None))
+        for size, number in zip(sizes or (), expected, strict=False):
             if isinstance(size, str) and number is not None and dims.setdefault(size, number) != number:
                 raise InputError(f"{path}: the size {size} of {name} is that of another input too; they must differ")
     return Network(path, dims)

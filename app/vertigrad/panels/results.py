@@ -26,7 +26,7 @@ from .theme import BAD, DIM
 from .thumbnails import Thumbnails
 from .workspace import Workspace
 
-READ_S = 1.0  # between two looks whether a sweep that still runs has written more
+READ_S = 1.0  # between two polls whether a sweep that still runs has written more
 DETAILS = 300.0  # width of the column with the chosen runs, in logical pixels
 HINT = "A sweep runs a scene with many values of its parameters: `vertigrad sweep SCENE --set a.x=0:1:20 -o FOLDER`."
 

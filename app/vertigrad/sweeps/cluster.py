@@ -21,7 +21,7 @@ from .workers import Workers
 _log = logging.getLogger("vertigrad")
 TOPIC = "vertigrad-sweep"
 AHEAD = 2  # runs for each thread of the workers that are submitted, so that none waits for us
-POLL_S = 0.2  # between two looks for progress
+POLL_S = 0.2  # between two polls of the progress
 CONNECT_S = 30
 RETRIES = 2  # of a run whose worker lost its GPU
 MISSING = "--scheduler takes Dask, which is not installed; install it with pip install 'vertigrad[cluster]'"
