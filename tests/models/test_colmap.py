@@ -29,16 +29,16 @@ IMAGES = [
     ((2.0, 0.0, 0.0, 0.0), (0.0, 0.0, 4.0), 8, "a.png"),
     (TURN, (0.0, 0.0, 4.0), 7, "c.png"),
 ]
-MADE = Reconstruction(CAMERAS, IMAGES, np.arange(12.0).reshape(4, 3), np.arange(12, dtype=np.uint8).reshape(4, 3))
+MODEL = Reconstruction(CAMERAS, IMAGES, np.arange(12.0).reshape(4, 3), np.arange(12, dtype=np.uint8).reshape(4, 3))
 
 
 def broken(**changes: Any) -> Reconstruction:
-    return MADE._replace(**changes)
+    return MODEL._replace(**changes)
 
 
 @pytest.mark.parametrize("files", [binary_files, text_files])
 def test_a_sparse_model_is_read(files: Callable[[Reconstruction], dict[str, bytes]], tmp_path: Path) -> None:
-    file = write(tmp_path / "sparse" / "0", files(MADE))
+    file = write(tmp_path / "sparse" / "0", files(MODEL))
     assert colmap.find(tmp_path) == colmap.find(file.with_stem("images")) == file
     assert colmap.is_sparse_model(tmp_path) and not colmap.is_sparse_model(tmp_path / "sparse" / "nothing")
     model = colmap.read(file)
@@ -49,8 +49,8 @@ def test_a_sparse_model_is_read(files: Callable[[Reconstruction], dict[str, byte
     np.testing.assert_allclose(second.view_from_world[:, :3] @ [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], atol=1e-12)
     assert second.camera == Camera(40, 30, Pinhole(35.0, 35.0, 20.0, 15.0), (0.1, 0.0, 0.0, 0.0))
     assert third.camera.distortion == (0.2, -0.05, 0.01, -0.02)
-    np.testing.assert_array_equal(model.points, MADE.points)
-    np.testing.assert_array_equal(model.colors, MADE.colors)
+    np.testing.assert_array_equal(model.points, MODEL.points)
+    np.testing.assert_array_equal(model.colors, MODEL.colors)
 
 
 def test_an_image_without_distortion_shows_straight_lines(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_image_without_distortion_shows_straight_lines(tmp_path: Path) -> Non
         u, v = camera.distorted(*slopes)
         slopes += 0.5 * np.stack([(x - u) / 70.0, (y - v) / 71.0])
     stored = np.round(128.0 + 150.0 * np.stack([slopes[0], slopes[1], 0 * slopes[0]], axis=-1)).astype(np.uint8)
-    found = photos._Lens(camera, 60, 80).seen(stored).astype(float)
+    found = photos._Lens(camera, 60, 80).undistorted(stored).astype(float)
     expected = [128.0 + 150.0 * (x - pinhole.cx) / pinhole.fx, 128.0 + 150.0 * (y - pinhole.cy) / pinhole.fy]
     assert np.abs(found[..., 0] - expected[0]).max() < 1.6 and np.abs(found[..., 1] - expected[1]).max() < 1.6
     corners = camera.distorted(np.array([0.0, 80.0] * 2) / pinhole.fx - 40.0 / pinhole.fx, np.zeros(4))
@@ -72,7 +72,7 @@ def test_an_image_without_distortion_shows_straight_lines(tmp_path: Path) -> Non
 
 
 def test_images_of_other_sizes_get_one(tmp_path: Path) -> None:
-    file = write(tmp_path / "sparse" / "0", binary_files(MADE))
+    file = write(tmp_path / "sparse" / "0", binary_files(MODEL))
     (tmp_path / "images").mkdir()
     for (_, _, camera, name), color in zip(IMAGES, ("red", "lime", "blue"), strict=True):
         width, height = CAMERAS[camera][1:3]
@@ -92,7 +92,7 @@ def test_images_of_other_sizes_get_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("model", "message"),
     [
         (broken(cameras={3: ("OPENCV_FISHEYE", 4, 4, (1.0,) * 8)}), "OPENCV_FISHEYE is not read, only SIMPLE_PINHOLE"),
         (broken(cameras={3: ("PINHOLE", 4, 0, (1.0,) * 4)}), "4 x 0 pixels"),
@@ -104,19 +104,19 @@ def test_images_of_other_sizes_get_one(tmp_path: Path) -> None:
         (broken(points=np.full((4, 3), np.inf)), "no point with a finite position"),
     ],
 )
-def test_what_cannot_be_used_is_refused(made: Reconstruction, message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_refused(model: Reconstruction, message: str, tmp_path: Path) -> None:
     for files in (binary_files, text_files):
-        file = write(tmp_path / files.__name__, files(made))
+        file = write(tmp_path / files.__name__, files(model))
         with pytest.raises(InputError, match=message):
             colmap.read(file)
 
 
 def test_unknown_models_and_missing_parts_are_refused(tmp_path: Path) -> None:
-    files = binary_files(MADE)
+    files = binary_files(MODEL)
     files["cameras.bin"] = files["cameras.bin"][:12] + struct.pack("<i", 99) + files["cameras.bin"][16:]
     with pytest.raises(InputError, match="number 99"):
         colmap.read(write(tmp_path, files))
-    write(tmp_path, binary_files(MADE))
+    write(tmp_path, binary_files(MODEL))
     (tmp_path / "points3D.bin").unlink()
     assert not colmap.is_sparse_model(tmp_path)
     with pytest.raises(InputError, match="no sparse model"):

@@ -37,7 +37,7 @@ def read(file: Path, model: SparseModel, longest: int) -> Photos:
     pixels = np.empty((len(model.photos), rows, columns, 3), np.uint8)
     lenses = {photo.camera: _Lens(photo.camera, rows, columns) for photo in model.photos}
     for number, photo in enumerate(model.photos):
-        pixels[number] = lenses[photo.camera].seen(_image(folder, photo, rows, columns))
+        pixels[number] = lenses[photo.camera].undistorted(_image(folder, photo, rows, columns))
     return Photos(pixels, tuple(lenses[photo.camera].pinhole for photo in model.photos))
 
 
@@ -74,7 +74,7 @@ class _Lens:
             u, v = camera.distorted(x, y)
             self._sources = u * across - 0.5, v * down - 0.5
 
-    def seen(self, pixels: np.ndarray) -> np.ndarray:
+    def undistorted(self, pixels: np.ndarray) -> np.ndarray:
         """An image of the camera without distortion."""
         return pixels if self._sources is None else _sampled(pixels, *self._sources)
 
