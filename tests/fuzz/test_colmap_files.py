@@ -1,4 +1,4 @@
-"""200 damaged files of COLMAP in text, and 200 binary ones: an error for each, that names the file, and no large allocation."""
+"""200 damaged files of COLMAP in text, and 200 binary ones: an error each, that names the file, without much memory."""
 
 from __future__ import annotations
 
