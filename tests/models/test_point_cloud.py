@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,12 @@ from vertigrad.models.data.mesh import Params as MeshParams
 from vertigrad.models.data.point_cloud import Params, PointCloud
 from vertigrad.scene import load
 
+from ..fuzz import scans
+
+LAS_COLUMNS = (
+    *("return_number", "number_of_returns", "synthetic", "key_point", "withheld", "overlap", "scanner_channel"),
+    *("scan_direction_flag", "edge_of_flight_line", "user_data", "scan_angle", "point_source_id", "gps_time"),
+)
 RNG = np.random.default_rng(5)
 POSITIONS = RNG.uniform(-1, 1, (20, 3)).astype(np.float32)
 BYTES = RNG.integers(0, 256, (20, 3)).astype(np.uint8)
@@ -80,9 +87,58 @@ def test_arrays_are_points_and_colors_of_any_type_are_scaled(tmp_path: Path, kin
     found = point_file.read(path, 2.0, "y")
     assert np.allclose(found.positions, middled(POSITIONS), atol=1e-6)
     if kind == "n3":
-        assert found.colors is None
+        assert np.allclose(found.colors, found.positions[:, 1])  # heights
     else:
-        assert found.colors is not None and np.allclose(found.colors, BYTES / 255, atol=1e-6)
+        assert np.allclose(found.colors, BYTES / 255, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", scans.POINT_NAMES)
+def test_each_format_has_the_same_points_whose_large_coordinates_keep_their_precision(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(scans.point_files()[name])
+    assert {spec.type for spec in load(path).models.values()} == {"point_cloud"}
+    found = point_file.read(path, 0.0, "y")
+    low, high = scans.XYZ.min(axis=0), scans.XYZ.max(axis=0)
+    assert np.abs(found.positions - (scans.XYZ - 0.5 * (low + high))).max() < 1e-5  # float32 has steps of 0.5 at 5.4e6
+    assert np.allclose(found.center, 0.5 * (low + high), atol=1e-9, rtol=0)
+    assert np.allclose(found.colors, scans.RGB / 255, atol=1e-6)
+    assert set(point_file.choices(path)) == {"auto", "height", "colors", "classification", "intensity"} | (
+        set(LAS_COLUMNS) if path.suffix in (".las", ".laz") else set()
+    )
+    by_intensity = point_file.read(path, 0.0, "y", "intensity").colors
+    assert np.array_equal(by_intensity, scans.INTENSITY)
+    shades = point_file.read(path, 0.0, "y", "classification").colors
+    assert len(np.unique(shades, axis=0)) == len(np.unique(scans.CLASSES)), "a color for each class"
+    with pytest.raises(InputError, match=r"unknown column \"intensty\"; did you mean \"intensity\""):
+        point_file.read(path, 0.0, "y", "intensty")
+
+
+def test_normals_become_an_output_and_colors_and_turn_with_the_axes(tmp_path: Path, steady: Gpu) -> None:
+    normals = RNG.normal(size=(20, 3)) * 3.0
+    path = tmp_path / "a.npz"
+    np.savez(path, points=POSITIONS, normals=normals, time=1.7e9 + np.arange(20.0))
+    unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    cloud = PointCloud("cloud", Params(file=path, up="z", color="normals"), {}, 0)
+    found = cloud.outputs()["normal"].numpy()
+    assert np.allclose(found, unit[:, [0, 2, 1]] * (1, 1, -1), atol=1e-6)
+    assert np.allclose(cloud.outputs()["color"].numpy(), 0.5 + 0.5 * found, atol=1e-6)
+    assert list(PointCloud.choices(Params(file=path))["color"]) == ["auto", "height", "normals", "time"]
+    cloud.close()
+    times = point_file.read(path, 0.0, "y", "time").colors
+    assert np.array_equal(times, np.arange(20.0)), "float32 has steps of 128 there: counted from the first"
+
+
+def test_a_package_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, package in (("a.las", "laspy"), ("b.laz", "lazrs"), ("a.csv", "pyarrow"), ("a.parquet", "pyarrow")):
+        path = tmp_path / name
+        path.write_bytes(scans.point_files()[f"a{path.suffix}"])
+        monkeypatch.setitem(sys.modules, package, None)
+        monkeypatch.setitem(sys.modules, f"{package}.csv", None)
+        with pytest.raises(InputError, match=rf'{package}.*pip install "vertigrad\[scans\]"'):
+            point_file.read(path, 0.0, "y")
+        monkeypatch.undo()
 
 
 def test_size_axis_and_rows_that_are_not_finite(tmp_path: Path) -> None:
@@ -95,7 +151,7 @@ def test_size_axis_and_rows_that_are_not_finite(tmp_path: Path) -> None:
     assert found.dropped == 1 and np.allclose(found.positions, saved[:, [0, 2, 1]] * (1, 1, -1), atol=1e-6)
     np.savez(tmp_path / "colored.npz", position=positions, color=BYTES)
     colors = point_file.read(tmp_path / "colored.npz", 0.0, "y").colors
-    assert colors is not None and np.allclose(colors, np.delete(BYTES, 3, axis=0) / 255)
+    assert np.allclose(colors, np.delete(BYTES, 3, axis=0) / 255)
     np.save(tmp_path / "b.npy", np.full((4, 3), np.nan))
     with pytest.raises(InputError, match="no point with a finite position, of 4"):
         point_file.read(tmp_path / "b.npy", 0.0, "y")

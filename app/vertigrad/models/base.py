@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -184,6 +184,14 @@ class Model(ABC):
         """Return the parameters that change nothing while the others are as in `params`, by name, and why.
 
         `inputs` are the names of those that are connected. Needs no GPU.
+        """
+        return {}
+
+    @classmethod
+    def choices(cls, params: Any) -> Mapping[str, Sequence[str]]:
+        """Return what parameters that are texts can be, by name, such as the columns of a file: for menus.
+
+        Needs no GPU. Raises `InputError` if a file cannot be used.
         """
         return {}
 

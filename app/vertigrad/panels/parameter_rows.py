@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from ..errors import InputError
 from ..params import ParamSpec
 from ..scene import Scene, UiHint
 from ..session import Session
@@ -96,12 +97,23 @@ def found(groups: Sequence[Group], search: str) -> list[tuple[Group, tuple[Row, 
 def _group(session: Session, owner: str, numbers: count[int]) -> Group:
     kind, _, name = owner.partition(".")
     params, hints = session.originals()[owner], session.hints(owner)
-    title = name or kind
+    title, choices = name or kind, _choices(session, owner)
     rows = tuple(
         _row(Key(owner, spec.name), spec, hints.get(spec.name), getattr(params, spec.name), next(numbers), title)
-        for spec in params.specs()
+        for spec in (replace(spec, choices=tuple(choices.get(spec.name, spec.choices))) for spec in params.specs())
     )
     return Group(owner, title, _type(session.scene, kind, name), rows, tuple(row.key for row in rows))
+
+
+def _choices(session: Session, owner: str) -> Mapping[str, Sequence[str]]:
+    """The values of parameters that are texts, such as names of columns; none for a file that cannot be read now."""
+    spec = session.scene.models.get(owner.removeprefix(MODELS)) if owner.startswith(MODELS) else None
+    if spec is None:
+        return {}
+    try:
+        return spec.kind.choices(session.parameters()[owner])
+    except InputError:
+        return {}
 
 
 def _row(key: Key, spec: ParamSpec, hint: UiHint | None, original: Any, number: int, title: str) -> Row:

@@ -138,6 +138,8 @@ def _choice(spec: ParamSpec, hint: UiHint | None, value: str) -> tuple[bool, str
 
 
 def _text(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str | None]:
+    if spec.choices:
+        return _choice(spec, hint, value or "")
     entered, new = imgui.input_text_with_hint(
         "##value", "not set", value or "", imgui.InputTextFlags_.enter_returns_true.value
     )

@@ -89,7 +89,7 @@ def choice(default: Any, choices: Sequence[str], *, rebuild: bool = False, doc: 
     return _field("choice", **locals())
 
 
-def text(default: Any, *, doc: str = "") -> Any:
+def text(default: Any, *, rebuild: bool = False, doc: str = "") -> Any:
     """Any text. Annotate as `str`."""
     return _field("text", **locals())
 

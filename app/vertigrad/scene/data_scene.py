@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .kinds import ARRAYS, DATA, IMAGES, NETWORKS, VIDEOS
+from .kinds import ARRAYS, DATA, IMAGES, NETWORKS, POINTS, VIDEOS
 from .locate import dotted
 
 if TYPE_CHECKING:
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 Tables = dict[str, dict[str, Any]]  # by header, such as "layers.points"
 
 SLANTED, FACING = (1.9, 1.4, 3.2), (0.0, 0.0, 4.0)  # positions of the eye
-UPWARDS = {".stl": "z"}  # the up axis in most programs that write these; for the other formats the convention is y
+UPWARDS = {
+    ".stl": "z",
+    ".las": "z",
+    ".laz": "z",
+}  # the up axis in most programs that write these; for the other formats the convention is y
 MOST_SLIDERS = 32  # elements of an input that get sliders
-POINTS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions without one: of points, of images, of anything else
+ROWS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions without one: of points, of images, of anything else
 IMAGE_SIDES = 8  # an array with at least so many rows and columns is taken for an image
 
 
@@ -42,22 +46,26 @@ def scene_text(path: Path) -> str:
         return _array_text(path)
     if splat_file.is_splats(path):
         return _splats_text(path)
+    if kind in POINTS:
+        return points_text(path)
     if kind == ".ply" and _is_cloud(path):
         return points_text(path)
     return _mesh_text(path) if kind in DATA else ""
 
 
 def points_text(path: Path) -> str:
-    """The scene file for points: lit balls, or discs of their own colors. Raises `InputError`."""
+    """The scene file for points: lit balls, or discs in colors if the file has any scalars. Raises `InputError`."""
     from ..models.data import point_file
 
-    points = point_file.read(path, 2.0, "y")
+    up = UPWARDS.get(path.suffix.lower(), "y")
+    points = point_file.read(path, 2.0, up)
     size = round(min(max(1.0 / len(points.positions) ** 0.5, 0.002), 0.05), 4)
-    if points.colors is None:
+    if not point_file.is_colored(path):
         layer = {"type": "points", **_outputs("data", ["position"]), "color": "#c9d0da", "size": size}
     else:
         layer = {"type": "marks", **_outputs("data", ["position", "color"]), "size": size}
-    return _text(path, SLANTED, {**_data(path, "point_cloud"), "layers.points": layer, **_view("#16181d")})
+    model = {"type": "point_cloud", "file": path.name, **({"up": up} if up != "y" else {})}
+    return _text(path, SLANTED, {"models.data": model, "layers.points": layer, **_view("#16181d")})
 
 
 def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36) -> str:
@@ -117,11 +125,12 @@ def _splats_text(path: Path) -> str:
 
 
 def _array_text(path: Path) -> str:
-    from ..models.data import array_file, point_file
+    from ..models.data import array_file
+    from ..models.data.point_formats.numpy_table import POSITION_NAMES, is_points
 
-    found = array_file.arrays(path)
-    named = len(found) == 1 or found.keys() & set(point_file.POSITION_NAMES)
-    if named and any(point_file.is_points(one) for one in found.values()):
+    found = array_file.arrays(path, mapped=True)
+    named = len(found) == 1 or found.keys() & set(POSITION_NAMES)
+    if named and any(is_points(one) for one in found.values()):
         return points_text(path)
     array = array_file.read(path)
     if _is_image_array(array):
@@ -251,7 +260,7 @@ def _dims(network: Network) -> dict[str, int]:
             if not isinstance(size, str) or size in found:
                 continue
             if len(sizes) == 2 and sizes[1] in (2, 3):
-                found[size] = POINTS
+                found[size] = ROWS
             elif len(sizes) == 4 and axis >= 2:
                 found[size] = SIDE
             elif axis > 0:

@@ -13,15 +13,16 @@ NETWORKS = frozenset({".onnx"})
 IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
-DATA = NETWORKS | MESHES | SPLATS | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
+POINTS = frozenset({".csv", ".las", ".laz", ".parquet"})  # and PLY files without faces, and arrays (n, 3)
+DATA = NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
 INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the running scene
 
 
 UNREAD = {  # common formats that are not supported, with advice
-    **dict.fromkeys((".las", ".laz", ".e57", ".pcd", ".pts", ".xyz"), "convert the points to PLY, or to .npy (n, 3)"),
+    **dict.fromkeys((".e57", ".pcd", ".pts", ".xyz"), "convert the points to LAS, PLY or CSV, or to .npy (n, 3)"),
     **dict.fromkeys((".ksplat", ".sog"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
-    **dict.fromkeys((".h5", ".hdf5", ".nc", ".vtk", ".vtu", ".vti", ".csv", ".mat"), "save the array as .npy"),
+    **dict.fromkeys((".h5", ".hdf5", ".nc", ".vtk", ".vtu", ".vti", ".mat"), "save the array as .npy"),
     **dict.fromkeys((".exr", ".hdr", ".svg"), "save the image as .png"),
     **dict.fromkeys((".pt", ".pt2"), 'name it in a scene, in a model of type "torch", or export it as .onnx'),
     **dict.fromkeys((".pth", ".safetensors"), "export the network as .onnx"),
@@ -43,8 +44,10 @@ def require_scene(file: Path) -> None:
     refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is not a file of a known kind"
     if kind in UNREAD:
         refused += f": {UNREAD[kind]}"
-    meshes, splats, arrays, images, videos = (" ".join(sorted(k)) for k in (MESHES, SPLATS, ARRAYS, IMAGES, VIDEOS))
+    meshes, splats, points, arrays, images, videos = (
+        " ".join(sorted(known)) for known in (MESHES, SPLATS, POINTS, ARRAYS, IMAGES, VIDEOS)
+    )
     raise InputError(
         f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
-        f"(.ply {splats}), an array ({arrays}), an image ({images}) or a video ({videos})"
+        f"(.ply {splats}), points (.ply {points}), an array ({arrays}), an image ({images}) or a video ({videos})"
     )

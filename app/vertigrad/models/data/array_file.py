@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from pathlib import Path
-from zipfile import BadZipFile
+from tokenize import TokenError
+from typing import IO
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -38,19 +42,47 @@ def read_indices(path: Path, name: str = "") -> np.ndarray:
     return np.ascontiguousarray(array, np.uint32)
 
 
-def arrays(path: Path, only: str = "") -> dict[str, np.ndarray]:
+def arrays(path: Path, only: str = "", mapped: bool = False) -> dict[str, np.ndarray]:
     """All arrays of a file by name, unchanged, or the one called `only`; the array of an .npy file has the name "".
 
-    Raises `InputError`.
+    That of an .npy file is read when it is used if it is to be `mapped` into memory. Raises `InputError`.
     """
     try:
-        found = np.load(path, allow_pickle=False)
+        _require_bytes(path)
+        found = np.load(path, "r" if mapped else None, allow_pickle=False)
         if isinstance(found, np.ndarray):
             return {"": found}
         with found:
             return {name: found[name] for name in found.files if only in ("", name)}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:  # what NumPy raises
+    except _UNREADABLE as error:
         raise InputError(f"{path}: not a readable NumPy file ({error})") from error
+
+
+_UNREADABLE = (  # what NumPy and zipfile raise
+    *(OSError, ValueError, EOFError, KeyError, OverflowError, RuntimeError, SyntaxError, TypeError),
+    *(NotImplementedError, UnicodeError, MemoryError, BadZipFile, zlib.error, TokenError),
+)
+
+
+def _require_bytes(path: Path) -> None:
+    """Raise `ValueError` for arrays that claim more elements than the file has: NumPy would allocate them."""
+    with path.open("rb") as file:
+        if file.read(2) != b"PK":
+            file.seek(0)
+            return _require_array(file, path.stat().st_size)
+    with ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if entry.filename.endswith(".npy"):
+                with archive.open(entry) as file:
+                    _require_array(file, entry.file_size)
+
+
+def _require_array(file: IO[bytes], size: int) -> None:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"its header claims the shape {shape} of {dtype}, but it has {size:,} bytes")
 
 
 def _are_colors(array: np.ndarray) -> bool:

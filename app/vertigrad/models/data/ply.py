@@ -89,17 +89,18 @@ def _elements(path: Path, lines: list[list[str]]) -> list[Element]:
     return found
 
 
-def vertices(path: Path, header: Header) -> np.ndarray:
+def vertices(path: Path, header: Header, mapped: bool = False) -> np.ndarray:
     """The vertices, a structured array with a field for each property. Raises `InputError`."""
     if not header.elements or header.elements[0].name != "vertex":
         raise InputError(f"{path}: its first element is not its vertices")
-    return rows(path, header, ["vertex"])[0]
+    return rows(path, header, ["vertex"], mapped)[0]
 
 
-def rows(path: Path, header: Header, names: Sequence[str]) -> list[np.ndarray]:
+def rows(path: Path, header: Header, names: Sequence[str], mapped: bool = False) -> list[np.ndarray]:
     """The rows of the first elements of a file, which have these names: structured arrays, a field for each property.
 
-    Nothing is allocated for rows that the file does not have. Raises `InputError`.
+    Those of a binary file are read when they are used if they are to be `mapped` into memory. Nothing is allocated for
+    rows that the file does not have. Raises `InputError`.
     """
     dtypes = [_dtype(path, header, one) for one in header.elements[: len(names)]]
     counts = [one.count for one in header.elements[: len(names)]]
@@ -111,7 +112,12 @@ def rows(path: Path, header: Header, names: Sequence[str]) -> list[np.ndarray]:
             what = "vertices" if name == "vertex" else f"rows of the element {name}"
             there = max(size - offset, 0) // dtype.itemsize
             raise InputError(f"{path}: ends after {there:,} of {count:,} {what}; the file is truncated")
-        found.append(np.fromfile(path, dtype, count, offset=offset) if count else np.empty(0, dtype))
+        if not count:
+            found.append(np.empty(0, dtype))
+        elif mapped:
+            found.append(np.memmap(path, dtype, "r", offset, (count,)))
+        else:
+            found.append(np.fromfile(path, dtype, count, offset=offset))
         offset += count * dtype.itemsize
     return found
 
