@@ -167,7 +167,7 @@ EXCEPTIONS = {  # files, or folders, with the reason
     "app/vertigrad/models/base.py": _OLD_NAME,
     "tests/models/test_old_names.py": _OLD_NAME,
     "app/vertigrad/params/declare.py": _OLD_NAME,
-    "app/vertigrad/models/data/point_file.py": "names of arrays in others' files",
+    "app/vertigrad/models/data/point_formats/numpy_table.py": "names of arrays in others' files",
     "assets": "programs that made the data, kept as they ran",
 }
 

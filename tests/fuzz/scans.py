@@ -14,7 +14,7 @@ import pyarrow.parquet
 from vertigrad.models.data import ply
 
 COUNT = 300
-UTM = np.array([448_262.25, 5_411_932.5, 310.0])  # a place in zone 32
+UTM = np.array([448_262.25, 5_411_932.5, 310.0])  # somewhere in zone 32
 RNG = np.random.default_rng(4)
 XYZ = UTM + RNG.uniform(0, 50, (COUNT, 3)).round(3)
 RGB = RNG.integers(0, 256, (COUNT, 3)).astype(np.uint8)
