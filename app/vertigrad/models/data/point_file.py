@@ -111,17 +111,17 @@ def _gathered(table: PointTable, roles: Roles, shades: Sequence[str]) -> _Gather
         report(f"reading {table.path.name}", read, max(table.count, read))
         with np.errstate(invalid="ignore"):
             sound = (np.abs(xyz) < FARTHEST).all(axis=1)
-        kept = slice(None) if sound.all() else sound
-        dropped, xyz = dropped + len(xyz) - len(xyz[kept]), xyz[kept]
+        finite_rows = slice(None) if sound.all() else sound
+        dropped, xyz = dropped + len(xyz) - len(xyz[finite_rows]), xyz[finite_rows]
         if not len(xyz):
             continue
         origin = xyz[0].copy() if origin is None else origin
         low, high = np.minimum(low, xyz.min(axis=0)), np.maximum(high, xyz.max(axis=0))
         positions.append((xyz - origin).astype(np.float32))
         if roles.normals:
-            normals.append(_unit(_stacked(piece, roles.normals, np.float32)[kept]))
+            normals.append(_unit(_stacked(piece, roles.normals, np.float32)[finite_rows]))
         if shades:
-            colors.append(_stacked(piece, shades, None)[kept])
+            colors.append(_stacked(piece, shades, None)[finite_rows])
     if origin is None:
         raise InputError(f"{table.path}: no point with a finite position, of {read:,}")
     return _Gathered(
