@@ -1,8 +1,6 @@
-"""`sweep`: rows, files, seeds, resuming, errors; and worker processes, of which one is killed."""
+"""`sweep`: rows, files, seeds, resuming, errors."""
 
 import csv
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,7 @@ from PIL import Image
 import vertigrad as vg
 from vertigrad.cli import main
 from vertigrad.errors import CodeError, InputError, ParameterError, SceneError
-from vertigrad.gpu.adapter import AdapterChoice
 from vertigrad.results import SweepFolder
-from vertigrad.sweeps import processes
-from vertigrad.sweeps.processes import Processes
 from vertigrad.sweeps.workers import ThisProcess
 
 from ..session.running import SCENE, use_models, written
@@ -183,32 +178,6 @@ def test_nothing_is_drawn_if_no_image_is_asked_for(swept, monkeypatch):
     assert not drawn
 
 
-class Killing(Processes):
-    """Kills the process of the second run once that has begun."""
-
-    killed = 0
-
-    def submit(self, job):
-        super().submit(job)
-        if len([one for one in self._all if one.job]) == 2 and not self.killed:
-            self.killed = next(one.process.pid for one in self._all if one.job == job)
-            os.kill(self.killed, signal.SIGKILL)
-
-
-def test_worker_processes_compute_the_same_and_one_that_dies_loses_nothing(steady, tmp_path):
-    values = {"galaxy.count": 64, "galaxy.softening": "0.05:0.2:4"}
-    options = {"frames": 4, "size": SIZE, "outcomes": ["diagnostics", "galaxy.position:norm"], "seed": 3}
-    serial = vg.sweep("nbody", values, output=tmp_path / "serial", jobs=0, **options)
-    workers = Killing(2)
-    found = vg.sweep("nbody", values, output=tmp_path / "out", workers=workers, **options)
-    assert workers.killed
-    assert not workers.pids  # all have ended
-    assert not serial.failed
-    assert [run.key for run in found] == [run.key for run in serial]
-    assert [run.outcomes for run in found] == [run.outcomes for run in serial]
-    assert len(set(found["galaxy.position:norm"].tolist())) == 4
-
-
 class Editing(ThisProcess):
     """Edits the scene before its second run."""
 
@@ -225,15 +194,3 @@ def test_a_scene_that_changes_during_the_sweep_fails_its_runs(swept):
     found = swept({"row.height": [0.0, 1.0]}, workers=Editing())
     assert [run.state for run in found] == ["done", "failed"]
     assert "changed during the sweep" in found[1].error
-
-
-def test_workers_share_the_gpus_that_are_as_good_as_the_best(monkeypatch):
-    def machine(*kinds):
-        choices = [AdapterChoice(object(), "GPU", kind, "Vulkan", "", number + 1) for number, kind in enumerate(kinds)]
-        monkeypatch.setattr(processes, "candidates", lambda requested: choices)
-
-    machine("discrete", "discrete", "integrated", "software")
-    assert processes._gpus("") == [("1", "discrete"), ("2", "discrete")]
-    assert processes.usual_jobs() == 2
-    machine("discrete", "software")
-    assert processes._gpus("gpu") == [("gpu", "discrete")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -10,6 +9,7 @@ from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..ops.summary import Condition
+from ..params import parse_number
 from ..session import Session
 from ..session import catalog as catalogs
 from ..session.commands import AddWatch, DismissAlarm, Guard, RemoveWatch, StopAtLimits
@@ -96,7 +96,7 @@ class WatchPanel(Panel):
             self._cells.forget()
 
     def _watch(self) -> Watch:
-        stop = Condition(self._nan, self._nan, _number(self._below), _number(self._above))
+        stop = Condition(self._nan, self._nan, parse_number(self._below), parse_number(self._above))
         return Watch(self._tensor, STATISTICS[self._statistic], stop)
 
     def _plots(self, session: Session) -> None:
@@ -172,11 +172,3 @@ def _limit(label: str, text: str) -> str:
     imgui.set_next_item_width(-1.0)
     flags = imgui.InputTextFlags_.chars_scientific.value
     return imgui.input_text_with_hint(f"##{label}", "no limit", text, flags)[1]
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

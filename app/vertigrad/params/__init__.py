@@ -4,7 +4,7 @@ Knows nothing of the GPU, of models or of scenes, so every package above may use
 """
 
 from .base import Params, Problem
-from .checks import accept, parse_color
+from .checks import accept, parse_color, parse_number
 from .declare import angle, choice, color, ends, file, integer, interval, number, switch, text, vector
 from .shown import described, shown
 from .spec import Auto, Gizmo, Kind, ParamSpec, Scale, same
@@ -31,6 +31,7 @@ __all__ = [
     "interval",
     "number",
     "parse_color",
+    "parse_number",
     "same",
     "shown",
     "switch",

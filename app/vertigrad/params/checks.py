@@ -140,6 +140,15 @@ def parse_color(text: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
+def parse_number(text: str) -> float | None:
+    """The finite number that a text is; None if it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
 def packaged(text: str) -> Path:
     """The packaged file that `assets/...` names. Raises `ParameterError` if there is none."""
     parts = PurePath(text).parts

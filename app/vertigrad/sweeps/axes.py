@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..params import ParamSpec
+from ..params import ParamSpec, parse_number
 from ..scene.edit import literal
 from ..scene.settings import entry, shortest
 
@@ -108,14 +108,14 @@ def _parsed(name: str, text: str, where: str) -> Axis | None:
     if len(parts) > 1:
         return _listed(name, [value_of(part) for part in parts], where)
     low, *rest = text.split(":")
-    if rest and _number(low) is not None:
+    if rest and parse_number(low) is not None:
         return _range(name, [low, *rest], where)
     return None
 
 
 def _range(name: str, parts: list[str], where: str) -> Axis:
     log = parts[-1].strip() == "log"
-    numbers = [_number(part) for part in (parts[:-1] if log else parts)]
+    numbers = [parse_number(part) for part in (parts[:-1] if log else parts)]
     if len(numbers) not in (2, 3) or any(number is None for number in numbers):
         raise InputError(f"{where}: {EXPECTED}")
     low, high, *count = [number for number in numbers if number is not None]
@@ -165,14 +165,6 @@ def _split(text: str) -> list[str]:
             continue
         parts[-1] += letter
     return [part.strip() for part in parts]
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def value_of(text: str) -> Any:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import DeviceLost, VertigradError
+from ..errors import DeviceLost, OutOfMemory, VertigradError
 from ..gpu import Gpu
 from ..headless import render
 from ..results import Run
@@ -70,6 +70,8 @@ def execute(gpu: Gpu, job: Job, report: Report = lambda progress: False) -> Fini
         finished = _ended(job, "pruned")
     except DeviceLost:
         raise
+    except OutOfMemory as error:
+        finished = replace(job.failed(str(error)), short_of_memory=True)
     except VertigradError as error:
         finished = job.failed(str(error))
     except Exception as error:

@@ -50,10 +50,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that has ended, and the contents of its files by name, such as "image.png"."""
+    """A run that has ended, and the contents of its files by name, such as "image.png".
+
+    `short_of_memory` is whether it failed for the GPU's memory, which others may have used.
+    """
 
     run: Run
     files: Mapping[str, bytes] = field(default_factory=dict)
+    short_of_memory: bool = False
 
 
 def portable(error: VertigradError) -> VertigradError:

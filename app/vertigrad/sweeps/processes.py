@@ -6,7 +6,6 @@ import logging
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -19,8 +18,7 @@ from .job import Finished, Job, Progress, portable
 from .workers import Workers
 
 _log = logging.getLogger("vertigrad")
-TRIES = 2  # of a run whose process died
-DEATHS = 4  # of processes without a run in between that ended, after which something else is wrong
+DEATHS = 4  # of runs whose process died although it was alone, one after the other: then something else is wrong
 PATIENCE_S = 5.0  # until a process that is to end is killed
 
 
@@ -54,24 +52,29 @@ class _Process:
 
 
 class Processes(Workers):
-    """`jobs` processes, which share the GPUs evenly. A run whose process dies is tried once more, in a new one."""
+    """`jobs` processes, which share the GPUs evenly.
+
+    A run whose process dies, or whose GPU has no memory left, is tried once more while nothing else runs. After a
+    shortage of memory a process less is used, down to one for each GPU.
+    """
 
     def __init__(self, jobs: int, adapter: str = ""):
         self._adapters = [text for text, _ in _gpus(adapter)]
         self._software = _gpus(adapter)[0][1] == "software"
         self._jobs = jobs
         self._all: list[_Process] = []
-        self._again: list[Job] = []
-        self._tries: dict[str, int] = {}
+        self._again: list[Job] = []  # to be tried alone
+        self._alone = ""  # the key of the run that is
         self._deaths = 0
 
     @property
     def slots(self) -> int:
-        return self._jobs
+        """How many runs may be submitted at once; none while one is tried alone, or waits for that."""
+        return 0 if self._again or self._alone else self._jobs
 
     @property
     def running(self) -> int:
-        return sum(one.job is not None for one in self._all) + len(self._again)
+        return len(self._busy) + len(self._again)
 
     @property
     def pids(self) -> list[int]:
@@ -96,9 +99,9 @@ class Processes(Workers):
 
     def wait(self, report: Report) -> list[Finished]:
         while True:
-            for job in self._take_again():
-                self.submit(job)
-            busy = {one.pipe: one for one in self._all if one.job is not None}
+            if self._again and not self._busy:
+                self._try_alone(self._again.pop(0))
+            busy = {one.pipe: one for one in self._busy}
             finished = [found for pipe in wait(list(busy)) if (found := self._received(busy[pipe], report))]  # pyright: ignore
             if finished:
                 return finished
@@ -121,9 +124,16 @@ class Processes(Workers):
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _take_again(self) -> Iterable[Job]:
-        jobs, self._again = self._again, []
-        return jobs
+    @property
+    def _busy(self) -> list[_Process]:
+        return [one for one in self._all if one.job is not None]
+
+    def _try_alone(self, job: Job) -> None:
+        """Submit a run, with the memory of the other processes free."""
+        self._alone = job.key
+        for one in self._all:
+            _send(one, ("release", None))
+        self.submit(job)
 
     def _idle(self) -> _Process:
         """A process without a run; a new one if there is none."""
@@ -157,24 +167,46 @@ class Processes(Workers):
             return None
         if kind == "error":
             raise content
-        self._deaths, one.job = 0, None
-        return content
+        return self._ended(one, one.job, content)
+
+    def _ended(self, one: _Process, job: Job, finished: Finished) -> Finished | None:
+        """A run has ended; it is tried again if others had the memory that it takes."""
+        one.job, was_alone = None, self._was_alone(job)
+        shares = sum(other.adapter == one.adapter for other in self._all) > 1
+        if was_alone or not shares or not finished.short_of_memory:
+            self._deaths = 0
+            return finished
+        self._jobs -= 1
+        _log.warning("no GPU memory was left for a run; it is computed again alone, then %d at once", self._jobs)
+        self._again.append(job)
+        self._remove(one)
+        return None
 
     def _died(self, one: _Process) -> Finished | None:
         """The run is tried again; it fails if it was its last try. Raises `VertigradError` if too many died."""
         job, end = one.job, _end(one)
         assert job is not None
-        self._all.remove(one)
-        one.pipe.close()
+        self._remove(one)
+        if not self._was_alone(job):
+            _log.warning("a worker process ended (%s); its run is computed again, alone", end)
+            self._again.append(job)
+            return None
         self._deaths += 1
-        self._tries[job.key] = self._tries.get(job.key, 0) + 1
         if self._deaths >= DEATHS:
-            raise VertigradError(f"{self._deaths} worker processes ended without a result ({end}); see their messages")
-        if self._tries[job.key] >= TRIES:
-            return job.failed(f"the worker process ended ({end}), {TRIES} times")
-        _log.warning("a worker process ended (%s); its run is computed again", end)
-        self._again.append(job)
-        return None
+            raise VertigradError(f"{self._deaths} runs ended their worker process twice ({end}); see its messages")
+        return job.failed(f"the worker process ended ({end}), twice")
+
+    def _remove(self, one: _Process) -> None:
+        """End a process that computes nothing, or has ended."""
+        self._all.remove(one)
+        _send(one, None)
+        one.pipe.close()
+
+    def _was_alone(self, job: Job) -> bool:
+        """Whether the run, which has ended, was tried alone."""
+        found = self._alone == job.key
+        self._alone = "" if found else self._alone
+        return found
 
 
 def _end(one: _Process) -> str:
@@ -204,6 +236,8 @@ def _serve(pipe: Connection, adapter: str, threads: int) -> None:
         try:
             if kind == "prepare":
                 pipe.send(("prepared", prepare(gpu(adapter or None), job)))
+            elif kind == "release":
+                gpu(adapter or None).pool.trim()
             elif kind == "run":  # else "prune", for a run that has ended
                 pipe.send(("finished", execute(gpu(adapter or None), job, lambda progress: _report(pipe, progress))))
         except DeviceLost as error:
