@@ -99,3 +99,11 @@ def test_processes_and_schedulers_are_passed_on(vertigrad, row, tmp_path, monkey
 def test_runs_are_pruned_in_searches_only(vertigrad, row, tmp_path):
     done = vertigrad("sweep", row, "--set", "row.height=0,1", "--prune", "-o", tmp_path / "out")
     assert (done.code, "ends runs of a search" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_model_without_gradients_is_not_searched_by_them(vertigrad, row, tmp_path):
+    options = ("--maximize", "row.top", "--sampler", "gradient", "--frames", "1", "-o", tmp_path / "out")
+    done = vertigrad("sweep", row, "--set", "row.height=0:1", *options)
+    assert (done.code, done.out) == (2, "")
+    assert "models of the type Rising have no gradients with respect to their parameters" in " ".join(done.err.split())

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from vertigrad.results import Results
 from vertigrad.scene import trust
+from vertigrad.sweeps import runner
 
 SCENE = """
 version = 1
@@ -42,6 +44,14 @@ MEASURE = """
 def spread(run):
     return float(run.outputs["cloud.position"].numpy().std())
 """
+
+
+@pytest.fixture(autouse=True)
+def plotted(monkeypatch: pytest.MonkeyPatch) -> list[Results]:
+    """The results of which plots were to be written; they are not, since Matplotlib takes longer than a sweep here."""
+    found: list[Results] = []
+    monkeypatch.setattr(runner, "write_plots", found.append)
+    return found
 
 
 @pytest.fixture

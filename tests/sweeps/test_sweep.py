@@ -51,7 +51,7 @@ def highest(run):
     return {"highest": float(run.outputs["row.position"].numpy()[:, 1].max()), "time": run.time}
 
 
-def test_a_grid_is_a_table_with_the_outcomes_of_each_run(swept, tmp_path):
+def test_a_grid_is_a_table_with_the_outcomes_of_each_run(swept, tmp_path, plotted):
     found = swept({"row.height": [0.0, 1.0, 2.0], "row.count": "2:4:2"}, outcomes=["row.position:max", highest])
     assert found.parameters == ("row.height", "row.count")
     assert [run.values for run in found[:2]] == [
@@ -64,6 +64,7 @@ def test_a_grid_is_a_table_with_the_outcomes_of_each_run(swept, tmp_path):
     with (tmp_path / "out" / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(one["highest"]) for one in rows] == found["highest"].tolist()
+    assert plotted == [found]
 
 
 def test_images_are_those_of_render(swept, row, tmp_path):

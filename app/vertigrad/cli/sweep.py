@@ -49,10 +49,12 @@ def command(
         str, typer.Option(metavar="NAME", help="random, latin or sobol (with --samples), or grid")
     ] = "",
     maximize: Annotated[
-        str, typer.Option(metavar="OUTCOME", help="let Optuna choose the values of the runs, to maximize an outcome")
+        str, typer.Option(metavar="OUTCOME", help="search: choose the values of the runs to maximize an outcome")
     ] = "",
     minimize: Annotated[str, typer.Option(metavar="OUTCOME", help="the same, to minimize it")] = "",
-    sampler: Annotated[str, typer.Option(metavar="NAME", help="of such a search: tpe, cmaes or random")] = "tpe",
+    sampler: Annotated[
+        str, typer.Option(metavar="NAME", help="of such a search: tpe, cmaes, random or gradient")
+    ] = "tpe",
     prune: Annotated[
         bool, typer.Option("--prune", help="end runs early whose diagnostic is below the median of the others")
     ] = False,

@@ -162,6 +162,7 @@ class Model(ABC):
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
     code_file: ClassVar[Path | None] = None  # Python that it runs, if that is not the file of its class
     has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
+    differentiable: ClassVar[bool] = False  # whether gradients flow from its outputs to its parameters and inputs
     divisible: ClassVar[bool] = True  # whether the work of a step can be spread over several frames, and cancelled
     clocks: tuple[FixedStep, ...] = ()
     _interaction: Interaction | None = None
@@ -274,6 +275,16 @@ class Model(ABC):
         Return False, with nothing changed, if it does not fit the existing tensors: the model must be rebuilt.
         Raises `InputError` if the file cannot be used; the model is unchanged then.
         """
+
+    def differentiate(self, names: Collection[str]) -> Mapping[str, Tensor]:
+        """Compute from now on so that gradients flow to the parameters of these names; returns their tensors, f32 (1,).
+
+        Call `reset` next. Raises `InputError` if the model has no gradients with respect to its parameters.
+        """
+        raise InputError(
+            f"models of the type {type(self).__name__} have no gradients with respect to their parameters, since their "
+            "steps are kernels; a CustomModel whose step consists of tensor operations has them"
+        )
 
     def export(self, suffix: str) -> bytes:
         """Trained weights as a file with this suffix, one of `exports`. Waits for the GPU. Raises `InputError`."""

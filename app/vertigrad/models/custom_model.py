@@ -6,7 +6,8 @@ A subclass declares tensors, their initial values and a step; the rest of the mo
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ..errors import InputError, ShaderError
 from ..params import unknown
 from .base import Comparison, OutputSpec
+from .differentiable_params import DifferentiableParams, require_constants
 from .model_bases import PartsModel
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from .replayed import ReplayedStep
 
 TIME = "a replayed step cannot use self.time: count it in a tensor (self.clock += dt), or omit replayed"
+VALUES = "values that are read back have no gradient; calculate with tensor operations instead"
 SETS = "a replayed step sets it only when recorded; make it a tensor, or omit replayed"
 Shape = tuple[int | str, ...]
 
@@ -47,6 +50,7 @@ class CustomModel(PartsModel):
     replayed: ClassVar[bool] = False
     shader: str = ""
     shader_file: str = ""  # its path, if it is in a separate file
+    differentiable: ClassVar[bool] = True
     shared: ClassVar[bool] = False  # whether the tensors' memory is shared with other frameworks
 
     @abstractmethod
@@ -65,6 +69,7 @@ class CustomModel(PartsModel):
 
         self.name, self.params, self.seed = name, params, seed
         self._advancing = False  # within `advance`, if that is replayed
+        self._differentiated = False  # whether operations are recorded for gradients: then nothing is replayed
         self._time = self.dt = 0.0
         self._replayed: ReplayedStep | None = None
         self._tensors: dict[str, Tensor] = {}
@@ -102,6 +107,8 @@ class CustomModel(PartsModel):
             known["time"] = self.time
         try:
             values = {name: known[name] for name in fields_used}
+            if self._differentiated:
+                require_constants(f"{self.name}: {entry}", {**values, **self._bound(kernel)})
             if kernel.gpu.recording is None:
                 plan.replay(**values)
             else:
@@ -128,8 +135,9 @@ class CustomModel(PartsModel):
 
     def step(self, dt: float) -> None:
         self.dt = dt
-        if self._replayed is None:
-            self.advance(dt)
+        if self._replayed is None or self._differentiated:
+            with self._without_reading("advance"):
+                self.advance(dt)
         else:
             self._replayed.take((dt, dict(self.params)), self._advance_alike)
         self._time += dt
@@ -148,11 +156,21 @@ class CustomModel(PartsModel):
         self._time = self.dt = 0.0
         if self._replayed is not None:
             self._replayed.close()  # `start` may set what `advance` uses
-        first = dict(self.start(np.random.default_rng(self.seed)) or {})
+        with self._without_reading("start"):
+            first = dict(self.start(np.random.default_rng(self.seed)) or {})
         if strange := sorted(first.keys() - self._tensors.keys()):
             raise InputError(f"start: {unknown('tensor', strange[0], self._tensors)}")
         for name, tensor in self._tensors.items():
             tensor[...] = _fitted(name, first[name], tensor) if name in first else 0
+
+    def differentiate(self, names: Collection[str]) -> Mapping[str, Tensor]:
+        """The parameters become tensors, and every step is calculated anew. Kernels of `run` have no gradients."""
+        values: Any = self.params
+        self.params = found = DifferentiableParams(self.name, values, names)
+        self._differentiated = True
+        for leaf in found.leaves.values():
+            self._parts.callback(leaf.close)
+        return found.leaves
 
     def state(self) -> dict[str, Tensor]:
         return dict(self._tensors)
@@ -177,6 +195,14 @@ class CustomModel(PartsModel):
             super().__setattr__(name, value)
         elif value is not self.__dict__.get(name):  # as after `self.position += …`, which wrote it already
             self._assign(name, value)
+
+    def _without_reading(self, method: str) -> AbstractContextManager[None]:
+        """A context for a method of the subclass; where gradients are needed, it must not read values back."""
+        if not self._differentiated:
+            return nullcontext()
+        from .replayed import no_reading
+
+        return no_reading(f"{self.name}.{method}: {VALUES}")
 
     def _attributes(self, parts: Parts) -> Mapping[str, Any]:
         """What the names of tensors and inputs are in `advance`."""
@@ -278,6 +304,10 @@ def _size(name: str, size: int | str, params: Any) -> int:
 
 
 def _fitted(name: str, value: Any, tensor: Tensor) -> Any:
+    from ..tensor import Tensor
+
+    if isinstance(value, Tensor):
+        return value
     array = np.asarray(value.numpy(force=True) if type(value).__module__ == "torch" else value)
     try:
         filled = np.broadcast_to(array, tensor.shape)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import InputError
@@ -54,13 +55,20 @@ class ReplayedStep:
         self._plan, self._key, self._last = plan, key, key
 
     def _without_reading(self, work: Callable[[], object]) -> None:
-        before = _bytes_read()
-        work()
-        if _bytes_read() != before:
-            raise InputError(f"{self._name}: {READS}")
+        with no_reading(f"{self._name}: {READS}"):
+            work()
 
 
 READS = "a replayed step cannot read values of tensors: it would reuse those of the recording"
+
+
+@contextmanager
+def no_reading(message: str) -> Iterator[None]:
+    """Raise `InputError` with this message if values of tensors were read back inside of the context."""
+    before = _bytes_read()
+    yield
+    if _bytes_read() != before:
+        raise InputError(message)
 
 
 def _bytes_read() -> int:

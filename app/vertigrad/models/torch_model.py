@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..errors import InputError, RequirementError
 from .base import ExtraState
@@ -38,6 +38,7 @@ class TorchModel(CustomModel):
 
     shared: ClassVar[bool] = True
     divisible: ClassVar[bool] = False
+    differentiable: ClassVar[bool] = False
     double_buffered: ClassVar[bool] = False  # `advance` assigns all tensors by `_assign` and never writes in place
     device: torch.device
     _links: TorchTensors
@@ -69,6 +70,9 @@ class TorchModel(CustomModel):
             super().reset()  # values of `start` may be PyTorch's, on any device
             self._random = self._random_state()
         self._links.refresh()
+
+    def differentiate(self, names: Collection[str]) -> NoReturn:
+        raise InputError(f"{self.name}: models in PyTorch have no gradients with respect to parameters of the scene")
 
     def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         super().load_scalar_state(scalars)

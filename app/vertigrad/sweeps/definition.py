@@ -81,6 +81,7 @@ class Sweep:
     def _parts(self, sets: Sequence[str]) -> dict[str, Any]:
         work = self.work
         return {
+            **({"gradient": work.gradient_of} if work.gradient_of else {}),
             "scene": work.digest,
             "sets": sorted(sets),
             "frames": work.frames,

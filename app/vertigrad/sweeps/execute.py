@@ -22,6 +22,7 @@ from ..session.readbacks import wait_for_readbacks
 from ..session.sizing import autos
 from .axes import setting
 from .fingerprint import digest_of
+from .gradient import column, gradient, require_same
 from .job import Finished, Job, Progress
 from .outcomes import File, FinishedRun, measure
 
@@ -57,6 +58,8 @@ def prepare(gpu: Gpu, job: Job) -> Prepared:
             for name, instance in session.stage.instances.items()
             for spec in autos(instance.params)
         ]
+    if job.work.gradient_of:
+        _gradient(gpu, job, frames=1)
     return Prepared(tuple(chosen), str(gpu.adapter))
 
 
@@ -98,7 +101,17 @@ def _computed(gpu: Gpu, job: Job, report: Report, folder: Path) -> Finished:
             if session.watches.alarm is not None:
                 return job.failed(f"the run was stopped: {session.watches.alarm}")
         outcomes = measure(work.outcomes, _finished(session, job))
+    if work.gradient_of:
+        value, derivatives = _gradient(gpu, job, work.frames)
+        require_same(work.gradient_of, outcomes[work.gradient_of], value)
+        outcomes |= {column(work.gradient_of, name): one for name, one in derivatives.items()}
     return Finished(_ended(job, "done", outcomes).run, {file.name: file.read_bytes() for file in files})
+
+
+def _gradient(gpu: Gpu, job: Job, frames: int) -> tuple[float, dict[str, float]]:
+    """The outcome whose gradient is asked for, and its derivatives by parameter: the run once more."""
+    with _session(gpu, job) as session:
+        return gradient(session, job.work.gradient_of, job.work.outcomes, list(job.values), frames, job.seed)
 
 
 def _ended(job: Job, state: str, outcomes: dict[str, float] | None = None) -> Finished:

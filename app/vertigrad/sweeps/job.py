@@ -17,7 +17,8 @@ class Work:
     """What all runs of a sweep have in common.
 
     `trusted` are digests of Python files that the user allowed to run. With `report_every`, progress with the
-    diagnostics is reported after so many frames. `files` are the scene's file and those that it names, `digest` is
+    diagnostics is reported after so many frames. With the outcome `gradient_of`, its derivatives with respect to the
+    swept parameters are outcomes too. `files` are the scene's file and those that it names, `digest` is
     theirs: a run fails if they changed.
     """
 
@@ -28,6 +29,7 @@ class Work:
     camera: str = ""
     stop_on_nan: bool = False
     report_every: int = 0
+    gradient_of: str = ""
     trusted: Mapping[Path, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     digest: str = ""

@@ -142,6 +142,10 @@ class Function(Outcome):
         self._function()
 
     def measure(self, run: FinishedRun) -> Mapping[str, float]:
+        return {name: _number(f"outcome {self.name}", value) for name, value in self.values(run).items()}
+
+    def values(self, run: FinishedRun) -> Mapping[str, Any]:
+        """What the function returns, by name. Raises `CodeError`."""
         function = self._function()
         try:
             found = function(run)
@@ -149,8 +153,9 @@ class Function(Outcome):
             if self.path is not None:
                 raise code_error(error, self.path) from error
             raise CodeError(f"outcome {self.name}: {type(error).__name__}: {error}") from error
-        values = found if isinstance(found, Mapping) else {self.name: found}
-        return {str(name): _number(f"outcome {self.name}", value) for name, value in values.items()}
+        return {
+            str(name): value for name, value in (found if isinstance(found, Mapping) else {self.name: found}).items()
+        }
 
     def _function(self) -> Callable[[FinishedRun], Any]:
         if self.call is not None:

@@ -43,12 +43,16 @@ def _gpus(adapter: str) -> list[tuple[str, str]]:
 
 @dataclass
 class _Process:
-    """A worker process, the other end of its pipe, and what it is doing."""
+    """A worker process, the other end of its pipe, and what it is doing.
+
+    `shared` is whether the GPU had another process at any time of its last run.
+    """
 
     process: Any
     pipe: Connection
     adapter: str
     job: Job | None = None
+    shared: bool = False
 
 
 class Processes(Workers):
@@ -94,7 +98,10 @@ class Processes(Workers):
 
     def submit(self, job: Job) -> None:
         one = self._idle()
-        one.job = job
+        one.job, neighbors = job, [other for other in self._all if other is not one and other.adapter == one.adapter]
+        one.shared = bool(neighbors)
+        for other in neighbors:
+            other.shared = True
         _send(one, ("run", job))
 
     def wait(self, report: Report) -> list[Finished]:
@@ -172,11 +179,10 @@ class Processes(Workers):
     def _ended(self, one: _Process, job: Job, finished: Finished) -> Finished | None:
         """A run has ended; it is tried again if others had the memory that it takes."""
         one.job, was_alone = None, self._was_alone(job)
-        shares = sum(other.adapter == one.adapter for other in self._all) > 1
-        if was_alone or not shares or not finished.short_of_memory:
+        if was_alone or not one.shared or not finished.short_of_memory:
             self._deaths = 0
             return finished
-        self._jobs -= 1
+        self._jobs = max(1, self._jobs - 1)
         _log.warning("no GPU memory was left for a run; it is computed again alone, then %d at once", self._jobs)
         self._again.append(job)
         self._remove(one)

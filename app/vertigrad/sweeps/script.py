@@ -60,8 +60,8 @@ def sweep(
     and the values; with `common_seed` all first runs have `seed` itself.
 
     With an outcome to `maximize` or `minimize`, Optuna chooses the values of `samples` runs by its `sampler`: "tpe",
-    "cmaes" or "random". With `prune` a run whose outcome, then a diagnostic, is below the median of the others ends
-    early.
+    "cmaes" or "random"; "gradient" follows the gradient of the outcome by L-BFGS-B instead. With `prune` a run whose
+    outcome, then a diagnostic, is below the median of the others ends early.
 
     `progress` is called with each run that has ended, how many have, and how many there are.
 

@@ -1,4 +1,4 @@
-"""`search`: runs whose values Optuna chooses, to maximize an outcome."""
+"""`search`: runs whose values are chosen to maximize an outcome, by Optuna or along its gradient."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from typing import Any
 from ..errors import InputError
 from ..results import Results, Run, SweepFolder
 from .definition import Sweep
+from .descent import Descent, require_ranges
 from .job import Job, Progress
 from .loop import run_jobs
 from .outcomes import Diagnostic
 from .runner import Shown, write_results
 from .workers import Workers
 
-SAMPLERS = ("tpe", "cmaes", "random")
+GRADIENT = "gradient"
+SAMPLERS = ("tpe", "cmaes", "random", GRADIENT)
 STUDY = "study.log"  # Optuna's journal, in the folder of the results
 SAMPLES = 64  # runs, by default
 REPORTS = 10  # of a run's diagnostics, by which it may be pruned
@@ -132,18 +134,30 @@ def search(
 ) -> Results:
     """Run trials of a study until it has `samples`, to maximize the outcome `metric`, or `minimize` it.
 
-    `sampler` is "tpe" (tree-structured Parzen estimator), "cmaes" or "random". With `prune`, a run whose `metric`, then
-    a diagnostic, is below the median of the others' at the same frame ends early. The study is in `STUDY` in the folder
-    `output`, and goes on from there. Raises `InputError`.
+    `sampler` is "tpe" (tree-structured Parzen estimator), "cmaes", "random", or "gradient": `Descent`. With `prune`, a
+    run whose `metric`, then a diagnostic, is below the median of the others' at the same frame ends early. Optuna's
+    study is in `STUDY` in the folder `output`, and goes on from there. Raises `InputError`.
     """
     if not sweep.axes:
         raise InputError("--maximize: there is no parameter to search; add --set NAME=LOW:HIGH")
+    if sampler not in SAMPLERS:
+        raise InputError(f"--sampler {sampler}: expected one of {', '.join(SAMPLERS)}")
+    by_gradient = sampler == GRADIENT
+    if by_gradient and prune:
+        raise InputError("--prune: a search by gradients needs each run to its end; leave this out")
     if prune:
         sweep = replace(sweep, work=replace(sweep.work, report_every=max(1, sweep.work.frames // REPORTS)))
+    if by_gradient:
+        require_ranges(sweep.axes)
+        sweep = replace(sweep, work=replace(sweep.work, gradient_of=metric))
     folder, names = SweepFolder(output.absolute()), [axis.name for axis in sweep.axes]
     _require(sweep, metric, prune)
     sweep = sweep.with_settings(workers.prepare(sweep.job({axis.name: axis.at(0.5) for axis in sweep.axes})).sets)
-    study = Search(sweep, metric, minimize, sampler, folder)
+    study = (
+        Descent(sweep, metric, minimize, folder.runs())
+        if by_gradient
+        else Search(sweep, metric, minimize, sampler, folder)
+    )
     folder.write(sweep.definition(names, metric=metric, minimize=minimize))
     before = study.trials
 
@@ -185,8 +199,6 @@ def _require(sweep: Sweep, metric: str, prune: bool) -> None:
 
 
 def _sampler(optuna: Any, name: str, seed: int | None) -> Any:
-    if name not in SAMPLERS:
-        raise InputError(f"--sampler {name}: expected one of {', '.join(SAMPLERS)}")
     if name == "cmaes":
         try:
             import_module("cmaes")
