@@ -36,7 +36,7 @@ def test_dask_computes_the_same_and_a_worker_that_dies_loses_nothing(steady, clo
     values = {"cloud.speed": "0:1:6"}
     options = {"frames": 8, "size": (32, 24), "outcomes": [f"{cloud.parent}/measures.py:spread", "image"], "seed": 2}
     serial = vg.sweep(cloud, values, output=tmp_path / "serial", jobs=0, **options)
-    # One worker, so that what it had is nowhere else; Dask starts another one in its place.
+    # One worker, so that what it had is nowhere else; Dask starts another one.
     with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster:
         workers = Killing(cluster.scheduler_address)
         found = vg.sweep(cloud, values, output=tmp_path / "out", workers=workers, **options)

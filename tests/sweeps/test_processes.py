@@ -113,7 +113,7 @@ class OnCard(Processes):
 
 
 class Worker(threading.Thread):
-    """A thread in the place of a worker process."""
+    """A thread that replaces a worker process."""
 
     exitcode = 1
 
