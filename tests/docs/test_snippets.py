@@ -90,7 +90,7 @@ def test_networks_from_onnx_load(tmp_path: Path) -> None:
     weights = {"weights": np.ones((2, 3), np.float32)}
     onnx.save(model(nodes, inputs, {"points": ["n", 3]}, weights), tmp_path / "decoder.onnx")
     assert load(tmp_path, decoder).models["net"].params.n == 4096
-    assert load(tmp_path, inside).models["maps"].type == "image_grid"
+    assert load(tmp_path, inside).layers["edges"].type == "tensor"
     shutil.copy(resources.path("assets", "data", "rolling.mp4"), tmp_path / "street.mp4")
     shutil.copy(resources.path("assets", "weights", "depth.onnx"), tmp_path / "depth.onnx")
     assert load(tmp_path, film).layers["film"].type == "surface"

@@ -135,7 +135,7 @@ def test_a_tensor_of_another_model_is_read_without_a_copy(make: Make, steady: Gp
         other.fill_(3.0)
         model.step(0.1)
         np.testing.assert_allclose(model.outputs()["y"].numpy(), 3 + np.tile([0.5, 0.25, 0.0], (7, 1)))
-        assert other.owner in model._program.plan._owners
+        assert other.owner in model._running._program.plan._owners
         assert before is not None
         model.close()
 

@@ -72,6 +72,7 @@ class Attribute:
     default: object
     doc: str = ""
     own_rows: bool = False
+    any_layout: bool = False
 
 
 class Points:

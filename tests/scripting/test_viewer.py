@@ -41,6 +41,7 @@ ATTRIBUTES = {
     "image": {"pixels": (RANDOM.random((8, 9, 3)) * 255).astype(np.uint8)},
     "isosurface": {"values": GRID, "level": 0.5},
     "volume": {"density": GRID},
+    "tensor": {"tensor": GRID},
 }
 
 

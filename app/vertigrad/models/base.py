@@ -15,6 +15,7 @@ import numpy as np
 from .. import params as declared
 from ..deprecation import renamed_method
 from ..errors import InputError
+from .inside import HeldInside, InnerTensor, Inside, Observed
 from .interaction import NO_INTERACTION, Gesture, Interaction
 from .stepping import FixedStep
 
@@ -164,6 +165,7 @@ class Model(ABC):
     has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
     differentiable: ClassVar[bool] = False  # whether gradients flow from its outputs to its parameters and inputs
     divisible: ClassVar[bool] = True  # whether the work of a step can be spread over several frames, and cancelled
+    observed_at_start: ClassVar[Observed] = Observed()  # what `inside` observes from the first step on
     clocks: tuple[FixedStep, ...] = ()
     _interaction: Interaction | None = None
 
@@ -255,6 +257,19 @@ class Model(ABC):
     @abstractmethod
     def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         """Restore the scalar state that `scalar_state` returned earlier; records nothing."""
+
+    @classmethod
+    def inner_tensors(cls, params: Any) -> Mapping[str, InnerTensor] | None:
+        """The tensors of `inside`, known without a GPU; None if they are known only when the model runs.
+
+        Raises `InputError` if a file that the parameters name cannot be used.
+        """
+        return None
+
+    @property
+    def inside(self) -> Inside:
+        """The tensors inside the model that can be drawn: by default those that it keeps from step to step."""
+        return HeldInside(self)
 
     def written_text(self) -> WrittenText | None:
         """Return the text that the model writes, which is shown over the viewport; None if it writes none."""

@@ -27,15 +27,20 @@ def inner_tensors(graph: onnx.GraphProto) -> dict[str, InnerTensor]:
     return {name: _described(known.get(name), node.op_type) for node in nodes for name in node.output if name}
 
 
-def expose(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:
-    """Make outputs of tensors inside of `graph`. Raises `InputError` for names that no node computes."""
-    known = _entries(graph)
+def require_computed(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:
+    """Raise `InputError` for names that no node of `graph` computes."""
     computed = {name for node in graph.node for name in node.output}
     for name in names:
         if name not in computed:
             raise InputError(
                 f"{source}: no node computes {name!r}; `vertigrad infer --tensors` lists what nodes compute"
             )
+
+
+def expose(graph: onnx.GraphProto, names: Sequence[str]) -> None:
+    """Make outputs of tensors inside of `graph`, which nodes compute."""
+    known = _entries(graph)
+    for name in names:
         entry = graph.output.add(name=name)  # of no type unless it can be inferred
         if name in known:
             entry.CopyFrom(known[name])

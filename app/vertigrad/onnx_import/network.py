@@ -19,7 +19,7 @@ from .doubles import as_floats
 from .fold import SMALL_INTEGER
 from .graph import opset_versions, prepared
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
-from .inside import InnerTensor, expose, inner_tensors
+from .inside import InnerTensor, expose, inner_tensors, require_computed
 from .node import DataDependent
 from .program import Program, Redecided, upload
 from .registry import is_lowered
@@ -66,7 +66,9 @@ class Network(Closing):
         self.dims = dict(dims or {})
         self._versions = opset_versions(model)
         self._model = prepared(model, self.source, is_lowered)
-        expose(self._model.graph, [name for name in inside if name not in self.outputs], self.source)
+        self._own_outputs = len(self._model.graph.output)
+        self._masked: tuple[str, ...] = ()
+        self.show_inside(inside)
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
         for entry in self._entries:
@@ -90,6 +92,17 @@ class Network(Closing):
     def tensors(self) -> dict[str, InnerTensor]:
         """What its nodes compute, outputs included, in the order of the nodes; constants are not among them."""
         return inner_tensors(self._model.graph)
+
+    def show_inside(self, names: Sequence[str], masked: Sequence[str] = ()) -> None:
+        """Give these tensors inside as outputs, too, and no others; of those that are `masked`, too, units can be set
+        to zero by `Program.masks`. Programs that are recorded do not change. Raises `InputError` for unknown names.
+        """
+        graph, own = self._model.graph, set(self.outputs[: self._own_outputs])
+        inner = [name for name in dict.fromkeys(names) if name not in own]
+        require_computed(graph, (*inner, *masked), self.source)
+        del graph.output[self._own_outputs :]
+        expose(graph, inner)
+        self._masked = tuple(masked)
 
     def output_specs(self) -> dict[str, OutputShape]:
         """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.
@@ -216,7 +229,7 @@ class Network(Closing):
         fill = partial(upload, self.source, created, arrays, elems) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
-        trace = Trace(self.source, self._versions, stages, self._folder, small)
+        trace = Trace(self.source, self._versions, stages, self._folder, small, self._masked)
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries

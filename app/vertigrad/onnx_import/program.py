@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..gpu import Plan, gpu
 from ..tensor import Tensor
+from .mask import Mask
 from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
@@ -52,6 +53,11 @@ class Program:
     def decisions(self) -> Sequence[Decision]:
         """What is read back at each replay since shapes depend on it; empty for most networks."""
         return self._stages.decisions
+
+    @property
+    def masks(self) -> Mapping[str, Mask]:
+        """The tensors of which units can be set to zero, by name; see `Network.show_inside`."""
+        return self._stages.masks
 
     def tensor(self, name: str) -> Tensor:
         """An output as a tensor; one that nothing changes is uploaded now. Raises `InputError` for a sequence."""

@@ -1,17 +1,19 @@
-"""`Stages`: the plans of a program. Where a shape depends on numbers of the GPU, they are read between two plans."""
+"""`Stages`: the plans of a program. Between two plans numbers are read that decide shapes, or units are set to zero."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import zip_longest
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from .. import ops
 from ..gpu import Plan
 from ..tensor import Tensor
+from .mask import Mask
 
 
 class Decision(NamedTuple):
@@ -22,8 +24,17 @@ class Decision(NamedTuple):
     numbers: np.ndarray
 
 
+@dataclass
+class Stage:
+    """A plan, and what is read after it. One with a `mask` is replayed only while that sets anything to zero."""
+
+    plan: Plan
+    mask: Mask | None = None
+    decision: Decision | None = None
+
+
 class Stages:
-    """Plans that are replayed one after another; after each but the last, numbers are read that decide what follows.
+    """Plans that are replayed one after another.
 
     `upload` fills the inputs, so that a plan can be replayed while the network is still being recorded; without it
     nothing can be read.
@@ -31,8 +42,7 @@ class Stages:
 
     def __init__(self, name: str, upload: Callable[[], None] | None):
         self.name = name
-        self.plans: list[Plan] = []
-        self.decisions: list[Decision] = []
+        self._stages: list[Stage] = []
         self._upload = upload
         self._open = ExitStack()  # the recording of the last plan
 
@@ -41,8 +51,23 @@ class Stages:
         """Whether numbers of the GPU can be had before the whole network is recorded."""
         return self._upload is not None
 
+    @property
+    def plans(self) -> list[Plan]:
+        """All plans, in their order."""
+        return [stage.plan for stage in self._stages]
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """What is read between plans."""
+        return [stage.decision for stage in self._stages if stage.decision is not None]
+
+    @property
+    def masks(self) -> dict[str, Mask]:
+        """The tensors of which units can be set to zero, by name."""
+        return {stage.mask.name: stage.mask for stage in self._stages if stage.mask is not None}
+
     def __len__(self) -> int:
-        return sum(len(plan) for plan in self.plans)
+        return sum(len(stage.plan) for stage in self._stages)
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -61,35 +86,49 @@ class Stages:
         self._open.close()
         if not self.decisions and self._upload is not None:
             self._upload()
-        self.plans[-1].replay()
-        self.decisions.append(Decision(node, tensor[...], tensor.numpy()))  # a view of its own: the caller closes his
+        self._stages[-1].plan.replay()
+        decision = Decision(node, tensor[...], tensor.numpy())  # a view of its own: the caller closes his
+        self._stages[-1].decision = decision
         self._begin()
-        return self.decisions[-1].numbers
+        return decision.numbers
+
+    def add_mask(self, name: str, tensor: Tensor) -> None:
+        """Multiply `tensor`, which the last plan computes, by a mask of its units, in a plan of its own."""
+        self._open.close()
+        mask = Mask(name, tensor.shape, tensor.dtype)
+        self._begin(mask)
+        ops.multiply(tensor, mask.factors, out=tensor)
+        self._open.close()
+        self._begin()
 
     def replay(self) -> Decision | None:
         """Replay the plans; returns the first decision that these inputs change, after which nothing is replayed.
 
         Waits for the GPU where there are decisions.
         """
-        for plan, decision in zip_longest(self.plans, self.decisions):
-            plan.replay()
-            if decision is not None and not np.array_equal(decision.tensor.numpy(), decision.numbers, equal_nan=True):
-                return decision
+        for stage in self._stages:
+            if stage.mask is None or stage.mask.units:
+                stage.plan.replay()
+            found = stage.decision
+            if found is not None and not np.array_equal(found.tensor.numpy(), found.numbers, equal_nan=True):
+                return found
         return None
 
     def replay_as_recorded(self) -> None:
         """Replay the plans without a look at what decided their shapes."""
-        for plan in self.plans:
-            plan.replay()
+        for stage in self._stages:
+            stage.plan.replay()
 
     def close(self) -> None:
         """Give back plans and tensors. Idempotent."""
-        for plan in self.plans:
-            plan.close()
-        for decision in self.decisions:
-            decision.tensor.close()
+        for stage in self._stages:
+            stage.plan.close()
+            if stage.decision is not None:
+                stage.decision.tensor.close()
+            if stage.mask is not None:
+                stage.mask.close()
 
-    def _begin(self) -> None:
+    def _begin(self, mask: Mask | None = None) -> None:
         plan = Plan(self.name)
-        self.plans.append(plan)
+        self._stages.append(Stage(plan, mask))
         self._open.enter_context(plan.recording())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,7 +33,8 @@ class Trace:
 
     Nodes that cannot be run are gathered in `refused`, `range_checked` names the inputs whose 64-bit integers are
     calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
-    `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them.
+    `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. Of the tensors
+    in `masked`, which are outputs of the outermost graph, units can be set to zero later.
     """
 
     def __init__(
@@ -42,10 +44,12 @@ class Trace:
         stages: Stages,
         folder: Path | None = None,
         small: frozenset[str] = frozenset(),
+        masked: Collection[str] = (),
     ):
         self.source = source
         self.stages = stages
         self.small = small
+        self.masked = frozenset(masked)
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
         self.versions = versions
@@ -161,8 +165,21 @@ class Trace:
             raise InputError(f"{self.source}: {node}: {error}") from error
         names = node.fused[-1].output if node.fused else proto.output
         local.update((name, value) for name, value in zip(names, results, strict=False) if name)
+        for name in self.masked.intersection(names) if isinstance(scope, ChainMap) and len(scope.maps) == 2 else ():
+            local[name] = self._with_mask(name, local[name], node)
         self._note(node)
         return node.fused
+
+    def _with_mask(self, name: str, value: Value | None, node: Node) -> Value | None:
+        """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""
+        if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
+            return value
+        read = {other.tensor.owner for other in node.inputs if other is not None and other.tensor is not None}
+        if value.tensor.owner in read:  # a view of what the node reads, which stays as it is
+            value = replace(value, tensor=ops.copy(value.tensor), sizes=None)
+        assert value.tensor is not None
+        self.stages.add_mask(name, value.tensor)
+        return value
 
     def _note(self, node: Node) -> None:
         """What was recorded lately belongs to this node."""

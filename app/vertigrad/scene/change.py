@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..errors import ParameterError
+from ..models.inside import Observed
 from ..params import Params, same
-from .schema import SETTINGS, ModelSpec, OutputRef, Scene
+from .schema import SETTINGS, InnerRef, ModelSpec, OutputRef, Scene
 
 P = TypeVar("P", bound=Params)
 
 
 @dataclass(frozen=True)
 class Change:
-    """`specs` and `params` are those of every model, `styles` those of every layer.
+    """`specs` and `params` are those of every model, `styles` those of every layer; `observed` are the tensors inside
+    of models that others or layers read, for models where they are others than before.
 
     `built` are the models to build, in their order, `created_layers` the layers to create, `bound_layers` those to
     bind. `carried` are the models of `built` that take over their old state: only their code or inputs differ.
@@ -27,6 +30,7 @@ class Change:
     styles: Mapping[str, Params]
     built: tuple[str, ...]
     carried: frozenset[str]
+    observed: Mapping[str, Observed]
     created_layers: frozenset[str]
     bound_layers: frozenset[str]
 
@@ -46,7 +50,10 @@ def between(
         else spec.params.model_copy()
         for name, spec in new.models.items()
     }
-    built, carried = _built(specs, new_specs, new.order, params, new_params)
+    now = {name: new.observed(name) for name in new.models}
+    others = {name for name, one in now.items() if name in old.models and one.tensors != old.observed(name).tensors}
+    recorded_again = {InnerRef(name, tensor) for name in others for tensor in now[name].tensors}
+    built, carried = _built(specs, new_specs, new.order, params, new_params, recorded_again)
     created = {
         name for name, spec in new.layers.items() if name not in old.layers or old.layers[name].type != spec.type
     }
@@ -61,8 +68,11 @@ def between(
         },
         built,
         carried,
+        {name: one for name, one in now.items() if name not in built and one != old.observed(name)},
         frozenset(created),
-        frozenset(name for name in new.layers if name in created or _draws_other(name, old, new, built)),
+        frozenset(
+            name for name in new.layers if name in created or _draws_other(name, old, new, built, recorded_again)
+        ),
     )
 
 
@@ -94,6 +104,7 @@ def _built(
     order: Sequence[str],
     params: Mapping[str, Params],
     new_params: Mapping[str, Params],
+    recorded_again: AbstractSet[OutputRef],
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """`built` and `carried` of `Change`."""
     built: list[str] = []
@@ -103,11 +114,11 @@ def _built(
         if before is None or reshapes(params[name], new_params[name]):
             built.append(name)
             continue
-        rebuilt_inputs = {ref.model for ref in after.inputs.values()}.intersection(built)
+        rebuilt_inputs = {ref.model for ref in after.inputs.values() if ref.model in built or ref in recorded_again}
         same_arguments = (dict(before.inputs), before.seed) == (dict(after.inputs), after.seed)
         if before.kind is not after.kind or not same_arguments or rebuilt_inputs:
             built.append(name)
-            if before.type == after.type and same_arguments and rebuilt_inputs <= carried:
+            if before.type == after.type and same_arguments and rebuilt_inputs.intersection(built) <= carried:
                 carried.add(name)
     return tuple(built), frozenset(carried)
 
@@ -120,7 +131,9 @@ def _spec(now: ModelSpec | None, old: ModelSpec | None, new: ModelSpec) -> Model
     return replace(new, **ours)
 
 
-def _draws_other(name: str, old: Scene, new: Scene, built: tuple[str, ...]) -> bool:
+def _draws_other(
+    name: str, old: Scene, new: Scene, built: tuple[str, ...], recorded_again: AbstractSet[OutputRef]
+) -> bool:
     before, after = old.layers[name].attributes, new.layers[name].attributes
     drawn = {value.model for value in after.values() if isinstance(value, OutputRef)}
-    return dict(before) != dict(after) or not drawn.isdisjoint(built)
+    return dict(before) != dict(after) or not drawn.isdisjoint(built) or not recorded_again.isdisjoint(after.values())

@@ -27,6 +27,7 @@ _DTYPES = ("f32", "f16", "u8")
 Shape = tuple[int | None, ...]
 
 COLORBAR = "colorbar"
+TENSOR = "tensor"  # a type of layer and its attribute: a table with that needs no type
 
 
 def read_layers(
@@ -35,6 +36,7 @@ def read_layers(
     """Every layer whose type is known. Raises `TypeError` if a name is attribute and style of one type."""
     found = {}
     for name, table in reader.named_tables(values, "layers").items():
+        table = {"type": TENSOR, **table} if TENSOR in table else table
         type_name = known_type(table, ("layers", name), "layer", types, reader.problems)
         if type_name is None:
             continue
@@ -118,10 +120,10 @@ def _refuse_misfits(
     for name in sorted(drawn, key=lambda name: name != POSITION):
         reference = drawn[name]
         output = links.spec(reference) if isinstance(reference, OutputRef) else None
-        if output is None or not isinstance(reference, OutputRef):
+        rule = layer.ATTRIBUTES[name]
+        if output is None or not isinstance(reference, OutputRef) or rule.any_layout:
             continue
         try:
-            rule = layer.ATTRIBUTES[name]
             found = rows_drawn(name, reference, output, rule.components, None if rule.own_rows else rows)
             rows = found if name == POSITION else rows
         except LayoutError as error:

@@ -1,44 +1,74 @@
-"""References such as `"galaxy.position"`: their outputs, and the order of the models."""
+"""References such as `"galaxy.position"` and `"net:/encoder/3/attn"`: what they name, and the order of the models."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
+from ..errors import InputError
 from ..models.base import OutputSpec
+from ..models.inside import InnerTensor, resolved
 from ..params import shown, unknown
 from .locate import KeyPath
 from .problems import SceneProblems
-from .schema import OutputRef
+from .schema import InnerRef, OutputRef
 
-_REFERENCE = re.compile(r"([^.]+)\.([^.]+)")
+_REFERENCE = re.compile(r"([^.:]+)\.([^.]+)")
+_INNER = re.compile(r"([^.:]+):(.+)")  # of a tensor inside a model
+EXPECTED = 'expected "MODEL.OUTPUT", such as "galaxy.position"'
+
+Inner = Callable[[str], Mapping[str, InnerTensor] | None]
 
 
 class Links:
-    """The targets of references: every model in the file, and the outputs of models of known type."""
+    """The targets of references: every model in the file, and the outputs of models of known type.
 
-    def __init__(self, names: Sequence[str], outputs: Mapping[str, Mapping[str, OutputSpec]], problems: SceneProblems):
+    `inner` returns the tensors inside a model; None if they are known only when it runs.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        outputs: Mapping[str, Mapping[str, OutputSpec]],
+        inner: Inner,
+        problems: SceneProblems,
+    ):
         self._names = names
         self._outputs = outputs
+        self._inner = inner
         self._problems = problems
 
     def reference(self, text: str, path: KeyPath) -> OutputRef | None:
-        """The output that `text`, the value at `path`, names; None if there is none, which is reported as a problem."""
-        found = _REFERENCE.fullmatch(text)
+        """The output or inner tensor that `text`, the value at `path`, names.
+
+        None if there is none, which is reported as a problem.
+        """
+        inner = _INNER.fullmatch(text)
+        found = inner or _REFERENCE.fullmatch(text)
         if not found:
-            self._problems.at_value(path, f'expected "MODEL.OUTPUT", such as "galaxy.position", got {shown(text)}')
+            self._problems.at_value(path, f"{EXPECTED}, got {shown(text)}")
             return None
         model, output = found.groups()
         if model not in self._names:
             self._problems.at_value(path, unknown("model", model, self._names))
             return None
+        if inner:
+            return self._inner_reference(model, output, path)
         outputs = self._outputs.get(model)
         if outputs is not None and output not in outputs:
             self._problems.at_value(path, f"{model}: {unknown('output', output, outputs)}")
             return None
         return OutputRef(model, output)
+
+    def _inner_reference(self, model: str, name: str, path: KeyPath) -> OutputRef | None:
+        try:
+            known = self._inner(model)
+            return InnerRef(model, name if known is None else resolved(name, known))
+        except InputError as error:
+            self._problems.at_value(path, f"{model}: {error}")
+            return None
 
     def spec(self, reference: OutputRef) -> OutputSpec | None:
         """The spec of an output; None if its model has problems."""

@@ -17,7 +17,7 @@ from ..renderer.themes import themed_values
 from ..renderer.view import View
 from . import code, link, trust, viewpoints
 from .layer_tables import read_layers
-from .model_tables import finish, read_drafts
+from .model_tables import finish, inner_of, read_drafts
 from .preset_tables import Named, read_animations, read_presets
 from .problems import SceneProblems
 from .renamed import renewed_path, renewed_value, types_of
@@ -87,7 +87,7 @@ def _scene(
     if named is None or named == {}:
         problems.at_key(("models",), "a scene needs a model: a table such as [models.galaxy]")
     outputs = {draft.name: draft.outputs for draft in drafts if draft.outputs is not None}
-    links = link.Links(list(named) if isinstance(named, dict) else [], outputs, problems)
+    links = link.Links(list(named) if isinstance(named, dict) else [], outputs, inner_of(drafts), problems)
     models = finish(drafts, links, problems)
     drawn = read_layers(values, layer_types, links, reader)
     order = link.order({name: spec.inputs for name, spec in models.items()}, problems)

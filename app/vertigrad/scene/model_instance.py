@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import InputError
+from ..models import Model
 from ..models.custom_model import CustomModel
+from ..models.inside import Observed, resolved
 from ..models.interaction import Interaction
 from ..params import Params
 from ..tensor import Publication, Tensor
@@ -24,13 +26,20 @@ class ModelInstance:
     the model raises; then nothing remains allocated.
     """
 
-    def __init__(self, spec: ModelSpec, params: Params, inputs: Mapping[str, Tensor]):
+    def __init__(self, spec: ModelSpec, params: Params, inputs: Mapping[str, Tensor], observed: Observed):
         self.spec = spec
         self.params = params
         self.substeps = spec.substeps
         self.publication = Publication()
         self._interacting = False
-        self.model = spec.kind(spec.name, params, inputs, spec.seed)
+        self.observed = observed
+        self.model = _observing(spec.kind, observed)(spec.name, params, inputs, spec.seed)
+        self.inside = self.model.inside
+        try:
+            self.inside.observe(observed)
+        except BaseException:
+            self.model.close()
+            raise
         if self.source is not None or issubclass(spec.kind, CustomModel):
             self._try()
         self.publish()
@@ -42,8 +51,36 @@ class ModelInstance:
 
     @property
     def outputs(self) -> Mapping[str, Tensor]:
-        """The model's outputs."""
-        return self.model.outputs()
+        """The model's outputs, and the tensors inside that are observed."""
+        return {**self.observed_tensors, **self.model.outputs()} if self.observed.tensors else self.model.outputs()
+
+    def output(self, name: str) -> Tensor:
+        """An output, or an observed tensor by its name or the end of it. Raises `InputError` if there is none."""
+        outputs = self.outputs
+        if name not in outputs:
+            name = resolved(name, self.inside.known() if self.observed.tensors else outputs)
+        return outputs[name]
+
+    @property
+    def observed_tensors(self) -> Mapping[str, Tensor]:
+        """The tensors inside that are observed, by name."""
+        return self.inside.tensors() if self.observed.tensors else {}
+
+    def observe(self, observed: Observed) -> bool:
+        """Observe these tensors inside from now on; returns whether any is another tensor than before.
+
+        Raises `InputError`, and what recording the model raises; then nothing has changed.
+        """
+        if observed == self.observed:
+            return False
+        before = {name: tensor.owner for name, tensor in self.observed_tensors.items()}
+        self.publication.withdraw()
+        try:
+            self.inside.observe(observed)
+            self.observed = observed
+        finally:
+            self.publish()
+        return before != {name: tensor.owner for name, tensor in self.observed_tensors.items()}
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """The parameters that name files, with the files."""
@@ -112,6 +149,13 @@ class ModelInstance:
         except BaseException:
             self.model.close()
             raise
+
+
+def _observing(kind: type[Model], observed: Observed) -> type[Model]:
+    """The class of a model that observes tensors inside from its first step on, so that nothing is recorded twice."""
+    if not observed:
+        return kind
+    return type(kind.__name__, (kind,), {"observed_at_start": observed, "__module__": kind.__module__})
 
 
 def close_all(instances: Mapping[str, ModelInstance]) -> None:

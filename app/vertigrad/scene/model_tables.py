@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ..errors import CodeError, InputError, ParameterError
 from ..models.base import Model, OutputSpec
+from ..models.inside import InnerTensor
 from ..models.registry import declared
 from ..params import Params, ParamSpec, described, shown, unknown
 from . import code
@@ -89,6 +91,18 @@ def finish(drafts: Sequence[Draft], links: Links, problems: SceneProblems) -> di
         for draft in drafts
         if draft.spec is not None
     }
+
+
+def inner_of(drafts: Sequence[Draft]) -> Callable[[str], Mapping[str, InnerTensor] | None]:
+    """The tensors inside each model; None if they are known only when it runs, or if its parameters have problems."""
+    specs = {draft.name: draft.spec for draft in drafts if draft.spec is not None and draft.sound}
+
+    @cache
+    def find(model: str) -> Mapping[str, InnerTensor] | None:
+        spec = specs.get(model)
+        return spec.kind.inner_tensors(spec.params) if spec is not None else None
+
+    return find
 
 
 def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], reader: Reader) -> Draft:

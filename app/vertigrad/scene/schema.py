@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from ..errors import SceneError, SceneProblem
 from ..models.base import Model, OutputSpec
+from ..models.inside import Observed
 from ..params import Params, angle, choice, ends, integer, number, switch, text, vector
 from ..renderer.annotations.overlay import ColorBar
 from ..renderer.view import View
@@ -30,8 +31,24 @@ class OutputRef(NamedTuple):
     model: str
     output: str
 
+    @property
+    def text(self) -> str:
+        """The reference as a scene file has it."""
+        return str(self)
+
     def __str__(self) -> str:
         return f"{self.model}.{self.output}"
+
+
+class InnerRef(OutputRef):
+    """`"net:/encoder/3/attn"`: a tensor inside a model, which is an output of it while it is referred to."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        """The reference as a scene file has it."""
+        return f"{self.model}:{self.output}"
 
 
 class Viewpoint(Params):
@@ -125,6 +142,7 @@ class ModelSpec:
     inputs: Mapping[str, OutputRef] = field(default_factory=dict)
     ui: Mapping[str, UiHint] = field(default_factory=dict)
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)
+    ablated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # units that are 0, by tensor
 
     def without_effect(self, params: Params) -> Mapping[str, str]:
         """Return the parameters without effect for the values in `params`, by name, with the reason."""
@@ -164,6 +182,16 @@ class Scene:
     keyframes: Mapping[int, Bookmark] = field(default_factory=dict)  # of the camera, by frame
     presets: Mapping[str, Mapping[KeyPath, Any]] = field(default_factory=dict)
     animations: Mapping[KeyPath, Animation] = field(default_factory=dict)
+
+    def observed(self, model: str) -> Observed:
+        """The tensors inside a model that other models and layers read, and its units that are set to zero."""
+        spec = self.models[model]
+        read = [ref for other in self.models.values() for ref in other.inputs.values()]
+        read += [
+            ref for layer in self.layers.values() for ref in layer.attributes.values() if isinstance(ref, OutputRef)
+        ]
+        inner = (ref.output for ref in read if ref.model == model and isinstance(ref, InnerRef))
+        return Observed(tuple(dict.fromkeys(inner)), spec.ablated)
 
     def error(self, key: KeyPath, message: str) -> SceneError:
         """The error for a wrong value of an entry, such as ("layers", "stars", "color")."""

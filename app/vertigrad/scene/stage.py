@@ -20,7 +20,7 @@ from .change import Change, between, reshapes
 from .in_progress import InProgress
 from .model_instance import ModelInstance, close_all
 from .schema import Scene
-from .wiring import bind, built, layers_of, with_dependents
+from .wiring import bind, built, layers_of, observe, with_dependents
 
 
 class Stage:
@@ -156,7 +156,9 @@ class Stage:
         self.scene, self.specs = scene, dict(change.specs)
         fresh: dict[str, ModelInstance] = {}
         created: dict[str, Layer] = {}
+        observed_before = {name: self.instances[name].observed for name in change.observed}
         try:
+            observe(scene, self.instances, change.observed)
             fresh = self._built({name: change.params[name] for name in change.built})
             for name in fresh.keys() & change.carried:
                 fresh[name].carry_on(self.instances[name])
@@ -167,6 +169,7 @@ class Stage:
                 self._bind(name)
         except BaseException:
             self.scene, self.specs, self.instances, self.layers = before
+            observe(self.scene, self.instances, observed_before)
             self._bind_all(self.instances)
             _close_all(created, fresh)
             raise

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ..errors import InputError, LimitError, TensorError
+from ..models.inside import Observed
 from ..params import Params
 from ..renderer.layers import Layer
+from ..tensor import Tensor
+from .locate import KeyPath
 from .model_instance import ModelInstance, close_all
 from .schema import ModelSpec, OutputRef, Scene
 
@@ -33,7 +36,7 @@ def built(
 def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelInstance]) -> None:
     """Bind a layer to the outputs that it draws. Raises `SceneError`, and what a layer raises."""
     bound = {
-        key: instances[value.model].outputs[value.output] if isinstance(value, OutputRef) else value
+        key: _read(scene, ("layers", name, key), value, instances) if isinstance(value, OutputRef) else value
         for key, value in scene.layers[name].attributes.items()
     }
     try:
@@ -42,6 +45,15 @@ def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelIns
         raise scene.error(("layers", name), str(error)) from error
     if scene.layers[name].colorbar is not None and "extent" not in layer.attributes.tensors:
         raise scene.error(("layers", name, "colorbar"), "this layer does not use its colormap: color is not a scalar")
+
+
+def observe(scene: Scene, instances: Mapping[str, ModelInstance], observed: Mapping[str, Observed]) -> None:
+    """Observe these tensors inside of models. Raises `SceneError`, and what recording a model raises."""
+    for name, one in observed.items():
+        try:
+            instances[name].observe(one)
+        except _UNFIT as error:
+            raise scene.error(("models", name), str(error)) from error
 
 
 def layers_of(scene: Scene, models: Collection[str]) -> list[str]:
@@ -62,9 +74,18 @@ def with_dependents(scene: Scene, models: Collection[str]) -> list[str]:
     return affected
 
 
-def _instance(scene: Scene, spec: ModelSpec, params: Params, others: Mapping[str, ModelInstance]) -> ModelInstance:
-    inputs = {key: others[ref.model].outputs[ref.output] for key, ref in spec.inputs.items()}
+def _read(scene: Scene, path: KeyPath, ref: OutputRef, instances: Mapping[str, ModelInstance]) -> Tensor:
+    """The tensor that an entry of the scene names. Raises `SceneError` if its model has none of that name."""
     try:
-        return ModelInstance(spec, params, inputs)
+        return instances[ref.model].output(ref.output)
+    except InputError as error:
+        raise scene.error(path, f"{ref.model}: {error}") from error
+
+
+def _instance(scene: Scene, spec: ModelSpec, params: Params, others: Mapping[str, ModelInstance]) -> ModelInstance:
+    path = ("models", spec.name, "inputs")
+    inputs = {key: _read(scene, (*path, key), ref, others) for key, ref in spec.inputs.items()}
+    try:
+        return ModelInstance(spec, params, inputs, scene.observed(spec.name))
     except _UNFIT as error:
         raise scene.error(("models", spec.name), str(error)) from error

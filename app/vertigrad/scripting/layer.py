@@ -108,7 +108,7 @@ class LayerHandle:
         """All that was set, as `change_layer` takes it."""
         spec, style = (found.layers[self.name] for found in (self._content.session.scene, self._content.session.stage))
         constants = {
-            key: str(value) if isinstance(value, OutputRef) else value
+            key: value.text if isinstance(value, OutputRef) else value
             for key, value in spec.attributes.items()
             if key not in self._data.tensors
         }

@@ -51,6 +51,10 @@ class LayerMethods(ABC):
         """Lines along a vector field `vectors` (nz, ny, nx, 3) on a grid. See `add`."""
         return self.add("streamlines", name, **values)
 
+    def tensor(self, name: str, **values: Any) -> LayerHandle:
+        """A `tensor` of any shape, in a form that fits it: channels as images, bars, points. See `add`."""
+        return self.add("tensor", name, **values)
+
     def volume(self, name: str, **values: Any) -> LayerHandle:
         """A field `density` (nz, ny, nx) as a translucent volume. See `add`."""
         return self.add("volume", name, **values)

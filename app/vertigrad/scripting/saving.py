@@ -151,7 +151,7 @@ class SceneWriter:
             elif source.model == name and issubclass(self._session.scene.models[name].kind, DataModel):
                 table[key] = self._array(name, key)
             else:
-                table[key] = str(source)
+                table[key] = source.text
         table |= self._changed(layer.style)
         legend = self._document["layers"][name].get(COLORBAR)
         return table | ({COLORBAR: legend} if legend is not None else {})

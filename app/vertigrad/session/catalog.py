@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from ..errors import ParameterError, UseAfterFree
 from ..memory import Owner
-from ..models import Model
+from ..models.inside import Role, tensors_of
 from ..params import unknown
+from ..scene.model_instance import ModelInstance
 from ..scene.stage import Stage
 from ..tensor import Tensor
 from ..tensor.shape import Layout, Shape
-
-TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
-
-Role = Literal["output", "state", "inside"]
 
 
 class Entry(NamedTuple):
@@ -33,7 +29,7 @@ def catalog(stage: Stage) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     listed: set[tuple[Owner, Layout]] = set()
     for model, instance in stage.instances.items():
-        for role, name, tensor in _tensors(instance.model):
+        for role, name, tensor in [*tensors_of(instance.model), *_observed(instance)]:
             key = f"{model}.{name}"
             if key in found or not _alive(tensor) or (role != "output" and (tensor.owner, tensor.layout) in listed):
                 continue
@@ -68,26 +64,8 @@ def row_axes(shape: Shape, rows: int) -> int | None:
     return next((axes for axes in range(len(shape), 0, -1) if math.prod(shape[:axes]) == rows), None)
 
 
-def _tensors(model: Model) -> Iterator[tuple[Role, str, Tensor]]:
-    for name, tensor in model.outputs().items():
-        yield "output", name, tensor
-    for name, tensor in model.state().items():
-        yield "state", name, tensor
-    for name, tensor in _held(vars(model)):
-        yield "inside", name, tensor
-
-
-def _held(fields: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Tensors in a model's fields, and in their mappings and sequences, by the names of the fields."""
-    for field, value in fields.items():
-        name = field.lstrip("_")
-        if isinstance(value, Tensor):
-            yield name, value
-        elif isinstance(value, Mapping):
-            prefix = "" if name == TENSORS else f"{name}."
-            yield from ((f"{prefix}{key}", each) for key, each in value.items() if isinstance(each, Tensor))
-        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            yield from ((f"{name}.{number}", each) for number, each in enumerate(value) if isinstance(each, Tensor))
+def _observed(instance: ModelInstance) -> list[tuple[Role, str, Tensor]]:
+    return [("inside", name, tensor) for name, tensor in instance.observed_tensors.items()]
 
 
 def _alive(tensor: Tensor) -> bool:

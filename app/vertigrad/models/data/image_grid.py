@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -10,6 +9,8 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
+from ...ops import image_grid as grids
+from ...ops.image_grid import grid_shape
 from ...params import integer, switch
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
@@ -54,7 +55,7 @@ class ImageGrid(NamedTensorsModel):
         self._plan.replay()
 
     def diagnostics(self) -> dict[str, Tensor]:
-        low, high = self._ranges()
+        low, high = grids.ranges(self._values)
         return {
             "lowest": ops.min(low),
             "highest": ops.max(high),
@@ -65,7 +66,7 @@ class ImageGrid(NamedTensorsModel):
         """The whole image, in float64."""
         self.step(0.0)
         values = self._values.numpy().astype(float)
-        expected = image_grid(values, self._columns, self._params.gap, self._params.normalize)
+        expected = image_grid(values, self._grid.columns, self._params.gap, self._params.normalize)
         return [compare("image", self._views["image"].numpy(), expected, 1e-5)]
 
     def reset(self) -> None:
@@ -74,26 +75,12 @@ class ImageGrid(NamedTensorsModel):
     def _create(self, parts: Parts) -> None:
         self._values = parts.enter_context(_channels_of(self._inputs["values"]))
         channels, height, width = self._values.shape
-        self._columns = min(self._params.columns or _columns(channels, height, width), channels)
-        rows, gap = -(-channels // self._columns), self._params.gap
-        image = parts.empty("image", rows * (height + gap), self._columns * (width + gap))
+        self._grid = grid_shape((channels, height, width), self._params.columns, self._params.gap)
+        image = parts.empty("image", *self._grid.size)
         image.fill_(0)
-        cells = image.reshape(rows, height + gap, self._columns, width + gap).permute(0, 2, 1, 3)[:, :, :height, :width]
         self._plan = parts.plan("step")
         with self._plan.recording():
-            values = self._scaled() if self._params.normalize else self._values
-            whole = channels // self._columns
-            split = whole * self._columns
-            ops.assign(cells[:whole], values[:split].reshape(whole, self._columns, height, width))
-            if split < channels:
-                ops.assign(cells[whole, : channels - split], values[split:])
-
-    def _ranges(self) -> tuple[Tensor, Tensor]:
-        return ops.min(self._values, (1, 2), keepdims=True), ops.max(self._values, (1, 2), keepdims=True)
-
-    def _scaled(self) -> Tensor:
-        low, high = self._ranges()
-        return (self._values - low) / ops.maximum(high - low, 1e-30)
+            grids.image_grid(self._values, self._grid, self._params.normalize, image)
 
 
 def image_grid(values: np.ndarray, columns: int, gap: int, normalize: bool) -> np.ndarray:
@@ -106,11 +93,6 @@ def image_grid(values: np.ndarray, columns: int, gap: int, normalize: bool) -> n
         scaled = (channel - low) / max(high - low, 1e-30) if normalize else channel
         image[top : top + height, left : left + width] = scaled
     return image
-
-
-def _columns(channels: int, height: int, width: int) -> int:
-    """The number of columns for which the image is about square."""
-    return max(1, round(math.sqrt(channels * height / width)))
 
 
 def _channels_of(values: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,14 +15,16 @@ from ...errors import InputError, ParameterError
 from ...params import file
 from ...tensor import Tensor
 from ..base import Comparison, Fault, Model, OutputSpec, compare, table_in
+from ..inside import InnerTensor, Inside
 from ..model_bases import PartsModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
+from .onnx_program import RunningNetwork, without_batch
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
 from .output_diagnostics import SPECS, output_diagnostics
 
 if TYPE_CHECKING:
-    from ...onnx_import import Network, Program
+    from ...onnx_import import Network
 
 REFERENCE_ELEMENTS = 1 << 22  # of all inputs together: beyond that, ONNX's reference in NumPy takes too long
 _KEYS = ("file", "inputs", "outputs", "dims")
@@ -54,9 +57,7 @@ class Onnx(PartsModel):
         if missing:
             raise InputError(f"{params.file} has no output {', '.join(missing)}; it has {', '.join(specs)}")
         return {
-            ours: OutputSpec(
-                _without_batch(specs[theirs].shape), specs[theirs].dtype, f"output {theirs} of the network"
-            )
+            ours: OutputSpec(without_batch(specs[theirs].shape), specs[theirs].dtype, f"output {theirs} of the network")
             for ours, theirs in cls.names.items()
         }
 
@@ -67,25 +68,29 @@ class Onnx(PartsModel):
         with self._building() as parts:
             self._network = parts.enter_context(_network(params.file, _dims(type(self), params), self.names.values()))
             self._tensors = self._own_inputs(parts)
-            linked = {name: inputs[name] for name in self._network.inputs if name in inputs}
-            self._program = self._bind(linked)
-            parts.callback(self._program.close)
-            self._carry = parts.plan("carry")
-            self._record_carry()
-            self._outputs = parts.views({ours: self._output(theirs) for ours, theirs in self.names.items()})
+            self._linked = {name: inputs[name] for name in self._network.inputs if name in inputs}
+            self._running = parts.enter_context(closing(self._recorded()))
             self.reset()
+
+    @property
+    def inside(self) -> Inside:
+        return self._running
+
+    @classmethod
+    def inner_tensors(cls, params: Params) -> Mapping[str, InnerTensor]:
+        return {name: InnerTensor(*one) for name, one in _network(params.file, _dims(cls, params)).tensors.items()}
 
     def step(self, dt: float) -> None:
         self._time, self._dt = self._time + dt, dt
-        if dt and len(self._carry):
-            self._carry.replay()
+        if dt:
+            self._running.carry()
         self._run()
 
     def outputs(self) -> dict[str, Tensor]:
-        return self._outputs
+        return self._running.outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return output_diagnostics(self._outputs)
+        return output_diagnostics(self.outputs())
 
     def compare_with_reference(self) -> list[Comparison]:
         """The network as it stands, by ONNX's reference in NumPy; its error is that of float32 sums."""
@@ -102,7 +107,7 @@ class Onnx(PartsModel):
         references = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), arrays)
         return [
             compare(ours, tensor.numpy(), np.asarray(reference).reshape(tensor.shape), 1e-4)
-            for (ours, tensor), reference in zip(self._outputs.items(), references, strict=True)
+            for (ours, tensor), reference in zip(self.outputs().items(), references, strict=True)
         ]
 
     def reset(self) -> None:
@@ -116,7 +121,7 @@ class Onnx(PartsModel):
 
     def state(self) -> dict[str, Tensor]:
         recurrent = {f"input {n}": self._tensors[n] for n, feed in self.feeds.items() if isinstance(feed, Recurrent)}
-        return self._outputs | recurrent
+        return self.outputs() | recurrent
 
     def scalar_state(self) -> dict[str, float]:
         return {"time": self._time}
@@ -136,28 +141,14 @@ class Onnx(PartsModel):
             tensors[name] = parts.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
         return tensors
 
-    def _bind(self, linked: Mapping[str, Tensor]) -> Program:
-        self._linked = dict(linked)
+    def _recorded(self) -> RunningNetwork:
         dtypes = {name: dtype for name, (dtype, _) in self._network.inputs.items()}
         constants = {
             name: feed.array.astype(dtypes[name]) for name, feed in self.feeds.items() if isinstance(feed, Fixed)
         }
-        return self._network.bind({**self._tensors, **linked}, constants)
-
-    def _record_carry(self) -> None:
-        with self._carry.recording():
-            for name, feed in self.feeds.items():
-                if isinstance(feed, Recurrent):
-                    source, target = self._program.tensor(feed.output), self._tensors[name]
-                    if source.shape != target.shape:
-                        raise InputError(
-                            f"output {feed.output} {source.shape} cannot be fed back to input {name} {target.shape}"
-                        )
-                    ops.assign(target, source)
-
-    def _output(self, name: str) -> Tensor:
-        tensor = self._program.tensor(name)
-        return tensor.reshape(*_without_batch(tensor.shape))  # type: ignore[arg-type]
+        fed = {name: feed.output for name, feed in self.feeds.items() if isinstance(feed, Recurrent)}
+        inputs = {**self._tensors, **self._linked}
+        return RunningNetwork(self._network, self.names, inputs, constants, fed, self.observed_at_start)
 
     def _run(self) -> None:
         for name, feed in self.feeds.items():
@@ -171,7 +162,10 @@ class Onnx(PartsModel):
             elif isinstance(feed, Clock):
                 assert tensor is not None
                 ops.assign(tensor, feed.value(self._time, self._dt))
-        self._program.replay()
+        self._running.replay()
+
+
+_CLASSES: dict[Any, type[Model]] = {}  # by file and tables: the network of an edited scene goes on if these are equal
 
 
 def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type[Model], list[Fault]]:
@@ -181,8 +175,12 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
     """
     try:
         path = find(table["file"])
-    except (ParameterError, KeyError, TypeError, AttributeError):
+    except (ParameterError, KeyError, TypeError, AttributeError, OSError):
         return _undeclared(table), []
+    status = path.stat()
+    key = path, status.st_mtime_ns, status.st_size, repr([table.get(name) for name in ("inputs", "outputs", "dims")])
+    if key in _CLASSES:
+        return _CLASSES[key], []
     try:
         network = _network(path)
     except InputError as error:
@@ -212,7 +210,10 @@ def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type
         "own_inputs": frozenset(table_in(table, "inputs")) - frozenset(linked),
         "__doc__": Onnx.__doc__,
     }
-    return type("Onnx", (Onnx,), own), faults
+    kind = type("Onnx", (Onnx,), own)
+    if not faults:
+        _CLASSES[key] = kind
+    return kind, faults
 
 
 def _undeclared(table: Mapping[str, Any]) -> type[Model]:
@@ -229,10 +230,3 @@ def _network(path: Path, dims: Mapping[str, int] | None = None, inside: Iterable
 
 def _dims(kind: type[Onnx], values: params.Params) -> dict[str, int]:
     return {name: getattr(values, name) for name in kind.sizes}
-
-
-def _without_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    """Leading axes of 1 taken away, as long as one is left."""
-    while len(shape) > 1 and shape[0] == 1:
-        shape = shape[1:]
-    return shape

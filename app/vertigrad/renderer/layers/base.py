@@ -32,7 +32,7 @@ class AttributeSpec:
     `components` are the allowed numbers of components of a row; `default` is the constant used if nothing is bound, or
     None. The tensor has as many rows as that of "position", unless `own_rows`. For an attribute that cannot be a
     constant, `without` describes what is drawn if nothing is bound. With `storage` shaders read the tensor as
-    storage only, so that a row may have more components than a vertex format.
+    storage only, so that a row may have more components than a vertex format. With `any_layout` any shape and type fit.
     """
 
     required: bool
@@ -41,6 +41,7 @@ class AttributeSpec:
     doc: str
     own_rows: bool = False
     storage: bool = False
+    any_layout: bool = False
     without: str = ""
 
 

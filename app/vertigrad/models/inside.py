@@ -1,0 +1,148 @@
+"""`Inside`: the tensors inside a model that can be drawn and read, besides its outputs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ..errors import InputError
+from ..params import closest, shown
+
+if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
+    from ..tensor import Tensor
+    from .base import Model
+
+TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
+NEAR = 5  # names that a message lists
+
+Role = Literal["output", "state", "inside"]
+
+
+class InnerTensor(NamedTuple):
+    """A tensor inside a model: what computes it, and its type and shape as far as they are known beforehand."""
+
+    operator: str
+    dtype: str | None = None
+    shape: tuple[int | str | None, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What of a model's inside is in use: the names of tensors that are read, and the units that are set to zero."""
+
+    tensors: tuple[str, ...] = ()
+    ablated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.tensors or self.ablated)
+
+
+class Inside(ABC):
+    """The inside of a running model."""
+
+    @abstractmethod
+    def known(self) -> Mapping[str, InnerTensor]:
+        """The tensors that can be observed, by name, in the order in which they are computed."""
+
+    @abstractmethod
+    def observe(self, observed: Observed) -> None:
+        """Compute these tensors from now on, and no others. Raises `InputError`; then nothing has changed."""
+
+    @abstractmethod
+    def tensors(self) -> Mapping[str, Tensor]:
+        """The observed tensors by name; they hold values."""
+
+    def ablated_units(self, name: str) -> int:
+        """How many units of a tensor could be set to zero; 0 if that is not possible."""
+        return 0
+
+
+class HeldInside(Inside):
+    """The tensors that a model keeps from step to step: outputs, state, weights, gradients."""
+
+    def __init__(self, model: Model):
+        self._model = model
+        self._names: tuple[str, ...] = ()
+
+    def known(self) -> Mapping[str, InnerTensor]:
+        return {
+            name: InnerTensor(role, tensor.dtype.name, tensor.shape) for role, name, tensor in tensors_of(self._model)
+        }
+
+    def observe(self, observed: Observed) -> None:
+        if observed.ablated:
+            raise InputError(f"{type(self._model).__name__} computes no tensors of which units could be set to zero")
+        self._names = observed.tensors
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        found = {name: tensor for _, name, tensor in tensors_of(self._model)} if self._names else {}
+        observed = {}
+        for name in self._names:
+            with suppress(InputError):  # whoever reads it is the one to report that there is none
+                full = resolved(name, found)
+                observed[full] = found[full]
+        return observed
+
+
+def resolved(name: str, known: Collection[str]) -> str:
+    """The full name of a tensor, given it or its end, such as "attn" for "/encoder/3/attn".
+
+    Raises `InputError` with names that are near if there is none, or with all of them if there are several.
+    """
+    if name in known:
+        return name
+    ends = [
+        full for full in known if name and full.endswith(name) and (name[0] in "/." or full[-len(name) - 1] in "/.:")
+    ]
+    if len(ends) == 1:
+        return ends[0]
+    if ends:
+        raise InputError(f"{shown(name)} is the end of {len(ends)} names: {_listed(ends)}; give more of it")
+    near = _near(name, known)
+    hint = (
+        f"did you mean {_listed(near)}?" if near else f"it has {len(known):,} tensors, such as {_listed(list(known))}"
+    )
+    raise InputError(f"no tensor {shown(name)} inside; {hint}")
+
+
+def tensors_of(model: Model) -> Iterator[tuple[Role, str, Tensor]]:
+    """The tensors that a model keeps: outputs first, then state, then all others, such as weights."""
+    for name, tensor in model.outputs().items():
+        yield "output", name, tensor
+    for name, tensor in model.state().items():
+        yield "state", name, tensor
+    for name, tensor in _held(vars(model)):
+        yield "inside", name, tensor
+
+
+def _held(fields: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors in a model's fields, and in their mappings and sequences, by the names of the fields."""
+    from ..tensor import Tensor
+
+    for field_name, value in fields.items():
+        name = field_name.lstrip("_")
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, Mapping):
+            prefix = "" if name == TENSORS else f"{name}."
+            yield from ((f"{prefix}{key}", each) for key, each in value.items() if isinstance(each, Tensor))
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            yield from ((f"{name}.{number}", each) for number, each in enumerate(value) if isinstance(each, Tensor))
+
+
+def _near(name: str, known: Collection[str]) -> list[str]:
+    """The names that contain `name`, or else the closest one, or those whose last part is closest."""
+    if parts := [full for full in known if name and name.casefold() in full.casefold()]:
+        return parts
+    if whole := closest(name, known):
+        return [whole]
+    last = closest(name, {full.rpartition("/")[2] for full in known})
+    return [full for full in known if full.rpartition("/")[2] == last]
+
+
+def _listed(names: list[str]) -> str:
+    text = ", ".join(map(shown, names[:NEAR]))
+    return f"{text} and {len(names) - NEAR:,} more" if len(names) > NEAR else text

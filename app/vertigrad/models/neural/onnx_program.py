@@ -1,0 +1,169 @@
+"""`RunningNetwork`: a network's program over a model's tensors, recorded again to observe others inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import ops
+from ...errors import InputError
+from ...gpu import Plan
+from ...tensor import Tensor
+from ..inside import InnerTensor, Inside, Observed, resolved
+
+if TYPE_CHECKING:
+    from ...onnx_import import Network, Program
+
+
+class RunningNetwork(Inside):
+    """The recorded network. `outputs` are its declared outputs, which stay the same tensors; close it.
+
+    `fed` are feedbacks: inputs with the outputs that `carry` copies to them. Raises as `Network.bind`.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        declared: Mapping[str, str],
+        inputs: Mapping[str, Tensor],
+        constants: Mapping[str, np.ndarray],
+        fed: Mapping[str, str],
+        observed: Observed,
+    ):
+        self._network, self._declared, self._inputs, self._constants, self._fed = (
+            network,
+            dict(declared),
+            dict(inputs),
+            dict(constants),
+            dict(fed),
+        )
+        self._known: Mapping[str, InnerTensor] | None = None
+        self._parts = ExitStack()  # of the program
+        self._held = ExitStack()  # the outputs
+        self.outputs: dict[str, Tensor] = {}
+        self._tensors: dict[str, Tensor] = {}
+        self._observed = Observed()
+        self._record(observed)
+
+    def known(self) -> Mapping[str, InnerTensor]:
+        if self._known is None:
+            self._known = {name: InnerTensor(*one) for name, one in self._network.tensors.items()}
+        return self._known
+
+    def observe(self, observed: Observed) -> None:
+        observed = self._resolved(observed)
+        if observed == self._observed:
+            return
+        if observed.tensors == self._observed.tensors and observed.ablated.keys() <= self._program.masks.keys():
+            before = self._observed.ablated
+            try:
+                self._set_masks(observed.ablated)
+            except InputError:
+                self._set_masks(before)
+                raise
+        else:
+            self._record(observed)
+            self.replay()
+        self._observed = observed
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        return self._tensors
+
+    def ablated_units(self, name: str) -> int:
+        mask = self._program.masks.get(name)
+        return mask.count if mask is not None else 0
+
+    def carry(self) -> None:
+        """Copy outputs to the inputs that they are fed back to."""
+        if len(self._carry):
+            self._carry.replay()
+
+    def replay(self) -> None:
+        """Run the network once."""
+        self._program.replay()
+        if len(self._keep):
+            self._keep.replay()
+
+    def close(self) -> None:
+        """Give everything back. Idempotent."""
+        self._parts.close()
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _resolved(self, observed: Observed) -> Observed:
+        known = self.known() if observed else {}
+        tensors = tuple(dict.fromkeys(resolved(name, known) for name in observed.tensors))
+        return Observed(tensors, {resolved(name, known): units for name, units in observed.ablated.items() if units})
+
+    def _record(self, observed: Observed) -> None:
+        """Record the network with these tensors as outputs, too; the program before is closed only then."""
+        observed, before = self._resolved(observed), self._observed
+        parts = ExitStack()
+        try:
+            program = self._bound(observed)
+            parts.callback(program.close)
+            carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
+            self._record_carry(carry, program)
+            outputs = self._record_outputs(keep, program)
+            tensors = {name: program.tensor(name) for name in observed.tensors}
+            self._set_masks(observed.ablated, program)
+        except BaseException:
+            parts.close()
+            self._show(before)
+            raise
+        self._parts.close()
+        self._parts, self._program, self._carry, self._keep = parts, program, carry, keep
+        self.outputs, self._tensors, self._observed = outputs, tensors, observed
+
+    def _bound(self, observed: Observed) -> Program:
+        self._show(observed)
+        return self._network.bind(self._inputs, self._constants)
+
+    def _show(self, observed: Observed) -> None:
+        """What is drawn can be ablated, so that a click records nothing."""
+        inner = (*self._declared.values(), *observed.tensors, *observed.ablated)
+        self._network.show_inside(inner, (*observed.tensors, *observed.ablated))
+
+    def _set_masks(self, ablated: Mapping[str, Sequence[int]], program: Program | None = None) -> None:
+        masks = (program or self._program).masks
+        for name in ablated.keys() - masks.keys():
+            raise InputError(f"{name}: its units cannot be set to zero; only tensors of floats can")
+        for name, mask in masks.items():
+            mask.set(ablated.get(name, ()))
+
+    def _record_carry(self, plan: Plan, program: Program) -> None:
+        with plan.recording():
+            for name, output in self._fed.items():
+                source, target = program.tensor(output), self._inputs[name]
+                if source.shape != target.shape:
+                    raise InputError(
+                        f"output {output} {source.shape} cannot be fed back to input {name} {target.shape}"
+                    )
+                ops.assign(target, source)
+
+    def _record_outputs(self, plan: Plan, program: Program) -> dict[str, Tensor]:
+        """The declared outputs: those of the first program, into which later ones are copied."""
+        if not self.outputs:
+            found = {ours: _without_batch(program.tensor(theirs)) for ours, theirs in self._declared.items()}
+            for tensor in found.values():
+                self._held.enter_context(tensor)
+            return found
+        with plan.recording():
+            for ours, tensor in self.outputs.items():
+                ops.assign(tensor, program.tensor(self._declared[ours]).reshape(*tensor.shape))
+        return self.outputs
+
+
+def without_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Leading axes of 1 taken away, as long as one is left."""
+    while len(shape) > 1 and shape[0] == 1:
+        shape = shape[1:]
+    return shape
+
+
+def _without_batch(tensor: Tensor) -> Tensor:
+    return tensor.reshape(*without_batch(tensor.shape))  # type: ignore[arg-type]

@@ -1,0 +1,134 @@
+"""Tensors inside a running network: observed, and units of them set to zero, against NumPy; names and their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from vertigrad import Tensor
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.inside import Observed, resolved
+from vertigrad.models.neural.onnx import Onnx, declare
+
+RNG = np.random.default_rng(3)
+W1, W2 = (RNG.normal(size=shape).astype(np.float32) for shape in ((3, 6), (6, 2)))
+X = RNG.normal(size=(5, 3)).astype(np.float32)
+NAMES = ["/enc/0/sum", "/enc/0/relu", "/enc/1/attn", "/dec/1/attn", "out"]
+
+
+def network(folder: Path) -> Path:
+    """out = view(relu(x · W1)) · W2 twice over, whose parts have names as exporters write them."""
+    entry = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["/enc/0/sum"]),
+        helper.make_node("Relu", ["/enc/0/sum"], ["/enc/0/relu"]),
+        helper.make_node("Transpose", ["/enc/0/relu"], ["/enc/1/attn"], perm=[1, 0]),
+        helper.make_node("Transpose", ["/enc/1/attn"], ["/dec/1/attn"], perm=[1, 0]),
+        helper.make_node("MatMul", ["/dec/1/attn", "w2"], ["out"]),
+    ]
+    weights = [numpy_helper.from_array(W1, "w1"), numpy_helper.from_array(W2, "w2")]
+    graph = helper.make_graph(nodes, "net", [entry("x", 1, [5, 3])], [entry("out", 1, [5, 2])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+@pytest.fixture
+def model(steady: Gpu, tmp_path: Path) -> Iterator[Onnx]:
+    path = network(tmp_path)
+    kind, faults = declare({"file": str(path), "inputs": {"x": "other.values"}}, Path)
+    assert not faults
+    with Tensor.from_numpy(X) as x:
+        created = kind("net", kind.Params(file=path), {"x": x}, 0)  # pyright: ignore[reportCallIssue]
+        yield created  # pyright: ignore[reportReturnType]
+        created.close()
+
+
+def hidden() -> np.ndarray:
+    return np.maximum(X @ W1, 0.0)
+
+
+def test_observed_tensors_hold_what_nodes_compute_and_outputs_stay_the_same_tensors(model: Onnx) -> None:
+    out = model.outputs()["out"]
+    assert list(model.inside.known()) == NAMES
+    model.inside.observe(Observed(("/enc/0/sum", "relu")))
+    model.step(0.1)
+    assert list(model.inside.tensors()) == ["/enc/0/sum", "/enc/0/relu"]
+    for name, expected in (("/enc/0/sum", X @ W1), ("/enc/0/relu", hidden())):
+        np.testing.assert_allclose(model.inside.tensors()[name].numpy(), expected, rtol=1e-5, atol=1e-6)
+    assert model.outputs()["out"] is out
+    np.testing.assert_allclose(out.numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+    model.inside.observe(Observed())
+    model.step(0.1)
+    assert not model.inside.tensors()
+    np.testing.assert_allclose(out.numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_units_of_an_observed_tensor_are_set_to_zero_without_a_recording(model: Onnx, monkeypatch) -> None:
+    model.inside.observe(Observed(("/enc/0/relu",)))
+    recorded = []
+    monkeypatch.setattr(model.inside, "_record", recorded.append)
+    masked = hidden()
+    masked[:, [1, 4]] = 0.0
+    model.inside.observe(Observed(("/enc/0/relu",), {"/enc/0/relu": (1, 4)}))
+    model.step(0.1)
+    np.testing.assert_allclose(model.inside.tensors()["/enc/0/relu"].numpy(), masked, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
+    model.inside.observe(Observed(("/enc/0/relu",)))
+    model.step(0.1)
+    np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+    assert not recorded
+
+
+def test_a_view_is_masked_alone(model: Onnx) -> None:
+    """The transpose shares memory with what it reads, which must not change."""
+    model.inside.observe(Observed(("/enc/0/relu", "/enc/1/attn"), {"/enc/1/attn": (0,)}))
+    model.step(0.1)
+    masked = hidden()
+    np.testing.assert_allclose(model.inside.tensors()["/enc/0/relu"].numpy(), masked, rtol=1e-5, atol=1e-6)
+    masked[0] = 0.0  # (6, 5): units are along the last axis, which is the first of what it is a view of
+    np.testing.assert_allclose(model.inside.tensors()["/enc/1/attn"].numpy(), masked.T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_what_cannot_be_observed_changes_nothing(model: Onnx) -> None:
+    model.inside.observe(Observed(("/enc/0/relu",)))
+    for wrong, message in (
+        (Observed(("/enc/0/rely",)), 'did you mean "/enc/0/relu"'),
+        (Observed(("/enc/0/relu",), {"/enc/0/relu": (6,)}), "its units are 0 to 5"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.inside.observe(wrong)
+        model.step(0.1)
+        np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+        assert list(model.inside.tensors()) == ["/enc/0/relu"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("out", "out"), ("/enc/0/relu", "/enc/0/relu"), ("relu", "/enc/0/relu"), ("0/sum", "/enc/0/sum")],
+)
+def test_a_tensor_is_found_by_the_end_of_its_name(name: str, found: str) -> None:
+    assert resolved(name, NAMES) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("attn", 'end of 2 names: "/enc/1/attn", "/dec/1/attn"; give more of it'),
+        ("ttn", 'did you mean "/enc/1/attn", "/dec/1/attn"?'),
+        ("ENC/0", 'did you mean "/enc/0/sum", "/enc/0/relu"?'),
+        ("oud", 'did you mean "out"?'),
+        ("something else", "it has 5 tensors, such as"),
+        ("", "it has 5 tensors, such as"),
+    ],
+)
+def test_a_name_that_is_not_found_is_answered_with_near_ones(name: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        resolved(name, NAMES)
+    assert message in str(error.value)

@@ -1,0 +1,122 @@
+"""Tensors of any shape as layers: the form that is chosen, and what each form draws, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import LayoutError
+from vertigrad.renderer import OrbitCamera
+from vertigrad.renderer.layers.tensor_forms import default_form
+from vertigrad.tensor import Tensor
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "form"),
+    [
+        ((), "bars"),
+        ((10,), "bars"),
+        ((1, 1000), "bars"),
+        ((1, 5000), "image"),
+        ((50, 3), "points"),
+        ((1, 50, 2), "points"),
+        ((7, 9), "image"),
+        ((1, 8, 16, 16), "image"),
+        ((2, 8, 16, 16), "image"),
+        ((1, 4, 8, 8, 8), "volume"),
+        ((1, 2, 3, 1, 4), "image"),
+    ],
+)
+def test_the_form_follows_from_the_shape(shape: tuple[int, ...], form: str) -> None:
+    assert default_form(shape) == form
+
+
+def drawn(layer, name: str) -> np.ndarray:
+    layer.prepare()
+    return layer.form.attributes[name].numpy()
+
+
+def test_channels_are_an_image_with_transparent_gaps_and_pixels_know_their_element(steady, layer) -> None:
+    values = RNG.normal(size=(1, 3, 4, 6)).astype(np.float32)
+    shown = layer("tensor", {"columns": 2, "normalize": False}, tensor=values)
+    pixels = drawn(shown, "pixels")
+    assert pixels.shape == (2 * 5, 2 * 7)
+    expected = np.full((10, 14), np.nan, np.float32)
+    for number, channel in enumerate(values[0]):
+        top, left = number // 2 * 5, number % 2 * 7
+        expected[top : top + 4, left : left + 6] = channel
+    np.testing.assert_array_equal(pixels, expected)
+    for row, value in enumerate(expected.reshape(-1)):
+        element = shown.element(row)
+        assert (element is None) == np.isnan(value)
+        assert element is None or values.reshape(-1)[element] == value
+
+
+def test_a_long_vector_is_folded(steady, layer) -> None:
+    values = np.arange(2300, dtype=np.int32)
+    shown = layer("tensor", tensor=values)
+    pixels = drawn(shown, "pixels").reshape(-1)
+    np.testing.assert_array_equal(pixels[:2300], values)
+    assert np.isnan(pixels[2300:]).all()
+    assert [shown.element(row) for row in (0, 2299, 2300)] == [0, 2299, None]
+
+
+def test_bars_are_as_high_as_their_values(steady, layer) -> None:
+    values = np.array([[1.0, -4.0, np.nan, 2.0]], np.float32)
+    shown = layer("tensor", {"center": (1.0, 2.0, 3.0), "size": 4.0, "height": 2.0}, tensor=values)
+    position, size = drawn(shown, "position"), drawn(shown, "size")
+    np.testing.assert_allclose(position[:, 0], 1.0 + np.array([-1.5, -0.5, 0.5, 1.5]), rtol=1e-6)
+    heights = values[0] / 4.0 * 2.0
+    np.testing.assert_allclose(position[:, 1], 2.0 + heights / 2, rtol=1e-6)
+    np.testing.assert_allclose(size[[0, 1, 3], 1], np.abs(heights[[0, 1, 3]]) / 2, rtol=1e-6)
+    shown.style.height = 0.5
+    np.testing.assert_allclose(drawn(shown, "position")[:, 1], 2.0 + heights / 8, rtol=1e-6)
+
+
+def test_rows_are_points_and_a_difference_is_drawn(steady, layer) -> None:
+    values, other = (RNG.normal(size=(20, 3)).astype(np.float16) for _ in range(2))
+    away = values.astype(np.float32) - other.astype(np.float32)
+    shown = layer("tensor", {"size": 3.0}, tensor=values, minus=other)
+    np.testing.assert_allclose(drawn(shown, "position"), away / np.abs(away).max() * 1.5, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(drawn(shown, "color")[:, 0], away[:, 2], rtol=1e-5)
+
+
+def test_a_channel_is_a_surface_or_a_volume(steady, layer) -> None:
+    values = RNG.normal(size=(2, 3, 4, 5)).astype(np.float32)
+    surface = layer("tensor", {"draw": "surface", "channel": 4, "height": 1.0}, tensor=values)
+    plane = values.reshape(6, 4, 5)[4]
+    np.testing.assert_allclose(drawn(surface, "position")[:, :, 1], plane / np.abs(plane).max(), rtol=1e-5)
+    assert values.reshape(-1)[surface.element(7)] == plane.reshape(-1)[7]
+    volume = layer("tensor", {"draw": "volume", "channel": 1}, tensor=values)
+    np.testing.assert_array_equal(drawn(volume, "density"), values[1])
+
+
+@pytest.mark.parametrize(
+    ("style", "shape", "message"),
+    [
+        ({"draw": "surface"}, (1, 7), "a surface needs 2 rows"),
+        ({"draw": "volume"}, (3, 7), "a volume needs three axes"),
+        ({"draw": "points"}, (7,), "points need rows"),
+        ({"draw": "bars"}, (60, 60), "3,600 bars; at most 2,048"),
+        ({"draw": "surface", "channel": 3}, (3, 4, 4), "channels are 0 to 2"),
+    ],
+)
+def test_a_form_that_does_not_fit_is_refused(steady, layer, style, shape, message) -> None:
+    with Tensor.zeros(shape) as tensor, pytest.raises(LayoutError, match=message):
+        layer("tensor", style, tensor=tensor)
+
+
+def test_another_form_and_tensor_replace_the_first_and_an_error_leaves_it(steady, layer, render) -> None:
+    values = RNG.normal(size=(6, 8)).astype(np.float32)
+    shown = layer("tensor", tensor=values)
+    shown.style.draw = "surface"
+    shown.prepare()
+    assert shown.report()["tensor"]["tensor"] == "tensor"
+    assert "normal" in shown.form.attributes
+    before = shown.form
+    with Tensor.zeros((0, 3)) as empty, pytest.raises(LayoutError, match="it is empty"):
+        shown.bind({"tensor": empty})
+    assert shown.form is before
+    assert render([shown], OrbitCamera(distance=4.0)).max() > 100
