@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vertigrad import resources
 from vertigrad.errors import InputError
+from vertigrad.models.data.point_formats import table
 from vertigrad.scene.kinds import MESHES, require_scene
+from vertigrad.session import loading
 from vertigrad.session.commands import SetParameter
 
 from .dragging import drop
-from .driver import Driver
+from .driver import Driver, Items
 
 Opened = Callable[..., Driver]
 
@@ -92,3 +96,25 @@ def test_every_supported_file_type(suffix: str):
     require_scene(Path(f"/a/b/x{suffix.upper()}"))
     with pytest.raises(InputError, match=f"x.fbx: .*a scene .*{suffix}"):
         require_scene(Path("/a/b/x.fbx"))
+
+
+def test_a_large_file_is_read_while_the_window_goes_on_and_can_be_canceled(
+    opened: Opened, items: Items, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(loading, "LARGE", 0)
+    hold, wait = threading.Event(), table.PointTable.require_count
+    monkeypatch.setattr(table.PointTable, "require_count", lambda self: (hold.wait(30), wait(self)))
+    cloud = tmp_path / "scan.npy"
+    np.save(cloud, np.random.default_rng(1).uniform(-1, 1, (3000, 3)))
+    driver = opened("nbody", "galaxy.count=64", size=(700, 500), playing=True)
+    drop(driver.desktop, driver.window, [cloud], driver.viewer.frame)
+    driver.frames_until(lambda: driver.session.loading is not None)
+    frame = driver.session.frame
+    driver.frames(10)
+    assert driver.session.frame >= frame + 10 and driver.session.scene.path != cloud, "the simulation goes on"
+    driver.click(items.at("##cancel loading"))
+    driver.frames_until(lambda: driver.session.loading is None)
+    drop(driver.desktop, driver.window, [cloud], driver.viewer.frame)
+    hold.set()
+    driver.frames_until(lambda: driver.session.scene.path == cloud, most=2000)
+    assert not driver.session.messages

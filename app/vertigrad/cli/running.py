@@ -22,6 +22,7 @@ from ..session import report as reports
 from ..session.commands import FollowKeyframes, JumpTo, PlayInteractions, StopOnNan
 from ..session.sizing import autos
 from .options import errors_console
+from .progress import shown_progress
 
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 
@@ -41,11 +42,12 @@ def open_session(
     """
     path = scene_path(scene)
     sets = [*sets, _quality_set(quality)] if quality else sets
-    try:
-        found = load(path, sets=sets, seed=seed)
-    except UntrustedCode as error:
-        allow(error, trust)
-        found = load(path, sets=sets, seed=seed)
+    with shown_progress():
+        try:
+            found = load(path, sets=sets, seed=seed)
+        except UntrustedCode as error:
+            allow(error, trust)
+            found = load(path, sets=sets, seed=seed)
     for text, reason in without_effect(found, sets):
         errors_console.print(f"warning: --set {text} has no effect: {reason}", style="yellow", markup=False)
     view = camera_from(camera, found) if camera else None

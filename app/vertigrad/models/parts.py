@@ -26,6 +26,11 @@ class Parts(ExitStack):
         host = array.astype(np.float32) if array.dtype == np.float64 else array
         return self._keep(what, Tensor.from_numpy(host, f"{self._name}.{what}"))
 
+    def adopted(self, what: str, tensor: Tensor) -> Tensor:
+        """A tensor that was created elsewhere, closed here."""
+        tensor.name = f"{self._name}.{what}"
+        return self._keep(what, tensor)
+
     def empty(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
         """An uninitialized tensor."""
         return self._keep(what, Tensor.empty(shape, dtype, f"{self._name}.{what}"))

@@ -13,6 +13,7 @@ from ..session import Session
 from ..session.capture import LARGEST, CaptureRequest, ExportStatus, RecordingOptions, RecordingStatus
 from ..session.commands import (
     CancelExport,
+    CancelLoading,
     CancelRecording,
     CopyImage,
     StartRecording,
@@ -20,6 +21,7 @@ from ..session.commands import (
     TakeScreenshot,
 )
 from ..session.files import here
+from ..session.loading import Loading
 from .base import Panel
 from .controls import checkbox_row
 from .docks import Rect
@@ -49,7 +51,7 @@ ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "ex
 
 
 class Notices:
-    """Drawn at the top center of the viewport: what is being recorded and exported, and files just written."""
+    """Drawn at the top center of the viewport: what is recorded, exported and loaded, and files just written."""
 
     def __init__(self) -> None:
         self._known: dict[str, Path] = {}
@@ -65,6 +67,8 @@ class Notices:
             at.y += _draw_recording(session, recording, at) + MARGIN * scale() / 2
         for export in session.capture.exports if session.capture else ():
             at.y += _draw_export(session, export, at) + MARGIN * scale() / 2
+        if session.loading is not None:
+            at.y += _draw_loading(session, session.loading, at) + MARGIN * scale() / 2
         if self._news is not None:
             self._draw_news(at, 0.6 * viewport.width, *self._news)
 
@@ -272,6 +276,20 @@ def _draw_export(session: Session, export: ExportStatus, at: ImVec2) -> float:
         if imgui.button(f"{icons.ICON_FA_XMARK}##cancel export"):
             session.post(CancelExport(export.path))
         imgui.set_item_tooltip(f"cancel\n{export.path}")
+        return imgui.get_window_size().y
+
+
+def _draw_loading(session: Session, loading: Loading, at: ImVec2) -> float:
+    """Returns its height."""
+    with overlay("##loading", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
+        imgui.align_text_to_frame_padding()
+        imgui.text(fitted(loading.progress.what, WIDTH * scale()))
+        imgui.same_line()
+        _draw_part(loading.fraction, BAR * scale())
+        imgui.same_line()
+        if imgui.button(f"{icons.ICON_FA_XMARK}##cancel loading"):
+            session.post(CancelLoading())
+        imgui.set_item_tooltip(f"cancel\n{loading.path}")
         return imgui.get_window_size().y
 
 

@@ -53,10 +53,14 @@ class SceneSource:
     seed: int | None = None
     memory: SceneText | None = None
 
+    def load(self) -> Scene:
+        """The scene as its file is now. Uses no GPU. Raises as `load`."""
+        text, types = (self.memory.text, self.memory.model_types) if self.memory else (None, None)
+        return load(self.path, sets=self.sets, seed=self.seed, text=text, model_types=types)
+
     def read(self, sizes: Sizes) -> Scene:
         """The scene as its file is now, sized for the adapter. Raises as `load`."""
-        text, types = (self.memory.text, self.memory.model_types) if self.memory else (None, None)
-        return sizes.settled(load(self.path, sets=self.sets, seed=self.seed, text=text, model_types=types))
+        return sizes.settled(self.load())
 
     def with_path(self, path: Path | None) -> SceneSource:
         """The same for another file, which the settings of this one are not for."""

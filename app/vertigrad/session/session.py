@@ -14,7 +14,8 @@ from ..errors import CodeError, DeviceLost, UntrustedCode, VertigradError
 from ..gpu import Gpu
 from ..renderer.handles import Handles
 from ..renderer.renderer import Renderer
-from . import saving
+from ..scene import Scene
+from . import loading, saving
 from .allocations import Allocations
 from .autosave import Autosave
 from .capture import CaptureService
@@ -66,6 +67,8 @@ class Session(SceneParts):
         self.script = Script()
         self.autosave: Autosave | None = None  # stores unsaved edits, if there is one
         self.refusal: Callable[[Command], str] | None = None  # why a posted command is not possible here
+        self.reads_ahead = False  # whether large files are read in the background: in a window
+        self.loading: loading.Loading | None = None  # the scene that is being read to replace this one
         self.leaving = False  # whether the user decided to close the window
         self._unsaved = -1, False  # the revision of the edits for which it was found out, and whether there are some
         self._commands: deque[Command] = deque()
@@ -109,6 +112,7 @@ class Session(SceneParts):
             collect_readbacks(self)
         with self.guarded("watching files"):
             self._commands.extend(self.hot_reload.commands(self))
+        loading.proceed(self)
         while self._commands:
             command = self._commands.popleft()
             self.questions.answered(command)
@@ -150,7 +154,7 @@ class Session(SceneParts):
     @property
     def idle(self) -> bool:
         """Whether the next frame would be the same as the last one."""
-        if not self.clock.idle or self._commands or self.cameras.moving:
+        if not self.clock.idle or self._commands or self.cameras.moving or self.loading is not None:
             return False
         readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool
         return not any(one.pending for one in readers)
@@ -234,6 +238,7 @@ class Session(SceneParts):
 
     def close(self) -> None:
         """Free everything the scene uses. Idempotent."""
+        loading.cancel(self)
         self.running.close()
         if self.gpu.pool.spill == self._spill:
             self.gpu.pool.spill = lambda: None
@@ -276,10 +281,13 @@ class Session(SceneParts):
         heading = f"{self.scene.path.name} was reloaded, with changes that are not saved:"
         self.report("edits", "\n".join([heading, *notes]) if notes else "")
 
-    def open(self, source: SceneSource) -> None:
-        """Replace what runs by another scene, or the same one from its start. Raises as `Session`; then all stays."""
+    def open(self, source: SceneSource, scene: Scene | None = None) -> None:
+        """Replace what runs by another scene, or the same one from its start. Raises as `Session`; then all stays.
+
+        With `scene` its file is not read again.
+        """
         before = self.running
-        self.running = Running(self.gpu, source, self.sizes, before)
+        self.running = Running(self.gpu, source, self.sizes, before, scene)
         before.close()
         self.messages.clear()
         for command in self.questions.nothing_unsaved():

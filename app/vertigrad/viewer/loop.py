@@ -66,6 +66,8 @@ class Viewer:
             self._timeline.refresh_ms = self.window.refresh_ms
             session.failures = Failures()
             stack.callback(setattr, session, "failures", None)
+            session.reads_ahead = True
+            stack.callback(setattr, session, "reads_ahead", False)
             session.capture = self._capture
             stack.callback(setattr, session, "capture", None)
             stack.callback(self._capture.close)

@@ -12,6 +12,7 @@ from ...tensor import Tensor
 from ..base import Comparison, OutputSpec, compare
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from .uploads import taken
 
 
 class FileContent(NamedTuple):
@@ -57,7 +58,11 @@ class FileModel(NamedTensorsModel):
     def _create(self, parts: Parts) -> None:
         arrays, self._counts = self.read(self._params)
         for key, array in arrays.items():
-            parts.copied(key, array)
+            uploaded = taken(array)
+            if uploaded is None:
+                parts.copied(key, array)
+            else:
+                parts.adopted(key, uploaded)
 
 
 def _finite(array: np.ndarray) -> np.ndarray:

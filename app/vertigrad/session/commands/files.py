@@ -15,7 +15,7 @@ from ...errors import InputError, ParameterError, VertigradError
 from ...gpu import Traffic
 from ...params import unknown
 from ...scene.kinds import INTERACTIONS, require_scene
-from .. import catalog, measurements, saving, trace
+from .. import catalog, loading, measurements, saving, trace
 from ..capture import CaptureRequest, CaptureService, RecordingOptions
 from ..command import Command, command
 from ..files import new_file, open_external
@@ -37,9 +37,10 @@ def Open(session: Session, path: Path, discard: bool = False) -> None:
         return PlayInteractions(path).apply(session)
     require_scene(path)  # before it asks about unsaved changes
     if discard or not saving.ask_before(session, Open(path, discard=True)):
-        session.reload(path)
+        loading.load(session, path)
 
 
+CancelLoading = command("scene")(loading.cancel)
 Reload = command("scene")(Session.reload)
 
 

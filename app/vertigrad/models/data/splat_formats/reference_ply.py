@@ -15,7 +15,18 @@ import numpy as np
 
 from ....errors import InputError
 from .. import ply
-from .values import FIRST_HARMONIC, HARMONICS, Splats, log_scale, logit, no_harmonics, require_count, sigmoid, unit
+from .values import (
+    FIRST_HARMONIC,
+    HARMONICS,
+    Splats,
+    in_pieces,
+    log_scale,
+    logit,
+    no_harmonics,
+    require_count,
+    sigmoid,
+    unit,
+)
 
 POSITION, NORMAL, COLOR = ("x", "y", "z"), ("nx", "ny", "nz"), ("f_dc_0", "f_dc_1", "f_dc_2")
 SCALE, TURN = ("scale_0", "scale_1", "scale_2"), ("rot_0", "rot_1", "rot_2", "rot_3")
@@ -28,10 +39,15 @@ def read(path: Path, head: ply.Header) -> Splats:
     """The splats of a file. Raises `InputError`."""
     fields = head.vertex.fields
     missing = [name for name in NEEDED if name not in fields]
-    rows = ply.vertices(path, head)
+    rows = ply.vertices(path, head, mapped=True)
     if missing:
         raise InputError(f"{path}: not a PLY of Gaussian splats: its vertices lack {', '.join(missing)}")
     require_count(path, len(rows))
+    harmonics = _harmonic_names(path, fields)
+    return in_pieces(path, rows, lambda part: _converted(part, harmonics))
+
+
+def _converted(rows: np.ndarray, harmonics: Sequence[str]) -> Splats:
     with np.errstate(over="ignore", invalid="ignore"):
         return Splats(
             ply.columns(rows, POSITION, np.float32),
@@ -39,17 +55,17 @@ def read(path: Path, head: ply.Header) -> Splats:
             unit(ply.columns(rows, TURN, np.float32)[:, [1, 2, 3, 0]]),
             sigmoid(ply.columns(rows, ("opacity",), np.float32)[:, 0]),
             0.5 + np.float32(FIRST_HARMONIC) * ply.columns(rows, COLOR, np.float32),
-            _harmonics(path, rows, fields),
+            by_harmonic(ply.columns(rows, harmonics, np.float32)) if harmonics else no_harmonics(len(rows)),
         )
 
 
-def _harmonics(path: Path, rows: np.ndarray, fields: dict[str, str]) -> np.ndarray:
+def _harmonic_names(path: Path, fields: dict[str, str]) -> Sequence[str]:
     names = [name for name in fields if name.startswith("f_rest_")]
     expected = [f"f_rest_{number}" for number in range(len(names))]
     if len(names) not in HARMONICS or set(names) != set(expected):
         _log.warning("%s: f_rest (%d values a splat) is not of degree 1, 2 or 3, and is ignored", path, len(names))
-        return no_harmonics(len(rows))
-    return by_harmonic(ply.columns(rows, expected, np.float32))
+        return ()
+    return expected
 
 
 def by_harmonic(by_channel: np.ndarray) -> np.ndarray:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ....errors import InputError
+from ....progress import report
 
 FIRST_HARMONIC = 0.28209479177387814  # 1 / (2 sqrt(pi))
 HARMONICS = (0, 9, 24, 45)  # values of a row of `harmonics`, by degree
 MOST_SPLATS = 1 << 26
+PIECE = 1 << 18  # rows that are converted at a time
 
 
 class Splats(NamedTuple):
@@ -59,6 +62,16 @@ def require_count(path: Path, count: int) -> None:
     if not 0 < count <= MOST_SPLATS:
         what = f"has {count:,} splats; at most {MOST_SPLATS:,} can be read" if count else "has no splats"
         raise InputError(f"{path}: {what}")
+
+
+def in_pieces(path: Path, rows: np.ndarray, read: Callable[[np.ndarray], Splats]) -> Splats:
+    """What `read` makes of the rows of a file, `PIECE` at a time, with reports of how far it has come."""
+    parts = []
+    for first in range(0, len(rows), PIECE):
+        report(f"reading {path.name}", first, len(rows))
+        parts.append(read(rows[first : first + PIECE]))
+    names = parts[0].named
+    return parts[0]._replace(**{name: np.concatenate([part.named[name] for part in parts]) for name in names})
 
 
 def sigmoid(values: np.ndarray) -> np.ndarray:
