@@ -102,7 +102,7 @@ CALLED = {
     *("pacing.specs", "view.specs"),
     *("autosave.follow", "autosave.finish"),
 }
-INSTALLED = {"failures", "capture", "autosave", "rescue.every", "refusal"}  # set by a window or a server
+INSTALLED = {"failures", "capture", "autosave", "rescue.every", "refusal", "reads_ahead"}  # set by a window or a server
 PARTS = {
     *("autosave", "cameras", "clock", "hot_reload", "inspector", "limits", "pacing"),
     *("quality", "questions", "rescue", "running", "scene_edits", "selection", "tool", "view", "watches"),
