@@ -38,7 +38,9 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
+//% if W
 @group(0) @binding(2) var<storage, read> w: ${element.storage(W)};
+//% endif
 @group(0) @binding(3) var<storage, read_write> out: ${element.storage(OUT)};
 //% if BIAS
 @group(0) @binding(4) var<storage, read> bias: ${element.storage(BIAS)};
@@ -64,4 +66,21 @@ fn activated(x: ${VALUE}) -> ${VALUE} {
 // The offset of channel 0 of a group at a position of one batch member, by the strides of out or of the residual.
 fn offset_of(strides: array<vec4i, 2>, member: u32, group: u32, at: vec3i) -> i32 {
     return i32(member) * strides[0].x + i32(group) * strides[0].y + dot(at, strides[1].xyz);
+}
+
+// Add to a sum what belongs to the result of channel `row` of its group, and write it, `shift` elements further.
+fn write_result(sum: ${VALUE}, shift: i32, member: u32, group: u32, row: i32, at: vec3i) {
+    var total = sum;
+    //% if BIAS
+    let bias_at = i32(params.bias_offset) + i32(group) * params.bias_strides.x + row * params.bias_strides.y;
+    total += ${VALUE}(${element.load("bias", BIAS, "u32(bias_at)")});
+    //% endif
+    //% if RESIDUAL
+    let residual_at = i32(params.residual_offset) + offset_of(params.residual_strides, member, group, at)
+        + row * params.residual_strides[0].z;
+    total += ${VALUE}(${element.load("residual", RESIDUAL, "u32(residual_at)")});
+    //% endif
+    let out_at = i32(params.out_offset) + shift + offset_of(params.out_strides, member, group, at)
+        + row * params.out_strides[0].z;
+    out[u32(out_at)] = ${OUT}(activated(total));
 }

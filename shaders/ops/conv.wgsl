@@ -9,28 +9,30 @@
 //     together than those of neighboring input channels; ACTIVATION, an expression over x.
 // Out: out = activation(convolution + bias + residual); of each slice of the inner axis, if there are several.
 //% import "common/element.wgsl" as element
+//% import "common/outer.wgsl" as outer
 //% include "common/conv.wgsl"
 //% set THREADS = (ROWS // EACH_ROW) * (COLUMNS // EACH_COLUMN)
 //% set ACROSS = COLUMNS // EACH_COLUMN
+//% set QUADS = EACH_COLUMN // 4
 //% set W_LINE = ROWS // 4 + 1
 //% set X_LINE = COLUMNS // 4
 //% set W_LOADS = STEP * ROWS // THREADS
 //% set X_LOADS = STEP * COLUMNS // THREADS
 //% set X_JUMP = THREADS // COLUMNS
 
-var<workgroup> tile_w: array<vec4<${VALUE}>, ${STEP * W_LINE}>;
-var<workgroup> tile_x: array<vec4<${VALUE}>, ${STEP * X_LINE}>;
+var<workgroup> tile_w: array<vec4<${VALUE}>, ${SPLIT * STEP * W_LINE}>;
+var<workgroup> tile_x: array<vec4<${VALUE}>, ${SPLIT * STEP * X_LINE}>;
 //% if not WHOLE
 const NOWHERE = -0x40000000;
 // Of each inner index of the step: its offset in x and in w, and how far it is from the window's origin.
-var<workgroup> inner_x: array<i32, ${STEP}>;
-var<workgroup> inner_w: array<i32, ${STEP}>;
-var<workgroup> inner_at: array<vec3i, ${STEP}>;
+var<workgroup> inner_x: array<i32, ${SPLIT * STEP}>;
+var<workgroup> inner_w: array<i32, ${SPLIT * STEP}>;
+var<workgroup> inner_at: array<vec3i, ${SPLIT * STEP}>;
 //% endif
 
 //% if not WHOLE
 fn describe(lane: u32, k: i32) {
-    if lane < ${STEP}u {
+    if lane < ${SPLIT * STEP}u {
         let inner = k + i32(lane);
         let tap = inner / params.channels;
         let channel = inner - tap * params.channels;
@@ -45,12 +47,14 @@ fn describe(lane: u32, k: i32) {
 }
 //% endif
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(${SPLIT * THREADS})
 fn main(
     @builtin(workgroup_id) group_id: vec3u,
     @builtin(num_workgroups) num_workgroups: vec3u,
-    @builtin(local_invocation_index) lane: u32,
+    @builtin(local_invocation_index) invocation: u32,
 ) {
+    let lane = invocation % ${THREADS}u;
+    let part_first = invocation / ${THREADS}u * ${STEP}u;  // of the inner indices that are in workgroup memory
     let number = group_id.y * num_workgroups.x + group_id.x;
     let down = (params.results + ${ROWS - 1}u) / ${ROWS}u;
     let across = (params.all_positions + ${COLUMNS - 1}u) / ${COLUMNS}u;
@@ -71,30 +75,27 @@ fn main(
         + i32(group) * params.x_strides[0].y + dot(start, params.x_strides[1].xyz);
     let w_base = i32(params.w_offset) + i32(group) * params.w_strides[0].x;
 
-    //% for i in range(EACH_ROW)
-    //% for j in range(EACH_COLUMN // 4)
-    var sum${i}_${j} = vec4<${VALUE}>();
-    //% endfor
-    //% endfor
+    ${outer.declare(EACH_ROW, QUADS, VALUE)}
     let my_row = lane / ${ACROSS}u;
     let my_column = lane % ${ACROSS}u;
     let inner = params.channels * params.window.x * params.window.y * params.window.z;
-    let first = i32(slice) * params.slice_steps * ${STEP};
-    let end = min(first + params.slice_steps * ${STEP}, inner);
+    let first = i32(slice) * params.slice_steps * ${SPLIT * STEP};
+    let end = min(first + params.slice_steps * ${SPLIT * STEP}, inner);
     //% if WHOLE
-    let first_tap = first / params.channels;
+    let own = first + i32(part_first);
+    let first_tap = own / params.channels;
     let first_line = first_tap / params.window.z;
     var tap = vec3i(first_line / params.window.y, first_line % params.window.y, first_tap % params.window.z);
-    var channel = first - first_tap * params.channels;
-    var shift = tap * params.spread;
-    var is_there = is_inside(start + shift);
-    var x_tap = x_base + dot(shift, params.x_strides[1].xyz);
+    var channel = own - first_tap * params.channels;
+    var is_there = tap.x < params.window.x;
+    var is_image = is_there && is_inside(start + tap * params.spread);
+    var x_tap = x_base + dot(tap * params.spread, params.x_strides[1].xyz);
     var w_tap = w_base + dot(tap, params.w_strides[1].xyz);
     //% else
-    describe(lane, first);
+    describe(invocation, first);
     workgroupBarrier();
     //% endif
-    //% macro load(k)
+    //% macro load()
     //% for load in range(W_LOADS)
     {
         let e = lane + ${load * THREADS}u;
@@ -102,10 +103,10 @@ fn main(
         let row = first_row + ${"e % " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e / " ~ STEP ~ "u"};
         //% if WHOLE
         let at = w_tap + (channel + i32(kk)) * params.w_strides[0].z + i32(row) * params.w_strides[0].y;
-        let is_known = row < params.results;
+        let is_known = row < params.results && is_there;
         //% else
-        let at = w_base + inner_w[kk] + i32(row) * params.w_strides[0].y;
-        let is_known = row < params.results && inner_at[kk].x != NOWHERE;
+        let at = w_base + inner_w[part_first + kk] + i32(row) * params.w_strides[0].y;
+        let is_known = row < params.results && inner_at[part_first + kk].x != NOWHERE;
         //% endif
         next_w${load} = ${VALUE}(0);
         if is_known {
@@ -117,11 +118,11 @@ fn main(
     {
         let kk = x_first + ${load * X_JUMP}u;
         //% if WHOLE
-        let is_known = is_there;
+        let is_known = is_image;
         let at = x_tap + (channel + i32(kk)) * params.x_strides[0].z;
         //% else
-        let is_known = is_inside(start + inner_at[kk]);
-        let at = x_base + inner_x[kk];
+        let is_known = is_inside(start + inner_at[part_first + kk]);
+        let at = x_base + inner_x[part_first + kk];
         //% endif
         next_x${load} = ${VALUE}(0);
         if is_known {
@@ -137,96 +138,105 @@ fn main(
     //% for load in range(X_LOADS)
     var next_x${load}: ${VALUE};
     //% endfor
-    ${load("first")}
+    ${load()}
     //% if not WHOLE
     workgroupBarrier();  // the description is read until here
     //% endif
-    for (var k = first; k < end; k += ${STEP}) {
+    for (var k = first; k < end; k += ${SPLIT * STEP}) {
         //% for load in range(W_LOADS)
         {
             let e = lane + ${load * THREADS}u;
             let kk = ${"e / " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e % " ~ STEP ~ "u"};
             let row = ${"e % " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e / " ~ STEP ~ "u"};
-            tile_w[kk * ${W_LINE}u + row / 4u][row % 4u] = next_w${load};
+            tile_w[(part_first + kk) * ${W_LINE}u + row / 4u][row % 4u] = next_w${load};
         }
         //% endfor
         //% for load in range(X_LOADS)
-        tile_x[(x_first + ${load * X_JUMP}u) * ${X_LINE}u + x_column / 4u][x_column % 4u] = next_x${load};
+        tile_x[(part_first + x_first + ${load * X_JUMP}u) * ${X_LINE}u + x_column / 4u][x_column % 4u] = next_x${load};
         //% endfor
         //% if WHOLE
-        channel += ${STEP};
-        if channel == params.channels {
-            channel = 0;
-            tap.z += 1;
-            if tap.z == params.window.z {
-                tap.z = 0;
-                tap.y += 1;
-                if tap.y == params.window.y {
-                    tap.y = 0;
-                    tap.x += 1;
+        channel += ${SPLIT * STEP};
+        if channel >= params.channels {
+            while channel >= params.channels {
+                channel -= params.channels;
+                tap.z += 1;
+                if tap.z == params.window.z {
+                    tap.z = 0;
+                    tap.y += 1;
+                    if tap.y == params.window.y {
+                        tap.y = 0;
+                        tap.x += 1;
+                    }
                 }
             }
-            shift = tap * params.spread;
-            is_there = is_inside(start + shift);
-            x_tap = x_base + dot(shift, params.x_strides[1].xyz);
+            is_there = tap.x < params.window.x;
+            is_image = is_there && is_inside(start + tap * params.spread);
+            x_tap = x_base + dot(tap * params.spread, params.x_strides[1].xyz);
             w_tap = w_base + dot(tap, params.w_strides[1].xyz);
         }
         //% else
-        describe(lane, k + ${STEP});
+        describe(invocation, k + ${SPLIT * STEP});
         //% endif
         workgroupBarrier();
-        if k + ${STEP} < end {
-            ${load("k + " ~ STEP)}
+        if k + ${SPLIT * STEP} < end {
+            ${load()}
         }
         for (var kk = 0u; kk < ${STEP}u; kk += ${UNROLL}u) {
         //% for step in range(UNROLL)
         {
             //% for i in range(EACH_ROW // 4)
-            let w${i} = tile_w[(kk + ${step}u) * ${W_LINE}u + my_row * ${EACH_ROW // 4}u + ${i}u];
+            let w${i} = tile_w[(part_first + kk + ${step}u) * ${W_LINE}u + my_row * ${EACH_ROW // 4}u + ${i}u];
             //% endfor
-            //% for j in range(EACH_COLUMN // 4)
-            let x${j} = tile_x[(kk + ${step}u) * ${X_LINE}u + my_column + ${j * ACROSS}u];
+            //% for j in range(QUADS)
+            let x${j} = tile_x[(part_first + kk + ${step}u) * ${X_LINE}u + my_column + ${j * ACROSS}u];
             //% endfor
-            //% for i in range(EACH_ROW)
-            //% for j in range(EACH_COLUMN // 4)
-            //% if VALUE == "f32"
-            sum${i}_${j} = fma(vec4f(w${i // 4}[${i % 4}]), x${j}, sum${i}_${j});
-            //% else
-            sum${i}_${j} += w${i // 4}[${i % 4}] * x${j};
-            //% endif
-            //% endfor
-            //% endfor
+            ${outer.accumulate(EACH_ROW, QUADS, VALUE, left="w", right="x")}
         }
         //% endfor
         }
         workgroupBarrier();
     }
-    //% for j in range(EACH_COLUMN // 4)
+    //% if SPLIT > 1
+    // the parts' sums are added up by the first, in turn
+    for (var part = 1u; part < ${SPLIT}u; part += 1u) {
+        if part_first == part * ${STEP}u {
+            //% for i in range(EACH_ROW)
+            //% for j in range(QUADS)
+            tile_x[${(i * QUADS + j) * THREADS}u + lane] = ${outer.quad(i, j, VALUE)};
+            //% endfor
+            //% endfor
+        }
+        workgroupBarrier();
+        if part_first == 0u {
+            //% for i in range(EACH_ROW)
+            //% for j in range(QUADS)
+            {
+                let others = tile_x[${(i * QUADS + j) * THREADS}u + lane];
+                //% for c in range(4)
+                sum${i}_${j}_${c} += others[${c}];
+                //% endfor
+            }
+            //% endfor
+            //% endfor
+        }
+        workgroupBarrier();
+    }
+    if part_first != 0u {
+        return;
+    }
+    //% endif
+    //% for j in range(QUADS)
     //% for part in range(4)
     {
         let column = first_column + my_column * 4u + ${j * ACROSS * 4 + part}u;
         if column < params.all_positions {
             let member = column / params.positions;
             let at = unraveled(column % params.positions);
-            let out_base = i32(params.out_offset) + i32(slice) * params.slice_stride
-                + offset_of(params.out_strides, member, group, at);
-            //% if RESIDUAL
-            let residual_base = i32(params.residual_offset) + offset_of(params.residual_strides, member, group, at);
-            //% endif
             //% for i in range(EACH_ROW)
             {
                 let row = i32(first_row + my_row * ${EACH_ROW}u + ${i}u);
                 if row < i32(params.results) {
-                    var total = sum${i}_${j}[${part}];
-                    //% if BIAS
-                    let bias_at = i32(params.bias_offset) + i32(group) * params.bias_strides.x + row * params.bias_strides.y;
-                    total += ${VALUE}(${element.load("bias", BIAS, "u32(bias_at)")});
-                    //% endif
-                    //% if RESIDUAL
-                    let residual_at = residual_base + row * params.residual_strides[0].z;
-                    total += ${VALUE}(${element.load("residual", RESIDUAL, "u32(residual_at)")});
-                    //% endif
-                    out[u32(out_base + row * params.out_strides[0].z)] = ${OUT}(activated(total));
+                    write_result(sum${i}_${j}_${part}, i32(slice) * params.slice_stride, member, group, row, at);
                 }
             }
             //% endfor

@@ -42,15 +42,5 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
             }
         }
     }
-    //% if BIAS
-    let bias_at = i32(params.bias_offset) + i32(group) * params.bias_strides.x + row * params.bias_strides.y;
-    total += ${VALUE}(${element.load("bias", BIAS, "u32(bias_at)")});
-    //% endif
-    //% if RESIDUAL
-    let residual_at = i32(params.residual_offset) + offset_of(params.residual_strides, member, group, at)
-        + row * params.residual_strides[0].z;
-    total += ${VALUE}(${element.load("residual", RESIDUAL, "u32(residual_at)")});
-    //% endif
-    let out_at = i32(params.out_offset) + offset_of(params.out_strides, member, group, at) + row * params.out_strides[0].z;
-    out[u32(out_at)] = ${OUT}(activated(total));
+    write_result(total, 0, member, group, row, at);
 }

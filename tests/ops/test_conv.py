@@ -13,7 +13,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
 from vertigrad.ops import conv_tiles
-from vertigrad.ops.conv_tiles import ON_A_CPU, TILES, Tile, choose
+from vertigrad.ops.conv_tiles import ON_A_CPU, SPLIT, TILES, Tile, choose
 
 from . import references
 from .layouts import compiled_examples, layouts, seeds, some, values
@@ -87,7 +87,10 @@ def _drawn(data: st.DataObject, shape: tuple[int, ...], seed: int) -> tuple[np.n
     return layout.both(values(layout.whole, "f32", seed))
 
 
-@pytest.mark.parametrize(("tile", "channels", "packed"), some(product([*TILES, ON_A_CPU], [32, 5], [False, True])))
+@pytest.mark.parametrize(
+    ("tile", "channels", "packed"),
+    some(product([*TILES, ON_A_CPU, SPLIT, SPLIT._replace(rows=16, split=2)], [32, 5], [False, True])),
+)
 def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conv_tiles, "choose", lambda *sizes: tile)
     a, b = values((2, channels, 9, 23), "f32", 1), values((70, channels, 3, 2), "f32", 2)
@@ -103,6 +106,13 @@ def test_a_software_adapter_wastes_no_positions() -> None:
         assert choose(512, positions, 1, is_software=True) == ON_A_CPU != choose(512, positions, 1, is_software=False)
     assert choose(64, 1 << 16, 1, True) == choose(64, 1 << 16, 1, False) != ON_A_CPU
     assert choose(16, 1024, 1, True).rows == 16  # and no channels either
+
+
+@pytest.mark.parametrize("results", [8, 16, 64, 512])
+@pytest.mark.parametrize("positions", [49, 784, 1 << 16])
+def test_tiles_fit_into_the_memory_of_a_workgroup(results: int, positions: int) -> None:
+    for is_software in (False, True):
+        assert choose(results, positions, 1, is_software, 16384).nbytes <= 16384
 
 
 @pytest.mark.parametrize("is_software", [False, True])

@@ -9,23 +9,37 @@ from typing import Any, NamedTuple
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor, f32
 from . import launch
-from .activation import Activation, expression, operation, parameters
-from .elementwise import evaluate
-from .expression import Expression
+from .activation import Activation, expression, parameters
 
-BUSY = 264  # workgroups that keep a large GPU busy: fewer, and the inner axis is sliced
-MOST_SLICES = 6  # partial results that one kernel adds up
+BUSY = 264  # workgroups that keep a large GPU busy
+ENOUGH = 64  # workgroups of split tiles up to which slices of the inner axis are computed side by side
+MOST_SLICES = 12
+LEAST_STEPS = 3  # of a slice: a step costs half a microsecond, adding the slices up five
 STEP = 16
 UNROLL = 16
 
 
 class Tile(NamedTuple):
-    """Results that a workgroup makes (channels x positions), and one of its invocations."""
+    """Results that a workgroup makes (channels x positions), and one of its invocations.
+
+    `split` parts of a workgroup take steps of the inner axis in turn, and add up their sums at the end.
+    """
 
     rows: int
     columns: int
     each_row: int
     each_column: int
+    split: int = 1
+
+    @property
+    def threads(self) -> int:
+        """Invocations of a workgroup."""
+        return self.split * (self.rows // self.each_row) * (self.columns // self.each_column)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of workgroup memory for the operands, with padding."""
+        return 4 * self.split * STEP * (self.rows + 4 + self.columns)
 
 
 TILES = (
@@ -36,6 +50,7 @@ TILES = (
     Tile(32, 128, 4, 4),
     Tile(16, 128, 4, 4),
 )
+SPLIT = Tile(32, 32, 4, 4, 4)  # where large tiles are too few; on an H100 twice as fast as one of them
 ON_A_CPU = Tile(64, 32, 4, 4)  # wastes little of a small image, which costs a software adapter more than reading twice
 FEW = 4  # channels of a group up to which one invocation makes a result alone
 
@@ -86,24 +101,24 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     """In tiles; where these are few, each in slices of the inner axis, which are added up by a second kernel."""
     out, weights = operands.out, operands.weights
     groups, results, channels = weights.shape[:3]
-    is_software = _is_software()
-    tile = choose(results, arguments["all_positions"], groups, is_software)
+    storage = gpu().limits["max-compute-workgroup-storage-size"]
+    tile = choose(results, arguments["all_positions"], groups, _is_software(), storage)
     tiles = -(-results // tile.rows) * -(-arguments["all_positions"] // tile.columns) * groups
-    steps = -(-inner // STEP)
-    most = 1 if is_software else MOST_SLICES  # a CPU is busy with a few tiles, and need not compile what adds up slices
-    slice_steps = -(-steps // min(most, max(1, BUSY // tiles), max(1, steps // 8)))
+    steps = -(-inner // (STEP * tile.split))
+    slice_steps = -(-steps // _slices(tile, tiles, steps))
     slices = -(-steps // slice_steps)
     strides = launch.element_strides(weights)
     defines = {
         **{"ROWS": tile.rows, "COLUMNS": tile.columns, "EACH_ROW": tile.each_row, "EACH_COLUMN": tile.each_column},
         **{
             "STEP": STEP,
+            "SPLIT": tile.split,
             "UNROLL": UNROLL,
             "WHOLE": channels % STEP == 0,
             "W_COLUMN_MAJOR": abs(strides[1]) < abs(strides[2]),
         },
     }
-    threads = tiles * slices * (tile.rows // tile.each_row) * (tile.columns // tile.each_column)
+    threads = tiles * slices * tile.threads
     arguments |= {"slices": slices, "slice_steps": slice_steps}
     if slices == 1:
         kernel = Kernel.load("ops/conv.wgsl", defines=_defines(operands) | defines)
@@ -114,7 +129,9 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
         kernel = Kernel.load("ops/conv.wgsl", defines=_defines(bare) | defines)
         sums = arguments | _ends(bare) | {"out": partial, "activation": parameters(None)}
         kernel(threads, overwrites=("out",), slice_stride=out.size, **sums)
-        _finish(list(partial), operands)
+        join = Kernel.load("ops/conv_join.wgsl", defines=_defines(operands) | {"X": "f32", "W": ""})
+        added = {name: value for name, value in arguments.items() if name != "w"}
+        join(out.size, overwrites=("out",), slice_stride=out.size, w_offset=0, **added | {"x": partial})
 
 
 def _defines(operands: Operands) -> dict[str, Any]:
@@ -134,46 +151,40 @@ def _ends(operands: Operands) -> dict[str, Any]:
     return spatial | launch.strided(bias=operands.bias)
 
 
+def _slices(tile: Tile, tiles: int, steps: int) -> int:
+    """Into how many slices the inner axis of `steps` steps is to be divided."""
+    if tile.split == 1 or tiles > ENOUGH:
+        return 1
+    return max(1, min(MOST_SLICES, round(1.5 * BUSY / tiles), steps // LEAST_STEPS))
+
+
 def _is_software() -> bool:
     return gpu().adapter.kind == "software"
 
 
-def choose(results: int, positions: int, groups: int, is_software: bool) -> Tile:
-    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste.
+def choose(results: int, positions: int, groups: int, is_software: bool, storage: int = 1 << 15) -> Tile:
+    """The largest tile that is filled and leaves enough of them to keep the GPU busy.
 
-    A GPU waits for the operands of a few large tiles, so only rows count as waste there; a CPU for the arithmetic, so
-    that positions beyond the image count too. Tiles of 8 x 8 results an invocation take a CPU long to compile, and pay
-    where there are as many as keep a GPU busy.
+    Where none does, a GPU waits for the operands of a few large tiles, so that it gets small ones that are split. A CPU
+    pays for the arithmetic, so that it gets the tile with least waste, of rows and of positions. Tiles of 8 x 8 results
+    an invocation take it long to compile, and pay where there are as many as keep a GPU busy. A workgroup may have
+    `storage` bytes of memory.
     """
-    fitting = [tile for tile in TILES if tile.rows < 2 * results] or [TILES[-1]]
+    fitting = [tile for tile in TILES if tile.rows < 2 * results and tile.nbytes <= storage] or [TILES[-1]]
     for tile in fitting:
         if is_software and tile.each_row < 8:
             break
         if -(-results // tile.rows) * -(-positions // tile.columns) * groups >= 0.75 * BUSY:
             return tile
+    if not is_software:
+        tiles = -(-results // SPLIT.rows) * -(-positions // SPLIT.columns) * groups
+        split = SPLIT if tiles > ENOUGH and SPLIT.nbytes <= storage else SPLIT._replace(split=2)
+        return split if results > SPLIT.rows // 2 else SPLIT._replace(rows=SPLIT.rows // 2)
 
-    def padded_rows(tile: Tile) -> int:
-        return -(-results // tile.rows) * tile.rows
+    def padded_size(tile: Tile) -> int:
+        return -(-results // tile.rows) * tile.rows * -(-positions // tile.columns) * tile.columns
 
-    if is_software:
-        return min(
-            [ON_A_CPU, *fitting], key=lambda tile: padded_rows(tile) * -(-positions // tile.columns) * tile.columns
-        )
-    return min(fitting, key=lambda tile: (padded_rows(tile), tile.rows * tile.columns))
-
-
-def _finish(parts: Sequence[Tensor], operands: Operands) -> None:
-    total = Expression.of(parts[0])
-    for part in parts[1:]:
-        total = total + part
-    if operands.bias is not None:
-        total = total + operands.bias[(..., *[None] * (operands.out.ndim - 3))]
-    if operands.residual is not None:
-        total = total + operands.residual
-    if operands.activation is not None:
-        name, values = operation(operands.activation)
-        total = Expression.apply(name, (total, *values))
-    evaluate(total, operands.out)  # type: ignore[arg-type]
+    return min([ON_A_CPU, *fitting], key=padded_size)
 
 
 def _strides(tensor: Tensor) -> list[int]:
