@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import CodeError, InputError, ParameterError
 from ..models.base import Model, OutputSpec
-from ..models.inside import InnerTensor
+from ..models.inside import InnerTensor, resolved
 from ..models.registry import declared
 from ..params import Params, ParamSpec, described, shown, unknown
 from . import code
@@ -118,11 +118,33 @@ def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], 
     checked = reader.params(kind.Params, table, path)
     checked = replace(checked, sound=checked.sound and not faults)
     hints = read_hints(kind.Params, table, (*path, "ui"), reader)
+    ablated = _ablated(kind, checked, table, (*path, "ablate"), reader)
     outputs = _outputs(kind, checked, path, reader.problems)
     spec = None
     if checked.params is not None:
-        spec = ModelSpec(name, type_name, kind, checked.params, **dict(settings), ui=hints, outputs=outputs or {})
+        found = {"ui": hints, "outputs": outputs or {}, "ablated": ablated, **dict(settings)}
+        spec = ModelSpec(name, type_name, kind, checked.params, **found)
     return Draft(name, spec, outputs, reader.table(table, (*path, "inputs")), checked.sound)
+
+
+def _ablated(
+    kind: type[Model], checked: Checked[Params], table: dict[str, Any], path: KeyPath, reader: Reader
+) -> dict[str, tuple[int, ...]]:
+    """The units that are set to zero, by the names of tensors inside the model."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name, units in reader.table(table, path).items():
+        if not isinstance(units, list) or any(type(unit) is not int or unit < 0 for unit in units):
+            reader.problems.at_value((*path, name), f"expected numbers of units from 0, got {described(units)}")
+            continue
+        try:
+            known = kind.inner_tensors(checked.params) if checked.sound else {}
+            if known is None:
+                reader.problems.at_key(path, f"{table['type']}: only units inside of networks can be set to zero")
+            elif known:
+                found[resolved(name, known)] = tuple(units)
+        except InputError as error:
+            reader.problems.at_key((*path, name), str(error))
+    return found
 
 
 def _outputs(

@@ -19,7 +19,7 @@ from .locate import KeyPath, SourceMap, dotted
 
 VERSION = 1
 SECTIONS = ("version", "title", "description", "camera", "models", "layers", "view", "presets", "animations")
-MODEL_KEYS = ("type", "seed", "substeps", "inputs", "ui")  # every other key is one of the model's parameters
+MODEL_KEYS = ("type", "seed", "substeps", "inputs", "ablate", "ui")  # every other key is one of the model's parameters
 
 Vector = tuple[float, float, float]
 Constant = float | tuple[float, ...]  # of an attribute

@@ -12,6 +12,8 @@ from ..models import Model
 from ..params import Auto, Params
 from ..scene import Scene, UiHint, load
 from ..scene.change import merged
+from ..scene.inside import Ablated, with_inside
+from ..scene.schema import LayerSpec
 from ..scene.stage import Stage
 from ..scene.viewpoints import home
 from . import parameters
@@ -89,7 +91,10 @@ class Running:
         same = before is not None and origin.same_file_as(before.source)
         self.gpu, self.source, self.sizes = gpu, origin, sizes
         self.changes = before.changes + 1 if before else 0  # how often tensors were made other ones
-        self.scene = scene or origin.read(sizes)
+        self.scene_read = scene or origin.read(sizes)  # as its file has it
+        self.scene = self.scene_read  # with the tensors that the user shows
+        if before is not None and same and scene is None:
+            self.scene = before.scene_edits.with_tensors(self.scene_read)
         self.view = self.scene.view.model_copy()
         self.stage = Stage(self.scene, gpu)
         try:
@@ -176,18 +181,31 @@ class Running:
         scene = self.source.read(self.sizes)
         before, ours = self.scene, self.scene_edits.values() | self.scene_edits.settings()
         self.scene_edits.suspend_animations()
+        scene_read, scene = scene, self.scene_edits.with_tensors(scene)
         try:
             view = merged(self.view, before.view, scene.view)
             others = self.stage.apply_scene(scene)
         except BaseException:
             self.scene_edits.apply_animations(self.clock.time)
             raise
-        self.scene = scene
+        self.scene_read, self.scene = scene_read, scene
         self.view.take(view)
         if others:
             self.rebuilt()
         self.clock.stale = True
         self.scene_edits.scene_read(before, ours)
+
+    def show_tensors(self, layers: Mapping[str, LayerSpec], ablated: Ablated) -> None:
+        """Draw these layers of tensors and no others, and set these units to zero.
+
+        Raises as `Stage.apply_scene`; all is as it was then.
+        """
+        scene = with_inside(self.scene, layers, ablated)
+        if self.stage.apply_scene(scene):
+            self.rebuilt()
+        self.scene = scene
+        self.clock.stale = True
+        self.changes += 1
 
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
@@ -198,7 +216,7 @@ class Running:
 
     def saved(self, scene: Scene, origin: SceneSource) -> None:
         """The scene's file is `scene` now, and says what runs."""
-        self.scene = self.stage.scene = scene
+        self.scene = self.scene_read = self.stage.scene = scene
         self.source = origin
         self.scene_edits.scene_saved()
 

@@ -24,6 +24,7 @@ from .naming import moved, plain, spelled
 from .parameters import THEME, Key, as_read, key_at, settings_of, specs_of, values_of
 from .questions import Question
 from .scene_extras import same_view
+from .shown_tensors import changed_tensors
 
 if TYPE_CHECKING:
     from .command import Command
@@ -60,7 +61,7 @@ def unsaved(session: Session) -> bool:
         disk = on_disk(scene, session.source.sets) if disk is None else disk
         if not same(value, disk.get(key, MISSING)):
             return True
-    others = _presets(session, scene.path.parent), _animations(session), _views(session), _settings(session)
+    others = _presets(session, scene.path.parent), _others(session)
     return any(map(bool, others))
 
 
@@ -117,8 +118,7 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     }
     changes = _beneath_theme(session, changes)
     found = _presets(session, folder)
-    others = {**_animations(session), **_views(session), **_settings(session)}
-    values = {**changes, **found.values, **others}
+    values = {**changes, **found.values, **_others(session)}
     if folder.resolve() != scene.path.parent:
         values = moved(scene, session.scene_edits.extras.presets, folder) | values
     return replace(found, values=values)
@@ -245,6 +245,10 @@ def _changed_views(section: str, now: Mapping[str, OrbitCamera], before: Mapping
         if name not in before or not same_view(camera, before[name]):
             changes |= {("camera", section, name, key): value for key, value in viewpoints.entries(camera).items()}
     return changes
+
+
+def _others(session: Session) -> Changes:
+    return {**_animations(session), **_views(session), **_settings(session), **changed_tensors(session)}
 
 
 def _settings(session: Session) -> Changes:

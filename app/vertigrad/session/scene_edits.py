@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError
 from ..params import Params, same
 from ..scene import Animation, Scene
+from ..scene.inside import with_inside
 from ..scene.preset_tables import can_be_animated, range_objection
+from ..scene.schema import LayerSpec
 from .edit_checks import impossible_animations, overruled, refused_values
 from .merging import MISSING
 from .parameters import (
@@ -48,7 +50,8 @@ class SceneEdits:
     def __init__(self, running: Running, before: SceneEdits | None = None):
         self._running = running
         self.history = UndoHistory()
-        self.extras = self.file_extras = SceneExtras.of(running.scene, before.file_extras.presets if before else ())
+        known = before.file_extras.presets if before else ()
+        self.extras = self.file_extras = SceneExtras.of(running.scene_read, known)
         self.revision = next(_revisions)
         self.notes: list[str] = []
         self._base_values: dict[Key, Any] = {}  # of animated parameters, without animation
@@ -122,7 +125,7 @@ class SceneEdits:
 
     def reset(self, keys: Collection[Key]) -> None:
         """Reset values and animations to those of the file. Raises as `change`."""
-        originals, read = self._running.originals(), SceneExtras.of(self._running.scene).animations
+        originals, read = self._running.originals(), SceneExtras.of(self._running.scene_read).animations
         moves = {key: read[key] for key in keys if key in read}
         extras = replace(self.extras, animations={**self.extras.without_animations(keys).animations, **moves})
         values = {key: getattr(originals[key.owner], key.name) for key in keys if key.owner in originals}
@@ -157,6 +160,27 @@ class SceneEdits:
     def change_extras(self, extras: SceneExtras, label: str) -> None:
         """Change what is kept beside the values, and nothing of them."""
         self.change({}, label, extras)
+
+    def show_tensor(self, layer: LayerSpec) -> None:
+        """Add a layer of a tensor. Raises what recording its model or binding the layer raises."""
+        self.change_extras(self.extras.with_tensor(layer), f"show {layer.name}")
+
+    def hide_tensor(self, name: str) -> None:
+        """Remove a layer of a tensor; Undo restores it with the style that it has now. Raises `ParameterError`."""
+        if name in self.extras.tensors:
+            style = self._running.stage.layers[name].style.model_copy()
+            self.extras = self.extras.with_tensor(replace(self.extras.tensors[name], style=style))
+        self.change_extras(self.extras.without_tensor(name), f"hide {name}")
+
+    def ablate(self, model: str, tensor: str, units: Collection[int]) -> None:
+        """Set exactly these units of a tensor to zero. Raises what the model raises if it cannot."""
+        self.change_extras(self.extras.with_ablated(model, tensor, units), f"ablate {tensor}")
+
+    def with_tensors(self, scene: Scene) -> Scene:
+        """A scene as its file is now, with the layers of tensors and the units set to zero of both sides."""
+        theirs = SceneExtras.of(scene, self.file_extras.presets)
+        extras, _ = merge_extras(self.file_extras, theirs, self.extras)
+        return with_inside(scene, extras.tensors, extras.ablated)
 
     def switch_side(self) -> None:
         """Switch between the sides A and B, each of which keeps its values. Raises as `change`."""
@@ -198,7 +222,7 @@ class SceneEdits:
 
         The user's changes stay, all else is the file's. `notes` say what conflicts, and which changes could not stay.
         """
-        theirs = SceneExtras.of(self._running.scene, self.file_extras.presets)
+        theirs = SceneExtras.of(self._running.scene_read, self.file_extras.presets)
         self.extras, conflicts = merge_extras(self.file_extras, theirs, self.extras)
         self.file_extras = theirs
         self.history = self.history.known_only(self._known())
@@ -213,12 +237,13 @@ class SceneEdits:
         self._running.assign(values | before.settings())
         self.extras, self.file_extras, self.history = before.extras, before.file_extras, before.history
         self._base_values = dict(before._base_values)
+        self._running.scene_read = before._running.scene_read
         self.revision = next(_revisions)
         self.notes.clear()
 
     def scene_saved(self) -> None:
         """The scene was saved: the file has all edits."""
-        self.file_extras = SceneExtras.of(self._running.scene, self.extras.presets)
+        self.file_extras = SceneExtras.of(self._running.scene_read, self.extras.presets)
         self.revision = next(_revisions)
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -275,13 +300,26 @@ class SceneEdits:
         return "; ".join(f"{key.name} stays as it is: {why}" for key, why in impossible.items())
 
     def _assign(self, values: Values, extras: SceneExtras) -> None:
-        moving = extras.animations
-        base_values = {key: values[key] if key in values else self.value(key) for key in moving}
-        self._running.assign({key: value for key, value in values.items() if key not in moving})
-        self.extras, self._base_values = extras, base_values
+        before = self.extras
+        inside, inside_before = ((one.tensors, one.ablated) for one in (extras, before))
+        if inside != inside_before:
+            self._running.show_tensors(*inside)
+        try:
+            self._assign_values(values, extras)
+        except BaseException:
+            if inside != inside_before:
+                self._running.show_tensors(*inside_before)
+            raise
+        self.extras = extras
         self.revision = next(_revisions)
         if self.apply_animations(self._running.clock.time):
             self._running.clock.stale = True
+
+    def _assign_values(self, values: Values, extras: SceneExtras) -> None:
+        moving = extras.animations
+        base_values = {key: values[key] if key in values else self.value(key) for key in moving}
+        self._running.assign({key: value for key, value in values.items() if key not in moving})
+        self._base_values = base_values
 
 
 def label_of(keys: Collection[Key]) -> str:

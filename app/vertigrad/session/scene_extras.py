@@ -1,4 +1,4 @@
-"""`SceneExtras`: presets, animations, bookmarks, keyframes and A/B sides of a scene: all but its parameters' values."""
+"""`SceneExtras`: presets, animations, bookmarks, tensors that are shown and so on: all but parameters' values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ..errors import ParameterError
 from ..params import same, shown, unknown
 from ..renderer.camera import OrbitCamera
 from ..scene import Animation, Scene
+from ..scene.inside import Ablated, ablated_units, tensor_layers
+from ..scene.schema import LayerSpec
 from ..scene.tables import name_objection
 from ..scene.viewpoints import LAST_FRAME, entries, marked
 from .merging import MISSING, Conflict, merged, merged_value
@@ -34,6 +36,7 @@ class Preset:
 class SceneExtras:
     """Presets in order, animations by parameter, bookmarks by name, keyframes, and the values of the `other` side.
 
+    `tensors` are the layers of tensors by name, `ablated` the units that are set to zero, by model and tensor.
     Immutable: a change returns a new one, so that the undo history can hold it.
     """
 
@@ -43,6 +46,8 @@ class SceneExtras:
     side: Side = "A"
     other: Values | None = None  # None: as in the file
     keyframes: Mapping[int, OrbitCamera] = field(default_factory=dict)  # of the camera, by frame, in their order
+    tensors: Mapping[str, LayerSpec] = field(default_factory=dict)
+    ablated: Ablated = field(default_factory=dict)
 
     @classmethod
     def of(cls, scene: Scene, known: Iterable[Preset] = ()) -> SceneExtras:
@@ -57,6 +62,8 @@ class SceneExtras:
             {key_at(path): animation for path, animation in scene.animations.items()},
             {name: marked(scene, bookmark) for name, bookmark in scene.bookmarks.items()},
             keyframes={frame: marked(scene, bookmark) for frame, bookmark in scene.keyframes.items()},
+            tensors=tensor_layers(scene),
+            ablated=ablated_units(scene),
         )
 
     # presets ----------------------------------------------------------------------------------------------------
@@ -145,6 +152,25 @@ class SceneExtras:
         camera = self.keyframe(frame)
         return self.without_keyframe(frame).with_keyframe(to, camera)
 
+    # tensors ----------------------------------------------------------------------------------------------------
+
+    def with_tensor(self, layer: LayerSpec) -> SceneExtras:
+        """With a layer of a tensor, in place of another of its name."""
+        return replace(self, tensors={**self.tensors, layer.name: layer})
+
+    def without_tensor(self, name: str) -> SceneExtras:
+        """Without a layer of a tensor, and animations of it. Raises `ParameterError` if there is none."""
+        if name not in self.tensors:
+            raise ParameterError(unknown("layer of a tensor", name, self.tensors))
+        rest = replace(self, tensors={key: layer for key, layer in self.tensors.items() if key != name})
+        return rest.without_animations([key for key in self.animations if key.owner == f"layers.{name}"])
+
+    def with_ablated(self, model: str, tensor: str, units: Iterable[int]) -> SceneExtras:
+        """With exactly these units of a tensor set to zero."""
+        rest = {key: value for key, value in self.ablated.items() if key != (model, tensor)}
+        found = tuple(sorted({*units}))
+        return replace(self, ablated={**rest, (model, tensor): found} if found else rest)
+
     def _replaced(self, name: str, change: Callable[[Preset], Preset]) -> SceneExtras:
         return replace(
             self, presets=tuple(change(preset) if preset.name == name else preset for preset in self.presets)
@@ -166,12 +192,25 @@ def merge_extras(base: SceneExtras, theirs: SceneExtras, ours: SceneExtras) -> t
     keyframes, keyed_twice = merged(base.keyframes, theirs.keyframes, ours.keyframes, same_view)
     conflicts += [_conflict(f"keyframe {frame}", frame, theirs.keyframes, ours.keyframes) for frame in keyed_twice]
     keyframes = dict(sorted(keyframes.items()))
-    return SceneExtras(presets, animations, bookmarks, side, other, keyframes), conflicts
+    tensors, drawn_twice = merged(base.tensors, theirs.tensors, ours.tensors, same_tensors)
+    conflicts += [Conflict(f"layer {name}", *_layer_words(name, ours, theirs)) for name in drawn_twice]
+    ablated, cut_twice = merged(base.ablated, theirs.ablated, ours.ablated)
+    conflicts += [_conflict(f"units of {key[1]}", key, theirs.ablated, ours.ablated) for key in cut_twice]
+    return SceneExtras(presets, animations, bookmarks, side, other, keyframes, tensors, ablated), conflicts
 
 
 def same_view(one: OrbitCamera, other: OrbitCamera) -> bool:
     """Whether both views are the same in a scene file."""
     return one == other or entries(one) == entries(other)
+
+
+def same_tensors(one: LayerSpec, other: LayerSpec) -> bool:
+    """Whether both layers draw the same tensors; their styles are parameters."""
+    return dict(one.attributes) == dict(other.attributes)
+
+
+def _layer_words(name: str, *sides: SceneExtras) -> list[str]:
+    return ["changed" if name in side.tensors else "removed" for side in sides]
 
 
 def _conflict(name: str, key: Any, theirs: Mapping[Any, Any], ours: Mapping[Any, Any]) -> Conflict:

@@ -4,6 +4,7 @@ from ..command import Command
 from .camera import *
 from .edits import *
 from .files import *
+from .inside import *
 from .observe import *
 from .run import *
 from .runs import *

@@ -1,0 +1,67 @@
+"""What a scene shows of the inside of its models: layers of tensors, and units that are set to zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from .schema import InnerRef, LayerSpec, OutputRef, Scene
+
+TENSOR = "tensor"  # the type of the layers, and their attribute
+
+Ablated = Mapping[tuple[str, str], tuple[int, ...]]  # units by model and tensor
+
+
+def tensor_layers(scene: Scene) -> dict[str, LayerSpec]:
+    """The layers of tensors, by name."""
+    return {name: spec for name, spec in scene.layers.items() if spec.type == TENSOR}
+
+
+def ablated_units(scene: Scene) -> dict[tuple[str, str], tuple[int, ...]]:
+    """The units that are set to zero."""
+    each = ((model, *entry) for model, spec in scene.models.items() for entry in spec.ablated.items())
+    return {(model, tensor): units for model, tensor, units in each if units}
+
+
+def with_inside(scene: Scene, layers: Mapping[str, LayerSpec], ablated: Ablated) -> Scene:
+    """The scene with these layers of tensors and no others, and these units set to zero.
+
+    Layers and units of models that are not in the scene are left out, and layers whose names others have.
+    """
+    others = {name: spec for name, spec in scene.layers.items() if spec.type != TENSOR}
+    fitting = {name: spec for name, spec in layers.items() if _models_of(spec) <= scene.models.keys()}
+    shown = {name: spec for name, spec in fitting.items() if name not in others}
+    order = [*(name for name in scene.layers if name in others or name in shown), *shown]
+    models = {name: replace(spec, ablated=_of(name, ablated)) for name, spec in scene.models.items()}
+    return replace(scene, models=models, layers={name: (others | shown)[name] for name in dict.fromkeys(order)})
+
+
+def layer_of(layers: Mapping[str, LayerSpec], model: str, tensor: str) -> str | None:
+    """The name of the layer that shows this tensor by itself; None if there is none."""
+    shown = {TENSOR: OutputRef(model, tensor)}
+    return next((name for name, spec in layers.items() if dict(spec.attributes) == shown), None)
+
+
+def new_layer_name(tensor: str, taken: Iterable[str]) -> str:
+    """A name for the layer of a tensor: the last part of its own, with a number if another layer has it."""
+    last = tensor.rstrip("/").rpartition("/")[2]
+    base = "".join(c if c.isalnum() and c.isascii() else "_" for c in last).strip("_") or TENSOR
+    base = f"_{base}" if base[0].isdigit() else base
+    names, name, number = {*taken}, base, 2
+    while name in names:
+        name, number = f"{base}_{number}", number + 1
+    return name
+
+
+def inner_layer(name: str, model: str, tensor: str, style: Any) -> LayerSpec:
+    """A layer that shows a tensor inside a model."""
+    return LayerSpec(name, TENSOR, {TENSOR: InnerRef(model, tensor)}, style)
+
+
+def _of(model: str, ablated: Ablated) -> dict[str, tuple[int, ...]]:
+    return {tensor: units for (name, tensor), units in ablated.items() if name == model and units}
+
+
+def _models_of(spec: LayerSpec) -> set[str]:
+    return {ref.model for ref in spec.attributes.values() if isinstance(ref, OutputRef)}

@@ -1,0 +1,37 @@
+"""Commands about tensors inside models: shown as layers, and units of them set to zero."""
+
+from __future__ import annotations
+
+from ..command import command
+from ..running import FITTED_ASPECT
+from ..session import Session
+from ..shown_tensors import new_layer, shown_as
+
+
+@command("tensor {tensor}")
+def ShowTensor(session: Session, model: str, tensor: str) -> None:
+    """Show a tensor inside a model as a layer, next to what is drawn, and move the camera until all is visible."""
+    if shown_as(session, model, tensor) is None:
+        session.scene_edits.show_tensor(new_layer(session, model, tensor))
+        session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+
+
+@command("tensor {tensor}")
+def HideTensor(session: Session, model: str, tensor: str) -> None:
+    """Remove the layer that shows a tensor."""
+    name = shown_as(session, model, tensor)
+    if name is not None:
+        session.scene_edits.hide_tensor(name)
+
+
+@command("ablate {tensor}")
+def ToggleUnit(session: Session, model: str, tensor: str, unit: int) -> None:
+    """Set a unit, head or channel of a tensor to zero from the next step on, or no longer."""
+    now = session.scene_edits.extras.ablated.get((model, tensor), ())
+    session.scene_edits.ablate(model, tensor, {*now} ^ {unit})
+
+
+@command("ablate {tensor}")
+def Ablate(session: Session, model: str, tensor: str, units: tuple[int, ...]) -> None:
+    """Set exactly these units of a tensor to zero."""
+    session.scene_edits.ablate(model, tensor, units)

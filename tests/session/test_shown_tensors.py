@@ -1,0 +1,145 @@
+"""Tensors inside models shown and hidden by commands, units set to zero: with undo, saved, and merged with the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import SceneError
+from vertigrad.gpu import Gpu
+from vertigrad.scene import load
+from vertigrad.session import Session
+from vertigrad.session.commands import (
+    HideTensor,
+    Redo,
+    Reload,
+    Save,
+    SetParameter,
+    ShowTensor,
+    ToggleUnit,
+    Undo,
+)
+
+from ..models.test_inside import W1, W2, network
+
+SCENE = """version = 1
+[models.values]
+type = "array"
+file = "x.npy"
+[models.net]  # the network
+type = "onnx"
+file = "net.onnx"
+inputs = { x = "values.values" }
+[layers]
+first = { tensor = "net:0/sum" }
+"""
+X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
+HIDDEN = np.maximum(X @ W1, 0.0)
+RELU = "net", "/enc/0/relu"
+
+
+@pytest.fixture
+def session(steady: Gpu, tmp_path: Path) -> Iterator[Session]:
+    network(tmp_path)
+    np.save(tmp_path / "x.npy", X)
+    (tmp_path / "scene.toml").write_text(SCENE)
+    with Session(steady, tmp_path / "scene.toml") as session:
+        session.clock.halt()
+        yield session
+
+
+def do(session: Session, *commands) -> None:
+    for command in commands:
+        session.post(command)
+        session.apply()
+        session.advance()
+        session.gpu.submit()
+    assert not session.messages, session.messages
+
+
+def pixels(session: Session, name: str) -> np.ndarray:
+    session.stage.layers[name].prepare()
+    return session.stage.layers[name].form.attributes["pixels"].numpy()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def out(session: Session) -> np.ndarray:
+    return session.stage.instances["net"].outputs["out"].numpy()
+
+
+def test_a_tensor_is_shown_and_hidden_with_undo(session: Session) -> None:
+    model = session.stage.instances["net"].model
+    do(session, ShowTensor(*RELU))
+    assert list(session.stage.layers) == ["first", "relu"] and session.unsaved
+    np.testing.assert_allclose(pixels(session, "relu"), HIDDEN, rtol=1e-5, atol=1e-6)
+    low, high = (session.stage.layers[name].style.center[0] for name in ("first", "relu"))
+    assert high > low + session.stage.layers["first"].style.size / 2  # next to it
+    do(session, SetParameter("layers.relu", "columns", 3), HideTensor(*RELU))
+    assert list(session.stage.layers) == ["first"]
+    do(session, Undo())
+    assert session.stage.layers["relu"].style.columns == 3
+    do(session, Undo(), Undo())
+    assert list(session.stage.layers) == ["first"] and not session.unsaved
+    do(session, Redo())
+    np.testing.assert_allclose(pixels(session, "relu"), HIDDEN, rtol=1e-5, atol=1e-6)
+    assert session.stage.instances["net"].model is model
+
+
+def test_a_unit_is_ablated_with_undo(session: Session) -> None:
+    do(session, ShowTensor(*RELU), ToggleUnit(*RELU, 2), ToggleUnit(*RELU, 5))
+    ablated = HIDDEN.copy()
+    ablated[:, [2, 5]] = 0.0
+    np.testing.assert_allclose(out(session), ablated @ W2, rtol=1e-5, atol=1e-5)
+    do(session, Undo())
+    ablated[:, 5] = HIDDEN[:, 5]
+    np.testing.assert_allclose(out(session), ablated @ W2, rtol=1e-5, atol=1e-5)
+    do(session, ToggleUnit(*RELU, 2))
+    np.testing.assert_allclose(out(session), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
+    session.post(ToggleUnit(*RELU, 9))
+    session.apply()
+    assert "its units are 0 to 5" in "".join(session.messages.values())
+    np.testing.assert_allclose(out(session), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_shown_is_saved_and_read_again(session: Session) -> None:
+    do(session, ShowTensor(*RELU), ToggleUnit(*RELU, 1), SetParameter("layers.relu", "colormap", "magma"))
+    do(session, HideTensor("net", "/enc/0/sum"), Save())
+    assert not session.unsaved
+    text = session.scene.path.read_text()
+    assert "# the network" in text and 'tensor = "net:/enc/0/relu"' in text and '"/enc/0/relu" = [1]' in text
+    assert "first" not in text
+    scene = load(session.scene.path)
+    assert scene.layers["relu"].style == session.stage.layers["relu"].style
+    assert scene.models["net"].ablated == {"/enc/0/relu": (1,)}
+    do(session, Reload(restart=True))
+    ablated = HIDDEN.copy()
+    ablated[:, 1] = 0.0
+    np.testing.assert_allclose(out(session), ablated @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_an_edited_file_and_what_is_shown_are_merged(session: Session) -> None:
+    do(session, ShowTensor(*RELU))
+    path = session.scene.path
+    path.write_text(SCENE.replace("net:0/sum", "net.out") + 'other = { tensor = "net:dec/1/attn" }\n')
+    do(session, Reload())
+    assert list(session.stage.layers) == ["first", "other", "relu"]
+    np.testing.assert_allclose(pixels(session, "relu"), HIDDEN, rtol=1e-5, atol=1e-6)
+    assert str(session.scene.layers["first"].attributes["tensor"]) == "net.out"
+    do(session, Undo())
+    assert list(session.stage.layers) == ["first", "other"]
+
+
+def test_a_table_of_units_is_checked(session: Session) -> None:
+    table = SCENE + "[models.net.ablate]\n"
+    for entry, message in (
+        ("relu = [1, -1]", "expected numbers of units from 0"),
+        ("rely = [1]", 'did you mean "/enc/0/relu"'),
+        ("relu = 1", "expected numbers of units"),
+    ):
+        with pytest.raises(SceneError, match=message):
+            load(session.scene.path, text=table + entry)
+    with pytest.raises(SceneError, match="only units inside of networks"):
+        load(session.scene.path, text=SCENE + "[models.values.ablate]\nvalues = [1]\n")
+    assert load(session.scene.path, text=table + "relu = [1, 3]").models["net"].ablated == {"/enc/0/relu": (1, 3)}
