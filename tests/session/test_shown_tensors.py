@@ -143,3 +143,39 @@ def test_a_table_of_units_is_checked(session: Session) -> None:
     with pytest.raises(SceneError, match="only units inside of networks"):
         load(session.scene.path, text=SCENE + "[models.values.ablate]\nvalues = [1]\n")
     assert load(session.scene.path, text=table + "relu = [1, 3]").models["net"].ablated == {"/enc/0/relu": (1, 3)}
+
+
+@pytest.mark.parametrize(
+    ("value", "source"), [(np.nan, ("x", "an input of the network")), (3e38, ("/enc/0/sum", "MatMul"))]
+)
+def test_statistics_find_where_values_stop_being_finite(
+    session: Session, value: float, source: tuple[str, str]
+) -> None:
+    do(session, ShowTensor("net", "out"))
+    session.inspect_now()
+    state = session.tensor_statistics.state
+    assert state is not None and state.summary.nan == state.summary.infinite == 0
+    np.testing.assert_allclose(state.summary.mean or 0.0, (HIDDEN @ W2).mean(), rtol=1e-4)
+    np.testing.assert_allclose(state.peaks, np.abs(HIDDEN @ W2).max(0), rtol=1e-5)  # type: ignore[arg-type]
+    assert session.tensor_statistics.source is None
+    with session.stage.rewriting():
+        session.stage.instances["values"].outputs["values"][...] = np.full((5, 3), value, np.float32)
+    for _ in range(20):
+        session.stage.step(0.1)
+        session.running.stepped()
+        session.inspect_now()
+    assert session.tensor_statistics.source == source
+
+
+def test_units_that_are_zero_in_all_frames_are_dead(session: Session) -> None:
+    do(session, ShowTensor(*RELU), ToggleUnit(*RELU, 0))
+    session.tensor_statistics.choose(*RELU)
+    for _ in range(16):
+        session.running.stepped()
+        session.inspect_now()
+    state = session.tensor_statistics.state
+    assert state is not None and state.operator == "Relu"
+    assert state.dead == 1 + int((HIDDEN.max(0)[1:] == 0.0).sum())
+    ablated = HIDDEN.copy()
+    ablated[:, 0] = 0.0
+    assert state.saturated == pytest.approx((ablated == 0.0).mean())

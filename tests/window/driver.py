@@ -135,7 +135,7 @@ class Items:
 
     KINDS = (
         *("button", "menu_item_simple", "menu_item", "selectable", "collapsing_header", "input_text_with_hint"),
-        *("combo", "checkbox"),
+        *("combo", "checkbox", "invisible_button"),
     )
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):

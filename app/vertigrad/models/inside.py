@@ -55,9 +55,30 @@ class Inside(ABC):
     def tensors(self) -> Mapping[str, Tensor]:
         """The observed tensors by name; they hold values."""
 
-    def ablated_units(self, name: str) -> int:
-        """How many units of a tensor could be set to zero; 0 if that is not possible."""
-        return 0
+    def unit_axis(self, name: str) -> int | None:
+        """The axis of an observed tensor along which it has units that can be set to zero; None if there are none."""
+        return None
+
+    def find_not_finite(self) -> Source | None:
+        """Record one more run that finds where values stop being finite; None for a model that cannot."""
+        return None
+
+
+class Source(ABC):
+    """The first tensor inside a model that is not finite, found on the GPU; close it."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether `result` returns without waiting."""
+
+    @abstractmethod
+    def result(self) -> tuple[str, str] | None:
+        """The name of the tensor and the operator that computes it; None if all are finite. Raises `GpuError`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give the memory back. Idempotent."""
 
 
 class HeldInside(Inside):

@@ -21,6 +21,7 @@ from .graph import opset_versions, prepared
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
 from .inside import InnerTensor, expose, inner_tensors, require_computed
 from .node import DataDependent
+from .probe import Probe
 from .program import Program, Redecided, upload
 from .registry import is_lowered
 from .stages import Stages
@@ -120,17 +121,22 @@ class Network(Closing):
         bound = [self.dims.get(size) if isinstance(size, str) else size for size in sizes]
         return OutputShape(tuple(bound), STORAGE[elem_of(entry)].name)
 
-    def bind(self, inputs: Mapping[str, Tensor | np.ndarray], constants: Mapping[str, np.ndarray]) -> Program:
+    def bind(
+        self,
+        inputs: Mapping[str, Tensor | np.ndarray],
+        constants: Mapping[str, np.ndarray],
+        probe: Probe | None = None,
+    ) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
         Arrays among the inputs are uploaded once, to be set again by `Program.set`; `constants` never change, and are
-        folded. Raises as `program`.
+        folded. `probe` takes statistics of what nodes compute. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(arrays, tensors, frozenset(constants))
+            program = self._record(arrays, tensors, frozenset(constants), probe=probe)
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -218,6 +224,7 @@ class Network(Closing):
         tensors: Mapping[str, Tensor],
         known: frozenset[str],
         can_read: bool = False,
+        probe: Probe | None = None,
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
@@ -229,7 +236,7 @@ class Network(Closing):
         fill = partial(upload, self.source, created, arrays, elems) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
-        trace = Trace(self.source, self._versions, stages, self._folder, small, self._masked)
+        trace = Trace(self.source, self._versions, stages, self._folder, small, self._masked, probe)
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries

@@ -18,6 +18,7 @@ from . import fold
 from .graph import domain_of, subgraphs
 from .narrow import rounded
 from .node import DataDependent, Node, Refused, storage_of
+from .probe import Probe
 from .reader import array_of
 from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .stages import Stages
@@ -34,7 +35,8 @@ class Trace:
     Nodes that cannot be run are gathered in `refused`, `range_checked` names the inputs whose 64-bit integers are
     calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
     `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. Of the tensors
-    in `masked`, which are outputs of the outermost graph, units can be set to zero later.
+    in `masked`, which are outputs of the outermost graph, units can be set to zero later. `probe` takes statistics of
+    what the nodes of that graph compute.
     """
 
     def __init__(
@@ -45,11 +47,13 @@ class Trace:
         folder: Path | None = None,
         small: frozenset[str] = frozenset(),
         masked: Collection[str] = (),
+        probe: Probe | None = None,
     ):
         self.source = source
         self.stages = stages
         self.small = small
         self.masked = frozenset(masked)
+        self.probe = probe
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
         self.versions = versions
@@ -165,10 +169,18 @@ class Trace:
             raise InputError(f"{self.source}: {node}: {error}") from error
         names = node.fused[-1].output if node.fused else proto.output
         local.update((name, value) for name, value in zip(names, results, strict=False) if name)
-        for name in self.masked.intersection(names) if isinstance(scope, ChainMap) and len(scope.maps) == 2 else ():
-            local[name] = self._with_mask(name, local[name], node)
+        if isinstance(scope, ChainMap) and len(scope.maps) == 2:  # the outermost graph
+            self._observe(node, names, local)
         self._note(node)
         return node.fused
+
+    def _observe(self, node: Node, names: Sequence[str], local: dict[str, Value | None]) -> None:
+        for name in filter(None, names):
+            value = local.get(name)
+            if name in self.masked:
+                value = local[name] = self._with_mask(name, value, node)
+            if self.probe is not None and value is not None and value.tensor is not None:
+                self.probe.add(name, node.op, value.tensor)
 
     def _with_mask(self, name: str, value: Value | None, node: Node) -> Value | None:
         """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""

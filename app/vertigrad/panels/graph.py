@@ -14,14 +14,16 @@ from ..session import Session
 from ..tensor import Tensor
 from . import plots
 from .base import Panel
+from .inside import InsideView
 from .rows import color, scale
-from .tables import Throttled, size, width
+from .tables import Throttled, next_column, size, width
 from .theme import ACCENT, BAD, DIM, FIELD, GOOD, LIFTED, TEXT, bold
 from .watch import Show
 
 GAP, BETWEEN = 96.0, 16.0  # between columns, and between the boxes of one, in logical pixels
 EDGE = 10.0  # between a box and the panel's border
 NEAR = 5.0  # how near the mouse must come to a line
+WIDE, GRAPH = 620.0, 0.4  # logical pixels from which on there is room; the graph's fraction of it
 SEGMENTS = 24  # of a line, when the distance of the mouse is measured
 
 
@@ -66,7 +68,10 @@ class Placed(NamedTuple):
 
 
 class GraphPanel(Panel):
-    """Boxes in columns by what they depend on, lines colored by output. A click on either inspects the tensor."""
+    """Boxes in columns by what they depend on, lines colored by output. A click on either inspects the tensor.
+
+    Beside them, where there is room, are the tensors inside a model; a click on one shows it in the scene.
+    """
 
     title = "Graph"
     icon = icons.ICON_FA_DIAGRAM_PROJECT
@@ -74,11 +79,20 @@ class GraphPanel(Panel):
     def __init__(self, show: Show) -> None:
         self._show = show
         self._graph = Throttled(graph)
+        self._inside = InsideView()
 
     def draw(self, session: Session) -> None:
+        room = imgui.get_content_region_avail().x
+        wide = room >= WIDE * scale() and bool(session.scene.order)
+        self._draw_graph(session, GRAPH * room if wide else 0.0)
+        if wide:
+            next_column()
+            self._inside.draw(session)
+
+    def _draw_graph(self, session: Session, width: float) -> None:
         boxes, wires = self._graph(session)
         flags = imgui.WindowFlags_.horizontal_scrollbar | imgui.WindowFlags_.no_saved_settings
-        if imgui.begin_child("graph", ImVec2(0.0, 0.0), 0, flags.value):
+        if imgui.begin_child("graph", ImVec2(width, 0.0), 0, flags.value):
             chosen = self._draw_all(boxes, wires)
             if chosen and imgui.is_mouse_clicked(0):
                 self._show(session, chosen, None)

@@ -18,6 +18,7 @@ def collect_readbacks(session: Session) -> None:
     running.diagnostics.collect()
     check_limits(session)
     running.inspector.collect()
+    running.tensor_statistics.collect()
     running.tool.update()
     running.selection.follow(running.changes)
     try:

@@ -26,6 +26,7 @@ from .readbacks import wait_for_readbacks
 from .scene_edits import SceneEdits
 from .selection import Selection
 from .sizing import Sizes
+from .tensor_statistics import TensorStatistics
 from .tool import InteractionTool
 from .watches import Watches
 
@@ -100,6 +101,7 @@ class Running:
         try:
             self.cameras = before.cameras if before and same else self._cameras(before)
             self.diagnostics, self.inspector = Diagnostics(self.stage), Inspector(self.stage)
+            self.tensor_statistics = TensorStatistics(self.stage)
             self.watches = Watches(self.stage, before.watches if before else None, same)
             self.limits = Limits(self.stage, before is not None and before.limits.stopping)
             drawn = gpu, self.stage, self.cameras.now, self.view
@@ -169,6 +171,7 @@ class Running:
         """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
         self.diagnostics.clear()
         self.inspector.forget()
+        self.tensor_statistics.forget()
         self.selection.clear()
         self.clock.rebuilt()
         self.changes += 1
@@ -229,6 +232,7 @@ class Running:
         self.diagnostics.forget()
         self.watches.clear()
         self.inspector.clear()
+        self.tensor_statistics.forget()
         self.selection.clear()
         self.tool.release()
         self.clock.rewind.snapshots.clear()

@@ -18,6 +18,7 @@ from .inspector import Inspector
 from .running import Running, SceneSource
 from .scene_edits import SceneEdits
 from .selection import Selection
+from .tensor_statistics import TensorStatistics
 from .tool import InteractionTool
 from .watches import Watches
 
@@ -57,6 +58,7 @@ class SceneParts:
     diagnostics = OfScene[Diagnostics]()  # scalars that its models measure
     limits = OfScene[Limits]()  # which diagnostics are too large
     watches = OfScene[Watches]()  # statistics of its tensors
+    tensor_statistics = OfScene[TensorStatistics]()  # those of a tensor inside a model
     inspector = OfScene[Inspector]()  # the inspected tensor
     camera = OfScene[OrbitCamera]("cameras.now")  # the camera that draws
     speed = OfScene[float]("clock.speed")  # model seconds that pass in a second of 60 frames

@@ -156,7 +156,7 @@ class Session(SceneParts):
         """Whether the next frame would be the same as the last one."""
         if not self.clock.idle or self._commands or self.cameras.moving or self.loading is not None:
             return False
-        readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool
+        readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool, self.tensor_statistics
         return not any(one.pending for one in readers)
 
     # a frame ----------------------------------------------------------------------------------------------------
@@ -228,6 +228,7 @@ class Session(SceneParts):
         if running.stage.in_progress is None:
             running.watches.observe(running.changes, running.clock.frame, running.clock.time)
             running.inspector.observe(running.changes)
+            running.tensor_statistics.observe(running.changes)
 
     def inspect_now(self) -> None:
         """Collect pending readbacks, then check watches and the inspected tensor now; waits for the GPU."""

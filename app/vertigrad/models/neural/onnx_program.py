@@ -10,12 +10,42 @@ import numpy as np
 
 from ... import ops
 from ...errors import InputError
-from ...gpu import Plan
+from ...gpu import Plan, Traffic
 from ...tensor import Tensor
-from ..inside import InnerTensor, Inside, Observed, resolved
+from ..inside import InnerTensor, Inside, Observed, Source, resolved
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
+
+
+class NotFinite(Source):
+    """One run of a network, with the inputs of now, in which statistics of all tensors are taken."""
+
+    def __init__(self, network: Network, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray]):
+        from ...onnx_import.probe import Probe
+
+        with ExitStack() as parts:
+            self._probe = parts.enter_context(Probe(len(network.tensors) + len(inputs)))
+            for name, tensor in inputs.items():
+                self._probe.add(name, "an input of the network", tensor)
+            program = network.bind(inputs, constants, self._probe)
+            parts.callback(program.close)
+            program.replay()
+            self._reading = self._probe.records.read_async(Traffic.DIAGNOSTICS)
+            self._parts = parts.pop_all()
+
+    @property
+    def done(self) -> bool:
+        return self._reading.done
+
+    def result(self) -> tuple[str, str] | None:
+        from ...onnx_import.probe import first_not_finite
+
+        found = first_not_finite(self._probe.tensors, self._probe.summaries(self._reading.result()))
+        return None if found is None else (found.name, found.operator)
+
+    def close(self) -> None:
+        self._parts.close()
 
 
 class RunningNetwork(Inside):
@@ -72,9 +102,12 @@ class RunningNetwork(Inside):
     def tensors(self) -> Mapping[str, Tensor]:
         return self._tensors
 
-    def ablated_units(self, name: str) -> int:
+    def unit_axis(self, name: str) -> int | None:
         mask = self._program.masks.get(name)
-        return mask.count if mask is not None else 0
+        return mask.axis if mask is not None else None
+
+    def find_not_finite(self) -> Source:
+        return NotFinite(self._network, self._inputs, self._constants)
 
     def carry(self) -> None:
         """Copy outputs to the inputs that they are fed back to."""

@@ -14,6 +14,7 @@ def ShowTensor(session: Session, model: str, tensor: str) -> None:
     if shown_as(session, model, tensor) is None:
         session.scene_edits.show_tensor(new_layer(session, model, tensor))
         session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    session.tensor_statistics.choose(model, tensor)
 
 
 @command("tensor {tensor}")
@@ -22,6 +23,14 @@ def HideTensor(session: Session, model: str, tensor: str) -> None:
     name = shown_as(session, model, tensor)
     if name is not None:
         session.scene_edits.hide_tensor(name)
+        if session.tensor_statistics.chosen == (model, tensor):
+            session.tensor_statistics.choose(None)
+
+
+@command("statistics")
+def ChooseTensor(session: Session, model: str, tensor: str) -> None:
+    """Take statistics of a tensor inside a model, which a layer shows."""
+    session.tensor_statistics.choose(model, tensor)
 
 
 @command("ablate {tensor}")

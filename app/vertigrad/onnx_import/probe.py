@@ -1,0 +1,52 @@
+"""`Probe`: statistics of everything that the nodes of a network compute, taken while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..closing import Closing
+from ..ops.summary import WORDS, Summary, summarize
+from ..tensor import DType, Tensor, f16, f32, u32
+
+
+class Probed(NamedTuple):
+    """A tensor of floats whose statistics are taken: its name, and the operator that computes it."""
+
+    name: str
+    operator: str
+    dtype: DType
+
+
+class Probe(Closing):
+    """Statistics of at most `count` tensors in one tensor, `records`: a row for each of `tensors`, in their order.
+
+    A node that is done by the kernel of another one has no tensor of its own, and so no row.
+    """
+
+    def __init__(self, count: int):
+        self.records = Tensor.zeros((max(count, 1), WORDS), u32, "statistics of a network")
+        self.tensors: list[Probed] = []
+
+    def add(self, name: str, operator: str, tensor: Tensor) -> None:
+        """Take the statistics of a tensor, if it is of floats and there is room."""
+        if tensor.dtype in (f16, f32) and tensor.size and len(self.tensors) < self.records.shape[0]:
+            with self.records[len(self.tensors)] as row:
+                summarize(tensor, out=row)
+            self.tensors.append(Probed(name, operator, tensor.dtype))
+
+    def summaries(self, records: np.ndarray) -> list[Summary]:
+        """The statistics of `tensors`, given what `records` held."""
+        return [Summary.of(row, one.dtype) for row, one in zip(records, self.tensors, strict=False)]
+
+    def close(self) -> None:
+        """Give the memory back. Idempotent."""
+        self.records.close()
+
+
+def first_not_finite(tensors: Sequence[Probed], summaries: Sequence[Summary]) -> Probed | None:
+    """The first tensor that holds a NaN or an infinity: all that was computed before it is finite."""
+    both = zip(tensors, summaries, strict=False)
+    return next((one for one, summary in both if summary.nan or summary.infinite), None)

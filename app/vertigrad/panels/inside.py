@@ -1,0 +1,196 @@
+"""`InsideView`: the tensors inside a model: a click shows one in the scene; statistics, and units to set to zero."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..session import Session
+from ..session.commands import Ablate, HideTensor, ShowTensor, ToggleUnit
+from ..session.shown_tensors import shown_as
+from ..session.tensor_statistics import RANGES, TensorState
+from . import plots
+from .controls import search_field
+from .rows import color, explain, fact, fitted, scale, show_tooltip
+from .tables import Throttled, draw_parts, heading, next_column, number, right, row_height, visible_rows
+from .theme import ACCENT, BAD, DIM, FIELD, TEXT
+
+FACTS = 300.0  # width of the statistics, in logical pixels
+UNIT = 12.0  # side of a unit's square, in logical pixels
+MOST_UNITS = 4096  # squares that are drawn
+
+
+class Line(NamedTuple):
+    """A tensor in the list."""
+
+    name: str
+    operator: str
+    shape: str
+
+
+class InsideView:
+    """A list of the tensors inside a model, and what is known of the one that was shown last."""
+
+    def __init__(self) -> None:
+        self._model = ""
+        self._find = ""
+        self._lines = Throttled(listed)
+
+    def draw(self, session: Session) -> None:
+        """Draw both in the room that is left."""
+        room = imgui.get_content_region_avail()
+        facts = min(FACTS * scale(), 0.5 * room.x)
+        draw_parts(("tensors inside", room.x - facts - 14.0 * scale(), 0.0, lambda: self._list(session)))
+        next_column()
+        draw_parts(("statistics inside", 0.0, 0.0, lambda: self._facts(session)))
+
+    def choose(self, model: str) -> None:
+        """List the tensors of this model."""
+        if model != self._model:
+            self._model = model
+            self._lines.forget()
+
+    # the list -------------------------------------------------------------------------------------------------------
+
+    def _list(self, session: Session) -> None:
+        models = list(session.scene.order)
+        if self._model not in models:
+            self.choose(_first_network(session))
+        imgui.set_next_item_width(0.4 * imgui.get_content_region_avail().x)
+        changed, at = imgui.combo("##model", models.index(self._model), models)
+        explain("the model whose tensors are listed")
+        if changed:
+            self.choose(models[at])
+        imgui.same_line()
+        self._find, _ = search_field(self._find, 400.0 * scale())
+        lines = [line for line in self._lines(session, self._model) if self._find.lower() in _text(line).lower()]
+        if imgui.begin_child("tensor lines", ImVec2(0.0, 0.0), 0, imgui.WindowFlags_.no_saved_settings.value):
+            for index in visible_rows(len(lines), row_height()):
+                self._line(session, lines[index])
+        imgui.end_child()
+
+    def _line(self, session: Session, line: Line) -> None:
+        shown = shown_as(session, self._model, line.name) is not None
+        chosen = session.tensor_statistics.chosen == (self._model, line.name)
+        icon = icons.ICON_FA_EYE if shown else "   "
+        room = imgui.get_content_region_avail().x
+        imgui.push_style_color(imgui.Col_.text.value, ACCENT if shown else TEXT)
+        clicked, _ = imgui.selectable(f"{icon}##{line.name}", chosen, 0, ImVec2(0.0, imgui.get_text_line_height()))
+        verb = "hide it" if shown else "show it in the scene"
+        explain(f"{line.name}\n{line.operator}  {line.shape}\nclick to {verb}")
+        imgui.same_line(24.0 * scale())
+        imgui.text(fitted(line.name, 0.55 * room))
+        imgui.pop_style_color()
+        imgui.same_line()
+        right(fitted(f"{line.operator}  {line.shape}", 0.4 * room), DIM)
+        if clicked:
+            session.post((HideTensor if shown else ShowTensor)(self._model, line.name))
+
+    # statistics -----------------------------------------------------------------------------------------------------
+
+    def _facts(self, session: Session) -> None:
+        chosen, state = session.tensor_statistics.chosen, session.tensor_statistics.state
+        if chosen is None:
+            imgui.text_colored(DIM, "click on a tensor to show it in the scene")
+            return
+        imgui.text(fitted(chosen[1], imgui.get_content_region_avail().x))
+        explain(chosen[1])
+        if state is None:
+            imgui.text_colored(DIM, "…")
+            return
+        _summary(session, state)
+        if state.peaks is not None:
+            _units(session, chosen, state.peaks)
+
+
+def listed(session: Session, model: str) -> list[Line]:
+    """The tensors inside a model."""
+    instance = session.stage.instances.get(model)
+    known = {} if instance is None else instance.inside.known()
+    return [Line(name, one.operator, _shape(one.shape)) for name, one in known.items()]
+
+
+def _first_network(session: Session) -> str:
+    """The first model that computes tensors by operators, or the first of all."""
+    networks = [name for name in session.scene.order if session.scene.models[name].type == "onnx"]
+    return (networks or list(session.scene.order))[0]
+
+
+def _text(line: Line) -> str:
+    return f"{line.name} {line.operator} {line.shape}"
+
+
+def _shape(shape: tuple[int | str | None, ...] | None) -> str:
+    if shape is None:
+        return ""
+    return "×".join("?" if size is None or str(size).startswith("unk__") else str(size) for size in shape)
+
+
+def _summary(session: Session, state: TensorState) -> None:
+    summary = state.summary
+    if summary.finite:
+        limits = (0.0, float(len(state.counts))), (0.0, 1.05 * float(max(state.counts.max(), 1)))
+        with plots.plot("histogram inside", 44.0 * scale(), *limits) as visible:
+            if visible:
+                plots.bars("counts", state.counts.astype(np.float64), plots.SERIES[1])
+        heading(number(summary.min), number(summary.max))
+    fact("mean · std", f"{number(summary.mean)} · {number(summary.std)}")
+    bad = summary.nan or summary.infinite
+    fact("NaN · infinite", f"{summary.nan:,} · {summary.infinite:,}", BAD if bad else TEXT)
+    if bad:
+        source = session.tensor_statistics.source
+        text = "…" if source is None else f"{source[0]} ({source[1]})"
+        room = imgui.get_content_region_avail().x
+        fact("first not finite", fitted(text, 0.6 * room), BAD, f"where they arise: {text}")
+    if state.saturated is not None:
+        label = "zero" if RANGES[state.operator][1] is None else "saturated"
+        fact(label, f"{100.0 * state.saturated:.1f} %", tooltip=f"elements at an end of the range of {state.operator}")
+    if state.dead is not None and state.peaks is not None:
+        tint = BAD if state.dead else TEXT
+        fact("dead units", f"{state.dead:,} of {len(state.peaks):,}", tint, "units that were 0 in all frames seen")
+
+
+def _units(session: Session, chosen: tuple[str, str], peaks: np.ndarray) -> None:
+    """A square for each unit, as bright as its largest magnitude; a click sets it to zero, another one no longer."""
+    ablated = session.scene_edits.extras.ablated.get(chosen, ())
+    count = min(len(peaks), MOST_UNITS)
+    side, room = UNIT * scale(), imgui.get_content_region_avail().x
+    across = max(1, int(room // side))
+    heading("units: click to ablate", f"{len(ablated)} ablated" if ablated else "")
+    corner = imgui.get_cursor_screen_pos()
+    pressed = imgui.invisible_button("units", ImVec2(across * side, -(-count // across) * side))
+    mouse = imgui.get_mouse_pos()
+    column, row = int((mouse.x - corner.x) // side), int((mouse.y - corner.y) // side)
+    over = row * across + column if imgui.is_item_hovered() and 0 <= column < across else -1
+    brightest = float(np.nanmax(peaks, initial=0.0)) or 1.0
+    draw = imgui.get_window_draw_list()
+    for unit in range(count):
+        left, top = corner.x + unit % across * side, corner.y + unit // across * side
+        low, high = ImVec2(left + 1.0, top + 1.0), ImVec2(left + side - 1.0, top + side - 1.0)
+        draw.add_rect_filled(low, high, color(_tint(float(peaks[unit]), brightest)))
+        if unit in ablated:
+            draw.add_line(low, high, color(BAD), 2.0 * scale())
+            draw.add_line(ImVec2(high.x, low.y), ImVec2(low.x, high.y), color(BAD), 2.0 * scale())
+        elif unit == over:
+            draw.add_rect(low, high, color(ACCENT))
+    if 0 <= over < count:
+        verb = "restore it" if over in ablated else "set it to zero"
+        show_tooltip(f"unit {over}, largest magnitude {number(float(peaks[over]))}\nclick to {verb}")
+        if pressed:
+            session.post(ToggleUnit(*chosen, over))
+    if ablated and imgui.button("restore all units"):
+        session.post(Ablate(*chosen, ()))
+
+
+def _tint(peak: float, brightest: float) -> ImVec4:
+    """Dark for small magnitudes; red for a unit that was zero all the time."""
+    if peak == 0.0:
+        return ImVec4(0.45, 0.15, 0.15, 1.0)
+    share = math.sqrt(min(peak / brightest, 1.0)) if math.isfinite(peak) else 1.0
+    ends = (FIELD.x, 0.95), (FIELD.y, 0.85), (FIELD.z, 0.45)
+    red, green, blue = (dark + (bright - dark) * share for dark, bright in ends)
+    return ImVec4(red, green, blue, 1.0)

@@ -1,0 +1,197 @@
+"""`TensorStatistics`: what one tensor inside a model holds: histogram, dead and saturated units, where NaN begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import ops
+from ..errors import GpuError
+from ..gpu import Plan, Traffic
+from ..models.inside import Source
+from ..ops.summary import NEVER, Condition, Summary, spread, summarize
+from ..scene.model_instance import ModelInstance
+from ..scene.stage import Stage
+from ..tensor import Readback, Tensor, f16, f32
+
+EVERY = 15  # frames between two readbacks
+EDGE = 0.01  # distance from an end of an activation's range that is called saturated, of the range
+RANGES = {  # of activations
+    **dict.fromkeys(("Sigmoid", "HardSigmoid", "Softmax"), (0.0, 1.0)),
+    **dict.fromkeys(("Tanh", "Softsign"), (-1.0, 1.0)),
+    **dict.fromkeys(("Relu", "ThresholdedRelu"), (0.0, None)),
+}
+
+
+class TensorState(NamedTuple):
+    """The statistics of a tensor. `counts` is the histogram between `summary.min` and `.max`.
+
+    `peaks` are the largest magnitudes of each unit over the frames seen since the tensor was chosen; None for a tensor
+    without units. `saturated` is the fraction of elements at an end of the range of `operator`; None if it has none.
+    """
+
+    shape: tuple[int, ...]
+    operator: str
+    summary: Summary
+    counts: np.ndarray
+    peaks: np.ndarray | None
+    saturated: float | None
+
+    @property
+    def dead(self) -> int | None:
+        """How many units were zero in all frames seen."""
+        return None if self.peaks is None else int((self.peaks == 0.0).sum())
+
+
+class TensorStatistics:
+    """`chosen` is the model and the tensor whose statistics are taken, `state` their latest, `source` the first tensor
+    inside the model that is not finite, with its operator, if the chosen one is not.
+
+    `observe` records what is due, `collect` takes what has been read back; nothing waits for the GPU.
+    """
+
+    def __init__(self, stage: Stage):
+        self._stage = stage
+        self.chosen: tuple[str, str] | None = None
+        self.state: TensorState | None = None
+        self.source: tuple[str, str] | None = None
+        self._peaks: _Peaks | None = None
+        self._search: Source | None = None
+        self._searched = False
+        self._changes, self._frames = -1, EVERY
+        self._readings: list[Readback] = []
+        self._take: Callable[..., None] | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether a readback is pending."""
+        return bool(self._readings) or self._search is not None
+
+    def choose(self, model: str | None, tensor: str = "") -> None:
+        """Take the statistics of this tensor from now on; of none if `model` is None."""
+        self.forget()
+        self.chosen = None if model is None else (model, tensor)
+
+    def observe(self, changes: int) -> None:
+        """Record what is due, if tensors have changed since: `changes` counts how often."""
+        self._frames += 1
+        instance, tensor = self._observed()
+        if instance is None or tensor is None or changes == self._changes:
+            return
+        self._changes = changes
+        peaks = self._followed(instance, tensor)
+        if peaks is not None:
+            peaks.update()
+        if self._frames >= EVERY and not self._readings:
+            self._request(instance, tensor, peaks)
+            self._frames = 0
+
+    def collect(self) -> None:
+        """Take the results that have been read back."""
+        if self._search is not None and self._search.done:
+            search, self._search = self._search, None
+            self.source = _result(search)
+            search.close()
+        if self._readings and all(reading.done for reading in self._readings):
+            readings, self._readings = self._readings, []
+            try:
+                values = [reading.result() for reading in readings]
+            except GpuError:  # the frame they were recorded in was dropped
+                self._changes = -1
+                return
+            assert self._take is not None
+            self._take(*values)
+
+    def forget(self) -> None:
+        """Drop all results, as after the models were rebuilt; the tensor stays chosen."""
+        for owned in (self._peaks, self._search):
+            if owned is not None:
+                owned.close()
+        self._peaks = self._search = self.state = self.source = None
+        self._searched = False
+        self._changes, self._frames = -1, EVERY
+        self._readings.clear()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _observed(self) -> tuple[ModelInstance | None, Tensor | None]:
+        if self.chosen is None:
+            return None, None
+        instance = self._stage.instances.get(self.chosen[0])
+        return instance, None if instance is None else instance.observed_tensors.get(self.chosen[1])
+
+    def _followed(self, instance: ModelInstance, tensor: Tensor) -> _Peaks | None:
+        assert self.chosen is not None
+        axis = instance.inside.unit_axis(self.chosen[1])
+        if axis is None or not tensor.ndim or tensor.dtype not in (f16, f32):
+            return None
+        if self._peaks is None or self._peaks.tensor is not tensor:
+            if self._peaks is not None:
+                self._peaks.close()
+            self._peaks = _Peaks(tensor, axis)
+        return self._peaks
+
+    def _request(self, instance: ModelInstance, tensor: Tensor, peaks: _Peaks | None) -> None:
+        assert self.chosen is not None
+        name = self.chosen[1]
+        known = instance.inside.known().get(name)
+        operator, shape, dtype = known.operator if known else "", tensor.shape, tensor.dtype
+        condition = _saturation(operator)
+        with ExitStack() as stack:
+            record = stack.enter_context(summarize(tensor, condition))
+            counts = stack.enter_context(spread(tensor, record))
+            readings = [record.read_async(Traffic.DIAGNOSTICS), counts.read_async(Traffic.DIAGNOSTICS)]
+            if peaks is not None:
+                readings.append(peaks.row.read_async(Traffic.DIAGNOSTICS))
+
+        def take(words: np.ndarray, counted: np.ndarray, *more: np.ndarray) -> None:
+            summary = Summary.of(words, dtype)
+            saturated = None if condition is NEVER else summary.met / max(summary.size, 1)
+            self.state = TensorState(shape, operator, summary, counted, more[0] if more else None, saturated)
+            if (summary.nan or summary.infinite) and not self._searched:
+                self._searched = True
+                self._search = instance.inside.find_not_finite()
+
+        self._readings, self._take = readings, take
+
+
+class _Peaks:
+    """The largest magnitude of each unit of a tensor so far, `row`."""
+
+    def __init__(self, tensor: Tensor, axis: int):
+        self.tensor = tensor
+        self.row = Tensor.zeros(tensor.shape[axis], f32, "largest magnitudes")
+        self._plan = Plan("largest magnitudes")
+        others = tuple(other for other in range(tensor.ndim) if other != axis)
+        with self._plan.recording():
+            magnitudes = ops.absolute(ops.cast(tensor, f32) if tensor.dtype is f16 else tensor)
+            found = ops.max(magnitudes, others) if others else magnitudes
+            ops.maximum(self.row, found.reshape(*self.row.shape), out=self.row)
+
+    def update(self) -> None:
+        """Take the values of now into account."""
+        self._plan.replay()
+
+    def close(self) -> None:
+        self._plan.close()
+        self.row.close()
+
+
+def _saturation(operator: str) -> Condition:
+    if operator not in RANGES:
+        return NEVER
+    low, high = RANGES[operator]
+    if high is None:
+        return Condition(below=np.nextafter(np.float32(low), np.float32(np.inf)).item())
+    edge = EDGE * (high - low)
+    return Condition(below=low + edge, above=high - edge)
+
+
+def _result(search: Source) -> tuple[str, str] | None:
+    try:
+        return search.result()
+    except GpuError:
+        return None

@@ -1,0 +1,70 @@
+"""The inside of a network by real clicks: a tensor is shown, its units are ablated, and it is hidden again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.panels.inside import UNIT
+
+from ..models.test_inside import W1, W2, network
+from .driver import Driver
+
+SCENE = """version = 1
+[view]
+bloom = 0
+quality = "low"
+[models.values]
+type = "array"
+file = "x.npy"
+[models.net]
+type = "onnx"
+file = "net.onnx"
+inputs = { x = "values.values" }
+[layers]
+first = { tensor = "net:0/sum" }
+"""
+X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
+HIDDEN = np.maximum(X @ W1, 0.0)
+RELU = "/enc/0/relu"
+
+
+@pytest.fixture
+def driver(opened, tmp_path: Path) -> Driver:
+    network(tmp_path)
+    np.save(tmp_path / "x.npy", X)
+    (tmp_path / "scene.toml").write_text(SCENE)
+    driver = opened(tmp_path / "scene.toml", size=(1100, 760))
+    driver.viewer.gui.workspace.show("Graph")
+    driver.frames()
+    return driver
+
+
+def out(driver: Driver) -> np.ndarray:
+    return driver.session.stage.instances["net"].outputs["out"].numpy()
+
+
+def test_a_click_shows_a_tensor_and_another_one_hides_it(driver: Driver, items) -> None:
+    session = driver.session
+    driver.frames(2)
+    driver.click(items.at(f"##{RELU}"))
+    driver.frames_until(lambda: session.tensor_statistics.state is not None)
+    assert list(session.stage.layers) == ["first", "relu"]
+    state = session.tensor_statistics.state
+    assert state.operator == "Relu" and state.summary.max == pytest.approx(HIDDEN.max(), rel=1e-5)
+    assert state.dead == int((HIDDEN.max(0) == 0).sum())
+    assert state.saturated == pytest.approx((HIDDEN == 0).mean())
+    left, top, *_ = items.rects["units"]
+    side = UNIT * driver.viewer.gui.scale
+    driver.click((left + 2.5 * side, top + 0.5 * side))
+    ablated = HIDDEN.copy()
+    ablated[:, 2] = 0.0
+    np.testing.assert_allclose(out(driver), ablated @ W2, rtol=1e-5, atol=1e-5)
+    driver.key("ctrl+z")
+    np.testing.assert_allclose(out(driver), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
+    driver.click(items.at(f"##{RELU}"))
+    assert list(session.stage.layers) == ["first"]
+    driver.key("ctrl+z")
+    assert list(session.stage.layers) == ["first", "relu"]
