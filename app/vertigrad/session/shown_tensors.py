@@ -30,7 +30,7 @@ def shown_as(session: Session, model: str, tensor: str) -> str | None:
 
 def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
     """A layer for this tensor, to the right of all that is drawn. Waits for the GPU."""
-    center, size = _free_place(session)
+    center, size = _free_position(session)
     style = layer_types()[TENSOR].Style.parse({"center": center, "size": size})
     return inner_layer(new_layer_name(tensor, session.stage.layers), model, tensor, style)
 
@@ -63,7 +63,7 @@ def _entries(session: Session, layer: LayerSpec) -> dict[KeyPath, Any]:
     return found
 
 
-def _free_place(session: Session) -> tuple[tuple[float, float, float], float]:
+def _free_position(session: Session) -> tuple[tuple[float, float, float], float]:
     """Center and size of a new layer."""
     layers = list(session.stage.layers.values())
     bounds = Bounds(layers)
