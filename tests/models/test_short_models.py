@@ -9,7 +9,7 @@ import pytest
 
 from vertigrad.models.registry import types
 
-MODELS = ["array", "image", "nbody", "nbody_barnes_hut", "point_cloud", "splats", "video"]
+MODELS = ["array", "image", "nbody", "nbody_barnes_hut", "splats", "video"]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vertigrad.gpu import Gpu
-from vertigrad.models.data import uploads
+from vertigrad.models.data import point_levels, uploads
 from vertigrad.models.data.point_formats import table
 from vertigrad.progress import Cancelled, Progress, report
 from vertigrad.scene import load
@@ -41,9 +41,9 @@ def cloud(folder: Path) -> Path:
 
 
 def until(session: Session, condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 90
     while not condition():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, session.loading and (session.loading.progress.what, session.loading.fraction)
         session.apply()
         session.advance()
         time.sleep(0.002)
@@ -91,6 +91,28 @@ def test_a_canceled_scene_is_not_opened_and_leaves_nothing(
         one._thread.join(20)
         assert not one._thread.is_alive() and not uploads._uploaded
         assert moment == "uploading" or one._scene is None, "it stops at the next piece"
+
+
+def test_levels_of_detail_are_built_for_the_thread_and_follow_the_camera(
+    ahead: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(point_levels, "SIDE", 16)
+    cloud(tmp_path)
+    scene = tmp_path / "cloud.toml"
+    model = '[models.data]\ntype = "point_cloud"\nfile = "cloud.npy"\nresident = 4096\n'
+    layer = '[layers.dots]\ntype = "marks"\nposition = "data.position"\ncolor = "data.color"\n'
+    scene.write_text(f"version = 1\n{model}{layer}")
+    ahead.post(Open(scene))
+    until(ahead, lambda: ahead.scene.path == scene)
+    data = ahead.stage.instances["data"].model
+    assert data.follows_camera and data.outputs()["position"].shape == (4096, 3) and not ahead.messages
+    ahead.gpu.submit()
+    ahead._look((400, 300))
+    end = time.monotonic() + 90
+    while ahead.stage.fetching:
+        assert time.monotonic() < end and not ahead.idle
+        ahead._look((400, 300))
+    assert all(one.holds for one in data.compare_with_reference())
 
 
 def test_an_error_is_shown_and_the_old_scene_stays(ahead: Session, tmp_path: Path) -> None:

@@ -132,6 +132,27 @@ class DiagnosticSpec(NamedTuple):
     unit: str = ""
 
 
+class Viewpoint(NamedTuple):
+    """What the camera sees: `world_to_clip` (4, 4), and the `height` of the image in pixels.
+
+    `clip_per_unit` is how far x and y of clip space move by a world unit across, `w_per_unit` w by one along the view.
+    """
+
+    world_to_clip: np.ndarray
+    height: int
+    clip_per_unit: np.ndarray
+    w_per_unit: float
+
+    @property
+    def pixels(self) -> float:
+        """Pixels of a world unit where w of clip space is 1."""
+        return 0.5 * self.height * float(self.clip_per_unit[1])
+
+    def same_as(self, other: Viewpoint) -> bool:
+        """Whether the image shows the same."""
+        return self.height == other.height and np.array_equal(self.world_to_clip, other.world_to_clip)
+
+
 class WrittenText(NamedTuple):
     """A text that a model writes: its beginning, what has been read back of the continuation, whether it has ended."""
 
@@ -164,6 +185,7 @@ class Model(ABC):
     code_file: ClassVar[Path | None] = None  # Python that it runs, if that is not the file of its class
     has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
     differentiable: ClassVar[bool] = False  # whether gradients flow from its outputs to its parameters and inputs
+    follows_camera: bool = False  # whether `look` does anything
     divisible: ClassVar[bool] = True  # whether the work of a step can be spread over several frames, and cancelled
     observed_at_start: ClassVar[Observed] = Observed()  # what `inside` observes from the first step on
     clocks: tuple[FixedStep, ...] = ()
@@ -270,6 +292,13 @@ class Model(ABC):
     def inside(self) -> Inside:
         """The tensors inside the model that can be drawn: by default those that it keeps from step to step."""
         return HeldInside(self)
+
+    def look(self, view: Viewpoint, wait: bool) -> bool:
+        """Change outputs to what this view needs, for models that hold a part of their data; whether more comes.
+
+        With `wait` all that is needed is there at once. Called before each image where `follows_camera`.
+        """
+        return False
 
     def written_text(self) -> WrittenText | None:
         """Return the text that the model writes, which is shown over the viewport; None if it writes none."""

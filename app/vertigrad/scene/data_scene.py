@@ -58,8 +58,7 @@ def points_text(path: Path) -> str:
     from ..models.data import point_file
 
     up = UPWARDS.get(path.suffix.lower(), "y")
-    points = point_file.read(path, 2.0, up)
-    size = round(min(max(1.0 / len(points.positions) ** 0.5, 0.002), 0.05), 4)
+    size = round(min(max(1.0 / max(point_file.count(path), 1) ** 0.5, 0.001), 0.05), 4)
     if not point_file.is_colored(path):
         layer = {"type": "points", **_outputs("data", ["position"]), "color": "#c9d0da", "size": size}
     else:

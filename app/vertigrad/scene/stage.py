@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..gpu import Gpu
 from ..gpu.deferred import Grant, Spares, grant_all
-from ..models.base import ExtraState
+from ..models.base import ExtraState, Viewpoint
 from ..models.interaction import Interaction
 from ..params import Params, unknown
 from ..renderer.layers import Layer
@@ -34,6 +34,7 @@ class Stage:
         self.scene = scene
         self._gpu = gpu
         self.in_progress: InProgress | None = None
+        self.fetching = False  # whether models wait for data that the view needs
         self._spares = Spares(gpu)
         self.specs = dict(scene.models)  # the current ones: seeds and substeps may differ from the file
         self.layers: dict[str, Layer] = {}
@@ -81,6 +82,22 @@ class Stage:
         """Restore the extra state of models."""
         for name, state in states.items():
             self.instances[name].model.load_extra_state(state)
+
+    def look(self, view: Viewpoint, wait: bool) -> None:
+        """Let the models that hold a part of their data have what `view` needs; `wait` until it is there.
+
+        Not amid a step: outputs are to stay as they are until it has ended.
+        """
+        if self.in_progress is not None:
+            return
+        followers = [instance for instance in self.instances.values() if instance.model.follows_camera]
+        self.fetching = False
+        for instance in followers:
+            instance.publication.withdraw()
+            try:
+                self.fetching = instance.model.look(view, wait) or self.fetching
+            finally:
+                instance.publish()
 
     def apply_interaction(self, interaction: Interaction | None) -> None:
         """Set the interaction that acts on all models in the next steps."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GpuError, InputError, ParameterError
+from ..models.base import Viewpoint
 from ..params import unknown
 from ..renderer.bounds import Bounds, Box
 from ..renderer.camera import OrbitCamera
@@ -239,3 +240,10 @@ def _camera(**values: Any) -> OrbitCamera:
 def _alike(one: OrbitCamera, other: OrbitCamera) -> bool:
     room = ALIKE * other.distance
     return math.dist(one.target, other.target) <= room and abs(one.distance - other.distance) <= room
+
+
+def viewpoint(camera: OrbitCamera, size: tuple[int, int]) -> Viewpoint:
+    """What an image of this size shows, for models that hold a part of their data."""
+    projection = camera.projection(size[0] / size[1])
+    across = np.array((projection[0, 0], projection[1, 1]))
+    return Viewpoint(projection @ camera.view(), size[1], across, abs(float(projection[3, 2])))

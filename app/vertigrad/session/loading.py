@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LARGE = 8 << 20  # bytes of files from which on they are read in the background
 BUDGET = 32 << 20  # bytes that are uploaded in a frame
+JOBS = 0.004  # seconds of a frame in which jobs of the thread are started
 UPLOADING = 0.2  # part of the whole that uploads count for
 
 _log = logging.getLogger("vertigrad")
@@ -39,6 +40,7 @@ class Loading:
     def __init__(self, source: SceneSource, sizes: Sizes):
         self.source = source
         self.progress = Progress()
+        self.progress.has_worker = True
         self._sizes, self._began = sizes, time.perf_counter()
         self._scene: Scene | None = None
         self._error: BaseException | None = None
@@ -61,6 +63,7 @@ class Loading:
     def proceed(self) -> bool:
         """Upload a part of what was read; returns whether the scene can be built. Raises what reading raised."""
         if self._thread.is_alive():
+            self.progress.run_jobs(JOBS)
             return False
         if self._error is not None:
             raise self._error

@@ -18,6 +18,7 @@ from ..scene import Scene
 from . import loading, saving
 from .allocations import Allocations
 from .autosave import Autosave
+from .cameras import viewpoint
 from .capture import CaptureService
 from .failures import Failures
 from .hot_reload import HotReload
@@ -154,7 +155,9 @@ class Session(SceneParts):
     @property
     def idle(self) -> bool:
         """Whether the next frame would be the same as the last one."""
-        if not self.clock.idle or self._commands or self.cameras.moving or self.loading is not None:
+        if not self.clock.idle or self._commands or self.cameras.moving:
+            return False
+        if self.loading is not None or self.stage.fetching:
             return False
         readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool, self.tensor_statistics
         return not any(one.pending for one in readers)
@@ -201,6 +204,7 @@ class Session(SceneParts):
         """
         running = self.running
         stage, view, camera = running.stage, running.view, running.cameras.now
+        self._look(size)
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
         layers, mark = list(stage.layers.values()), running.selection.mark()
         renderer.draw(layers, camera, view, target, size, running.clock.time, corner, mark, level, handles)
@@ -209,6 +213,7 @@ class Session(SceneParts):
 
     def draw_to_file(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
         """Record the same view for a file: of any size, without highlights, at the highest quality."""
+        self._look(size)
         layers = list(self.stage.layers.values())
         renderer.draw(layers, self.camera, self.view, target, size, self.time)
 
@@ -312,6 +317,11 @@ class Session(SceneParts):
             self.require_device(error)
             self.clock.halt()
             self.fail("step", error)
+
+    def _look(self, size: tuple[int, int]) -> None:
+        """Let models have what this image needs; a window does not wait for it."""
+        if min(size) > 0:
+            self.stage.look(viewpoint(self.running.cameras.now, size), wait=not self.reads_ahead)
 
     def _spill(self) -> None:
         self.clock.rewind.shrink()

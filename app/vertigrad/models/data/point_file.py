@@ -51,7 +51,7 @@ def read(path: Path, size: float, up: str, color: str = AUTO) -> Points:
     table = open_table(path)
     table.require_count()
     roles = Roles.of(table)
-    by = _required(path, roles, color)
+    by = required(path, roles, color)
     shades = roles.colors if by == COLORS else () if by in (NORMALS, HEIGHT) else (by,)
     gathered = _gathered(table, roles, shades)
     positions, center, factor = _placed(gathered.positions, gathered.origin, gathered.low, gathered.high, size)
@@ -66,6 +66,11 @@ def read(path: Path, size: float, up: str, color: str = AUTO) -> Points:
     else:
         colors = _shaded(path, by, gathered.shades)
     return Points(positions, colors, normals, gathered.dropped, center, factor)
+
+
+def count(path: Path) -> int:
+    """How many points a file says it has. Raises `InputError`."""
+    return open_table(path).count
 
 
 def choices(path: Path) -> tuple[str, ...]:
@@ -83,7 +88,8 @@ def _choices(roles: Roles) -> tuple[str, ...]:
     return (AUTO, HEIGHT, *own, *(name for name in roles.scalars if name not in (AUTO, HEIGHT, *own)))
 
 
-def _required(path: Path, roles: Roles, color: str) -> str:
+def required(path: Path, roles: Roles, color: str) -> str:
+    """By what a file is colored, for a `color` that may be "auto". Raises `InputError`."""
     if color not in _choices(roles):
         raise InputError(f"{path}: color: {unknown('column', color, _choices(roles))}")
     return (COLORS if roles.colors else HEIGHT) if color == AUTO else color
@@ -106,7 +112,7 @@ def _gathered(table: PointTable, roles: Roles, shades: Sequence[str]) -> _Gather
     origin, low, high = None, np.full(3, np.inf), np.full(3, -np.inf)
     read = dropped = 0
     for piece in table.pieces(tuple(dict.fromkeys((*roles.axes, *roles.normals, *shades)))):
-        xyz = _stacked(piece, roles.axes, np.float64)
+        xyz = stacked(piece, roles.axes, np.float64)
         read += len(xyz)
         report(f"reading {table.path.name}", read, max(table.count, read))
         with np.errstate(invalid="ignore"):
@@ -119,9 +125,9 @@ def _gathered(table: PointTable, roles: Roles, shades: Sequence[str]) -> _Gather
         low, high = np.minimum(low, xyz.min(axis=0)), np.maximum(high, xyz.max(axis=0))
         positions.append((xyz - origin).astype(np.float32))
         if roles.normals:
-            normals.append(_unit(_stacked(piece, roles.normals, np.float32)[finite_rows]))
+            normals.append(unit(stacked(piece, roles.normals, np.float32)[finite_rows]))
         if shades:
-            colors.append(_stacked(piece, shades, None)[finite_rows])
+            colors.append(stacked(piece, shades, None)[finite_rows])
     if origin is None:
         raise InputError(f"{table.path}: no point with a finite position, of {read:,}")
     return _Gathered(
@@ -132,7 +138,8 @@ def _gathered(table: PointTable, roles: Roles, shades: Sequence[str]) -> _Gather
     )
 
 
-def _stacked(piece: Mapping[str, np.ndarray], names: Sequence[str], dtype: type | None) -> np.ndarray:
+def stacked(piece: Mapping[str, np.ndarray], names: Sequence[str], dtype: type | None) -> np.ndarray:
+    """Columns side by side, of this type or the one that holds them all."""
     columns = [piece[name] for name in names]
     found = np.empty((len(columns[0]), len(columns)), dtype or np.result_type(*columns))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -153,7 +160,8 @@ def _placed(
     return positions, (x, y, z), factor
 
 
-def _unit(normals: np.ndarray) -> np.ndarray:
+def unit(normals: np.ndarray) -> np.ndarray:
+    """Vectors of length 1; those that have none are 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.nan_to_num(normals / np.linalg.norm(normals, axis=1, keepdims=True), posinf=0.0, neginf=0.0)
 
@@ -162,9 +170,12 @@ def _shaded(path: Path, by: str, values: np.ndarray) -> np.ndarray:
     if by == COLORS:
         return np.clip(np.nan_to_num(unit_colors(values)), 0.0, 1.0).astype(np.float32)
     column = values[:, 0]
-    if by.casefold() in CLASSES and column.dtype.kind in "iub":
-        return class_colors(column)
-    return scalars(path, by, column)
+    return class_colors(column) if is_classes(by, column.dtype) else scalars(path, by, column)
+
+
+def is_classes(name: str, dtype: np.dtype) -> bool:
+    """Whether a column has classes, each of which has a color of its own."""
+    return name.casefold() in CLASSES and dtype.kind in "iub"
 
 
 def class_colors(classes: np.ndarray) -> np.ndarray:
@@ -177,26 +188,30 @@ def class_colors(classes: np.ndarray) -> np.ndarray:
     return palette[number]
 
 
-def scalars(path: Path, name: str, column: np.ndarray) -> np.ndarray:
-    """A column as f32 (n,); what is not finite has the lowest value. Counted from its start if f32 is too coarse."""
+def scalars(path: Path, name: str, column: np.ndarray, ends: tuple[float, float] | None = None) -> np.ndarray:
+    """A column as f32 (n,); what is not finite has the lowest value. Counted from its start if f32 is too coarse.
+
+    `ends` are the lowest and the highest value, if the column is only a part.
+    """
     values = column.astype(np.float64)
     finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    low, high = ends or ((float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0))
     if high > low and max(abs(low), abs(high)) * 2.0**-24 > 1e-4 * (high - low):
         _log.warning("%s: %s is shown as its difference to %.17g, where float32 is too coarse", path, name, low)
         values, low, high = values - low, 0.0, high - low
     return np.clip(np.nan_to_num(values, nan=low, posinf=high, neginf=low), -3e38, 3e38).astype(np.float32)
 
 
-def unit_colors(colors: np.ndarray) -> np.ndarray:
+def unit_colors(colors: np.ndarray, most: float | None = None) -> np.ndarray:
     """Colors from 0 to 1, f32: integers by the largest of their type, but 255 for wide types; others up to 255 too.
 
-    Many LAS files have numbers up to 255 in 16 bits.
+    `most` is the largest value, if these are only a part. Many LAS files have numbers up to 255 in 16 bits.
     """
     if colors.dtype.kind == "b":
         return colors.astype(np.float32)
     if colors.dtype.kind in "iu":
-        wide = colors.dtype.itemsize > 2 or (colors.dtype.itemsize == 2 and colors.max(initial=0) <= 255)
+        largest = colors.max(initial=0) if most is None else most
+        wide = colors.dtype.itemsize > 2 or (colors.dtype.itemsize == 2 and largest <= 255)
         return colors.astype(np.float32) / np.float32(255 if wide else np.iinfo(colors.dtype).max)
     with np.errstate(invalid="ignore"):
-        return colors / 255.0 if np.nanmax(colors, initial=0.0) > 1.0 else colors
+        return colors / 255.0 if (np.nanmax(colors, initial=0.0) if most is None else most) > 1.0 else colors
