@@ -451,6 +451,7 @@ SHADERS: dict[str, list[Defines]] = {
     "models/unpack_rgb.wgsl": [{}],
     "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
     "models/wind.wgsl": [{"SIDE": 16}],
+    "models/point_levels.wgsl": [{}],
     "models/cloth.wgsl": choices(WIND=[False, True], OBSTACLE=[False, True], SELF=[False, True]),
     "models/cloth_contact.wgsl": choices(GRID_WRAPS=[True], MOST=[24]),
     "models/cloth_cut.wgsl": choices(BINS=[256]),

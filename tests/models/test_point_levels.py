@@ -152,14 +152,14 @@ def test_there_is_more_where_the_camera_is(scan: Path, steady: Gpu) -> None:
 def test_pages_arrive_without_waiting(scan: Path, steady: Gpu) -> None:
     model = model_of(scan)
     view = viewpoint(camera((-3.0, 0.0, 1.5), (-3.0, 0.0, 0.0)), (900, 900))
-    end, looks = time.monotonic() + 20, 0
+    end, frames = time.monotonic() + 20, 0
     while model.look(view, wait=False):
-        looks += 1
+        frames += 1
         assert time.monotonic() < end
         time.sleep(0.002)
     waited = model_of(scan)
     waited.look(view, wait=True)
-    assert looks >= 1 and all(one.holds for one in model.compare_with_reference())
+    assert frames >= 1 and all(one.holds for one in model.compare_with_reference())
     assert model._pages is not None and waited._pages is not None
     assert set(model._pages._page_in) >= set(np.flatnonzero(waited._pages._needed))
     model.close()

@@ -142,10 +142,10 @@ class _Grid:
 
     def counts(self) -> np.ndarray:
         """The points in each cell (SIDE, SIDE, SIDE), z first."""
-        made: list[Tensor] = []
+        totals: list[Tensor] = []
 
         def start() -> list:
-            made.append(Tensor.zeros(SIDE**3, u32, "counts"))
+            totals.append(Tensor.zeros(SIDE**3, u32, "counts"))
             return []
 
         on_gpu(start).wait()
@@ -154,13 +154,13 @@ class _Grid:
             def count(piece: np.ndarray = piece) -> list:
                 with Tensor.from_numpy(np.ascontiguousarray(piece["position"])) as positions:
                     kernel, number = Kernel.load(SHADER, "count_cells"), len(piece)
-                    kernel(number, positions=positions, counts=made[0], count=number, **self._fields)
+                    kernel(number, positions=positions, counts=totals[0], count=number, **self._fields)
                 return []
 
             on_gpu(count).wait()
 
         def read() -> list:
-            with made[0] as counts:
+            with totals[0] as counts:
                 return [counts.read_async(Traffic.DIAGNOSTICS)]
 
         return on_gpu(read).wait()[0].reshape(SIDE, SIDE, SIDE)
