@@ -63,6 +63,23 @@ rotation = "data.rotation"
 opacity = "data.opacity"
 color = "data.color"
 """
+ASSET = """
+[models.robot]
+type = "asset"
+file = "robot.glb"
+
+[layers.robot]
+type = "asset"
+position = "robot.position"
+normal = "robot.normal"
+tangent = "robot.tangent"
+texcoord = "robot.texcoord"
+index = "robot.index"
+material = "robot.material"
+materials = "robot.materials"
+color_maps = "robot.color_maps"
+data_maps = "robot.data_maps"
+"""
 LANGUAGE = """
 [models.writer]
 type = "language_model"
@@ -71,7 +88,7 @@ prompt = "The mill turns"
 """ + CHART.replace("SOURCE", "writer.top")
 EXAMPLES = {  # no scene has them
     **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
-    **{"splats": SPLATS},
+    **{"splats": SPLATS, "asset": ASSET},
 }
 
 

@@ -76,7 +76,7 @@ fn lit_where(material: Material, normal: vec3f, to_eye: vec3f, open: vec2f) -> v
     let f0 = mix(vec3f(0.04), material.base, material.metallic);
     let part = reflection(material, facing);
     let mirrored = sky_toward(reflect(-to_eye, normal), material.roughness);
-    return sun_light(material, f0, part, normal, to_eye, facing) * open.x
+    return direct_light(material, f0, part, normal, to_eye, facing, view.sun_direction) * view.sun * open.x
         + (part.often + part.below) * sky_around(normal) * open.y
         + part.once * mirrored * mirror_open(open.y, material.roughness, facing);
 }
@@ -86,22 +86,23 @@ fn mirror_open(open: f32, roughness: f32, facing: f32) -> f32 {
     return clamp(pow(facing + open, exp2(-16.0 * roughness - 1.0)) - 1.0 + open, 0.0, 1.0);
 }
 
-fn sun_light(
-    material: Material, f0: vec3f, part: Reflection, normal: vec3f, to_eye: vec3f, facing: f32,
+// Light toward the eye for each unit from `direction`: of the radiance of a white matt surface that faces it, so pi has moved to
+// the mirror term.
+fn direct_light(
+    material: Material, f0: vec3f, part: Reflection, normal: vec3f, to_eye: vec3f, facing: f32, direction: vec3f,
 ) -> vec3f {
-    let sunward = dot(normal, view.sun_direction);
-    if sunward <= 0.0 { return vec3f(0.0); }
-    let half_vector = normalize(view.sun_direction + to_eye);
+    let toward = dot(normal, direction);
+    if toward <= 0.0 { return vec3f(0.0); }
+    let half_vector = normalize(direction + to_eye);
     let across = max(dot(normal, half_vector), 0.0);
     let width = max(material.roughness * material.roughness, 0.005);
     let w2 = width * width;
     let bell = across * across * (w2 - 1.0) + 1.0;
     let distribution = w2 / (PI * bell * bell);
-    let visibility = 0.5 / (sunward * sqrt(facing * facing * (1.0 - w2) + w2)
-        + facing * sqrt(sunward * sunward * (1.0 - w2) + w2));
+    let visibility = 0.5 / (toward * sqrt(facing * facing * (1.0 - w2) + w2)
+        + facing * sqrt(toward * toward * (1.0 - w2) + w2));
     let fresnel = f0 + (1.0 - f0) * fifth_power(1.0 - max(dot(to_eye, half_vector), 0.0));
-    // The sun is specified as the radiance of a white matt surface, so pi has moved to the mirror term.
-    return view.sun * sunward * (part.below + fresnel * part.gain * (PI * distribution * visibility));
+    return toward * (part.below + fresnel * part.gain * (PI * distribution * visibility));
 }
 
 fn fifth_power(x: f32) -> f32 {

@@ -449,6 +449,7 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "models/mesh.wgsl": [{}],
     "models/unpack_rgb.wgsl": [{}],
+    "models/asset.wgsl": [{}],
     "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
     "models/wind.wgsl": [{"SIDE": 16}],
     "models/point_levels.wgsl": [{}],
@@ -565,6 +566,12 @@ SHADERS: dict[str, list[Defines]] = {
         {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
         for normal, mask, color in product(["", "vec3f"], [False, True], COLORS)
     ],
+    "draw/asset.wgsl": [
+        {"POSITION": "vec3f", "NORMAL": "vec3f", "TANGENT": more and "vec4f", "TEXCOORD": more and "vec4f", **color}
+        | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "LIGHTS": bool(more)}
+        for more, mask, color in product(["", "all"], [False, True], COLORS)
+    ],
+    "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3]),
     "draw/volume_light.wgsl": [{}],

@@ -26,31 +26,51 @@ def smoothstep(low, high, x):
     return t * t * (3 - 2 * t)
 
 
-def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
-    """`lit` of shaders/common/lighting.wgsl."""
+def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA, sky_open=1.0):
+    """`lit_where` of shaders/common/lighting.wgsl, in full sun."""
     up = camera.rotation().T @ camera.up_direction
     tints = view.sky_color, view.horizon_color, view.ground_color
     sky, horizon, ground = (view.sky * np.array(linear(tint)) for tint in tints)
     facing = np.maximum(dot(normal, to_eye), 1e-4)
-    f0 = 0.04 * (1 - metallic) + base * metallic
-
     around = ground + (0.4 * horizon + 0.6 * sky - ground) * (0.5 + 0.5 * dot(normal, up))
     mirrored = 2 * dot(normal, to_eye) * normal - to_eye
     height, spread = dot(mirrored, up), 0.06 + 0.94 * roughness
     overhead = horizon + (sky - horizon) * smoothstep(0, 1, np.maximum(height, 0))
     radiance = ground + (overhead - ground) * smoothstep(-spread, spread, height)
-    once, often, below, gain = shares(base, metallic, roughness, facing)
+    once, often, below, _ = shares(base, metallic, roughness, facing)
 
     sun = sun_direction(view, camera)
-    sunward = np.maximum(dot(normal, sun), 0)
-    half = unit(sun + to_eye)
+    direct = view.sun * np.array(linear(view.sun_color)) * direct_light(base, metallic, roughness, normal, to_eye, sun)
+    mirrored_open = np.clip((facing + sky_open) ** 2 ** (-16 * roughness - 1) - 1 + sky_open, 0, 1)
+    return direct + (often + below) * around * sky_open + once * radiance * mirrored_open
+
+
+def direct_light(base, metallic, roughness, normal, to_eye, direction):
+    """For each unit of light from `direction`, of the radiance of a white matt surface that faces it."""
+    facing = np.maximum(dot(normal, to_eye), 1e-4)
+    f0 = 0.04 * (1 - metallic) + base * metallic
+    _, _, below, gain = shares(base, metallic, roughness, facing)
+    toward = np.maximum(dot(normal, direction), 0)
+    half = unit(direction + to_eye)
     a2 = max(roughness**2, 0.005) ** 2
     distribution = a2 / (math.pi * (np.maximum(dot(normal, half), 0) ** 2 * (a2 - 1) + 1) ** 2)
-    smith = sunward * np.sqrt(facing**2 * (1 - a2) + a2) + facing * np.sqrt(sunward**2 * (1 - a2) + a2)
+    smith = toward * np.sqrt(facing**2 * (1 - a2) + a2) + facing * np.sqrt(toward**2 * (1 - a2) + a2)
     fresnel = f0 + (1 - f0) * (1 - np.maximum(dot(to_eye, half), 0)) ** 5
     gloss = fresnel * math.pi * distribution * 0.5 / smith
-    direct = view.sun * np.array(linear(view.sun_color)) * sunward * (below + gloss * gain)
-    return direct + (often + below) * around + once * radiance
+    return toward * (below + gloss * gain)
+
+
+def appendix_b(base, metallic, roughness, normal, to_eye, direction):
+    """The same by Appendix B of the glTF 2.0 specification, which leaves out light that goes from facet to facet."""
+    facing, toward = np.maximum(dot(normal, to_eye), 1e-4), np.maximum(dot(normal, direction), 0)
+    half = unit(direction + to_eye)
+    a2 = roughness**4
+    distribution = a2 / (math.pi * (dot(normal, half) ** 2 * (a2 - 1) + 1) ** 2)
+    masking = [1 / (c + np.sqrt(a2 + (1 - a2) * c**2)) for c in (facing, toward)]
+    f0 = 0.04 * (1 - metallic) + base * metallic
+    fresnel = f0 + (1 - f0) * (1 - np.abs(dot(to_eye, half))) ** 5
+    diffuse = (1 - fresnel) * base * (1 - metallic) / math.pi
+    return math.pi * toward * (diffuse + fresnel * masking[0] * masking[1] * distribution)
 
 
 def sky_reflectance(roughness, facing):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 from vertigrad import resources, scene
 from vertigrad.models.data import splat_file
@@ -87,6 +88,8 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     np.save(tmp_path / "one.npy", one)
     np.save(tmp_path / "points.npy", one[:, :3])
     files["language_model"] = Path(__file__).parent / "corpus" / "tiny" / "config.json"
+    trimesh.creation.box().export(tmp_path / "box.glb")
+    files["asset"] = tmp_path / "box.glb"
     files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
         if name in ("onnx", "torch", "train", "wgsl"):  # have the outputs of their network or their table

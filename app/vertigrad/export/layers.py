@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..gpu import Traffic
 from ..renderer.layers import Layer
 from ..renderer.layers.arrows import ArrowsDrawing
+from ..renderer.layers.asset import AssetDrawing
 from ..renderer.layers.attributes import Attributes, Bound
 from ..renderer.layers.drawing import Drawing
 from ..renderer.layers.instances import InstancesDrawing
@@ -90,7 +91,7 @@ def _points(drawing: Drawing) -> Geometry:
     return Geometry(kind="points", extras={"radius": radius.astype(np.float32)}, **_common(drawing, rows))
 
 
-def _surface(drawing: SurfaceDrawing) -> Geometry:
+def _surface(drawing: SurfaceDrawing | AssetDrawing) -> Geometry:
     rows = rows_of(drawing.drawn)
     (index,) = read([drawing.index])
     normals = rows.get("normal")
@@ -160,6 +161,7 @@ _KINDS: dict[type[Drawing], Callable[[Any], Geometry | Callable[[], Geometry]]] 
     PointsDrawing: _points,
     MarksDrawing: _points,
     SurfaceDrawing: _surface,
+    AssetDrawing: _surface,
     LinesDrawing: _lines,
     TrailsDrawing: _trails,
     SplatsDrawing: _splats,

@@ -20,6 +20,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "storage": {"buffer": {"type": "read-only-storage"}},
     "written": {"buffer": {"type": "storage"}},
     "texture": {"texture": {"sample_type": "float"}},
+    "textures": {"texture": {"sample_type": "float", "view_dimension": "2d-array"}},
     "unfilterable": {"texture": {"sample_type": "unfilterable-float"}},
     "samples": {"texture": {"sample_type": "unfilterable-float", "multisampled": True}},
     "depth": {"texture": {"sample_type": "depth"}},

@@ -1,4 +1,4 @@
-"""Scenes for data files: networks, meshes, points, splats, images, videos and arrays."""
+"""Scenes for data files: networks, assets, meshes, points, splats, images, videos and arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .kinds import ARRAYS, DATA, IMAGES, NETWORKS, POINTS, VIDEOS
+from .kinds import ARRAYS, ASSETS, DATA, IMAGES, NETWORKS, POINTS, VIDEOS
 from .locate import dotted
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def scene_text(path: Path) -> str:
         return points_text(path)
     if kind == ".ply" and _is_cloud(path):
         return points_text(path)
+    if kind in ASSETS:
+        return _asset_text(path)
     return _mesh_text(path) if kind in DATA else ""
 
 
@@ -162,6 +164,23 @@ def _mesh_text(path: Path) -> str:
     layer = {"type": "surface", **_outputs("mesh", ["position", "normal", "index"]), "color": color, "roughness": 0.45}
     model = {"type": "mesh", "file": path.name, "up": up}
     return _text(path, SLANTED, {"models.mesh": model, "layers.mesh": layer, **_view("#20242c")})
+
+
+def _asset_text(path: Path) -> str:
+    """With its materials, and transparency only if one needs it."""
+    from ..models.data import asset
+    from ..models.data.assets.content import BLEND
+
+    params = asset.Params(file=path)
+    try:
+        outputs = list(asset.Asset.output_specs(params))
+        blends = any(one.alpha_mode == BLEND for one in asset.content(params).materials)
+    except InputError:  # the model reports it
+        outputs, blends = ["position", "normal", "index"], True
+    layer = {"type": "asset", **_outputs("asset", outputs), **({} if blends else {"blend": False})}
+    model = {"type": "asset", "file": path.name}
+    view = _view("#20242c", shadows=0.7, occlusion=0.5)
+    return _text(path, SLANTED, {"models.asset": model, "layers.asset": layer, **view})
 
 
 def _is_cloud(path: Path) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 from ..errors import InputError
 
 SCENES = frozenset({".toml"})
-MESHES = frozenset({".glb", ".gltf", ".obj", ".off", ".ply", ".stl"})
+ASSETS = frozenset({".glb", ".gltf"})  # meshes with materials
+MESHES = ASSETS | {".obj", ".off", ".ply", ".stl"}
 SPLATS = frozenset({".splat", ".spz"})  # and PLY files of splats
 NETWORKS = frozenset({".onnx"})
 IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})

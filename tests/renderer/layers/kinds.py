@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vertigrad.models.data.assets.content import Map, Material
 from vertigrad.renderer import OrbitCamera
 
 PLAIN: dict[str, Any] = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
@@ -35,6 +36,19 @@ def corners() -> tuple[np.ndarray, np.ndarray]:
     return positions, np.uint32([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
 
 
+def materials() -> np.ndarray:
+    """Two materials of assets, the first with all maps."""
+    maps = {name: Map(int(name == "emissive")) for name in ("base_color", "emissive")}
+    maps |= {name: Map(0) for name in ("metallic_roughness", "normal", "occlusion")}
+    mapped = Material(emissive=(0.2, 0.1, 0.1), double_sided=True, maps=maps)
+    return np.float32([mapped.floats(), Material(base_color=(1.0, 0.5, 0.2, 1.0), metallic=0.0).floats()])
+
+
+def lights() -> np.ndarray:
+    """A light of an asset: a point with a position, direction, color and cone."""
+    return np.float32([[0, 2, 1, 1, 0, -1, 0, 0, 9, 8, 7, 1, 0, 0, 0, 0]])
+
+
 def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """(style, attributes): every attribute of a layer of this type, each as an array."""
     position, scalar = random(ROWS, 3), random(ROWS, seed=5, low=0.05)
@@ -55,6 +69,17 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         case "surface":
             mesh, index = corners()
             return {}, {"position": mesh, "color": random(4, seed=5, low=0.0), "normal": mesh, "index": index}
+        case "asset":
+            mesh, index = corners()
+            texels = (255 * random(2, 4, 4, 4, seed=9, low=0.0)).astype(np.uint8)
+            attributes = {
+                "tangent": random(4, 4),
+                "texcoord": random(4, 4, seed=6),
+                "color": random(4, seed=5, low=0.0),
+            }
+            attributes |= {"material": np.float32([0, 1, 1, 0]), "materials": materials(), "lights": lights()}
+            mapped = {"color_maps": texels, "data_maps": texels[:1]}
+            return {}, {"position": mesh, "normal": mesh, "index": index, **attributes, **mapped}
         case "isosurface":
             return {"level": 0.3}, {"values": lumps(), "color": random(7, 6, 8, low=0.0)}
         case "volume":
@@ -75,6 +100,6 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     raise AssertionError(f"nothing to draw is known for {kind!r}: add it here")
 
 
-OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "surface", "splats")
+OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "surface", "asset", "splats")
 OF_GRIDS = ("isosurface", "volume", "image", "streamlines", "vectors")
 KINDS = (*OF_ROWS, *OF_GRIDS)

@@ -24,6 +24,7 @@ from .kinds import KINDS, drawn
 
 # read by compute shaders that compute what is drawn: trails, streamlines, arrows of a field
 COMPUTED_OF = {"trails": {"position"}, "streamlines": {"vectors", "seeds", "color"}, "vectors": {"vectors"}}
+TEXTURES = {"color_maps", "data_maps"}  # drawn into textures once: buffers are not filtered
 SCENES = sorted(path.stem for path in resources.path("scenes").glob("*.toml"))
 
 
@@ -38,6 +39,8 @@ def audit(calls: Calls, gpu: Gpu, layers: dict[str, tuple[Layer, dict[str, Tenso
             faults.append(f"{name} moves what is drawn")
     for kind, (layer, tensors) in layers.items():
         for attribute, tensor in tensors.items():
+            if attribute in TEXTURES:
+                continue
             computed = attribute in COMPUTED_OF.get(kind.partition(" ")[0], ())
             if address(tensor.block.buffer) not in (calls.computed if computed else calls.drawn):
                 faults.append(f"{layer.name}.{attribute} is not read where it lies")

@@ -31,6 +31,7 @@ FORMATS = {
 GRIDS = {"isosurface": ("values", "color"), "volume": ("density", "color"), "image": ("pixels",)}
 GRIDS |= {"streamlines": ("vectors", "color"), "vectors": ("vectors", "color")}
 F32 = ("splats", "streamlines")  # rows that shaders read from storage, not from vertex buffers
+TABLES = ("index", "materials", "lights", "color_maps", "data_maps")  # contiguous, with rows of their own
 UP = (0.0, 1.0, 0.0)
 
 
@@ -135,7 +136,7 @@ ROWS_OF = [
     (kind, name)
     for kind in KINDS
     for name in types()[kind].ATTRIBUTES
-    if name != "index" and name not in GRIDS.get(kind, ())
+    if name not in TABLES and name not in GRIDS.get(kind, ())
 ]
 SAMPLES_OF = [(kind, name) for kind, names in GRIDS.items() for name in names if (kind, name) != ("vectors", "color")]
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

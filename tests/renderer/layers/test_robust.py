@@ -20,7 +20,7 @@ UP = (0.0, 1.0, 0.0)
 OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "splats")
 OF_SAMPLES = {"isosurface": "values", "volume": "density"}
 OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
-STORED = ("splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
+STORED = ("asset", "splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
 LENGTHS = {"size", "direction", "position", "mesh", "scale", "seeds"}  # attributes in world units
 STYLED = {"streamlines": ("length", "width"), "vectors": ("scale",), "image": ("width",)}  # and values of styles
 
@@ -144,6 +144,10 @@ def scaled(kind: str, style: dict[str, Any], attributes: dict[str, Any], by: flo
     """The same scene, `by` times as large."""
     lengths = LENGTHS - ({"direction", "mesh"} if kind == "instances" else set())
     larger = {n: (v * np.float32(by) if n in lengths else v) for n, v in attributes.items()}
+    if kind == "asset":  # candela light the square of the distance
+        larger["lights"] = attributes["lights"] * np.float32(
+            [by, by, by, 1, 1, 1, 1, by, by**2, by**2, by**2, *[1] * 5]
+        )
     defaults = types()[kind].Style()
     style = style | {name: by * style.get(name, getattr(defaults, name)) for name in STYLED.get(kind, ())}
     if "low" in vars(defaults):

@@ -149,8 +149,12 @@ class Drawing(ABC):
         storage: Sequence[Tensor] = (),
         others: Iterable[Tensor] = (),
         defines: Mapping[str, Any] | None = None,
+        textures: Sequence[tuple[str, Any]] = (),
     ) -> None:
-        """Draw by `recipe`: `vertices` are vertex buffers, `storage` storage buffers; `others` are only kept alive."""
+        """Draw by `recipe`: `vertices` are vertex buffers, `storage` storage buffers; `others` are only kept alive.
+
+        `textures` are bound after them: of each one of `bindings.KINDS`, and what is bound.
+        """
         self._recipe, self.vertices, self._storage = recipe, vertices, storage
         self.solid = [stage for stage in recipe.stages if not stage.over]
         self.over = [stage for stage in recipe.stages if stage.over]
@@ -160,6 +164,8 @@ class Drawing(ABC):
         self._blocks = Blocks(self.gpu, [*tensors, *storage, *self._stored_extent, *others])
         kinds = ["depth samples"] if recipe.depth else []
         kinds += ["storage"] * (len(storage) + len(self._stored_extent))
+        self._textures = [resource for _, resource in textures]
+        kinds += [kind for kind, _ in textures]
         kinds += ["texture", "sampler"] if self.extent else []
         variant = {"COLORMAPPED": self.extent is not None, **(defines or {})}
         self.pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
@@ -298,4 +304,4 @@ class Drawing(ABC):
     def _resources(self, frame: Frame) -> list[Any]:
         found: list[Any] = [frame.depth] if self._recipe.depth else []
         found += [storage_range(self.gpu, one, "a layer")[0] for one in [*self._storage, *self._stored_extent]]
-        return found + self.colormap()
+        return found + self._textures + self.colormap()

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from typing import Any
 
 import wgpu
 
 from ...errors import LayoutError, ParameterError
+from ...gpu import Gpu
 from ...tensor import Tensor
-from .attributes import Attributes, describe
-from .base import Attribute, AttributeSpec
+from ..bindings import Bindings
+from ..pipelines import render_pipeline
+from ..target import pass_states
+from ..view import VIEW_SIZE
+from .attributes import Attributes, Bound, describe
+from .base import Attribute, AttributeSpec, Frame
 from .drawing import Drawing
 from .recipe import Recipe, Stage
 from .shapes import shape
+from .storage import storage_range
 
+CELLS_SHADER = "draw/cells.wgsl"
+CELLS = struct.Struct("<3I4x")  # `CellArrays` in that shader
 RECIPE = Recipe(
     shader="draw/instances.wgsl",
     stages=[Stage("instance", "instance")],
@@ -81,3 +90,28 @@ def checked_index(layer: str, index: Attribute) -> Tensor:
             "be contiguous and hold three rows of position for each triangle; call .contiguous()"
         )
     return index
+
+
+def draw_cells(gpu: Gpu, pass_: wgpu.GPURenderPassEncoder, frame: Frame, position: Bound, index: Tensor) -> None:
+    """Draw the triangles of `index`, contiguous, between the rows of `position`, read from their own blocks.
+
+    Vertex buffers do not distinguish the corners of a triangle, so both are bound as storage. Raises `LimitError` if
+    one of them is larger than this GPU can bind.
+    """
+    where = "a surface cannot be picked"
+    positions, first_position = position.resource(gpu, where)
+    indices, first_index = storage_range(gpu, index, where)
+    uniform = CELLS.pack(first_position, position.stride, first_index // index.itemsize)
+    bindings = Bindings(gpu, (VIEW_SIZE, CELLS.size), ("storage", "storage"))
+    states = pass_states(gpu, "rows", over=False)
+    pipeline = render_pipeline(
+        gpu,
+        CELLS_SHADER,
+        ("cell_vertex", "cell_fragment"),
+        [bindings.layout],
+        defines={"TYPE": position.tensor.scalar},
+        **states._asdict(),
+    )
+    pass_.set_pipeline(pipeline)
+    pass_.set_bind_group(0, bindings.create((positions, indices)), (frame.view_offset, gpu.uniforms.push(uniform)))
+    pass_.draw(index.size)

@@ -10,7 +10,7 @@ from .base import Layer
 
 NAMES = (
     *("points", "marks", "surface", "instances", "arrows", "lines", "trails", "streamlines", "vectors", "splats"),
-    *("image", "isosurface", "volume", "tensor"),
+    *("image", "isosurface", "volume", "tensor", "asset"),
 )
 
 

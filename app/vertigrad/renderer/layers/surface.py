@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import wgpu
 
 from ...errors import LayoutError
-from ...gpu import Gpu
 from ...params import choice, number
 from ...tensor import Tensor
-from ..bindings import Bindings
-from ..pipelines import render_pipeline
-from ..target import LEAST_ALPHA, pass_states
-from ..view import VIEW_SIZE
+from ..target import LEAST_ALPHA
 from . import styles
-from .attributes import Bound
 from .base import Attribute, AttributeSpec, Frame, Layer
-from .meshes import IndexedDrawing, checked_index
+from .meshes import IndexedDrawing, checked_index, draw_cells
 from .recipe import Recipe, Stage
 from .shapes import grid_triangles
-from .storage import storage_range
 
 HEIGHT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}  # by the axis of contour lines
-CELLS_SHADER = "draw/cells.wgsl"
-CELLS = struct.Struct("<3I4x")  # `CellArrays` in that shader
 RECIPE = Recipe(
     shader="draw/surface.wgsl",
     stages=[Stage("surface", "surface")],
@@ -66,7 +57,7 @@ class SurfaceDrawing(IndexedDrawing):
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the triangles with the indices of their nearest corners, unless the surface is almost transparent."""
         if self.color[3] >= LEAST_ALPHA:
-            _draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
+            draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
     def uniform(self) -> dict[str, Any]:
         return {"height": HEIGHT[self.style.contour_axis]}
@@ -96,28 +87,3 @@ class SurfaceLayer(Layer):
         ),
         "index": AttributeSpec(False, (1, 3), None, "three rows of position for each triangle"),
     }
-
-
-def _draw_cells(gpu: Gpu, pass_: wgpu.GPURenderPassEncoder, frame: Frame, position: Bound, index: Tensor) -> None:
-    """Draw the triangles of `index`, contiguous, between the rows of `position`, read from their own blocks.
-
-    Vertex buffers do not distinguish the corners of a triangle, so both are bound as storage. Raises `LimitError` if
-    one of them is larger than this GPU can bind.
-    """
-    where = "a surface cannot be picked"
-    positions, first_position = position.resource(gpu, where)
-    indices, first_index = storage_range(gpu, index, where)
-    uniform = CELLS.pack(first_position, position.stride, first_index // index.itemsize)
-    bindings = Bindings(gpu, (VIEW_SIZE, CELLS.size), ("storage", "storage"))
-    states = pass_states(gpu, "rows", over=False)
-    pipeline = render_pipeline(
-        gpu,
-        CELLS_SHADER,
-        ("cell_vertex", "cell_fragment"),
-        [bindings.layout],
-        defines={"TYPE": position.tensor.scalar},
-        **states._asdict(),
-    )
-    pass_.set_pipeline(pipeline)
-    pass_.set_bind_group(0, bindings.create((positions, indices)), (frame.view_offset, gpu.uniforms.push(uniform)))
-    pass_.draw(index.size)
