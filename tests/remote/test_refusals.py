@@ -250,6 +250,7 @@ def files_and_programs() -> list[commands.Command]:
         commands.Open(there),
         commands.Reload(there),
         commands.OpenRun(there, (), None),
+        commands.CompareRuns(there, ((), None), ((), None)),
         commands.SaveRunAsPreset("a", ("galaxy.file=/etc/passwd",)),
         commands.Save(),
         commands.SaveAs(there),

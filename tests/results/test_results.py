@@ -1,12 +1,13 @@
 """The folder of a sweep, its table, and how a contact sheet is arranged."""
 
 import itertools
+import os
 
 import numpy as np
 import pytest
 
 from vertigrad.errors import InputError
-from vertigrad.results import Definition, Results, Run, SweepFolder
+from vertigrad.results import Definition, Results, Run, SweepFolder, scene_files
 from vertigrad.results.arrangement import arranged
 from vertigrad.results.contact_sheet import contact_sheet
 from vertigrad.results.plots import write_plots
@@ -35,6 +36,22 @@ def test_runs_are_read_as_they_were_written(tmp_path):
     assert (folder.path / found[1].files["image"]).read_bytes() == b"p"
     assert np.isnan(found["e"]).all()
     assert found.failed == (written[1],)
+
+
+def test_files_that_were_changed_or_removed_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(scene_files, "LARGEST", 10)
+    names = _, changed, gone, large = [tmp_path / name for name in ("same", "changed", "gone", "large")]
+    for file in names:
+        file.write_text("before" * (1 + 9 * (file == large)))
+    files = scene_files.SceneFiles(scene_files.fingerprints(names))
+    assert files.changed() == []
+    changed.write_text("behind")
+    os.utime(changed, (1, 1))
+    gone.unlink()
+    large.write_text("before" * 11)
+    assert files.changed() == [changed, gone, large]
+    changed.write_text("before")
+    assert files.changed() == [gone, large]
 
 
 def test_a_folder_without_results_is_refused(tmp_path):

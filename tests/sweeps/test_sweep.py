@@ -61,6 +61,7 @@ def test_a_grid_is_a_table_with_the_outcomes_of_each_run(swept, tmp_path, plotte
     np.testing.assert_allclose(found["highest"], found["row.height"] + 3 / 60, rtol=1e-6)
     np.testing.assert_array_equal(found["row.position:max"][2:], found["highest"][2:])
     assert not found.failed
+    assert list(SweepFolder(tmp_path / "out").definition().files) == [str(tmp_path / "scene.toml")]
     with (tmp_path / "out" / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(one["highest"]) for one in rows] == found["highest"].tolist()

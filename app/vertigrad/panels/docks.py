@@ -38,6 +38,10 @@ class Rect(NamedTuple):
             self.top + margin + point[1] * (self.height - 2 * margin),
         )
 
+    def contains(self, x: float, y: float) -> bool:
+        """Whether a pixel of the window is in this part."""
+        return 0 <= x - self.left < self.width and 0 <= y - self.top < self.height
+
     def clip(self, x: float, y: float) -> tuple[float, float]:
         """A pixel of the window in clip coordinates of the viewport that fills this part."""
         return 2 * (x - self.left) / max(self.width, 1) - 1, 1 - 2 * (y - self.top) / max(self.height, 1)

@@ -22,6 +22,7 @@ from .base import Panel
 from .boundary import Boundary, recover
 from .camera import CameraPanel
 from .capture import CapturePanel, Notices
+from .comparison import draw_comparison, scene_panes
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, retain_dock_space, scaled
 from .drawing import Drawing
@@ -76,7 +77,8 @@ class Gui:
     """The panels, docked around the viewport and drawn in the frame's own encoder. All sizes are pixels of the screen.
 
     `scale` is the monitor's; the workspace's zoom comes on top of it. With `remote` the user sits at another machine:
-    nothing opens files or programs of this one. `viewport` is what the panels leave, as of the last `build`.
+    nothing opens files or programs of this one. `viewport` is what the panels leave, as of the last `build`; `panes`
+    are the images in it: one, or two while a run is compared with another.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Gui:
         io.config_flags |= imgui.ConfigFlags_.docking_enable.value | imgui.ConfigFlags_.nav_enable_keyboard.value
         io.config_windows_move_from_title_bar_only = True
         self.viewport = Rect(0, 0, 0, 0)
+        self.panes: tuple[Rect, ...] = (self.viewport,)
         self._take_layout()
         self._dialogs = Dialogs(Thumbnails(gpu, self._drawing.backend), self.actions)
 
@@ -129,6 +132,10 @@ class Gui:
     def cursor(self) -> int:
         """The shape of the mouse cursor that ImGui requests, an `imgui.MouseCursor_`."""
         return imgui.get_mouse_cursor() if self.io.want_capture_mouse else imgui.MouseCursor_.arrow.value
+
+    def pane(self, x: float, y: float) -> Rect:
+        """The image under a pixel of the window; that of the scene if there is none."""
+        return next((pane for pane in self.panes if pane.contains(x, y)), self.panes[0])
 
     def covers(self, x: float, y: float) -> bool:
         """Whether a click at this pixel is for the GUI."""
@@ -211,7 +218,8 @@ class Gui:
         else:
             retain_dock_space()
             self.viewport = Rect(0, 0, *size)
-        self._draw_over(session)
+        self.panes = scene_panes(session, self.viewport)
+        self._draw_over(session, self.panes[0])
         draw(session, "messages", draw_message, session, self.viewport)
         if not draw(session, "dialogs", self._dialogs.draw, session, self.workspace):
             self._dialogs.close(session, self.workspace)
@@ -219,19 +227,20 @@ class Gui:
         draw(session, "error report", draw_failures, session)
         self._note_file(session)
 
-    def _draw_over(self, session: Session) -> None:
-        """Draw what is over the viewport; without panels only notices of videos and files."""
+    def _draw_over(self, session: Session, pane: Rect) -> None:
+        """Draw what is over the image of the scene; without panels only notices of videos and files."""
         draw, workspace = self._boundary.draw, self.workspace
-        draw(session, "gizmo", self._gizmo.draw, session, workspace.gizmo if workspace.visible else None, self.viewport)
+        draw(session, "gizmo", self._gizmo.draw, session, workspace.gizmo if workspace.visible else None, pane)
         if workspace.visible:
-            draw(session, "axes", self._axes.draw, session, self.viewport)
-            draw(session, "tools", draw_tools, session, self.viewport)
-            draw(session, "texts", draw_texts, session, self.viewport)
-            draw(session, "warnings", draw_warnings, session, self.viewport)
+            draw(session, "axes", self._axes.draw, session, pane)
+            draw(session, "tools", draw_tools, session, pane)
+            draw(session, "texts", draw_texts, session, pane)
+            draw(session, "warnings", draw_warnings, session, pane)
             if SelectionPanel.title not in workspace.visible_panels:
-                draw(session, "selection", draw_selection, session, self.viewport)
+                draw(session, "selection", draw_selection, session, pane)
+            draw(session, "comparison", draw_comparison, session, self.panes)
         draw(session, "notices", self._notices.draw, session, self.viewport)
-        draw(session, "brush", draw_brush_circle, session, self.viewport, not imgui.get_io().want_capture_mouse)
+        draw(session, "brush", draw_brush_circle, session, pane, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:
         """Record the windows built last over `target`."""

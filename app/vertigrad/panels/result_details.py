@@ -10,7 +10,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..results import Run
 from ..results.arrangement import text
 from ..session import Session
-from ..session.commands import OpenRun, SaveRunAsPreset
+from ..session.commands import CompareRuns, OpenRun, SaveRunAsPreset
 from .result_selection import ResultSelection
 from .result_sheet import SHAPE, draw_image
 from .rows import fitted, paragraph, scale, text_button
@@ -49,6 +49,8 @@ class ResultDetails:
                 imgui.same_line(0.0, GAP * scale())
             with imgui_ctx.push_id(run.key):
                 self._draw_buttons(session, selection, run, width)
+        if len(runs) == 2:
+            self._draw_compare(session, selection, runs)
         _draw_values(selection, runs)
         for run in runs:
             if run.error:
@@ -66,6 +68,16 @@ class ResultDetails:
             may_load = draw_image(self._thumbnails, selection, run, box, may_load)
 
     @staticmethod
+    def _draw_compare(session: Session, selection: ResultSelection, runs: list[Run]) -> None:
+        if text_button(
+            f"{icons.ICON_FA_TABLE_COLUMNS}  Run side by side", "compare", imgui.get_content_region_avail().x
+        ):
+            left, right = ((run.sets, run.seed) for run in runs)
+            labels = label(runs[0]), label(runs[1])
+            session.post(CompareRuns(Path(selection.definition.scene), left, right, labels))
+        imgui.set_item_tooltip("both in the window, from their start, with the same camera and time")
+
+    @staticmethod
     def _draw_buttons(session: Session, selection: ResultSelection, run: Run, width: float) -> None:
         scene = Path(selection.definition.scene)
         imgui.begin_group()
@@ -79,6 +91,11 @@ class ResultDetails:
         imgui.end_disabled()
         imgui.set_item_tooltip("a preset of the scene with the parameters of this run; Save writes it into the file")
         imgui.end_group()
+
+
+def label(run: Run) -> str:
+    """What to call a run where it is shown next to another one: its values and its seed."""
+    return f"{preset_name(run)}, seed {run.seed}"
 
 
 def preset_name(run: Run) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from imgui_bundle import imgui
 
 from ..results.arrangement import text
@@ -10,6 +12,7 @@ from .rows import explain
 from .tables import number, right, row_height, table, visible_rows
 from .theme import ACCENT, BAD, DIM, TEXT
 
+NONE = "–"
 WIDTH = 96.0  # of a column, in logical pixels
 
 
@@ -41,6 +44,13 @@ def draw_table(selection: ResultSelection) -> int | None:
                 if imgui.table_set_column_index(index):
                     value = columns[name][order[line]]
                     tint = BAD if run.state == "failed" else ACCENT if name == selection.metric else TEXT
-                    shown = number(value) if isinstance(value, float) else "" if value is None else text(value)
-                    right(shown, tint if shown != "–" else DIM)
+                    shown = _shown(value)
+                    right(shown, tint if shown != NONE else DIM)
     return clicked_run
+
+
+def _shown(value: Any) -> str:
+    """A value of a column; a run that failed has no outcomes."""
+    if isinstance(value, float):
+        return NONE if value != value else number(value)
+    return "" if value is None else text(value)

@@ -12,6 +12,7 @@ from imgui_bundle import imgui
 from ..errors import InputError
 from ..results import SweepFolder
 from ..results.folder import RUNS
+from ..results.scene_files import SceneFiles
 from ..session import Session
 from ..session.commands import OpenRun
 from .base import Panel
@@ -22,7 +23,7 @@ from .result_sheet import draw_contact_sheet
 from .result_table import draw_table
 from .rows import paragraph, scale
 from .tables import draw_parts
-from .theme import BAD, DIM
+from .theme import ACCENT, BAD, DIM
 from .thumbnails import Thumbnails
 from .workspace import Workspace
 
@@ -43,12 +44,15 @@ class ResultsPanel(Panel):
         self._typed, self._error = "", ""
         self._selection: ResultSelection | None = None
         self._read_at, self._stamp = 0.0, 0.0
+        self._files, self._changed = SceneFiles({}), ""
 
     def draw(self, session: Session) -> None:
         selection = self._read()
         if selection is None:
             self._draw_choice()
             return
+        if self._changed:
+            paragraph(f"{icons.ICON_FA_TRIANGLE_EXCLAMATION}  {self._changed}", ACCENT)
         whole = imgui.get_content_region_avail().x
         side = min(DETAILS * scale(), 0.4 * whole)
         views, details = partial(self._draw_views, session, selection), partial(self._details.draw, session, selection)
@@ -66,6 +70,8 @@ class ResultsPanel(Panel):
         if known and now < self._read_at + READ_S:
             return self._selection
         self._read_at = now
+        if known:
+            self._check_files()
         stamp = _stamp(path / RUNS)
         if known and stamp == self._stamp:
             return self._selection
@@ -76,10 +82,18 @@ class ResultsPanel(Panel):
             self._stamp, self._error = stamp, ""
         except InputError as error:
             self._error, self._workspace.results, self._selection = str(error), None, None
-        if not known:
+        if not known and self._selection is not None:
             self._small.forget()
             self._details.forget()
+            self._files = SceneFiles(self._selection.definition.files)
+            self._check_files()
         return self._selection
+
+    def _check_files(self) -> None:
+        names = ", ".join(file.name for file in self._files.changed())
+        self._changed = (
+            f"{names}: changed since the sweep, so what is opened may not be what was computed" if names else ""
+        )
 
     def _draw_choice(self) -> None:
         """A field for the folder, while none is shown."""

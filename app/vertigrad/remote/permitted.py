@@ -19,7 +19,7 @@ _KINDS = (
     *(commands.DismissAlarm, commands.PressButton, commands.PressKey, commands.Guard, commands.StopAtLimits),
     *(commands.Dismiss, commands.DismissFailures, commands.Play, commands.Step, commands.GoTo, commands.SetSpeed),
     *(commands.Reset, commands.SetTool, commands.BeginInteraction, commands.MoveInteraction, commands.EndInteraction),
-    *(commands.SetPacing, commands.SetQuality, commands.TimeKernels, commands.SetBrush),
+    *(commands.SetPacing, commands.SetQuality, commands.TimeKernels, commands.SetBrush, commands.StopComparing),
 )
 PERMITTED = frozenset(_KINDS)
 

@@ -27,11 +27,15 @@ class Finish(NamedTuple):
 
 
 class Viewport(NamedTuple):
-    """The part of a target in which an image is shown: `size` pixels, the upper left at its pixel `corner`."""
+    """The part of a target in which an image is shown: `size` pixels, the upper left at its pixel `corner`.
+
+    With `keep` the rest of the target stays as it is; else it becomes black.
+    """
 
     view: wgpu.GPUTextureView
     corner: tuple[int, int]
     size: tuple[int, int]
+    keep: bool = False
 
 
 class PostProcess:
@@ -46,7 +50,9 @@ class PostProcess:
         self._pipelines: dict[Finish, wgpu.GPURenderPipeline] = {}
         self._groups: dict[Finish, wgpu.GPUBindGroup] = {}
         self._depths: wgpu.GPUTextureView | None = None  # that are bound in them
-        self._pass = RenderPass([{"load_op": "clear", "store_op": "store"}])
+        self._passes = {
+            keep: RenderPass([{"load_op": "load" if keep else "clear", "store_op": "store"}]) for keep in (False, True)
+        }
         self.compile()
 
     def compile(self) -> None:
@@ -70,7 +76,7 @@ class PostProcess:
             self._groups.clear()
         if finish not in self._groups:
             self._groups[finish] = self._group(finish, depths)
-        with self._gpu.recorder.render_pass("post-process", self._pass, viewport.view) as pass_:
+        with self._gpu.recorder.render_pass("post-process", self._passes[viewport.keep], viewport.view) as pass_:
             pass_.set_viewport(*viewport.corner, *viewport.size, 0.0, 1.0)
             pass_.set_pipeline(self._pipelines[finish])
             pass_.set_bind_group(0, self._groups[finish], (offset,))

@@ -55,6 +55,19 @@ class Renderer:
         self._highlight: Highlight | None = None
         self._handles: HandleDrawing | None = None
         self._annotations: Annotations | None = None
+        self._neighbor: Renderer | None = None
+
+    @property
+    def neighbor(self) -> Renderer:
+        """Another renderer of the same kind, without depth, for a second image in the same frame."""
+        if self._neighbor is None:
+            self._neighbor = Renderer(self._gpu, self._format, self._transparent)
+        return self._neighbor
+
+    @property
+    def has_depth(self) -> bool:
+        """Whether `draw_depth` works."""
+        return self._depth_image is not None
 
     def draw(
         self,
@@ -68,12 +81,14 @@ class Renderer:
         mark: Mark | None = None,
         level: Level | None = None,
         handles: Handles | None = None,
+        keep: bool = False,
     ) -> None:
         """Record the image, of `size` pixels, into `target_view`; does nothing if the size is zero.
 
         `time` is in seconds. `corner` is the pixel of the target for the upper left of the image; the rest of the
-        target becomes black. `mark` and `handles` are drawn over the image. `level` replaces the level of
-        `view.quality`. The layers must have been bound. Raises `UseAfterFree` if a tensor was closed since.
+        target becomes black, or stays as it is with `keep`. `mark` and `handles` are drawn over the image. `level`
+        replaces the level of `view.quality`. The layers must have been bound. Raises `UseAfterFree` if a tensor was
+        closed since.
         """
         if min(size) <= 0:
             return
@@ -100,7 +115,7 @@ class Renderer:
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
             self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
             self._draw_layers(layers, frame, finish.glow, notes, handles is not None or self._depth_image is not None)
-            viewport = Viewport(target_view, corner, size)
+            viewport = Viewport(target_view, corner, size, keep)
             self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), viewport)
             if notes is not None:
                 notes.draw_text(over, corner, target_view)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class Definition:
 
     `scene_digest` is that of the scene's files. `keys` are those of the runs of the current design, in its order;
     empty for a search, whose runs are all that there are. `metric` is the outcome that a search maximizes, or
-    minimizes if `minimize`.
+    minimizes if `minimize`. `files` are the `fingerprints` of the scene's files.
     """
 
     scene: str
@@ -37,6 +37,7 @@ class Definition:
     metric: str = ""
     minimize: bool = False
     vertigrad: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 class SweepFolder:

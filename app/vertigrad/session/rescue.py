@@ -139,6 +139,8 @@ def recover(session: Session) -> str:
     except VertigradError as error:
         raise DeviceLost(f"the GPU was lost, and what ran cannot be rebuilt: {error}") from error
     session.running = running
+    with suppress(VertigradError):
+        session.stop_comparing()
     with suppress(VertigradError):  # much of it needs the device; the rest is freed with it
         before.close()
     text = "The GPU's device was lost and has been reopened. "

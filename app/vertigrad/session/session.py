@@ -20,6 +20,7 @@ from .allocations import Allocations
 from .autosave import Autosave
 from .cameras import viewpoint
 from .capture import CaptureService
+from .comparison import Comparison
 from .failures import Failures
 from .hot_reload import HotReload
 from .pacing import Pacing
@@ -61,6 +62,7 @@ class Session(SceneParts):
         self.failures: Failures | None = None  # shows unexpected errors; without it they are raised
         self.timeline = Timeline(gpu)
         self.rescue = Rescue(gpu)
+        self.comparison: Comparison | None = None  # what runs next to the open scene, if anything does
         self.capture: CaptureService | None = None  # of the window, if there is one
         self.written: dict[str, Path] = {}  # the file that was written last, by topic
         self.hot_reload = HotReload()
@@ -159,6 +161,9 @@ class Session(SceneParts):
             return False
         if self.loading is not None or self.stage.fetching:
             return False
+        comparison = self.comparison
+        if comparison is not None and (comparison.behind(self.clock) or comparison.running.stage.fetching):
+            return False
         readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool, self.tensor_statistics
         return not any(one.pending for one in readers)
 
@@ -178,6 +183,8 @@ class Session(SceneParts):
         if clock.advance():
             running.stepped()
             running.scene_edits.apply_animations(clock.time)
+        if self.comparison is not None:
+            self.comparison.follow(clock)
         running.cameras.follow(running.scene_edits.extras.keyframes, clock.frame)
         self.report("snapshots", clock.rewind.shortage)
         self.rescue.update(running.stage, clock, running.changes)
@@ -185,6 +192,8 @@ class Session(SceneParts):
     def frame_dropped(self) -> None:
         """The commands recorded in this frame are lost: restore models and time to before its steps, and pause."""
         self.clock.take_back()
+        if self.comparison is not None:
+            self.comparison.running.clock.take_back()
         self.clock.halt()
         self.running.changes += 1
 
@@ -204,18 +213,31 @@ class Session(SceneParts):
         """
         running = self.running
         stage, view, camera = running.stage, running.view, running.cameras.now
-        self._look(size)
+        pane = self.pane(size)
+        self._look(pane)
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
         layers, mark = list(stage.layers.values()), running.selection.mark()
-        renderer.draw(layers, camera, view, target, size, running.clock.time, corner, mark, level, handles)
+        renderer.draw(layers, camera, view, target, pane, running.clock.time, corner, mark, level, handles)
+        if self.comparison is not None:
+            self.comparison.draw(renderer, camera, target, size, corner, level)
         if min(size) > 0:  # while panels leave no room for the viewport, its last size stays
             self.viewport_size = size
 
     def draw_to_file(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
-        """Record the same view for a file: of any size, without highlights, at the highest quality."""
-        self._look(size)
-        layers = list(self.stage.layers.values())
-        renderer.draw(layers, self.camera, self.view, target, size, self.time)
+        """Record the same view for a file: of any size, without highlights, at the highest quality.
+
+        An image with depth is of the open scene alone, also while it is compared.
+        """
+        layers, alone = list(self.stage.layers.values()), renderer.has_depth
+        pane = size if alone else self.pane(size)
+        self._look(pane)
+        renderer.draw(layers, self.camera, self.view, target, pane, self.time)
+        if self.comparison is not None and not alone:
+            self.comparison.draw(renderer, self.camera, target, size)
+
+    def pane(self, size: tuple[int, int]) -> tuple[int, int]:
+        """The size of the image of the open scene in a viewport of `size`: the left part while it is compared."""
+        return size if self.comparison is None else self.comparison.panes(size)[0]
 
     def measure(self) -> None:
         """Record an update of `diagnostics` ("model.name": value), without a stall: values arrive some frames later.
@@ -245,6 +267,7 @@ class Session(SceneParts):
     def close(self) -> None:
         """Free everything the scene uses. Idempotent."""
         loading.cancel(self)
+        self.stop_comparing()
         self.running.close()
         if self.gpu.pool.spill == self._spill:
             self.gpu.pool.spill = lambda: None
@@ -295,9 +318,26 @@ class Session(SceneParts):
         before = self.running
         self.running = Running(self.gpu, source, self.sizes, before, scene)
         before.close()
+        self.stop_comparing()
         self.messages.clear()
         for command in self.questions.nothing_unsaved():
             self.post(command)
+
+    def compare(self, left: SceneSource, right: SceneSource, labels: tuple[str, str] = ("", "")) -> None:
+        """Open the scene `left`, and run `right` next to it. Raises as `Session`; then all stays."""
+        comparison = Comparison(self, right, labels)
+        try:
+            self.open(left)
+        except BaseException:
+            comparison.close()
+            raise
+        self.comparison = comparison
+
+    def stop_comparing(self) -> None:
+        """End what runs next to the open scene, if anything does."""
+        comparison, self.comparison = self.comparison, None
+        if comparison is not None:
+            comparison.close()
 
     def try_to_advance(self) -> None:
         """As `advance`; if a model fails, time is paused, and the reason is shown.

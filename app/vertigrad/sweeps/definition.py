@@ -11,6 +11,7 @@ from .. import __version__
 from ..errors import InputError, ParameterError
 from ..params import ParamSpec, unknown
 from ..results import Definition
+from ..results.scene_files import fingerprints
 from ..scene import Scene, load, trust
 from ..scene.files import find
 from ..scene.settings import path_in
@@ -107,6 +108,7 @@ class Sweep:
             camera=self.work.camera,
             keys=tuple(keys),
             vertigrad=__version__,
+            files=fingerprints(self.work.files),
             **others,
         )
 

@@ -83,7 +83,7 @@ class Mouse:
 
     def move(self, cursor: Pixels) -> None:
         """The mouse moved."""
-        height = self._gui.viewport.height
+        height = self._gui.panes[0].height
         if self._held is None or not height:
             return
         if self._interacting:
@@ -105,7 +105,7 @@ class Mouse:
 
     def scroll(self, dx: float, dy: float, cursor: Pixels, shift: bool, alt: bool, ctrl: bool) -> None:
         """The wheel was turned over the viewport, or two fingers moved on a trackpad."""
-        viewport, session = self._gui.viewport, self._session
+        viewport, session = self._gui.pane(*cursor), self._session
         if not viewport.width or not viewport.height:
             return
         if ctrl and session.tool.gesture is not None:
@@ -182,8 +182,8 @@ class Mouse:
         self._session.post(commands.SetBrush(name, min(max(value, low), high)))
 
     def _on_viewport(self, cursor: Pixels) -> tuple[Pixels, tuple[int, int]]:
-        """A pixel of the window as one of the viewport, and the viewport's size."""
-        viewport = self._gui.viewport
+        """A pixel of the window as one of the scene's image, and the size of that."""
+        viewport = self._gui.panes[0]
         return (cursor[0] - viewport.left, cursor[1] - viewport.top), (viewport.width, viewport.height)
 
     def _remember_before_scrolling(self) -> None:

@@ -45,7 +45,7 @@ def FlightMode(session: Session, on: bool) -> None:
 @command("camera")
 def FrameAll(session: Session) -> None:
     """Frame all layers."""
-    width, height = session.viewport_size
+    width, height = session.pane(session.viewport_size)
     session.cameras.frame(session.stage.layers.values(), width / height)
 
 

@@ -30,6 +30,34 @@ def OpenRun(session: Session, path: Path, sets: tuple[str, ...], seed: int | Non
         session.open(source)
 
 
+@command("scene")
+def CompareRuns(
+    session: Session,
+    path: Path,
+    left: tuple[tuple[str, ...], int | None],
+    right: tuple[tuple[str, ...], int | None],
+    labels: tuple[str, str] = ("", ""),
+    discard: bool = False,
+) -> None:
+    """Show two runs of a sweep side by side, from their start: settings and seed of each, and what to call it.
+
+    The left one becomes the open scene; if another one is open, as `OpenRun`.
+    """
+    source = SceneSource(path.absolute(), *left)
+    if (
+        discard
+        or source.same_file_as(session.source)
+        or not saving.ask_before(session, CompareRuns(path, left, right, labels, discard=True))
+    ):
+        session.compare(source, SceneSource(path.absolute(), *right), labels)
+
+
+@command("scene")
+def StopComparing(session: Session) -> None:
+    """End the run at the right of a comparison."""
+    session.stop_comparing()
+
+
 @command("presets")
 def SaveRunAsPreset(session: Session, name: str, sets: tuple[str, ...]) -> None:
     """Save the parameters of a run under the name of a preset of the open scene, which must be that of the run."""
