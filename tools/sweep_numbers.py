@@ -1,13 +1,13 @@
 """Measure sweeps: 200 points on 4 processes of which one is killed, and the cost of a point on 1 to 8 processes.
 
-Prints the tables of docs/sweeps.md. Takes some minutes; `--points` and `--frames` make it shorter or longer.
+Prints the numbers of docs/sweeps.md. Costs are processor time, which other programs hardly change; only runs per second
+need a machine that is idle. Takes about three minutes on two idle cores. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import signal
 import tempfile
@@ -19,15 +19,28 @@ from vertigrad.sweeps.processes import Processes
 from vertigrad.sweeps.workers import ThisProcess
 
 OUTCOMES = ["diagnostics", "galaxy.position:norm", "image"]
+JOBS = 1, 2, 4, 8
 
 
 class Measured(Processes):
-    """Notes when the first run begins, and kills one process when `kill_after` runs have ended."""
+    """Measures what runs cost, and kills one process when `kill_after` runs have ended."""
 
     def __init__(self, jobs: int, kill_after: int = -1):
         super().__init__(jobs)
         self.kill_after, self.killed, self.ended = kill_after, 0, 0
-        self.began = 0.0
+        self.began = self.first_ended = 0.0
+        self.first: dict[int, float] = {}  # core seconds of each process when it had its first result
+        self.last: dict[int, float] = {}
+
+    @property
+    def start_s(self) -> float:
+        """Core seconds of a process until its first result."""
+        return sum(self.first.values()) / len(self.first)
+
+    @property
+    def marginal_s(self) -> float:
+        """Core seconds of the processes for each further run."""
+        return (sum(self.last.values()) - sum(self.first.values())) / max(self.ended - len(self.first), 1)
 
     def submit(self, job):
         self.began = self.began or time.perf_counter()
@@ -35,10 +48,36 @@ class Measured(Processes):
 
     def wait(self, report):
         finished = super().wait(report)
+        self.first_ended = self.first_ended or time.perf_counter()
         self.ended += len(finished)
         if not self.killed and 0 <= self.kill_after <= self.ended:
-            self.killed = next(one.process.pid for one in self._all if one.job is not None)
+            self.killed = next(one.process.pid for one in self._busy)
             os.kill(self.killed, signal.SIGKILL)
+        return finished
+
+    def _ended(self, one, job, finished):
+        spent = core_seconds(one.process.pid)
+        self.first.setdefault(one.process.pid, spent)
+        self.last[one.process.pid] = spent
+        return super()._ended(one, job, finished)
+
+
+class Alone(ThisProcess):
+    """Measures the core seconds of runs without anything around them."""
+
+    def __init__(self):
+        super().__init__()
+        self._spent: list[float] = []
+
+    @property
+    def run_s(self) -> float:
+        """The mean, without the first run, which compiles shaders."""
+        return sum(self._spent[1:]) / len(self._spent[1:])
+
+    def wait(self, report):
+        before = time.process_time()
+        finished = super().wait(report)
+        self._spent.append(time.process_time() - before)
         return finished
 
 
@@ -101,34 +140,62 @@ def killed_and_resumed(folder: Path, arguments: argparse.Namespace) -> None:
 
 
 def scaling(folder: Path, arguments: argparse.Namespace) -> None:
-    print("| processes | s | s until the first run | runs/s after that | ms of ours per run | waiting per run [ms] |")
-    print("|---|---|---|---|---|---|")
-    points = arguments.scaling
-    for jobs in (1, 2, 4, 8):
-        output, workers = folder / f"jobs{jobs}", Measured(jobs)
-        before, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        found = vg.sweep("nbody", values(points), output=output, workers=workers, **options(arguments))
-        ended, after = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
-        ours = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / points
-        run_s, computing = ended - workers.began, sum(run.seconds for run in found)
-        waiting = (jobs * run_s - computing) / points
-        print(
-            f"| {jobs} | {ended - begun:.1f} | {workers.began - begun:.1f} | {points / run_s:.2f} | {ours * 1e3:.1f} | "
-            f"{waiting * 1e3:.0f} |",
-            flush=True,
-        )
-    images, others = size_of(output)
-    print(f"bytes of a run: {images // points:,} image, {others // points:,} in the tables")
+    """Print one table: a column for each number of processes."""
+    points, alone = arguments.scaling, Alone()
+    vg.sweep("nbody", values(points), output=folder / "alone", workers=alone, **options(arguments))
+    columns, rates = [], []
+    for jobs in JOBS:
+        rate, column = measured(jobs, points, alone.run_s, folder / f"jobs{jobs}", arguments)
+        rates.append(rate)
+        columns.append({"speed-up": f"{rate / rates[0]:.2f}", **column})
+    print(f"\n| {points} runs on so many processes | " + " | ".join(map(str, JOBS)) + " |")
+    print("|---|" + "---|" * len(JOBS))
+    for name in columns[0]:
+        print(f"| {name} | " + " | ".join(column[name] for column in columns) + " |")
+    images, others = size_of(folder / f"jobs{JOBS[0]}")
+    print(
+        f"\na run alone takes {alone.run_s:.3f} s of a core; in the folder {images // points:,} bytes of its image and"
+    )
+    print(f"{others // points:,} in the tables")
+
+
+def measured(
+    jobs: int, points: int, run_s: float, output: Path, arguments: argparse.Namespace
+) -> tuple[float, dict[str, str]]:
+    """Runs per second, and what there is to say about a sweep on so many processes."""
+    workers, before = Measured(jobs), time.process_time()
+    found = vg.sweep("nbody", values(points), output=output, workers=workers, **options(arguments))
+    ended, own_s = time.perf_counter(), (time.process_time() - before) / points
+    assert not found.failed
+    cost_s = own_s + workers.marginal_s
+    wall_s = ended - workers.first_ended
+    rate = (points - 1) / wall_s
+    overhead_s = cost_s - run_s
+    return rate, {
+        "runs per second after the first": f"{rate:.2f}",
+        "core seconds per run, program included": f"{cost_s:.3f}",
+        "of which in the program that hands out runs [ms]": f"{own_s * 1e3:.0f}",
+        "overhead per run [core ms]": f"{overhead_s * 1e3:.0f}",
+        "overhead as a part of a run of 10 s": f"{overhead_s / 10:.2%}",
+        "core seconds until a process has its first result": f"{workers.start_s:.1f}",
+    }
+
+
+def core_seconds(pid: int) -> float:
+    """The time that a process spent on processors so far, by /proc: it does not depend on what else runs."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--points", type=int, default=200)
-    parser.add_argument("--scaling", type=int, default=64)
-    parser.add_argument("--frames", type=int, default=30)
+    parser.add_argument("--points", type=int, default=200, help="of the sweep in which a process is killed; 0: none")
+    parser.add_argument("--scaling", type=int, default=24)
+    parser.add_argument("--frames", type=int, default=4)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        killed_and_resumed(Path(folder), arguments)
+        if arguments.points:
+            killed_and_resumed(Path(folder), arguments)
         scaling(Path(folder), arguments)
 
 
