@@ -11,6 +11,7 @@
 // The reference implementation is app/vertigrad/models/reference/splat_fit.py.
 //% include "common/index.wgsl"
 //% include "common/fixed_sum.wgsl"
+//% include "common/quaternion.wgsl"
 
 struct Params {
     count: u32,
@@ -61,14 +62,6 @@ fn camera() -> mat3x3f {    // its columns are the camera's right, down and forw
     return mat3x3f(cameras[rows].xyz, cameras[rows + 1u].xyz, cameras[rows + 2u].xyz);
 }
 
-fn turned_axes(q: vec4f) -> mat3x3f {
-    return mat3x3f(
-        1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y),
-        2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x),
-        2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y),
-    );
-}
-
 // The projection is taken as linear around the middle.
 fn projected(i: u32) -> Projected {
     var out: Projected;
@@ -76,7 +69,7 @@ fn projected(i: u32) -> Projected {
     let away = vec3f(cameras[rows].w, cameras[rows + 1u].w, cameras[rows + 2u].w);
     let sizes = three(1u, i);
     out.view_position = three(0u, i) * camera() + away;
-    out.axes = turned_axes(rotation[i] / length(rotation[i]));
+    out.axes = rotation_axes(rotation[i] / length(rotation[i]));
     out.turned = transpose(camera()) * out.axes;
     out.turned = mat3x3f(out.turned[0] * sizes.x, out.turned[1] * sizes.y, out.turned[2] * sizes.z);
     out.slope = out.view_position.xy / out.view_position.z;
@@ -155,7 +148,7 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
         dot(by_axes[1], splat.axes[1]),
         dot(by_axes[2], splat.axes[2]),
     );
-    let by_rotation = by_quaternion(
+    let by_rotation = quaternion_backward(
         rotation[i],
         mat3x3f(by_axes[0] * sizes.x, by_axes[1] * sizes.y, by_axes[2] * sizes.z),
     );
@@ -164,19 +157,4 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
     write(i, 6u, by_rotation, 4u);
     write(i, 10u, vec4f(sum(i, 0u) / inverse.w), 1u);
     write(i, 11u, vec4f(sum(i, 6u), sum(i, 7u), sum(i, 8u), 0.0), 3u);
-}
-
-// The gradient by a quaternion of any length from that by the axes d that it turns to: column j is that of axis j.
-fn by_quaternion(quaternion: vec4f, d: mat3x3f) -> vec4f {
-    let q = quaternion / length(quaternion);
-    let across = vec3f(d[1].z - d[2].y, d[2].x - d[0].z, d[0].y - d[1].x);
-    let both = vec3f(d[1].z + d[2].y, d[2].x + d[0].z, d[0].y + d[1].x);
-    let own = vec3f(d[0].x, d[1].y, d[2].z);
-    let by_unit = 2.0 * vec4f(
-        q.y * both.z + q.z * both.y + q.w * across.x - 2.0 * q.x * (own.y + own.z),
-        q.x * both.z + q.z * both.x + q.w * across.y - 2.0 * q.y * (own.x + own.z),
-        q.x * both.y + q.y * both.x + q.w * across.z - 2.0 * q.z * (own.x + own.y),
-        dot(q.xyz, across),
-    );
-    return (by_unit - q * dot(q, by_unit)) / length(quaternion);
 }

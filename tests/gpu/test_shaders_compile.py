@@ -463,6 +463,10 @@ SHADERS: dict[str, list[Defines]] = {
     "models/splat_fit_project.wgsl": [{}],
     "models/splat_fit_tiles.wgsl": [{}],
     "models/splat_fit_views.wgsl": [{"SAMPLES": 3}],
+    "models/splat_photos_project.wgsl": choices(ENTRY=["project", "backward"], HARMONICS=[0, 45]),
+    "models/splat_photos_tiles.wgsl": [{}],
+    "models/splat_photos_densify.wgsl": [{}],
+    "models/splat_photos_views.wgsl": [{}],
     "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
     "models/mpm.wgsl": choices(
         WORKGROUP=[32, 128], OBSTACLE=[False, True], HARDEST=[4.0], DENSEST=[0.75], LOOSEST=[1.02]

@@ -28,6 +28,7 @@ models.image_grid = { type = "image_grid", inputs = { values = "array.values" } 
 models.mesh = { type = "mesh" }
 models.point_cloud = { type = "point_cloud", file = "points.npy" }
 models.relief = { type = "relief", inputs = { values = "array.values" } }
+models.splat_photos = { type = "splat_photos", file = "assets/data/photos/sparse/cameras.txt", resolution = 32 }
 models.splats = { type = "splats", file = "splats.ply" }
 models.video = { type = "video", file = "assets/data/rolling.mp4", width = 16 }
 

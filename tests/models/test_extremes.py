@@ -63,6 +63,7 @@ FROM_FILES_AND_INPUTS = {
         "onnx",
         "relief",
         "splat_mesh",
+        "splat_photos",
         "splats",
         "train",
         "video",

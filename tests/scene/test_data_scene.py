@@ -96,6 +96,21 @@ def test_the_scene_of_each_data_file(
         refuse_protected(path)
 
 
+@pytest.mark.parametrize("inside", ["", "sparse/cameras.txt", "sparse/points3D.txt"])
+def test_the_scene_of_photos(inside: str) -> None:
+    """Of a folder with a sparse model of COLMAP, or of one of its files; the camera is that of the first photo."""
+    path = resources.path("assets", "data", "photos", *inside.split("/") if inside else ())
+    require_scene(path)
+    scene = load(path)
+    assert scene.title == ("sparse" if inside else "photos")
+    (model,) = scene.models.values()
+    assert model.type == "splat_photos" and model.params.file.name == "cameras.txt"
+    assert [layer.type for layer in scene.layers.values()] == ["splats", "instances", "image", "image"]
+    assert scene.camera.fov == 40.0 and np.linalg.norm(scene.camera.position) == pytest.approx(3.9, abs=0.2)
+    with pytest.raises(FileProtected, match="is data of COLMAP, not a scene file"):
+        refuse_protected(path)
+
+
 def test_a_ply_without_vertices_is_not_a_point_cloud(tmp_path: Path) -> None:
     header = [
         "ply",

@@ -90,6 +90,7 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     files["language_model"] = Path(__file__).parent / "corpus" / "tiny" / "config.json"
     trimesh.creation.box().export(tmp_path / "box.glb")
     files["asset"] = tmp_path / "box.glb"
+    files["splat_photos"] = resources.path("assets", "data", "photos", "sparse", "cameras.txt")
     files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
         if name in ("onnx", "torch", "train", "wgsl"):  # have the outputs of their network or their table

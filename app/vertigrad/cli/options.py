@@ -19,7 +19,9 @@ errors_console = Console(stderr=True, soft_wrap=True, markup=False, highlight=Fa
 SceneArgument = Annotated[
     str,
     typer.Argument(
-        metavar="SCENE", help="a scene file, the name of a scene that comes with Vertigrad, or a file of data"
+        metavar="SCENE",
+        help="a scene file, the name of a scene that comes with Vertigrad, a file of data such as .ply, .splat, .spz, "
+        ".glb or .onnx, or a folder of photos with a sparse model of COLMAP",
     ),
 ]
 SetOption = Annotated[

@@ -75,17 +75,18 @@ class Optimizer(ABC, Closing):
         self.step_count += 1
         return {"lr": lr, "weight_decay": self.weight_decay}
 
-    def step(self, scaling: LossScale | None = None, norm: Tensor | None = None) -> None:
+    def step(self, scaling: LossScale | None = None, norm: Tensor | None = None, factor: Tensor | None = None) -> None:
         """Update all weights by their gradients, and set these to None. Raises `GradientError` if one is missing.
 
         While a plan records, the step is added to it; `replay` then takes `fields()`. With `scaling`, gradients are
         those of the loss that it scaled; if one of them is not finite, weights and state stay as they are. `norm` is
-        the result of `norm()`, if that was called before.
+        the result of `norm()`, if that was called before. `factor` has one element that gradients are multiplied by,
+        instead of clipping; if it is below 0, weights and state stay as they are.
         """
         gradients = self._gradients()
         kernel, constants = self._kernel()
         with no_grad():
-            scale = self._factor(gradients, scaling, norm)
+            scale = self._factor(gradients, scaling, norm) if factor is None else factor
             fields: dict[str, Any] = {} if gpu().recording is not None else self.fields()
             for number, (tensor, gradient) in enumerate(zip(self.weights, gradients, strict=True)):
                 kernel(

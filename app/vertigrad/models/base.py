@@ -161,6 +161,14 @@ class WrittenText(NamedTuple):
     ended: bool
 
 
+class ModelCamera(NamedTuple):
+    """Where a camera of a model is: eye and target in world space, and its vertical field of view [degrees]."""
+
+    position: tuple[float, ...]
+    target: tuple[float, ...]
+    fov: float
+
+
 class Model(ABC):
     """A simulation or a network whose state is in tensors. Subclasses are final.
 
@@ -311,6 +319,10 @@ class Model(ABC):
     def load_extra_state(self, state: ExtraState) -> None:
         """Restore what `extra_state` returned earlier. Raises `InputError` if it does not fit."""
         raise InputError(f"{type(self).__name__} has no extra state")
+
+    def model_camera(self, output: str, row: int) -> ModelCamera | None:
+        """The camera that a row of an output stands for; None if it stands for none."""
+        return None
 
     @abstractmethod
     def reload_file(self, name: str) -> bool:

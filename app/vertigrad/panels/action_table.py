@@ -42,6 +42,7 @@ _is_side_b = tests(lambda session: session.scene_edits.extras.side == "B")
 _can_go_back = tests(lambda session: session.cameras.can_go_back)
 _has_interactions = tests(lambda session: bool(session.clock.interactions.gestures))
 _is_selected = tests(lambda session: session.selection.row is not None)
+_is_camera = tests(lambda session: session.selection.camera is not None)
 _has_keyframes = tests(lambda session: bool(session.scene_edits.extras.keyframes))
 _is_keyframe = tests(lambda session: session.clock.heading in session.scene_edits.extras.keyframes)
 _has_tool = tests(lambda session: session.tool.gesture is not None)
@@ -212,6 +213,14 @@ ACTIONS: tuple[Action, ...] = (
         ("Shift+F",),
         icons.ICON_FA_CROSSHAIRS,
         possible=_is_selected,
+    ),
+    Action(
+        "Camera",
+        "Look through selected camera",
+        commands.LookThroughCamera(),
+        (),
+        icons.ICON_FA_CAMERA,
+        possible=_is_camera,
     ),
     Action(
         "Camera",

@@ -10,7 +10,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..params import shown
 from ..session import Session
-from ..session.commands import Deselect, FrameSelection, Select
+from ..session.commands import Deselect, FrameSelection, LookThroughCamera, Select
 from ..session.selection import Fact
 from .base import Panel
 from .docks import Rect
@@ -101,11 +101,16 @@ def _draw_heading(session: Session) -> None:
     row = session.selection.row
     assert row is not None, "the callers check"
     button = imgui.get_frame_height()
+    buttons = 2 if session.selection.camera is None else 3
     what = f"row {row.row:,}" if row.cell is None else f"vertex {row.row:,}"
     imgui.align_text_to_frame_padding()
     with imgui_ctx.push_font(bold(), 0.0):
-        imgui.text(fitted(f"{row.layer}  {what}", imgui.get_content_region_avail().x - 2.4 * button))
-    imgui.same_line(imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - 2 * button)
+        imgui.text(fitted(f"{row.layer}  {what}", imgui.get_content_region_avail().x - (buttons + 0.4) * button))
+    imgui.same_line(imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - buttons * button)
+    if buttons == 3:
+        if flat_button(f"{icons.ICON_FA_CAMERA}##look", "look through this camera"):
+            session.post(LookThroughCamera())
+        imgui.same_line(0.0, 0.0)
     if flat_button(f"{icons.ICON_FA_EXPAND}##frame", "frame selected (Shift+F)"):
         session.post(FrameSelection())
     imgui.same_line(0.0, 0.0)

@@ -69,6 +69,36 @@ def points_text(path: Path) -> str:
     return _text(path, SLANTED, {"models.data": model, "layers.points": layer, **_view("#16181d")})
 
 
+def photos_text(path: Path) -> str:
+    """The scene file for a sparse model of COLMAP, or a folder with one: splats, cameras, and a photo next to them."""
+    from ..models.data import colmap
+    from ..models.learning import splat_photos_start as start
+
+    file = colmap.find(path)
+    name = file.relative_to(path.parent).as_posix()
+    tables: Tables = {"models.photos": {"type": "splat_photos", "file": name}}
+    position, target, fov, size = (3.0, 2.0, 3.0), (0.0, 0.0, 0.0), 45.0, 0.1
+    try:
+        model = colmap.read(file)
+        views, _ = start.placed(model, tuple(photo.camera.pinhole for photo in model.photos))
+        position, target, fov = start.camera(views, 0, model.photos[0].camera.height)
+        size = float(f"{0.06 * views.extent:.3g}")
+    except InputError:  # the model reports it
+        pass
+    names = ["position", "scale", "rotation", "opacity", "color", "harmonics"]
+    tables["layers.splats"] = {"type": "splats", **_outputs("photos", names)}
+    frustums = {"position": "photos.camera", "direction": "photos.camera_rotation", "color": "photos.camera_color"}
+    frustums |= {"mesh": "photos.frustum", "index": "photos.frustum_index"}
+    tables["layers.cameras"] = {"type": "instances", **frustums, "size": size}
+    for layer, output, anchor in (("photo", "target", "upper left"), ("render", "image", "lower left")):
+        placed = {"placement": "front", "anchor": anchor, "screen_fraction": 0.24, "margin": 0.04}
+        tables[f"layers.{layer}"] = {"type": "image", "pixels": f"photos.{output}", **placed}
+    camera = {"position": position, "target": target, "fov": round(fov, 2)}
+    parts = [_lines({"version": 1, "title": path.parent.name if path.is_file() else path.name})]
+    parts += [f"[{key}]\n{_lines(table)}" for key, table in {"camera": camera, **tables, **_view("#14161b")}.items()]
+    return "\n".join(parts)
+
+
 def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36) -> str:
     camera = {"position": position, "target": (0.0, 0.0, 0.0), "fov": fov, "fit": True}
     parts = [_lines({"version": 1, "title": path.stem})]

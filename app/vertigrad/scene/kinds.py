@@ -30,6 +30,13 @@ UNREAD = {  # common formats that are not supported, with advice
 }
 
 
+def is_photos(path: Path) -> bool:
+    """Whether this is a sparse model of COLMAP, or a folder that has one: splats are trained on its photos."""
+    from ..models.data import colmap
+
+    return colmap.is_sparse_model(path)
+
+
 def scene_name(path: Path) -> Path:
     """The path with the suffix `.toml`, which replaces that of a data file."""
     if path.suffix.lower() in SCENES:
@@ -40,7 +47,7 @@ def scene_name(path: Path) -> Path:
 def require_scene(file: Path) -> None:
     """Raise `InputError`, which lists what can be opened, for a file with another suffix."""
     kind = file.suffix.lower()
-    if kind in SCENES | DATA:
+    if kind in SCENES | DATA or is_photos(file):
         return
     refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is not a file of a known kind"
     if kind in UNREAD:
@@ -50,5 +57,6 @@ def require_scene(file: Path) -> None:
     )
     raise InputError(
         f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
-        f"(.ply {splats}), points (.ply {points}), an array ({arrays}), an image ({images}) or a video ({videos})"
+        f"(.ply {splats}), points (.ply {points}), an array ({arrays}), an image ({images}), a video ({videos}) or a "
+        "folder of photos with a sparse model of COLMAP"
     )

@@ -16,7 +16,7 @@ from ..params import shown
 from . import source
 from .edit import Uneditable, edited
 from .files import PACKAGED
-from .kinds import DATA, SCENES
+from .kinds import DATA, SCENES, is_photos
 from .locate import KeyPath
 from .schema import Scene
 
@@ -78,8 +78,9 @@ def refuse_protected(path: Path) -> None:
     """Raises `FileProtected` if the file may not be written, by its permissions or because it is packaged."""
     if _followed(path).is_relative_to(resources.root() / "scenes"):
         raise FileProtected(f"{path.name} comes with Vertigrad and cannot be changed; save it under another name")
-    if path.suffix.lower() in DATA:
-        raise FileProtected(f"{path.name} is a data file, not a scene file; save the scene under another name")
+    if path.suffix.lower() in DATA or is_photos(path):
+        kind = "a data file" if path.suffix.lower() in DATA else "data of COLMAP"
+        raise FileProtected(f"{path.name} is {kind}, not a scene file; save the scene under another name")
     with suppress(OSError):
         if not path.stat().st_mode & _WRITERS or not os.access(path, os.W_OK):
             raise FileProtected(f"{path} is read-only; save it under another name")

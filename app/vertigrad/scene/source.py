@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import SceneError, SceneProblem
 from ..params import closest, with_hint
 from . import data_scene
-from .kinds import DATA, UNREAD, require_scene
+from .kinds import DATA, UNREAD, is_photos, require_scene
 from .locate import MAX_DEPTH, SourceMap, TooDeep, locate
 from .renamed import renewed, renewed_with_notice
 
@@ -81,6 +81,8 @@ def _with_new_names(path: Path, text: str) -> str:
 def _generated(path: Path) -> str:
     """The generated scene of a data file; empty for all others."""
     kind = path.suffix.lower()
+    if is_photos(path):
+        return data_scene.photos_text(path)
     if kind not in DATA | UNREAD.keys() or not os.path.isfile(path):  # `Path.is_file` raises for a name too long
         return ""
     if kind in UNREAD:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import GpuError, ParameterError
 from ..gpu import Gpu, Traffic
+from ..models.base import ModelCamera
 from ..params import unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import Mark
@@ -141,6 +142,17 @@ class Selection:
             return None
         x, y, z = (float(part) for part in value)
         return x, y, z
+
+    @property
+    def camera(self) -> ModelCamera | None:
+        """The camera that the row stands for, if it stands for one."""
+        layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
+        if self.row is None or layer is None:
+            return None
+        position = self._stage.scene.layers[layer.name].attributes.get("position")
+        if not isinstance(position, OutputRef):
+            return None
+        return self._stage.instances[position.model].model.model_camera(position.output, self.row.row)
 
     # inside -----------------------------------------------------------------------------------------------------
 

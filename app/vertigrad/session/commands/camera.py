@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ...errors import InputError
 from ...renderer.camera import OrbitCamera
+from ...scene.schema import Bookmark
+from ...scene.viewpoints import marked
 from ..cameras import NO_THRUST, Cameras, Thrust
 from ..command import command, command_of
 from ..running import Running
@@ -56,6 +58,15 @@ def FrameSelection(session: Session) -> None:
     if position is None:
         raise InputError("nothing is selected that could be framed; click a point or a surface first")
     session.cameras.frame_position(session.stage.layers.values(), position, AROUND)
+
+
+@command("camera")
+def LookThroughCamera(session: Session) -> None:
+    """Move to where the selected camera is, and look along it."""
+    found = session.selection.camera
+    if found is None:
+        raise InputError("no camera is selected; click the frustum of one first")
+    session.cameras.go(marked(session.scene, Bookmark.parse({**found._asdict(), "orthographic": False})))
 
 
 @command("camera")
