@@ -111,7 +111,13 @@ def test_what_cannot_be_observed_changes_nothing(model: Onnx) -> None:
 
 @pytest.mark.parametrize(
     ("name", "found"),
-    [("out", "out"), ("/enc/0/relu", "/enc/0/relu"), ("relu", "/enc/0/relu"), ("0/sum", "/enc/0/sum")],
+    [
+        ("out", "out"),
+        ("/enc/0/relu", "/enc/0/relu"),
+        ("relu", "/enc/0/relu"),
+        ("0/sum", "/enc/0/sum"),
+        ("gradient of relu[3] by x", "gradient of /enc/0/relu[3] by x"),
+    ],
 )
 def test_a_tensor_is_found_by_the_end_of_its_name(name: str, found: str) -> None:
     assert resolved(name, NAMES) == found

@@ -13,15 +13,19 @@ from vertigrad.gpu import Gpu
 from vertigrad.scene import load
 from vertigrad.session import Session
 from vertigrad.session.commands import (
+    HideInputGradient,
     HideTensor,
     Redo,
     Reload,
     Save,
     SetParameter,
+    ShowInputGradient,
     ShowTensor,
     ToggleUnit,
     Undo,
 )
+from vertigrad.session.selection import Row
+from vertigrad.session.shown_tensors import picked_element
 
 from ..models.test_inside import W1, W2, network
 
@@ -101,6 +105,27 @@ def test_a_unit_is_ablated_with_undo(session: Session) -> None:
     session.apply()
     assert "its units are 0 to 5" in "".join(session.messages.values())
     np.testing.assert_allclose(out(session), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_the_receptive_field_of_a_picked_element(session: Session) -> None:
+    do(session, ShowTensor(*RELU))
+    element = int(HIDDEN.argmax())
+    session.selection.select("relu", 0)
+    session.selection.picked = Row("relu", element)
+    assert picked_element(session) == (*RELU, element)
+    do(session, ShowInputGradient(*picked_element(session)))  # pyright: ignore[reportOptionalIterable]
+    row, unit = divmod(element, 6)
+    expected = np.zeros_like(X)
+    expected[row] = W1[:, unit]
+    pixels_before = session.stage.layers["gradient"]
+    pixels_before.style.draw = "image"
+    np.testing.assert_allclose(pixels(session, "gradient"), expected, rtol=1e-5, atol=1e-6)
+    do(session, ShowInputGradient(*RELU, element - 6 if row else element + 6))
+    assert len(session.stage.layers) == 3 and session.stage.layers["gradient"] is pixels_before
+    do(session, HideInputGradient(*RELU))
+    assert list(session.stage.layers) == ["first", "relu"]
+    do(session, Undo(), Undo(), Undo())
+    assert list(session.stage.layers) == ["first", "relu"]
 
 
 def test_what_is_shown_is_saved_and_read_again(session: Session) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,26 @@ class InnerTensor(NamedTuple):
     operator: str
     dtype: str | None = None
     shape: tuple[int | str | None, ...] | None = None
+
+
+_GRADIENT = re.compile(r"gradient of (.+)\[(\d{1,15})\](?: by (.+))?")
+
+
+class GradientName(NamedTuple):
+    """`"gradient of /encoder/3/attn[12] by image"`: of element 12, by the input `source`; the first if it is empty."""
+
+    tensor: str
+    element: int
+    source: str = ""
+
+    @classmethod
+    def of(cls, name: str) -> GradientName | None:
+        """The parts of such a name; None for another one."""
+        found = _GRADIENT.fullmatch(name)
+        return None if found is None else cls(found[1], int(found[2]), found[3] or "")
+
+    def __str__(self) -> str:
+        return f"gradient of {self.tensor}[{self.element}]" + (f" by {self.source}" if self.source else "")
 
 
 @dataclass(frozen=True)
@@ -111,8 +132,12 @@ class HeldInside(Inside):
 def resolved(name: str, known: Collection[str]) -> str:
     """The full name of a tensor, given it or its end, such as "attn" for "/encoder/3/attn".
 
-    Raises `InputError` with names that are near if there is none, or with all of them if there are several.
+    Of the gradient of a tensor, the name of the tensor is found like that. Raises `InputError` with names that are near
+    if there is none, or with all of them if there are several.
     """
+    gradient = GradientName.of(name)
+    if gradient is not None:
+        return str(gradient._replace(tensor=resolved(gradient.tensor, known)))
     if name in known:
         return name
     ends = [

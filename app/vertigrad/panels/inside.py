@@ -10,8 +10,8 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
-from ..session.commands import Ablate, HideTensor, ShowTensor, ToggleUnit
-from ..session.shown_tensors import shown_as
+from ..session.commands import Ablate, HideInputGradient, HideTensor, ShowInputGradient, ShowTensor, ToggleUnit
+from ..session.shown_tensors import picked_element, shown_as, shown_gradient
 from ..session.tensor_statistics import RANGES, TensorState
 from . import plots
 from .controls import search_field
@@ -103,6 +103,7 @@ class InsideView:
             imgui.text_colored(DIM, "…")
             return
         _summary(session, state)
+        _picked(session, chosen, state)
         if state.peaks is not None:
             _units(session, chosen, state.peaks)
 
@@ -152,6 +153,21 @@ def _summary(session: Session, state: TensorState) -> None:
     if state.dead is not None and state.peaks is not None:
         tint = BAD if state.dead else TEXT
         fact("dead units", f"{state.dead:,} of {len(state.peaks):,}", tint, "units that were 0 in all frames seen")
+
+
+def _picked(session: Session, chosen: tuple[str, str], state: TensorState) -> None:
+    """The element of the chosen tensor that was picked in the viewport, and what can be done with it."""
+    if shown_gradient(session, *chosen) is not None and imgui.button("hide the receptive field"):
+        session.post(HideInputGradient(*chosen))
+    picked = picked_element(session)
+    if picked is None or picked[:2] != chosen or picked[2] >= math.prod(state.shape):
+        heading("pick an element in the viewport", "for its receptive field")
+        return
+    index = ", ".join(map(str, np.unravel_index(picked[2], state.shape))) if state.shape else "0"
+    heading("picked element", f"[{index}]")
+    if imgui.button(f"{icons.ICON_FA_CROSSHAIRS}  receptive field"):
+        session.post(ShowInputGradient(*picked))
+    explain("show the gradient of this element by the network's input, by the backward pass")
 
 
 def _units(session: Session, chosen: tuple[str, str], peaks: np.ndarray) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GpuError
+from ..models.inside import GradientName
 from ..params import same
 from ..renderer.bounds import Bounds
 from ..renderer.layers import types as layer_types
+from ..renderer.layers.tensor import TensorLayer
 from ..scene.inside import TENSOR, inner_layer, layer_of, new_layer_name
 from ..scene.locate import KeyPath
 from ..scene.schema import LayerSpec, OutputRef
@@ -33,6 +35,36 @@ def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
     center, size = _free_position(session)
     style = layer_types()[TENSOR].Style.parse({"center": center, "size": size})
     return inner_layer(new_layer_name(tensor, session.stage.layers), model, tensor, style)
+
+
+def picked_element(session: Session) -> tuple[str, str, int] | None:
+    """Model and tensor of the layer in which something was picked last, and the row-major index of the element."""
+    picked = session.selection.picked
+    layer = None if picked is None else session.stage.layers.get(picked.layer)
+    if picked is None or not isinstance(layer, TensorLayer):
+        return None
+    ref, element = session.scene.layers[picked.layer].attributes[TENSOR], layer.element(picked.row)
+    return None if element is None or not isinstance(ref, OutputRef) else (ref.model, ref.output, element)
+
+
+def shown_gradient(session: Session, model: str, tensor: str) -> LayerSpec | None:
+    """The layer that shows the gradient of an element of this tensor; None if there is none."""
+    for layer in session.scene_edits.extras.tensors.values():
+        ref = layer.attributes[TENSOR]
+        found = GradientName.of(ref.output) if isinstance(ref, OutputRef) and ref.model == model else None
+        if found is not None and found.tensor == tensor:
+            return layer
+    return None
+
+
+def gradient_layer(session: Session, model: str, tensor: str, element: int) -> LayerSpec:
+    """A layer for the gradient of an element by the input: the one that there is for this tensor, or a new one."""
+    name, before = str(GradientName(tensor, element)), shown_gradient(session, model, tensor)
+    if before is not None:
+        return inner_layer(before.name, model, name, session.stage.layers[before.name].style.model_copy())
+    layer = new_layer(session, model, name)
+    style = layer.style.with_values({"normalize": False, "colormap": "inferno"})
+    return inner_layer(new_layer_name("gradient", session.stage.layers), model, name, style)
 
 
 def changed_tensors(session: Session) -> dict[KeyPath, Any]:

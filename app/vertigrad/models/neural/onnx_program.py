@@ -12,7 +12,8 @@ from ... import ops
 from ...errors import InputError
 from ...gpu import Plan, Traffic
 from ...tensor import Tensor
-from ..inside import InnerTensor, Inside, Observed, Source, resolved
+from ..inside import GradientName, InnerTensor, Inside, Observed, Source, resolved
+from .onnx_gradient import InputGradients
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
@@ -76,6 +77,7 @@ class RunningNetwork(Inside):
         self.outputs: dict[str, Tensor] = {}
         self._tensors: dict[str, Tensor] = {}
         self._observed = Observed()
+        self._gradients = InputGradients(network, self._inputs, self._constants)
         self._record(observed)
 
     def known(self) -> Mapping[str, InnerTensor]:
@@ -87,20 +89,23 @@ class RunningNetwork(Inside):
         observed = self._resolved(observed)
         if observed == self._observed:
             return
-        if observed.tensors == self._observed.tensors and observed.ablated.keys() <= self._program.masks.keys():
+        same = _without_gradients(observed.tensors) == _without_gradients(self._observed.tensors)
+        if same and observed.ablated.keys() <= self._program.masks.keys():
             before = self._observed.ablated
             try:
                 self._set_masks(observed.ablated)
+                self._take_gradients(observed)
             except InputError:
                 self._set_masks(before)
                 raise
+            self._gradients.replay()
         else:
             self._record(observed)
             self.replay()
         self._observed = observed
 
     def tensors(self) -> Mapping[str, Tensor]:
-        return self._tensors
+        return self._tensors | self._gradients.results()
 
     def unit_axis(self, name: str) -> int | None:
         mask = self._program.masks.get(name)
@@ -119,9 +124,11 @@ class RunningNetwork(Inside):
         self._program.replay()
         if len(self._keep):
             self._keep.replay()
+        self._gradients.replay()
 
     def close(self) -> None:
         """Give everything back. Idempotent."""
+        self._gradients.close()
         self._parts.close()
         self._held.close()
 
@@ -142,8 +149,9 @@ class RunningNetwork(Inside):
             carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
             self._record_carry(carry, program)
             outputs = self._record_outputs(keep, program)
-            tensors = {name: program.tensor(name) for name in observed.tensors}
+            tensors = {name: program.tensor(name) for name in _without_gradients(observed.tensors)}
             self._set_masks(observed.ablated, program)
+            self._take_gradients(observed)
         except BaseException:
             parts.close()
             self._show(before)
@@ -158,8 +166,15 @@ class RunningNetwork(Inside):
 
     def _show(self, observed: Observed) -> None:
         """What is drawn can be ablated, so that a click records nothing."""
-        inner = (*self._declared.values(), *observed.tensors, *observed.ablated)
-        self._network.show_inside(inner, (*observed.tensors, *observed.ablated))
+        masked = (*_without_gradients(observed.tensors), *observed.ablated)
+        self._network.show_inside((*self._declared.values(), *masked), masked)
+
+    def _take_gradients(self, observed: Observed) -> None:
+        names = (GradientName.of(name) for name in observed.tensors)
+        try:
+            self._gradients.take([name for name in names if name is not None])
+        finally:
+            self._show(observed)
 
     def _set_masks(self, ablated: Mapping[str, Sequence[int]], program: Program | None = None) -> None:
         masks = (program or self._program).masks
@@ -189,6 +204,10 @@ class RunningNetwork(Inside):
             for ours, tensor in self.outputs.items():
                 ops.assign(tensor, program.tensor(self._declared[ours]).reshape(*tensor.shape))
         return self.outputs
+
+
+def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if GradientName.of(name) is None)
 
 
 def without_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:

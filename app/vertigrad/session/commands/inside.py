@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..command import command
 from ..running import FITTED_ASPECT
 from ..session import Session
-from ..shown_tensors import new_layer, shown_as
+from ..shown_tensors import gradient_layer, new_layer, shown_as, shown_gradient
 
 
 @command("tensor {tensor}")
@@ -31,6 +31,25 @@ def HideTensor(session: Session, model: str, tensor: str) -> None:
 def ChooseTensor(session: Session, model: str, tensor: str) -> None:
     """Take statistics of a tensor inside a model, which a layer shows."""
     session.tensor_statistics.choose(model, tensor)
+
+
+@command("gradient of {tensor}")
+def ShowInputGradient(session: Session, model: str, tensor: str, element: int) -> None:
+    """Show the gradient of an element of a tensor by the network's input: its receptive field.
+
+    The layer that shows that of another element of the tensor shows this one instead.
+    """
+    layer = gradient_layer(session, model, tensor, element)
+    session.scene_edits.show_tensor(layer)
+    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+
+
+@command("gradient of {tensor}")
+def HideInputGradient(session: Session, model: str, tensor: str) -> None:
+    """Remove the layer that shows the gradient of an element of a tensor."""
+    layer = shown_gradient(session, model, tensor)
+    if layer is not None:
+        session.scene_edits.hide_tensor(layer.name)
 
 
 @command("ablate {tensor}")

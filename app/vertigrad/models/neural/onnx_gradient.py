@@ -1,0 +1,128 @@
+"""`InputGradient`: the gradient of one element inside a network by an input: what of the input it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import ops
+from ...closing import Closing
+from ...errors import GradientError, InputError
+from ...gpu import Plan
+from ...tensor import Tensor
+from ..inside import GradientName
+
+if TYPE_CHECKING:
+    from ...onnx_import import Network
+
+
+class InputGradient(Closing):
+    """The backward pass from one element of a tensor, recorded once; `select` chooses another element.
+
+    `result` has the shape of the input. The network runs a second time for it, without units that are set to zero.
+    Raises `InputError` for an input that there is not, or operators without a gradient.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        inputs: Mapping[str, Tensor],
+        constants: Mapping[str, np.ndarray],
+        name: GradientName,
+    ):
+        source = _input(name, inputs)
+        with ExitStack() as parts:
+            leaf = parts.enter_context(inputs[source].detach())
+            leaf.requires_grad = True
+            network.show_inside((name.tensor,))
+            self._program = network.bind({**inputs, source: leaf}, constants)
+            parts.callback(self._program.close)
+            tensor = self._program.tensor(name.tensor)
+            self._count, self._shape = tensor.size, tensor.shape
+            self._seed = parts.enter_context(Tensor.zeros(tensor.shape, tensor.dtype, f"seed of {name}"))
+            self.result = parts.enter_context(Tensor.zeros(leaf.shape, leaf.dtype, str(name)))
+            self._plan = parts.enter_context(Plan(str(name)))
+            try:
+                with self._plan.recording():
+                    tensor.backward(self._seed)
+                    if leaf.grad is not None:
+                        ops.assign(self.result, leaf.grad)
+            except GradientError as error:
+                raise InputError(f"{name}: {error}") from error
+            finally:
+                if leaf.grad is not None:
+                    leaf.grad.close()
+            self.select(name.element)
+            self._parts = parts.pop_all()
+
+    def select(self, element: int) -> None:
+        """Take the gradient of this element, by its row-major index. Raises `InputError` if there is none."""
+        if element >= self._count:
+            raise InputError(f"a tensor of shape {self._shape} has no element {element:,}")
+        seed = np.zeros(self._count, self._seed.dtype.numpy)
+        seed[element] = 1.0
+        self._seed[...] = seed.reshape(self._shape)
+
+    def replay(self) -> None:
+        """Compute it for the input as it is now."""
+        self._program.replay()
+        self._plan.replay()
+
+    def close(self) -> None:
+        """Give everything back. Idempotent."""
+        self._parts.close()
+
+
+class InputGradients(Closing):
+    """The gradients that are observed. Of two that differ in the element only one is recorded, for the latest."""
+
+    def __init__(self, network: Network, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray]):
+        self._arguments = network, inputs, constants
+        self._recorded: dict[tuple[str, str], InputGradient] = {}
+        self._names: list[GradientName] = []
+
+    def take(self, names: Sequence[GradientName]) -> None:
+        """Compute these gradients from now on, and no others. Raises as `InputGradient`; then nothing has changed."""
+        found: dict[tuple[str, str], InputGradient] = {}
+        try:
+            for name in names:
+                key = name.tensor, name.source
+                found[key] = self._recorded.get(key) or InputGradient(*self._arguments, name)
+                found[key].select(name.element)
+        except BaseException:
+            for key, one in found.items():
+                if key not in self._recorded:
+                    one.close()
+            for name in self._names:
+                self._recorded[name.tensor, name.source].select(name.element)
+            raise
+        for key, one in self._recorded.items():
+            if key not in found:
+                one.close()
+        self._recorded, self._names = found, list(names)
+
+    def results(self) -> dict[str, Tensor]:
+        """The gradients by name."""
+        return {str(name): self._recorded[name.tensor, name.source].result for name in self._names}
+
+    def replay(self) -> None:
+        """Compute them for the input as it is now."""
+        for one in self._recorded.values():
+            one.replay()
+
+    def close(self) -> None:
+        """Give everything back. Idempotent."""
+        for one in self._recorded.values():
+            one.close()
+
+
+def _input(name: GradientName, inputs: Mapping[str, Tensor]) -> str:
+    floats = [key for key, tensor in inputs.items() if tensor.dtype.kind == "float"]
+    source = name.source or next(iter(floats), "")
+    if source not in floats:
+        known = f"its inputs of floats: {', '.join(floats)}" if floats else "it has no inputs of floats"
+        raise InputError(f"{name}: there is no input {source!r}; {known}")
+    return source
