@@ -13,6 +13,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.scene import load
 from vertigrad.session import Session
 from vertigrad.session.commands import (
+    CompareTensor,
     HideInputGradient,
     HideTensor,
     Redo,
@@ -21,6 +22,7 @@ from vertigrad.session.commands import (
     SetParameter,
     ShowInputGradient,
     ShowTensor,
+    StopComparing,
     ToggleUnit,
     Undo,
 )
@@ -39,6 +41,14 @@ file = "net.onnx"
 inputs = { x = "values.values" }
 [layers]
 first = { tensor = "net:0/sum" }
+"""
+SECOND = """[models.doubled]
+type = "array"
+file = "y.npy"
+[models.other]
+type = "onnx"
+file = "net.onnx"
+inputs = { x = "doubled.values" }
 """
 X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
 HIDDEN = np.maximum(X @ W1, 0.0)
@@ -204,3 +214,25 @@ def test_units_that_are_zero_in_all_frames_are_dead(session: Session) -> None:
     ablated = HIDDEN.copy()
     ablated[:, 0] = 0.0
     assert state.saturated == pytest.approx((ablated == 0.0).mean())
+
+
+def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
+    network(tmp_path)
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", 2.0 * X)
+    second = SCENE.replace("[layers]", SECOND + "[layers]")
+    (tmp_path / "scene.toml").write_text(second)
+    with Session(steady, tmp_path / "scene.toml") as session:
+        session.clock.halt()
+        do(session, CompareTensor("net", RELU[1], "other"))
+        away = HIDDEN - np.maximum(2.0 * X @ W1, 0.0)
+        np.testing.assert_allclose(pixels(session, "difference"), away, rtol=1e-5, atol=1e-5)
+        session.inspect_now()
+        state = session.tensor_statistics.state
+        assert state is not None and state.difference is not None and state.difference.norm is not None
+        assert state.difference.norm == pytest.approx(np.linalg.norm(away), rel=1e-4)
+        do(session, Save())
+        saved = load(session.scene.path).layers["difference"].attributes
+        assert [ref.text for ref in saved.values()] == [f"net:{RELU[1]}", f"other:{RELU[1]}"]  # type: ignore[union-attr]
+        do(session, StopComparing("net", RELU[1], "other"))
+        assert list(session.stage.layers) == ["first"]

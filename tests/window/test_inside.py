@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from vertigrad.panels.inside import UNIT
+from vertigrad.session.shown_tensors import picked_element
 
 from ..models.test_inside import W1, W2, network
 from .driver import Driver
+from .test_selection import on_screen
 
 SCENE = """version = 1
 [view]
@@ -64,6 +66,15 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(driver: Driver, items) 
     np.testing.assert_allclose(out(driver), ablated @ W2, rtol=1e-5, atol=1e-5)
     driver.key("ctrl+z")
     np.testing.assert_allclose(out(driver), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
+    driver.frames_until(lambda: not session.cameras.moving, most=200)
+    driver.click(on_screen(driver, session.stage.layers["relu"].style.center))
+    driver.frames_until(lambda: session.selection.picked is not None)
+    picked = picked_element(session)
+    assert picked is not None and picked[1] == RELU and picked[2] // 6 == 2  # the row in the middle
+    driver.frames()
+    driver.click(items.at("receptive field"))
+    assert f"gradient of {RELU}[{picked[2]}]" in session.stage.instances["net"].observed_tensors
+    driver.key("ctrl+z")
     driver.click(items.at(f"##{RELU}"))
     assert list(session.stage.layers) == ["first"]
     driver.key("ctrl+z")

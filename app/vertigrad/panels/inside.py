@@ -10,7 +10,16 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
-from ..session.commands import Ablate, HideInputGradient, HideTensor, ShowInputGradient, ShowTensor, ToggleUnit
+from ..session.commands import (
+    Ablate,
+    CompareTensor,
+    HideInputGradient,
+    HideTensor,
+    ShowInputGradient,
+    ShowTensor,
+    StopComparing,
+    ToggleUnit,
+)
 from ..session.shown_tensors import picked_element, shown_as, shown_gradient
 from ..session.tensor_statistics import RANGES, TensorState
 from . import plots
@@ -39,6 +48,7 @@ class InsideView:
         self._model = ""
         self._find = ""
         self._lines = Throttled(listed)
+        self._others = Throttled(with_tensor)
 
     def draw(self, session: Session) -> None:
         """Draw both in the room that is left."""
@@ -98,14 +108,39 @@ class InsideView:
             imgui.text_colored(DIM, "click on a tensor to show it in the scene")
             return
         imgui.text(fitted(chosen[1], imgui.get_content_region_avail().x))
-        explain(chosen[1])
+        explain(f"{chosen[1]}\nclick on an element of it in the scene for its receptive field")
         if state is None:
             imgui.text_colored(DIM, "…")
             return
-        _summary(session, state)
         _picked(session, chosen, state)
+        _summary(session, state)
         if state.peaks is not None:
             _units(session, chosen, state.peaks)
+        self._comparison(session, chosen, state)
+
+    def _comparison(self, session: Session, chosen: tuple[str, str], state: TensorState) -> None:
+        """The difference to the tensor of the same name in other models."""
+        compared = session.tensor_statistics.compared
+        for other in self._others(session, chosen):
+            shown = shown_as(session, *chosen, other) is not None
+            if imgui.button(f"{icons.ICON_FA_CODE_COMPARE}  {'stop comparing' if shown else 'compare'} with {other}"):
+                session.post((StopComparing if shown else CompareTensor)(*chosen, other))
+            explain("show the difference to the tensor of the same name, in the scene and here")
+        if state.difference is None or state.difference.norm is None:
+            return
+        away, own = state.difference, state.summary.norm or 0.0
+        heading(f"minus {compared}")
+        fact("min · max", f"{number(away.min)} · {number(away.max)}")
+        fact("mean · std", f"{number(away.mean)} · {number(away.std)}")
+        relative = away.norm / own if own and away.norm is not None else math.nan
+        fact("relative", number(relative), tooltip="norm of the difference, of the norm of the tensor")
+
+
+def with_tensor(session: Session, chosen: tuple[str, str]) -> list[str]:
+    """The other models that have a tensor of this name inside."""
+    model, tensor = chosen
+    others = ((name, instance.inside.known()) for name, instance in session.stage.instances.items() if name != model)
+    return [name for name, known in others if tensor in known]
 
 
 def listed(session: Session, model: str) -> list[Line]:
@@ -161,7 +196,6 @@ def _picked(session: Session, chosen: tuple[str, str], state: TensorState) -> No
         session.post(HideInputGradient(*chosen))
     picked = picked_element(session)
     if picked is None or picked[:2] != chosen or picked[2] >= math.prod(state.shape):
-        heading("pick an element in the viewport", "for its receptive field")
         return
     index = ", ".join(map(str, np.unravel_index(picked[2], state.shape))) if state.shape else "0"
     heading("picked element", f"[{index}]")

@@ -9,6 +9,7 @@ from typing import Any
 from .schema import InnerRef, LayerSpec, OutputRef, Scene
 
 TENSOR = "tensor"  # the type of the layers, and their attribute
+MINUS = "minus"  # the attribute that is subtracted
 
 Ablated = Mapping[tuple[str, str], tuple[int, ...]]  # units by model and tensor
 
@@ -37,9 +38,9 @@ def with_inside(scene: Scene, layers: Mapping[str, LayerSpec], ablated: Ablated)
     return replace(scene, models=models, layers={name: (others | shown)[name] for name in dict.fromkeys(order)})
 
 
-def layer_of(layers: Mapping[str, LayerSpec], model: str, tensor: str) -> str | None:
-    """The name of the layer that shows this tensor by itself; None if there is none."""
-    shown = {TENSOR: OutputRef(model, tensor)}
+def layer_of(layers: Mapping[str, LayerSpec], model: str, tensor: str, minus: str = "") -> str | None:
+    """The name of the layer that shows this tensor, by itself or minus that of another model; None if there is none."""
+    shown = {TENSOR: OutputRef(model, tensor), **({MINUS: OutputRef(minus, tensor)} if minus else {})}
     return next((name for name, spec in layers.items() if dict(spec.attributes) == shown), None)
 
 
@@ -54,9 +55,10 @@ def new_layer_name(tensor: str, taken: Iterable[str]) -> str:
     return name
 
 
-def inner_layer(name: str, model: str, tensor: str, style: Any) -> LayerSpec:
-    """A layer that shows a tensor inside a model."""
-    return LayerSpec(name, TENSOR, {TENSOR: InnerRef(model, tensor)}, style)
+def inner_layer(name: str, model: str, tensor: str, style: Any, minus: str = "") -> LayerSpec:
+    """A layer that shows a tensor inside a model, perhaps minus that of the same name in another one."""
+    refs = {TENSOR: InnerRef(model, tensor), **({MINUS: InnerRef(minus, tensor)} if minus else {})}
+    return LayerSpec(name, TENSOR, refs, style)
 
 
 def _of(model: str, ablated: Ablated) -> dict[str, tuple[int, ...]]:

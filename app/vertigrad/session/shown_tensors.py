@@ -25,9 +25,9 @@ GAP = 0.08  # between two layers, of their size
 FRACTION = 0.7  # size of a new layer, of the longest edge of the others
 
 
-def shown_as(session: Session, model: str, tensor: str) -> str | None:
-    """The name of the layer that shows this tensor; None if there is none."""
-    return layer_of(session.scene_edits.extras.tensors, model, tensor)
+def shown_as(session: Session, model: str, tensor: str, minus: str = "") -> str | None:
+    """The name of the layer that shows this tensor, minus that of another model; None if there is none."""
+    return layer_of(session.scene_edits.extras.tensors, model, tensor, minus)
 
 
 def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
@@ -35,6 +35,13 @@ def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
     center, size = _free_position(session)
     style = layer_types()[TENSOR].Style.parse({"center": center, "size": size})
     return inner_layer(new_layer_name(tensor, session.stage.layers), model, tensor, style)
+
+
+def difference_layer(session: Session, model: str, tensor: str, other: str) -> LayerSpec:
+    """A layer for a tensor minus that of the same name in another model. Waits for the GPU."""
+    layer = new_layer(session, model, tensor)
+    style = layer.style.with_values({"normalize": False})
+    return inner_layer(new_layer_name("difference", session.stage.layers), model, tensor, style, other)
 
 
 def picked_element(session: Session) -> tuple[str, str, int] | None:

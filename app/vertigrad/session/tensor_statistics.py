@@ -31,6 +31,7 @@ class TensorState(NamedTuple):
 
     `peaks` are the largest magnitudes of each unit over the frames seen since the tensor was chosen; None for a tensor
     without units. `saturated` is the fraction of elements at an end of the range of `operator`; None if it has none.
+    `difference` is of the tensor minus that of the same name in the other model, if one is compared.
     """
 
     shape: tuple[int, ...]
@@ -39,6 +40,7 @@ class TensorState(NamedTuple):
     counts: np.ndarray
     peaks: np.ndarray | None
     saturated: float | None
+    difference: Summary | None = None
 
     @property
     def dead(self) -> int | None:
@@ -56,6 +58,7 @@ class TensorStatistics:
     def __init__(self, stage: Stage):
         self._stage = stage
         self.chosen: tuple[str, str] | None = None
+        self.compared = ""  # the other model
         self.state: TensorState | None = None
         self.source: tuple[str, str] | None = None
         self._peaks: _Peaks | None = None
@@ -70,9 +73,13 @@ class TensorStatistics:
         """Whether a readback is pending."""
         return bool(self._readings) or self._search is not None
 
-    def choose(self, model: str | None, tensor: str = "") -> None:
-        """Take the statistics of this tensor from now on; of none if `model` is None."""
+    def choose(self, model: str | None, tensor: str = "", compared: str = "") -> None:
+        """Take the statistics of this tensor from now on; of none if `model` is None.
+
+        With the name of another model, `compared`, also those of the difference to its tensor of the same name.
+        """
         self.forget()
+        self.compared = compared
         self.chosen = None if model is None else (model, tensor)
 
     def observe(self, changes: int) -> None:
@@ -123,6 +130,14 @@ class TensorStatistics:
         instance = self._stage.instances.get(self.chosen[0])
         return instance, None if instance is None else instance.observed_tensors.get(self.chosen[1])
 
+    def _other(self, tensor: Tensor) -> Tensor | None:
+        """The tensor to compare with: that of the same name and shape in the other model."""
+        instance = self._stage.instances.get(self.compared)
+        if instance is None or self.chosen is None:
+            return None
+        other = instance.observed_tensors.get(self.chosen[1])
+        return other if other is not None and other.shape == tensor.shape else None
+
     def _followed(self, instance: ModelInstance, tensor: Tensor) -> _Peaks | None:
         assert self.chosen is not None
         axis = instance.inside.unit_axis(self.chosen[1])
@@ -144,13 +159,19 @@ class TensorStatistics:
             record = stack.enter_context(summarize(tensor, condition))
             counts = stack.enter_context(spread(tensor, record))
             readings = [record.read_async(Traffic.DIAGNOSTICS), counts.read_async(Traffic.DIAGNOSTICS)]
+            other = self._other(tensor)
+            if other is not None:
+                difference = stack.enter_context(_difference(tensor, other))
+                readings.append(stack.enter_context(summarize(difference)).read_async(Traffic.DIAGNOSTICS))
             if peaks is not None:
                 readings.append(peaks.row.read_async(Traffic.DIAGNOSTICS))
 
         def take(words: np.ndarray, counted: np.ndarray, *more: np.ndarray) -> None:
             summary = Summary.of(words, dtype)
             saturated = None if condition is NEVER else summary.met / max(summary.size, 1)
-            self.state = TensorState(shape, operator, summary, counted, more[0] if more else None, saturated)
+            difference = Summary.of(more[0], f32) if other is not None else None
+            found = more[-1] if peaks is not None else None
+            self.state = TensorState(shape, operator, summary, counted, found, saturated, difference)
             if (summary.nan or summary.infinite) and not self._searched:
                 self._searched = True
                 self._search = instance.inside.find_not_finite()
@@ -178,6 +199,13 @@ class _Peaks:
     def close(self) -> None:
         self._plan.close()
         self.row.close()
+
+
+def _difference(one: Tensor, other: Tensor) -> Tensor:
+    if one.dtype is f32 and other.dtype is f32:
+        return ops.subtract(one, other)
+    with ops.cast(one, f32) as a, ops.cast(other, f32) as b:
+        return ops.subtract(a, b)
 
 
 def _saturation(operator: str) -> Condition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..command import command
 from ..running import FITTED_ASPECT
 from ..session import Session
-from ..shown_tensors import gradient_layer, new_layer, shown_as, shown_gradient
+from ..shown_tensors import difference_layer, gradient_layer, new_layer, shown_as, shown_gradient
 
 
 @command("tensor {tensor}")
@@ -31,6 +31,23 @@ def HideTensor(session: Session, model: str, tensor: str) -> None:
 def ChooseTensor(session: Session, model: str, tensor: str) -> None:
     """Take statistics of a tensor inside a model, which a layer shows."""
     session.tensor_statistics.choose(model, tensor)
+
+
+@command("tensor {tensor}")
+def CompareTensor(session: Session, model: str, tensor: str, other: str) -> None:
+    """Show a tensor minus that of the same name in another model, such as another checkpoint of a network."""
+    session.scene_edits.show_tensor(difference_layer(session, model, tensor, other))
+    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    session.tensor_statistics.choose(model, tensor, other)
+
+
+@command("tensor {tensor}")
+def StopComparing(session: Session, model: str, tensor: str, other: str) -> None:
+    """Remove the layer that shows the difference of a tensor in two models."""
+    name = shown_as(session, model, tensor, other)
+    if name is not None:
+        session.scene_edits.hide_tensor(name)
+        session.tensor_statistics.choose(model, tensor)
 
 
 @command("gradient of {tensor}")
