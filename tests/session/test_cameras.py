@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from vertigrad.gpu import Gpu
+from vertigrad.models.base import ModelCamera
 from vertigrad.renderer import OrbitCamera
 from vertigrad.session import Session
 from vertigrad.session.commands import (
@@ -19,6 +20,7 @@ from vertigrad.session.commands import (
     FrameSelection,
     GoToBookmark,
     Home,
+    LookThroughCamera,
     Orbit,
     Parallel,
     PreviousView,
@@ -279,6 +281,26 @@ def test_framing_centers_the_selected_row(session):
     assert session.camera.target == pytest.approx((0.75, 0, 0))
     assert session.camera.distance == pytest.approx(0.15 * 0.4375 / math.sin(math.radians(22.5)), rel=1e-5)
     assert "camera" not in session.messages
+
+
+def test_a_selected_camera_is_looked_through(session, monkeypatch):
+    """A row that stands for a camera, as a model says of it."""
+    do(session, Select("dots", 2))
+    do(session, LookThroughCamera())
+    assert session.selection.camera is None and "no camera is selected" in session.messages["camera"]
+    model = session.stage.instances["row"].model
+    asked = []
+
+    def camera_of(self, output, row):
+        asked.append((output, row))
+        return ModelCamera((1.0, 2.0, 3.0), (1.0, 2.0, 1.0), 50.0)
+
+    monkeypatch.setattr(type(model), "model_camera", camera_of)
+    do(session, LookThroughCamera())
+    arrive(session)
+    assert asked[-1] == ("position", 2)
+    assert session.camera.position == pytest.approx((1.0, 2.0, 3.0)) and session.camera.fov == 50.0
+    assert session.camera.target == pytest.approx((1.0, 2.0, 1.0))
 
 
 def test_moving_the_camera_cancels_framing(session):
