@@ -1,6 +1,7 @@
 """`check`, `info`, help, and how long they take."""
 
 import json
+import math
 import os
 import re
 import resource
@@ -177,8 +178,11 @@ def test_help_is_fast():
     """It costs little more than importing the libraries of the command line."""
     libraries = [sys.executable, "-c", "import jinja2, numpy, pydantic, typer.rich_utils, wgpu.backends.wgpu_native"]
     ours = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main(['--help']))"]
-    times = [(processor_seconds(ours), processor_seconds(libraries)) for _ in range(6)]
-    mine, theirs = (min(column) for column in zip(*times, strict=True))
+    mine = theirs = math.inf
+    for _ in range(6):  # other processes can only add to a time
+        mine, theirs = min(mine, processor_seconds(ours)), min(theirs, processor_seconds(libraries))
+        if mine < 1.6 * theirs:
+            break
     assert mine < 1.6 * theirs, f"help takes {mine:.2f} s of the processor, the libraries alone {theirs:.2f} s"
 
 

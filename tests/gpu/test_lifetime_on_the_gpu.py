@@ -8,6 +8,7 @@ protect them. Values are compared with NumPy arrays.
 from __future__ import annotations
 
 import gc
+import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -468,7 +469,7 @@ class GpuLifetimes(RuleBasedStateMachine):
 
 class TestGpuLifetimes(GpuLifetimes.TestCase):
     settings = settings(
-        max_examples=50,
+        max_examples=200 if "VERTIGRAD_EXPLORE" in os.environ else 25,
         stateful_step_count=35,
         deadline=None,
         phases=[Phase.explicit, Phase.reuse, Phase.generate],  # no shrinking of failures: it can take minutes

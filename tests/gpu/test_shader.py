@@ -88,7 +88,7 @@ def test_a_missing_file_is_an_error_of_the_user(write: Write) -> None:
 
 def error_of(path: str, defines: dict[str, object], trusted: bool = True) -> str:
     with pytest.raises(ShaderError) as error:
-        Kernel.load(path, "main", defines, trusted)
+        Kernel.load(path, "main", defines, trusted).pipeline  # noqa: B018  which is compiled by a thread
     return str(error.value)
 
 

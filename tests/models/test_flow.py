@@ -23,9 +23,7 @@ def make(steady: Gpu) -> Iterator[Make]:
     created: list[Flow] = []
 
     def make_model(seed: int = 0, **values: object) -> Flow:
-        created.append(
-            Flow("test", Params(**{"count": 3000, "morph_speed": 1.0, "hold_time": 0.5, **values}), {}, seed)
-        )
+        created.append(Flow("test", Params(**{"count": 800, "morph_speed": 1.0, "hold_time": 0.5, **values}), {}, seed))
         return created[-1]
 
     yield make_model
@@ -46,7 +44,7 @@ def test_a_step_agrees_with_the_reference(make: Make) -> None:
 
 def test_the_start_is_a_normal_distribution(make: Make) -> None:
     points = position(make(seed=5))
-    np.testing.assert_array_equal(points, np.random.default_rng(5).standard_normal((3000, 3)).astype(np.float32))
+    np.testing.assert_array_equal(points, np.random.default_rng(5).standard_normal((800, 3)).astype(np.float32))
 
 
 @pytest.mark.parametrize("shape", [0, 1])
@@ -133,7 +131,7 @@ def test_weights_are_reloaded_while_it_runs(make: Make, tmp_path: Path) -> None:
     save_file(weights, tmp_path / "net.safetensors")
     assert model.reload_file("weights")
     model.step(0.1)
-    np.testing.assert_allclose(position(model) - start, np.tile([0.1, 0.0, 0.0], (3000, 1)), atol=1e-5)
+    np.testing.assert_allclose(position(model) - start, np.tile([0.1, 0.0, 0.0], (800, 1)), atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from vertigrad.models.learning.train import Train, declare
 from vertigrad.models.learning.train_data import solid
 
 # Settings that make each scene fast, the number of steps, and the factor by which the loss decreases in them.
-# The digits are trained for 384 steps of the optimizer, of the 992 of their scene.
+# The digits are trained for 192 steps of the optimizer, of the 992 of their scene.
 RUNS: dict[str, tuple[dict[str, Any], int, float]] = {
-    "digits": ({"draw": {"resolution": 12}}, 24, 7.0),
+    "digits": ({"draw": {"resolution": 12}}, 12, 4.0),
     "field_fit": ({"data": {"resolution": 32}, "steps": 10}, 4, 25.0),
     "sdf_fit": ({"data": {"samples": 3000}, "draw": {"resolution": 28}, "batch_size": 768, "steps": 30}, 3, 15.0),
     "image_fit": ({"data": {"resolution": 40}, "batch_size": 1024, "steps": 10}, 4, 50.0),
@@ -80,7 +80,7 @@ def test_the_loss_decreases_reproducibly(steady: Gpu, name: str) -> None:
         values = statistics(model)
         assert values["test_loss"] < before / factor, values
         if name == "digits":
-            assert values["accuracy"] >= 0.9  # 0.97 after its whole run, of 992 steps of the optimizer
+            assert values["accuracy"] >= 0.8  # 0.97 after its whole run, of 992 steps of the optimizer
         if name == "sdf_fit":
             assert chamfer(model) < 0.055
 

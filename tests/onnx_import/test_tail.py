@@ -1,4 +1,4 @@
-"""An addition and an activation after a product are fused into its kernel, with their attributes."""
+"""What follows a product is fused into its kernel, with its attributes: a normalization, an addition, an activation."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from vertigrad.gpu import Gpu
 from vertigrad.onnx_import import Network, tail
+from vertigrad.onnx_import.values import constant
 from vertigrad.ops.activation import PARAMETERS
 
 from .networks import model, node, reals
@@ -62,3 +64,55 @@ def test_only_a_clip_of_three_inputs_is_fused(steady: Gpu) -> None:
         saved = {name: np.asarray(constants[name]) for name in ("w", *last.input[1:])}
         with Network(model([node("MatMul", "xw", "a"), last], {"x": [6, 8]}, "y", saved, opset=22)) as network:
             np.testing.assert_allclose(network.run({"x": X})["y"], expected, rtol=1e-5, atol=2e-6)
+
+
+NORM = {"g": reals(4, seed=3) + 1.0, "h": reals(4, seed=4), "m": reals(4, seed=5), "v": reals(4, seed=6) ** 2}
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("after", ["", "Add", "Add Relu", "wide Add", "Relu"])
+def test_a_normalization_of_constants_is_in_the_weights(bias: bool, after: str, steady: Gpu) -> None:
+    image, weights = reals(1, 6, 5, 7, seed=7), reals(4, 3, 3, 3, seed=8)
+    inputs = {"x": [1, 6, 5, 7], **({"r": [3 if "wide" in after else 1, 4, 3, 5]} if "Add" in after else {})}
+    fed = {"x": image, **({"r": reals(*inputs["r"], seed=9)} if "r" in inputs else {})}
+    nodes = [
+        node("Conv", ["x", "w", *(["b"] if bias else [])], "c", group=2),
+        node("BatchNormalization", ["c", *NORM], "n", epsilon=1e-3, momentum=0.7),
+        *([node("Add", ["n", "r"], "s")] if "Add" in after else []),
+        *([node("Relu", "s" if "Add" in after else "n", "t")] if "Relu" in after else []),
+    ]
+    nodes[-1].output[0] = "y"
+    constants = {"w": weights, **NORM, **({"b": reals(4, seed=2)} if bias else {})}
+    proto = model(nodes, inputs, "y", constants, opset=22)
+    (expected,) = ReferenceEvaluator(proto).run(None, fed)
+    with Network(proto) as network:
+        assert len(network.program(fed).plan) == (2 if "wide" in after else 1)
+        np.testing.assert_allclose(network.run(fed)["y"], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", ["given weights", "given statistics", "shown"])
+def test_a_normalization_that_needs_its_own_kernel_has_it(case: str, steady: Gpu) -> None:
+    image, weights = reals(1, 3, 5, 7, seed=7), reals(4, 3, 3, 3, seed=8)
+    inputs, fed = {"x": [1, 3, 5, 7]}, {"x": image}
+    constants = {"w": weights, **NORM}
+    if case.startswith("given"):
+        name = "w" if case == "given weights" else "v"
+        fed[name] = constants.pop(name)
+        inputs[name] = list(fed[name].shape)
+    nodes = [node("Conv", "xw", "c"), node("BatchNormalization", ["c", *NORM], "y")]
+    outputs = ["y", "c"] if case == "shown" else "y"
+    proto = model(nodes, inputs, outputs, constants, opset=22)
+    with Network(proto) as network:
+        assert len(network.program(fed).plan) == 2
+        results = ReferenceEvaluator(proto).run(None, fed)
+        for name, expected in zip(outputs, results, strict=True):
+            np.testing.assert_allclose(network.run(fed)[name], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("training_mode", 1), ("spatial", 0), ("unknown", 1)])
+def test_a_normalization_that_is_not_plain_is_not_fused(attribute: str, value: int) -> None:
+    nodes = [node("Conv", "xw", "c"), node("BatchNormalization", ["c", *NORM], "y")]
+    known = {name: constant(array) for name, array in {"w": reals(4, 3, 3, 3), **NORM}.items()}
+    assert tail.tail_of(nodes[0], {"c": [nodes[1]]}, known).norm
+    nodes[1].attribute.append(helper.make_attribute(attribute, value))
+    assert not tail.tail_of(nodes[0], {"c": [nodes[1]]}, known).nodes

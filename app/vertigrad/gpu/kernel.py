@@ -7,6 +7,7 @@ import operator
 import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import PurePath
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -22,6 +23,7 @@ from .process import gpu
 
 MOST_KERNELS = 1024  # loaded kernels retained for their next use; a network of hundreds of layers has that many
 CACHED_GROUPS = 64  # bind groups remembered by a kernel that is called outside of plans
+_THREADS = ThreadPoolExecutor(min(16, os.cpu_count() or 1), "pipelines")  # drivers compile in the calling thread
 _BUFFER_TYPES = {"read": "read-only-storage", "read_write": "storage"}
 
 
@@ -30,30 +32,53 @@ class Kernel:
 
     `source` is WGSL, `entry` its entry point, `name` what messages call it. `trusted` compiles without run-time
     bounds checks: only for shaders that ship with the project and pass their tests; VERTIGRAD_CHECKED=1 turns the
-    checks on everywhere. Raises `ShaderError` with the compiler's message.
+    checks on everywhere. Raises `ShaderError` with the compiler's message; with `wait=False` at the first use, which
+    waits until a thread has compiled it, side by side with others.
     """
 
-    def __init__(self, source: str, entry: str, name: str, trusted: bool = False):
+    def __init__(self, source: str, entry: str, name: str, trusted: bool = False, wait: bool = True):
         self.gpu: Gpu = gpu()
         self.name = name
         self.entry = entry
         self.source = source
         self.loaded_from: tuple[str, dict[str, Any], bool] | None = None  # file, values and trust, as given to `load`
         device = self.gpu.device
-        module = _module(device, source, name, trusted)  # first: the compiler says best what is wrong
-        self.interface = wgsl.interface(source, entry, name)
+        module = _module(device, source, name, trusted) if wait else None
+        try:
+            self.interface = wgsl.interface(source, entry, name)
+        except ShaderError:
+            _module(device, source, name, trusted)  # which says best what is wrong
+            raise
         self.bindings = tuple(b for b in self.interface.bindings if b.access != "uniform")
         self._uniform_number = next((b.number for b in self.interface.bindings if b.access == "uniform"), None)
         self._groups: OrderedDict[tuple[tuple[int, int, int], ...], wgpu.GPUBindGroup] = OrderedDict()
         try:
             self._layout = device.create_bind_group_layout(entries=self._layout_entries())
-            self.pipeline = device.create_compute_pipeline(
-                label=f"{name}:{entry}",
-                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout]),
-                compute={"module": module, "entry_point": entry},
-            )
+            layout = device.create_pipeline_layout(bind_group_layouts=[self._layout])
         except wgpu.GPUError as error:
             raise ShaderError(f"{name}: {error}") from error
+
+        def create() -> wgpu.GPUComputePipeline:
+            code = {"module": module or _module(device, source, name, trusted), "entry_point": entry}
+            return device.create_compute_pipeline(label=f"{name}:{entry}", layout=layout, compute=code)
+
+        self._pipeline: Future[wgpu.GPUComputePipeline] = _THREADS.submit(create)
+        if wait:
+            self.pipeline  # noqa: B018  raises what is wrong with it
+
+    @property
+    def pipeline(self) -> wgpu.GPUComputePipeline:
+        """What the driver made of it; waits until it is compiled. Raises `ShaderError` with the driver's message."""
+        try:
+            return self._pipeline.result()
+        except (wgpu.GPUError, ShaderError) as error:
+            message = str(error) if isinstance(error, ShaderError) else f"{self.name}: {error}"
+            if self.loaded_from is not None:
+                path, defines, trusted = self.loaded_from
+                message = shader.with_origin(message, path, defines)
+                key = path, self.entry, _cache_key(defines), trusted
+                _recent.pop(key, None), _alive.pop(key, None)  # so that it is compiled again from the file
+            raise ShaderError(message) from error
 
     @property
     def label(self) -> str:
@@ -182,9 +207,9 @@ def _cache_key(defines: Mapping[str, Any]) -> bytes | str:
 
 
 def _compiled(path: str, entry: str, defines: dict[str, Any], trusted: bool) -> Kernel:
-    source = shader.render(path, defines)
+    source, is_shipped = shader.render(path, defines), shader.is_as_shipped(path)
     try:
-        kernel = Kernel(source, entry, f"shaders/{path}", trusted and shader.is_as_shipped(path))
+        kernel = Kernel(source, entry, f"shaders/{path}", trusted and is_shipped, wait=not is_shipped)
     except ShaderError as error:
         raise ShaderError(shader.with_origin(str(error), path, defines)) from error
     kernel.loaded_from = path, defines, trusted

@@ -37,12 +37,26 @@ def conv(node: Node) -> Tensor:
     x, groups = node.tensor(0), node.attribute("group", 1)
     node.require_size("kernel_shape", list(node.shape(1)[2:]))
     options = window(node, x.ndim - 2)
-    return with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), groups=groups, **options)
+    return with_tail(node, ops.conv, x, *_weights_and_bias(node), groups=groups, **options)
 
 
-def _packed_weights(node: Node) -> Tensor:
-    """As `ops.conv` reads them fastest, if they are constants."""
+def _weights_and_bias(node: Node) -> tuple[Tensor, Tensor | None]:
+    """With the normalization of the tail in them."""
+    norm = node.tail.norm
+    if norm is None:
+        return _packed_weights(node, node.value(1).host), node.optional(2)
     host = node.value(1).host
+    bias = node.value(2).host if node.has(2) else 0.0
+    assert host is not None and bias is not None
+    scaled = host * norm.scale.reshape(-1, *[1] * (host.ndim - 1))
+    return (
+        _packed_weights(node, scaled.astype(np.float32)),
+        node.upload((bias * norm.scale + norm.shift).astype(np.float32)),
+    )
+
+
+def _packed_weights(node: Node, host: np.ndarray | None) -> Tensor:
+    """As `ops.conv` reads them fastest, if they are constants."""
     if host is None or node.elem(1) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
         return node.tensor(1)
     packed = node.upload(np.ascontiguousarray(np.moveaxis(host, 0, -1)))

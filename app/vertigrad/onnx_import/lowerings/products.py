@@ -15,6 +15,7 @@ from ...tensor import Tensor, f32, i32
 from ..narrow import decoded, encoded
 from ..node import Node, Refused
 from ..registry import lowers
+from ..tail import Tail
 from ..values import CODES, SIGNED, STORAGE, UNSIGNED, WIDE, Value, type_name
 from .arithmetic import require_narrow, wrapped
 
@@ -33,7 +34,10 @@ def matmul(node: Node) -> Value:
 def with_tail(
     node: Node, function: Callable[..., Tensor], x: Tensor, weights: Tensor, bias: Tensor | None, **options: Any
 ) -> Tensor:
-    """A product or a convolution, and what follows it as far as its kernel can do that."""
+    """A product or a convolution, and what follows it as far as its kernel can do that.
+
+    A normalization is in the weights and the bias already.
+    """
     tail = node.tail
     if tail.added is not None:
         try:
@@ -41,6 +45,7 @@ def with_tail(
             result = function(x, weights, bias, activation=tail.activation, **options)
         except (ShapeError, DtypeError, Refused):  # what is added makes the result larger, or another type
             options.pop("residual", None)
+            node.take_tail(Tail(tail.nodes[:1]) if tail.norm else Tail())
             return function(x, weights, bias, **options)
     else:
         result = function(x, weights, bias, activation=tail.activation, **options)
