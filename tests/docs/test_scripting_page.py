@@ -58,7 +58,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[scripting.Viewer]]:
         viewer.close()
 
 
-def test_large_examples_are_made_smaller() -> None:
+def test_each_replaced_constant_is_in_an_example() -> None:
     assert all(any(whole in code for code in PROGRAMS.values()) for whole in SMALLER)
 
 
