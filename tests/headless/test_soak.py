@@ -27,7 +27,7 @@ from vertigrad.session.commands import Orbit, Play, Reload, Reset, SetParameter,
 from ..session.running import LINKED, use_models, written
 from .measures import held, objects, resident
 
-LAPS, FRAMES = 3, 180
+LAPS, FRAMES = 3, 240
 MORE_RESIDENT = 40 << 20  # bytes that the process may grow by after the second lap; a new kernel takes 1 or 2 MB
 SIZES = ("count", "resolution")  # the parameters that reshape tensors and are quickly rebuilt
 # Caches still grow after the second lap: by fewer objects than the window is resized, models are rebuilt or
@@ -144,8 +144,8 @@ def test_hundreds_of_frames_leave_no_memory_allocated(steady: Gpu, tmp_path, mon
         counted: list[tuple[dict[str, int], int, int]] = []
         for seed in range(LAPS):
             happened = lap(session, renderer, scenes + broken, seed)
-            assert happened["size"] > 12
-            assert min(happened[kind] for kind in ("reload", "rebuild", "message", "image")) >= 4
+            assert happened["size"] > 25
+            assert min(happened[kind] for kind in ("reload", "rebuild", "message", "image")) >= 8
             assert happened["another scene"] >= 1
             idle_session(session, first)
             assert held(steady) == after_first_reload, steady.tracker.leak_report()
