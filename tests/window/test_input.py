@@ -251,6 +251,30 @@ def test_other_buttons_and_shift_pan(reports: Reports, button: int, modifiers: i
     reports.button(False, button)
 
 
+@pytest.mark.parametrize(
+    ("button", "more", "mode"),
+    [
+        (glfw.MOUSE_BUTTON_LEFT, 0, "replace"),
+        (glfw.MOUSE_BUTTON_LEFT, glfw.MOD_ALT, "add"),
+        (glfw.MOUSE_BUTTON_RIGHT, 0, "remove"),
+    ],
+)
+def test_a_drag_with_ctrl_and_shift_selects_by_a_box(reports: Reports, button: int, more: int, mode: str):
+    x, y = reports.middle
+    view = reports.shell.gui.viewport
+    reports.move(x, y)
+    assert reports.button(True, button, glfw.MOD_CONTROL | glfw.MOD_SHIFT | more) == []
+    assert reports.move(x + 40.0, y - 30.0) == []
+    assert reports.shell.gui.box == ((x, y), (x + 40.0, y - 30.0))
+    first = x - view.left, y - view.top
+    last = first[0] + 40.0, first[1] - 30.0
+    assert reports.button(False, button) == [commands.SelectBox(first, last, (view.width, view.height), mode)]
+    assert reports.shell.gui.box is None
+    reports.button(True, button, glfw.MOD_CONTROL | glfw.MOD_SHIFT | more)
+    reports.send("window_focus", 0)
+    assert reports.shell.gui.box is None
+
+
 def test_a_drag_with_ctrl_acts_on_the_models(reports: Reports):
     x, y = reports.middle
     reports.move(x, y)

@@ -38,15 +38,16 @@ def is_splats(layer: Layer) -> bool:
     return isinstance(layer.drawing, SplatsDrawing)
 
 
-def geometry(layer: Layer) -> Geometry:
+def geometry(layer: Layer, rows: np.ndarray | None = None) -> Geometry:
     """What a layer draws, without rows that are not finite; waits for the GPU. Counted as diagnostics.
 
-    Raises `InputError` for a layer of images or volumes, and for one that would have too many triangles.
+    Of points and splats, only those that a mask of the `rows` has. Raises `InputError` for a layer of images or
+    volumes, and for one that would have too many triangles.
     """
-    return snapshot(layer)()
+    return snapshot(layer, rows)()
 
 
-def snapshot(layer: Layer) -> Callable[[], Geometry]:
+def snapshot(layer: Layer, rows: np.ndarray | None = None) -> Callable[[], Geometry]:
     """Read what a layer draws; returns what makes the geometry of it, in any thread. Raises as `geometry`.
 
     Only reading waits for the GPU; the triangles of an isosurface may take seconds after that.
@@ -55,8 +56,16 @@ def snapshot(layer: Layer) -> Callable[[], Geometry]:
     if make is None:
         raise InputError(f"layer {layer.name!r} has no geometry to export: it draws an image or a volume")
     layer.prepare()
-    found = make(layer.drawing)
+    found = make(layer.drawing) if rows is None else _chosen(layer, rows)
     return found.finite if isinstance(found, Geometry) else lambda: found().finite()
+
+
+def _chosen(layer: Layer, rows: np.ndarray) -> Geometry:
+    if isinstance(layer.drawing, SplatsDrawing):
+        return _splats(layer.drawing, rows)
+    if isinstance(layer.drawing, PointsDrawing | MarksDrawing):
+        return _points(layer.drawing).rows(rows)
+    raise InputError(f"layer {layer.name!r}: only rows of points and splats can be exported alone")
 
 
 def read(tensors: Iterable[Tensor]) -> list[np.ndarray]:
@@ -121,7 +130,7 @@ def _segments(rows: int, each: int) -> np.ndarray:
     return np.stack([starts, starts + np.uint32(1)], axis=1)
 
 
-def _splats(drawing: SplatsDrawing) -> Geometry:
+def _splats(drawing: SplatsDrawing, chosen: np.ndarray | None = None) -> Geometry:
     rows, drawn, style = rows_of(drawing.drawn), drawing.drawn, drawing.style
     count, one = drawn.rows, np.ones((drawn.rows, 1), np.float32)
     scale = rows.get("scale", one) * np.array(drawn.factors("scale"), np.float32) * np.float32(style.size)
@@ -130,6 +139,7 @@ def _splats(drawing: SplatsDrawing) -> Geometry:
     opacity = rows.get("opacity", one)[:, 0] * np.float32(drawn.number("opacity") * style.opacity_scale)
     low, high = style.crop()
     shown = ((rows["position"] >= low) & (rows["position"] <= high)).all(axis=1) & (opacity >= style.min_opacity)
+    shown = shown if chosen is None else shown & chosen
     common = _common(drawing, rows)
     if common["colors"].shape[1] == 4:
         opacity = opacity * common["colors"][:, 3]

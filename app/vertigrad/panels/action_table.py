@@ -42,6 +42,7 @@ _is_side_b = tests(lambda session: session.scene_edits.extras.side == "B")
 _can_go_back = tests(lambda session: session.cameras.can_go_back)
 _has_interactions = tests(lambda session: bool(session.clock.interactions.gestures))
 _is_selected = tests(lambda session: session.selection.row is not None)
+_any_selected = tests(lambda session: not session.selection.is_empty)
 _is_camera = tests(lambda session: session.selection.camera is not None)
 _has_keyframes = tests(lambda session: bool(session.scene_edits.extras.keyframes))
 _is_keyframe = tests(lambda session: session.clock.heading in session.scene_edits.extras.keyframes)
@@ -204,7 +205,7 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_FILM,
         group=4,
     ),
-    Action("Edit", "Deselect all", commands.Deselect(), ("Esc",), possible=_is_selected, group=3),
+    Action("Edit", "Deselect all", commands.Deselect(), ("Esc",), possible=_any_selected, group=3),
     Action("Camera", "Frame all", commands.FrameAll(), ("F",), icons.ICON_FA_EXPAND),
     Action(
         "Camera",

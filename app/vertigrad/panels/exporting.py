@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import export
 from ..session import Session, measurements
-from ..session.commands import Command, ExportGeometry, ExportMeasurements
+from ..session.commands import Command, ExportGeometry, ExportMeasurements, ExportSelection
 from ..session.files import here
 from .files import FileDialog
 from .workspace import Workspace
@@ -34,6 +34,11 @@ class ExportDialogs:
                 lambda path, workspace: ExportGeometry(
                     with_suffix(path, ".glb"), (workspace.export_layer,) if workspace.export_layer else ()
                 ),
+            ),
+            "selection": _Kind(
+                FileDialog("Export selected rows", "Export", export.SUFFIXES, saving=True),
+                lambda session, workspace: _name(session, "selection", ".ply"),
+                lambda path, workspace: ExportSelection(with_suffix(path, ".ply")),
             ),
             "measurements": _Kind(
                 FileDialog("Export diagnostics and watches", "Export", measurements.SUFFIXES, saving=True),

@@ -38,6 +38,7 @@ from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .reports import draw_about, draw_failures
 from .results import ResultsPanel
+from .row_set import draw_row_set
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .tensors import TensorsPanel
@@ -109,6 +110,7 @@ class Gui:
         io.config_windows_move_from_title_bar_only = True
         self.viewport = Rect(0, 0, 0, 0)
         self.panes: tuple[Rect, ...] = (self.viewport,)
+        self.box: tuple[tuple[float, float], tuple[float, float]] | None = None  # that is drawn to select rows
         self._take_layout()
         self._dialogs = Dialogs(Thumbnails(gpu, self._drawing.backend), self.actions)
 
@@ -240,6 +242,7 @@ class Gui:
                 draw(session, "selection", draw_selection, session, pane)
             draw(session, "comparison", draw_comparison, session, self.panes)
         draw(session, "notices", self._notices.draw, session, self.viewport)
+        draw(session, "selected rows", draw_row_set, session, pane, self.box)
         draw(session, "brush", draw_brush_circle, session, pane, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:

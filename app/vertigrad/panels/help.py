@@ -18,6 +18,7 @@ MOUSE = (
     ("drag", "orbit"),
     ("right or middle drag", "pan; also Shift+drag"),
     ("click", "select the row under the cursor"),
+    ("Ctrl+Shift+drag", "select the points or splats in a box; with Alt add them; right button: remove them"),
     ("wheel", "zoom to the cursor; with Ctrl in fine steps"),
     ("Shift+wheel", "pan"),
     ("Alt+wheel", "orbit"),

@@ -29,7 +29,7 @@ class Workspace:
     palette: bool = False
     about: bool = False
     browser: bool = False  # the dialog that opens a file
-    exporting: str = ""  # what the dialog that exports is opened for: "geometry" or "measurements"
+    exporting: str = ""  # what the dialog that exports is opened for: "geometry", "selection" or "measurements"
     export_layer: str = ""  # whose geometry; all if empty
     layout: str = ""  # where the panels were docked when the program was last closed, as ImGui writes it
     layout_scale: float = 1.0  # pixels to a logical one in it

@@ -41,7 +41,8 @@ class Mouse:
     The wheel zooms towards the cursor, a second finger or shift makes it pan, alt circle, ctrl go finely. With W, A, S,
     D, Q and E the camera flies while the right button is held, or in flight mode; the mouse looks around then, the
     wheel makes it faster. With a tool, or Ctrl, a left drag acts on the models instead, but not with Alt; Ctrl and the
-    wheel change the brush radius, with Shift the brush strength. Cursors are in pixels of the window.
+    wheel change the brush radius, with Shift the brush strength. A drag with Ctrl and Shift draws a box that selects
+    rows; with Alt it adds to them, with the right button it removes. Cursors are in pixels of the window.
     """
 
     def __init__(self, session: Session, gui: Gui):
@@ -49,6 +50,7 @@ class Mouse:
         self._held: int | None = None  # the button that drags the camera
         self._pressed = self._dragged = (0.0, 0.0)  # the cursor when it was pressed, and at the last step of the drag
         self._dragging = self._panning = self._looking = self._interacting = False
+        self._boxing = ""  # how a box that is being drawn selects rows; empty if there is none
         self._keys: set[int] = set()
         self._thrust = NO_THRUST
         self._scrolled_at = -math.inf
@@ -61,6 +63,9 @@ class Mouse:
     def press(self, button: int, cursor: Pixels, shift: bool, ctrl: bool, alt: bool) -> None:
         """A button went down on the viewport."""
         if self._held is None:
+            is_box = ctrl and shift and button in (glfw.MOUSE_BUTTON_LEFT, glfw.MOUSE_BUTTON_RIGHT)
+            how = "remove" if button == glfw.MOUSE_BUTTON_RIGHT else "add" if alt else "replace"
+            self._boxing = how if is_box else ""
             gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
             self._interacting = gesture is not None
             if gesture is not None:
@@ -68,6 +73,7 @@ class Mouse:
             self._held, self._pressed, self._dragged = button, cursor, cursor
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
+            self._gui.box = (cursor, cursor) if is_box else None
             self._looking = self._session.cameras.flight_mode and not self._panning
 
     def release(self, button: int, cursor: Pixels) -> None:
@@ -77,8 +83,11 @@ class Mouse:
         self._held = None
         if self._interacting:
             self._end_interaction()
+        elif self._boxing and self._dragging:
+            self._select_box(cursor)
         elif not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
             self._select(cursor)
+        self._boxing, self._gui.box = "", None
         self._steer(False)
 
     def move(self, cursor: Pixels) -> None:
@@ -93,7 +102,11 @@ class Mouse:
             if math.dist(cursor, self._pressed) <= STEADY * self._gui.scale:
                 return
             self._dragging = True
-            self._session.post(commands.RememberView())
+            if not self._boxing:
+                self._session.post(commands.RememberView())
+        if self._boxing:
+            self._gui.box = (self._pressed, cursor)
+            return
         (x, y), self._dragged = self._dragged, cursor
         dx, dy = (cursor[0] - x) / height, (cursor[1] - y) / height
         if self._looking:
@@ -146,6 +159,7 @@ class Mouse:
         """Nothing is held any more: the window lost the keyboard."""
         self._keys.clear()
         self._held = None
+        self._boxing, self._gui.box = "", None
         if self._interacting:
             self._end_interaction()
         self._steer(False)
@@ -166,6 +180,10 @@ class Mouse:
         pixel, size = self._on_viewport(cursor)
         if 0 <= pixel[0] < size[0] and 0 <= pixel[1] < size[1]:
             self._session.post(commands.Pick(pixel, size))
+
+    def _select_box(self, cursor: Pixels) -> None:
+        first, size = self._on_viewport(self._pressed)
+        self._session.post(commands.SelectBox(first, self._on_viewport(cursor)[0], size, self._boxing))
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""

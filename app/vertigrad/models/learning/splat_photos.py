@@ -75,7 +75,7 @@ class SplatPhotos(NamedTensorsModel):
             "camera_rotation": OutputSpec((len(model.photos), 4), "f32", "rotations of a frustum along −z, x, y, z, w"),
             "camera_color": OutputSpec((len(model.photos), 3), "f32", "blue for training, orange for held-out photos"),
             "frustum": OutputSpec((5, 3), "f32", "corners of a camera's frustum along −z"),
-            "frustum_index": OutputSpec((6, 3), "u32", "its triangles"),
+            "frustum_index": OutputSpec((4, 3), "u32", "its triangles"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

@@ -120,6 +120,19 @@ def ExportGeometry(session: Session, path: Path, layers: tuple[str, ...] = (), o
 
 
 @command("export")
+def ExportSelection(session: Session, path: Path, overwrite: bool = False) -> None:
+    """Write the rows that are selected by a box to a file of geometry; asks before it replaces one."""
+    rows = session.selection.rows
+    if rows is None:
+        raise InputError("no rows are selected; drag a box with Ctrl+Shift in the viewport first")
+    export.require_layers(path, session.stage.layers, (rows.layer,))
+    if not _ask_to_overwrite(session, path, overwrite, ExportSelection(path, overwrite=True)):
+        found = export.geometry(session.stage.layers[rows.layer], rows.mask)
+        export.write_geometries(path, [found], session.scene.camera.up)
+        session.written["export"] = path
+
+
+@command("export")
 def ExportMeasurements(session: Session, path: Path, overwrite: bool = False) -> None:
     """Write the stored values of diagnostics and watches as CSV or NPZ; asks before it replaces a file."""
     content = measurements.packed(path, measurements.table(session))
