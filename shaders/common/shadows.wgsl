@@ -3,7 +3,6 @@
 // casts the shadow (Fernando 2005, "Percentage-Closer Soft Shadows"). Without shadows, loops without turns: they cost nearly
 // nothing, also where both sides of every branch are run. It is so infinitely far away too: were it a uniform alone that ends them,
 // llvmpipe would compile the shader anew in every frame.
-
 @group(1) @binding(0) var sun_map: texture_depth_2d;
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;
 @group(1) @binding(2) var occlusion: texture_2d<f32>;       // the visible fraction of the sky, and the depth

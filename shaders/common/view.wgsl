@@ -16,7 +16,7 @@ struct View {
     horizon: vec3f,
     layer: u32,             // number of the layer that is drawn, where rows are looked for instead of colors
     ground: vec3f,
-    pad2: f32,
+    environment: f32,       // factor of the environment's light; 0: the sky is that of the three colors
     clips: array<vec4f, 3>, // planes: what has dot(plane, (position, 1)) > 0 is cut off
     eye_to_sun: mat4x4f,    // to the shadow map: x and y across it, 0 to 1, and z toward the sun
     shadows: f32,           // how dark they are

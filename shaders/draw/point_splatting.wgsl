@@ -6,7 +6,8 @@
 //% include "common/index.wgsl"
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
-//% include "common/lighting.wgsl"
+//% include "common/gradient.wgsl"
+//% include "common/lighting_terms.wgsl"
 //% include "common/sums.wgsl"
 
 //% include "common/point_rows.wgsl"

@@ -208,7 +208,8 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
     let g = style.anisotropy;
     let cosine = dot(segment.sight, sun);
     let phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
-    let overhead = 0.5 * (sky_around(view.up) + sky_around(-view.up));
+    let up = select(vec3f(0.0), view.up, dot(back, back) < 1e30);     // the position matters in name only
+    let overhead = 0.5 * (sky_around(up) + sky_around(-up));
     var color = vec3f(0.0);
     var clear = 1.0;
     for (var i = 0.0; i < steps; i += 1.0) {

@@ -575,6 +575,9 @@ SHADERS: dict[str, list[Defines]] = {
         | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "LIGHTS": bool(more)}
         for more, mask, color in product(["", "all"], [False, True], COLORS)
     ],
+    "draw/environment_maps.wgsl": choices(
+        PART=["image", "sky", "shrink", "prefilter", "irradiance", "table", "backdrop"], IMAGE=[False, True]
+    ),
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3]),

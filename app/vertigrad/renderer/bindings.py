@@ -20,6 +20,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "storage": {"buffer": {"type": "read-only-storage"}},
     "written": {"buffer": {"type": "storage"}},
     "texture": {"texture": {"sample_type": "float"}},
+    "cube": {"texture": {"sample_type": "float", "view_dimension": "cube"}},
     "textures": {"texture": {"sample_type": "float", "view_dimension": "2d-array"}},
     "unfilterable": {"texture": {"sample_type": "unfilterable-float"}},
     "samples": {"texture": {"sample_type": "unfilterable-float", "multisampled": True}},
@@ -84,5 +85,10 @@ class Bindings:
 
 
 def lighting_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
-    """Group 1 of pipelines that light their fragments: shadow map, its sampler, ambient occlusion (shadows.wgsl)."""
-    return bind_group_layout(gpu, ("depth", "comparison", "unfilterable"), FRAGMENT)
+    """Group 1 of pipelines that light their fragments.
+
+    Shadow map, its sampler, ambient occlusion (shadows.wgsl); the maps of the environment and their sampler
+    (environment.wgsl).
+    """
+    kinds = ("depth", "comparison", "unfilterable", "cube", "cube", "texture", "sampler")
+    return bind_group_layout(gpu, kinds)

@@ -8,6 +8,8 @@ import wgpu
 
 from ..gpu import Gpu, RenderPass
 from .bindings import bind_group, lighting_layout
+from .camera import OrbitCamera
+from .environment import Environment
 from .layers.base import Frame, Layer
 from .occlusion import Occlusion
 from .quality import HIGH, Level
@@ -48,21 +50,25 @@ class Lighting:
         self._sun: Depths | None = None
         self._eye: Depths | None = None
         self._occlusion: Occlusion | None = None
-        self._groups: dict[tuple[bool, bool], wgpu.GPUBindGroup] = {}
+        self._groups: dict[tuple[bool, bool, bool], wgpu.GPUBindGroup] = {}
+        self.environment = Environment(gpu)
         self._level, self._size = HIGH, (0, 0)
-        self.group = self._group((False, False))
+        self.group = self._group((False, False, False))
         self.depths = self._nothing.view
 
     def compile(self) -> None:
         """Get the pipelines from the cache, after shaders have changed."""
         if self._occlusion is not None:
             self._occlusion.compile()
+        self.environment.compile()
+        self._groups.clear()
 
     def record(
         self,
         layers: Sequence[Layer],
         frame: Frame,
         view: View,
+        camera: OrbitCamera,
         size: tuple[int, int],
         sun: bytes | bytearray,
         level: Level = HIGH,
@@ -71,6 +77,7 @@ class Lighting:
 
         `size` is in pixels that are drawn; `sun` has the bytes of `View` for the shadow map.
         """
+        self.environment.record(view, camera)
         if (level, size) != (self._level, self._size):
             self._take(level, size)
         shaded, occluded = view.shadows > 0.0, has_occlusion(view, level)
@@ -85,7 +92,7 @@ class Lighting:
             if occluded:
                 self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
                 self._occlusion.record(frame.view_offset)
-        self.group = self._group((shaded, occluded))
+        self.group = self._group((shaded, occluded, self.environment.is_used))
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
         """Drop textures of another level or size; they are recreated when they are needed."""
@@ -97,9 +104,11 @@ class Lighting:
         self._level, self._size = level, size
         self._groups.clear()
 
-    def _group(self, needed: tuple[bool, bool]) -> wgpu.GPUBindGroup:
+    def _group(self, needed: tuple[bool, bool, bool]) -> wgpu.GPUBindGroup:
         if needed not in self._groups:
             sun = self._sun if needed[0] and self._sun is not None else self._nothing
             sky = self._occlusion.visibility if needed[1] and self._occlusion is not None else self._no_occlusion
-            self._groups[needed] = bind_group(self._gpu, self._layout, (sun.view, self._sampler, sky))
+            self._groups[needed] = bind_group(
+                self._gpu, self._layout, (sun.view, self._sampler, sky, *self.environment.resources)
+            )
         return self._groups[needed]

@@ -21,7 +21,7 @@ from .post_process import Finish, PostProcess, Viewport
 from .quality import Level, drawn_size, level_of
 from .target import COLOR, PRECISE, Target, require_precise
 from .transparency import Transparency
-from .view import FrameUniforms, View
+from .view import FrameUniforms, View, has_backdrop
 
 UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the submission before is closed first
 
@@ -52,6 +52,7 @@ class Renderer:
         self._transparent = transparent
         self._post_process = PostProcess(gpu, self._target, self._bloom, color_format, transparent)
         draw_cache(gpu).users.add(self)
+        self._backdrop: View | None = None  # of the image that is drawn, if it has one
         self._highlight: Highlight | None = None
         self._handles: HandleDrawing | None = None
         self._annotations: Annotations | None = None
@@ -112,8 +113,9 @@ class Renderer:
             )
             self._fine = level.fine
             frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors)
+            self._backdrop = view if has_backdrop(view) and not self._transparent else None
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
-            self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
+            self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.sun, level)
             self._draw_layers(layers, frame, finish.glow, notes, handles is not None or self._depth_image is not None)
             viewport = Viewport(target_view, corner, size, keep)
             self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), viewport)
@@ -158,10 +160,15 @@ class Renderer:
             pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
                 layer.drawing.draw(pass_, frame)
+            self._draw_backdrop(pass_, frame)
             if notes is not None:
                 notes.draw_lines(pass_, frame)
             for layer in layers:
                 layer.drawing.draw_over(pass_, frame)
+
+    def _draw_backdrop(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        if self._backdrop is not None:
+            self._lighting.environment.record_backdrop(pass_, self._backdrop, frame.view_offset, frame.colors)
 
     def _draw_in_two_passes(
         self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None
@@ -177,6 +184,7 @@ class Renderer:
             for layer in layers:
                 if layer.transparency != "all":
                     layer.drawing.draw(pass_, frame)
+            self._draw_backdrop(pass_, frame)
         for layer in surveying:
             layer.drawing.gather(over)
         clear = [layer for layer in layers if layer.transparency != "none"]

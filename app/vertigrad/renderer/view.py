@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import struct
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import field_validator
 
-from ..params import Params, angle, choice, color, number, switch, text, vector
+from ..params import Params, angle, choice, color, file, number, switch, text, vector
 from ..params.color_space import linear
 from .camera import OrbitCamera
+from .environment_image import SUFFIXES
 from .labels import labels
 from .moment import Moment
 from .quality import AUTO, HIGH, Level, drawn_size
 from .quality import NAMES as QUALITIES
+from .sky import sun_tint
 from .sun import SunCamera
 from .themes import CUSTOM, NAMES, THEMES
 
@@ -60,6 +63,17 @@ class View(Params):
     sky_color: tuple[float, float, float] = color("#aec8f3", doc="color of the sky at the zenith")
     horizon_color: tuple[float, float, float] = color("#d4dae2", doc="color of the sky at the horizon")
     ground_color: tuple[float, float, float] = color("#736c67", doc="color of the light from below")
+    environment: str = choice(
+        "gradient",
+        ("gradient", "sky", "image"),
+        doc="light from around: the three colors of the sky, the air in the light of the sun, or an image",
+    )
+    environment_file: Path = file(
+        "assets/data/studio.hdr", suffixes=SUFFIXES, rebuild=False, doc="equirectangular image of light"
+    )
+    environment_rotation: float = angle(0.0, min=-360.0, max=360.0, doc="rotation of the image around the up axis")
+    environment_backdrop: bool = switch(False, doc="show the sky or the image behind everything")
+    environment_blur: float = number(0.0, min=0.0, max=1.0, doc="blur of the backdrop")
     occlusion: float = number(0.0, min=0.0, max=1.0, doc="strength of the ambient occlusion; 0: none")
     occlusion_radius: float = number(
         0.15,
@@ -132,6 +146,14 @@ def sun_in_world(view: View, camera: OrbitCamera) -> np.ndarray:
     return math.cos(elevation) * level + math.sin(elevation) * camera.up_direction
 
 
+def sun_color(view: View) -> tuple[float, ...]:
+    """The sun's color as linear light, behind the air where the sky is computed."""
+    color = linear(view.sun_color)
+    if view.environment != "sky":
+        return color
+    return tuple(c * tint for c, tint in zip(color, sun_tint(view.sun_elevation), strict=True))
+
+
 def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
     """Unit vector toward the sun, in eye space."""
     return camera.rotation().T @ sun_in_world(view, camera)
@@ -155,7 +177,7 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         "<24f",
         *sun_direction(view, camera),
         camera.pixel(drawn[1]),
-        *(view.sun * c for c in linear(view.sun_color)),
+        *(view.sun * c for c in sun_color(view)),
         camera.near,
         *(to_eye @ camera.up_direction),
         time,
@@ -164,11 +186,16 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         *(view.sky * c for c in linear(view.horizon_color)),
         0.0,
         *(view.sky * c for c in linear(view.ground_color)),
-        0.0,
+        0.0 if view.environment == "gradient" else view.sky,
     )
     cost = struct.pack("<3f4x", drawn[0] / width, drawn[1] / height, level.march)
     lights += clip_planes(view, camera) + ambient_occlusion(view, camera, width / height, level)
     return matrices.tobytes() + lights + cost
+
+
+def has_backdrop(view: View) -> bool:
+    """Whether the environment is shown behind everything."""
+    return view.environment_backdrop and view.environment != "gradient"
 
 
 def has_occlusion(view: View, level: Level) -> bool:

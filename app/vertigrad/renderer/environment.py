@@ -1,0 +1,214 @@
+"""`Environment`: light from around from an image or a model of the sky, as maps for shaders/common/environment.wgsl."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import wgpu
+
+from ..gpu import Gpu, RenderPass
+from ..params.color_space import linear
+from . import environment_image
+from .bindings import FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
+from .camera import OrbitCamera
+from .pipelines import fullscreen_pipeline, render_pipeline, smooth_sampler
+from .sky import transmittance
+from .target import DEPTH, Colors, create_view, pass_states
+from .view import VIEW_SIZE, View, sun_in_world
+
+SHADER = "draw/environment_maps.wgsl"
+FORMAT = "rgba16float"
+SIDE = 256  # pixels of a face of the radiance, and of the sharpest specular map
+SOFTWARE_SIDE = 128
+LEVELS = 6  # of the specular map: roughness 0 to 1
+IRRADIANCE_SIDE = 16
+TABLE_SIDE = 32
+FACE = struct.Struct("<If2f3ff3ff")  # `Face` in the shader
+GRADIENT, SKY, IMAGE = "gradient", "sky", "image"  # of `View.environment`
+BEHIND = {"format": DEPTH, "depth_write_enabled": False, "depth_compare": "greater-equal"}
+_ONE = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
+
+
+class Cube:
+    """A cube texture, empty when created, of which each level of each face can be drawn into."""
+
+    def __init__(self, gpu: Gpu, side: int, levels: int):
+        self._gpu, self.side, self.levels = gpu, side, levels
+        self._texture = gpu.create_texture(size=(side, side, 6), format=FORMAT, usage=_ONE, mip_level_count=levels)
+        self.view = self._texture.create_view(dimension="cube")
+
+    def face(self, number: int, level: int) -> wgpu.GPUTextureView:
+        """One level of one face."""
+        return self._texture.create_view(
+            dimension="2d", base_array_layer=number, array_layer_count=1, base_mip_level=level, mip_level_count=1
+        )
+
+
+class Environment:
+    """The maps of the light from around; they are recomputed when what they depend on has changed.
+
+    `resources` are bound after those of shadows and occlusion; without an environment they are empty maps.
+    """
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self._none = Cube(gpu, 1, 1)
+        self._no_table = create_view(gpu, (1, 1), "rg16float")
+        sampler = gpu.device.create_sampler(mag_filter="linear", min_filter="linear", mipmap_filter="linear")
+        self._sampler = sampler
+        self._maps: tuple[Cube, Cube, Cube, wgpu.GPUTextureView] | None = None
+        self._key: tuple[object, ...] = ()
+        self._image: wgpu.GPUTextureView | None = None  # in full, for the backdrop
+        self._loaded: Path | None = None
+        self._face = b""
+
+    @property
+    def resources(self) -> Sequence[Any]:
+        """What is bound at group 1, from binding 3 on."""
+        if self._maps is None or not self._key:
+            return self._none.view, self._none.view, self._no_table, self._sampler
+        _, specular, irradiance, table = self._maps
+        return specular.view, irradiance.view, table, self._sampler
+
+    @property
+    def is_used(self) -> bool:
+        """Whether `resources` are those of an environment."""
+        return bool(self._key)
+
+    def compile(self) -> None:
+        """Recompute the maps before the next image, after shaders have changed."""
+        self._key = ()
+        self._maps = None
+
+    def record(self, view: View, camera: OrbitCamera) -> None:
+        """Record the passes that compute the maps, if the view has another environment than before.
+
+        Raises `InputError` for an image that cannot be read.
+        """
+        if view.environment == GRADIENT:
+            self._key = ()
+            return
+        sun = _with_y_up(sun_in_world(view, camera), camera)
+        turn = math.radians(view.environment_rotation)
+        if view.environment == IMAGE:
+            file = view.environment_file
+            key: tuple[object, ...] = (file, file.stat().st_mtime_ns if file.exists() else 0, turn)
+        else:
+            key = (*sun, view.sun, *view.ground_color)
+        if key == self._key and self._maps is not None:
+            return
+        self._face = self._uniform(view, sun, turn)
+        source = self._load(view.environment_file) if view.environment == IMAGE else None
+        self._compute(source)
+        self._key = key
+
+    def record_backdrop(self, pass_: wgpu.GPURenderPassEncoder, view: View, view_offset: int, colors: Colors) -> None:
+        """Draw the environment behind everything that was drawn in this pass of layers."""
+        gpu, is_image = self._gpu, view.environment == IMAGE and self._image is not None
+        kinds = ("uniform", "uniform", "texture", "sampler")
+        layout = bind_group_layout(gpu, kinds, FRAGMENT)
+        states = pass_states(gpu, "color", over=True, colors=colors)
+        pipeline = render_pipeline(
+            gpu,
+            SHADER,
+            ("fullscreen_vertex", "backdrop_fragment"),
+            [layout, lighting_layout(gpu)],
+            states.targets,
+            defines={"PART": "backdrop", "IMAGE": is_image},
+            depth=BEHIND,
+            multisample=states.multisample,
+        )
+        image = self._image if is_image and self._image is not None else self._no_table
+        uniforms = uniform_range(gpu, FACE.size), uniform_range(gpu, VIEW_SIZE)
+        group = bind_group(gpu, layout, (*uniforms, image, smooth_sampler(gpu)))
+        face = bytearray(self._face)
+        struct.pack_into("<f", face, FACE.size - 4, view.environment_blur)
+        pass_.set_pipeline(pipeline)
+        pass_.set_bind_group(0, group, (gpu.uniforms.push(face), view_offset))
+        pass_.draw(3)
+
+    def _uniform(self, view: View, sun: tuple[float, ...], turn: float) -> bytes:
+        """`Face`, but for the number, size and roughness."""
+        above = float(np.mean(transmittance(90.0)))
+        irradiance = math.pi * view.sun / above
+        return FACE.pack(0, 0.0, 0.0, turn, *sun, irradiance, *linear(view.ground_color), 0.0)
+
+    def _load(self, file: Path) -> wgpu.GPUTextureView:
+        """The image in full for the backdrop; returns the smaller one for the maps."""
+        image = environment_image.read(file)
+        if file != self._loaded or self._image is None:
+            self._image, self._loaded = _uploaded(self._gpu, image), file
+        return _uploaded(self._gpu, environment_image.smaller(image))
+
+    def _compute(self, image: wgpu.GPUTextureView | None) -> None:
+        if self._maps is None:
+            side = SOFTWARE_SIDE if self._gpu.adapter.kind == "software" else SIDE
+            cubes = Cube(self._gpu, side, side.bit_length()), Cube(self._gpu, side, LEVELS)
+            table = create_view(self._gpu, (TABLE_SIDE, TABLE_SIDE), "rg16float")
+            self._maps = *cubes, Cube(self._gpu, IRRADIANCE_SIDE, 1), table
+            self._draw("table", None, table, TABLE_SIDE, format="rg16float")
+        radiance, specular, irradiance, _ = self._maps
+        for number in range(6):
+            part = "sky" if image is None else "image"
+            self._draw(part, image, radiance.face(number, 0), radiance.side, number)
+            for level in range(1, radiance.levels):
+                self._draw("shrink", radiance.face(number, level - 1), radiance.face(number, level), 1, number)
+        for number in range(6):
+            for level in range(LEVELS):
+                roughness, into = max(level / (LEVELS - 1), 0.02), specular.face(number, level)
+                if level:
+                    self._draw("prefilter", radiance.view, into, specular.side >> level, number, roughness)
+                else:
+                    self._draw("shrink", radiance.face(number, 0), into, specular.side, number)
+            self._draw("irradiance", radiance.view, irradiance.face(number, 0), irradiance.side, number)
+
+    def _draw(
+        self,
+        part: str,
+        source: wgpu.GPUTextureView | None,
+        into: wgpu.GPUTextureView,
+        size: int,
+        number: int = 0,
+        roughness: float = 0.0,
+        format: str = FORMAT,
+    ) -> None:
+        gpu = self._gpu
+        read = {} if source is None else {1: "cube" if part in ("prefilter", "irradiance") else "texture", 2: "sampler"}
+        layout = bind_group_layout(gpu, {0: "uniform", **read}, FRAGMENT)
+        defines = {"PART": part, "IMAGE": False}
+        pipeline = fullscreen_pipeline(gpu, SHADER, f"{part}_fragment", layout, [{"format": format}], defines=defines)
+        resources: dict[int, Any] = {0: uniform_range(gpu, FACE.size)}
+        if source is not None:
+            resources |= {1: source, 2: self._sampler}
+        face = bytearray(self._face)
+        struct.pack_into("<Iff", face, 0, number, float(size), roughness)
+        described = RenderPass([{"view": into, "load_op": "clear", "store_op": "store"}])
+        group, offset = bind_group(gpu, layout, resources), gpu.uniforms.push(face)
+        with gpu.recorder.render_pass("environment", described) as pass_:
+            pass_.set_pipeline(pipeline)
+            pass_.set_bind_group(0, group, (offset,))
+            pass_.draw(3)
+
+
+def _with_y_up(direction: np.ndarray, camera: OrbitCamera) -> tuple[float, ...]:
+    """A direction of the world in that of the maps, as `to_environment` of the shader has it."""
+    x, y, z = (float(c) for c in direction)
+    return (x, z, -y) if camera.up == "z" else (x, y, z)
+
+
+def _uploaded(gpu: Gpu, image: np.ndarray) -> wgpu.GPUTextureView:
+    """A texture of half floats."""
+    rows, columns = image.shape[:2]
+    usage = wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.COPY_DST
+    texture = gpu.create_texture(size=(columns, rows, 1), format=FORMAT, usage=usage)
+    pixels = np.ones((rows, columns, 4), np.float16)
+    pixels[..., :3] = image
+    gpu.queue.write_texture(
+        {"texture": texture}, pixels, {"bytes_per_row": 8 * columns, "rows_per_image": rows}, (columns, rows, 1)
+    )
+    return texture.create_view()
