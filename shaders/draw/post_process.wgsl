@@ -1,4 +1,4 @@
-// From light to what a screen shows: exposure, glow, film curve, background, dithering.
+// From light to what a screen shows: exposure, glow, tone mapping, background, dithering.
 // In: the linear premultiplied image, each of its samples, and its glow. Out: colors of the screen.
 // Every sample is tone-mapped by itself and the results are averaged: bright outlines stay smooth.
 // If TRANSPARENT, no background: colors not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
@@ -7,10 +7,11 @@
 // If SPLIT, display-referred colors are in a texture of their own, premultiplied and encoded. Whatever was drawn over them took
 // away from them, and they from the light below, so that light, display and background are shares of each sample that add up
 // to 1. They are blended as a screen shows them, and post-processing of light does not change them.
-// If LINEAR, light instead of what a screen shows, for a target of floats: with exposure and glow, but without film curve, tint,
+// If LINEAR, light instead of what a screen shows, for a target of floats: with exposure and glow, but without tone mapping, tint,
 // vignette and dithering. It is multiplied by its alpha.
 //% include "common/fullscreen.wgsl"
 //% include "common/color.wgsl"
+//% include "common/tone_map.wgsl"
 
 struct PostProcess {            // mirrored by renderer/view.py
     background: vec3f,      // linear, as it shall be on the screen
@@ -25,6 +26,7 @@ struct PostProcess {            // mirrored by renderer/view.py
     tint: f32,              // of this fraction of the colors
     tint_dark: vec3f,       // and what black becomes
     parallel: f32,          // 1: depth is linear
+    tone_map: u32,          // which one
 }
 
 @group(0) @binding(0) var<uniform> post: PostProcess;
@@ -42,29 +44,7 @@ struct PostProcess {            // mirrored by renderer/view.py
 @group(0) @binding(4) var depths: texture_depth_2d;     // of what is solid, one sample a pixel
 //% endif
 
-// The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that leaves
-// middle gray unchanged. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
-// so that very bright colors turn white instead of clipping to a pure primary.
-const GRAY = 0.18;
-const WHITE = 12.0;         // exposure that becomes full white
-const INWARD = 0.12;
-const OUTWARD = 0.10;
 const SAMPLES = ${4 if BY_SAMPLE else 1};   // of each pixel
-
-fn film(light: vec3f) -> vec3f {
-    let gray = luminance(light);
-    let drawn = steep(mix(light, vec3f(gray), INWARD));
-    let half_point = steep(vec3f(GRAY)) * (1.0 / GRAY - 1.0);
-    let white = steep(vec3f(WHITE));
-    let shown = drawn / (drawn + half_point) * ((white + half_point) / white);
-    let shown_gray = luminance(shown);
-    return clamp((shown - shown_gray * OUTWARD) / (1.0 - OUTWARD), vec3f(0.0), vec3f(1.0));
-}
-
-// x to the power of 1.5, the film's contrast.
-fn steep(x: vec3f) -> vec3f {
-    return x * sqrt(x);
-}
 
 fn background(uv: vec2f) -> vec3f {
     let height = 1.0 - uv.y;
@@ -105,7 +85,7 @@ fn filmed(light: vec3f, covered: f32, open: f32, around: Around) -> vec3f {
 //% if LINEAR
     return bounded(light * post.exposure) + around.behind * open;
 //% else
-    return tinted(film(bounded(light * post.exposure)), covered) + around.behind * open;
+    return tinted(tone_map(bounded(light * post.exposure), post.tone_map), covered) + around.behind * open;
 //% endif
 }
 

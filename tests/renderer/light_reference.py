@@ -101,14 +101,41 @@ def shares(base, metallic, roughness, facing):
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
-def tone_mapped(light, exposure=1.0):
-    """`film` of shaders/draw/post_process.wgsl and the sRGB encoding, as 0 to 255."""
-    light = light * exposure
+def tone_mapped(light, exposure=1.0, tone_map="film"):
+    """A tone map of shaders/common/tone_map.wgsl and the sRGB encoding, as 0 to 255."""
+    curve = {"film": film, "none": lambda light: np.clip(light, 0, 1), "agx": agx, "neutral": neutral}[tone_map]
+    return 255 * encoded(curve(light * exposure))
+
+
+def film(light):
     drawn = (0.88 * light + 0.12 * dot(light, LUMINANCE)) ** 1.5
     middle_gray, white = 0.18**1.5 * (1 / 0.18 - 1), 12.0**1.5
     shown = drawn / (drawn + middle_gray) * ((white + middle_gray) / white)
-    shown = np.clip((shown - 0.1 * dot(shown, LUMINANCE)) / 0.9, 0, 1)
-    return 255 * np.where(shown <= 0.0031308, 12.92 * shown, 1.055 * shown ** (1 / 2.4) - 0.055)
+    return np.clip((shown - 0.1 * dot(shown, LUMINANCE)) / 0.9, 0, 1)
+
+
+def agx(light):
+    """Wrensch 2023; its matrices are inverse to each other, and gray stays gray."""
+    rows = np.array(
+        [
+            [0.842479062253094, 0.0784335999999992, 0.0792237451477643],
+            [0.0423282422610123, 0.878468636469772, 0.0791661274605434],
+            [0.0423756549057051, 0.0784336, 0.879142973793104],
+        ]
+    )
+    x = np.clip((np.log2(np.maximum(light @ rows.T, 1e-10)) + 12.47393) / (4.026069 + 12.47393), 0, 1)
+    curve = np.polynomial.polynomial.polyval(x, [-0.00232, 0.1191, 0.4298, -6.868, 31.96, -40.14, 15.5])
+    return np.clip(curve @ np.linalg.inv(rows).T, 0, 1) ** 2.2
+
+
+def neutral(light):
+    """The specification of Khronos's PBR Neutral Tone Mapper."""
+    least = light.min(axis=-1, keepdims=True)
+    color = light - np.where(least < 0.08, least - 6.25 * least**2, 0.04)
+    peak = color.max(axis=-1, keepdims=True)
+    compressed = 1 - 0.24**2 / (peak + 0.24 - 0.76)
+    gray = 1 - 1 / (0.15 * (peak - compressed) + 1)
+    return np.where(peak < 0.76, color, color * compressed / peak * (1 - gray) + compressed * gray)
 
 
 def displayed(color, alpha=1.0, behind=0.0):

@@ -8,7 +8,7 @@ import pytest
 from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.target import handles_samples
-from vertigrad.renderer.view import sun_direction
+from vertigrad.renderer.view import TONE_MAPS, sun_direction
 
 from .light_reference import CAMERA, SIZE, VIEW, dot, lit, rays, sphere, tone_mapped, unit
 
@@ -63,6 +63,19 @@ def test_exposure_is_a_gain_of_the_light(layer, render):
     ]
     assert np.abs(middle[0] - tone_mapped(np.full(3, 0.2))).max() < LEVELS
     assert np.abs(middle[1] - tone_mapped(np.full(3, 0.6))).max() < LEVELS
+
+
+@pytest.mark.parametrize("tone_map", TONE_MAPS)
+def test_each_tone_map_has_its_curve(layer, render, tone_map):
+    colors = [(0.46, 0.46, 0.46), (0.1, 0.55, 0.8), (0.95, 0.3, 0.1), (1, 0.8, 0.3), (0.1, 0.2, 1)]
+    for color in colors:
+        glow = {"emissive": 1.0, "brightness": 1.0}
+        ball = layer("points", glow, position=np.zeros((1, 3), np.float32), color=color, size=0.9)
+        for exposure in (1.0, 15.0):
+            view = VIEW.model_copy(update={"tone_map": tone_map, "exposure": exposure})
+            shown = render([ball], OrbitCamera(distance=4.0), view, (21, 21))[10, 10]
+            expected = tone_mapped(np.array(linear(color)), exposure, tone_map)
+            assert np.abs(shown - expected).max() < LEVELS, (color, exposure)
 
 
 def test_spheres_intersect_correctly(layer, render):

@@ -21,7 +21,8 @@ VIEW = {  # headings of the parts of the view, and the names of their parameters
         *("environment_backdrop", "environment_blur", "occlusion", "occlusion_radius"),
     ),
     "post-processing": (
-        *("exposure", "bloom", "vignette", "edges", "edge_color", "edge_width", "tint", "tint_dark", "tint_light"),
+        *("exposure", "tone_map", "bloom", "vignette", "edges", "edge_color", "edge_width", "tint", "tint_dark"),
+        "tint_light",
     ),
     "annotations": (
         *("color_bars", "scale_bar", "axes", "axis_names", "unit", "axes_low", "axes_high", "floor", "floor_height"),

@@ -26,7 +26,7 @@ VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 UNIT_HEIGHT = 800.0  # pixels of an image in which widths in pixels are exact; they grow with larger images
 LAYER_AT = 204  # byte of `View` that holds the index of the layer, from 1
-POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
+POST_PROCESS_SIZE = 96  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
 
 
 Normal = tuple[float, ...] | Literal["none"]
@@ -40,6 +40,9 @@ def _clip_origin(doc: str) -> Any:
     return vector((0.0, 0.0, 0.0), gizmo="position", doc=doc)
 
 
+TONE_MAPS = ("film", "none", "agx", "neutral")  # in the order of shaders/common/tone_map.wgsl
+
+
 class View(Params):
     """Background, light and post-processing of the image. Colors are as a screen shows them (sRGB)."""
 
@@ -50,6 +53,12 @@ class View(Params):
     background: tuple[float, float, float] = color("#0b0d12", doc="color behind everything")
     exposure: float = number(
         1.0, min=1e-3, max=1e3, slider_min=0.1, slider_max=10.0, scale="log", doc="factor of all light in the image"
+    )
+    tone_map: str = choice(
+        "film",
+        TONE_MAPS,
+        doc="how light becomes colors of a screen: film: S-shaped, bright colors turn white; none: cut off at 1; agx: "
+        "soft, low contrast; neutral: colors of surfaces stay as they are. Colors of data are shown as they are by all",
     )
     sun: float = number(2.2, min=0.0, max=1e3, slider_max=10.0, doc="intensity of the sun")
     sun_color: tuple[float, float, float] = color("#fff1dc", doc="color of the sun")
@@ -254,10 +263,11 @@ def post_process_uniform(view: View, size: tuple[int, int], parallel: bool = Fal
     width, height = size
     edge_width = view.edge_width * max(height / UNIT_HEIGHT, 1.0)
     return struct.pack(
-        "<20f",
+        "<20fI12x",
         *(*linear(view.background), view.exposure, view.bloom, view.vignette, width / height, view.edges),
         *(*linear(view.edge_color), edge_width if level.scale == 1.0 else max(edge_width * level.scale, 1.0)),
         *(*linear(view.tint_light), view.tint, *linear(view.tint_dark), parallel),
+        TONE_MAPS.index(view.tone_map),
     )
 
 
