@@ -26,12 +26,12 @@ fn steep(x: vec3f) -> vec3f {
 
 // AgX (Troy Sobotka) by the matrix and the polynomial of Benjamin Wrensch, "Minimal AgX Implementation", 2023: channels
 // drawn together, the logarithm of light between two exposures, an S, channels apart again; its result has a gamma of 2.2.
-const AGX_TOGETHER = mat3x3f(
+const AGX_INSET = mat3x3f(
     0.842479062253094, 0.0423282422610123, 0.0423756549057051,
     0.0784335999999992, 0.878468636469772, 0.0784336,
     0.0792237451477643, 0.0791661274605434, 0.879142973793104,
 );
-const AGX_APART = mat3x3f(
+const AGX_OUTSET = mat3x3f(
     1.19687900512017, -0.0528968517574562, -0.0529716355144438,
     -0.0980208811401368, 1.15190312990417, -0.0980434501171241,
     -0.0990297440797205, -0.0989611768448433, 1.15107367264116,
@@ -40,10 +40,10 @@ const AGX_LEAST = -12.47393;    // log2 of the light that becomes black,
 const AGX_MOST = 4.026069;      // and of that which becomes white
 
 fn agx(light: vec3f) -> vec3f {
-    let together = max(AGX_TOGETHER * light, vec3f(1e-10));
+    let together = max(AGX_INSET * light, vec3f(1e-10));
     let x = clamp((log2(together) - AGX_LEAST) / (AGX_MOST - AGX_LEAST), vec3f(0.0), vec3f(1.0));
     let curve = -0.00232 + x * (0.1191 + x * (0.4298 + x * (-6.868 + x * (31.96 + x * (-40.14 + x * 15.5)))));
-    return pow(clamp(AGX_APART * curve, vec3f(0.0), vec3f(1.0)), vec3f(2.2));
+    return pow(clamp(AGX_OUTSET * curve, vec3f(0.0), vec3f(1.0)), vec3f(2.2));
 }
 
 // Khronos PBR Neutral Tone Mapper (Khronos Group, 2024): colors of surfaces stay as they are up to 0.8 but for the 4 %
@@ -62,8 +62,8 @@ fn neutral(light: vec3f) -> vec3f {
     }
     let range = 1.0 - NEUTRAL_START;
     let compressed = 1.0 - range * range / (peak + range - NEUTRAL_START);
-    let kept = 1.0 / (NEUTRAL_DESATURATION * (peak - compressed) + 1.0);
-    return mix(vec3f(compressed), color * (compressed / peak), kept);
+    let saturation = 1.0 / (NEUTRAL_DESATURATION * (peak - compressed) + 1.0);
+    return mix(vec3f(compressed), color * (compressed / peak), saturation);
 }
 
 fn tone_map(light: vec3f, which: u32) -> vec3f {
