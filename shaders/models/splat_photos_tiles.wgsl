@@ -280,7 +280,7 @@ fn add_rows(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let i = linear_index(id, num_workgroups, 64u);
     let number = i / 10u;
     if number >= params.rows { return; }
-    let has_room = total[0] <= params.capacity;
+    let has_room = max(status[0], total[0]) <= params.capacity;  // also in the steps before, as `judge` has found
     let count = select(0u, touched[number], has_room);
     let column = i % 10u;
     if column == SUMS {

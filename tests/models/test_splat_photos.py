@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import pytest
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.gpu.deferred import grant_all
 from vertigrad.models.data import splat_file
 from vertigrad.models.learning import splat_photos
 from vertigrad.models.learning import splat_photos_start as start
 from vertigrad.models.learning.splat_photos import Params, SplatPhotos
+from vertigrad.scene import load
+from vertigrad.scene.stage import Stage
+from vertigrad.session.snapshots import Snapshot
 
 from .photo_scene import DISTANCE, poses, write_scene
 
@@ -120,6 +125,51 @@ def test_memory_grows_and_does_not_matter(make: Make, monkeypatch: pytest.Monkey
     for name, array in states(expected).items():
         assert np.array_equal(array, found[name]), name
     assert model.scalar_state() == expected.scalar_state()
+
+
+SCENE = """
+version = 1
+[models.photos]
+type = "splat_photos"
+file = "sparse/0/cameras.bin"
+max_count = 200
+degree = "0"
+steps_per_second = 240
+densify_start = 3
+densify_interval = 8
+densify_gradient = 1e-3
+[layers.splats]
+type = "splats"
+position = "photos.position"
+opacity = "photos.opacity"
+"""
+
+
+def test_steps_over_several_frames_and_snapshots(steady: Gpu, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the window takes steps, and goes back to before memory has grown: the bits are the same."""
+    for name in ("LEAST_ROWS", "LEAST_PAIRS", "PAIRS_A_ROW"):
+        monkeypatch.setattr(splat_photos, name, 1)
+    folder = photos.parents[2]
+    (folder / "scene.toml").write_text(SCENE)
+    with closing(Stage(load(folder / "scene.toml"), steady)) as stage:
+        model = stage.instances["photos"].model
+        assert isinstance(model, SplatPhotos)
+        rows = model._trainer.rows
+        with closing(Snapshot(steady, stage, 0, 0.0)) as snapshot:
+            for _ in range(3):
+                stage.begin_step(1 / 60)
+                while not stage.proceed(grant_all):
+                    pass
+            first, scalars = states(model), stage.scalars()
+            assert model._trainer.rows > rows and model._trainer.count > 20
+            with stage.rewriting():
+                snapshot.restore(stage)
+            assert model._trainer.count == 20
+        for _ in range(3):
+            stage.step(1 / 60)
+        assert stage.scalars() == scalars
+        for name, array in states(model).items():
+            assert np.array_equal(array, first[name]), name
 
 
 def test_a_state_is_restored_and_training_repeats_itself(make: Make) -> None:

@@ -92,7 +92,7 @@ class PhotoRaster:
         )
         pairs = {"pair_rows": words["pair_rows"], "total": words["total"], "partials": tensors["partial"]}
         self._run("add_chunks", tensors["chunks"].size, (), NO_BACKGROUND, **pairs, chunks=tensors["chunks"])
-        rows = {name: words[name] for name in ("touched", "starts", "total")}
+        rows = {name: words[name] for name in ("touched", "starts", "total")} | {"status": self.status}
         sums = {"partials": tensors["partial"], "chunk_sums": tensors["chunks"], "sums": tensors["sums"]}
         self._run("add_rows", tensors["sums"].size, ("sums",), NO_BACKGROUND, **rows, **sums)
         kernel = Kernel.load(PROJECT, "project_backward", self._defines | {"ENTRY": "backward"})
