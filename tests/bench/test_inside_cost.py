@@ -1,0 +1,83 @@
+"""The time of a frame of a network with tensors inside shown, against the same frame without them.
+
+Shown are two tensors as images of their channels, and the statistics of one of them; both frames draw the network's
+output. The bound is that of what is shown: recording, reading and drawing the tensors.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vertigrad
+from vertigrad.headless.offscreen import FORMAT, Offscreen
+from vertigrad.renderer.renderer import Renderer
+from vertigrad.session import Session
+from vertigrad.session.commands import ShowTensor
+
+from .results import Result, report
+from .timing import lowest
+
+SIZE = (320, 180)
+MOST = 1.2  # times the frame without
+ROUNDS, WARM_UP = 7, 2
+SCENE = """version = 1
+[camera]
+fit = true
+[view]
+bloom = 0
+[models.picture]
+type = "array"
+file = "x.npy"
+[models.net]
+type = "onnx"
+file = "assets/weights/depth.onnx"
+inputs = { picture = "picture.values" }
+[layers]
+height = { tensor = "net.height" }
+"""
+SHOWN = ("half", "eighth2")
+
+
+@pytest.mark.bench
+def test_tensors_inside_a_network_cost_a_fifth_of_its_frame_at_most(tmp_path: Path) -> None:
+    gpu = vertigrad.gpu()
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((1, 3, 64, 96), np.float32))
+    (tmp_path / "scene.toml").write_text(SCENE)
+    with Session(gpu, tmp_path / "scene.toml") as plain, Session(gpu, tmp_path / "scene.toml") as shown:
+        for name in SHOWN:
+            shown.carry_out(ShowTensor("net", name))
+        offscreen, renderer = Offscreen(gpu, SIZE), Renderer(gpu, FORMAT)
+
+        def frame(session: Session) -> float:
+            start = time.perf_counter()
+            with gpu.frames.frame():
+                session.apply()
+                session.advance()
+                session.request_readbacks()
+                session.draw(renderer, offscreen.view, SIZE)
+            gpu.sync()
+            return time.perf_counter() - start
+
+        found: dict[str, float] = {}
+
+        def ratio() -> float:
+            times = [(frame(plain), frame(shown)) for _ in range(WARM_UP + ROUNDS)][WARM_UP:]
+            found["plain"], found["shown"] = np.median(times, axis=0) * 1e3
+            return found["shown"] / found["plain"]
+
+        lowest(ratio, MOST)
+    report(
+        Result(
+            "tensors inside a network",
+            "depth.onnx, 64x96, two tensors and statistics shown",
+            "ms",
+            found["shown"],
+            {"without": found["plain"]},
+            "without",
+            1.0 / MOST,
+        )
+    )
