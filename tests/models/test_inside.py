@@ -55,7 +55,7 @@ def hidden() -> np.ndarray:
 
 def test_observed_tensors_hold_what_nodes_compute_and_outputs_stay_the_same_tensors(model: Onnx) -> None:
     out = model.outputs()["out"]
-    assert list(model.inside.known()) == NAMES
+    assert list(model.inside.known()) == [*NAMES, "w1", "w2"]
     model.inside.observe(Observed(("/enc/0/sum", "relu")))
     model.step(0.1)
     assert list(model.inside.tensors()) == ["/enc/0/sum", "/enc/0/relu"]
@@ -94,6 +94,12 @@ def test_a_view_is_masked_alone(model: Onnx) -> None:
     masked[0] = 0.0  # (6, 5): units are along the last axis, which is the first of what it is a view of
     np.testing.assert_allclose(model.inside.tensors()["/enc/1/attn"].numpy(), masked.T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_are_observed_as_they_are_in_the_file(model: Onnx) -> None:
+    model.inside.observe(Observed(("w1", "out")))
+    np.testing.assert_array_equal(model.inside.tensors()["w1"].numpy(), W1)
+    assert model.inside.unit_axis("w1") is None and model.inside.unit_axis("out") == 1
 
 
 def test_what_cannot_be_observed_changes_nothing(model: Onnx) -> None:

@@ -14,6 +14,7 @@ from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.base import Fault, Model
+from vertigrad.models.inside import tensors_of
 from vertigrad.models.learning import train_views
 from vertigrad.models.learning.train import Train, declare
 
@@ -126,6 +127,12 @@ def test_every_loss_and_optimizer_trains(make: Make, loss: dict, optimizer: dict
     advance(model, 40)
     values = statistics(model)
     assert values["test_loss"] < before / 2.0 and values["gradient_norm"] > 0.0
+    gradients = {n: tensor.numpy() for _, n, tensor in tensors_of(model) if n.startswith("gradients.")}
+    assert {n.removeprefix("gradients."): g.shape for n, g in gradients.items()} == {
+        name: tensor.shape for name, tensor in model._network.trainable(model._weights).items()
+    }
+    norm = np.sqrt(sum(np.square(gradient).sum() for gradient in gradients.values()))
+    assert norm == pytest.approx(values["gradient_norm"], rel=1e-4)
 
 
 def test_a_schedule_changes_the_learning_rate(make: Make) -> None:

@@ -20,6 +20,7 @@ RNG = np.random.default_rng(5)
         ((10,), "bars"),
         ((1, 1000), "bars"),
         ((1, 5000), "image"),
+        ((1, 1280, 1, 1), "bars"),
         ((50, 3), "points"),
         ((1, 50, 2), "points"),
         ((7, 9), "image"),

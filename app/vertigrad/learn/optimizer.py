@@ -53,6 +53,7 @@ class Optimizer(ABC, Closing):
         _require(clip is None or clip > 0.0, f"clip is {clip}; it must be above 0")
         self.lr, self.weight_decay, self.clip, self.schedule = lr, weight_decay, clip, schedule
         self.step_count = 0
+        self.gradients: list[Tensor] = []  # those of the step that was recorded or taken last, one for each weight
         self._held = ExitStack()
         self._states: dict[str, list[Tensor]] = {}  # a tensor for each of the weights
         self._one = self._held.enter_context(Tensor.full(1, 1.0, name="optimizer.one"))
@@ -83,7 +84,7 @@ class Optimizer(ABC, Closing):
         the result of `norm()`, if that was called before. `factor` has one element that gradients are multiplied by,
         instead of clipping; if it is below 0, weights and state stay as they are.
         """
-        gradients = self._gradients()
+        gradients = self.gradients = self._gradients()
         kernel, constants = self._kernel()
         with no_grad():
             scale = self._factor(gradients, scaling, norm) if factor is None else factor
@@ -132,6 +133,7 @@ class Optimizer(ABC, Closing):
 
     def close(self) -> None:
         """Free the state tensors. Idempotent."""
+        self.gradients = []
         self._held.close()
 
     def _factor(self, gradients: Sequence[Tensor], scaling: LossScale | None, norm: Tensor | None) -> Tensor:

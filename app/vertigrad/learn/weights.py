@@ -46,6 +46,10 @@ class Weights(Mapping[str, Tensor], Closing):
         """The part of the row from one of the weights to another one, (n,)."""
         return self.row[self._ranges[first][0] : self._ranges[last][1]]
 
+    def parts(self, row: Tensor) -> dict[str, Tensor]:
+        """Views of a tensor like `row`, such as its gradient, with the names and shapes of the trainable weights."""
+        return {key: row[low:high].reshape(*self[key].shape) for key, (low, high) in self._ranges.items()}
+
     def leaves(self) -> Leaves:
         """The same memory, for one pass forward and back."""
         return Leaves(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
-from ..tensor import Tensor
+from ..tensor import Tensor, f16, f32
 from . import lowerings, reader
 from .doubles import as_floats
 from .fold import SMALL_INTEGER
@@ -26,7 +27,7 @@ from .program import Program, Redecided, upload
 from .registry import is_lowered
 from .stages import Stages
 from .trace import Trace
-from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, type_name
+from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, to_storage, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
 CACHED_PROGRAMS = 4  # programs for different shapes that a network caches
@@ -93,6 +94,18 @@ class Network(Closing):
     def tensors(self) -> dict[str, InnerTensor]:
         """What its nodes compute, outputs included, in the order of the nodes; constants are not among them."""
         return inner_tensors(self._model.graph)
+
+    @property
+    def weights(self) -> dict[str, InnerTensor]:
+        """Its constants of floats with more than one element, by name."""
+        found = (array for array in self._model.graph.initializer if STORAGE.get(array.data_type) in (f16, f32))
+        large = (array for array in found if math.prod(array.dims) > 1)
+        return {one.name: InnerTensor("weights", type_name(one.data_type), tuple(one.dims)) for one in large}
+
+    def weight(self, name: str) -> np.ndarray:
+        """The elements of one of `weights`."""
+        found = next(array for array in self._model.graph.initializer if array.name == name)
+        return to_storage(reader.array_of(found, self._folder, self.source), found.data_type, name)
 
     def show_inside(self, names: Sequence[str], masked: Sequence[str] = ()) -> None:
         """Give these tensors inside as outputs, too, and no others; of those that are `masked`, too, units can be set
@@ -236,7 +249,8 @@ class Network(Closing):
         fill = partial(upload, self.source, created, arrays, elems) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
-        trace = Trace(self.source, self._versions, stages, self._folder, small, self._masked, probe)
+        defers = not any(tensor.requires_grad for tensor in tensors.values())  # gradients need each operation
+        trace = Trace(self.source, self._versions, stages, self._folder, small, self._masked, probe, defers)
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries

@@ -48,12 +48,14 @@ class Trace:
         small: frozenset[str] = frozenset(),
         masked: Collection[str] = (),
         probe: Probe | None = None,
+        defers: bool = True,
     ):
         self.source = source
         self.stages = stages
         self.small = small
         self.masked = frozenset(masked)
         self.probe = probe
+        self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
         self.versions = versions
@@ -153,7 +155,10 @@ class Trace:
             self.versions.get(domain_of(proto), 1),
             self,
             scope,
-            deferred=bool(after) and after[0].op_type in ELEMENTWISE and all(other is after[0] for other in after),
+            deferred=self.defers
+            and bool(after)
+            and after[0].op_type in ELEMENTWISE
+            and all(other is after[0] for other in after),
             tail=tail_of(proto, consumers, scope) if proto.op_type in HEADS and not is_rounded else Tail(),
         )
         known = all(scope.get(name) is not None for name in proto.input if name)

@@ -184,6 +184,7 @@ class Train(NamedTensorsModel):
         self._train_step, self._evaluate = parts.plans("train", "evaluate")
         self._draws = {which: parts.plan(f"draw {which}") for which in ("newest", "best")}
         self._record_training()
+        self._gradients = parts.views(self._weights.parts(self._optimizer.gradients[0]))  # of the last step
         tests = [parts.copied("tests", array) for array in self._tests(self._data)]
         with self._evaluate.recording(), no_grad():
             self._record_evaluation(*tests)

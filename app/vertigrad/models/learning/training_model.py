@@ -81,6 +81,7 @@ class TrainingModel(NamedTensorsModel):
             ops.assign(self._statistics["loss"], loss.detach())
             ops.assign(self._statistics["gradient_norm"], optimizer.norm())
         optimizer.step()
+        self._gradients = optimizer.gradients
 
     def _steps_due(self, dt: float) -> int:
         """How many training steps are to be taken in `dt` seconds: none if training is off."""

@@ -19,7 +19,7 @@ from ..inside import InnerTensor, Inside
 from ..model_bases import PartsModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
-from .onnx_program import RunningNetwork, without_batch
+from .onnx_program import RunningNetwork, inner_tensors, without_batch
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
 from .output_diagnostics import SPECS, output_diagnostics
 
@@ -78,7 +78,7 @@ class Onnx(PartsModel):
 
     @classmethod
     def inner_tensors(cls, params: Params) -> Mapping[str, InnerTensor]:
-        return {name: InnerTensor(*one) for name, one in _network(params.file, _dims(cls, params)).tensors.items()}
+        return inner_tensors(_network(params.file, _dims(cls, params)))
 
     def step(self, dt: float) -> None:
         self._time, self._dt = self._time + dt, dt

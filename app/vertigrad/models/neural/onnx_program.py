@@ -82,7 +82,7 @@ class RunningNetwork(Inside):
 
     def known(self) -> Mapping[str, InnerTensor]:
         if self._known is None:
-            self._known = {name: InnerTensor(*one) for name, one in self._network.tensors.items()}
+            self._known = inner_tensors(self._network)
         return self._known
 
     def observe(self, observed: Observed) -> None:
@@ -149,7 +149,9 @@ class RunningNetwork(Inside):
             carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
             self._record_carry(carry, program)
             outputs = self._record_outputs(keep, program)
-            tensors = {name: program.tensor(name) for name in _without_gradients(observed.tensors)}
+            tensors = {name: program.tensor(name) for name in self._computed(observed.tensors)}
+            for name in self._network.weights.keys() & {*observed.tensors}:
+                tensors[name] = parts.enter_context(Tensor.from_numpy(self._network.weight(name), name))
             self._set_masks(observed.ablated, program)
             self._take_gradients(observed)
         except BaseException:
@@ -166,7 +168,7 @@ class RunningNetwork(Inside):
 
     def _show(self, observed: Observed) -> None:
         """What is drawn can be ablated, so that a click records nothing."""
-        masked = (*_without_gradients(observed.tensors), *observed.ablated)
+        masked = (*self._computed(observed.tensors), *observed.ablated)
         self._network.show_inside((*self._declared.values(), *masked), masked)
 
     def _take_gradients(self, observed: Observed) -> None:
@@ -175,6 +177,11 @@ class RunningNetwork(Inside):
             self._gradients.take([name for name in names if name is not None])
         finally:
             self._show(observed)
+
+    def _computed(self, names: Sequence[str]) -> list[str]:
+        """Those that nodes compute: neither gradients nor weights."""
+        weights = self._network.weights if names else {}
+        return [name for name in _without_gradients(names) if name not in weights]
 
     def _set_masks(self, ablated: Mapping[str, Sequence[int]], program: Program | None = None) -> None:
         masks = (program or self._program).masks
@@ -204,6 +211,11 @@ class RunningNetwork(Inside):
             for ours, tensor in self.outputs.items():
                 ops.assign(tensor, program.tensor(self._declared[ours]).reshape(*tensor.shape))
         return self.outputs
+
+
+def inner_tensors(network: Network) -> dict[str, InnerTensor]:
+    """What the nodes of a network compute, then its weights."""
+    return {name: InnerTensor(*one) for name, one in (network.tensors | network.weights).items()}
 
 
 def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:

@@ -319,7 +319,9 @@ def default_form(shape: tuple[int, ...]) -> str:
 
 
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Without leading axes of 1."""
+    """Without leading axes of 1; one axis if there is only one that is not of 1."""
+    if sum(size != 1 for size in shape) <= 1:
+        return (math.prod(shape),)
     leading = next((axis for axis, size in enumerate(shape) if size != 1), len(shape))
     return shape[leading:]
 
