@@ -1,6 +1,6 @@
-"""Pictures of the inside of published networks for docs/inside-networks.md.
+"""Images of the inside of published networks for docs/inside-networks.md.
 
-    python -m tests.onnx_import.xray_pictures
+    python -m tests.onnx_import.inside_images
 
 The networks are those that `python -m tests.onnx_import.published` fetched into the folder VERTIGRAD_PUBLISHED; those
 that are not there are skipped by name.
@@ -32,7 +32,7 @@ SENTENCE = "a network reads its own attention"
 
 
 class Shown(NamedTuple):
-    """A network, how its input is made, and a scene's layers."""
+    """A network, its input, and a scene's layers."""
 
     file: str
     array: Callable[[], np.ndarray]
@@ -137,7 +137,7 @@ inputs = {{ {values} }}
 
 
 def draw(name: str, shown: Shown) -> None:
-    """Draw one picture, or say that the network is not there."""
+    """Draw one image, or say that the network is not there."""
     network = FOLDER / shown.file
     if not network.exists():
         print(f"{name}: {network} is not there; python -m tests.onnx_import.published fetches it")
