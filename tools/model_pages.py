@@ -86,9 +86,18 @@ type = "language_model"
 file = "config.json"
 prompt = "The mill turns"
 """ + CHART.replace("SOURCE", "writer.top")
+VOLUME = """
+[models.data]
+type = "volume"
+file = "scan.npy"
+
+[layers.volume]
+type = "volume"
+density = "data.values"
+"""
 EXAMPLES = {  # no scene has them
     **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
-    **{"splats": SPLATS, "asset": ASSET},
+    **{"splats": SPLATS, "asset": ASSET, "volume": VOLUME},
 }
 
 

@@ -1,8 +1,8 @@
 // The surface where samples on a grid have one value, by marching cubes in the vertex stage.
 // In: samples, and perhaps those of a color; the cells to draw (draw/isosurface_cells.wgsl), VERTICES vertices
 // for each; the triangles of each kind of cell (renderer/layers/marching.py). Out: linear color.
-// The normal is the gradient, by central differences at the samples and linear between them. With PICKING it only hides what
-// is behind it.
+// The normal is the gradient, by central differences at the samples and linear between them. With PICKING each pixel has the
+// row of the nearest sample.
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
@@ -11,6 +11,7 @@
 //% include "common/field.wgsl"
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
+//% include "common/grid_row.wgsl"
 //% else
 //% include "common/contours.wgsl"
 //% include "common/triangles.wgsl"
@@ -142,7 +143,7 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
 //% if PICKING
 @fragment
 fn isosurface_fragment(in: Corner) -> PickPixel {
-    return unpicked(in.eye);
+    return picked_row(nearest_row(in.eye, style.values.size), in.eye);
 }
 //% else
 fn isosurface_color(in: Corner) -> vec4f {

@@ -5,12 +5,17 @@
 // others, at outlines of what is solid.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
+//% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/output.wgsl"
 //% include "common/field.wgsl"
+//% if PICKING
+//% include "common/pick_pixel.wgsl"
+//% include "common/grid_row.wgsl"
+//% endif
 
 struct Style {              // packed by name in renderer/layers/volume.py
     density: Field,
@@ -45,13 +50,14 @@ struct Corner {
 @group(0) @binding(3) var<storage, read> densities: array<f32>;
 @group(0) @binding(4) var<storage, read> density_extent: array<vec2f>;
 @group(0) @binding(5) var<storage, read> light: array<vec2f>;
+@group(0) @binding(6) var<storage, read> opacity: array<f32>;    // at even distances over the range of densities
 //% if COLOR_COMPONENTS
-@group(0) @binding(6) var<storage, read> colors: array<f32>;
+@group(0) @binding(7) var<storage, read> colors: array<f32>;
 //% endif
 //% if COLOR_COMPONENTS == 1
-@group(0) @binding(7) var<storage, read> color_extent: array<vec2f>;
-@group(0) @binding(8) var colormap: texture_2d<f32>;
-@group(0) @binding(9) var smooth_sampler: sampler;
+@group(0) @binding(8) var<storage, read> color_extent: array<vec2f>;
+@group(0) @binding(9) var colormap: texture_2d<f32>;
+@group(0) @binding(10) var smooth_sampler: sampler;
 //% endif
 
 const MOST_STEPS = 2048.0;
@@ -113,9 +119,11 @@ fn fraction(value: f32, range: vec2f) -> f32 {
     return clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
 }
 
+${curve.functions("opacity")}
+
 fn extinction_at(world: vec3f, range: vec2f) -> f32 {
     let value = densities_between(sample_position(world, style.density.size));
-    return select(0.0, style.extinction * fraction(value, range), is_finite(value));
+    return select(0.0, style.extinction * opacity_at(fraction(value, range)), is_finite(value));
 }
 
 fn color_at(world: vec3f) -> vec3f {
@@ -252,3 +260,30 @@ fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> Output {
     if !on_outline(in.clip.xy) { discard; }
     return output(march(in.world, in.clip.xy, depth_of(in.clip.xy, i32(which))));
 }
+
+//% if PICKING
+// Where the line of sight loses most light; nothing where it loses little.
+@fragment
+fn probe_fragment(in: Corner) -> PickPixel {
+    let segment = segment_through(in.world, 0.0);
+    let length = segment.end - segment.begin;
+    let steps = select(0.0, min(ceil(length / step_length()), MOST_STEPS), length > 0.0);
+    let step = length / max(steps, 1.0);
+    let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
+    var clear = 1.0;
+    var most = 0.0;
+    var found = segment.begin;
+    for (var i = 0.5; i < steps; i += 1.0) {
+        let along = segment.begin + i * step;
+        let taken = clear * (1.0 - exp(-extinction_at(segment.start + segment.sight * along, range) * step));
+        if taken > most {
+            most = taken;
+            found = along;
+        }
+        clear -= taken;
+    }
+    if 1.0 - clear < LEAST_ALPHA { discard; }
+    let eye = (view.world_to_eye * vec4f(segment.start + segment.sight * found, 1.0)).xyz;
+    return picked_row(nearest_row(eye, style.density.size), eye);
+}
+//% endif

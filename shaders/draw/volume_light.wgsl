@@ -1,5 +1,6 @@
 // How much light of the sun, and of the sky overhead, reaches the middle of each cell of a box through the density in it.
 // In: samples of the density, and their extent. Out: for each cell, x fastest, the two fractions let through.
+//% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
 //% include "common/index.wgsl"
@@ -24,17 +25,20 @@ struct Params {
 @group(0) @binding(1) var<storage, read> densities: array<f32>;
 @group(0) @binding(2) var<storage, read> density_extent: array<vec2f>;
 @group(0) @binding(3) var<storage, read_write> light: array<vec2f>;
+@group(0) @binding(4) var<storage, read> opacity: array<f32>;    // at even distances over the range of densities
 
 const MOST_STEPS = 192;
 const DARK = 12.0;          // optical depth behind which nothing is visible
 
 ${field.functions("densities", "params.densities_size", "params.densities_offset", "params.densities_strides")}
 
+${curve.functions("opacity")}
+
 fn extinction_at(position: vec3f, range: vec2f) -> f32 {
     let value = densities_between(position / params.box * (vec3f(params.densities_size) - 1.0 + 2.0 * params.inset) - params.inset);
     let span = range.y - range.x;
     let full = clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
-    return select(0.0, params.extinction * full, is_finite(value));
+    return select(0.0, params.extinction * opacity_at(full), is_finite(value));
 }
 
 // The optical depth from a position in the box, counted from its lowest corner, to where a direction leaves it.

@@ -30,6 +30,7 @@ FILE_MODELS = (
     "point_cloud",
     "splats",
     "torch",
+    "volume",
     "wgsl",
 )  # outputs are those of a file, and no scene has one
 SMALL = ("--set", "galaxy.count=64", "--size", "64x48")

@@ -538,6 +538,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/isosurface.wgsl": choices(
         COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], SAMPLE_MASK=[False, True], VERTICES=[15]
     ),
+    "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
     "draw/splats.wgsl": [{**rows, "PICKING": picking} for rows, picking in product(SPLATS, [False, True])],
@@ -580,7 +581,7 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
-    "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3]),
+    "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True]),
     "draw/volume_light.wgsl": [{}],
 }
 

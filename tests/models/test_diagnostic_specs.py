@@ -30,6 +30,7 @@ models.point_cloud = { type = "point_cloud", file = "points.npy" }
 models.relief = { type = "relief", inputs = { values = "array.values" } }
 models.splat_photos = { type = "splat_photos", file = "assets/data/photos/sparse/cameras.txt", resolution = 32 }
 models.splats = { type = "splats", file = "splats.ply" }
+models.volume = { type = "volume", file = "volume.npy" }
 models.video = { type = "video", file = "assets/data/rolling.mp4", width = 16 }
 
 [models.splat_mesh]
@@ -63,6 +64,7 @@ def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:
     splat_file.write(tmp_path / "splats.ply", splats)
     np.save(tmp_path / "values.npy", row)
     np.save(tmp_path / "points.npy", row[:, :3])
+    np.save(tmp_path / "volume.npy", np.arange(8.0).reshape(2, 2, 2))
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
     (tmp_path / "scene.toml").write_text(DATA, encoding="utf-8")
     with closing(Stage(load(tmp_path / "scene.toml"), steady)) as stage:

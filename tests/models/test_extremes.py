@@ -67,6 +67,7 @@ FROM_FILES_AND_INPUTS = {
         "splats",
         "train",
         "video",
+        "volume",
         "wgsl",
     ),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from vertigrad.models.registry import types
 
-MODELS = ["array", "image", "nbody", "nbody_barnes_hut", "splats", "video"]
+MODELS = ["array", "image", "nbody", "nbody_barnes_hut", "splats", "video", "volume"]
 
 
 @pytest.mark.parametrize("name", MODELS)

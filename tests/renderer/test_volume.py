@@ -247,3 +247,18 @@ def test_more_than_the_binding_limit_is_rejected(gpu, layer, monkeypatch):
     monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 100})
     with pytest.raises(LimitError, match="spans 256 bytes; this GPU binds 100"):
         layer("volume", density=np.ones((4, 4, 4), np.float32))
+
+
+def test_the_opacity_curve_says_which_densities_are_seen(layer, render):
+    """Of two blocks with different densities, a curve shows one, the other, both or none."""
+    density = np.zeros((4, 4, 8), np.float32)
+    density[:, :, :3], density[:, :, 5:] = 0.3, 1.0
+    camera = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0)
+    style = {"density_range": (0.0, 1.0), "extinction": 100.0, "emissive": 1.0, "steps_per_cell": 4.0}
+    volume = layer("volume", style, density=density, color="#ffffff")
+    shown = {}
+    for curve in ("0:0 1:1", "0:0 0.8:0 0.9:1 1:1", "0:0 0.2:1 0.4:1 0.45:0 1:0", "0:0 1:0"):
+        volume.style.take(volume.style.with_values({"opacity_curve": curve}))
+        image = render([volume], camera).mean(axis=2) > 60
+        shown[curve] = bool(image[55:65, 50:70].any()), bool(image[55:65, 95:110].any())
+    assert list(shown.values()) == [(True, True), (False, True), (True, False), (False, False)]

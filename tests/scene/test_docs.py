@@ -87,6 +87,8 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3], none))
     np.save(tmp_path / "one.npy", one)
     np.save(tmp_path / "points.npy", one[:, :3])
+    np.save(tmp_path / "volume.npy", np.ones((2, 2, 2), np.float32))
+    files["volume"] = tmp_path / "volume.npy"
     files["language_model"] = Path(__file__).parent / "corpus" / "tiny" / "config.json"
     trimesh.creation.box().export(tmp_path / "box.glb")
     files["asset"] = tmp_path / "box.glb"

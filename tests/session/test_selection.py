@@ -1,5 +1,6 @@
 """The selection: by a click or by name, its values, and when it is cleared."""
 
+import nibabel
 import numpy as np
 import pytest
 
@@ -330,3 +331,45 @@ def test_selected_splats_are_saved(opened, tmp_path):
     np.testing.assert_allclose(found.harmonics, outputs["harmonics"].numpy()[rows.mask], atol=1e-6)
     session.carry_out(Deselect())
     assert session.selection.rows is None
+
+
+GRID = """version = 1
+[models.scan]
+type = "volume"
+file = "scan.nii"
+[layers.slices]
+type = "slices"
+values = "scan.values"
+across = "z"
+low = [-1, -1, -1]
+high = [1, 1, 1]
+"""
+
+
+def test_a_click_on_a_slice_shows_the_value_and_its_position_in_the_units_of_the_file(
+    steady: Gpu, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(selection, "EVERY", 0.0)
+    grid = np.random.default_rng(1).normal(size=(4, 5, 6)).astype(np.float32)  # nz, ny, nx
+    affine = np.array([[0.5, 0, 0, -20], [0, 0.8, 0, 12], [0, 0, 2.0, 100], [0, 0, 0, 1]])
+    image = nibabel.Nifti1Image(grid.transpose(2, 1, 0), affine)
+    image.header.set_xyzt_units("mm")
+    nibabel.save(image, tmp_path / "scan.nii")
+    sets = ["camera.position=[0,0,6]", "camera.target=[0,0,0]", "layers.slices.at=[0.5,0.5,0.6]"]
+    with Session(steady, written(tmp_path, GRID), sets) as session:
+        session.playing = False
+        run_frames(session)
+        z, y, x = 2, 1, 4
+        click(session, (-1 + (x + 0.5) / 3, -1 + (y + 0.5) / 2.5, 0.2))
+        row = session.selection.row
+        assert row is not None and row.layer == "slices" and np.unravel_index(row.row, grid.shape) == (z, y, x)
+        found = known(session)
+        assert found["values"] == grid[z, y, x] and found["index"] == (x, y, z)
+        assert np.allclose(found["position [mm]"], (affine @ (x, y, z, 1))[:3], atol=1e-4)
+        assert np.allclose(session.selection.position(), (-1 + (x + 0.5) / 3, -1 + (y + 0.5) / 2.5, 0.25), atol=0.05)
+        session.post(Select("slices", grid.size - 1))
+        run_frames(session)
+        assert known(session)["values"] == grid[-1, -1, -1] and not session.messages
+        session.post(Select("slices", grid.size))
+        run_frames(session)
+        assert "has no row 120" in session.messages["selection"]

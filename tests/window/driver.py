@@ -185,8 +185,8 @@ class Rows:
             self.rects[spec.name] = (low.x, low.y, high.x, high.y)
             self.values[spec.name] = value
 
-        def edit(spec: Any, hint: Any, value: Any) -> Any:
-            edited = drawn(spec, hint, value)
+        def edit(spec: Any, hint: Any, value: Any, owner: Any = None) -> Any:
+            edited = drawn(spec, hint, value, owner)
             note(spec, value)
             return edited
 

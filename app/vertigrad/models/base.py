@@ -153,6 +153,17 @@ class Viewpoint(NamedTuple):
         return self.height == other.height and np.array_equal(self.world_to_clip, other.world_to_clip)
 
 
+class Placement(NamedTuple):
+    """Where a grid is in space: `affine` (4, 4) maps indices x, y, z to positions, in `unit`.
+
+    `quantity` is the unit of the values. Both are empty if nobody knows.
+    """
+
+    affine: np.ndarray
+    unit: str = ""
+    quantity: str = ""
+
+
 class WrittenText(NamedTuple):
     """A text that a model writes: its beginning, what has been read back of the continuation, whether it has ended."""
 
@@ -300,6 +311,10 @@ class Model(ABC):
     def inside(self) -> Inside:
         """The tensors inside the model that can be drawn: by default those that it keeps from step to step."""
         return HeldInside(self)
+
+    def placement(self) -> Placement | None:
+        """Return where its grid of values is in space; None if it has none, or a place of no meaning."""
+        return None
 
     def look(self, view: Viewpoint, wait: bool) -> bool:
         """Change outputs to what this view needs, for models that hold a part of their data; whether more comes.

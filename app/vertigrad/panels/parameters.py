@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from imgui_bundle import ImVec2, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from ..params import same
+from ..params import Params, same
 from ..scene import Scene
 from ..scene.save import named
 from ..session import Session
@@ -137,8 +137,7 @@ class ParametersPanel(Panel):
                 if skipped:
                     imgui.dummy(ImVec2(1.0, skipped - gap))
                     skipped = 0.0
-                value = getattr(params, row.spec.name)
-                self._draw_row(session, row, value, row.key in changed, row.key in moving, layout, mouse)
+                self._draw_row(session, row, params, row.key in changed, row.key in moving, layout, mouse)
                 height = imgui.get_cursor_screen_pos().y - gap - y
                 self._heights[row.number] = height
             y += height + gap
@@ -146,8 +145,16 @@ class ParametersPanel(Panel):
             imgui.dummy(ImVec2(1.0, skipped - gap))
 
     def _draw_row(
-        self, session: Session, row: Row, value: Any, changed: bool, moving: bool, layout: Columns, mouse: ImVec2 | None
+        self,
+        session: Session,
+        row: Row,
+        params: Params,
+        changed: bool,
+        moving: bool,
+        layout: Columns,
+        mouse: ImVec2 | None,
     ) -> None:
+        value = getattr(params, row.spec.name)
         imgui.push_id(row.number)
         top = imgui.get_cursor_screen_pos().y
         if moving:
@@ -163,7 +170,7 @@ class ParametersPanel(Panel):
         button = self._gizmo_button(row) if row.spec.gizmo else 0.0
         imgui.set_next_item_width(layout.width - button)
         shown = named(value, session.scene.path.parent) if isinstance(value, Path) else value
-        edited = edit(row.spec, row.hint, self._pending.get(row.key, shown))
+        edited = edit(row.spec, row.hint, self._pending.get(row.key, shown), params)
         imgui.end_disabled()
         imgui.pop_id()
         if edited.changed or edited.active or row.key in self._pending:

@@ -73,7 +73,7 @@ class SelectionPanel(Panel):
         if changed:
             self._layer = layers[at]
             session.post(Select(self._layer, 0))
-        rows = session.stage.layers[self._layer].attributes.rows
+        rows = session.stage.layers[self._layer].rows
         with labeled("row", f"0 to {rows - 1:,}"):
             entered, typed = imgui.input_int("##row", self._row, 1, 100)
         if entered:

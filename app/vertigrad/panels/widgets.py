@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from imgui_bundle import ImVec2, imgui
 
-from ..params import Auto, ParamSpec
+from ..params import Auto, Params, ParamSpec
 from ..scene import UiHint
 from ..session.ranges import is_log, slider_range
+from .curve_editor import edit_curve
 from .rows import button_width, text_button
 from .slider import LARGEST_FLOAT, LARGEST_INT, slide_integer, slide_number
 
@@ -28,10 +29,15 @@ class Edit(NamedTuple):
     active: bool
 
 
-def edit(spec: ParamSpec, hint: UiHint | None, value: Any) -> Edit:
-    """Draw the widget of a parameter, as wide as the next item is to be; files come and go as text."""
+def edit(spec: ParamSpec, hint: UiHint | None, value: Any, owner: Params | None = None) -> Edit:
+    """Draw the widget of a parameter, as wide as the next item is to be; files come and go as text.
+
+    `owner` has the other parameters, such as the colormap of a curve.
+    """
     imgui.begin_group()
-    if value is None and spec.kind not in ("text", "file"):
+    if spec.curve and value is not None:
+        changed, value = edit_curve(value, owner)
+    elif value is None and spec.kind not in ("text", "file"):
         changed = imgui.button("not set##set", ImVec2(imgui.calc_item_width(), 0.0))
         value = _start(spec, hint) if changed else None
     else:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import InputError, ParameterError
 from ..resources import path as resource
+from .curve import parse_curve
 from .shown import counted, described, shown
 from .spec import Auto, Kind, ParamSpec
 from .suggest import hint, with_hint
@@ -62,6 +63,8 @@ def _choice(spec: ParamSpec, value: Any) -> str:
 def _text(spec: ParamSpec, value: Any) -> str:
     if not isinstance(value, str):
         raise _wrong("text in quotes", value, spec)
+    if spec.curve:
+        parse_curve(value)
     return value
 
 

@@ -89,8 +89,8 @@ def choice(default: Any, choices: Sequence[str], *, rebuild: bool = False, doc: 
     return _field("choice", **locals())
 
 
-def text(default: Any, *, rebuild: bool = False, doc: str = "") -> Any:
-    """Any text. Annotate as `str`."""
+def text(default: Any, *, rebuild: bool = False, curve: bool = False, doc: str = "") -> Any:
+    """Any text; with `curve` one of points, as "0:0 0.4:0.1 1:1", x rising from 0 to 1. Annotate as `str`."""
     return _field("text", **locals())
 
 

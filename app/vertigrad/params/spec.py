@@ -32,7 +32,8 @@ class ParamSpec:
     A change of a `rebuild` parameter reshapes tensors. `length` is the number of elements of a
     vector, `words` are allowed instead of a value (such as "auto"), `suffixes` are the allowed endings of a
     file's name. An `auto` integer is chosen to fit the GPU where a scene says "auto". A vector whose `gizmo` is
-    "position" is a position in the scene, which can be moved with a gizmo.
+    "position" is a position in the scene, which can be moved with a gizmo. A text that is a `curve` has points, as
+    "0:0 1:1", and is edited with the mouse.
     """
 
     name: str = ""
@@ -52,6 +53,7 @@ class ParamSpec:
     suffixes: tuple[str, ...] = ()
     auto: bool = False
     gizmo: Gizmo = ""
+    curve: bool = False
     doc: str = ""
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .kinds import ARRAYS, ASSETS, DATA, IMAGES, NETWORKS, POINTS, VIDEOS
+from .kinds import ARRAYS, ASSETS, DATA, IMAGES, NETWORKS, POINTS, VIDEOS, VOLUMES
 from .locate import dotted
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def scene_text(path: Path) -> str:
         return _image_text(path, "image" if kind in IMAGES else "video", "pixels")
     if kind in ARRAYS:
         return _array_text(path)
+    if kind in VOLUMES:
+        return _volume_text(path)
     if splat_file.is_splats(path):
         return _splats_text(path)
     if kind in POINTS:
@@ -60,7 +62,7 @@ def points_text(path: Path) -> str:
     from ..models.data import point_file
 
     up = UPWARDS.get(path.suffix.lower(), "y")
-    size = round(min(max(1.0 / max(point_file.count(path), 1) ** 0.5, 0.001), 0.05), 4)
+    size = round(min(max(1.0 / max(point_file.count(path), 1) ** 0.5, 0.002), 0.05), 4)
     if not point_file.is_colored(path):
         layer = {"type": "points", **_outputs("data", ["position"]), "color": "#c9d0da", "size": size}
     else:
@@ -99,8 +101,9 @@ def photos_text(path: Path) -> str:
     return "\n".join(parts)
 
 
-def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36) -> str:
-    camera = {"position": position, "target": (0.0, 0.0, 0.0), "fov": fov, "fit": True}
+def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36, up: str = "y") -> str:
+    camera: dict[str, Any] = {"position": position, "target": (0.0, 0.0, 0.0), "fov": fov, "fit": True}
+    camera |= {"up": up} if up != "y" else {}
     parts = [_lines({"version": 1, "title": path.stem})]
     parts += [f"[{header}]\n{_lines(table)}" for header, table in {"camera": camera, **tables}.items()]
     return "\n".join(parts)
@@ -167,6 +170,20 @@ def _array_text(path: Path) -> str:
     if _is_image_array(array):
         return _image_text(path, "array", "values")
     return _text(path, SLANTED, {**_data(path, "array"), **_grid(path, array)})
+
+
+def _volume_text(path: Path) -> str:
+    """A volume in the proportions of its spacing, its z axis upward. Raises `InputError`."""
+    from ..models.data import volume_file
+
+    grid = volume_file.read(path)
+    lengths = [count * step for count, step in zip(reversed(grid.values.shape), grid.spacing, strict=True)]
+    high = [round(length / max(lengths), 6) for length in lengths]  # the longest edge is 2
+    box = {"low": [-part for part in high], "high": high}
+    values = {"density": "data.values", "color": "data.values", "extinction": 12.0, "emissive": 0.5, "colormap": "gray"}
+    model = {"type": "volume", "file": path.name}
+    layers = {"layers.volume": {"type": "volume", **values, **box}}
+    return _text(path, (1.9, -3.2, 1.4), {"models.data": model, **layers, **_view("#14161b")}, up="z")
 
 
 def _is_image_array(array: np.ndarray) -> bool:

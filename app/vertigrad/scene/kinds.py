@@ -15,11 +15,13 @@ IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
 POINTS = frozenset({".csv", ".las", ".laz", ".parquet"})  # and PLY files without faces, and arrays (n, 3)
-DATA = NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
+VOLUMES = frozenset({".dcm", ".dicom", ".gz", ".ima", ".nii", ".nrrd"})  # .gz: of NIfTI only
+DATA = VOLUMES | NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
 INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the running scene
 
 
 UNREAD = {  # common formats that are not supported, with advice
+    ".vdb": "there is no package of OpenVDB that could be installed; save the grid as .npy or .nrrd",
     **dict.fromkeys((".e57", ".pcd", ".pts", ".xyz"), "convert the points to LAS, PLY or CSV, or to .npy (n, 3)"),
     **dict.fromkeys((".ksplat", ".sog"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
@@ -47,16 +49,16 @@ def scene_name(path: Path) -> Path:
 def require_scene(file: Path) -> None:
     """Raise `InputError`, which lists what can be opened, for a file with another suffix."""
     kind = file.suffix.lower()
-    if kind in SCENES | DATA or is_photos(file):
+    if kind in SCENES | DATA - {".gz"} or file.name.lower().endswith(".nii.gz") or is_photos(file):
         return
     refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is not a file of a known kind"
     if kind in UNREAD:
         refused += f": {UNREAD[kind]}"
-    meshes, splats, points, arrays, images, videos = (
-        " ".join(sorted(known)) for known in (MESHES, SPLATS, POINTS, ARRAYS, IMAGES, VIDEOS)
+    meshes, splats, points, volumes, arrays, images, videos = (
+        " ".join(sorted(known)) for known in (MESHES, SPLATS, POINTS, VOLUMES - {".gz"}, ARRAYS, IMAGES, VIDEOS)
     )
     raise InputError(
         f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
-        f"(.ply {splats}), points (.ply {points}), an array ({arrays}), an image ({images}), a video ({videos}) or a "
-        "folder of photos with a sparse model of COLMAP"
+        f"(.ply {splats}), points (.ply {points}), a volume ({volumes} .nii.gz), an array ({arrays}), an image "
+        f"({images}), a video ({videos}) or a folder of photos with a sparse model of COLMAP"
     )

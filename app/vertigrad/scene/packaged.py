@@ -11,12 +11,24 @@ from ..params import hint, with_hint
 from .kinds import DATA, require_scene
 
 
+def data_file(path: Path) -> Path:
+    """The first slice of a folder with DICOM files; every other path as it is."""
+    if not os.path.isdir(path):  # Path's own raises for a name that is too long
+        return path
+    from ..models.data import volume_file
+
+    try:
+        return volume_file.first_slice(path) or path
+    except OSError:
+        return path
+
+
 def scene_path(name: str) -> Path:
     """The file that `name` means: a path, or the name of a packaged scene. The loader says if there is none.
 
     Raises `InputError` for a name that is neither, with the nearest one.
     """
-    path = Path(name)
+    path = data_file(Path(name))
     packaged = {scene.stem: scene for scene in resources.scenes()}
     if path.suffix.lower() in DATA:
         require_scene(path)

@@ -63,6 +63,10 @@ class LayerMethods(ABC):
         """The surface at which a field `values` (nz, ny, nx) has one value. See `add`."""
         return self.add("isosurface", name, **values)
 
+    def slices(self, name: str, **values: Any) -> LayerHandle:
+        """Slices through a field `values` (nz, ny, nx), across its axes. See `add`."""
+        return self.add("slices", name, **values)
+
     def splats(self, name: str, **values: Any) -> LayerHandle:
         """3D Gaussians; the attributes are those of the model `splats`. See `add`."""
         return self.add("splats", name, **values)

@@ -17,6 +17,7 @@ from ..params import unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import Mark
 from ..renderer.layers import Constant, Layer
+from ..renderer.layers.field import FieldDrawing
 from ..renderer.picking import Corners, PickResult
 from ..renderer.view import View
 from ..scene.schema import OutputRef
@@ -24,6 +25,7 @@ from ..scene.stage import Stage
 from ..tensor import Readback, Tensor
 from . import catalog
 from .picking import CursorPicker
+from .probe import grid_tensors, probed
 from .row_set import RowSet, rows_in_box
 
 EVERY = 0.1  # seconds between readings of the row's values: faster ones cannot be read
@@ -98,7 +100,7 @@ class Selection:
         layers = self._stage.layers
         if layer not in layers:
             raise ParameterError(unknown("layer", layer, layers))
-        rows = layers[layer].attributes.rows
+        rows = layers[layer].rows
         if not 0 <= row < rows:
             raise ParameterError(f"{layer} has no row {row:,}; its rows are 0 to {rows - 1:,}")
         self.clear()
@@ -142,7 +144,7 @@ class Selection:
         if self.row is None:
             return
         layer = self._stage.layers.get(self.row.layer)
-        if layer is None or self.row.row >= layer.attributes.rows:
+        if layer is None or self.row.row >= layer.rows:
             return self.clear()
         self._collect()
         if self._readings or self._stage.in_progress is not None:  # amid a step, tensors are of different times
@@ -154,7 +156,7 @@ class Selection:
     def mark(self) -> Mark | None:
         """The selected row as it is marked in the viewport."""
         layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
-        if self.row is None or layer is None:
+        if self.row is None or layer is None or isinstance(layer.drawing, FieldDrawing):
             return None
         rows = layer.attributes.rows
         corners = self.row.corners if self.row.corners and max(self.row.corners) < rows else None
@@ -162,6 +164,9 @@ class Selection:
 
     def position(self) -> tuple[float, float, float] | None:
         """The row's position in world space; None if it has not arrived or is not finite."""
+        layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
+        if self.row is not None and layer is not None and isinstance(layer.drawing, FieldDrawing):
+            return layer.drawing.position_of(self.row.row)
         value = self._values.get("position")
         if value is None or not np.isfinite(value).all():
             return None
@@ -187,6 +192,8 @@ class Selection:
         layer = self._stage.layers[row.layer]
         self._sources = {name: source for name, source, _ in _tensors(self._stage, layer)}
         self._constants = {n: value for n, value in layer.attributes.constants.items() if n in layer.ATTRIBUTES}
+        if isinstance(layer.drawing, FieldDrawing):
+            self._constants = dict(probed(self._stage, layer, layer.drawing, row.row))
 
     def _collect(self) -> None:
         if not self._readings or not all(reading.done for reading in self._readings.values()):
@@ -197,12 +204,15 @@ class Selection:
 
     def _request_values(self, layer: Layer, row: int) -> None:
         for name, _, tensor in _tensors(self._stage, layer):
-            with tensor[row_index(tensor, row, layer.attributes.rows)] as part:
+            with tensor[row_index(tensor, row, layer.rows)] as part:
                 self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
 
 
 def _tensors(stage: Stage, layer: Layer) -> Iterator[tuple[str, str, Tensor]]:
     """(name, source, tensor) of each attribute, then of the other outputs of the position's model with as many rows."""
+    if isinstance(layer.drawing, FieldDrawing):
+        yield from grid_tensors(stage, layer, layer.drawing)
+        return
     shown, spec = set(), stage.scene.layers[layer.name]
     for name, bound in layer.attributes.tensors.items():
         if name in layer.ATTRIBUTES:

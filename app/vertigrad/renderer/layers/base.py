@@ -113,6 +113,11 @@ class Layer:
         """
         return self.drawing.attributes
 
+    @property
+    def rows(self) -> int:
+        """Rows that can be picked: of a grid its samples, else those of "position"."""
+        return self.drawing.row_count
+
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""
         return self.drawing.blocks()

@@ -15,8 +15,8 @@ from ...tensor import Tensor
 from ..colormap import colormap_texture
 from ..extent import Extent
 from ..moment import Moment
-from ..pipelines import smooth_sampler
-from ..target import Colors
+from ..pipelines import draw_cache, smooth_sampler
+from ..target import DEPTH, SAMPLES, Colors, create_view
 from ..vertex_layout import StepMode
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
@@ -90,6 +90,11 @@ class Drawing(ABC):
     def plan_key(self) -> tuple[object, ...] | None:
         """The values on which `plan` depends: it is rerecorded when they change; None: nothing is computed."""
         return (self.is_automatic,) if self.plans_extent else None
+
+    @property
+    def row_count(self) -> int:
+        """Rows that can be picked."""
+        return self.attributes.rows
 
     @property
     def is_automatic(self) -> bool:
@@ -302,6 +307,11 @@ class Drawing(ABC):
         return self.pipelines.bindings.group(key, lambda: self._resources(frame))
 
     def _resources(self, frame: Frame) -> list[Any]:
-        found: list[Any] = [frame.depth] if self._recipe.depth else []
+        found: list[Any] = [frame.depth or _no_depth(self.gpu)] if self._recipe.depth else []
         found += [storage_range(self.gpu, one, "a layer")[0] for one in [*self._storage, *self._stored_extent]]
         return found + self._textures + self.colormap()
+
+
+def _no_depth(gpu: Gpu) -> wgpu.GPUTextureView:
+    """What is bound as the depth of opaque objects in frames that have none: those of rows."""
+    return draw_cache(gpu).get("no depth", lambda: create_view(gpu, (1, 1), DEPTH, samples=SAMPLES))

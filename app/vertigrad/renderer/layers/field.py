@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -55,13 +56,17 @@ class Field:
 
 
 class FieldDrawing(Drawing):
-    """Draws samples on a grid in a box, and a color that is constant or on another grid."""
+    """Draws samples on a grid in a box, and a color that is constant or on another grid.
+
+    `main` is the name of the samples; picking finds the nearest of them.
+    """
 
     def bind_fields(self, values: Mapping[str, Attribute], specs: Mapping[str, AttributeSpec], main: str) -> None:
         """Set `fields`, `box` and `attributes`. Raises `ParameterError`, `LayoutError`, `LimitError`."""
         samples, color = values.get(main), values.get("color")
         if not isinstance(samples, Tensor):
             raise ParameterError(f"layer {self.name!r}: {main} must be a tensor, samples on a grid (nz, ny, nx)")
+        self.main = main
         self.fields = {main: Field(self.gpu, self.name, main, samples)}
         if isinstance(color, Tensor):
             self.fields["color"] = Field(self.gpu, self.name, "color", color, 3 if color.ndim == 4 else 1)
@@ -71,6 +76,26 @@ class FieldDrawing(Drawing):
         self.reported |= {name: field.report for name, field in self.fields.items()}
         colors = self.fields["color"].packed if "color" in self.fields else bytes(FIELD.size)
         self._packed_fields = {main: self.fields[main].packed, "colors": colors}
+
+    @property
+    def row_count(self) -> int:
+        """Samples of the grid: each is a row that can be picked, x first."""
+        return math.prod(self.fields[self.main].size)
+
+    def position_of(self, row: int) -> tuple[float, float, float]:
+        """The position of a sample in world space."""
+        low, high = self.box.fit(self.style)
+        size, gap = self.fields[self.main].size, inset(self.style)
+        x, y, z = (
+            a + (index + gap) / max(count - 1 + 2 * gap, 1) * (b - a)
+            for index, count, a, b in zip(self.index_of(row), size, low, high, strict=True)
+        )
+        return x, y, z
+
+    def index_of(self, row: int) -> tuple[int, int, int]:
+        """The indices x, y, z of a row."""
+        x, y, _ = self.fields[self.main].size
+        return row % x, row // x % y, row // (x * y)
 
     def uniform(self) -> dict[str, Any]:
         low, high = self.box.fit(self.style)

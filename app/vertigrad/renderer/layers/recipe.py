@@ -109,7 +109,7 @@ class StagePipelines:
             buffers=[shared.descriptor(recipe.locations) for one in self._vertices for shared in one.buffers],
             topology=recipe.topology,
             cull=recipe.cull,
-            depth=NO_DEPTH_TEST if recipe.depth else states.depth,
+            depth=NO_DEPTH_TEST if recipe.depth and drawn != "rows" else states.depth,
             multisample=states.multisample,
         )
 

@@ -10,7 +10,7 @@ from .base import Layer
 
 NAMES = (
     *("points", "marks", "surface", "instances", "arrows", "lines", "trails", "streamlines", "vectors", "splats"),
-    *("image", "isosurface", "volume", "tensor", "asset"),
+    *("image", "isosurface", "volume", "slices", "tensor", "asset"),
 )
 
 

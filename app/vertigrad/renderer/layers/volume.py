@@ -9,7 +9,8 @@ import wgpu
 
 from ...errors import LimitError
 from ...gpu import Kernel, Plan
-from ...params import number
+from ...params import number, text
+from ...params.curve import sampled
 from ...tensor import Tensor
 from ..extent import Extent
 from ..moment import Moment
@@ -22,6 +23,7 @@ from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
+CURVE_SAMPLES = 256  # of the opacity curve
 MOST_LIGHT = 48  # cells of the grid of light along each axis; light varies slowly
 RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
     shader="draw/volume.wgsl",
@@ -29,6 +31,7 @@ RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
     cull="front",
     depth=True,
 )
+PROBE = Stage("volume", "probe")  # drawn in frames of rows only
 
 
 class VolumeStyle(BoxStyle):
@@ -44,6 +47,9 @@ class VolumeStyle(BoxStyle):
         scale="log",
         doc="extinction coefficient of full density, per world unit",
     )
+    opacity_curve: str = text(
+        "0:0 1:1", curve=True, doc="extinction over the range of densities: points x:y, both from 0 to 1"
+    )
     colormap: str = styles.colormap("inferno")
     colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
@@ -58,6 +64,7 @@ class VolumeDrawing(FieldDrawing):
     """The box of the field, and a coarser grid of the light that reaches each cell."""
 
     reads_depth = True
+    rebuilds = ("opacity_curve",)
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         if not handles_samples(self.gpu):
@@ -75,7 +82,10 @@ class VolumeDrawing(FieldDrawing):
             self.add_color_extent()
         x, y, z = self._light_size
         self._light = self.hold(Tensor.empty((x * y * z, 2), name=f"{self.name}.light"))
-        self.create_fields(RECIPE, [density.tensor, self._density_extent.pair, self._light])
+        curve = sampled(self.style.opacity_curve, CURVE_SAMPLES)
+        self._opacity = self.hold(Tensor.from_numpy(curve, name=f"{self.name}.opacity"))
+        self.create_fields(RECIPE, [density.tensor, self._density_extent.pair, self._light, self._opacity])
+        self.rows = [PROBE]
 
     @property
     def plan_key(self) -> tuple[Extent, ...]:
@@ -117,6 +127,7 @@ class VolumeDrawing(FieldDrawing):
             densities=density.tensor,
             density_extent=self._density_extent.pair,
             light=self._light,
+            opacity=self._opacity,
             densities_size=density.size,
             densities_strides=density.strides,
             light_size=self._light_size,

@@ -15,6 +15,7 @@ from ...errors import InputError, ParameterError, VertigradError
 from ...gpu import Traffic
 from ...params import unknown
 from ...scene.kinds import INTERACTIONS, require_scene
+from ...scene.packaged import data_file
 from .. import catalog, loading, measurements, saving, trace
 from ..capture import CaptureRequest, CaptureService, RecordingOptions
 from ..command import Command, command
@@ -35,6 +36,7 @@ def Open(session: Session, path: Path, discard: bool = False) -> None:
     """
     if path.suffix.lower() in INTERACTIONS:
         return PlayInteractions(path).apply(session)
+    path = data_file(path)
     require_scene(path)  # before it asks about unsaved changes
     if discard or not saving.ask_before(session, Open(path, discard=True)):
         loading.load(session, path)

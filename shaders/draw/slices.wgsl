@@ -1,0 +1,83 @@
+// Slices through a grid of samples, across its axes: in each pixel the value there, by the colormap. In: the samples.
+// Out: color, and depth. With PICKING the same as the rows of the nearest samples.
+//% import "common/field.wgsl" as field
+//% include "common/view.wgsl"
+//% include "common/color.wgsl"
+//% include "common/field.wgsl"
+//% include "common/grid_row.wgsl"
+//% if PICKING
+//% include "common/pick_pixel.wgsl"
+//% else
+//% include "common/output.wgsl"
+//% include "common/unlit.wgsl"
+//% endif
+
+struct Style {              // packed by name in renderer/layers/slices.py
+    values: Field,
+    low: vec3f,             // the box in world space
+    inset: f32,             // samples between the box and the first sample
+    high: vec3f,
+    brightness: f32,
+    at: vec3f,              // of each slice along its axis, as a fraction of the box
+    auto_range: f32,        // 1: `range` is the extent of the values
+    shown: vec3f,           // 1: there is a slice across this axis
+    hidden_below: f32,      // fraction of the range below which nothing is drawn
+    range: vec2f,           // values at the two ends of the colormap
+    pad0: vec2f,
+}
+
+struct Corner {
+    @builtin(position) clip: vec4f,
+    @location(0) eye: vec3f,
+    @location(1) sample: vec3f,     // position counted in samples
+}
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var<uniform> style: Style;
+@group(0) @binding(2) var<storage, read> values: array<f32>;
+@group(0) @binding(3) var<storage, read> extent: array<vec2f>;
+@group(0) @binding(4) var colormap: texture_2d<f32>;
+@group(0) @binding(5) var smooth_sampler: sampler;
+
+${field.functions("values", "style.values.size", "style.values.first", "style.values.strides")}
+
+@vertex
+fn slice_vertex(@builtin(vertex_index) number: u32) -> Corner {
+    let axis = number / 6u;
+    let turn = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
+    let across = vec2f(f32(turn & 1u), f32(turn >> 1u));
+    var part = vec3f(style.at.x, across.x, across.y);
+    if axis == 1u { part = vec3f(across.x, style.at.y, across.y); }
+    if axis == 2u { part = vec3f(across.x, across.y, style.at.z); }
+    let world = mix(style.low, style.high, part);
+    let eye = (view.world_to_eye * vec4f(world, 1.0)).xyz;
+    let clip = select(vec4f(0.0, 0.0, -1.0, 1.0), view.eye_to_clip * vec4f(eye, 1.0), style.shown[axis] > 0.0);
+    return Corner(clip, eye, part * (vec3f(style.values.size) - 1.0 + 2.0 * style.inset) - style.inset);
+}
+
+// The value as a fraction of the range; below 0 where nothing is drawn.
+fn fraction_at(in: Corner) -> f32 {
+    let value = values_between(in.sample);
+    let range = select(style.range, extent[0], style.auto_range > 0.0);
+    let span = range.y - range.x;
+    let part = (value - range.x) / select(1.0, span, abs(span) > 1e-30);
+    let hidden = !is_finite(value) || (style.hidden_below > 0.0 && part < style.hidden_below);
+    return select(clamp(part, 0.0, 1.0), -1.0, hidden);
+}
+
+//% if PICKING
+@fragment
+fn slice_fragment(in: Corner) -> PickPixel {
+    if fraction_at(in) < 0.0 { discard; }
+    return picked_row(nearest_row(in.eye, style.values.size), in.eye);
+}
+//% else
+@fragment
+fn slice_fragment(in: Corner) -> Output {
+    let part = fraction_at(in);
+    let texels = f32(textureDimensions(colormap).x);
+    let color = textureSampleLevel(colormap, smooth_sampler, vec2f((part * (texels - 1.0) + 0.5) / texels, 0.5), 0.0);
+    if part < 0.0 || beyond_clips(in.eye) > 0.0 { discard; }
+    return output(vec4f(unlit(color.rgb), 1.0));
+}
+//% endif
