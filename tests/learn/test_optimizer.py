@@ -124,6 +124,15 @@ def test_gradients_are_clipped_to_a_norm(steady: Gpu) -> None:
         np.testing.assert_allclose(a.numpy(), before - 0.1, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("factor", "expected"), [(0.5, [0.95, 2.1]), (-1.0, [1.0, 2.0])])
+def test_a_factor_scales_gradients_or_leaves_the_step_out(steady: Gpu, factor: float, expected: list[float]) -> None:
+    with Tensor.from_numpy(np.float32([1.0, 2.0])) as weights, Tensor.full(1, factor) as scale:
+        with learn.Sgd([weights], 0.1) as optimizer, Tensor.from_numpy(np.float32([1.0, -2.0])) as gradient:
+            weights.grad = gradient
+            optimizer.step(factor=scale)
+        np.testing.assert_allclose(weights.numpy(), expected, rtol=1e-6)
+
+
 def test_a_step_that_raises_is_not_counted(gpu: Gpu) -> None:
     """It does not change later steps: Adam's corrections and the schedule depend on the number of steps."""
     found = []

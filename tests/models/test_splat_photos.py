@@ -106,6 +106,8 @@ def test_training_reaches_the_photos_that_are_held_out(make: Make) -> None:
     assert mean_psnr(model) > 23.0
     views = [model._view_of(step) for step in range(42)]
     assert sorted(views[:21]) == sorted(views[21:]) == sorted(set(range(24)) - {0, 8, 16}) and views[:21] != views[21:]
+    model._params.test_interval = 1
+    assert model._held_out() == [] and {model._view_of(step) for step in range(24)} == set(range(24))
     with_splats = model.outputs()["opacity"].numpy()
     assert (with_splats[: int(after["count"])] > 0.0).all() and not with_splats[int(after["count"]) :].any()
 

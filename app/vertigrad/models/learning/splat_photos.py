@@ -271,12 +271,12 @@ class SplatPhotos(NamedTensorsModel):
         return min(step // interval, most) if interval else most
 
     def _held_out(self) -> list[int]:
-        interval = self._params.test_interval
-        return list(range(0, len(self._poses.rows), interval)) if interval else []
+        interval, views = self._params.test_interval, len(self._poses.rows)
+        return list(range(0, views, interval)) if interval and min(interval, views) > 1 else []
 
     def _view_of(self, step: int) -> int:
         """The photo of a step: all that are not held out in turn, in another random order each time."""
-        views = sorted(set(range(len(self._poses.rows))) - set(self._held_out())) or [0]
+        views = sorted(set(range(len(self._poses.rows))) - set(self._held_out()))
         order = np.random.default_rng((self._seed, step // len(views))).permutation(len(views))
         return views[order[step % len(views)]]
 

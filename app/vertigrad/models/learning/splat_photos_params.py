@@ -28,7 +28,7 @@ class Params(params.Params):
     degree: str = choice("3", DEGREES, rebuild=True, doc="degree of the spherical harmonics of colors")
     background: tuple[float, float, float] = color("#000000", doc="background of the photos")
     test_interval: int = integer(
-        8, min=0, max=1000, slider_max=32, doc="every so many-th photo is held out of training, for tests; 0: none"
+        8, min=0, max=1000, slider_max=32, doc="every so many-th photo is held out of training, for tests; 0 or 1: none"
     )
     test_view: int = integer(0, min=0, max=100_000, slider_max=31, doc="held-out photo that is shown, by number")
     position_learning_rate: float = learning_rate(1.6e-4, "positions, relative to the extent of the cameras")
