@@ -96,6 +96,7 @@ def test_info_lists_adapters_and_the_one_in_use(vertigrad, steady):
     assert re.search(rf"max-buffer-size +{steady.limits['max-buffer-size']:,}\n", outcome.out)
     for name in OPTIONAL_FEATURES:
         assert re.search(rf"    {name} +{'yes' if name in steady.features else 'no'}\n", outcome.out)
+    assert re.search("\ntensor cores: (no: the adapter|could be used)", outcome.out)
 
 
 def test_info_reports_fallbacks_with_reasons(vertigrad, steady, monkeypatch):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import wgpu
 
 from vertigrad import gpu as the_gpu
 from vertigrad.errors import NoAdapter, StillInUse
-from vertigrad.gpu import Gpu, adapter, adapters
+from vertigrad.gpu import Gpu, adapter, adapters, tensor_cores
 
 
 def fake(device: str, kind: str, backend: str) -> SimpleNamespace:
@@ -152,3 +154,34 @@ def test_an_adapter_that_cannot_be_opened_is_skipped_and_logged(monkeypatch, cap
     assert "passed over: broken cannot be opened: its driver is lost" in caplog.text
     with pytest.raises(NoAdapter, match="its driver is lost"):
         adapter.open_first(["broken"])
+
+
+class _Matrices:
+    """An adapter that lists cooperative matrices, and opens devices with them or not."""
+
+    features = frozenset({tensor_cores.FEATURE})
+
+    def __init__(self, refusal: str = ""):
+        self.refusal, self.destroyed = refusal, False
+
+    def request_device_sync(self, required_features: list[str]) -> _Matrices:
+        assert required_features == [tensor_cores.FEATURE]
+        if self.refusal:
+            raise RuntimeError(self.refusal)
+        return self
+
+    def destroy(self) -> None:
+        self.destroyed = True
+
+
+def test_why_there_are_no_tensor_cores(gpu: Gpu) -> None:
+    def reason(adapter: Any) -> str | None:
+        return tensor_cores.unavailable(replace(gpu.adapter, adapter=adapter))
+
+    accepting = _Matrices()
+    assert reason(accepting) is None and accepting.destroyed
+    assert reason(_Matrices("experimental\n  features")) == (
+        "the adapter lists cooperative-matrix, but no device with it is opened: experimental features"
+    )
+    if tensor_cores.FEATURE not in gpu.adapter.adapter.features:
+        assert tensor_cores.unavailable(gpu.adapter) == "the adapter does not list the feature cooperative-matrix"

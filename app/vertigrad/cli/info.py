@@ -28,7 +28,7 @@ def command(adapter: AdapterOption = "") -> None:
     import wgpu
 
     from .. import __version__
-    from ..gpu import adapters
+    from ..gpu import adapters, tensor_cores
     from ..gpu.adapter import OPTIONAL_FEATURES
     from ..resources import log_file
     from .running import open_gpu
@@ -48,6 +48,8 @@ def command(adapter: AdapterOption = "") -> None:
         console.print(f"    {name:44} {'yes' if name in gpu.features else 'no'}")
     shares = gpu.frameworks.reason
     console.print(f"memory shared with CUDA: {f'no: {shares}' if shares else 'yes'}")
+    reason = tensor_cores.unavailable(gpu.adapter)
+    console.print(f"tensor cores: {f'no: {reason}' if reason else 'could be used; no kernel does yet'}", soft_wrap=True)
     missing = _fallbacks(gpu)
     console.print("falls back:" if missing else "falls back: nothing")
     for name, instead in missing.items():
