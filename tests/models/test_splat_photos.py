@@ -207,6 +207,8 @@ def test_splats_are_copied_divided_and_removed(make: Make) -> None:
     rates = {name: 1e-9 for name in trainer.learned}
     trainer.forget_status()
     trainer.train(0, rates, 0, (0.0, 0.0, 0.0))
+    added = trainer._moves.numpy() - moves
+    assert set(added[:20, 1]) == {0.0, 1.0} and (added[:20, 0] >= 0.0).all() and added[:20, 0].max() > 0.0
     trainer._moves[...] = moves
     memory = trainer.optimizers["color"].state["mean.0"].numpy()
     before = {name: tensor.numpy()[:20] for name, tensor in trainer.learned.items()}
