@@ -81,6 +81,10 @@ fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
     let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
     let to_eye = -sight_to(center);
     let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
+//% if PICKING is defined and PICKING
+    let light = vec3f(1.0);     // frames of rows have no lighting: what counts is whether there is any
+//% else
     let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
+//% endif
     return Spot(clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive), select(0.0, reach, is_visible));
 }
