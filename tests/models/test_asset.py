@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
+from PIL import Image
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data.asset import Asset, Params
-from vertigrad.models.data.assets.content import CLAMP, MASK, MIRROR, REPEAT
+from vertigrad.models.data.assets.content import BLEND, CLAMP, MASK, MIRROR, REPEAT
 from vertigrad.models.data.assets.reading import read
+from vertigrad.scene import load
 from vertigrad.session import Session
 
 from .gltf_builder import Builder, quad
@@ -335,6 +338,88 @@ def test_a_dropped_file_is_a_scene(gpu: Gpu, tmp_path: Path) -> None:
     assert layer.type == "asset" and layer.style.blend is False and "color" not in layer.attributes
     assert session.stage.layers["asset"].drawing.attributes.rows == 14
     session.close()
+
+
+# OBJ ------------------------------------------------------------------------------------------------------------------
+
+OBJ = """mtllib a.mtl
+v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+vt 0 0
+vt 1 0
+vt 1 1
+vt 0 1
+vn 0 0 1
+usemtl red glass
+f 1/1/1 2/2/1 3/3/1
+usemtl painted
+f -4/-4/-1 -2/-2/-1 -1/-1/-1
+"""
+MTL = """newmtl red glass
+Kd 0.8 0.1 0.2
+Ns 30
+d 0.5
+newmtl painted
+map_Kd -s 1 1 1 some.png
+Pr 0.3
+Pm 1
+Ke 0 2 0
+map_Bump bump.png
+"""
+
+
+def put_obj(folder: Path, obj: str = OBJ, mtl: str = MTL) -> Path:
+    path = folder / "a.obj"
+    path.write_text(obj, encoding="utf-8")
+    (folder / "a.mtl").write_text(mtl, encoding="utf-8")
+    Image.new("RGB", (4, 2), (10, 200, 30)).save(folder / "some.png")
+    return path
+
+
+def test_obj_with_mtl(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    asset = read(put_obj(tmp_path), 0.0, "y", 64).asset
+    red, painted = asset.materials
+    assert red.base_color == (0.8, 0.1, 0.2, 0.5) and red.alpha_mode == BLEND and red.roughness == (2 / 32) ** 0.25
+    assert (painted.metallic, painted.roughness, painted.emissive) == (1.0, 0.3, (0.0, 2.0, 0.0))
+    assert painted.maps["base_color"].layer == 0 and (asset.color_maps[0] == (10, 200, 30, 255)).all()
+    assert list(asset.material[asset.index[:, 0]]) == [0, 1] and "map_bump" in caplog.text
+    corners = asset.vertices[asset.index][..., :2], asset.texcoords[asset.index][..., :2]
+    assert np.allclose(corners[0] * (1, -1) + (0, 1), corners[1])  # v points down
+    assert np.allclose(asset.vertices[:, 3:6], (0, 0, 1))
+    model = created(tmp_path / "a.obj")
+    assert holds(model)
+    model.close()
+    assert load(tmp_path / "a.obj").layers["asset"].type == "asset"
+    (tmp_path / "a.mtl").unlink()
+    assert load(tmp_path / "a.obj").layers["mesh"].type == "surface"  # without its materials it is a mesh
+
+
+def test_obj_without_normals_is_smooth_except_at_creases(tmp_path: Path) -> None:
+    ball = trimesh.creation.icosphere(subdivisions=3)
+    text = "".join(f"v {x} {y} {z}\n" for x, y, z in ball.vertices) + "usemtl a\n"
+    path = put_obj(tmp_path, text + "".join(f"f {a} {b} {c}\n" for a, b, c in ball.faces + 1))
+    vertices = read(path, 0.0, "y", 64).asset.vertices
+    assert len(vertices) == len(ball.vertices) and np.abs(vertices[:, 3:6] - vertices[:, :3]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("obj", "mtl", "message"),
+    [
+        (OBJ.replace("f 1/1/1", "f 9/1/1"), MTL, "line 12: v 9"),
+        (OBJ.replace("v 1 0 0", "v 1 nan 0"), MTL, "not finite"),
+        (OBJ.replace("v 1 0 0", "v 1 x 0"), MTL, "line 3"),
+        (OBJ.replace("mtllib a.mtl", "mtllib ../a.mtl"), MTL, "not in its folder"),
+        (OBJ, MTL.replace("some.png", "../some.png"), "not in its folder"),
+        (OBJ, MTL.replace("Kd 0.8", "Kd red"), "kd of a material"),
+        (OBJ, MTL.replace("some.png", "a.mtl"), "no image"),
+        ("v 0 0 0\n", MTL, "no triangles"),
+    ],
+)
+def test_damaged_obj_files(tmp_path: Path, obj: str, mtl: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(put_obj(tmp_path, obj, mtl), 2.0, "y", 64)
 
 
 # damaged files ------------------------------------------------------------------------------------------------------

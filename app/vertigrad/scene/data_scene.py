@@ -52,7 +52,7 @@ def scene_text(path: Path) -> str:
         return points_text(path)
     if kind == ".ply" and _is_cloud(path):
         return points_text(path)
-    if kind in ASSETS:
+    if kind in ASSETS or (kind == ".obj" and _has_materials(path)):
         return _asset_text(path)
     return _mesh_text(path) if kind in DATA else ""
 
@@ -211,6 +211,17 @@ def _mesh_text(path: Path) -> str:
     layer = {"type": "surface", **_outputs("mesh", ["position", "normal", "index"]), "color": color, "roughness": 0.45}
     model = {"type": "mesh", "file": path.name, "up": up}
     return _text(path, SLANTED, {"models.mesh": model, "layers.mesh": layer, **_view("#20242c")})
+
+
+def _has_materials(path: Path) -> bool:
+    """Whether an OBJ file names files of materials that are there."""
+    from ..models.data.assets import obj
+
+    try:
+        named = obj.libraries(path)
+    except InputError:  # the model reports it
+        return False
+    return bool(named) and all((path.parent / name).is_file() for name in named)
 
 
 def _asset_text(path: Path) -> str:

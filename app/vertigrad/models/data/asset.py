@@ -1,4 +1,4 @@
-"""`Asset`: meshes with materials, textures, nodes, skins, morph targets and animations, from a glTF file."""
+"""`Asset`: meshes with materials, textures, nodes, skins, morph targets and animations, from a glTF or OBJ file."""
 
 from __future__ import annotations
 

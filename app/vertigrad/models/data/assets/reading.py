@@ -12,11 +12,11 @@ from ....errors import InputError
 from ...reference import asset as reference
 from ..file_cache import cached
 from ..placement import AXES_BY_UP
-from . import gltf
+from . import gltf, obj
 from .content import NONE, Asset, Skeleton
 
 GLTF = (".glb", ".gltf")
-FORMATS = GLTF
+FORMATS = (*GLTF, ".obj")
 
 _log = logging.getLogger("vertigrad")
 
@@ -35,7 +35,8 @@ def read(path: Path, size: float, up: str, texture_size: int) -> Placed:
     `size` is its longest edge then; 0 preserves that of the file. `up` is the file's upward axis, "y" or "z", and
     `texture_size` the largest side of textures in pixels. Raises `InputError` for a file that cannot be used.
     """
-    asset = gltf.read(path, texture_size)
+    reader = gltf if path.suffix.lower() in GLTF else obj
+    asset = reader.read(path, texture_size)
     for note in asset.notes:
         _log.warning("%s: %s", path, note)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,0 +1,126 @@
+"""200 damaged GLB files: an error for each, that names the file, and no large allocation."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import tracemalloc
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import InputError
+from vertigrad.models.data.assets.reading import read
+
+from .gltf_builder import Builder, quad
+
+EACH = 50
+MOST_BYTES = 4 << 20  # for files of 5 KB
+HUGE = (1 << 20, (1 << 25) + 1, (1 << 31) - 1, 1 << 32, 10**12, 10**18, 10**30)
+TYPES = ("text", [], {}, -1, 1.5, True)
+Damage = Callable[[random.Random], bytes]
+
+
+@cache
+def asset() -> Builder:
+    """A skinned, morphed, animated and textured square."""
+    builder = Builder()
+    attributes, index = quad()
+    attributes |= {"JOINTS_0": np.uint8([[0, 1, 0, 0]] * 4), "WEIGHTS_0": np.float32([[0.5, 0.5, 0, 0]] * 4)}
+    target = {"POSITION": builder.accessor(np.float32([[0, 0, 1]] * 4))}
+    texture = builder.image(np.random.default_rng(1).integers(0, 255, (8, 8, 3), np.uint8))
+    material = {"pbrMetallicRoughness": {"baseColorTexture": {"index": texture}}, "normalTexture": {"index": texture}}
+    mesh = builder.mesh(attributes, index, material=builder.add("materials", material), targets=[target])
+    joints = [builder.node(), builder.node()]
+    binds = builder.accessor(np.tile(np.eye(4, dtype=np.float32).reshape(1, 16), (2, 1)))
+    builder.add("skins", {"joints": joints, "inverseBindMatrices": binds})
+    node = builder.node(mesh=mesh, skin=0)
+    times, turns = np.array([0, 1]), np.array([[0, 0, 0, 1], [0, 0, 1, 0]])
+    builder.animate("a", (joints[1], "rotation", times, turns, "LINEAR"))
+    builder.animate("b", (node, "weights", times, np.array([0, 1]), "STEP"))
+    builder.glb()
+    return builder
+
+
+def packed(described: Any, data: bytes) -> bytes:
+    text = json.dumps(described).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(data), b"BIN\0") + data
+    return struct.pack("<4s2I", b"glTF", 2, 12 + len(chunks)) + chunks
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all counts, offsets, lengths and indices in the JSON."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = [path for _ in (0,) if isinstance(value, int) and not isinstance(value, bool)]
+    return found + [one for key, inner in items for one in numbers(inner, (*path, key))]
+
+
+def changed(path: tuple[Any, ...], value: Any) -> bytes:
+    described = json.loads(json.dumps(asset().json))
+    table = described
+    for key in path[:-1]:
+        table = table[key]
+    table[path[-1]] = value
+    return packed(described, bytes(asset().data))
+
+
+def truncated(chance: random.Random) -> bytes:
+    data = packed(asset().json, bytes(asset().data))
+    return data[: chance.randrange(len(data) - 4)]
+
+
+def counted(chance: random.Random) -> bytes:
+    """With a count, an offset, a length or an index that is too large."""
+    return changed(chance.choice(numbers(asset().json)), chance.choice(HUGE))
+
+
+def typed(chance: random.Random) -> bytes:
+    """With a value of another type where a number should be."""
+    return changed(chance.choice(numbers(asset().json)), chance.choice(TYPES))
+
+
+def not_a_number(chance: random.Random) -> bytes:
+    """With NaN or infinity among the floats of an accessor."""
+    described, data = asset().json, bytearray(asset().data)
+    floats = [one for one in described["accessors"] if one["componentType"] == 5126]
+    view = described["bufferViews"][chance.choice(floats)["bufferView"]]
+    at = view["byteOffset"] + 4 * chance.randrange(view["byteLength"] // 4)
+    data[at : at + 4] = struct.pack("<f", chance.choice((np.nan, np.inf, -np.inf)))
+    return packed(described, bytes(data))
+
+
+def test_200_damaged_files(tmp_path: Path) -> None:
+    chance = random.Random("asset")
+    good = tmp_path / "good.glb"
+    good.write_bytes(packed(asset().json, bytes(asset().data)))
+    read(good, 2.0, "y", 64)
+    tracemalloc.start()
+    try:
+        for number in range(4 * EACH):
+            path = tmp_path / f"damaged_{number}.glb"
+            path.write_bytes((truncated, counted, typed, not_a_number)[number % 4](chance))
+            tracemalloc.reset_peak()
+            with pytest.raises(InputError, match=path.name):
+                read(path, 2.0, "y", 64)
+            assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+            path.unlink()
+    finally:
+        tracemalloc.stop()
+
+
+def test_zeros_without_a_buffer_have_a_limit(tmp_path: Path) -> None:
+    """An accessor without a buffer view is an array of zeros of any length."""
+    described = json.loads(json.dumps(asset().json))
+    described["accessors"][described["meshes"][0]["primitives"][0]["attributes"]["POSITION"]] |= {"count": 1 << 24}
+    for accessor in described["accessors"]:
+        accessor.pop("bufferView", None)
+    path = tmp_path / "zeros.glb"
+    path.write_bytes(packed(described, bytes(asset().data)))
+    with pytest.raises(InputError, match=r"zeros\.glb"):
+        read(path, 2.0, "y", 64)
