@@ -95,9 +95,26 @@ file = "scan.npy"
 type = "volume"
 density = "data.values"
 """
+RECORDING = """
+[models.galaxy]
+type = "nbody"
+count = 1024
+
+[models.before]
+type = "recording"
+file = "run.vgz"
+compared = "star_position"
+inputs = { live = "galaxy.star_position" }
+
+[layers.stars]
+type = "points"
+position = "galaxy.star_position"
+color = "before.difference"
+size = 0.02
+"""
 EXAMPLES = {  # no scene has them
     **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
-    **{"splats": SPLATS, "asset": ASSET, "volume": VOLUME},
+    **{"splats": SPLATS, "asset": ASSET, "volume": VOLUME, "recording": RECORDING},
 }
 
 

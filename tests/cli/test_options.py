@@ -28,6 +28,7 @@ FILE_MODELS = (
     "image",
     "language_model",
     "point_cloud",
+    "recording",
     "splats",
     "torch",
     "volume",

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from PIL import Image
 from vertigrad import scene
 from vertigrad.models import registry
 from vertigrad.models.data import splat_file
+from vertigrad.models.data.recording_file import Recorded, RecordedTensor, RecordingWriter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "models").glob("*.md"))
@@ -52,6 +54,10 @@ def test_an_example_loads(tmp_path: Path, name: str) -> None:
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
     sizes = {"n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 100}
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", **sizes}), encoding="utf-8")
+    stars = np.zeros((696, 3), np.float32)  # as many as galaxies of 1024 bodies have
+    tensors = {"galaxy.star_position": RecordedTensor(stars.shape, "f32")}
+    with closing(RecordingWriter(tmp_path / "run.vgz", tensors, Recorded("", 0.0, 1.0), 1)) as writer:
+        writer.add({"galaxy.star_position": stars})
     (text,) = EXAMPLES[name]
     (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
     found = scene.load(tmp_path / "scene.toml")

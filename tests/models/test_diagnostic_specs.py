@@ -13,6 +13,7 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.models import Model, registry
 from vertigrad.models.data import splat_file
+from vertigrad.models.data.recording_file import Recorded, RecordedTensor, RecordingWriter
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 
@@ -27,6 +28,7 @@ models.image = { type = "image", file = "picture.png" }
 models.image_grid = { type = "image_grid", inputs = { values = "array.values" } }
 models.mesh = { type = "mesh" }
 models.point_cloud = { type = "point_cloud", file = "points.npy" }
+models.recording = { type = "recording", file = "run.vgz" }
 models.relief = { type = "relief", inputs = { values = "array.values" } }
 models.splat_photos = { type = "splat_photos", file = "assets/data/photos/sparse/cameras.txt", resolution = 32 }
 models.splats = { type = "splats", file = "splats.ply" }
@@ -65,6 +67,9 @@ def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:
     np.save(tmp_path / "values.npy", row)
     np.save(tmp_path / "points.npy", row[:, :3])
     np.save(tmp_path / "volume.npy", np.arange(8.0).reshape(2, 2, 2))
+    recorded = Recorded("", 0.0, 1.0)
+    with closing(RecordingWriter(tmp_path / "run.vgz", {"a.x": RecordedTensor((2, 4), "f32")}, recorded, 1)) as writer:
+        writer.add({"a.x": row})
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
     (tmp_path / "scene.toml").write_text(DATA, encoding="utf-8")
     with closing(Stage(load(tmp_path / "scene.toml"), steady)) as stage:

@@ -60,6 +60,7 @@ FROM_FILES_AND_INPUTS = {
         "language_model",
         "mesh",
         "point_cloud",
+        "recording",
         "onnx",
         "relief",
         "splat_mesh",

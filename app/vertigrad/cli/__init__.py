@@ -12,7 +12,23 @@ from typing import Annotated
 import typer
 
 from ..errors import VertigradError
-from . import bench, check, generate, infer, info, mcp, reference, render, results, run, serve, sweep, train, tune
+from . import (
+    bench,
+    check,
+    generate,
+    infer,
+    info,
+    mcp,
+    record,
+    reference,
+    render,
+    results,
+    run,
+    serve,
+    sweep,
+    train,
+    tune,
+)
 from .options import console, errors_console
 
 WITHOUT_DISPLAY = (
@@ -30,6 +46,7 @@ app = typer.Typer(
 )
 app.command("run")(run.command)
 app.command("render")(render.command)
+app.command("record")(record.command)
 app.command("sweep")(sweep.command)
 app.command("results")(results.command)
 app.command("serve")(serve.command)

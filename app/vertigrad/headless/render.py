@@ -27,7 +27,7 @@ from .light import LightTarget
 from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
 from .output import LightImage, Output
 from .outputs import USUAL, open_output
-from .run_files import is_run_file, open_run_file
+from .run_files import RunFile, is_run_file, open_run_file
 from .video import VideoOptions
 
 _log = logging.getLogger("vertigrad")
@@ -52,6 +52,7 @@ def render(
     first: int = 0,
     exr: ExrOptions = USUAL_EXR,
     draw: bool = True,
+    files: Sequence[RunFile] = (),
 ) -> RunRecord:
     """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
@@ -61,7 +62,8 @@ def render(
     have no background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV or
     NPZ file for the diagnostics and `watches` of each frame, which waits for the GPU. `layers` are those whose geometry
     is written, by default all. `video` are options of videos, which leave out frames to last as long as the run, `exr`
-    those of EXR images. Frames before `first` (from 0) are not written. Without `draw` nothing is drawn; there may be
+    those of EXR images. `files` are further ones that read the run; they are closed. Frames before `first` (from 0) are
+    not written. Without `draw` nothing is drawn; there may be
     no images among the outputs then. Raises `InputError` for outputs that cannot be written and for what cannot be
     drawn, `OutOfMemory` if there is not enough GPU memory.
     """
@@ -71,8 +73,8 @@ def render(
         images = [path for path in outputs if not is_run_file(path)]
         linear = any(path.suffix.lower() == EXR for path in images)
         shooting = _Shooting(session, size, transparent, supersample, exr if linear else None, draw)
-        files = [stack.enter_context(closing(open_output(path, size, transparent, video, exr))) for path in images]
-        others = [open_run_file(path, session, layers) for path in outputs if is_run_file(path)]
+        shown = [stack.enter_context(closing(open_output(path, size, transparent, video, exr))) for path in images]
+        others = [*files, *(open_run_file(path, session, layers) for path in outputs if is_run_file(path))]
         others += [] if diagnostics is None else [DiagnosticsFile(diagnostics, watches)]
         for file in others:
             stack.enter_context(closing(file))
@@ -88,7 +90,7 @@ def render(
             begun, worked = time.perf_counter(), time.thread_time()
             shooting.frame(
                 number,
-                [file for file in files if number >= first and file.wants(number - first, frames - 1 - first)],
+                [file for file in shown if number >= first and file.wants(number - first, frames - 1 - first)],
                 last=number == frames - 1,
             )
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)

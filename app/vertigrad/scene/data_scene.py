@@ -1,4 +1,4 @@
-"""Scenes for data files: networks, assets, meshes, points, splats, images, videos and arrays."""
+"""Scenes for data files: networks, assets, meshes, points, splats, images, videos, arrays, recordings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .kinds import ARRAYS, ASSETS, DATA, IMAGES, NETWORKS, POINTS, VIDEOS, VOLUMES
+from .kinds import ARRAYS, ASSETS, DATA, IMAGES, NETWORKS, POINTS, RECORDINGS, VIDEOS, VOLUMES
 from .locate import dotted
+from .recorded_scene import recording_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +47,8 @@ def scene_text(path: Path) -> str:
         return _array_text(path)
     if kind in VOLUMES:
         return _volume_text(path)
+    if kind in RECORDINGS:
+        return recording_text(path)
     if splat_file.is_splats(path):
         return _splats_text(path)
     if kind in POINTS:

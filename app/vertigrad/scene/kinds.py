@@ -16,7 +16,10 @@ VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
 POINTS = frozenset({".csv", ".las", ".laz", ".parquet"})  # and PLY files without faces, and arrays (n, 3)
 VOLUMES = frozenset({".dcm", ".dicom", ".gz", ".ima", ".nii", ".nrrd"})  # .gz: of NIfTI only
-DATA = VOLUMES | NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS  # a scene is generated for each
+RECORDINGS = frozenset({".vgz"})  # of runs, by `vertigrad record`
+DATA = (  # a scene is generated for each
+    VOLUMES | NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS | RECORDINGS
+)
 INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the running scene
 
 
@@ -60,5 +63,5 @@ def require_scene(file: Path) -> None:
     raise InputError(
         f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
         f"(.ply {splats}), points (.ply {points}), a volume ({volumes} .nii.gz), an array ({arrays}), an image "
-        f"({images}), a video ({videos}) or a folder of photos with a sparse model of COLMAP"
+        f"({images}), a video ({videos}), a recording (.vgz), or a folder of photos with a sparse model of COLMAP"
     )
