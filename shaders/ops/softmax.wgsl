@@ -2,7 +2,8 @@
 // A workgroup of COLUMNS x ROWS invocations makes COLUMNS vectors: ROWS invocations take the elements of one in turn.
 // In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; ALONG, whether neighboring invocations take neighboring elements of
 //     one vector, not elements of neighboring vectors; EACH, how many elements an invocation takes and keeps in registers, 0
-//     if it takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
+//     if it takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0); SUBGROUP,
+//     invocations of a subgroup, which exchange their parts without memory, or 0.
 // Out: out[v, i] for each of params.count elements of each of params.vectors.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
@@ -39,6 +40,7 @@ struct Part {
 }
 
 //% set PLAIN = EACH and KIND != "hard"
+//% set SHUFFLED = SUBGROUP and PLAIN and ALONG
 var<workgroup> parts: array<${"f32" if PLAIN else "Part"}, ${WORKGROUP}>;
 
 fn element(base: i32, i: u32) -> f32 {
@@ -90,8 +92,16 @@ fn merged(a: Part, value: f32, i: u32) -> Part {
 fn main(
     @builtin(workgroup_id) group: vec3u,
     @builtin(num_workgroups) num_workgroups: vec3u,
+    //% if SHUFFLED
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) place: u32,
+    //% else
     @builtin(local_invocation_index) lane: u32,
+    //% endif
 ) {
+    //% if SHUFFLED
+    let lane = subgroup * ${SUBGROUP}u + place;
+    //% endif
     let number = group.y * num_workgroups.x + group.x;
     let column = ${"lane / " ~ ROWS if ALONG else "lane % " ~ COLUMNS}u;
     let row = ${"lane % " ~ ROWS if ALONG else "lane / " ~ COLUMNS}u;
@@ -109,7 +119,35 @@ fn main(
         out_at += at * params.out_strides[word][component];
     }
     //% macro tree(name, join)
-    //% if ROWS > 1
+    //% if SHUFFLED and ROWS > 1
+    // the same sums as by the tree below, bit by bit
+    //% if ROWS > SUBGROUP
+    parts[lane] = ${name};
+    //% for step in range(1, 9)
+    //% set half = ROWS // 2 ** step
+    //% if half >= SUBGROUP
+    workgroupBarrier();
+    if row < ${half}u {
+        parts[lane] = ${join}(parts[lane], parts[lane + ${half}u]);
+    }
+    //% endif
+    //% endfor
+    ${name} = parts[lane];
+    //% endif
+    //% for step in range(1, 9)
+    //% set half = ([ROWS, SUBGROUP] | min) // 2 ** step
+    //% if half >= 1
+    ${name} = ${join}(${name}, subgroupShuffleXor(${name}, ${half}u));
+    //% endif
+    //% endfor
+    //% if ROWS > SUBGROUP
+    if row == 0u {
+        parts[lane] = ${name};
+    }
+    workgroupBarrier();
+    ${name} = parts[column * ${ROWS}u];
+    //% endif
+    //% elif ROWS > 1
     parts[lane] = ${name};
     //% for step in range(1, 9)
     //% set half = ROWS // 2 ** step

@@ -10,6 +10,7 @@ from scipy import special
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
+from vertigrad.ops import paths
 
 from .layouts import examples, layouts, seeds, shapes, values
 
@@ -51,6 +52,18 @@ def test_hardmax_is_1_at_the_first_of_the_largest(data: st.DataObject, seed: int
     layout, axis = data.draw(layouts(shape)), data.draw(st.integers(0, len(shape) - 1))
     a, x = layout.both(np.round(values(layout.whole, "f32", seed)))
     assert np.array_equal(ops.hardmax(x, axis).numpy(), hard(a, axis))
+
+
+@pytest.mark.parametrize("count", [3, 40, 250, 1024])
+def test_subgroups_give_the_same_bits(count: int) -> None:
+    if not paths.subgroup_size():
+        pytest.skip("no subgroups of one size here")
+    x = Tensor.from_numpy(values((37, count), "f32", count))
+    for name in FUNCTIONS:
+        with paths.forced(subgroups=False):
+            expected = getattr(ops, name)(x).numpy()
+        with paths.forced(subgroups=True):
+            assert np.array_equal(getattr(ops, name)(x).numpy(), expected)
 
 
 @pytest.mark.parametrize("count", [1, 15, 17, 250, 257, 3000])

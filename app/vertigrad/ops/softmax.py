@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import DtypeError
 from ..gpu import Kernel
 from ..tensor import Tensor
-from . import launch
+from . import launch, paths
 from .define import Operand
 from .differentiable import differentiable
 from .lines import Lines
@@ -54,6 +54,7 @@ def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
         defines={
             **{"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": rows, "KIND": kind},
             **{"ALONG": not lines.column_major, "EACH": 1 << (each - 1).bit_length() if each <= CACHED else 0},
+            "SUBGROUP": paths.path().subgroup,
         },
     )
     kernel(
