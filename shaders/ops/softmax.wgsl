@@ -94,13 +94,13 @@ fn main(
     @builtin(num_workgroups) num_workgroups: vec3u,
     //% if SHUFFLED
     @builtin(subgroup_id) subgroup: u32,
-    @builtin(subgroup_invocation_id) place: u32,
+    @builtin(subgroup_invocation_id) position: u32,
     //% else
     @builtin(local_invocation_index) lane: u32,
     //% endif
 ) {
     //% if SHUFFLED
-    let lane = subgroup * ${SUBGROUP}u + place;
+    let lane = subgroup * ${SUBGROUP}u + position;
     //% endif
     let number = group.y * num_workgroups.x + group.x;
     let column = ${"lane / " ~ ROWS if ALONG else "lane % " ~ COLUMNS}u;
