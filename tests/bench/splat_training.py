@@ -80,6 +80,7 @@ class Training:
         self.trainer = PhotoTrainer("bench", photos, self.image, count, max(8 * count, 1 << 16), 45)
         self.trainer.begin(truth)
         self._enlarge()
+        self.trainer.begin(truth)
         words = []
         for view in range(VIEWS):
             pixels = np.clip(self.trainer.draw(view, DEGREE, BLACK).numpy(), 0.0, 1.0)
