@@ -91,6 +91,8 @@ def test_networks_from_onnx_load(tmp_path: Path) -> None:
     onnx.save(model(nodes, inputs, {"points": ["n", 3]}, weights), tmp_path / "decoder.onnx")
     assert load(tmp_path, decoder).models["net"].params.n == 4096
     assert load(tmp_path, inside).layers["edges"].type == "tensor"
+    (graph,) = blocks("inside-networks.md", "toml")
+    assert load(tmp_path, graph).layers["nodes"].style.draw == "points"
     shutil.copy(resources.path("assets", "data", "rolling.mp4"), tmp_path / "street.mp4")
     shutil.copy(resources.path("assets", "weights", "depth.onnx"), tmp_path / "depth.onnx")
     assert load(tmp_path, film).layers["film"].type == "surface"

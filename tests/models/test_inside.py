@@ -15,6 +15,7 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.inside import Observed, resolved
 from vertigrad.models.neural.onnx import Onnx, declare
+from vertigrad.models.neural.onnx_graph import edges_between, layout
 
 RNG = np.random.default_rng(3)
 W1, W2 = (RNG.normal(size=shape).astype(np.float32) for shape in ((3, 6), (6, 2)))
@@ -55,7 +56,7 @@ def hidden() -> np.ndarray:
 
 def test_observed_tensors_hold_what_nodes_compute_and_outputs_stay_the_same_tensors(model: Onnx) -> None:
     out = model.outputs()["out"]
-    assert list(model.inside.known()) == [*NAMES, "w1", "w2"]
+    assert list(model.inside.known()) == ["graph", "graph.wires", *NAMES, "w1", "w2"]
     model.inside.observe(Observed(("/enc/0/sum", "relu")))
     model.step(0.1)
     assert list(model.inside.tensors()) == ["/enc/0/sum", "/enc/0/relu"]
@@ -94,6 +95,24 @@ def test_a_view_is_masked_alone(model: Onnx) -> None:
     masked[0] = 0.0  # (6, 5): units are along the last axis, which is the first of what it is a view of
     np.testing.assert_allclose(model.inside.tensors()["/enc/1/attn"].numpy(), masked.T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_the_graph_has_positions_wires_and_what_tensors_hold_now(model: Onnx) -> None:
+    model.inside.observe(Observed(("graph", "graph.wires", *NAMES[:2])))
+    model.step(0.1)
+    nodes, wires = (model.inside.tensors()[name].numpy() for name in ("graph", "graph.wires"))
+    held = [X @ W1, hidden(), hidden().T, hidden(), hidden() @ W2]
+    expected = [np.log10(np.sqrt(np.square(values).mean())) for values in held]
+    np.testing.assert_allclose(nodes[:, 3], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(wires, np.stack([nodes[:-1, :3], nodes[1:, :3]], 1))  # a chain
+    np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+
+
+def test_edges_lead_through_what_has_no_tensor_of_its_own() -> None:
+    sources = {"a": ("x",), "b": ("a",), "c": ("b", "a"), "d": ("c", "b")}
+    assert edges_between(["a", "c", "d"], sources) == [(0, 1), (0, 2), (1, 2)]
+    places = layout(3, [(0, 1), (0, 2), (1, 2)])
+    assert np.abs(places).max() == 1.0 and (np.diff(places[:, 0]) > 0).all()
 
 
 def test_weights_are_observed_as_they_are_in_the_file(model: Onnx) -> None:

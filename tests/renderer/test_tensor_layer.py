@@ -21,6 +21,7 @@ RNG = np.random.default_rng(5)
         ((1, 1000), "bars"),
         ((1, 5000), "image"),
         ((1, 1280, 1, 1), "bars"),
+        ((7, 2, 3), "lines"),
         ((50, 3), "points"),
         ((1, 50, 2), "points"),
         ((7, 9), "image"),

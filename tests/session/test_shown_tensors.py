@@ -14,20 +14,21 @@ from vertigrad.scene import load
 from vertigrad.session import Session
 from vertigrad.session.commands import (
     CompareTensor,
+    HideDifference,
     HideInputGradient,
     HideTensor,
     Redo,
     Reload,
     Save,
     SetParameter,
+    ShowGraph,
     ShowInputGradient,
     ShowTensor,
-    StopComparing,
     ToggleUnit,
     Undo,
 )
 from vertigrad.session.selection import Row
-from vertigrad.session.shown_tensors import picked_element
+from vertigrad.session.shown_tensors import picked_element, picked_node
 
 from ..models.test_inside import W1, W2, network
 
@@ -216,6 +217,17 @@ def test_units_that_are_zero_in_all_frames_are_dead(session: Session) -> None:
     assert state.saturated == pytest.approx((ablated == 0.0).mean())
 
 
+def test_the_graph_is_shown_and_hidden(session: Session) -> None:
+    do(session, ShowGraph("net"))
+    assert list(session.stage.layers) == ["first", "wires", "nodes"]
+    session.selection.picked = Row("nodes", 1)
+    assert picked_node(session) == RELU
+    do(session, Undo())
+    assert list(session.stage.layers) == ["first"]
+    do(session, Redo(), ShowGraph("net"))
+    assert list(session.stage.layers) == ["first"]
+
+
 def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
     network(tmp_path)
     np.save(tmp_path / "x.npy", X)
@@ -234,5 +246,5 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         do(session, Save())
         saved = load(session.scene.path).layers["difference"].attributes
         assert [ref.text for ref in saved.values()] == [f"net:{RELU[1]}", f"other:{RELU[1]}"]  # type: ignore[union-attr]
-        do(session, StopComparing("net", RELU[1], "other"))
+        do(session, HideDifference("net", RELU[1], "other"))
         assert list(session.stage.layers) == ["first"]

@@ -80,6 +80,10 @@ class Inside(ABC):
         """The axis of an observed tensor along which it has units that can be set to zero; None if there are none."""
         return None
 
+    def node_name(self, node: int) -> str:
+        """The tensor of a node of the graph that is observed, by its row; empty if there is none."""
+        return ""
+
     def find_not_finite(self) -> Source | None:
         """Record one more run that finds where values stop being finite; None for a model that cannot."""
         return None

@@ -96,6 +96,11 @@ class Network(Closing):
         return inner_tensors(self._model.graph)
 
     @property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """What the node reads that computes a tensor, for all tensors that nodes compute, in the order of the nodes."""
+        return {name: tuple(node.input) for node in self._model.graph.node for name in node.output if name}
+
+    @property
     def weights(self) -> dict[str, InnerTensor]:
         """Its constants of floats with more than one element, by name."""
         found = (array for array in self._model.graph.initializer if STORAGE.get(array.data_type) in (f16, f32))

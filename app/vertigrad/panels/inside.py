@@ -13,18 +13,19 @@ from ..session import Session
 from ..session.commands import (
     Ablate,
     CompareTensor,
+    HideDifference,
     HideInputGradient,
     HideTensor,
+    ShowGraph,
     ShowInputGradient,
     ShowTensor,
-    StopComparing,
     ToggleUnit,
 )
-from ..session.shown_tensors import picked_element, shown_as, shown_gradient
+from ..session.shown_tensors import picked_element, picked_node, shown_as, shown_gradient
 from ..session.tensor_statistics import RANGES, TensorState
 from . import plots
 from .controls import search_field
-from .rows import color, explain, fact, fitted, scale, show_tooltip
+from .rows import color, explain, fact, fitted, icon_button, scale, show_tooltip
 from .tables import Throttled, draw_parts, heading, next_column, number, right, row_height, visible_rows
 from .theme import ACCENT, BAD, DIM, FIELD, TEXT
 
@@ -75,6 +76,10 @@ class InsideView:
         explain("the model whose tensors are listed")
         if changed:
             self.choose(models[at])
+        if session.scene.models[self._model].type == "onnx":
+            imgui.same_line()
+            if icon_button(icons.ICON_FA_CUBES, "show the graph of the network in space, or hide it"):
+                session.post(ShowGraph(self._model))
         imgui.same_line()
         self._find, _ = search_field(self._find, 400.0 * scale())
         lines = [line for line in self._lines(session, self._model) if self._find.lower() in _text(line).lower()]
@@ -103,6 +108,11 @@ class InsideView:
     # statistics -----------------------------------------------------------------------------------------------------
 
     def _facts(self, session: Session) -> None:
+        node = picked_node(session)
+        if node is not None and node != session.tensor_statistics.chosen:
+            imgui.text(fitted(f"node {node[1]}", imgui.get_content_region_avail().x))
+            if shown_as(session, *node) is None and imgui.button("show the tensor of this node"):
+                session.post(ShowTensor(*node))
         chosen, state = session.tensor_statistics.chosen, session.tensor_statistics.state
         if chosen is None:
             imgui.text_colored(DIM, "click on a tensor to show it in the scene")
@@ -124,7 +134,9 @@ class InsideView:
         for other in self._others(session, chosen):
             shown = shown_as(session, *chosen, other) is not None
             if imgui.button(f"{icons.ICON_FA_CODE_COMPARE}  {'stop comparing' if shown else 'compare'} with {other}"):
-                session.post((StopComparing if shown else CompareTensor)(*chosen, other))
+                model, tensor = chosen
+                command = HideDifference if shown else CompareTensor
+                session.post(command(model, tensor, other))
             explain("show the difference to the tensor of the same name, in the scene and here")
         if state.difference is None or state.difference.norm is None:
             return

@@ -161,9 +161,12 @@ class SceneEdits:
         """Change what is kept beside the values, and nothing of them."""
         self.change({}, label, extras)
 
-    def show_tensor(self, layer: LayerSpec) -> None:
-        """Add a layer of a tensor. Raises what recording its model or binding the layer raises."""
-        self.change_extras(self.extras.with_tensor(layer), f"show {layer.name}")
+    def show_tensor(self, *layers: LayerSpec) -> None:
+        """Add layers of tensors. Raises what recording their models or binding them raises."""
+        extras = self.extras
+        for layer in layers:
+            extras = extras.with_tensor(layer)
+        self.change_extras(extras, f"show {layers[0].name}")
 
     def hide_tensor(self, name: str) -> None:
         """Remove a layer of a tensor; Undo restores it with the style that it has now. Raises `ParameterError`."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 GAP = 0.08  # between two layers, of their size
+GRAPH = "graph", "graph.wires"  # tensors inside networks: the layout of the graph
 FRACTION = 0.7  # size of a new layer, of the longest edge of the others
 
 
@@ -52,6 +53,29 @@ def picked_element(session: Session) -> tuple[str, str, int] | None:
         return None
     ref, element = session.scene.layers[picked.layer].attributes[TENSOR], layer.element(picked.row)
     return None if element is None or not isinstance(ref, OutputRef) else (ref.model, ref.output, element)
+
+
+def picked_node(session: Session) -> tuple[str, str] | None:
+    """Model and tensor of the node of a graph that was picked last."""
+    picked = picked_element(session)
+    if picked is None or picked[1] != GRAPH[0]:
+        return None
+    name = session.stage.instances[picked[0]].inside.node_name(picked[2] // 4)
+    return (picked[0], name) if name else None
+
+
+def graph_layers(session: Session, model: str) -> list[LayerSpec]:
+    """Layers for the graph of a network in space: nodes, colored by what their tensors hold now, and wires."""
+    center, size = _free_position(session)
+    kind = layer_types()[TENSOR].Style
+    shared = {"center": center, "size": size}
+    nodes = kind.parse({**shared, "draw": "points", "colormap": "inferno"})
+    wires = kind.parse({**shared, "draw": "lines", "brightness": 0.35})
+    taken = session.stage.layers
+    return [
+        inner_layer(new_layer_name("wires", taken), model, GRAPH[1], wires),
+        inner_layer(new_layer_name("nodes", taken), model, GRAPH[0], nodes),
+    ]
 
 
 def shown_gradient(session: Session, model: str, tensor: str) -> LayerSpec | None:

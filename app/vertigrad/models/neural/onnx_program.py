@@ -14,9 +14,11 @@ from ...gpu import Plan, Traffic
 from ...tensor import Tensor
 from ..inside import GradientName, InnerTensor, Inside, Observed, Source, resolved
 from .onnx_gradient import InputGradients
+from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
+    from ...onnx_import.probe import Probe
 
 
 class NotFinite(Source):
@@ -111,6 +113,10 @@ class RunningNetwork(Inside):
         mask = self._program.masks.get(name)
         return mask.axis if mask is not None else None
 
+    def node_name(self, node: int) -> str:
+        names = self._graph.names if self._graph is not None else []
+        return names[node] if node < len(names) else ""
+
     def find_not_finite(self) -> Source:
         return NotFinite(self._network, self._inputs, self._constants)
 
@@ -125,6 +131,8 @@ class RunningNetwork(Inside):
         if len(self._keep):
             self._keep.replay()
         self._gradients.replay()
+        if self._graph is not None:
+            self._graph.update()
 
     def close(self) -> None:
         """Give everything back. Idempotent."""
@@ -144,12 +152,16 @@ class RunningNetwork(Inside):
         observed, before = self._resolved(observed), self._observed
         parts = ExitStack()
         try:
-            program = self._bound(observed)
+            probe = self._probe(observed, parts)
+            program = self._bound(observed, probe)
             parts.callback(program.close)
+            graph = None if probe is None else parts.enter_context(NetworkGraph(probe, self._network.sources))
             carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
             self._record_carry(carry, program)
             outputs = self._record_outputs(keep, program)
             tensors = {name: program.tensor(name) for name in self._computed(observed.tensors)}
+            if graph is not None:
+                tensors |= {NODES: graph.nodes, WIRES: graph.wires}
             for name in self._network.weights.keys() & {*observed.tensors}:
                 tensors[name] = parts.enter_context(Tensor.from_numpy(self._network.weight(name), name))
             self._set_masks(observed.ablated, program)
@@ -159,12 +171,20 @@ class RunningNetwork(Inside):
             self._show(before)
             raise
         self._parts.close()
-        self._parts, self._program, self._carry, self._keep = parts, program, carry, keep
+        self._parts, self._program, self._carry, self._keep, self._graph = parts, program, carry, keep, graph
         self.outputs, self._tensors, self._observed = outputs, tensors, observed
 
-    def _bound(self, observed: Observed) -> Program:
+    def _probe(self, observed: Observed, parts: ExitStack) -> Probe | None:
+        """Statistics of all tensors, if the graph is observed."""
+        if not KNOWN.keys() & {*observed.tensors}:
+            return None
+        from ...onnx_import.probe import Probe
+
+        return parts.enter_context(Probe(len(self._network.tensors)))
+
+    def _bound(self, observed: Observed, probe: Probe | None) -> Program:
         self._show(observed)
-        return self._network.bind(self._inputs, self._constants)
+        return self._network.bind(self._inputs, self._constants, probe)
 
     def _show(self, observed: Observed) -> None:
         """What is drawn can be ablated, so that a click records nothing."""
@@ -180,8 +200,8 @@ class RunningNetwork(Inside):
 
     def _computed(self, names: Sequence[str]) -> list[str]:
         """Those that nodes compute: neither gradients nor weights."""
-        weights = self._network.weights if names else {}
-        return [name for name in _without_gradients(names) if name not in weights]
+        others = {*self._network.weights, *KNOWN} if names else {}
+        return [name for name in _without_gradients(names) if name not in others]
 
     def _set_masks(self, ablated: Mapping[str, Sequence[int]], program: Program | None = None) -> None:
         masks = (program or self._program).masks
@@ -214,8 +234,8 @@ class RunningNetwork(Inside):
 
 
 def inner_tensors(network: Network) -> dict[str, InnerTensor]:
-    """What the nodes of a network compute, then its weights."""
-    return {name: InnerTensor(*one) for name, one in (network.tensors | network.weights).items()}
+    """The layout of a network's graph, what its nodes compute, and its weights."""
+    return KNOWN | {name: InnerTensor(*one) for name, one in (network.tensors | network.weights).items()}
 
 
 def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:

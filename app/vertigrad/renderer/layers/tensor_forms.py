@@ -22,6 +22,7 @@ from .attributes import describe
 from .base import Attribute, Layer
 from .image import ImageLayer, ImageStyle
 from .instances import InstancesLayer, InstancesStyle
+from .lines import LinesLayer, LinesStyle
 from .points import PointsLayer, PointsStyle
 from .surface import SurfaceLayer, SurfaceStyle
 from .volume import VolumeLayer, VolumeStyle
@@ -29,6 +30,7 @@ from .volume import VolumeLayer, VolumeStyle
 MOST_BARS = 2048  # more elements than that are drawn as an image
 GAP = 1  # pixels between channels
 BAR = 0.8  # width of a bar, of the spacing
+DOT, SPREAD = 0.008, 0.2  # radius of a point at most, and of many points times the root of their number, of the size
 LEAST = 1e-30  # largest magnitude below which all values are 0
 
 
@@ -205,6 +207,7 @@ class PointsForm(Form):
         rows = math.prod(self.shape[:-1])
         self.held("position", rows, 3)
         self.held("color", rows, 1)
+        self.attributes["size"] = style.size * min(DOT, SPREAD / math.sqrt(rows))
 
     def compute(self, values: Tensor, style: Any) -> None:
         position, color = self.attributes["position"], self.attributes["color"]
@@ -222,6 +225,33 @@ class PointsForm(Form):
 
     def element(self, row: int) -> int | None:
         return row * self.shape[-1]
+
+
+class LinesForm(Form):
+    """Lines (lines, rows, 3)."""
+
+    LAYER = LinesLayer
+    moved_by = ("center", "size")
+
+    def build(self, style: Any) -> None:
+        if len(self.shape) < 2 or self.shape[-1] != 3 or self.shape[-2] < 2:
+            raise LayoutError(f"layer {self.name!r}: lines have the shape (lines, rows, 3), not {self.shape}")
+        self.held("position", *self.shape)
+        self.attributes["width"] = 1.2
+
+    def compute(self, values: Tensor, style: Any) -> None:
+        position = self.attributes["position"]
+        assert isinstance(position, Tensor)
+        flat, target = values.reshape(-1, 3), position.reshape(-1, 3)
+        scaled = self._relative(flat) * (0.5 * style.size)
+        for axis in range(3):
+            ops.assign(target[:, axis], scaled[:, axis] + style.center[axis])
+
+    def style(self, style: Any) -> Params:
+        return LinesStyle(brightness=style.brightness, **{name: getattr(style, name) for name in _COLORS})
+
+    def element(self, row: int) -> int | None:
+        return 3 * row
 
 
 class SurfaceForm(Form):
@@ -296,6 +326,7 @@ FORMS: dict[str, type[Form]] = {
     "bars": BarsForm,
     "points": PointsForm,
     "surface": SurfaceForm,
+    "lines": LinesForm,
     "volume": VolumeForm,
 }
 
@@ -313,6 +344,8 @@ def default_form(shape: tuple[int, ...]) -> str:
         return "bars" if math.prod(stripped) <= MOST_BARS else "image"
     if len(stripped) == 2 and stripped[1] in (2, 3):
         return "points"
+    if len(stripped) == 3 and stripped[1:] == (2, 3):
+        return "lines"
     if len(shape) >= 5 and len(stripped) >= 3 and min(stripped[-3:]) > 1:
         return "volume"
     return "image"

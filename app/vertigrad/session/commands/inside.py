@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..command import command
 from ..running import FITTED_ASPECT
 from ..session import Session
-from ..shown_tensors import difference_layer, gradient_layer, new_layer, shown_as, shown_gradient
+from ..shown_tensors import GRAPH, difference_layer, gradient_layer, graph_layers, new_layer, shown_as, shown_gradient
 
 
 @command("tensor {tensor}")
@@ -15,6 +15,18 @@ def ShowTensor(session: Session, model: str, tensor: str) -> None:
         session.scene_edits.show_tensor(new_layer(session, model, tensor))
         session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, tensor)
+
+
+@command("graph of {model}")
+def ShowGraph(session: Session, model: str) -> None:
+    """Show the graph of a network in space, or no longer."""
+    shown = [name for tensor in GRAPH if (name := shown_as(session, model, tensor)) is not None]
+    if shown:
+        for name in shown:
+            session.scene_edits.hide_tensor(name)
+        return
+    session.scene_edits.show_tensor(*graph_layers(session, model))
+    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
 
 
 @command("tensor {tensor}")
@@ -42,7 +54,7 @@ def CompareTensor(session: Session, model: str, tensor: str, other: str) -> None
 
 
 @command("tensor {tensor}")
-def StopComparing(session: Session, model: str, tensor: str, other: str) -> None:
+def HideDifference(session: Session, model: str, tensor: str, other: str) -> None:
     """Remove the layer that shows the difference of a tensor in two models."""
     name = shown_as(session, model, tensor, other)
     if name is not None:
