@@ -63,23 +63,6 @@ rotation = "data.rotation"
 opacity = "data.opacity"
 color = "data.color"
 """
-ASSET = """
-[models.robot]
-type = "asset"
-file = "robot.glb"
-
-[layers.robot]
-type = "asset"
-position = "robot.position"
-normal = "robot.normal"
-tangent = "robot.tangent"
-texcoord = "robot.texcoord"
-index = "robot.index"
-material = "robot.material"
-materials = "robot.materials"
-color_maps = "robot.color_maps"
-data_maps = "robot.data_maps"
-"""
 LANGUAGE = """
 [models.writer]
 type = "language_model"
@@ -114,7 +97,7 @@ size = 0.02
 """
 EXAMPLES = {  # no scene has them
     **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
-    **{"splats": SPLATS, "asset": ASSET, "volume": VOLUME, "recording": RECORDING},
+    **{"splats": SPLATS, "volume": VOLUME, "recording": RECORDING},
 }
 
 

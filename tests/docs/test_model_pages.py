@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import trimesh
 from PIL import Image
 
 from vertigrad import scene
@@ -50,7 +49,6 @@ def test_an_example_loads(tmp_path: Path, name: str) -> None:
     np.save(tmp_path / "values.npy", row)
     np.save(tmp_path / "points.npy", row[:, :3])
     np.save(tmp_path / "scan.npy", np.ones((2, 2, 2), np.float32))
-    trimesh.creation.box().export(tmp_path / "robot.glb")
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
     sizes = {"n_embd": 32, "n_layer": 1, "n_head": 2, "vocab_size": 100}
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", **sizes}), encoding="utf-8")
