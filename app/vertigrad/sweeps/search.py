@@ -93,9 +93,8 @@ class Search:
             load_if_exists=True,
         )
         ended = len(study.get_trials(deepcopy=False))
-        seed = (
-            None if self._sweep.seed is None else self._sweep.seed + ended
-        )  # it must not suggest the first ones again
+        # Another seed than at first: it must not suggest the first ones again.
+        seed = None if self._sweep.seed is None else self._sweep.seed + ended
         study.sampler = _sampler(optuna, sampler, seed)
         for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)  # of a search that was interrupted
