@@ -2,7 +2,7 @@
 
     python -m tests.bench.large_scan [MILLIONS] [RESIDENT_MILLIONS]
 
-The points are made here, in a temporary file. Prints a line for each number.
+The points are random hills in a temporary file. Prints a line for each number.
 """
 
 from __future__ import annotations
