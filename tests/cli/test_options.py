@@ -29,7 +29,6 @@ FILE_MODELS = (
     "language_model",
     "point_cloud",
     "recording",
-    "splats",
     "torch",
     "volume",
     "wgsl",
