@@ -31,6 +31,7 @@ models.point_cloud = { type = "point_cloud", file = "points.npy" }
 models.recording = { type = "recording", file = "run.vgz" }
 models.relief = { type = "relief", inputs = { values = "array.values" } }
 models.splat_photos = { type = "splat_photos", file = "assets/data/photos/sparse/cameras.txt", resolution = 32 }
+models.asset = { type = "asset", file = "assets/data/jellyfish.glb", texture_size = 16 }
 models.splats = { type = "splats", file = "splats.ply" }
 models.volume = { type = "volume", file = "volume.npy" }
 models.video = { type = "video", file = "assets/data/rolling.mp4", width = 16 }

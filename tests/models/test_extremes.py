@@ -54,6 +54,7 @@ FROM_FILES_AND_INPUTS = {
     "torch",  # data and external files, whose numbers are arbitrary
     *(
         "array",
+        "asset",
         "bars",
         "image",
         "image_grid",
