@@ -258,6 +258,7 @@ def files_and_programs() -> list[commands.Command]:
         commands.ExportNetwork(),
         commands.ExportGeometry(there),
         commands.ExportMeasurements(there),
+        commands.ExportSelection(there),
         commands.SaveTensor("galaxy.position", there),
         commands.SaveTrace(),
         commands.SaveInteractions(),
@@ -302,7 +303,7 @@ def test_every_command_was_thought_about():
     """A new command is refused until somebody adds it to one of the lists."""
     known = {type(command) for command in files_and_programs()} | PERMITTED
     left_out = {commands.SetRewindMemory, commands.StopOnNan, commands.StopRecording, commands.CaptureFinished}
-    left_out |= {commands.CancelRecording, commands.CancelExport}
+    left_out |= {commands.CancelRecording, commands.CancelExport, commands.CancelLoading}
     left_out |= {commands.DocumentationFailed}
     found = {value for value in vars(commands).values() if isinstance(value, type) and hasattr(value, "topic")}
     assert found - known - left_out - {commands.Command} == set()

@@ -84,6 +84,8 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             return {"level": 0.3}, {"values": lumps(), "color": random(7, 6, 8, low=0.0)}
         case "volume":
             return {"extinction": 20.0}, {"density": lumps(), "color": random(7, 6, 8, low=0.0)}
+        case "slices":
+            return {}, {"values": lumps()}
         case "marks":
             return {}, {**colored, "size": 0.3 * scalar}
         case "splats":
@@ -101,5 +103,5 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "surface", "asset", "splats")
-OF_GRIDS = ("isosurface", "volume", "image", "streamlines", "vectors")
+OF_GRIDS = ("isosurface", "volume", "slices", "image", "streamlines", "vectors")
 KINDS = (*OF_ROWS, *OF_GRIDS)

@@ -29,6 +29,7 @@ FORMATS = {
     np.uint8: (4,),
 }
 GRIDS = {"isosurface": ("values", "color"), "volume": ("density", "color"), "image": ("pixels",)}
+GRIDS["slices"] = ("values",)
 GRIDS |= {"streamlines": ("vectors", "color"), "vectors": ("vectors", "color")}
 F32 = ("splats", "streamlines")  # rows that shaders read from storage, not from vertex buffers
 TABLES = ("index", "materials", "lights", "color_maps", "data_maps")  # contiguous, with rows of their own

@@ -18,7 +18,7 @@ from .kinds import CAMERA, KINDS, PLAIN, ROWS, drawn
 
 UP = (0.0, 1.0, 0.0)
 OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "splats")
-OF_SAMPLES = {"isosurface": "values", "volume": "density"}
+OF_SAMPLES = {"slices": "values", "isosurface": "values", "volume": "density"}
 OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
 STORED = ("asset", "splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
 LENGTHS = {"size", "direction", "position", "mesh", "scale", "seeds"}  # attributes in world units
