@@ -262,11 +262,15 @@ SHADERS: dict[str, list[Defines]] = {
         {
             **{"X": dtype, "W": dtype, "OUT": dtype, "BIAS": bias, "RESIDUAL": bias, "VALUE": value},
             **{"ROWS": rows, "COLUMNS": 128, "EACH_ROW": each, "EACH_COLUMN": each, "STEP": 16, "UNROLL": 16},
-            **{"WHOLE": whole, "W_COLUMN_MAJOR": whole, "ACTIVATION": "relu(x)" if bias else "x"},
+            **{"SPLIT": split, "WHOLE": whole, "W_COLUMN_MAJOR": whole, "ACTIVATION": "relu(x)" if bias else "x"},
         }
         for dtype, bias, value in (("f32", "", "f32"), ("f32", "f32", "f32"), ("f16", "f16", "f32"))
-        for rows, each in ((128, 8), (64, 8), (16, 4))
+        for rows, each, split in ((128, 8, 1), (64, 8, 1), (16, 4, 2))
         for whole in (False, True)
+    ],
+    "ops/conv_join.wgsl": [
+        {"X": "f32", "W": "", "OUT": out, "BIAS": bias, "RESIDUAL": bias, "VALUE": "f32", "ACTIVATION": activation}
+        for out, bias, activation in (("f32", "", "x"), ("f32", "f32", "relu(x)"), ("f16", "f16", "x"))
     ],
     "ops/conv_direct.wgsl": choices(
         X=["u8", "i32"], W=["u8"], OUT=["i32"], BIAS=["", "i32"], RESIDUAL=[""], VALUE=["i32"], ACTIVATION=["x"]
@@ -286,6 +290,8 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "ops/softmax.wgsl": [
         {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind, "ALONG": rows == 256, "EACH": each}
+        | {"SUBGROUP": subgroup}
+        for subgroup in (0, 32)
         for out in ("f32", "f16")
         for columns, rows, each in ((1, 256, 0), (1, 256, 4), (16, 16, 8), (256, 1, 2))
         for kind in ("soft", "log", "hard")
@@ -565,7 +571,10 @@ SHADERS: dict[str, list[Defines]] = {
             ["", "f32"], [(*mask, False) for mask in product([False, True], repeat=2)] + [(True, False, True)], COLORS
         )
     ],
-    "draw/point_splatting.wgsl": [{"SIZE": size, **color} for size, color in product(["", "f32"], COLORS)],
+    "draw/point_splatting.wgsl": [
+        {"SIZE": size, "PICKING": picking, **color}
+        for size, picking, color in product(["", "f32"], [False, True], COLORS)
+    ],
     "draw/point_splatting_composite.wgsl": [{}],
     "draw/surface.wgsl": [
         {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
@@ -625,6 +634,7 @@ def test_every_shader_compiles(gpu: Gpu, name: str) -> None:
         for entry in entries:
             kernel = Kernel.load(name, entry, defines)
             assert kernel.bindings, entry
+            assert kernel.pipeline, entry  # waits for the compiler
         if not entries:
             gpu.device.create_shader_module(label=name, code=source)
 
