@@ -67,7 +67,8 @@ class CustomModel(PartsModel):
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
         from ..tensor import Tensor
 
-        self.name, self.params, self.seed = name, params, seed
+        self.name, self.seed = name, seed
+        self.params: Any = params
         self._advancing = False  # within `advance`, if that is replayed
         self._differentiated = False  # whether operations are recorded for gradients: then nothing is replayed
         self._time = self.dt = 0.0
@@ -165,8 +166,7 @@ class CustomModel(PartsModel):
 
     def differentiate(self, names: Collection[str]) -> Mapping[str, Tensor]:
         """The parameters become tensors, and every step is calculated anew. Kernels of `run` have no gradients."""
-        values: Any = self.params
-        self.params = found = DifferentiableParams(self.name, values, names)
+        self.params = found = DifferentiableParams(self.name, self.params, names)
         self._differentiated = True
         for leaf in found.leaves.values():
             self._parts.callback(leaf.close)

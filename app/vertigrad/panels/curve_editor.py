@@ -104,8 +104,8 @@ def _draw(plot: _Plot, points: Points, style: Any, unit: float) -> None:
     drawn.add_rect_filled(low, ImVec2(right, bottom), imgui.get_color_u32(imgui.Col_.frame_bg.value), 3 * unit)
     pixels = [plot.pixel(point) for point in points]
     for a, b in pairwise(pixels):
-        corners = [a, b, ImVec2(b.x, bottom), ImVec2(a.x, bottom)]
-        drawn.add_quad_filled(*corners, imgui.get_color_u32(ImVec4(ACCENT.x, ACCENT.y, ACCENT.z, 0.22)))
+        fill = imgui.get_color_u32(ImVec4(ACCENT.x, ACCENT.y, ACCENT.z, 0.22))
+        drawn.add_quad_filled(a, b, ImVec2(b.x, bottom), ImVec2(a.x, bottom), fill)
         drawn.add_line(a, b, color(ACCENT), 1.6 * unit)
     for pixel in pixels:
         drawn.add_circle_filled(pixel, RADIUS * unit, color(TEXT))
