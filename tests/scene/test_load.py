@@ -128,7 +128,8 @@ def test_files_are_in_the_scenes_folder_or_the_assets(load, tmp_path, monkeypatc
     own = tmp_path / "weights" / "own.safetensors"
     packaged = tmp_path / "root" / "assets" / "shipped.safetensors"
     shadowed = tmp_path / "assets" / "shipped.safetensors"
-    for file in (own, packaged, shadowed):
+    default = tmp_path / "root" / "assets" / "data" / "studio.hdr"  # of `view.environment_file`
+    for file in (own, packaged, shadowed, default):
         file.parent.mkdir(parents=True)
         file.write_bytes(b"x")
     monkeypatch.setattr(resources, "root", lambda: tmp_path / "root")

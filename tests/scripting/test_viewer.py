@@ -41,6 +41,7 @@ ATTRIBUTES = {
     "image": {"pixels": (RANDOM.random((8, 9, 3)) * 255).astype(np.uint8)},
     "isosurface": {"values": GRID, "level": 0.5},
     "volume": {"density": GRID},
+    "slices": {"values": GRID},
     "tensor": {"tensor": GRID},
 }
 
@@ -52,7 +53,7 @@ def geometry(gpu: Gpu) -> int:
 # layers ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [kind for kind in types() if kind != "splats"])
+@pytest.mark.parametrize("kind", [kind for kind in types() if kind not in ("splats", "asset")])
 def test_every_type_of_layer_is_drawn(viewer: vg.Viewer, kind: str) -> None:
     empty = viewer.image()
     handle = viewer.add(kind, "it", **ATTRIBUTES[kind])

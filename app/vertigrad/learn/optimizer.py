@@ -133,7 +133,9 @@ class Optimizer(ABC, Closing):
 
     def close(self) -> None:
         """Free the state tensors. Idempotent."""
-        self.gradients = []
+        for gradient in self.gradients:
+            gradient.close()
+        self.gradients.clear()
         self._held.close()
 
     def _factor(self, gradients: Sequence[Tensor], scaling: LossScale | None, norm: Tensor | None) -> Tensor:
