@@ -95,7 +95,7 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     files["splat_photos"] = resources.path("assets", "data", "photos", "sparse", "cameras.txt")
     files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
-        if name in ("onnx", "torch", "train", "wgsl"):  # have the outputs of their network or their table
+        if name in ("onnx", "recording", "torch", "train", "wgsl"):  # have the outputs of their network or their table
             continue
         outputs = model.output_specs(model.Params(**({"file": files[name]} if name in files else {})))
         named = re.sub(r"\(.*?\)", "", documented[name].partition(":")[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...params import Params, switch
 from ...tensor import Tensor
 from ..target import LEAST_ALPHA
 from . import styles
+from .attributes import describe
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .meshes import IndexedDrawing, checked_index, draw_cells
 from .recipe import Recipe, Stage
@@ -89,7 +91,7 @@ class AssetDrawing(IndexedDrawing):
             raise LayoutError(f"{where} must be a contiguous f32 tensor (n, {columns})")
         if table.shape[1] != columns or not table.shape[0]:
             raise LayoutError(f"{where} {table.name!r} has the shape {table.shape}, not (n, {columns})")
-        self.reported[name] = table.name
+        self.reported[name] = partial(describe, table, table.strides[0], f"f32x{columns}")
         return table
 
     def _maps(self, values: Mapping[str, Attribute], name: str, is_srgb: bool) -> TextureMaps:
