@@ -1,5 +1,5 @@
 // Tone mapping: from linear light, after exposure, to linear colors that a screen shows. Needs common/color.wgsl.
-// `which` is an index into TONE_MAPS of renderer/view.py.
+// In: TONE_MAP, one of TONE_MAPS of renderer/view.py: software adapters run all branches of a shader.
 
 // The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that leaves
 // middle gray unchanged. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
@@ -66,11 +66,10 @@ fn neutral(light: vec3f) -> vec3f {
     return mix(vec3f(compressed), color * (compressed / peak), saturation);
 }
 
-fn tone_map(light: vec3f, which: u32) -> vec3f {
-    switch which {
-        case 1u: { return clamp(light, vec3f(0.0), vec3f(1.0)); }
-        case 2u: { return agx(light); }
-        case 3u: { return neutral(light); }
-        default: { return film(light); }
-    }
+fn tone_map(light: vec3f) -> vec3f {
+//% if TONE_MAP == "none"
+    return clamp(light, vec3f(0.0), vec3f(1.0));
+//% else
+    return ${TONE_MAP}(light);
+//% endif
 }

@@ -26,7 +26,6 @@ struct PostProcess {            // mirrored by renderer/view.py
     tint: f32,              // of this fraction of the colors
     tint_dark: vec3f,       // and what black becomes
     parallel: f32,          // 1: depth is linear
-    tone_map: u32,          // which one
 }
 
 @group(0) @binding(0) var<uniform> post: PostProcess;
@@ -85,7 +84,7 @@ fn filmed(light: vec3f, covered: f32, open: f32, around: Around) -> vec3f {
 //% if LINEAR
     return bounded(light * post.exposure) + around.behind * open;
 //% else
-    return tinted(tone_map(bounded(light * post.exposure), post.tone_map), covered) + around.behind * open;
+    return tinted(tone_map(bounded(light * post.exposure)), covered) + around.behind * open;
 //% endif
 }
 

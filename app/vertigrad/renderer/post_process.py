@@ -24,6 +24,7 @@ class Finish(NamedTuple):
     enlarged: bool = False  # fewer pixels were drawn than are shown
     fine: int = 1  # pixels drawn for each that is shown, along each side
     split: bool = False  # display-referred colors are in a separate texture
+    tone_map: str = "film"
 
 
 class Viewport(NamedTuple):
@@ -90,6 +91,7 @@ class PostProcess:
             "ENLARGED": finish.enlarged,
             "FINE": finish.fine,
             "SPLIT": finish.split,
+            "TONE_MAP": finish.tone_map,
             "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
             "TRANSPARENT": self._transparent,
             "LINEAR": self._format.endswith("float"),

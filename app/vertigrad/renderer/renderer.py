@@ -109,7 +109,12 @@ class Renderer:
                 self._transparency = None
                 self._post_process.resized()
             finish = Finish(
-                view.bloom > 0.0, view.edges > 0.0, drawn[0] < size[0] or drawn[1] < size[1], level.fine, split
+                view.bloom > 0.0,
+                view.edges > 0.0,
+                drawn[0] < size[0] or drawn[1] < size[1],
+                level.fine,
+                split,
+                view.tone_map,
             )
             self._fine = level.fine
             frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors)

@@ -26,7 +26,7 @@ VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 UNIT_HEIGHT = 800.0  # pixels of an image in which widths in pixels are exact; they grow with larger images
 LAYER_AT = 204  # byte of `View` that holds the index of the layer, from 1
-POST_PROCESS_SIZE = 96  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
+POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
 
 
 Normal = tuple[float, ...] | Literal["none"]
@@ -40,7 +40,7 @@ def _clip_origin(doc: str) -> Any:
     return vector((0.0, 0.0, 0.0), gizmo="position", doc=doc)
 
 
-TONE_MAPS = ("film", "none", "agx", "neutral")  # in the order of shaders/common/tone_map.wgsl
+TONE_MAPS = ("film", "none", "agx", "neutral")  # of shaders/common/tone_map.wgsl
 
 
 class View(Params):
@@ -263,11 +263,10 @@ def post_process_uniform(view: View, size: tuple[int, int], parallel: bool = Fal
     width, height = size
     edge_width = view.edge_width * max(height / UNIT_HEIGHT, 1.0)
     return struct.pack(
-        "<20fI12x",
+        "<20f",
         *(*linear(view.background), view.exposure, view.bloom, view.vignette, width / height, view.edges),
         *(*linear(view.edge_color), edge_width if level.scale == 1.0 else max(edge_width * level.scale, 1.0)),
         *(*linear(view.tint_light), view.tint, *linear(view.tint_dark), parallel),
-        TONE_MAPS.index(view.tone_map),
     )
 
 
