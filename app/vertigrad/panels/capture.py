@@ -268,29 +268,29 @@ def _draw_recording(session: Session, recording: RecordingStatus, at: ImVec2) ->
 def _draw_export(session: Session, export: ExportStatus, at: ImVec2) -> float:
     """Returns its height."""
     with overlay(f"##export {export.path}", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
-        imgui.align_text_to_frame_padding()
-        imgui.text(fitted(export.path.name, WIDTH * scale()))
-        imgui.same_line()
-        _draw_part(export.part, BAR * scale())
-        imgui.same_line()
-        if imgui.button(f"{icons.ICON_FA_XMARK}##cancel export"):
+        if _draw_progress(export.path.name, export.part, export.path, "cancel export"):
             session.post(CancelExport(export.path))
-        imgui.set_item_tooltip(f"cancel\n{export.path}")
         return imgui.get_window_size().y
 
 
 def _draw_loading(session: Session, loading: Loading, at: ImVec2) -> float:
     """Returns its height."""
     with overlay("##loading", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
-        imgui.align_text_to_frame_padding()
-        imgui.text(fitted(loading.progress.what, WIDTH * scale()))
-        imgui.same_line()
-        _draw_part(loading.fraction, BAR * scale())
-        imgui.same_line()
-        if imgui.button(f"{icons.ICON_FA_XMARK}##cancel loading"):
+        if _draw_progress(loading.progress.what, loading.fraction, loading.path, "cancel loading"):
             session.post(CancelLoading())
-        imgui.set_item_tooltip(f"cancel\n{loading.path}")
         return imgui.get_window_size().y
+
+
+def _draw_progress(name: str, part: float | None, path: Path, button: str) -> bool:
+    """A line with a name, a bar, and a button to cancel; returns whether that was clicked."""
+    imgui.align_text_to_frame_padding()
+    imgui.text(fitted(name, WIDTH * scale()))
+    imgui.same_line()
+    _draw_part(part, BAR * scale())
+    imgui.same_line()
+    clicked = imgui.button(f"{icons.ICON_FA_XMARK}##{button}")
+    imgui.set_item_tooltip(f"cancel\n{path}")
+    return clicked
 
 
 def _draw_part(part: float | None, width: float) -> None:
