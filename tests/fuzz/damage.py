@@ -1,9 +1,15 @@
-"""Damaged files, generated from valid files."""
+"""Damaged files, generated from valid files; and which files were opened to read them."""
 
 from __future__ import annotations
 
 import random
 import re
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
 EXTREMES = [
@@ -83,3 +89,33 @@ def _word(data: bytes, chance: random.Random) -> bytes:
         return data
     old, new = chance.choice(words), chance.choice(words)
     return data[: old.start()] + new.group() + data[old.end() :]
+
+
+# what reading did ---------------------------------------------------------------------------------------------------
+
+_opened: list[str] | None = None
+
+
+@sys.addaudithook
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if _opened is not None and event == "open" and isinstance(arguments[0], str):
+        _opened.append(arguments[0])
+
+
+@contextmanager
+def bounded(folder: Path, most_bytes: int) -> Iterator[None]:
+    """Context in which no more memory may be allocated, and no file be opened outside of the folder.
+
+    Python's own modules are opened as they are imported.
+    """
+    global _opened
+    tracemalloc.start()
+    _opened = []
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most_bytes
+        real = [Path(name).resolve() for name in _opened if not name.endswith((".py", ".pyc", ".so"))]
+        assert not [path for path in real if not path.is_relative_to(folder.resolve())]
+    finally:
+        _opened = None
+        tracemalloc.stop()

@@ -1,10 +1,10 @@
-"""200 damaged recordings: an error for each, unless what is damaged is not used, and no large allocation."""
+"""200 damaged archives and 200 damaged folders of recordings: an error for each, unless what is damaged is not used, and no large allocation."""
 
 from __future__ import annotations
 
 import json
 import random
-import tracemalloc
+import shutil
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +15,7 @@ import pytest
 from vertigrad.errors import InputError
 from vertigrad.models.data.recording_file import Recorded, RecordedTensor, RecordingWriter, open_recording
 
-from .damage import damaged
+from .damage import bounded, damaged
 
 pytest.importorskip("zarr")
 EACH = 100
@@ -59,27 +59,45 @@ def claims(data: Path, path: Path, chance: random.Random) -> None:
             target.writestr(name, content)
 
 
+def unpacked(archive: Path, folder: Path, chance: random.Random, flips: bool) -> None:
+    """As a folder, in which a file has changed bytes, is missing, or is a link to another one outside."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(archive) as source:
+        source.extractall(folder)
+    if flips:
+        file = chance.choice(sorted(path for path in folder.rglob("*") if path.is_file()))
+        change = chance.randrange(8)
+        data = file.read_bytes()
+        file.unlink()
+        if change == 0:
+            file.symlink_to(folder.parent / "secret")
+        elif change > 1:
+            file.write_bytes(damaged(data, chance, text=file.suffix == ".json"))
+
+
+@pytest.mark.parametrize("suffix", [".vgz", ".zarr"])
 @pytest.mark.parametrize("kind", ["bytes", "claims"])
-def test_damaged_recordings(recording, tmp_path, kind):
-    whole, data, path = read(recording), recording.read_bytes(), tmp_path / "damaged.vgz"
-    errors = 0
-    tracemalloc.start()
-    try:
-        for seed in range(EACH):
-            chance = random.Random(seed)
-            if kind == "bytes":
-                path.write_bytes(damaged(data, chance, text=False))
-            else:
-                claims(recording, path, chance)
+def test_damaged_recordings(recording, tmp_path, kind, suffix):
+    whole, data, errors = read(recording), recording.read_bytes(), 0
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "secret").write_bytes(bytes(600))
+    path, archive = folder / f"damaged{suffix}", folder / "damaged.vgz"
+    for seed in range(EACH):
+        chance = random.Random(seed)
+        if kind == "claims":
+            claims(recording, archive, chance)
+        elif suffix == ".vgz":
+            archive.write_bytes(damaged(data, chance, text=False))
+        if suffix == ".zarr":
+            unpacked(archive if kind == "claims" else recording, path, chance, kind == "bytes")
+        with bounded(folder if suffix == ".vgz" else path, MOST_BYTES):
             try:
                 found = read(path)
             except InputError as error:
                 errors += 1
                 assert str(path) in str(error)
                 continue
-            for one, other in zip(found, whole, strict=False):
-                np.testing.assert_array_equal(one, other)
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
-    finally:
-        tracemalloc.stop()
+        for one, other in zip(found, whole, strict=False):
+            np.testing.assert_array_equal(one, other)
     assert errors > 0.6 * EACH

@@ -388,6 +388,20 @@ def test_an_invalid_video_is_rejected(tmp_path: Path) -> None:
         Clip(tmp_path / "sound.mp4")
 
 
+@pytest.mark.parametrize(
+    "text", ["ffconcat version 1.0\nfile {}\n", "#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:2,\n{}\n#EXT-X-ENDLIST\n"]
+)
+def test_a_list_of_other_files_is_no_video(make: Make, films: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "secret.mp4").write_bytes((films / "a.mp4").read_bytes())
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "inside.mp4").write_bytes((films / "a.mp4").read_bytes())
+    for name in ("inside.mp4", "../secret.mp4", str(tmp_path / "secret.mp4")):
+        (folder / "list.mp4").write_text(text.format(name))
+        with pytest.raises(InputError, match=r"list.mp4 cannot be read as a video"):
+            make(folder / "list.mp4")
+
+
 @pytest.mark.parametrize("name", ["a.mp4", "a.webm"])
 def test_a_truncated_file_is_reported_immediately(make: Make, tmp_path: Path, name: str) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (COUNT, ROWS, COLUMNS, 3)).astype(np.uint8)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from .environment_header import DEMUXERS, size_in_header
 
-SUFFIXES = (".hdr", ".exr")
+SUFFIXES = tuple(DEMUXERS)
 LARGEST_SIDE = 1 << 14  # pixels
 CUBE_SIDE = 512  # rows of an image from which the maps are computed; larger ones are averaged
 MOST_LIGHT = 6e4  # a half float holds more, but not the sum of several
@@ -38,19 +39,30 @@ def smaller(image: np.ndarray) -> np.ndarray:
 
 @lru_cache(2)
 def _read(path: Path, _changed: int, _size: int) -> np.ndarray:
+    try:
+        with path.open("rb") as file:
+            width, height = size_in_header(file, path)
+            if not 0 < max(width, height) <= LARGEST_SIDE or min(width, height) < 2:
+                raise InputError(f"{path}: has {width:,} x {height:,} pixels; 2 to {LARGEST_SIDE:,} are read")
+            file.seek(0)
+            pixels = _decoded(file, path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if pixels.shape != (height, width, 3):
+        raise InputError(f"{path}: damaged: its pixels are {pixels.shape[1]} x {pixels.shape[0]}, not as it says")
+    return np.clip(np.nan_to_num(pixels, posinf=MOST_LIGHT, neginf=0.0), 0.0, MOST_LIGHT)
+
+
+def _decoded(file: Any, path: Path) -> np.ndarray:
+    """The pixels, f32. Of an open file, with its format named: nothing in it can name another file to read."""
     import av  # takes a tenth of a second
     from av.error import FFmpegError
 
     try:
-        with av.open(str(path)) as container:
-            stream = container.streams.video[0]
-            width, height = stream.width, stream.height
-            if not 0 < max(width, height) <= LARGEST_SIDE or min(width, height) < 2:
-                raise InputError(f"{path}: has {width} x {height} pixels; 2 to {LARGEST_SIDE:,} are read")
-            frame: Any = next(container.decode(stream))
-    except (FFmpegError, OSError, IndexError, StopIteration, ValueError) as error:
+        with av.open(file, format=DEMUXERS[path.suffix.lower()]) as container:
+            frame: Any = next(container.decode(container.streams.video[0]))
+    except (FFmpegError, IndexError, StopIteration, ValueError) as error:
         raise InputError(f"{path}: cannot be read as an image of light ({error})") from error
     if not frame.format.name.startswith(("gbrp", "gbrap")) or "f32" not in frame.format.name:
         raise InputError(f"{path}: its pixels are {frame.format.name}; an image of light has floats: .hdr or .exr")
-    pixels = frame.to_ndarray()[..., :3].astype(np.float32)
-    return np.clip(np.nan_to_num(pixels, posinf=MOST_LIGHT, neginf=0.0), 0.0, MOST_LIGHT)
+    return frame.to_ndarray()[..., :3].astype(np.float32)

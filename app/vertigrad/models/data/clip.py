@@ -17,6 +17,7 @@ from ...errors import InputError
 from .footage import Footage, scaled
 
 FROM_THE_START = ("gif", "apng")  # their frames build on the ones before, whatever the file states
+FORMATS = "mov,matroska,gif,apng"  # no lists of files, which could name some outside of the folder
 CUT_OFF = 0.5  # seconds that may be missing of the length that a file gives; more, and its end is gone
 
 
@@ -140,7 +141,7 @@ class Clip(Footage):
 
     def _opened(self) -> Any:
         try:
-            container = av.open(str(self.file))
+            container = av.open(str(self.file), options={"format_whitelist": FORMATS})
         except (FFmpegError, OSError) as error:
             raise InputError(f"{self.file} cannot be read as a video: {_why(error)}") from error
         if not container.streams.video:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -129,6 +129,8 @@ class Recording:
         there = key in self._keys if self._keys is not None else (self.path / key).is_file()
         if not there:
             raise InputError(f"{self.path}: frame {index} of {name} is missing")
+        if self._keys is None and not _is_own(self.path / key, self.path):
+            raise InputError(f"{self.path}: frame {index} of {name} is a link out of its folder")
         try:
             return np.ascontiguousarray(self._group[name][index])
         except Exception as error:  # of Zarr, of codecs, of zipfile
@@ -152,6 +154,8 @@ def open_recording(path: Path) -> Recording:
     try:
         is_folder = path.is_dir()
         keys = None if is_folder else _keys_of(path)
+        if is_folder and not all(_is_own(file, path) for file in _descriptions(path)):
+            raise ValueError("it has a link out of its folder")
         store = zarr.storage.LocalStore(path, read_only=True) if is_folder else zarr.storage.ZipStore(path, mode="r")
         group = zarr.open_group(store=store, mode="r", zarr_format=3, use_consolidated=False)
         recorded = _recorded(group.attrs.asdict().get(ENTRY))
@@ -233,6 +237,19 @@ def _tensor(name: str, array: Any) -> tuple[RecordedTensor, int]:
 def _keys_of(path: Path) -> frozenset[str]:
     with zipfile.ZipFile(path) as archive:
         return frozenset(archive.namelist())
+
+
+def _descriptions(folder: Path) -> Iterator[Path]:
+    """The JSON files that Zarr reads of a folder."""
+    yield folder / DESCRIPTION
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            yield Path(entry.path) / DESCRIPTION
+
+
+def _is_own(file: Path, folder: Path) -> bool:
+    """Whether a file is in the folder, and not behind a link that leads out of it."""
+    return file.resolve().is_relative_to(folder.resolve())
 
 
 def _written(path: Path, keys: frozenset[str] | None, name: str, tensor: RecordedTensor, frames: int) -> int:

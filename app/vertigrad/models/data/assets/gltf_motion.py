@@ -49,6 +49,8 @@ class _Reading:
     def _channel(self, animation: Animation, channel: AnimationChannel, where: str) -> tuple[Channel, float] | None:
         """A channel, and the time of its last key; None for one that animates nothing that is there."""
         file, path = self._file, channel.target.path
+        if channel.target.node is not None:
+            file.item(file.json.nodes, channel.target.node, f"{where}: node")
         slot = None if channel.target.node is None else self._nodes.slots.get(channel.target.node)
         if slot is None or path not in (*PATHS, "weights"):
             return None
