@@ -1,4 +1,4 @@
-"""200 damaged archives and 200 damaged folders of recordings: an error for each, unless what is damaged is not used, and no large allocation."""
+"""200 damaged archives and 200 damaged folders of recordings: an error each, unless what is damaged is not used."""
 
 from __future__ import annotations
 

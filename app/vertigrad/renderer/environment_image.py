@@ -59,7 +59,7 @@ def _decoded(file: Any, path: Path) -> np.ndarray:
     from av.error import FFmpegError
 
     try:
-        with av.open(file, format=DEMUXERS[path.suffix.lower()]) as container:
+        with av.open(file, "r", format=DEMUXERS[path.suffix.lower()]) as container:
             frame: Any = next(container.decode(container.streams.video[0]))
     except (FFmpegError, IndexError, StopIteration, ValueError) as error:
         raise InputError(f"{path}: cannot be read as an image of light ({error})") from error
