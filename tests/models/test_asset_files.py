@@ -1,4 +1,4 @@
-"""200 damaged GLB files, and 200 of glTF with files beside them: an error that names the file, without much memory."""
+"""200 damaged GLB files, and 200 of glTF with files next to them: an error that names the file, without much memory."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_200_damaged_files(suffix: str, tmp_path: Path) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """A GLB; as .gltf its JSON, and its buffer beside it, as far as there is one."""
+    """A GLB; as .gltf its JSON, and its buffer next to it, as far as there is one."""
     if path.suffix == ".gltf" and len(data) > 20:
         length = struct.unpack_from("<I", data, 12)[0]
         text, data = data[20 : 20 + length], data[28 + length :]
