@@ -1,6 +1,7 @@
 // What draws points as spheres and spots has in common: their appearance, how large and how bright they are.
 // Needs a struct `Point` with a `position`, and with `color`, `size` and `extent` where those are bound; COLOR and SIZE are
-// their types, empty if they are constants. Include common/view.wgsl, common/color.wgsl and common/lighting.wgsl before.
+// their types, empty if they are constants. Include common/view.wgsl, common/color.wgsl,
+// common/lighting.wgsl and common/spheres.wgsl before.
 //% import "common/attributes.wgsl" as attributes
 
 struct Style {              // packed by name in renderer/layers/points.py
@@ -34,16 +35,6 @@ fn point_radius(point: Point) -> f32 {
 
 fn eye_position(point: Point) -> vec3f {
     return (view.world_to_eye * vec4f(vec3f(point.position), 1.0)).xyz;
-}
-
-// How far a quad through `center` must reach to contain the whole outline of the sphere; 0 from within it.
-fn outline_reach(center: vec3f, radius: f32) -> f32 {
-    // The cone that touches the sphere is wider than the sphere where the quad stands.
-    let distance2 = dot(center, center);
-    let outside = distance2 > radius * radius;
-    let wider = radius * sqrt(distance2 / select(1.0, distance2 - radius * radius, outside));
-    // Chosen without branches: Mesa 22's llvmpipe loses memory at every draw whose vertex stage returns early.
-    return select(select(0.0, wider, outside), radius, is_parallel());
 }
 
 // The fraction of the screen's pixels, along each side, that are drawn; what is drawn more finely has the same widths in drawn

@@ -11,6 +11,7 @@
 //% include "common/sums.wgsl"
 
 //% include "common/point_rows.wgsl"
+//% include "common/spheres.wgsl"
 //% include "common/points.wgsl"
 
 @group(0) @binding(5) var<storage, read_write> sums: array<atomic<u32>>;

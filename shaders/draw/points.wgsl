@@ -56,20 +56,8 @@ struct SpotCorner {
 //% endif
 }
 
+//% include "common/spheres.wgsl"
 //% include "common/points.wgsl"
-
-// A quad across the line of sight to `center`, which reaches `reach` from it.
-fn quad_corner(corner: u32, center: vec3f, reach: f32) -> vec3f {
-    let sight = sight_to(center);
-    let right = normalize(vec3f(-sight.z, 0.0, sight.x));
-    let above = cross(right, sight);
-    let coordinate = quad_coordinate(corner) * reach;
-    return center + right * coordinate.x + above * coordinate.y;
-}
-
-fn quad_coordinate(corner: u32) -> vec2f {
-    return vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
-}
 
 // Pixels around the outline of a sphere that its quad reaches over. What covers samples need not reach further than they do; where
 // coverage becomes alpha, it counts samples of pixels whose middle is outside.
@@ -78,7 +66,6 @@ const MARGIN = 0.05;
 //% else
 const MARGIN = 0.55;
 //% endif
-const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 
 @vertex
 fn solid_vertex(
@@ -112,34 +99,10 @@ fn solid_vertex(
     return out;
 }
 
-struct Hit {
-    sight: vec3f,
-    along: f32,         // from where the line of sight starts to its nearest point to the center
-    aside: vec3f,       // from there to the center
-    miss: f32,          // how far that is
-    position: vec3f,       // where the line of sight meets the sphere
-    inside: bool,       // on the far side: the near one is cut away
-}
-
-fn hit_sphere(in: Corner) -> Hit {
-    var hit: Hit;
-    let start = sight_start(in.eye);
-    let to_center = in.center - start;
-    hit.sight = sight_to(in.eye);
-    hit.along = dot(to_center, hit.sight);
-    hit.aside = to_center - hit.sight * hit.along;
-    hit.miss = length(hit.aside);
-    let depth_inside = sqrt(max(in.radius * in.radius - hit.miss * hit.miss, 0.0));
-    hit.position = start + hit.sight * (hit.along - depth_inside);
-    hit.inside = beyond_clips(hit.position) > 0.0;
-    if hit.inside { hit.position = start + hit.sight * (hit.along + depth_inside); }
-    return hit;
-}
-
 //% if PICKING
 @fragment
 fn solid_fragment(in: Corner) -> PickPixel {
-    let hit = hit_sphere(in);
+    let hit = hit_sphere(in.eye, in.center, in.radius);
     if hit.miss >= in.radius || in.color.a < LEAST_ALPHA { discard; }
     return picked_row(in.row, hit.position);
 }
@@ -155,7 +118,7 @@ struct Pixel {
 
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
-    let hit = hit_sphere(in);
+    let hit = hit_sphere(in.eye, in.center, in.radius);
     let normal = normalize(hit.position - in.center) * select(1.0, -1.0, hit.inside);
 
     // Moving one pixel on moves the ray, at the sphere's distance, by this much.
@@ -185,7 +148,7 @@ struct ClearPixel {
 
 @fragment
 fn solid_clear(in: Corner) -> ClearPixel {
-    let hit = hit_sphere(in);
+    let hit = hit_sphere(in.eye, in.center, in.radius);
     let normal = normalize(hit.position - in.center) * select(1.0, -1.0, hit.inside);
     let gone = hit.miss >= in.radius || beyond_clips(hit.position) > 0.0 || in.color.a >= OPAQUE;
     if gone { discard; }
@@ -195,7 +158,7 @@ fn solid_clear(in: Corner) -> ClearPixel {
 
 @fragment
 fn solid_depth(in: Corner) -> @builtin(frag_depth) f32 {
-    let hit = hit_sphere(in);
+    let hit = hit_sphere(in.eye, in.center, in.radius);
     if hit.miss >= in.radius || beyond_clips(hit.position) > 0.0 || is_hole(in.color.a, in.clip.xy) { discard; }
     return depth_at(hit.position);
 }

@@ -578,6 +578,13 @@ SHADERS: dict[str, list[Defines]] = {
             ["", "f32"], [(*mask, False) for mask in product([False, True], repeat=2)] + [(True, False, True)], COLORS
         )
     ],
+    "draw/liquid.wgsl": [
+        {"POSITION": "vec3f", "COARSE": 2, "SIZE": size, "PICKING": picking}
+        for size, picking in product(["", "f32"], [False, True])
+    ],
+    "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[24]),
+    "draw/liquid_shading.wgsl": [{}],
+    "draw/liquid_cover.wgsl": [{}],
     "draw/point_splatting.wgsl": [
         {"SIZE": size, "PICKING": picking, **color}
         for size, picking, color in product(["", "f32"], [False, True], COLORS)

@@ -31,6 +31,7 @@ SHEET = np.stack(np.meshgrid(np.arange(4.0), np.arange(3.0), [0.0]), axis=-1)[:,
 ATTRIBUTES = {
     "points": {"position": POINTS},
     "marks": {"position": POINTS, "size": 0.1},
+    "liquid": {"position": POINTS, "size": 0.1, "scattering": 20.0},
     "surface": {"position": SHEET},
     "instances": {"position": POINTS, "size": 0.2},
     "arrows": {"position": POINTS, "direction": POINTS},

@@ -180,7 +180,7 @@ class Renderer:
     ) -> None:
         """The same in two passes: in the second, layers can read the depth of opaque objects."""
         recorder, target = self._gpu.recorder, self._target
-        over = replace(frame, depth=target.depth)
+        over = replace(frame, depth=target.depth, image=target.image, lighting=self._lighting.group)
         surveying = [layer for layer in layers if layer.drawing.surveys]
         for layer in surveying:
             layer.drawing.survey(over)
@@ -190,6 +190,11 @@ class Renderer:
                 if layer.transparency != "all":
                     layer.drawing.draw(pass_, frame)
             self._draw_backdrop(pass_, frame)
+        for layer in layers:
+            if layer.drawing.refracts:
+                layer.drawing.refract(over)
+                with recorder.render_pass("layers", target.refracted_pass) as pass_:
+                    layer.drawing.draw_refracted(pass_, over)
         for layer in surveying:
             layer.drawing.gather(over)
         clear = [layer for layer in layers if layer.transparency != "none"]

@@ -127,7 +127,8 @@ class Target:
     into one of the two attenuates the other, so the sum of their coverages is at most 1.
 
     `layers_pass` draws everything in one pass; `solid_pass` and `over_pass` do the same in two, and in the second one
-    `depth` can be read. `image` is the input of tone mapping: the samples where they can be read, else `light`.
+    `depth` can be read. `refracted_pass` draws more opaque surfaces in between. `image` is the input of tone mapping:
+    the samples where they can be read, else `light`.
     Textures are dropped, never destroyed, when the size changes: commands recorded with the old ones may still wait
     for their submit, and wgpu frees a texture when the last of them has finished.
     """
@@ -154,9 +155,12 @@ class Target:
         depth = {"view": self.depth, "depth_clear_value": 0.0, "depth_load_op": "clear"}
         unread, stored = {**depth, "depth_store_op": "discard"}, {**depth, "depth_store_op": "store"}
         read = {"view": self.depth, "depth_read_only": True}
+        more = {"view": self.depth, "depth_load_op": "load", "depth_store_op": "store"}
         own = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]
         self.layers_pass = {resolve: RenderPass(self._colors("clear", resolve), unread) for resolve in (False, True)}
         self.solid_pass = RenderPass(own, stored)
+        loaded = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("load", False)]
+        self.refracted_pass = RenderPass(loaded, more)
         self.over_pass = {resolve: RenderPass(self._colors("load", resolve), read) for resolve in (False, True)}
         return True
 

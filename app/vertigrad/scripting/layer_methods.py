@@ -27,6 +27,10 @@ class LayerMethods(ABC):
         """Lines along `position` (n, 3) or (lines, n, 3), with `color` and `width`. See `add`."""
         return self.add("lines", name, **values)
 
+    def liquid(self, name: str, **values: Any) -> LayerHandle:
+        """The surface of a liquid whose particles are at `position` (n, 3). See `add`."""
+        return self.add("liquid", name, **values)
+
     def trails(self, name: str, **values: Any) -> LayerHandle:
         """The paths that `position` (n, 3) took in the last frames. See `add`."""
         return self.add("trails", name, **values)

@@ -56,6 +56,8 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     match kind:
         case "points":
             return {}, {**colored, "size": 0.3 * scalar}
+        case "liquid":
+            return {"scattering": 20.0}, {"position": position, "size": 0.3 * scalar}
         case "instances":
             mesh, index = corners()
             turn = random(ROWS, 4, seed=7)
@@ -102,6 +104,6 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     raise AssertionError(f"nothing to draw is known for {kind!r}: add it here")
 
 
-OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "surface", "asset", "splats")
+OF_ROWS = ("points", "liquid", "marks", "instances", "arrows", "lines", "trails", "surface", "asset", "splats")
 OF_GRIDS = ("isosurface", "volume", "slices", "image", "streamlines", "vectors")
 KINDS = (*OF_ROWS, *OF_GRIDS)

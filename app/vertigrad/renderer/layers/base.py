@@ -53,6 +53,8 @@ class Frame:
     depth: wgpu.GPUTextureView | None = None  # of opaque objects, for layers that blend over them and read it
     colors: Colors = ONE_COLOR  # of the target
     drawn: Drawn = "color"
+    image: wgpu.GPUTextureView | None = None  # the samples of light of opaque objects, for layers that refract
+    lighting: wgpu.GPUBindGroup | None = None  # and group 1 of pipelines that light their fragments
 
 
 class Layer:

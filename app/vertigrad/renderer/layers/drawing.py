@@ -22,7 +22,7 @@ from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .recipe import Recipe, Stage, StagePipelines
 from .storage import Blocks, storage_range
-from .styles import ends
+from .styles import Range, ends
 
 
 class Closable(Protocol):
@@ -49,6 +49,7 @@ class Drawing(ABC):
     plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
     rebuilds: tuple[str, ...] = ()  # values of the style on which `build` depends
     surveys = False  # whether `survey` and `gather` do anything
+    refracts = False  # whether `refract` and `draw_refracted` do
 
     def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):
         self.gpu, self.name, self.style = gpu, name, style
@@ -182,7 +183,8 @@ class Drawing(ABC):
     def restyle(self) -> None:
         """Update what depends on a style that has changed."""
         style = self.style
-        color_values = {"color": self.color, "range": ends(style.range), "auto_range": style.range == "auto"}
+        range: Range = getattr(style, "range", "auto")
+        color_values = {"color": self.color, "range": ends(range), "auto_range": range == "auto"}
         self.packed = self.pipelines.pack_style(vars(style) | color_values | self.uniform())
         self.display_referred = self.is_display_referred
         self._group = None
@@ -207,6 +209,12 @@ class Drawing(ABC):
 
     def gather(self, frame: Frame) -> None:  # noqa: B027
         """Record what is computed from the depth of opaque objects, before `draw_over`; called where it `surveys`."""
+
+    def refract(self, frame: Frame) -> None:  # noqa: B027
+        """Record what is computed from the light of opaque objects; called where it `refracts`, outside of any pass."""
+
+    def draw_refracted(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:  # noqa: B027
+        """Record what is drawn of that, with its depth, in a pass of opaque objects."""
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the stages that do not blend."""
@@ -301,7 +309,9 @@ class Drawing(ABC):
             self.draw_call(pass_)
 
     def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:
-        key = (self.style.colormap, self.style.colormap_flip, frame.depth if self._recipe.depth else None)
+        key: tuple[object, ...] = (frame.depth if self._recipe.depth else None,)
+        if self.extent is not None:
+            key += (self.style.colormap, self.style.colormap_flip)
         if self._storage:
             key += tuple(self._blocks.current)
         return self.pipelines.bindings.group(key, lambda: self._resources(frame))

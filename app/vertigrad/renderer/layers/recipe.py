@@ -65,7 +65,7 @@ class StagePipelines:
     ):
         self._gpu, self._recipe, self._vertices = gpu, recipe, vertices
         types = {name: next(filter(None, (one.wgsl(name) for one in vertices)), "") for name in recipe.locations}
-        self._defines = {
+        self.defines: Mapping[str, Any] = {
             **{name.upper(): type_ for name, type_ in types.items()},
             "COLOR_COMPONENTS": vertices[0].components("color") if vertices else 0,
             "SAMPLE_MASK": handles_samples(gpu),
@@ -105,7 +105,7 @@ class StagePipelines:
             (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
             [layout] if drawn in ("depth", "rows") else [layout, lighting_layout(self._gpu)],
             states.targets,
-            defines={**self._defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display},
+            defines={**self.defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display},
             buffers=[shared.descriptor(recipe.locations) for one in self._vertices for shared in one.buffers],
             topology=recipe.topology,
             cull=recipe.cull,
@@ -114,6 +114,6 @@ class StagePipelines:
         )
 
     def _style_layout(self) -> wgsl.UniformLayout:
-        path, defines = self._recipe.shader, self._defines
+        path, defines = self._recipe.shader, self.defines
         key = ("style layout", path, tuple(sorted(defines.items())))
         return draw_cache(self._gpu).get(key, lambda: wgsl.struct_layout(shader.render(path, defines), "Style", path))

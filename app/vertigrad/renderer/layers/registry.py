@@ -9,7 +9,19 @@ from importlib import import_module
 from .base import Layer
 
 NAMES = (
-    *("points", "marks", "surface", "instances", "arrows", "lines", "trails", "streamlines", "vectors", "splats"),
+    *(
+        "points",
+        "liquid",
+        "marks",
+        "surface",
+        "instances",
+        "arrows",
+        "lines",
+        "trails",
+        "streamlines",
+        "vectors",
+        "splats",
+    ),
     *("image", "isosurface", "volume", "slices", "tensor", "asset"),
 )
 

@@ -1,0 +1,121 @@
+"""`LiquidLayer`: particles as the surface of a liquid that reflects, refracts and absorbs light."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import wgpu
+
+from ...errors import LimitError
+from ...params import Params, color, number
+from ...params.color_space import linear
+from ..target import handles_samples
+from . import styles
+from .base import Attribute, AttributeSpec, Frame, Layer
+from .drawing import Drawing
+from .liquid_surface import COARSE, LiquidSurface
+from .recipe import Recipe, Stage
+
+RECIPE = Recipe(
+    shader="draw/liquid.wgsl",
+    stages=[],  # the surface is drawn by `LiquidSurface`
+    locations={"position": 0, "size": 1},
+    topology="triangle-strip",
+    defines={"COARSE": COARSE},
+)
+SPHERE = Stage("sphere", "sphere")  # drawn in frames of depth and of rows only
+DARKEST = 0.999  # of the shadow: what lets some light through is no opaque object
+LEAST = 1e-4  # of a color: its logarithm is finite
+
+
+class LiquidStyle(Params):
+    """The style of a liquid. The defaults are those of clear water."""
+
+    absorption_color: tuple[float, float, float] = color(
+        "#8fd0dd", doc="color of white light after a path of absorption_distance"
+    )
+    absorption_distance: float = styles.length(1.0, 0.05, 20.0, "path after which white light has that color")
+    scattering: float = number(
+        0.3, min=0.0, max=1e12, slider_max=20.0, doc="scattering coefficient, per world unit; 0: perfectly clear"
+    )
+    ior: float = number(1.333, min=1.0, max=3.0, slider_max=2.0, doc="index of refraction")
+    roughness: float = styles.roughness(0.08)
+    smoothing: float = number(
+        10.0, min=0.0, max=40.0, slider_max=20.0, doc="radius of the filter that makes the surface smooth, in sizes"
+    )
+    sphere_scale: float = number(
+        1.6, min=0.5, max=4.0, doc="radius of the sphere of each particle, in sizes; larger ones leave fewer gaps"
+    )
+    shadow: float = number(0.4, min=0.0, max=1.0, doc="fraction of the sun's light that its shadow takes away")
+
+
+class LiquidDrawing(Drawing):
+    """An instance of a quad for each particle, and the passes over the image that make a surface of them."""
+
+    reads_depth = True
+    refracts = True
+
+    def build(self, values: Mapping[str, Attribute]) -> None:
+        if not handles_samples(self.gpu):
+            raise LimitError(
+                f"layer {self.name!r}: a liquid needs the samples of the image behind it, which cannot be read through "
+                f"OpenGL ({self.gpu.adapter}); use a Vulkan driver, or draw it as points"
+            )
+        self.bind_rows(values, LiquidLayer.ATTRIBUTES)
+        self._size = self.attributes.number("size")
+        self.create(RECIPE, [self.attributes])
+        self.rows = [SPHERE]
+        shared = [one.descriptor(RECIPE.locations) for one in self.attributes.buffers]
+        self._surface = LiquidSurface(self.gpu, self.pipelines.style.size, self.pipelines.defines, shared)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the spheres where only depth is asked for: in the shadow map."""
+        if frame.drawn == "depth":
+            self._draw(pass_, frame, [SPHERE])
+
+    def refract(self, frame: Frame) -> None:
+        """Compute the surface and its light, from the opaque objects behind it."""
+        self._offset = self.push()
+        if self._blocks.current is not self._resident:
+            self._look_up()
+        self._surface.record(frame, self._offset, self._draw_particles)
+
+    def draw_refracted(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the surface."""
+        self._surface.cover(pass_, frame, self._offset)
+
+    def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        pass_.draw(4, self.attributes.rows)
+
+    def uniform(self) -> dict[str, Any]:
+        style = self.style
+        passes = (max(c, LEAST) for c in linear(style.absorption_color))
+        return {
+            "size": self._size,
+            "absorption": tuple(-math.log(c) / style.absorption_distance for c in passes),
+            "shadow": min(style.shadow, DARKEST),
+        }
+
+    def _draw_particles(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        self._buffers.set(pass_)
+        self.draw_call(pass_)
+
+
+class LiquidLayer(Layer):
+    """The surface of a liquid, from a row of `position` for each particle; it is opaque to what is drawn over it.
+
+    Particles are drawn as spheres, whose depth is filtered over the image (Truong and Yuksel 2018). Light is reflected
+    by Fresnel's equations; what was drawn as opaque is seen through it, refracted, and absorbed (Beer-Lambert) along
+    the length of liquid that is in the line of sight. Each particle has the volume (2 `size`)³. A row that is not
+    finite is not drawn.
+    """
+
+    casts = True
+    Style = LiquidStyle
+    DRAWING = LiquidDrawing
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "position": styles.POSITION,
+        "size": AttributeSpec(False, (1,), 0.01, "half the distance of particles at rest, in world units"),
+    }

@@ -1,0 +1,108 @@
+// Particles of a liquid as spheres, from which draw/liquid_filter.wgsl and draw/liquid_shading.wgsl compute its surface
+// (van der Laan, Green and Sainz 2009, "Screen Space Fluid Rendering with Curvature Flow").
+// In: the attributes of each particle, each from its own vertex buffer. Out: of `front_*` the distance along the direction
+// of view of the nearest sphere, and its size; of `column_*` the length of liquid along the line of sight. A particle is a
+// blob of the volume that it has at rest, (2 size)³, whose profile across is (1 - x²)²: a column through many particles has
+// the right length at any spacing.
+// With PICKING spheres are drawn as the indices of their rows. `sphere_depth` draws the shadow.
+//% include "common/view.wgsl"
+//% include "common/liquid.wgsl"
+//% include "common/spheres.wgsl"
+//% include "common/coverage.wgsl"
+//% if PICKING
+//% include "common/pick_pixel.wgsl"
+//% endif
+
+struct Particle {
+    @location(0) position: ${POSITION},
+//% if SIZE
+    @location(1) size: ${SIZE},
+//% endif
+}
+
+struct Corner {
+    @builtin(position) clip: vec4f,
+    @location(0) eye: vec3f,                        // on the quad, in eye space
+    @location(1) @interpolate(flat) center: vec3f,
+    @location(2) @interpolate(flat) size: f32,
+    @location(3) @interpolate(flat) row: u32,
+    @location(4) @interpolate(flat) shadow: f32,
+}
+
+@group(0) @binding(2) var solid_depth: texture_depth_multisampled_2d;
+
+const COLUMN = 3.0;     // reach of a blob, in sizes
+const COARSE = ${COARSE};    // pixels of the image along each side of one in which columns are added up
+
+fn particle_corner(corner: u32, row: u32, particle: Particle, scale: f32) -> Corner {
+    var out: Corner;
+//% if SIZE
+    out.size = style.size * f32(particle.size);
+//% else
+    out.size = style.size;
+//% endif
+    out.center = (view.world_to_eye * vec4f(vec3f(particle.position), 1.0)).xyz;
+    out.row = row;
+    out.shadow = select(0.0, style.shadow, out.center.z < 1e30);     // in name only: see common/shadows.wgsl
+    let radius = out.size * scale;
+    let reach = outline_reach(out.center, radius);
+    // Written so that a NaN, a sphere behind the eye and one around the eye all fail.
+    let is_visible = -out.center.z > view.near && radius > 0.0 && reach > 0.0 && reach < 1e30;
+    out.eye = quad_corner(corner, out.center, reach + 0.05 * pixel_at(out.center));
+    out.clip = select(NOWHERE, view.eye_to_clip * vec4f(out.eye, 1.0), is_visible);
+    return out;
+}
+
+@vertex
+fn sphere_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) row: u32, particle: Particle) -> Corner {
+    return particle_corner(corner, row, particle, style.sphere_scale);
+}
+
+@vertex
+fn column_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) row: u32, particle: Particle) -> Corner {
+    return particle_corner(corner, row, particle, COLUMN);
+}
+
+//% if PICKING
+@fragment
+fn sphere_fragment(in: Corner) -> PickPixel {
+    let radius = in.size * style.sphere_scale;
+    let hit = hit_sphere(in.eye, in.center, radius);
+    if hit.miss >= radius { discard; }
+    return picked_row(in.row, hit.position);
+}
+//% else
+struct Front {
+    @location(0) found: vec2f,
+    @builtin(frag_depth) depth: f32,
+}
+
+@fragment
+fn front_fragment(in: Corner) -> Front {
+    let radius = in.size * style.sphere_scale;
+    let hit = hit_sphere(in.eye, in.center, radius);
+    if hit.miss >= radius || beyond_clips(hit.position) > 0.0 { discard; }
+    return Front(vec2f(-hit.position.z, in.size), depth_at(hit.position));
+}
+
+@fragment
+fn column_fragment(in: Corner) -> @location(0) f32 {
+    let radius = in.size * COLUMN;
+    let across = hit_sphere(in.eye, in.center, radius).miss / radius;
+    let pixel = min(vec2i(in.clip.xy) * COARSE, vec2i(textureDimensions(solid_depth)) - 1);
+    let hidden = -in.center.z > distance_of(textureLoad(solid_depth, pixel, 0));
+    if across >= 1.0 || hidden || beyond_clips(in.center) > 0.0 { discard; }
+    let fall = 1.0 - across * across;
+    let volume = 8.0 * in.size * in.size * in.size;
+    // In distances of the camera's target, so that half floats hold it in worlds of any size.
+    return volume / (radius * radius) * fall * fall * (3.0 / 3.14159265) / view.distance;
+}
+
+@fragment
+fn sphere_depth(in: Corner) -> @builtin(frag_depth) f32 {
+    let radius = in.size * style.sphere_scale;
+    let hit = hit_sphere(in.eye, in.center, radius);
+    if hit.miss >= radius || beyond_clips(hit.position) > 0.0 || is_hole(in.shadow, in.clip.xy) { discard; }
+    return depth_at(hit.position);
+}
+//% endif

@@ -1,0 +1,46 @@
+// One pass of the filter that makes a surface of the spheres of draw/liquid.wgsl, along one axis of the image: distances near
+// that of a pixel are averaged, farther ones are moved closer, and nearer ones have no weight (Truong and Yuksel 2018, "A
+// Narrow-Range Filter for Screen-Space Fluid Rendering", PACM CGIT 1).
+// In: distances along the direction of view, 0 where there is no liquid; those and sizes as they were drawn. Out: distances.
+//% include "common/view.wgsl"
+//% include "common/liquid.wgsl"
+//% include "common/fullscreen.wgsl"
+
+@group(0) @binding(2) var fronts: texture_2d<f32>;
+@group(0) @binding(3) var distances: texture_2d<f32>;
+
+const TAPS = ${TAPS}.0;     // samples to either side, at most
+const RANGE = 10.0;     // sizes by which distances may differ and still are of the same surface
+const FARTHER = 1.0;    // sizes by which what is farther counts as farther
+
+@fragment
+fn filter_fragment(in: Screen) -> @location(0) f32 {
+    let pixel = vec2i(in.pixel.xy);
+    let bounds = vec2i(textureDimensions(distances));
+    let here = textureLoad(distances, pixel, 0).x;
+    if here <= 0.0 { discard; }
+    let size = textureLoad(fronts, pixel, 0).y;
+    let reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
+    let taps = min(floor(reach), TAPS);
+    var low = RANGE * size;     // how far behind, and before this pixel, the surface reaches; it grows with what is found
+    var high = RANGE * size;
+    var sum = here;
+    var weights = 1.0;
+    for (var i = 1.0; i <= taps; i += 1.0) {
+        let along = i / taps;
+        let offset = i32(round(along * reach)) * vec2i(${AXIS});
+        let sides = array<vec2i, 2>(pixel - offset, pixel + offset);
+        if any(sides[0] < vec2i(0)) || any(sides[1] >= bounds) { break; }
+        let found = vec2f(textureLoad(distances, sides[0], 0).x, textureLoad(distances, sides[1], 0).x);
+        let away = select(vec2f(3e38), found - here, found > vec2f(0.0));
+        if any(away < vec2f(-high)) { continue; }     // both sides, so that a slope stays one
+        let within = away <= vec2f(low);
+        low = max(low, max(select(0.0, away.x, within.x), select(0.0, away.y, within.y)) + RANGE * size);
+        high = max(high, RANGE * size - min(away.x, away.y));
+        let counted = select(vec2f(FARTHER * size), away, within);
+        let weight = exp(-4.5 * along * along);
+        sum += weight * (2.0 * here + counted.x + counted.y);
+        weights += 2.0 * weight;
+    }
+    return sum / weights;
+}

@@ -1,0 +1,107 @@
+// Light from the surface of a liquid: reflection of the surroundings and of the sun, by Fresnel's equations; what is behind,
+// refracted and absorbed (Beer-Lambert); and light that is scattered once on the way.
+// In: filtered distances; distances and sizes as they were drawn; lengths of columns, in distances of the camera's target;
+// depth and light of what is opaque.
+// Out: linear premultiplied color.
+//% include "common/view.wgsl"
+//% include "common/liquid.wgsl"
+//% include "common/lighting.wgsl"
+//% include "common/shadows.wgsl"
+//% include "common/color.wgsl"
+//% include "common/fullscreen.wgsl"
+
+@group(0) @binding(2) var fronts: texture_2d<f32>;
+@group(0) @binding(3) var distances: texture_2d<f32>;
+@group(0) @binding(4) var columns: texture_2d<f32>;
+@group(0) @binding(5) var smooth_sampler: sampler;
+@group(0) @binding(6) var solid_depth: texture_depth_multisampled_2d;
+@group(0) @binding(7) var solid_light: texture_multisampled_2d<f32>;
+
+const ISOTROPIC = 0.25;     // of the sun's light, in units of a white matt surface that faces it: 1 / 4 pi to 1 / pi
+
+fn image_size() -> vec2f {
+    return vec2f(textureDimensions(distances));
+}
+
+// From a position to that of a pixel beside it, on one side or the other: the one whose distance differs less.
+fn tangent(eye: vec3f, pixel: vec2f, side: vec2f) -> vec3f {
+    let bounds = vec2i(image_size()) - 1;
+    let ahead = textureLoad(distances, min(vec2i(pixel + side), bounds), 0).x;
+    let behind = textureLoad(distances, max(vec2i(pixel - side), vec2i(0)), 0).x;
+    let steps = abs(vec2f(ahead, behind) + eye.z);
+    let forward = behind <= 0.0 || (ahead > 0.0 && steps.x < steps.y);
+    if forward { return eye_at(pixel + side, image_size(), ahead) - eye; }
+    return eye - eye_at(pixel - side, image_size(), behind);
+}
+
+// The unit normal toward the viewer. A pixel without neighbors faces the eye.
+fn normal_at(eye: vec3f, pixel: vec2f) -> vec3f {
+    let across = tangent(eye, pixel, vec2f(1.0, 0.0));
+    let down = tangent(eye, pixel, vec2f(0.0, 1.0));
+    let found = cross(down, across);
+    let to_eye = -sight_to(eye);
+    let is_found = dot(found, found) > 0.0 && max(abs(across.z), abs(down.z)) < -eye.z;
+    let normal = select(to_eye, normalize(found), is_found);
+    return select(normal, -normal, dot(normal, to_eye) < 0.0);
+}
+
+// The fraction of unpolarized light that is reflected where it enters a medium of index `ior` at this cosine (Fresnel's
+// equations; Born and Wolf 1999, "Principles of Optics", section 1.5.2).
+fn fresnel(cosine: f32, ior: f32) -> f32 {
+    let inside = sqrt(max(1.0 - (1.0 - cosine * cosine) / (ior * ior), 0.0));
+    let across = (cosine - ior * inside) / (cosine + ior * inside);
+    let along = (ior * cosine - inside) / (ior * cosine + inside);
+    return 0.5 * (across * across + along * along);
+}
+
+fn light_at(pixel: vec2i) -> vec4f {
+    var sum = vec4f(0.0);
+    for (var i = 0; i < 4; i++) { sum += textureLoad(solid_light, pixel, i); }
+    return 0.25 * sum;
+}
+
+// The light from what is behind the surface, where the refracted line of sight leaves the liquid.
+fn behind(eye: vec3f, bent_sight: vec3f, pixel: vec2f, path: f32) -> vec4f {
+    let leaves = eye + bent_sight * path;
+    let bent = clamp(vec2i(pixel_of(leaves, image_size())), vec2i(0), vec2i(image_size()) - 1);
+    let is_behind = textureLoad(solid_depth, bent, 0) < depth_at(eye);
+    return light_at(select(vec2i(pixel), bent, is_behind));
+}
+
+@fragment
+fn shading_fragment(in: Screen) -> @location(0) vec4f {
+    let pixel = in.pixel.xy;
+    let distance = textureLoad(distances, vec2i(pixel), 0).x;
+    if distance <= 0.0 { discard; }
+    let eye = eye_at(pixel, image_size(), distance);
+    let normal = normal_at(eye, pixel);
+    let sight = sight_to(eye);
+    let facing = clamp(dot(normal, -sight), 1e-3, 1.0);
+
+    let along = max(-sight.z, 1e-3);    // distance along the direction of view for each unit of the line of sight
+    let solid = max(distance_of(textureLoad(solid_depth, vec2i(pixel), 0)) - distance, 0.0) / along;
+    let straight = min(textureSampleLevel(columns, smooth_sampler, in.uv, 0.0).x * view.distance, solid);
+    // As far through a layer of the same thickness, along the refracted line of sight.
+    let bent = refract(sight, normal, 1.0 / style.ior);
+    let path = straight * facing / max(-dot(bent, normal), 1e-3);
+    let extinction = style.absorption + style.scattering;
+    let passes = exp(-extinction * path);
+
+    let size = textureLoad(fronts, vec2i(pixel), 0).y;
+    let open = sun_open(eye + view.sun_direction * (2.0 * size * style.sphere_scale), normal, pixel);
+    let up = select(vec3f(0.0), view.up, dot(eye, eye) < 1e30);     // in name only: see common/shadows.wgsl
+    let around = 0.5 * (sky_around(up) + sky_around(-up));
+    let scattered = style.scattering / max(extinction, vec3f(1e-20)) * (1.0 - passes) * (view.sun * (ISOTROPIC * open) + around);
+
+    let reflected = fresnel(facing, style.ior);
+    let mirror = Material(vec3f(0.0), 0.0, style.roughness);
+    let only = Reflection(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(1.0));
+    let f0 = vec3f(fresnel(1.0, style.ior));
+    let sun = direct_light(mirror, f0, only, normal, -sight, facing, view.sun_direction) * view.sun * open;
+
+    let under = behind(eye, bent, pixel, path);
+    let light = reflected * sky_toward(reflect(sight, normal), style.roughness) + sun
+        + (1.0 - reflected) * (passes * under.rgb + scattered);
+    let through = (1.0 - reflected) * dot(passes, vec3f(1.0 / 3.0));
+    return vec4f(bounded(light), 1.0 - through * (1.0 - under.a));
+}

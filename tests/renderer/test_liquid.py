@@ -1,0 +1,172 @@
+"""The surface of a liquid: shape, Fresnel's equations, absorption, refraction, depth, rows that are not finite."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from vertigrad.params.color_space import linear
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.picking import Picker
+from vertigrad.renderer.target import handles_samples
+
+SIZE = (96, 72)
+MIDDLE = (slice(31, 41), slice(41, 55))
+SPACING = 0.1
+SLAB = {"size": 0.5 * SPACING}
+WHITE = {"sky_color": "#ffffff", "horizon_color": "#ffffff", "ground_color": "#ffffff"}
+SKY = View(bloom=0.0, vignette=0.0, background="#000000", tone_map="none", sun=0.0, sky=1.0, **WHITE)
+CLEAR = {"absorption_color": "#ffffff", "scattering": 0.0}
+BLACK = {"absorption_color": "#000000", "absorption_distance": 0.02, "scattering": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def by_samples(gpu):
+    if not handles_samples(gpu):
+        pytest.skip("liquids are refused there")
+
+
+def from_above(pitch: float = 90.0, orthographic: bool = True) -> OrbitCamera:
+    return OrbitCamera(distance=4.0, pitch=math.radians(min(pitch, 89.99)), fov=20.0, orthographic=orthographic)
+
+
+def slab(layers: int = 4, across: int = 26) -> np.ndarray:
+    """Particles on a lattice; water at rest would end half a spacing above the upper ones, at y = 0."""
+    x, y, z = np.meshgrid(np.arange(across), np.arange(layers), np.arange(across), indexing="ij")
+    middle = (across - 1) / 2
+    return SPACING * np.stack([x - middle, -y - 0.5, z - middle], axis=-1).reshape(-1, 3).astype(np.float32)
+
+
+def plate(height: float, left: float = -4.0) -> np.ndarray:
+    corners = [[[left, height, -4], [4, height, -4]], [[left, height, 4], [4, height, 4]]]
+    return np.float32(corners)
+
+
+def light(image: np.ndarray) -> np.ndarray:
+    """The mean of linear light over the channels, for each pixel of an image drawn without a tone map."""
+    table = np.array([linear((n / 255.0,))[0] for n in range(256)])
+    return table[image].mean(axis=-1)
+
+
+def fresnel(degrees: float, ior: float) -> float:
+    """The fraction of unpolarized light that is reflected, by the angles of Snell's law."""
+    outside = math.radians(degrees)
+    inside = math.asin(math.sin(outside) / ior)
+    if degrees == 0.0:
+        return ((ior - 1) / (ior + 1)) ** 2
+    across = math.sin(outside - inside) / math.sin(outside + inside)
+    along = math.tan(outside - inside) / math.tan(outside + inside)
+    return 0.5 * (across**2 + along**2)
+
+
+@pytest.mark.parametrize(("ior", "reflected"), [(1.333, 0.0204), (1.6, 0.0533)])
+def test_light_that_is_reflected_at_normal_incidence(layer, render, ior, reflected):
+    ink = layer("liquid", {**BLACK, "ior": ior}, position=slab(), **SLAB)
+    found = light(render([ink], from_above(), SKY, SIZE))[MIDDLE]
+    assert abs(fresnel(0.0, ior) - reflected) < 1e-4
+    assert abs(found - reflected).max() < 0.003  # a step of 8 bits is 0.0012 here
+
+
+def test_a_plane_of_particles_is_flat(layer, render):
+    angles = np.linspace(40.0, 89.0, 491)
+    table = [fresnel(angle, 1.333) for angle in angles]
+    ink = layer("liquid", BLACK, position=slab(2, 44), **SLAB)
+    found = light(render([ink], from_above(pitch=20.0), SKY, SIZE))[MIDDLE]
+    incidence = np.interp(found, table, angles)
+    assert abs(incidence - 70.0).max() < 2.0
+    rough = layer("liquid", {**BLACK, "smoothing": 0.0}, position=slab(2, 44), **SLAB)
+    spheres = np.interp(light(render([rough], from_above(pitch=20.0), SKY, SIZE))[MIDDLE], table, angles)
+    assert spheres.std() > 5.0
+
+
+@pytest.mark.parametrize("layers", [2, 4])
+def test_a_slab_absorbs_by_its_thickness(layer, render, layers):
+    floor = layer("surface", position=plate(-SPACING * layers), color="#ffffff")
+    open_ = light(render([floor], from_above(), SKY, SIZE))[MIDDLE].mean()
+    style = {"absorption_color": "#808080", "absorption_distance": 0.3, "scattering": 0.0}
+    wet = layer("liquid", style, position=slab(layers), **SLAB)
+    found = light(render([floor, wet], from_above(), SKY, SIZE))[MIDDLE].mean()
+    lost = fresnel(0.0, 1.333)
+    expected = lost + (1 - lost) * linear((128 / 255,))[0] ** (SPACING * layers / 0.3) * open_
+    assert abs(found / expected - 1.0) < 0.05
+
+
+def test_what_scatters_is_as_bright_as_a_white_sky(layer, render):
+    milk = layer("liquid", {**CLEAR, "scattering": 100.0}, position=slab(), **SLAB)
+    assert light(render([milk], from_above(), SKY, SIZE))[MIDDLE].min() > 0.98
+
+
+def test_an_edge_on_the_floor_is_seen_where_light_is_refracted(layer, render):
+    camera, depth = (
+        OrbitCamera(distance=4.0, yaw=math.radians(90), pitch=math.radians(40), fov=20.0, orthographic=True),
+        0.4,
+    )
+    floor = layer("surface", position=plate(-depth, left=0.0), color="#ffffff")
+    wet = layer("liquid", CLEAR, position=slab(), **SLAB)
+    edges = []
+    for layers in ([floor], [floor, wet]):
+        column = light(render(layers, camera, SKY, SIZE))[:, 48]
+        edges.append(np.argmax(column > 0.5 * column.max()))
+    outside = math.radians(50.0)
+    inside = math.asin(math.sin(outside) / 1.333)
+    moved = depth * (math.tan(outside) - math.tan(inside)) * math.sin(math.radians(40))
+    assert moved / camera.pixel(SIZE[1]) > 5.0
+    assert abs(edges[0] - edges[1] - moved / camera.pixel(SIZE[1])) < 1.5  # upward: what is under water seems raised
+
+
+def test_opaque_objects_hide_it_and_are_hidden_by_it(layer, render):
+    ink = layer("liquid", BLACK, position=slab(), **SLAB)
+    above, below = (
+        layer("points", position=np.float32([[0.0, height, 0.0]]), size=0.2, color="#ffffff") for height in (0.5, -1.0)
+    )
+    alone = light(render([above], from_above(), SKY, SIZE))
+    over = light(render([ink, above], from_above(), SKY, SIZE))
+    assert abs(alone - over)[34:38, 46:50].max() < 0.01
+    under = light(render([below, ink], from_above(), SKY, SIZE))
+    assert under[MIDDLE].max() < 0.03
+
+
+def test_it_is_hidden_by_transparent_objects_above_it_only(layer, render):
+    milk = layer("liquid", {**CLEAR, "scattering": 100.0}, position=slab(), **SLAB)
+    images = []
+    for height in (0.3, -0.6):
+        glass = layer("surface", position=plate(height), color=(0.0, 0.0, 0.0, 0.5))
+        images.append(light(render([milk, glass], from_above(), SKY, SIZE))[MIDDLE].mean())
+    assert images[0] < 0.7 and images[1] > 0.97
+
+
+def test_its_shadow_takes_part_of_the_sun(layer, render):
+    view = SKY.model_copy(update={"sun": 1.0, "sky": 0.0, "shadows": 1.0, "sun_elevation": 60.0, "sun_azimuth": 90.0})
+    floor = layer("surface", position=plate(-1.5), color="#ffffff")
+    bright = light(render([floor], from_above(), view, SIZE)).max()
+    wet = layer("liquid", {"shadow": 0.5}, position=slab(across=10), **SLAB)
+    dimmed = light(render([floor, wet], from_above(), view, SIZE))
+    beside = dimmed[30:42, 18:24]  # 1.5 / tan(60°) to the left of the middle
+    assert 0.3 < beside.mean() / bright < 0.7
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_particles_are_picked_and_rows_that_are_not_finite_are_not_drawn(gpu, layer, render, orthographic):
+    camera = from_above(orthographic=orthographic)
+    position = np.float32([[math.nan, 0, 0], [math.inf, 0, 0], [0, 0, 0], [0, -1, 0]])
+    drop = layer("liquid", {**CLEAR, "scattering": 100.0}, position=position, size=0.3)
+    one = layer("liquid", {**CLEAR, "scattering": 100.0}, position=position[2:], size=0.3)
+    images = [render([each], camera, SKY, SIZE) for each in (drop, one)]
+    assert (images[0] == images[1]).all()
+    assert light(images[0])[36, 48] > 0.9 and light(images[0])[0, 0] == 0.0
+    picked = []
+    reading = Picker(gpu).pick([drop], camera, SIZE, (48, 36), picked.append)
+    gpu.submit()
+    gpu.readback.wait(reading)
+    assert picked[0].row == 2 and abs(picked[0].depth - (4.0 - 0.3 * 1.6)) < 0.01
+
+
+def test_one_layer_is_drawn_into_images_of_any_size(layer, render):
+    milk = layer("liquid", {**CLEAR, "scattering": 100.0}, position=slab(across=10), **SLAB)
+    covered = [
+        (light(render([milk], from_above(), SKY, size)) > 0.5).mean() for size in ((97, 73), (200, 151), (97, 73))
+    ]
+    assert abs(covered[0] - covered[1]) < 0.02 and covered[0] == covered[2] and covered[0] > 0.2
+    assert render([milk], from_above(), SKY, (1, 1)).shape == (1, 1, 3)
