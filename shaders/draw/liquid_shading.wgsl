@@ -23,7 +23,7 @@ fn image_size() -> vec2f {
     return vec2f(textureDimensions(distances));
 }
 
-// From a position to that of a pixel beside it, on one side or the other: the one whose distance differs less.
+// From a position to that of a neighboring pixel, on one side or the other: the one whose distance differs less.
 fn tangent(eye: vec3f, pixel: vec2f, side: vec2f) -> vec3f {
     let bounds = vec2i(image_size()) - 1;
     let ahead = textureLoad(distances, min(vec2i(pixel + side), bounds), 0).x;

@@ -142,9 +142,9 @@ def test_its_shadow_takes_part_of_the_sun(layer, render):
     floor = layer("surface", position=plate(-1.5), color="#ffffff")
     bright = light(render([floor], from_above(), view, SIZE)).max()
     wet = layer("liquid", {"shadow": 0.5}, position=slab(across=10), **SLAB)
-    dimmed = light(render([floor, wet], from_above(), view, SIZE))
-    beside = dimmed[30:42, 18:24]  # 1.5 / tan(60°) to the left of the middle
-    assert 0.3 < beside.mean() / bright < 0.7
+    shaded = light(render([floor, wet], from_above(), view, SIZE))
+    in_shadow = shaded[30:42, 18:24]  # 1.5 / tan(60°) to the left of the middle
+    assert 0.3 < in_shadow.mean() / bright < 0.7
 
 
 @pytest.mark.parametrize("orthographic", [False, True])

@@ -22,7 +22,8 @@ OF_SAMPLES = {"slices": "values", "isosurface": "values", "volume": "density"}
 OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
 STORED = ("asset", "splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
 LENGTHS = {"size", "direction", "position", "mesh", "scale", "seeds"}  # attributes in world units
-STYLED = {"streamlines": ("length", "width"), "vectors": ("scale",), "image": ("width",), "liquid": ("absorption_distance",)}  # and values of styles
+STYLED = {"streamlines": ("length", "width"), "vectors": ("scale",), "image": ("width",)}  # and values of styles
+STYLED["liquid"] = ("absorption_distance",)
 
 
 def settled(created: Layer) -> Layer:
