@@ -23,7 +23,7 @@ LEFT_OUT = ("tests/bench", "tests/packaging", MONKEY)
 
 
 def drawing_tests() -> list[str]:
-    """Test files with Hypothesis, damaged files, and longer runs at the ends of all ranges."""
+    """Test files with Hypothesis, damaged files, and longer runs at the ends of all ranges, alone and in pairs."""
     found = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if "hypothesis" in path.read_text("utf-8")]
     names = [path.relative_to(ROOT).as_posix() for path in found]
     return [name for name in names if not name.startswith(LEFT_OUT)] + [

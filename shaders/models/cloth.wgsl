@@ -1,6 +1,6 @@
 // One small step of a cloth of point masses: free motion, constraints one color after the other, contacts.
 // In: vertices: position and inverse of the area that hangs on it, 0 where it is pinned; velocities; normals.
-//     edges: two vertices each; springs: rest length, negative once torn, and stiffness for a unit of the material's.
+//     edges: two vertices each; springs: rest length, negative once torn, and stiffnesses for a unit of each of `stiffness`.
 //     hinges: three vertices in a row, the two edges between them, and the bits of a stiffness as above.
 //     pushes of self-collision; an optional grid of air velocities, and one of distances to an obstacle.
 // Out: vertices and velocities a small step later; between: predicted, where a vertex would be without constraints.
@@ -15,10 +15,10 @@
 struct Params {
     count: u32,             // vertices, or constraints of the color
     first: u32,             // constraint of the color
-    kind: u32,              // of edges: 0 stretch, 1 shear
+    kind: u32,              // of edges: 0 stretch, 1 shear, 3 stretch of distant vertices, which only pull
     h: f32,                 // small step [s]
     density: f32,           // [kg/m²]
-    stretch: f32,           // [N/m]
+    stiffness: vec3f,       // of stretch: between neighbors, and over one and another number of vertices [N/m]
     shear: f32,             // [N/m]
     bend: f32,              // [N m]
     gravity: f32,           // [m/s²]
@@ -54,7 +54,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> predicted: array<vec4f>;
 @group(0) @binding(4) var<storage, read> normals: array<vec4f>;
 @group(0) @binding(5) var<storage, read> edges: array<vec2u>;
-@group(0) @binding(6) var<storage, read> springs: array<vec2f>;
+@group(0) @binding(6) var<storage, read> springs: array<vec4f>;
 @group(0) @binding(7) var<storage, read> hinges: array<u32>;
 //% if SELF
 @group(0) @binding(8) var<storage, read> pushes: array<vec4f>;
@@ -141,7 +141,7 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     vertices[i] = next;
 }
 
-// Edges of one color, which share no vertex.
+// Edges of one color, which share no vertex that can move.
 @compute @workgroup_size(64)
 fn stretch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let n = linear_index(id, num_workgroups, 64u);
@@ -154,13 +154,18 @@ fn stretch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     let b = vertices[ends.y];
     let span = a.xyz - b.xyz;
     let far = length(span);
-    if spring.x <= 0.0 || a.w + b.w == 0.0 || far == 0.0 {
+    if spring.x <= 0.0 || a.w + b.w == 0.0 || far == 0.0 || (params.kind == 3u && far <= spring.x) {
         return;
     }
-    let s = select(params.stretch, params.shear, params.kind == 1u) * spring.y * params.h * params.h / params.density;
+    let stiffness = select(dot(params.stiffness, spring.yzw), params.shear * spring.y, params.kind == 1u);
+    let s = stiffness * params.h * params.h / params.density;
     let correction = span * ((far - spring.x) / far * s / (1.0 + s * (a.w + b.w)));
-    vertices[ends.x] = vec4f(a.xyz - a.w * correction, a.w);
-    vertices[ends.y] = vec4f(b.xyz + b.w * correction, b.w);
+    if a.w > 0.0 {  // edges of one color may share a pinned vertex
+        vertices[ends.x] = vec4f(a.xyz - a.w * correction, a.w);
+    }
+    if b.w > 0.0 {
+        vertices[ends.y] = vec4f(b.xyz + b.w * correction, b.w);
+    }
 }
 
 // Second differences of vertices in a row: the energy of a thin beam, quadratic, so one projection is exact.

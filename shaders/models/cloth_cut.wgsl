@@ -4,7 +4,7 @@
 // for each of BINS parts of the length the depth (y) of the nearest thing: an image of one row, with depth alone.
 // In: vertices: position and inverse area; edges: two vertices each; triangles: those that are left, torn ones without
 //     area; the spherical obstacle.
-// Out: springs: rest length, negative once torn, and stiffness.
+// Out: springs: rest length, negative once torn, and stiffnesses.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -28,7 +28,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> triangles: array<u32>;
 @group(0) @binding(4) var<storage, read> edges: array<vec2u>;
 @group(0) @binding(5) var<storage, read> nearest: array<u32>;              // the front, where it is read
-@group(0) @binding(6) var<storage, read_write> springs: array<vec2f>;
+@group(0) @binding(6) var<storage, read_write> springs: array<vec4f>;
 
 const BINS = ${BINS}u;
 const FARTHEST = 3.0e38;
@@ -125,6 +125,6 @@ fn part(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     let bin = u32(clamp(t * f32(BINS), 0.0, f32(BINS - 1u)));
     if (at.y - bitcast<f32>(nearest[bin])) * params.unit <= params.reach {
-        springs[n] = vec2f(-spring.x, spring.y);
+        springs[n].x = -spring.x;
     }
 }

@@ -1,10 +1,11 @@
 // What is drawn and reported of a cloth: which edges tear, the triangles that are left, normals, strains, energies.
-// In: vertices: position and inverse area; velocities; edges, springs (rest length, negative once torn, and stiffness)
-//     and hinges as in models/cloth.wgsl; corners: vertices of each triangle, sides: its edges; spokes and fans: edges
+// In: vertices: position and inverse area; velocities; edges, springs (rest length, negative once torn, and stiffnesses)
+//     and hinges as in models/cloth.wgsl; long_edges and long_springs: those between distant vertices of a thread; next: of
+//     each vertex the edges to the next one of its row and of its column, then such long edges; corners: vertices of each triangle, sides: its edges; spokes and fans: edges
 //     and triangles around each vertex, those of vertex i from spoke_starts[i] and fan_starts[i] on.
 // Out: ball: center and radius of the spherical obstacle, to be drawn; springs; index, where a triangle with a torn
 //     side has no area; normals; strains, in velocities.w: the largest at each vertex, with the sign of a stretch;
-//     tallies: kinetic energy, energy of height, of edges, and speed; impulses.
+//     tallies: kinetic energy, energy of height, of edges, and speed; impulses; pulling: energies of long edges.
 // The reference implementation is app/vertigrad/models/reference/cloth.py.
 //% include "common/index.wgsl"
 
@@ -13,7 +14,10 @@ struct Params {
     stretching: u32,        // edges before those of shear
     limit: f32,             // strain at which an edge tears
     density: f32,
-    stretch: f32,
+    first: u32,             // long edge of the color
+    hop: u32,               // vertices between the edges that it runs along
+    columns: u32,           // vertices of a row
+    stretch: vec3f,         // shares of the stiffness
     shear: f32,
     bend: f32,
     gravity: f32,
@@ -25,8 +29,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read> vertices: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(3) var<storage, read> edges: array<vec2u>;
-@group(0) @binding(4) var<storage, read_write> tearing: array<vec2f>;  // the springs, where they are written
-@group(0) @binding(5) var<storage, read> springs: array<vec2f>;
+@group(0) @binding(4) var<storage, read_write> tearing: array<vec4f>;  // the springs, where they are written
+@group(0) @binding(5) var<storage, read> springs: array<vec4f>;
 @group(0) @binding(6) var<storage, read> corners: array<u32>;
 @group(0) @binding(7) var<storage, read> sides: array<u32>;
 @group(0) @binding(8) var<storage, read_write> index: array<u32>;
@@ -42,6 +46,10 @@ struct Params {
 @group(0) @binding(18) var<storage, read> moving: array<vec4f>;        // the velocities, where they are only read
 @group(0) @binding(19) var<storage, read_write> bending: array<f32>;
 @group(0) @binding(20) var<storage, read_write> ball: array<vec4f>;
+@group(0) @binding(21) var<storage, read> long_edges: array<vec2u>;
+@group(0) @binding(22) var<storage, read_write> long_springs: array<vec4f>;
+@group(0) @binding(23) var<storage, read> next: array<vec4u>;
+@group(0) @binding(24) var<storage, read_write> pulling: array<f32>;
 
 @compute @workgroup_size(1)
 fn put_ball() {
@@ -58,8 +66,44 @@ fn tear(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let a = vertices[edges[n].x].xyz;
     let b = vertices[edges[n].y].xyz;
     if spring.x > 0.0 && distance(a, b) > spring.x * (1.0 + params.limit) {
-        tearing[n] = vec2f(-spring.x, spring.y);
+        tearing[n].x = -spring.x;
     }
+}
+
+// A long edge parts with any of the shorter ones that it runs along.
+@compute @workgroup_size(64)
+fn part_long(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let n = linear_index(id, num_workgroups, 64u);
+    if n >= params.count {
+        return;
+    }
+    let ends = long_edges[params.first + n];
+    let lies = ends.y - ends.x < params.columns;
+    let step = params.hop * select(params.columns, 1u, lies);
+    let slot = select(0u, 2u, params.hop > 1u) + select(1u, 0u, lies);
+    var torn = false;
+    for (var v = ends.x; v < ends.y; v += step) {
+        let edge = next[v][slot];
+        if params.hop > 1u {
+            torn = torn || long_springs[edge].x <= 0.0;
+        } else {
+            torn = torn || springs[edge].x <= 0.0;
+        }
+    }
+    if torn {
+        long_springs[params.first + n].x = -abs(long_springs[params.first + n].x);
+    }
+}
+
+@compute @workgroup_size(64)
+fn pull(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let n = linear_index(id, num_workgroups, 64u);
+    if n >= params.count {
+        return;
+    }
+    let spring = long_springs[n];
+    let longer = distance(vertices[long_edges[n].x].xyz, vertices[long_edges[n].y].xyz) - spring.x;
+    pulling[n] = select(0.0, 0.5 * dot(params.stretch, spring.yzw) * longer * longer, spring.x > 0.0 && longer > 0.0);
 }
 
 @compute @workgroup_size(64)
@@ -117,7 +161,8 @@ fn tally(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         let spring = springs[spokes[k]];
         let ends = edges[spokes[k]];
         let longer = distance(vertices[ends.x].xyz, vertices[ends.y].xyz) - spring.x;
-        let stiffness = select(params.shear, params.stretch, spokes[k] < params.stretching) * spring.y;
+        let thread = spokes[k] < params.stretching;
+        let stiffness = select(params.shear * spring.y, dot(params.stretch, spring.yzw), thread);
         elastic += select(0.0, 0.25 * stiffness * longer * longer, spring.x > 0.0);  // half at each end
     }
     let speed2 = dot(velocity, velocity);

@@ -17,7 +17,8 @@ from vertigrad.models.data.recording_file import Recorded, RecordedTensor, Recor
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 
-from .test_extremes import FROM_FILES_AND_INPUTS, SMALL
+from .extremes import SMALL
+from .test_extremes import FROM_FILES_AND_INPUTS
 
 FROM_SCENES = {"onnx": "shells", "train": "digits"}  # their diagnostics are those of a scene's network
 DATA = """

@@ -10,7 +10,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.models import registry
 from vertigrad.models.stepping import FixedStep, no_dropped_time
 
-from .test_extremes import SMALL
+from .extremes import SMALL
 
 LONG = 0.5  # frame time [s] in which every model has a step
 

@@ -12,7 +12,8 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.cloth import SWEEP, Cloth, Params
-from vertigrad.models.physics.cloth_sheet import Sheet, around, woven
+from vertigrad.models.physics.cloth_long import NONE, LongThreads, divided, long_threads
+from vertigrad.models.physics.cloth_sheet import Sheet, around, hung, woven
 from vertigrad.models.reference import cloth as cloth_reference
 
 FRAME = 1.0 / 60.0
@@ -88,6 +89,45 @@ def test_constraints_of_a_color_share_no_vertex_and_none_is_missing(rows: int, c
         }
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "pins"), [(9, 9, "none"), (40, 22, "corners"), (90, 3, "edge"), (5, 70, "ends")]
+)
+def test_threads_are_equally_stiff_everywhere(rows: int, columns: int, pins: str) -> None:
+    """Of each span, the edges over an interval of a thread have its stiffness, or neighbors make up for them."""
+    spacing = 0.01
+    sheet = woven(rows, columns, spacing * (columns - 1), spacing * (rows - 1))
+    _, pinned = hung(sheet, pins, 0.8)  # type: ignore[arg-type]
+    long = long_threads(sheet, pinned, 1.0 / 1440.0)
+    assert len(long.spans) == (0 if rows == columns else 2) or max(rows, columns) < 60
+    neighbors = {(int(a), int(b)): n for n, (a, b) in enumerate(sheet.edges[: sheet.stretching])}
+    strains = np.zeros((sheet.stretching, 2))  # energy of each interval at a strain of 1, in units of its own
+    for (a, b), length, stiffness in zip(long.edges, long.lengths, long.stiffnesses, strict=True):
+        step = 1 if b - a < columns else columns
+        count = (b - a) // step
+        assert length == pytest.approx(count * spacing)
+        for start in range(a, b, step):
+            strains[neighbors[start, start + step]] += stiffness * length
+    own = sheet.edge_stiffnesses[: sheet.stretching, None] * sheet.lengths[: sheet.stretching, None]
+    np.testing.assert_allclose((strains / own + long.shares)[:, : len(long.spans)], 1.0, atol=1e-9)
+    for _, first, count in long.colors:
+        moved = long.edges[first : first + count]
+        moved = moved[~pinned[moved]]
+        assert len(np.unique(moved)) == moved.size
+    chosen = long.next[:, 2:][long.next[:, 2:] != NONE]
+    assert set((np.ptp(long.edges[chosen], axis=1) % columns).tolist()) <= {0, *long.spans[:1]}
+
+
+def test_the_stiffness_is_divided_among_spans() -> None:
+    shares, springs = divided(5000.0, 0.2, 0.02, 1.0 / 1440.0, (3, 12))
+    most = 0.2 * (0.02 * 1440.0) ** 2 * np.array([1, 9, 144])
+    assert sum(shares) == pytest.approx(5000.0)
+    assert all(share < part for share, part in zip(shares, most, strict=True))
+    np.testing.assert_allclose(1.0 / (1.0 / np.array(springs) + 1.0 / most), shares)
+    soft, _ = divided(10.0, 0.2, 0.02, 1.0 / 1440.0, (3, 12))
+    assert soft == (10.0, 0.0, 0.0)
+    assert sum(divided(1e9, 0.2, 0.02, 1.0 / 1440.0, (3, 12))[0]) < most.sum()
+
+
 # the reference ----------------------------------------------------------------------------------------------------
 
 WINDS = np.random.default_rng(5).normal(size=(4, 3, 5, 3)).astype(np.float32)
@@ -111,20 +151,26 @@ def strains(state: cloth_reference.State, sheet: Sheet) -> np.ndarray:
     return np.array([part[np.argmax(np.abs(part))] for part in parts])
 
 
-def energies(state: cloth_reference.State, sheet: Sheet, values: Mapping) -> dict[str, float]:
+def energies(state: cloth_reference.State, sheet: Sheet, long: LongThreads, values: Mapping) -> dict[str, float]:
     """Kinetic, gravitational and elastic energy [J], and the magnitude of the momentum [kg m/s]."""
     free = state.inverse > 0
     masses = np.where(free, values["density"] / np.where(free, state.inverse, 1.0), 0.0)
     span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
-    stiff = np.where(np.arange(len(span)) < sheet.stretching, values["stretch"], values["shear"]) * state.springs[:, 1]
+    threads = np.arange(len(span)) < sheet.stretching
+    stiff = np.where(threads, state.springs[:, 1:] @ values["stretch"], values["shear"] * state.springs[:, 1])
     edges = np.where(state.springs[:, 0] > 0, 0.5 * stiff * (span - state.springs[:, 0]) ** 2, 0.0)
+    longer = np.linalg.norm(np.subtract(*(state.positions[long.edges[:, end]] for end in (0, 1))), axis=1)
+    longer = np.where(state.distant[:, 0] > 0, np.maximum(longer - state.distant[:, 0], 0.0), 0.0)
+    pulling = 0.5 * (state.distant[:, 1:] @ values["stretch"]) @ longer**2
     a, b, c, one, two = sheet.hinges.T
     bow = np.sum((state.positions[a] - 2.0 * state.positions[b] + state.positions[c]) ** 2, axis=1)
     whole = (state.springs[one, 0] > 0) & (state.springs[two, 0] > 0)
     return {
         "kinetic": float(0.5 * masses @ np.sum(state.velocities**2, axis=1)),
         "height": float(values["gravity"] * masses @ state.positions[:, 1]),
-        "elastic": float(edges.sum() + 0.5 * values["bend"] * np.where(whole, sheet.bend_stiffnesses * bow, 0.0).sum()),
+        "elastic": float(
+            edges.sum() + pulling + 0.5 * values["bend"] * np.where(whole, sheet.bend_stiffnesses * bow, 0.0).sum()
+        ),
         "momentum": float(np.linalg.norm(masses @ state.velocities)),
     }
 
@@ -139,7 +185,7 @@ def test_a_sweep_equals_the_reference(make: Make, case: str) -> None:
     for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
     state = model.reference_state()
-    expected = energies(state, model._sheet, model._surface_fields())
+    expected = energies(state, model._sheet, model._fabric.long, model._surface_fields())
     measures = measured(model)
     assert measures["kinetic"] == pytest.approx(expected["kinetic"], rel=1e-4)
     assert measures["potential"] == pytest.approx(expected["height"], rel=1e-4)
@@ -204,7 +250,7 @@ def catenary(span: float, length: float, x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("span", [0.5, 0.8])
 def test_a_strip_hangs_as_a_catenary(make: Make, span: float) -> None:
-    """Stiff, without bending; within 1 % of the length: with 25 vertices and h = 1/1920 s threads stretch by 0.2 %."""
+    """Stiff, without bending; within 1 % of the length."""
     model = make(
         resolution=25, width=1.0, length=0.04, pins="ends", span=span, stretch=1e5, shear=10.0, bend=0.0,
         drag=0.0, damping=6.0, self_collision=False, solver_substeps=16,
@@ -227,6 +273,44 @@ def test_a_hanging_sheet_stretches_by_its_stiffness(make: Make) -> None:
         run(model, 0.8)
         longer = -out(model, "position")[-1, :, 1].mean() - 0.5
         assert longer == pytest.approx(0.2 * 9.81 / (2.0 * 40.0), rel=0.03)
+
+
+@pytest.mark.parametrize(("resolution", "width", "length", "spans"), [(14, 1.0, 1.0, 1), (4, 0.05, 4.0, 2)])
+def test_stiff_threads_have_the_stiffness_of_the_material(
+    make: Make, resolution: int, width: float, length: float, spans: int
+) -> None:
+    """A solver of one iteration would let these sheets stretch 10 to 1,000 times as much as the material."""
+    model = make(
+        resolution=resolution, width=width, length=length, pins="edge", stretch=5000.0, bend=0.0, drag=0.0, damping=5.0,
+        self_collision=False, solver_substeps=6,
+    )  # fmt: skip
+    assert len(model._fabric.long.spans) == spans
+    run(model, 1.2)
+    longer = -out(model, "position")[-1, :, 1].mean() - 0.5 * length
+    assert longer == pytest.approx(0.2 * 9.81 * length**2 / (2.0 * 5000.0), rel=0.1)
+    assert measured(model)["solver_strain"] < 0.1 * measured(model)["material_strain"]
+
+
+def test_long_threads_part_with_the_threads_that_they_run_along(make: Make) -> None:
+    """Cut through the middle: nothing below is held by what is above."""
+    model = make(resolution=4, width=0.05, length=4.0, pins="edge", solver_substeps=6, self_collision=False, **STILL)
+    springs = model._fabric.springs.numpy()
+    middle = model._sheet.rows // 2 * model._sheet.columns
+    start, end = model._sheet.edges.T
+    springs[(start < middle) & (end >= middle), 0] *= -1.0
+    with Tensor.from_numpy(springs) as cut:
+        ops.assign(model._fabric.springs, cut)
+    model.step(2.0 * SWEEP)
+    a, b = model._fabric.long.edges.T
+    torn = model._fabric.long_springs.numpy()[:, 0] < 0
+    assert np.array_equal(torn, (a < middle) & (b >= middle))
+    assert torn.any() and not torn.all()
+    before = out(model, "velocity")[..., 1]
+    run(model, 0.2)
+    fall = (out(model, "velocity")[..., 1] - before)[model._sheet.rows // 2 :]
+    np.testing.assert_allclose(fall, -9.81 * 0.2, atol=0.02)
+    model.reset()
+    assert (model._fabric.long_springs.numpy()[:, 0] > 0).all()
 
 
 def test_elastic_energies_are_those_of_the_continuum(make: Make) -> None:
@@ -392,7 +476,7 @@ def test_the_drag_tool_moves_nearby_vertices(make: Make) -> None:
     moved = (out(model, "position") - before)[..., 2]
     near = np.linalg.norm(before - [0.0, -0.8, 0.0], axis=-1)
     np.testing.assert_allclose(moved[near < 0.1], 2.0 * FRAME, rtol=0.2)
-    assert np.abs(moved[near > 0.8]).max() < 0.002
+    assert np.abs(moved[near > 0.8]).max() < 0.004
     model.interact(None)
     model.step(FRAME)
 
@@ -494,18 +578,23 @@ def test_inputs_of_the_wrong_shape_are_refused(make: Make) -> None:
 
 
 def test_the_strain_of_the_solver_error_is_measured_and_reported(make: Make) -> None:
-    """A sheet of stiff threads that hangs from its edge: its strain is the solver's error, and is reported as such."""
-    hung_up = {"pins": "edge", "width": 1.0, "length": 1.0, "stretch": 1e6, "damping": 5.0, "self_collision": False}
-    model = make(resolution=17, solver_substeps=2, **hung_up)
-    run(model, 2.0)
+    """Too stiff for the substeps even with long threads: the strain is the solver's, and is reported as such."""
+    hung_up = {"pins": "edge", "width": 0.1, "length": 4.0, "stretch": 1e6, "damping": 5.0, "self_collision": False}
+    model = make(resolution=5, solver_substeps=1, gravity=100.0, **hung_up | {"density": 1.0})
+    run(model, 1.5)
     measures = measured(model)
-    assert measures["max_strain"] == pytest.approx(measures["solver_strain"], rel=0.1)
-    assert measures["max_strain"] > 100.0 * measures["material_strain"]
-    assert measures["solver_strain"] > model.limits["solver_strain"].bound
+    found = (
+        -2.0 * (out(model, "position")[-1, :, 1].mean() + 2.0) / 4.0
+    )  # the mean strain is half of the upper threads'
+    assert found == pytest.approx(measures["solver_strain"] + measures["material_strain"], rel=0.2)
+    assert measures["solver_strain"] > 3.0 * measures["material_strain"]
+    assert measures["solver_strain"] < model.limits["solver_strain"].bound
+    wide = {**hung_up, "length": 50.0, "gravity": 100.0}
+    assert (
+        measured(make(resolution=2, solver_substeps=1, **wide))["solver_strain"] > model.limits["solver_strain"].bound
+    )
     finer = measured(make(resolution=17, solver_substeps=4, **hung_up))
-    assert finer["solver_strain"] == pytest.approx(measures["solver_strain"] / 4.0)
-    assert finer["solver_strain"] < model.limits["solver_strain"].bound
-    assert finer["material_strain"] == pytest.approx(0.2 * 9.81 / 1e6, rel=1e-5)
+    assert finer["material_strain"] == pytest.approx(0.2 * 9.81 * 4.0 / 1e6, rel=1e-5)
     longer = measured(make(resolution=17, **hung_up | {"length": 2.0, "gravity": 3.0, "density": 0.5, "stretch": 1e4}))
     assert longer["material_strain"] == pytest.approx(0.5 * 3.0 * 2.0 / 1e4, rel=1e-5), "its weight over its stiffness"
     assert measured(make(resolution=17, solver_substeps=2, **hung_up | {"pins": "none"}))["solver_strain"] == 0.0

@@ -18,6 +18,7 @@ from ..parts import Parts
 from ..reference import cloth as reference
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
+from .cloth_long import divided
 from .cloth_params import Params
 from .cloth_sheet import Sheet, hung, woven
 from .grid_inputs import grid_input
@@ -34,9 +35,10 @@ WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 class Cloth(FixedStepModel):
     """Cloth by XPBD with substeps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019).
 
-    Stiffness is a property of the material and does not depend on the resolution. With one iteration per substep the
-    solver adds a strain of about n g h² / l, with n vertices hanging below, their spacing l and the substep h: more
-    `solver_substeps` or a lower resolution reduce it. Self-collision separates vertices by 0.9 spacings, so a finer
+    `stretch` is a property of the material and does not depend on the resolution: threads have springs between distant
+    vertices as well (see `cloth_long`), which reach 17,000 N/m with the defaults; `solver_strain` is what is missing of
+    more. Shear and bending act between neighbors only, and the solver limits them to about ρ l² / h² and ρ l⁴ / h²,
+    with the distance l of vertices and the substep h. Self-collision separates vertices by 0.9 spacings, so a finer
     cloth is thinner. Sums have a fixed order: the same seed gives the same bits on one GPU. Without wind no energy is
     added. The drag tool moves vertices within its radius; the cut tool parts visible threads under its stroke.
     """
@@ -47,7 +49,7 @@ class Cloth(FixedStepModel):
         "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32",
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
-    saved = ("vertices", "velocities", "normals", "springs", "index", "ball")
+    saved = ("vertices", "velocities", "normals", "springs", "long_springs", "index", "ball")
     scalars = ("phases",)
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a substep: raise solver_substeps"),
@@ -70,7 +72,9 @@ class Cloth(FixedStepModel):
         "material_strain": DiagnosticSpec(
             "strain of the upper threads under the sheet's weight that follows from its stiffness"
         ),
-        "solver_strain": DiagnosticSpec("estimated error of the solver, in addition to `material_strain`"),
+        "solver_strain": DiagnosticSpec(
+            "strain in addition to `material_strain`, where the solver is not stiff enough"
+        ),
     }
 
     @classmethod
@@ -119,7 +123,7 @@ class Cloth(FixedStepModel):
         fabric.measure.replay(**self._surface_fields())
         sums, fastest = ops.sum(fabric.tallies, axis=0), ops.max(fabric.tallies[:, 3])
         kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
-        elastic = sums[2] + ops.sum(fabric.bending)
+        elastic = sums[2] + ops.sum(fabric.bending) + ops.sum(fabric.pulling)
         return {
             "energy": kinetic + potential + elastic,
             **{"kinetic": kinetic, "potential": potential, "elastic": elastic},
@@ -141,7 +145,8 @@ class Cloth(FixedStepModel):
         fabric.sweep.replay(**values)
         boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
         fields = {**values, "h": self._substeps.h, "thickness": fabric.thickness, "reach": fabric.reach}
-        reference.sweep(state, sheet, fields, self._substeps.steps, *boxes, self._params.self_collision)
+        fields["collides"] = self._params.self_collision
+        reference.sweep(state, sheet, fabric.long, fields, self._substeps.steps, *boxes)
         ours = self.reference_state()
         differences, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
         error = float(differences / max(speeds, SLOW * math.sqrt(sheet.count)))
@@ -156,8 +161,9 @@ class Cloth(FixedStepModel):
         fabric, n = self._fabric, self._sheet.count
         vertices, velocities = (t.numpy().astype(float).reshape(n, 4) for t in (fabric.vertices, fabric.velocities))
         normals, springs = fabric.normals.numpy().astype(float), fabric.springs.numpy().astype(float)
+        distant = fabric.long_springs.numpy().astype(float)[: len(fabric.long.edges)]
         return reference.State(
-            vertices[:, :3], velocities[:, :3], normals.reshape(n, 4)[:, :3], vertices[:, 3], springs
+            vertices[:, :3], velocities[:, :3], normals.reshape(n, 4)[:, :3], vertices[:, 3], springs, distant
         )
 
     def reset(self) -> None:
@@ -181,17 +187,21 @@ class Cloth(FixedStepModel):
         parts.copied("pattern", _pattern(self._sheet, params.pattern))
 
     def _hanging_strains(self) -> dict[str, float]:
-        """Of the upper threads: by their weight over their stiffness, and by one iteration in a small step."""
-        p, hangs = self._params, float(self._params.pins != "none")
-        below, spacing = _rows(p) - 1, self._sheet.spacing
-        solver = below * p.gravity * self._substeps.h**2 / spacing
-        material = p.density * p.gravity * p.length / p.stretch
-        return {"material_strain": material * hangs, "solver_strain": solver * hangs}
+        """Of the upper threads: by their weight over their stiffness, and because the solver does not reach it."""
+        p, weight = self._params, self._params.density * self._params.gravity * self._params.length
+        hangs = float(p.pins != "none")
+        solver = weight / sum(self._divided()[0]) - weight / p.stretch
+        return {"material_strain": weight / p.stretch * hangs, "solver_strain": max(solver, 0.0) * hangs}
+
+    def _divided(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        p = self._params
+        return divided(p.stretch, p.density, self._sheet.spacing, self._substeps.h, self._fabric.long.spans)
 
     def _values(self) -> dict[str, Any]:
         p, tool = self._params, self._tool(Gesture.DRAG)
         return {
             **self._surface_fields(),
+            "stiffness": self._divided()[1],
             **{
                 "damping": p.damping,
                 "drag": 0.5 * AIR * p.drag,
@@ -207,8 +217,8 @@ class Cloth(FixedStepModel):
 
     def _surface_fields(self) -> dict[str, Any]:
         p = self._params
-        named = parameters(p, "density", "stretch", "shear", "bend", "gravity")
-        named |= {"center": p.sphere_center, "radius": p.sphere_radius}
+        named = parameters(p, "density", "shear", "bend", "gravity")
+        named |= {"center": p.sphere_center, "radius": p.sphere_radius, "stretch": self._divided()[0]}
         return named | {"limit": p.tear_strain if p.tearing else UNTORN}
 
     def _box(self, grid: Tensor | None, name: str) -> reference.Box | None:

@@ -12,6 +12,7 @@ from ...ops.neighbors import NeighborGrid
 from ...tensor import Tensor, u32
 from ..kernels import Kernels
 from ..parts import Parts
+from .cloth_long import long_threads
 from .cloth_sheet import Doubles, Sheet, around
 
 STEP = "models/cloth.wgsl"
@@ -49,11 +50,12 @@ class Fabric:
         self._sheet, self._substeps, self._parts = sheet, substeps, parts
         self.thickness = THICKNESS * sheet.spacing
         self.reach = REACH * self.thickness
+        self.long = long_threads(sheet, pinned, substeps.h)
         inverse = np.where(pinned, 0.0, 1.0 / sheet.areas)
         self._create(np.column_stack([positions, inverse]))
         self._constants: dict[str, Any] = {
             **{"count": sheet.count, "first": 0, "kind": 0, "h": substeps.h, "stretching": sheet.stretching},
-            **{"thickness": self.thickness, "reach": self.reach},
+            **{"thickness": self.thickness, "reach": self.reach, "columns": sheet.columns, "hop": 1},
         }
         self._tensors = parts.tensors | {"tearing": self.springs, "triangles": self.index, "moving": self.velocities}
         for name, grid in (("wind", wind), ("obstacle", obstacle)):
@@ -61,35 +63,46 @@ class Fabric:
             if grid is not None:
                 self._tensors[name] = grid
         self.sweep, self.dress, self.measure = parts.plans("sweep", "dress", "measure")
+        distant = {**self._tensors, "edges": self._tensors["long_edges"], "springs": self.long_springs}
         there = {"WIND": wind is not None, "OBSTACLE": obstacle is not None, "SELF": collides}
-        self._record_sweep(Kernels(STEP, self._tensors, self._constants, there), collides)
+        distant, near = (Kernels(STEP, tensors, self._constants, there) for tensors in (distant, self._tensors))
+        self._record_sweep(distant, near, collides)
         surface = Kernels(SURFACE, self._tensors, self._constants)
         self._record_surface(self.sweep, surface)
         self._record_surface(self.dress, surface)
         surface.add(self.measure, "tally", sheet.count, "tallies", "impulses")
         if len(sheet.hinges):
             surface.add(self.measure, "flex", len(sheet.hinges), "bending", count=len(sheet.hinges))
+        if distant := len(self.long.edges):
+            surface.add(self.measure, "pull", distant, "pulling", count=distant)
 
     def start(self) -> None:
         """Back to the initial state; `dress` is to be replayed after this."""
         ops.assign(self.vertices, self._first_vertices)
         ops.assign(self.springs, self._first_springs)
+        ops.assign(self.long_springs, self._first_long_springs)
         self.velocities.fill_(0.0)
         self.normals.fill_(0.0)
 
     def _create(self, first: Doubles) -> None:
         sheet, parts = self._sheet, self._parts
         shape = (sheet.rows, sheet.columns, 4)
-        springs = np.column_stack([sheet.lengths, sheet.edge_stiffnesses])
+        long, ratios = self.long, sheet.edge_stiffnesses[:, None]
+        shares = np.concatenate([long.shares, np.zeros((len(sheet.edges) - sheet.stretching, 2))])
+        springs = np.column_stack([sheet.lengths, ratios, ratios * shares])
+        long_springs = np.column_stack([long.lengths, 0.0 * long.lengths, long.stiffnesses])
         bits = sheet.bend_stiffnesses.astype(np.float32).view(np.uint32).astype(np.int64)
         hinges = np.column_stack([sheet.hinges, bits])
         spokes, fans = around(sheet.count, sheet.edges), around(sheet.count, sheet.triangles)
         self._first_vertices = parts.copied("first_vertices", first.reshape(shape))
         self._first_springs = parts.copied("first_springs", springs)
+        self._first_long_springs = parts.copied("first_long_springs", _some(long_springs))
         parts.copied("rest_positions", np.column_stack([sheet.rest_positions, 0.0 * sheet.areas]))
         indices = {
             "edges": sheet.edges,
-            "hinges": hinges if len(hinges) else np.zeros((1, 6)),
+            "hinges": _some(hinges),
+            "long_edges": _some(long.edges),
+            "next": long.next,
             "corners": sheet.triangles,
             "sides": sheet.sides,
             "spoke_starts": spokes[0],
@@ -103,6 +116,8 @@ class Fabric:
             parts.zeros(what, *shape) for what in ("vertices", "velocities", "normals")
         )
         self.springs = parts.zeros("springs", *springs.shape)
+        self.long_springs = parts.zeros("long_springs", *self._first_long_springs.shape)
+        self.pulling = parts.zeros("pulling", max(len(long.edges), 1))
         self.index = parts.zeros("index", *sheet.triangles.shape, dtype=u32)
         self.tallies, self.impulses = parts.zeros("tallies", sheet.count, 4), parts.zeros("impulses", sheet.count, 4)
         self.bending = parts.zeros("bending", max(len(sheet.hinges), 1))
@@ -110,11 +125,13 @@ class Fabric:
         parts.zeros("predicted", *shape)
         parts.zeros("pushes", *shape)
 
-    def _record_sweep(self, kernels: Kernels, collides: bool) -> None:
+    def _record_sweep(self, distant: Kernels, kernels: Kernels, collides: bool) -> None:
         plan, count = self.sweep, self._sheet.count
         contact = self._record_search() if collides else None
         for _ in range(self._substeps.steps):
             kernels.add(plan, "predict", count)
+            for kind, first, size in self.long.colors:
+                distant.add(plan, "stretch", size, count=size, first=first, kind=kind)
             for kind, first, size in self._sheet.colors:
                 kernels.add(plan, "hinge" if kind == 2 else "stretch", size, count=size, first=first, kind=kind)
             if contact is not None:
@@ -137,5 +154,12 @@ class Fabric:
         edges, triangles = len(self._sheet.edges), len(self._sheet.triangles)
         surface.add(plan, "put_ball", 1, "ball", count=1)
         surface.add(plan, "tear", edges, count=edges)
+        for color, hop in zip(self.long.colors, self.long.hops, strict=True):
+            surface.add(plan, "part_long", color.count, count=color.count, first=color.first, hop=hop)
         surface.add(plan, "cover", triangles, "index", count=triangles)
         surface.add(plan, "normals_and_strains", self._sheet.count)
+
+
+def _some(rows: Any) -> Any:
+    """The rows, or one of zeros: a tensor has at least one."""
+    return rows if len(rows) else np.zeros((1, rows.shape[1]))

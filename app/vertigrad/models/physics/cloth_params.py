@@ -70,5 +70,9 @@ class Params(params.Params):
     tearing: bool = switch(False, doc="let threads tear that are stretched too far")
     tear_strain: float = number(0.4, min=0.02, max=10.0, slider_max=1.0, doc="strain at which threads tear")
     solver_substeps: int = integer(
-        12, min=1, max=64, rebuild=True, doc="XPBD substeps per 1/120 s; more make the cloth stiffer"
+        12,
+        min=1,
+        max=64,
+        rebuild=True,
+        doc="XPBD substeps per 1/120 s; more make shear and bending stiffer, and contacts firmer",
     )

@@ -74,7 +74,7 @@ def woven(rows: int, columns: int, width: float, length: float) -> Sheet:
         rows=rows,
         columns=columns,
         rest_positions=np.stack([x, y, 0.0 * x], axis=-1).reshape(-1, 3).astype(np.float64),
-        areas=np.outer(_widths(rows, down), _widths(columns, along)).ravel(),
+        areas=np.outer(widths(rows, down), widths(columns, along)).ravel(),
         edges=edges,
         lengths=lengths,
         edge_stiffnesses=edge_stiffnesses,
@@ -114,7 +114,7 @@ def hung(sheet: Sheet, pins: Pins, span: float) -> tuple[Doubles, NDArray[np.boo
     return np.stack([across, -down, 0.0 * x], axis=-1), pinned
 
 
-def _widths(count: int, spacing: float) -> Doubles:
+def widths(count: int, spacing: float) -> Doubles:
     """How wide the strip around each thread is: half at the borders."""
     widths = np.full(count, spacing)
     widths[[0, -1]] = 0.5 * spacing
@@ -123,7 +123,7 @@ def _widths(count: int, spacing: float) -> Doubles:
 
 def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doubles, list[Color]]:
     rows, columns = number.shape
-    row_widths, column_widths = _widths(rows, down), _widths(columns, along)
+    row_widths, column_widths = widths(rows, down), widths(columns, along)
     across = np.broadcast_to(row_widths[:, None] / along, (rows, columns - 1))
     upright = np.broadcast_to(column_widths / down, (rows - 1, columns))
     diagonal = np.hypot(along, down)
@@ -143,8 +143,8 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
 
 def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Color]]:
     rows, columns = number.shape
-    across = np.broadcast_to(_widths(rows, down)[:, None] / along**3, (rows, max(columns - 2, 0)))
-    upright = np.broadcast_to(_widths(columns, along) / down**3, (max(rows - 2, 0), columns))
+    across = np.broadcast_to(widths(rows, down)[:, None] / along**3, (rows, max(columns - 2, 0)))
+    upright = np.broadcast_to(widths(columns, along) / down**3, (max(rows - 2, 0), columns))
     kinds = [
         (2, (number[:, :-2], number[:, 1:-1], number[:, 2:]), across[None], (1, 3)),
         (2, (number[:-2], number[1:-1], number[2:]), upright[None], (3, 1)),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..physics.cloth_long import NONE, LongThreads
 from ..physics.cloth_sheet import Color, Sheet
 from . import grids
 
@@ -26,13 +27,14 @@ HEIGHTS = np.array([0.5, 0.3, 0.2])
 
 @dataclass
 class State:
-    """A cloth at one moment; `springs` are rest lengths, negative where torn, and stiffnesses."""
+    """A cloth at one moment; `springs` and `distant` are rest lengths, negative where torn, and stiffnesses."""
 
     positions: Doubles
     velocities: Doubles
     normals: Doubles
     inverse: Doubles
     springs: Doubles
+    distant: Doubles  # springs of long threads
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,23 @@ class Box:
 
 
 def sweep(
-    state: State, sheet: Sheet, values: Values, steps: int, wind: Box | None, obstacle: Box | None, collides: bool
+    state: State, sheet: Sheet, long: LongThreads, values: Values, steps: int, wind: Box | None, obstacle: Box | None
 ) -> None:
     """`steps` small steps, and what is drawn afterwards, such as normals; changes `state`."""
-    pairs = partners(state.positions, sheet.rest_positions, values["reach"]) if collides else None
+    pairs = partners(state.positions, sheet.rest_positions, values["reach"]) if values["collides"] else None
     for _ in range(steps):
         predicted = predict(state, values, wind)
+        for color in long.colors:
+            stretch(state, long.edges, state.distant, color, values)
         for color in sheet.colors:
-            (hinge if color.kind == 2 else stretch)(state, sheet, color, values)
+            if color.kind == 2:
+                hinge(state, sheet, color, values)
+            else:
+                stretch(state, sheet.edges, state.springs, color, values)
         pushes = repel(state, values, pairs) if pairs is not None else 0.0
         resolve(state, predicted, pushes, values, obstacle)
     tear(state, sheet, values)
+    part_long(state, sheet, long)
     state.normals = normals(state, sheet)
 
 
@@ -103,19 +111,20 @@ def held(positions: Doubles, values: Values) -> Doubles:
     return _taken(values["tool_rate"] * (1.0 - x * x * (3.0 - 2.0 * x)), values["h"])
 
 
-def stretch(state: State, sheet: Sheet, color: Color, values: Values) -> None:
-    """Edges of one color."""
+def stretch(state: State, edges: NDArray[np.int64], springs: Doubles, color: Color, values: Values) -> None:
+    """Edges of one color, which share no vertex that moves; long ones only pull."""
     part = slice(color.first, color.first + color.count)
-    a, b = sheet.edges[part].T
-    length, width_ratio = state.springs[part].T
+    a, b = edges[part].T
+    length = springs[part, 0]
     span = state.positions[a] - state.positions[b]
     far = np.linalg.norm(span, axis=1)
     weight = state.inverse[a] + state.inverse[b]
-    s = values["shear" if color.kind else "stretch"] * width_ratio * values["h"] ** 2 / values["density"]
-    works = (length > 0) & (weight > 0) & (far > 0)
+    stiffness = np.array([values["shear"], 0.0, 0.0] if color.kind == 1 else values["stiffness"])
+    s = springs[part, 1:] @ stiffness * values["h"] ** 2 / values["density"]
+    works = (length > 0) & (weight > 0) & (far > (length if color.kind == 3 else 0.0))
     size = np.where(works, (far - length) / np.where(far > 0, far, 1.0) * s / (1.0 + s * weight), 0.0)
-    state.positions[a] -= (state.inverse[a] * size)[:, None] * span
-    state.positions[b] += (state.inverse[b] * size)[:, None] * span
+    np.subtract.at(state.positions, a, (state.inverse[a] * size)[:, None] * span)
+    np.add.at(state.positions, b, (state.inverse[b] * size)[:, None] * span)
 
 
 def hinge(state: State, sheet: Sheet, color: Color, values: Values) -> None:
@@ -187,6 +196,19 @@ def tear(state: State, sheet: Sheet, values: Values) -> None:
     span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
     lengths = state.springs[:, 0]
     state.springs[:, 0] = np.where((lengths > 0) & (span > lengths * (1.0 + values["limit"])), -lengths, lengths)
+
+
+def part_long(state: State, sheet: Sheet, long: LongThreads) -> None:
+    """Long edges part with the shorter ones along which they run."""
+    for color, hop in zip(long.colors, long.hops, strict=True):
+        for n in range(color.first, color.first + color.count):
+            a, b = long.edges[n]
+            lies = b - a < sheet.columns
+            along = np.arange(a, b, hop * (1 if lies else sheet.columns))
+            found = long.next[along, 2 * (hop > 1) + (not lies)]
+            assert (found != NONE).all()
+            if ((state.distant if hop > 1 else state.springs)[found, 0] <= 0).any():
+                state.distant[n, 0] = -abs(state.distant[n, 0])
 
 
 def normals(state: State, sheet: Sheet) -> Doubles:
