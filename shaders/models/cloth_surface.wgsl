@@ -78,9 +78,9 @@ fn part_long(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         return;
     }
     let ends = long_edges[params.first + n];
-    let lies = ends.y - ends.x < params.columns;
-    let step = params.hop * select(params.columns, 1u, lies);
-    let slot = select(0u, 2u, params.hop > 1u) + select(1u, 0u, lies);
+    let in_row = ends.y - ends.x < params.columns;
+    let step = params.hop * select(params.columns, 1u, in_row);
+    let slot = select(0u, 2u, params.hop > 1u) + select(1u, 0u, in_row);
     var torn = false;
     for (var v = ends.x; v < ends.y; v += step) {
         let edge = next[v][slot];

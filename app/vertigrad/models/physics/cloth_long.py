@@ -77,15 +77,15 @@ def long_threads(sheet: Sheet, pinned: NDArray[np.bool_], h: float) -> LongThrea
         colors.append(Color(LONG, first, len(part)))
         first += len(part)
     rows = np.concatenate(edges)
-    kept = [k for k, color in enumerate(colors) if color.count]
+    filled = [k for k, color in enumerate(colors) if color.count]
     found = rows[:, :2].astype(np.int64)
     return LongThreads(
         spans=lengths,
         edges=found,
         lengths=rows[:, 2],
         stiffnesses=rows[:, 3:],
-        colors=[colors[k] for k in kept],
-        hops=[hops[k] for k in kept],
+        colors=[colors[k] for k in filled],
+        hops=[hops[k] for k in filled],
         shares=_shares(sheet, lines, lengths),
         next=_next(sheet, found, lengths),
     )
@@ -146,12 +146,12 @@ class _Lines:
         """Of each interval (lines, vertices - 1, 2), what long edges leave of their stiffness to neighbors."""
         lines, intervals = self.number.shape[0], self.number.shape[1] - 1
         shares = np.zeros((lines, intervals, 2))
-        place = np.arange(intervals)
+        index = np.arange(intervals)
         for level, span in enumerate(lengths):
             if not self.has(span):
                 shares[..., level] = 1.0
                 continue
-            free = np.maximum(1.0 - (place + 1) / span, 0.0)  # near the start of the line
+            free = np.maximum(1.0 - (index + 1) / span, 0.0)  # near the start of the line
             for pins, missing in ((self.fixed[:, 0], free), (self.fixed[:, -1], free[::-1])):
                 shares[..., level] += np.where(pins[:, None], 0.0, missing)
         return shares
@@ -167,10 +167,10 @@ def _shares(sheet: Sheet, lines: list[_Lines], lengths: tuple[int, ...]) -> Doub
     start, end = sheet.edges[: sheet.stretching].T
     row, column = np.divmod(start, sheet.columns)
     along, down = (line.shares(lengths) for line in lines)
-    lying = end - start == 1
+    in_row = end - start == 1
     shares = np.zeros((sheet.stretching, 2))
-    shares[lying] = along[row[lying], column[lying]]
-    shares[~lying] = down[column[~lying], row[~lying]]
+    shares[in_row] = along[row[in_row], column[in_row]]
+    shares[~in_row] = down[column[~in_row], row[~in_row]]
     return shares
 
 

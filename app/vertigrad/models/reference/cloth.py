@@ -203,9 +203,9 @@ def part_long(state: State, sheet: Sheet, long: LongThreads) -> None:
     for color, hop in zip(long.colors, long.hops, strict=True):
         for n in range(color.first, color.first + color.count):
             a, b = long.edges[n]
-            lies = b - a < sheet.columns
-            along = np.arange(a, b, hop * (1 if lies else sheet.columns))
-            found = long.next[along, 2 * (hop > 1) + (not lies)]
+            in_row = b - a < sheet.columns
+            along = np.arange(a, b, hop * (1 if in_row else sheet.columns))
+            found = long.next[along, 2 * (hop > 1) + (not in_row)]
             assert (found != NONE).all()
             if ((state.distant if hop > 1 else state.springs)[found, 0] <= 0).any():
                 state.distant[n, 0] = -abs(state.distant[n, 0])
