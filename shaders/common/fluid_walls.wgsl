@@ -56,21 +56,33 @@ fn outwards(at: vec3f) -> vec3f {
     return select(vec3f(0.0, 1.0, 0.0), sum / long, long > 1e-12);
 }
 
-// The fraction of the kernel that walls take up, and its gradient. Walls at right angles overlap as independent fractions do.
-fn walled(at: vec3f) -> vec4f {
+struct Walled {
+    gradient: vec3f,  // [1/m]
+    fraction: f32,    // of the kernel that walls take up
+    virial: f32,      // Σ −gradient of each wall times the distance to it: what its force adds to the trace of the stress
+}
+
+// What walls do to the density at a point. Walls at right angles overlap as independent fractions do.
+fn walled(at: vec3f) -> Walled {
     var free = 1.0;
     var steep = vec3f(0.0);
+    var virial = 0.0;
     for (var axis = 0u; axis < 3u; axis += 1u) {
-        let low = beyond(max((at[axis] - params.tank_low[axis]) / params.spacing, 0.0));
-        let high = beyond(max((params.tank_high[axis] - at[axis]) / params.spacing, 0.0));
+        let away = max(vec2f(at[axis] - params.tank_low[axis], params.tank_high[axis] - at[axis]) / params.spacing, vec2f(0.0));
+        let low = beyond(away.x);
+        let high = beyond(away.y);
         free *= (1.0 - low.x) * (1.0 - high.x);
-        steep[axis] += low.y / (1.0 - low.x) - high.y / (1.0 - high.x);
+        let slopes = vec2f(low.y / (1.0 - low.x), high.y / (1.0 - high.x));
+        steep[axis] += slopes.x - slopes.y;
+        virial -= dot(slopes, away);
     }
     let distance = solid(at) / params.spacing;
     if distance < 2.0 {
         let body = beyond(max(distance, 0.0));
         free *= 1.0 - body.x;
-        steep += body.y / (1.0 - body.x) * outwards(at);
+        let slope = body.y / (1.0 - body.x);
+        steep += slope * outwards(at);
+        virial -= slope * max(distance, 0.0);
     }
-    return vec4f(steep * (free / params.spacing), 1.0 - free);
+    return Walled(steep * (free / params.spacing), 1.0 - free, virial * free);
 }

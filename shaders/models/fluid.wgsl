@@ -23,6 +23,9 @@ struct Params {
     density_correction: f32,  // fraction of the excess density that a step corrects
     chebyshev_weight: f32,    // of an iteration of the pressure solve; 1: plain Jacobi
     warm: f32,         // fraction of the last step's pressure that is begun with
+    tolerance: f32,    // mean error of the relative density at which the pressure solve ends
+    iteration: u32,    // of the pressure solve, the last one that has been recorded
+    measured: u32,     // 1 in iterations whose error is summed
     tank_low: vec3f,
     tank_high: vec3f,
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
@@ -60,14 +63,23 @@ struct Params {
 @group(0) @binding(16) var<storage, read_write> new_near: array<u32>;
 @group(0) @binding(17) var<storage, read_write> new_found: array<u32>;
 @group(0) @binding(18) var<storage, read_write> new_walls: array<vec4f>;
-@group(0) @binding(19) var<storage, read_write> excess: array<f32>;  // relative density; from `predict` on, what it will be beyond 1 without pressure
-@group(0) @binding(20) var<storage, read_write> before: array<f32>;  // `sorted_pressures` an iteration ago
+// Relative density, from `predict` on what it will be beyond 1 without pressure; and `sorted_pressures` an iteration ago.
+@group(0) @binding(19) var<storage, read_write> excess: array<vec2f>;
+@group(0) @binding(20) var<storage, read_write> total: array<atomic<u32>>;  // error of an iteration, summed in units of 1 / TOTAL
+@group(0) @binding(21) var<storage, read_write> size: array<u32>;  // workgroups of an iteration; none once it has converged
+@group(0) @binding(22) var<storage, read_write> solved: array<f32>;  // mean error, and iterations taken
+@group(0) @binding(23) var<storage, read_write> mechanical: array<f32>;  // pressure as force per area [Pa]
 
 const PI = 3.14159265359;
 const RELAXED = 0.5;       // Ihmsen et al. 2014, section 3.2
 const MARGIN = 0.1;        // in spacings, the minimal distance of a particle from walls
 const STIFFEST = 0.1;      // least diagonal times spacing²: what is almost alone is not pushed far
 const FASTEST = 2.0;       // spacings that nothing moves farther than in a step
+const MOST_ERROR = 0.015625;  // of a particle's relative density that counts in the mean: so sums of integers do not overflow
+const ERROR = 1073741824.0;   // integers of a workgroup's sum to a unit of relative density
+const TOTAL = 2147483648.0;   // integers of the sum over all particles, if each had the largest error
+
+var<workgroup> error: atomic<u32>;
 
 //% include "common/grid.wgsl"
 
@@ -98,7 +110,7 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     new_positions[i] = positions[row];
     new_velocities[i] = velocities[row];
     new_pressures[i] = params.warm * pressures[row];
-    before[i] = new_pressures[i];
+    excess[i].y = new_pressures[i];
 }
 
 // Who is near, how dense it is here, and how the density answers to pressure.
@@ -129,9 +141,9 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% endcall
     new_found[i] = met;
     let wall = walled(me);
-    let diagonal = dot(sum + wall.xyz, sum + wall.xyz) + squares;
-    new_walls[i] = vec4f(wall.xyz, max(diagonal, STIFFEST / (params.spacing * params.spacing)));
-    excess[i] = dense + weight(0.0) + wall.w;
+    let diagonal = dot(sum + wall.gradient, sum + wall.gradient) + squares;
+    new_walls[i] = vec4f(wall.gradient, max(diagonal, STIFFEST / (params.spacing * params.spacing)));
+    excess[i].x = dense + weight(0.0) + wall.fraction;
 }
 
 // All but pressure acts, and the relative density is stored with the velocity: gravity, viscosity (Morris et al. 1997,
@@ -156,7 +168,7 @@ fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let grip = max(1.0 - dot(away, away), 0.0);
     let fraction = 1.0 - exp(-params.dt * params.tool_drag_rate * grip * grip);
     let pushed = mix(velocity + params.dt * acceleration, params.tool_velocity, fraction);
-    new_velocities[i] = vec4f(pushed, excess[i]);
+    new_velocities[i] = vec4f(pushed, excess[i].x);
 }
 
 // Rate at which the relative density grows if particles move with `sorted_velocities`.
@@ -176,11 +188,16 @@ fn gathering(i: u32) -> f32 {
 @compute @workgroup_size(128)
 fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
+    if i == 0u {
+        size[0] = num_workgroups.x;
+        size[1] = num_workgroups.y;
+        size[2] = num_workgroups.z;
+    }
     if i >= params.count {
         return;
     }
-    let now = excess[i] - 1.0;
-    excess[i] = now * select(params.density_correction, 1.0, now < 0.0) + params.dt * gathering(i);
+    let now = excess[i].x - 1.0;
+    excess[i].x = now * select(params.density_correction, 1.0, now < 0.0) + params.dt * gathering(i);
 }
 
 fn pressed(i: u32) -> vec3f {
@@ -203,20 +220,54 @@ fn accelerate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     }
 }
 
-// A turn of the relaxed Jacobi method for the pressure that leaves no excess, taken farther by Chebyshev's weights (Golub &
-// Varga 1961; Wang 2015, equation 6); pressure never pulls.
-@compute @workgroup_size(128)
-fn relax(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
-    let i = linear_index(id, num_workgroups, 128u);
-    if i >= params.count {
-        return;
-    }
+// The error that a pressure leaves in the relative density: where there is none, missing fluid is none.
+fn relaxed(i: u32) -> f32 {
     let dt2 = params.dt * params.dt;
-    let left = excess[i] + dt2 * gathering(i);
+    let left = excess[i].x + dt2 * gathering(i);
     let now = new_pressures[i];
     let aim = now + RELAXED * left / (dt2 * walls[i].w);
-    new_pressures[i] = max(before[i] + params.chebyshev_weight * (aim - before[i]), 0.0);
-    before[i] = now;
+    new_pressures[i] = max(excess[i].y + params.chebyshev_weight * (aim - excess[i].y), 0.0);
+    excess[i].y = now;
+    return select(max(left, 0.0), abs(left), now > 0.0);
+}
+
+// An iteration of the relaxed Jacobi method for the pressure that leaves no excess, accelerated by Chebyshev's weights (Golub
+// & Varga 1961; Wang 2015, equation 6); pressure never pulls.
+@compute @workgroup_size(128)
+fn relax(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if lane == 0u {
+        atomicStore(&error, 0u);
+    }
+    workgroupBarrier();
+    if i < params.count {
+        let left = relaxed(i);
+        if params.measured == 1u {
+            atomicAdd(&error, u32(min(left, MOST_ERROR) * ERROR));
+        }
+    }
+    workgroupBarrier();
+    if lane == 0u && params.measured == 1u {
+        atomicAdd(&total[0], u32(f32(atomicLoad(&error)) * (TOTAL / (ERROR * MOST_ERROR)) / f32(params.count)));
+    }
+}
+
+// Whether the pressure solve has converged: then its other iterations have no workgroups.
+@compute @workgroup_size(1)
+fn judge() {
+    let sum = atomicExchange(&total[0], 0u);
+    if size[0] == 0u {
+        return;
+    }
+    solved[0] = f32(sum) * (MOST_ERROR / TOTAL);
+    solved[1] = f32(params.iteration);
+    if solved[0] < params.tolerance {
+        size[0] = 0u;
+    }
 }
 
 // Velocity and position at the end of the step, held within the tank and outside of bodies.
@@ -241,4 +292,23 @@ fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     positions[i] = vec4f(held, params.density * sorted_velocities[i].w);
     velocities[i] = vec4f(velocity, length(velocity));
     pressures[i] = sorted_pressures[i];
+}
+
+// Pressure as force per area: a third of the trace of the stress that forces between particles and from walls carry (Irving &
+// Kirkwood 1950), which holds where a pressure of the solve alternates from particle to particle.
+@compute @workgroup_size(128)
+fn measure(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let me = sorted_positions[i].xyz;
+    let mine = sorted_pressures[i];
+    var sum = mine * walled(me).virial;
+    for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
+        let j = near[k * params.count + i];
+        let offset = me - sorted_positions[j].xyz;
+        sum -= 0.5 * (mine + sorted_pressures[j]) * dot(kernel_gradient(offset), offset);
+    }
+    mechanical[i] = params.density * sum / 3.0;
 }

@@ -23,6 +23,10 @@ FOLDER = Path(__file__).parent / "corpus"
 MEANINGS = FOLDER / "meanings.json"
 FILES = sorted(FOLDER.glob("*.toml"))
 RENEWED_DEFAULTS = {  # of section, part, type and name: the former and the current one
+    ("models", "params", "fluid", "iterations"): (
+        8,
+        64,
+    ),  # the most that a step may take, no longer the number that it takes
     ("models", "params", "splats", "up"): ("-y", "auto"),  # the same for a PLY that does not say what points up
 }
 

@@ -24,6 +24,8 @@ from .grid_inputs import distance_input
 SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
 MOST = 56  # neighbors that are stored for each particle; at rest there are 32
+CHECKED = 4  # iterations of the pressure solve from one look at its error to the next
+LEAST_GRAVITY = 1.0  # m/s², to which errors of a weightless fluid are relative
 LONGEST = 1.0 / 60.0  # s
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
@@ -47,6 +49,7 @@ class Fluid(FixedStepModel):
     saved = ("positions", "velocities", "pressures", "body", "body_normal")
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "particles move more than one spacing per step: lower courant"),
+        "residual": Limit(0.2, "the pressure solve has not converged: more iterations, or a lower courant"),
         "compression": Limit(0.05, "the fluid is compressed: more iterations, or a lower courant"),
         "neighbors": Limit(MOST, "too many neighbors: the fluid is compressed; more iterations"),
     }
@@ -58,6 +61,10 @@ class Fluid(FixedStepModel):
         "momentum": DiagnosticSpec("magnitude of the total momentum", "kg m/s"),
         "compression": DiagnosticSpec("mean excess of density over the rest density, relative to it"),
         "cfl": DiagnosticSpec("distance the fastest particle moves per step, in spacings"),
+        "residual": DiagnosticSpec(
+            "mean error of the density after a pressure solve, relative to what a step of gravity adds to a layer"
+        ),
+        "iterations": DiagnosticSpec("iterations that the last pressure solve took"),
         "neighbors": DiagnosticSpec("largest number of neighbors of a particle"),
     }
 
@@ -80,6 +87,7 @@ class Fluid(FixedStepModel):
             "density": OutputSpec(
                 (n,), "f32", "fluid density at each particle [kg/m³]; lower at the free surface", "positions", 3
             ),
+            "pressure": OutputSpec((n,), "f32", "pressure at each particle [Pa]", "mechanical"),
             "radius": OutputSpec((n,), "f32", "half the spacing, for drawing [m]"),
             "body": OutputSpec((*FACETS, 3), "f32", "surface of the body in the tank [m]; a point if there is none"),
             "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of the body"),
@@ -108,6 +116,7 @@ class Fluid(FixedStepModel):
             if self._interaction is pours:
                 self._nozzle.pour(pours, time_step)
             self._step.replay(dt=time_step, **self._fields())
+        self._measure.replay(dt=time_step, **self._fields())
 
     def diagnostics(self) -> dict[str, Tensor]:
         start, params, positions, velocities = self._start, self._params, self._positions, self._velocities
@@ -123,6 +132,8 @@ class Fluid(FixedStepModel):
             "momentum": ops.l2(ops.sum(velocities[:, 0:3], axis=0)) * mass,
             "compression": ops.mean(ops.maximum(positions[:, 3] * (1.0 / params.density) - 1.0, 0.0)),
             "cfl": ops.max(velocities[:, 3]) * (self.time_step / self.spacing),
+            "residual": self._solved[0:1] * (1.0 / self._layer_error),
+            "iterations": self._solved[1:2].contiguous(),
             "neighbors": ops.max(self._found.to(f32)),
         }
 
@@ -139,6 +150,8 @@ class Fluid(FixedStepModel):
         ops.assign(self._velocities, 0.0)
         ops.assign(self._pressures, 0.0)
         ops.assign(self._found, 0)
+        ops.assign(self._solved, 0.0)
+        ops.assign(self._mechanical, 0.0)
         self._clock.remainder, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
 
@@ -155,6 +168,11 @@ class Fluid(FixedStepModel):
         return math.sqrt(2.0 * self._params.gravity * self._start.top)
 
     @property
+    def _layer_error(self) -> float:
+        """Relative density that a step of gravity adds to the lowest layer of particles."""
+        return max(self._params.gravity, LEAST_GRAVITY) * self.time_step**2 / self.spacing
+
+    @property
     def _viscosity(self) -> float:
         return self._params.viscosity + self._params.artificial_viscosity * self.spacing * self._fall
 
@@ -169,8 +187,11 @@ class Fluid(FixedStepModel):
         parts.empty("near", MOST, n, dtype=u32)
         for what in ("sorted_positions", "sorted_velocities", "pushed", "walls"):
             parts.empty(what, n, 4)
-        for what in ("sorted_pressures", "before", "excess"):
-            parts.empty(what, n)
+        parts.empty("sorted_pressures", n)
+        parts.empty("excess", n, 2)
+        parts.zeros("total", 1, dtype=u32)
+        self._size, self._solved = parts.empty("size", 3, dtype=u32), parts.empty("solved", 2)
+        self._mechanical = parts.empty("mechanical", n)
         parts.copied("radius", np.full(n, 0.5 * self.spacing, np.float32))
         body, body_normal = parts.empty("body", *FACETS, 3), parts.empty("body_normal", *FACETS, 3)
         parts.copied("floor", start.floor())
@@ -189,7 +210,7 @@ class Fluid(FixedStepModel):
             grid.build(position)
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
         inputs = {"order": grid.order, "starts": grid.starts}
-        constants = self._static() | grid.fields | {"chebyshev_weight": 1.0}
+        constants = self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0}
         if self._obstacle is not None:
             inputs["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
         defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle is not None}
@@ -209,10 +230,17 @@ class Fluid(FixedStepModel):
         add("meet")
         add("push", new_velocities=pushed)
         add("predict", sorted_velocities=pushed)
-        for weight in fluid_reference.chebyshev_weights(self._params.iterations):
-            add("accelerate", new_velocities=sorted_velocities)
-            add("relax", new_pressures=sorted_pressures, chebyshev_weight=weight)
+        weights = fluid_reference.chebyshev_weights(self._params.iterations)
+        for iteration, weight in enumerate(weights, 1):
+            measured = iteration % CHECKED == 0 or iteration == len(weights)
+            add("accelerate", new_velocities=sorted_velocities, indirect=self._size)
+            relaxation = {"chebyshev_weight": weight, "measured": measured, "indirect": self._size}
+            add("relax", new_pressures=sorted_pressures, **relaxation)
+            if measured:
+                kernels.add(self._step, "judge", 1, iteration=iteration)
         add("finish", sorted_velocities=pushed)
+        self._measure = parts.plan("measure")
+        kernels.add(self._measure, "measure", n, "mechanical")
 
     def _shape_body(self) -> None:
         fields = self._fields()
@@ -224,7 +252,8 @@ class Fluid(FixedStepModel):
 
     def _fields(self) -> dict[str, Any]:
         params = self._params
-        values = uniforms(params, self._tool(Gesture.DRAG)) | {"viscosity": self._viscosity}
+        derived = {"viscosity": self._viscosity, "tolerance": params.tolerance * self._layer_error}
+        values = uniforms(params, self._tool(Gesture.DRAG)) | derived
         if self._obstacle is None:
             return values
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]

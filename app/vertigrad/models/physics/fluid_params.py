@@ -54,7 +54,14 @@ class Params(params.Params):
         0.01, min=0.0, max=0.2, doc="artificial viscosity for stability, relative to spacing times fall speed"
     )
     density: float = number(1000.0, min=1.0, max=2e4, unit="kg/m³", doc="rest density")
-    iterations: int = integer(8, min=1, max=64, rebuild=True, doc="pressure solver iterations per step")
+    iterations: int = integer(64, min=1, max=256, rebuild=True, doc="largest number of pressure iterations per step")
+    tolerance: float = log_number(
+        0.01,
+        "mean error of the density at which a pressure solve ends, relative to what a step of gravity adds to a layer",
+        min=0.0,
+        max=1.0,
+        slider_min=1e-3,
+    )
     courant: float = number(
         0.4, min=0.05, max=1.0, doc="Courant number: spacings per step at the speed of a fall from the column's top"
     )

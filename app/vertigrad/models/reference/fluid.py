@@ -34,6 +34,7 @@ class Constants:
     density_correction: float
     tank_low: tuple[float, ...]
     tank_high: tuple[float, ...]
+    tolerance: float = 0.0
     shape: int = 0
     body_center: tuple[float, ...] = (0.0, 0.0, 0.0)
     body_half: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -219,7 +220,7 @@ def compared(constants: Constants, arrays: Mapping[str, Any]) -> list[Comparison
     return [
         compare("density", arrays["positions"][of, 3], constants.density * dense, 1e-5),
         compare("diagonal", arrays["walls"][of, 3], diagonal, 1e-4),
-        compare("excess", 1.0 + arrays["excess"][of], 1.0 + excess, 1e-5),
+        compare("excess", 1.0 + arrays["excess"][of, 0], 1.0 + excess, 1e-5),
         compare("position", arrays["positions"][of, :3], positions, 1e-6),
         compare("velocity", arrays["velocities"][of, :3], velocities, 1e-4),
     ]
