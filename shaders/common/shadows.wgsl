@@ -3,7 +3,7 @@
 // casts the shadow (Fernando 2005, "Percentage-Closer Soft Shadows"). Without shadows, loops without turns: they cost nearly
 // nothing, also where both sides of every branch are run. It is so infinitely far away too: were it a uniform alone that ends them,
 // llvmpipe would compile the shader anew in every frame.
-@group(1) @binding(0) var sun_map: texture_depth_2d;
+@group(1) @binding(0) var sun_map: texture_depth_2d_array;      // the finest first
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;
 @group(1) @binding(2) var occlusion: texture_2d<f32>;       // the visible fraction of the sky, and the depth
 
@@ -15,39 +15,68 @@ fn lit_at(material: Material, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: v
     return lit_where(material, normal, to_eye, vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel)));
 }
 
-// The visible fraction of the sun from `eye`, a position in eye space on a surface with this normal.
+// A position in the largest shadow map, and the surface there.
+struct Shaded {
+    position: vec3f,
+    slope: vec2f,       // how the depth of the surface itself changes across the map
+    turn: f32,          // of the spiral of samples, at this pixel
+}
+
+// The visible fraction of the sun from `eye`, a position in eye space on a surface with this normal: from the finest shadow map
+// that contains all that can occlude it; the maps are blended where one ends.
 fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     let taps = select(0u, view.shadow_taps, dot(eye, eye) < 1e30);
+    let maps = select(0u, view.sun_map_count, taps > 0u);
     if taps == 0u { return 1.0; }
     let across = (view.eye_to_sun * vec4f(normal, 0.0)).xyz;
     let sunward = max(dot(normal, view.sun_direction), 0.05);
-    let away = eye + normal * view.sun_texel * (0.6 + 1.2 * sqrt(max(1.0 - sunward * sunward, 0.0)));
-    let map_position = (view.eye_to_sun * vec4f(away, 1.0)).xyz;
-    // How the depth of the surface itself changes across the map; 16 is (map depth / map width)².
-    var slope = -across.xy / max(across.z, 1e-9) / 16.0;
+    let away = 0.6 + 1.2 * sqrt(max(1.0 - sunward * sunward, 0.0));     // in texels
+    var slope = -across.xy / max(across.z, 1e-9) / 16.0;    // 16 is (depth range / width of the map)²
     slope *= min(1.0, 1.2 / max(length(slope), 1e-9));
     let turn = 6.2831853 * fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
-    let reach = penumbra(map_position, slope, turn, taps / 2u + 1u);
     var visible = 0.0;
-    for (var i = 0u; i < taps; i++) {
-        let aside = spiral(i, taps, turn) * max(reach, 0.75 / f32(textureDimensions(sun_map).x));
-        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, map_position.xy + aside, map_position.z + max(dot(slope, aside), 0.0));
+    var missing = 1.0;
+    for (var map = 0u; map < maps; map++) {
+        let placement = view.sun_maps[map];
+        let position = (view.eye_to_sun * vec4f(eye + normal * (placement.w * away), 1.0)).xyz;
+        let from_middle = abs(position.xy * placement.x + placement.yz - 0.5);
+        let border = max(from_middle.x, from_middle.y) + view.sun_search * placement.x;
+        let weight = missing * (1.0 - smoothstep(0.43, 0.49, border));
+        let count = select(0u, taps, weight > 0.0);
+        visible += weight * sun_in_map(Shaded(position, slope, turn), map, count);
+        missing -= weight;
     }
-    let border = max(abs(map_position.x - 0.5), abs(map_position.y - 0.5));
-    let there = view.shadows * (1.0 - smoothstep(0.44, 0.49, border));
-    return 1.0 - there * (1.0 - visible / f32(max(taps, 1u)));
+    return 1.0 - view.shadows * (1.0 - visible - missing);
 }
 
-// The radius around a position in the map within which the sun may be occluded, in map widths, from `count` samples.
-fn penumbra(map_position: vec3f, slope: vec2f, turn: f32, count: u32) -> f32 {
+// The visible fraction in one map, from `count` samples over the sun's disc.
+fn sun_in_map(surface: Shaded, map: u32, count: u32) -> f32 {
+    let placement = view.sun_maps[map];
+    let texel = 1.0 / (f32(textureDimensions(sun_map).x) * placement.x);
+    let radius = max(penumbra(surface, map, texel, (count + 1u) / 2u), 0.75 * texel);
+    var visible = 0.0;
+    for (var i = 0u; i < count; i++) {
+        let aside = spiral(i, count, surface.turn) * radius;
+        let place = (surface.position.xy + aside) * placement.x + placement.yz;
+        let depth = surface.position.z + max(dot(surface.slope, aside), 0.0);
+        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, place, map, depth);
+    }
+    return visible / f32(max(count, 1u));
+}
+
+// The radius around a position within which the sun may be occluded, from `count` samples: what occludes it is so far above the
+// surface that the sun's disc has this radius there. A texel is measured in widths of the largest map, as all radii are.
+fn penumbra(surface: Shaded, map: u32, texel: f32, count: u32) -> f32 {
+    let placement = view.sun_maps[map];
     let texels = vec2f(textureDimensions(sun_map));
-    let search = clamp(view.sun_spread * 0.25, 1.5 / texels.x, 0.08);
+    let search = max(view.sun_search, 1.5 * texel);
     var sum = vec2f(0.0);
     for (var i = 0u; i < count; i++) {
-        let aside = spiral(i, count, turn + 1.3) * search;
-        let texel = clamp(vec2i((map_position.xy + aside) * texels), vec2i(0), vec2i(texels) - 1);
-        let above = textureLoad(sun_map, texel, 0) - map_position.z - max(dot(slope, aside), 0.0);
-        sum += select(vec2f(0.0), vec2f(above, 1.0), above > 2e-5);
+        let aside = spiral(i, count, surface.turn + 1.3) * search;
+        let place = ((surface.position.xy + aside) * placement.x + placement.yz) * texels;
+        let found = textureLoad(sun_map, clamp(vec2i(place), vec2i(0), vec2i(texels) - 1), map, 0);
+        let above = found - surface.position.z - max(dot(surface.slope, aside), 0.0);
+        sum += select(vec2f(0.0), vec2f(above, 1.0), above > 3e-6);
     }
     return min(view.sun_spread * sum.x / max(sum.y, 1.0), search);
 }

@@ -18,18 +18,19 @@ struct View {
     ground: vec3f,
     environment: f32,       // factor of the environment's light; 0: the sky is that of the three colors
     clips: array<vec4f, 3>, // planes: what has dot(plane, (position, 1)) > 0 is cut off
-    eye_to_sun: mat4x4f,    // to the shadow map: x and y across it, 0 to 1, and z toward the sun
+    eye_to_sun: mat4x4f,    // to the largest shadow map: x and y across it, 0 to 1, and z toward the sun
+    sun_maps: array<vec4f, 3>,  // the finest first: from there to each map a factor, then x and y; width of a texel in the world
     shadows: f32,           // how dark they are
-    sun_spread: f32,        // half the width of a penumbra, in map widths for each unit of z
-    sun_texel: f32,         // width of a texel of the map, in world units
-    shadow_taps: u32,       // samples of the map that are looked at; 0: there are no shadows
+    sun_spread: f32,        // radius of a penumbra, in widths of the largest map for each unit of z
+    sun_search: f32,        // radius in which what occludes the sun is looked for, in the same widths
+    shadow_taps: u32,       // samples of a map that are looked at; 0: there are no shadows
     occlusion: f32,         // how much of the sky's light what is near takes away
     occlusion_radius: f32,   // and how near that is, in world units
     occlusion_taps: u32,    // 4, or 0: it takes nothing away
     distance: f32,          // from the eye to the camera's target
     scale: vec2f,           // pixels drawn to each one shown, across and down: below 1 where the quality is low
     march: f32,             // steps through a volume, to those that its layer wants
-    pad3: f32,
+    sun_map_count: u32,
 }
 
 fn is_parallel() -> bool {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vertigrad.renderer import OrbitCamera, View
-from vertigrad.renderer.sun import TEXELS, SunCamera
+from vertigrad.renderer.sun import SunCamera
 from vertigrad.renderer.view import sun_in_world
 
 from .light_reference import tone_mapped
@@ -82,23 +82,24 @@ def test_a_floor_that_faces_the_sun_has_no_dark_pixels(render, floor):
     assert np.abs(shown - full).max() < 0.02
 
 
-@pytest.mark.parametrize("width", [2.0, 8.0])
-def test_a_penumbra_has_the_width_of_the_sun(layer, render, floor, width):
+@pytest.mark.parametrize(("width", "height"), [(2.0, 1.0), (8.0, 1.0), (2.0, 0.25), (0.5, 0.6)])
+def test_a_penumbra_has_the_width_of_the_sun(layer, render, floor, width, height):
     """Behind a long edge the visible fraction of the sun falls from 1 to 0 over height * width of the sun."""
-    height = 1.0
+    whole = 2 * height * np.tan(np.radians(width / 2))
     board = np.float32([[[x, height, z] for x in (-4, 0)] for z in (-4, 4)])
     sun = {"sky": 0.0, "sun": 0.5, "shadows": 1.0, "sun_angle": width, "sun_elevation": 90.0}
-    camera = OrbitCamera(distance=3.0, pitch=0.5, yaw=1.5708, fov=12.0)
+    camera = OrbitCamera(distance=3.0, pitch=0.5, yaw=1.5708, fov=np.degrees(7.0 * whole / 3.0).clip(1.0, 12.0))
     shown = occlusion(render, [floor, layer("surface", position=board)], camera, **sun)
     full = occlusion(render, [floor], camera, **{**sun, "shadows": 0.0})
-    positions = np.linspace(-0.3, 0.3, 121)
+    positions = np.linspace(-2.0, 2.0, 121) * whole
     share = []
     for position in positions:
         x, y = on_screen(camera, (position, 0.0, 0.0))
         share.append(shown[y, x - 2 : x + 3].mean() / full[y, x - 2 : x + 3].mean())
     inside = [position for position, part in zip(positions, share, strict=True) if 0.15 < part < 0.9]
-    expected = 0.645 * 2 * height * np.tan(np.radians(width / 2))  # of a disc's width, between 0.15 and 0.9 of its area
-    assert max(inside) - min(inside) == pytest.approx(expected, abs=0.15 * expected + 0.008)
+    expected = 0.645 * whole  # of a disc's width, between 0.15 and 0.9 of its area
+    row = 3.0 * camera.pixel(SIZE[1]) / np.sin(0.5)  # a row of pixels, on the floor
+    assert max(inside) - min(inside) == pytest.approx(expected, abs=0.1 * expected + row)
     assert share[0] < 0.05
     assert share[-1] > 0.95
 
@@ -164,28 +165,96 @@ def test_a_curved_surface_has_no_shadow_acne(layer, render):
         assert (shadowed[bright] / lit[bright]).min() > 0.9
 
 
-@pytest.mark.parametrize("elevation", [12.0, 30.0, 75.0])
-def test_a_plane_casts_no_shadow_on_itself(render, floor, elevation):
-    sun = {"sky": 0.0, "sun": 1.0, "sun_angle": 12.0, "sun_elevation": elevation}
+@pytest.mark.parametrize(("elevation", "width"), [(12.0, 12.0), (12.0, 0.3), (30.0, 12.0), (75.0, 0.3)])
+def test_a_plane_casts_no_shadow_on_itself(render, floor, elevation, width):
+    sun = {"sky": 0.0, "sun": 1.0, "sun_angle": width, "sun_elevation": elevation}
     camera = OrbitCamera(distance=4.0, pitch=0.6, fov=40.0)
     lit, shadowed = (occlusion(render, [floor], camera, shadows=s, **sun) for s in (0.0, 1.0))
     assert np.abs(lit - shadowed).max() < 0.02 * lit.max()
 
 
-def test_the_shadow_map_moves_by_whole_texels():
-    one, other = (SunCamera(OrbitCamera(target=(x, 0.0, 0.0)), np.array([0.6, 0.8, 0.0]), 1.5) for x in (0.0, 0.12345))
+TOWARD = np.array([0.48, 0.6, 0.64])
+
+
+def test_shadow_maps_move_by_whole_texels():
+    one, other = (SunCamera(OrbitCamera(target=(x, 0.0, 0.0)), TOWARD, 512) for x in (0.0, 0.12345))
     position = np.array([0.3, 0.1, -0.7, 1.0])
-    moved = ((other.to_map() - one.to_map()) @ position)[:2] * TEXELS
-    np.testing.assert_allclose(moved, np.round(moved), atol=1e-6)
+    for number in range(3):
+        places = [in_map(sun, position, number) for sun in (one, other)]
+        moved = (places[1] - places[0])[:2] * 512
+        assert np.abs(moved).max() > 0.9
+        np.testing.assert_allclose(moved, np.round(moved), atol=1e-6)
 
 
-def test_the_depth_of_the_shadow_map_increases_toward_the_sun():
-    toward = np.array([0.48, 0.6, 0.64])
-    sun = SunCamera(OrbitCamera(target=(1.0, 2.0, 3.0), distance=4.0), toward, 1.5)
-    middle, nearer = (sun.to_map() @ [*position, 1.0] for position in ((1, 2, 3), np.array([1, 2, 3]) + toward))
-    np.testing.assert_allclose(middle[:2], 0.5, atol=1.0 / TEXELS)
-    np.testing.assert_allclose(middle[:2], nearer[:2], atol=1e-9)
-    assert nearer[2] - middle[2] == pytest.approx(1 / (8 * sun.reach))
+def test_shadow_maps_stay_when_the_camera_turns_around_its_target():
+    suns = [SunCamera(OrbitCamera((1.0, 2.0, 3.0), yaw=yaw, pitch=yaw / 3), TOWARD, 512) for yaw in (0.2, 1.9)]
+    for number in range(3):
+        one, other = (sun.projection(number) @ sun.view() for sun in suns)
+        np.testing.assert_array_equal(one, other)
+
+
+def in_map(sun, position, number):
+    """Where shaders look a position up in a map: x, y, depth."""
+    x, y, depth = (sun.to_largest() @ position)[:3]
+    scale, *shift = sun.placement(number)
+    return np.array([x * scale + shift[0], y * scale + shift[1], depth])
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_position_is_looked_up_where_it_is_drawn(number):
+    sun = SunCamera(OrbitCamera(target=(1.0, 2.0, 3.0), distance=4.0), TOWARD, 512)
+    position = np.array([1.3, 1.6, 3.4, 1.0])
+    x, y, depth, _ = sun.projection(number) @ sun.view() @ position
+    np.testing.assert_allclose(in_map(sun, position, number), [(x + 1) / 2, (1 - y) / 2, depth], atol=1e-12)
+    nearer = in_map(sun, position + np.append(TOWARD, 0.0), number)
+    assert nearer[2] - depth == pytest.approx(1 / (8 * sun.reaches[-1]))
+
+
+def test_a_shadow_far_behind_the_target_is_drawn(layer, render):
+    """In the largest of the maps: the first ends at 1.4 half heights of the image, the second at 4."""
+    camera = OrbitCamera(distance=3.0, pitch=0.25, fov=40.0)
+    away = -8.0 * camera.half_height
+    floor = layer("surface", {"roughness": 1.0}, position=4 * PLANE, color=(0.8, 0.8, 0.8))
+    board = layer("surface", position=PLANE / 6 + np.float32([0, 1, away]))
+    sun = {"sky": 0.0, "sun": 1.0, "sun_angle": 0.3, "sun_elevation": 90.0}
+    lit, shadowed = (occlusion(render, [floor, board], camera, shadows=s, **sun) for s in (0.0, 1.0))
+    x, y = on_screen(camera, (0.0, 0.0, away))
+    assert shadowed[y, x] < 0.05 * lit[y, x]
+    for position in ((1.3, 0, away), (0, 0, 0), (0, 0, -3.9 * camera.half_height)):
+        x, y = on_screen(camera, position)
+        assert shadowed[y, x] == pytest.approx(lit[y, x], rel=0.02)
+
+
+def test_no_light_leaks_under_a_wall_or_where_shadow_maps_meet(layer, render):
+    """Behind a long wall that stands on the floor, from its foot on, across the borders of all maps."""
+    wall = layer("surface", position=np.float32([[[x, y, -0.5] for x in (-30, 30)] for y in (0, 3)]))
+    floor = layer("surface", {"roughness": 1.0}, position=5 * PLANE, color=(0.8, 0.8, 0.8))
+    camera = OrbitCamera(target=(0.0, 0.0, 0.0), distance=2.0, pitch=0.4, yaw=1.35, fov=50.0)
+    sun = {"sky": 0.0, "sun": 1.0, "sun_angle": 0.3, "sun_elevation": 35.0, "sun_azimuth": 180.0}
+    lit, shadowed = (occlusion(render, [floor, wall], camera, shadows=s, **sun) for s in (0.0, 1.0))
+    for x in (0.5, 0.0, -1.0, -2.0, -3.3, -5.0, -8.0):
+        for behind in (0.04 + 0.02 * abs(x), 0.3, 1.0):  # about a pixel, and more
+            at = on_screen(camera, (x, 0.0, behind - 0.5))[::-1]
+            assert shadowed[at] < 0.04 * lit[at], (x, behind)
+
+
+def test_the_edge_of_a_sharp_shadow_is_straight(layer, render, floor):
+    """Of a sun 0.3 degrees wide: how far the edge is from a smooth curve, in pixels, by the resolution of the maps."""
+    size, tilt, off = (80, 720), 0.15, {}
+    board = np.float32([[[x + tilt * z, 1.0, z] for x in (-4, 0)] for z in (-4, 4)])
+    board = layer("surface", position=board)
+    sun = {"sky": 0.0, "sun": 0.5, "shadows": 1.0, "sun_angle": 0.3, "sun_azimuth": -90.0, "sun_elevation": 45.0}
+    camera = OrbitCamera(target=(1.0, 0.0, 0.0), distance=6.0, pitch=1.5, fov=25.0)
+    rows = np.arange(200, 520)
+    for resolution in ("512", "auto", "2048"):
+        view = View(**DARK, **sun, shadow_resolution=resolution)
+        shown = light(render([floor, board], camera, view, size))[rows]
+        edge = np.array([np.interp(0.5 * shown.max(), row, np.arange(80)) for row in shown])
+        assert 20 < np.ptp(edge) < 60  # it leans
+        off[resolution] = (edge - np.polyval(np.polyfit(rows, edge, 2), rows)).std()
+    assert off["auto"] < 0.4
+    assert off["2048"] < 0.22
+    assert off["512"] > 1.4 * off["auto"]
 
 
 # the sky ------------------------------------------------------------------------------------------------------------

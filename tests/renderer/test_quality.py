@@ -130,7 +130,9 @@ def test_volumes_are_marched_through_in_steps_of_the_level(
     assert np.array_equal(render([finer], CAMERA, View(**PLAIN)), ultra) and not np.array_equal(usual, ultra)
 
 
-@pytest.mark.parametrize("finer", [{"sun_texels": 2048}, {"sun_taps": 32}, {"sky_planes": 6}, {"sky_steps": 6}])
+@pytest.mark.parametrize(
+    "finer", [{"sun_texels": 16.0}, {"sun_maps": 2}, {"sun_taps": 32}, {"sky_planes": 6}, {"sky_steps": 6}]
+)
 def test_each_part_of_a_level_refines_the_image(finer: dict[str, int], gpu: Gpu, balls: Layer) -> None:
     view = View(**PLAIN, shadows=1.0, occlusion=1.0)
     usual, other = (drawn(Renderer(gpu, FORMAT), gpu, balls, view, level) for level in (HIGH, HIGH._replace(**finer)))
@@ -150,14 +152,18 @@ def test_the_shaders_receive_the_values_of_the_level() -> None:
     fields, _ = wgsl_fields(resources.shader("common/view.wgsl"), "View")
     reported = {}
     for name, level in LEVELS.items():
-        packed = view_uniform(View(shadows=1.0, occlusion=1.0), CAMERA, (200, 100), 0.0, level)
+        packed = view_uniform(View(shadows=1.0, occlusion=1.0), CAMERA, (1920, 1080), 0.0, level)
         taps = [struct.unpack_from("<I", packed, fields[key])[0] for key in ("shadow_taps", "occlusion_taps")]
-        (texel,) = struct.unpack_from("<f", packed, fields["sun_texel"])
+        (maps,) = struct.unpack_from("<I", packed, fields["sun_map_count"])
+        assert maps == level.sun_maps
+        texel = struct.unpack_from("<12f", packed, fields["sun_maps"])[4 * maps - 1]  # of the largest map
         scale = struct.unpack_from("<2f", packed, fields["scale"])
         reported[name] = texel
         assert taps == [level.sun_taps, 4 if level.sky_planes else 0]
         assert scale == (level.scale, level.scale)
-    assert [reported["low"] / reported[name] for name in LEVELS] == pytest.approx([1.0, 2.0, 2.0, 4.0])
+    assert [reported["low"] / reported[name] for name in LEVELS] == pytest.approx(
+        [1.0, 2.0, 2.0, 4.0]
+    )  # 1024, 2048, 2048 and 4096 texels
 
 
 def test_levels_can_change_from_image_to_image(gpu: Gpu, balls: Layer, render: Callable[..., np.ndarray]) -> None:

@@ -16,8 +16,16 @@ from .widgets import explanation, written
 
 VIEW = {  # headings of the parts of the view, and the names of their parameters
     "light": (
-        *("sun", "sun_color", "sun_azimuth", "sun_elevation", "shadows", "sun_angle", "sky", "sky_color"),
-        *("horizon_color", "ground_color", "environment", "environment_file", "environment_rotation"),
+        *("sun", "sun_color", "sun_azimuth", "sun_elevation", "shadows", "sun_angle", "shadow_resolution"),
+        *(
+            "sky",
+            "sky_color",
+            "horizon_color",
+            "ground_color",
+            "environment",
+            "environment_file",
+            "environment_rotation",
+        ),
         *("environment_backdrop", "environment_blur", "occlusion", "occlusion_radius"),
     ),
     "post-processing": (

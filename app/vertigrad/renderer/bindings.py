@@ -25,6 +25,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "unfilterable": {"texture": {"sample_type": "unfilterable-float"}},
     "samples": {"texture": {"sample_type": "unfilterable-float", "multisampled": True}},
     "depth": {"texture": {"sample_type": "depth"}},
+    "depths": {"texture": {"sample_type": "depth", "view_dimension": "2d-array"}},
     "depth samples": {"texture": {"sample_type": "depth", "multisampled": True}},
     "sampler": {"sampler": {"type": "filtering"}},
     "comparison": {"sampler": {"type": "comparison"}},
@@ -87,8 +88,8 @@ class Bindings:
 def lighting_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
     """Group 1 of pipelines that light their fragments.
 
-    Shadow map, its sampler, ambient occlusion (shadows.wgsl); the maps of the environment and their sampler
+    Shadow maps, their sampler, ambient occlusion (shadows.wgsl); the maps of the environment and their sampler
     (environment.wgsl).
     """
-    kinds = ("depth", "comparison", "unfilterable", "cube", "cube", "texture", "sampler")
+    kinds = ("depths", "comparison", "unfilterable", "cube", "cube", "texture", "sampler")
     return bind_group_layout(gpu, kinds)

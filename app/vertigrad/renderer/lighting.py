@@ -1,8 +1,8 @@
-"""`Lighting`: shadow map and ambient occlusion, computed before an image is drawn and bound for its layers."""
+"""`Lighting`: shadow maps and ambient occlusion, computed before an image is drawn and bound for its layers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import wgpu
 
@@ -13,29 +13,36 @@ from .environment import Environment
 from .layers.base import Frame, Layer
 from .occlusion import Occlusion
 from .quality import HIGH, Level
+from .sun import shadow_texels
 from .target import DEPTH, create_view
 from .view import View, has_occlusion
 
 
 class Depths:
-    """A texture of depth, `width` by `height` pixels; square without `height`. Depth is reversed."""
+    """A texture of depth of `size` pixels, or an array of so many `maps`. Depth is reversed.
 
-    def __init__(self, gpu: Gpu, width: int, height: int = 0):
+    `view` is bound, all of an array.
+    """
+
+    def __init__(self, gpu: Gpu, size: tuple[int, int], maps: int = 0):
         self._gpu = gpu
-        self.view = create_view(gpu, (width, height or width), DEPTH)
+        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
+        texture = gpu.create_texture(size=(*size, max(maps, 1)), format=DEPTH, usage=usage)
+        self.view = texture.create_view(dimension="2d-array" if maps else "2d")
+        drawn = [texture.create_view(dimension="2d", base_array_layer=n, array_layer_count=1) for n in range(maps)]
         clear = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
-        self._pass = RenderPass([], {"view": self.view, **clear})
+        self._passes = [RenderPass([], {"view": view, **clear}) for view in drawn or [self.view]]
 
-    def record(self, group: str, layers: Iterable[Layer], view_offset: int) -> None:
-        """Record a depth pass of the opaque parts of `layers`, timed under `group`."""
+    def record(self, group: str, layers: Sequence[Layer], view_offset: int, number: int = 0) -> None:
+        """Record a depth pass of the opaque parts of `layers` into one of the maps, timed under `group`."""
         frame = Frame(view_offset, drawn="depth")
-        with self._gpu.recorder.render_pass(group, self._pass) as pass_:
+        with self._gpu.recorder.render_pass(group, self._passes[number]) as pass_:
             for layer in layers:
                 layer.drawing.draw(pass_, frame)
 
 
 class Lighting:
-    """Draws the shadow map and computes the ambient occlusion, each only where it is needed.
+    """Draws the shadow maps and computes the ambient occlusion, each only where it is needed.
 
     `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is the
     depth of opaque objects, one sample per pixel, or a single empty texel.
@@ -45,9 +52,10 @@ class Lighting:
         self._gpu = gpu
         self._layout = lighting_layout(gpu)
         self._sampler = gpu.device.create_sampler(mag_filter="linear", min_filter="linear", compare="greater-equal")
-        self._nothing = Depths(gpu, 1)
+        self._nothing, self._no_sun = Depths(gpu, (1, 1)), Depths(gpu, (1, 1), 1)
         self._no_occlusion = create_view(gpu, (1, 1), "rg16float", wgpu.TextureUsage.TEXTURE_BINDING)
         self._sun: Depths | None = None
+        self._sun_size = (0, 0)  # texels along a side, and how many maps
         self._eye: Depths | None = None
         self._occlusion: Occlusion | None = None
         self._groups: dict[tuple[bool, bool, bool], wgpu.GPUBindGroup] = {}
@@ -70,22 +78,21 @@ class Lighting:
         view: View,
         camera: OrbitCamera,
         size: tuple[int, int],
-        sun: bytes | bytearray,
+        sun: Sequence[bytes],
         level: Level = HIGH,
     ) -> None:
         """Record the passes that the next image of `layers` needs, at this quality level; sets `group` and `depths`.
 
-        `size` is in pixels that are drawn; `sun` has the bytes of `View` for the shadow map.
+        `size` is in pixels that are drawn; `sun` has the bytes of `View` for each shadow map.
         """
         self.environment.record(view, camera)
         if (level, size) != (self._level, self._size):
             self._take(level, size)
         shaded, occluded = view.shadows > 0.0, has_occlusion(view, level)
         if shaded:
-            self._sun = self._sun or Depths(self._gpu, level.sun_texels)
-            self._sun.record("shadows", [layer for layer in layers if layer.casts], self._gpu.uniforms.push(sun))
+            self._record_sun(layers, sun, shadow_texels(view.shadow_resolution, size[1], level))
         if occluded or view.edges > 0.0:
-            self._eye = self._eye or Depths(self._gpu, *size)
+            self._eye = self._eye or Depths(self._gpu, size)
             self.depths = self._eye.view
             solid = [layer for layer in layers if layer.casts and layer.transparency != "all"]
             self._eye.record("depths", solid, frame.view_offset)
@@ -94,10 +101,16 @@ class Lighting:
                 self._occlusion.record(frame.view_offset)
         self.group = self._group((shaded, occluded, self.environment.is_used))
 
+    def _record_sun(self, layers: Sequence[Layer], sun: Sequence[bytes], texels: int) -> None:
+        if self._sun is None or (texels, len(sun)) != self._sun_size:
+            self._sun, self._sun_size = Depths(self._gpu, (texels, texels), len(sun)), (texels, len(sun))
+            self._groups.clear()
+        casting = [layer for layer in layers if layer.casts]
+        for number, view in enumerate(sun):
+            self._sun.record("shadows", casting, self._gpu.uniforms.push(view), number)
+
     def _take(self, level: Level, size: tuple[int, int]) -> None:
         """Drop textures of another level or size; they are recreated when they are needed."""
-        if level.sun_texels != self._level.sun_texels:
-            self._sun = None
         if size != self._size:
             self._eye = None
         self._occlusion = None
@@ -106,7 +119,7 @@ class Lighting:
 
     def _group(self, needed: tuple[bool, bool, bool]) -> wgpu.GPUBindGroup:
         if needed not in self._groups:
-            sun = self._sun if needed[0] and self._sun is not None else self._nothing
+            sun = self._sun if needed[0] and self._sun is not None else self._no_sun
             sky = self._occlusion.visibility if needed[1] and self._occlusion is not None else self._no_occlusion
             self._groups[needed] = bind_group(
                 self._gpu, self._layout, (sun.view, self._sampler, sky, *self.environment.resources)

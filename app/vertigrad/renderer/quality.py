@@ -14,7 +14,8 @@ class Level(NamedTuple):
 
     name: str
     scale: float  # pixels drawn to each one shown, along each side
-    sun_texels: int  # along each side of the shadow map
+    sun_maps: int  # the shadow maps that are drawn: the largest of three, or all
+    sun_texels: float  # across each of them, to a row of pixels that is drawn
     sun_taps: int  # samples of it for each fragment
     sky_planes: int  # planes in which ambient occlusion is searched for; 0: none
     sky_steps: int  # and samples to either side in each
@@ -30,10 +31,10 @@ class Level(NamedTuple):
         return self if times == 1 else self._replace(scale=float(times))
 
 
-LOW = Level("low", 0.5, 512, 4, 0, 0, 0.5)
-MEDIUM = Level("medium", 0.75, 1024, 12, 2, 3, 0.75)
-HIGH = Level("high", 1.0, 1024, 16, 3, 4, 1.0)
-ULTRA = Level("ultra", 1.0, 2048, 32, 6, 6, 2.0)
+LOW = Level("low", 0.5, 2, 1.4, 4, 0, 0, 0.5)
+MEDIUM = Level("medium", 0.75, 3, 1.4, 12, 2, 3, 0.75)
+HIGH = Level("high", 1.0, 3, 1.4, 16, 3, 4, 1.0)
+ULTRA = Level("ultra", 1.0, 3, 2.8, 32, 6, 6, 2.0)
 
 LEVELS: Mapping[str, Level] = MappingProxyType({level.name: level for level in (LOW, MEDIUM, HIGH, ULTRA)})
 CHOSEN = (LOW, MEDIUM, HIGH)  # between which "auto" chooses, the cheapest first

@@ -1,64 +1,103 @@
-"""`SunCamera`: the camera of the shadow map. Pure arithmetic, no GPU.
+"""`SunCamera`: the camera of the shadow maps. Pure arithmetic, no GPU.
 
-The map is square, with an orthographic projection. It is fitted to what the camera shows at the distance of its target,
-with a margin: the resolution of shadows follows the zoom, and shadows do not flicker while the camera only turns.
+The maps are squares around the camera's target, each about three times as wide as the one before, with orthographic
+projections along the same axes. A position is looked up in the finest map that contains it. Their widths follow the
+zoom only, and their middles move by whole texels: shadows do not flicker while the camera turns or moves.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from .camera import OrbitCamera
+from .quality import Level
 
-MARGIN = 1.6  # half the map, in half diagonals of what is visible at the distance of the target
-DEPTH = 4.0  # depth range of the map toward the sun and away from it, in half widths of the map
-TEXELS = 1024  # along each side of the map, by default
+REACHES = (1.4, 4.0, 12.0)  # half the widths of the maps, in half heights of what is visible at the target's distance
+DEPTH = 4.0  # depth range of all maps toward the sun and away from it, in half widths of the largest
+SEARCH_HEIGHT = 10.0  # of casters whose whole penumbra is found, above what they shade, in the same half heights
+SEARCH_LIMIT = 0.5  # and the radius of the search, at most
+RESOLUTIONS = ("auto", "512", "1024", "2048", "4096")
+
+
+def shadow_texels(resolution: str, height: int, level: Level) -> int:
+    """Texels along each side of a shadow map: one of `RESOLUTIONS`.
+
+    "auto" is the next power of two for an image of which `height` rows of pixels are drawn: a texel of the finest map
+    is about as large as a pixel.
+    """
+    if resolution != "auto":
+        return int(resolution)
+    return 1 << min(max(math.ceil(math.log2(height * level.sun_texels)), 9), 12)
+
+
+def reaches_of(level: Level) -> tuple[float, ...]:
+    """Of the maps that are drawn at this level."""
+    return REACHES[-level.sun_maps :]
 
 
 class SunCamera:
-    """`reach` is half the width of the map in world units; eye space is as `OrbitCamera` has it.
+    """Sun space has the middle of the largest map at its origin, with the sun along z, in world units.
 
-    The map has `texels` along each side.
+    Each map has `texels` along each side. `reaches` are a part of `REACHES`, from the finest map to the largest.
     """
 
-    def __init__(self, camera: OrbitCamera, sun: np.ndarray, aspect: float, texels: int = TEXELS):
-        self.reach = MARGIN * camera.half_height * math.hypot(1.0, max(aspect, 1.0))
+    def __init__(self, camera: OrbitCamera, sun: np.ndarray, texels: int, reaches: Sequence[float] = REACHES):
+        self.reaches = tuple(reach * camera.half_height for reach in reaches)
+        self._half_height = camera.half_height
         self._texels = texels
         self._axes = _axes(sun)
-        middle = self._axes @ np.asarray(camera.target)
-        # In whole texels across the map: edges of shadows would crawl when the camera's target moves.
-        middle[:2] = np.round(middle[:2] / self.texel) * self.texel
-        self._middle = middle
+        target = self._axes @ np.asarray(camera.target)
+        # In whole texels across each map: edges of shadows would crawl when the camera's target moves.
+        middles = [np.round(target[:2] / texel) * texel for texel in map(self.texel, range(len(reaches)))]
+        self._middle = np.append(middles[-1], target[2])
+        self._shifts = [middle - middles[-1] for middle in middles]
 
     @property
-    def texel(self) -> float:
-        """Width of a texel in world units."""
-        return 2.0 * self.reach / self._texels
+    def width(self) -> float:
+        """Width of the largest map in world units."""
+        return 2.0 * self.reaches[-1]
+
+    def texel(self, map_: int) -> float:
+        """Width of a texel of a map in world units."""
+        return 2.0 * self.reaches[map_] / self._texels
 
     def view(self) -> np.ndarray:
-        """World space to eye space, 4x4: the middle of the map is the origin, the sun shines along -z."""
+        """World space to sun space, 4x4."""
         matrix = np.eye(4)
         matrix[:3, :3], matrix[:3, 3] = self._axes, -self._middle
         return matrix
 
-    def projection(self) -> np.ndarray:
-        """Eye space to clip space, 4x4: depth is 1 nearest to the sun, 0 farthest away."""
-        across, along = 1.0 / self.reach, 0.5 / (DEPTH * self.reach)
-        matrix = np.diag([across, across, along, 1.0])
+    def projection(self, map_: int) -> np.ndarray:
+        """Sun space to the clip space of a map, 4x4: depth is 1 nearest to the sun, 0 farthest away."""
+        across = 1.0 / self.reaches[map_]
+        matrix = np.diag([across, across, 0.5 / (DEPTH * self.reaches[-1]), 1.0])
+        matrix[:2, 3] = -across * self._shifts[map_]
         matrix[2, 3] = 0.5
         return matrix
 
-    def to_map(self) -> np.ndarray:
-        """World space to the map, 4x4: x to the right and y down it, 0 to 1, and depth."""
+    def to_largest(self) -> np.ndarray:
+        """World space to the largest map, 4x4: x to the right and y down it, 0 to 1, and depth."""
         to_texture = np.array([[0.5, 0.0, 0.0, 0.5], [0.0, -0.5, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-        return to_texture @ self.projection() @ self.view()
+        return to_texture @ self.projection(len(self.reaches) - 1) @ self.view()
+
+    def placement(self, map_: int) -> tuple[float, float, float]:
+        """Factor, and what is added to x and to y, from positions in the largest map to those in a map."""
+        scale = self.reaches[-1] / self.reaches[map_]
+        x, y = self._shifts[map_] / (2.0 * self.reaches[map_])
+        return scale, 0.5 * (1.0 - scale) - float(x), 0.5 * (1.0 - scale) + float(y)
 
     @staticmethod
     def spread(width: float) -> float:
-        """Half the width of a penumbra in map widths, for each unit of depth, of a sun `width` degrees wide."""
+        """Radius of a penumbra, in widths of the largest map for each unit of depth, of a sun `width` degrees wide."""
         return DEPTH * math.tan(math.radians(width) / 2.0)
+
+    def search(self, width: float) -> float:
+        """Radius in which what occludes the sun is looked for, in widths of the largest map."""
+        reach = min(SEARCH_HEIGHT * math.tan(math.radians(width) / 2.0), SEARCH_LIMIT)
+        return reach * self._half_height / self.width
 
 
 def _axes(sun: np.ndarray) -> np.ndarray:

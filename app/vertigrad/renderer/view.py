@@ -19,10 +19,10 @@ from .moment import Moment
 from .quality import AUTO, HIGH, Level, drawn_size
 from .quality import NAMES as QUALITIES
 from .sky import sun_tint
-from .sun import SunCamera
+from .sun import RESOLUTIONS, SunCamera, reaches_of, shadow_texels
 from .themes import CUSTOM, NAMES, THEMES
 
-VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
+VIEW_SIZE = 432  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 UNIT_HEIGHT = 800.0  # pixels of an image in which widths in pixels are exact; they grow with larger images
 LAYER_AT = 204  # byte of `View` that holds the index of the layer, from 1
@@ -67,6 +67,11 @@ class View(Params):
     shadows: float = number(0.0, min=0.0, max=1.0, doc="strength of the sun's shadows; 0: none")
     sun_angle: float = angle(
         2.5, min=0.0, max=30.0, slider_max=12.0, doc="angular diameter of the sun: larger ones give softer shadows"
+    )
+    shadow_resolution: str = choice(
+        "auto",
+        RESOLUTIONS,
+        doc="texels along each side of the three shadow maps; auto: by the image's height and the quality",
     )
     sky: float = number(0.8, min=0.0, max=1e3, slider_max=4.0, doc="intensity of the light from the sky")
     sky_color: tuple[float, float, float] = color("#aec8f3", doc="color of the sky at the zenith")
@@ -197,9 +202,9 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         *(view.sky * c for c in linear(view.ground_color)),
         0.0 if view.environment == "gradient" else view.sky,
     )
-    cost = struct.pack("<3f4x", drawn[0] / width, drawn[1] / height, level.march)
-    lights += clip_planes(view, camera) + ambient_occlusion(view, camera, width / height, level)
-    return matrices.tobytes() + lights + cost
+    cost = struct.pack("<3fI", drawn[0] / width, drawn[1] / height, level.march, level.sun_maps)
+    lights += clip_planes(view, camera) + shadow_maps(view, camera, drawn[1], level)
+    return matrices.tobytes() + lights + ambient_occlusion(view, camera, level) + cost
 
 
 def has_backdrop(view: View) -> bool:
@@ -212,26 +217,47 @@ def has_occlusion(view: View, level: Level) -> bool:
     return view.occlusion > 0.0 and level.sky_planes > 0
 
 
-def ambient_occlusion(view: View, camera: OrbitCamera, aspect: float, level: Level) -> bytes:
-    """The fields of shaders/common/shadows.wgsl: shadows and ambient occlusion."""
-    to_map, shadow = bytes(64), (0.0, 0.0, 0.0, 0)
-    if view.shadows > 0.0:
-        sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
-        to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
-        shadow = view.shadows, sun.spread(view.sun_angle), sun.texel, level.sun_taps
+def sun_camera(view: View, camera: OrbitCamera, height: int, level: Level) -> SunCamera:
+    """The camera of the shadow maps of an image of which `height` rows of pixels are drawn."""
+    texels = shadow_texels(view.shadow_resolution, height, level)
+    return SunCamera(camera, sun_in_world(view, camera), texels, reaches_of(level))
+
+
+def shadow_maps(view: View, camera: OrbitCamera, height: int, level: Level) -> bytes:
+    """The fields of shaders/common/shadows.wgsl about the sun."""
+    if view.shadows == 0.0:
+        return bytes(128)
+    sun = sun_camera(view, camera, height, level)
+    to_map = (sun.to_largest() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
+    maps = [(*sun.placement(number), sun.texel(number)) for number in range(level.sun_maps)]
+    return to_map + struct.pack(
+        "<12f3fI",
+        *np.resize(np.array(maps), 12),
+        view.shadows,
+        sun.spread(view.sun_angle),
+        sun.search(view.sun_angle),
+        level.sun_taps,
+    )
+
+
+def ambient_occlusion(view: View, camera: OrbitCamera, level: Level) -> bytes:
+    """The fields of shaders/common/shadows.wgsl about the sky."""
     reach = 2.0 * camera.half_height * view.occlusion_radius
-    sky = view.occlusion, reach, 4 if has_occlusion(view, level) else 0, camera.distance
-    return to_map + struct.pack("<3fI2fIf", *shadow, *sky)
+    return struct.pack("<2fIf", view.occlusion, reach, 4 if has_occlusion(view, level) else 0, camera.distance)
 
 
-def sun_uniform(view: View, camera: OrbitCamera, aspect: float, level: Level = HIGH) -> bytes:
-    """The bytes of `View` with which layers draw the shadow map."""
-    sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
-    matrices = np.stack((sun.view().T, sun.projection().T)).astype("<f4")
+def sun_uniforms(view: View, camera: OrbitCamera, height: int, level: Level = HIGH) -> tuple[bytes, ...]:
+    """The bytes of `View` with which layers draw each shadow map; none without shadows."""
+    if view.shadows == 0.0:
+        return ()
+    sun = sun_camera(view, camera, height, level)
     # The near plane is infinitely far behind this eye, and spheres of any size are drawn as spheres.
     lights = struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
     cost = struct.pack("<3f4x", 1.0, 1.0, level.march)
-    return matrices.tobytes() + lights + clip_planes(view, sun) + bytes(VIEW_SIZE - 272 - len(cost)) + cost
+    lights += clip_planes(view, sun)
+    lights += bytes(VIEW_SIZE - 128 - len(lights) - len(cost)) + cost
+    projections = (sun.projection(number) for number in range(level.sun_maps))
+    return tuple(np.stack((sun.view().T, one.T)).astype("<f4").tobytes() + lights for one in projections)
 
 
 NO_CLIP = np.array((0.0, 0.0, 0.0, -1.0))  # a plane that cuts nothing off
@@ -280,7 +306,7 @@ class FrameUniforms:
         self._key: tuple[object, ...] = ()
         self._view, self._over = bytearray(), bytearray()
         self._post_process = b""
-        self.sun = b""  # the bytes of `View` for the shadow map, if there are shadows
+        self.sun: tuple[bytes, ...] = ()  # the bytes of `View` for each shadow map
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the last packed image
 
     def pack(
@@ -293,7 +319,7 @@ class FrameUniforms:
             self._over = self._view if level.scale == 1.0 else bytearray(view_uniform(view, camera, size, time))
             self._post_process = post_process_uniform(view, size, camera.orthographic, level)
             self.moment = moment_of(view, camera, time)
-            self.sun = sun_uniform(view, camera, size[0] / size[1], level) if view.shadows > 0.0 else b""
+            self.sun = sun_uniforms(view, camera, drawn_size(size, level)[1], level)
             self._key = key
         elif time != self.moment.time:
             last = self.moment
