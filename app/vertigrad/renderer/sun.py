@@ -17,7 +17,7 @@ from .quality import Level
 
 REACHES = (1.4, 4.0, 12.0)  # half the widths of the maps, in half heights of what is visible at the target's distance
 DEPTH = 4.0  # depth range of all maps toward the sun and away from it, in half widths of the largest
-SEARCH_HEIGHT = 10.0  # of casters whose whole penumbra is found, above what they shade, in the same half heights
+SEARCH_HEIGHT = 7.0  # of casters whose whole penumbra is found, above what they shade, in the same half heights
 SEARCH_LIMIT = 0.5  # and the radius of the search, at most
 RESOLUTIONS = ("auto", "512", "1024", "2048", "4096")
 
