@@ -57,9 +57,9 @@ fn sun_in_map(surface: Shaded, map: u32, count: u32) -> f32 {
     var visible = 0.0;
     for (var i = 0u; i < count; i++) {
         let aside = spiral(i, count, surface.turn) * radius;
-        let place = (surface.position.xy + aside) * placement.x + placement.yz;
+        let coordinate = (surface.position.xy + aside) * placement.x + placement.yz;
         let depth = surface.position.z + max(dot(surface.slope, aside), 0.0);
-        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, place, map, depth);
+        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, coordinate, map, depth);
     }
     return visible / f32(max(count, 1u));
 }
@@ -73,8 +73,8 @@ fn penumbra(surface: Shaded, map: u32, texel: f32, count: u32) -> f32 {
     var sum = vec2f(0.0);
     for (var i = 0u; i < count; i++) {
         let aside = spiral(i, count, surface.turn + 1.3) * search;
-        let place = ((surface.position.xy + aside) * placement.x + placement.yz) * texels;
-        let found = textureLoad(sun_map, clamp(vec2i(place), vec2i(0), vec2i(texels) - 1), map, 0);
+        let coordinate = ((surface.position.xy + aside) * placement.x + placement.yz) * texels;
+        let found = textureLoad(sun_map, clamp(vec2i(coordinate), vec2i(0), vec2i(texels) - 1), map, 0);
         let above = found - surface.position.z - max(dot(surface.slope, aside), 0.0);
         sum += select(vec2f(0.0), vec2f(above, 1.0), above > 3e-6);
     }
