@@ -95,7 +95,7 @@ CALLED = {
         "inspect_now",
         "cameras.advance",
     ),  # a frame
-    *("draw", "draw_to_file"),
+    *("draw", "draw_to_file", "look"),
     *("guarded", "fail", "frame_dropped", "require_device"),  # errors in it
     *("parameters", "originals", "hints"),  # read only
     *("scene_edits.value", "scene_edits.values", "scene_edits.differing"),

@@ -3,6 +3,7 @@
 //   sky:        radiance of the air in the light of the sun: single scattering (Nishita et al. 1993, "Display of the Earth Taking
 //               into Account Atmospheric Scattering") with the coefficients of Bruneton 2017 and Hillaire 2020 for Rayleigh, Mie
 //               and ozone; below the horizon, ground that the sun and the sky light. Reference: tests/renderer/sky_reference.py
+//   panorama:   the same as an equirectangular image, for path_trace/light.py
 //   shrink:     a smaller level of the radiance
 //   prefilter:  radiance weighed by the facets of a roughness, as seen along the normal (Karis 2013, "Real Shading in Unreal Engine
 //               4"); samples read the level that fits how far apart they are (Colbert and Krivanek 2007, GPU Gems 3)
@@ -81,7 +82,7 @@ fn shrink_fragment(screen: Screen) -> @location(0) vec4f {
 }
 //% endif
 
-//% if PART == "sky"
+//% if PART in ("sky", "panorama")
 // Lengths in km, coefficients in 1/km.
 const PLANET = 6360.0;
 const AIR = 6460.0;
@@ -149,14 +150,28 @@ fn scattered(direction: vec3f) -> vec3f {
     return sum;
 }
 
-@fragment
-fn sky_fragment(screen: Screen) -> @location(0) vec4f {
-    let direction = direction_at(screen);
+fn sky(direction: vec3f) -> vec3f {
     let level = normalize(vec3f(direction.x, max(direction.y, 0.0) + 1e-4, direction.z));
     let air = scattered(level);
     let lit = from_sun(vec3f(0.0, PLANET + EYE, 0.0)) * max(face.sun.y, 0.0) / PI + scattered(normalize(vec3f(-face.sun.x, 1.0, -face.sun.z)));
     let below = smoothstep(0.0, 0.02, -direction.y);
-    return vec4f(face.irradiance * mix(air, face.ground * lit, below), 1.0);
+    return face.irradiance * mix(air, face.ground * lit, below);
+}
+//% endif
+
+//% if PART == "sky"
+@fragment
+fn sky_fragment(screen: Screen) -> @location(0) vec4f {
+    return vec4f(sky(direction_at(screen)), 1.0);
+}
+//% endif
+
+//% if PART == "panorama"
+@fragment
+fn panorama_fragment(screen: Screen) -> @location(0) vec4f {
+    let around = 2.0 * PI * (screen.uv.x - 0.5);
+    let latitude = PI * screen.uv.y;
+    return vec4f(sky(vec3f(sin(latitude) * sin(around), cos(latitude), -sin(latitude) * cos(around))), 1.0);
 }
 //% endif
 

@@ -18,7 +18,7 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu, Kernel, shader
 
 Defines = Mapping[str, Any]
-FOLDERS = ("ops", "models", "learn", "language", "draw")
+FOLDERS = ("ops", "models", "learn", "language", "draw", "path_trace")
 COMPUTE = re.compile(r"@compute\b[^{};]*?\bfn\s+(\w+)", re.S)
 
 
@@ -599,8 +599,10 @@ SHADERS: dict[str, list[Defines]] = {
         | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "LIGHTS": bool(more)}
         for more, mask, color in product(["", "all"], [False, True], COLORS)
     ],
+    "path_trace/trace.wgsl": [{}],
+    "path_trace/composite.wgsl": [{}],
     "draw/environment_maps.wgsl": choices(
-        PART=["image", "sky", "shrink", "prefilter", "irradiance", "table", "backdrop"], IMAGE=[False, True]
+        PART=["image", "sky", "panorama", "shrink", "prefilter", "irradiance", "table", "backdrop"], IMAGE=[False, True]
     ),
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),

@@ -68,6 +68,16 @@ def command(
     supersample: Annotated[
         int, typer.Option(min=1, max=4, metavar="N", help="draw N times as many pixels along each side, and show means")
     ] = 1,
+    path_trace: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="path-trace the last frame, N samples of each pixel, into a .png or .exr"
+        ),
+    ] = None,
+    bounces: Annotated[
+        int | None,
+        typer.Option(min=0, max=1024, metavar="N", help="with --path-trace: bounces of light; by default 8"),
+    ] = None,
     adapter: options.AdapterOption = "",
     trust: options.TrustOption = False,
     require_zero_copy: options.ZeroCopyOption = False,
@@ -94,11 +104,17 @@ def command(
     from ..session.catalog import require
     from ..session.commands import FollowKeyframes, Turntable
     from ..session.measurements import parse_watch, require_table
+    from .path_trace import require_one_image, traced
     from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
     video, exr = VideoOptions(options.finite("--fps", fps), codec, video_quality), ExrOptions(exr_bits, exr_depth)
     first, count = options.parse_range(range, frames)
+    if path_trace is not None:
+        drawn = {"--range": range, "--turntable": turntable, "--supersample": supersample > 1, "--exr-depth": exr_depth}
+        require_one_image(output, [name for name, is_set in drawn.items() if is_set])
+    elif bounces is not None:
+        raise InputError("--bounces: are of path-traced images; add --path-trace N")
     for path in output:
         if is_run_file(path):
             require_writable(numbered(path, 0))
@@ -138,7 +154,7 @@ def command(
         with _progress() as progress, _interruption(lambda: done, first, count, output):
             task = progress.add_task(session.scene.title, total=count)
             record = render(
-                *(session, count, pixels, output, show),
+                *(session, count, pixels, output if path_trace is None else (), show),
                 timed=report is not None,
                 transparent=transparent,
                 supersample=supersample,
@@ -148,8 +164,14 @@ def command(
                 video=video,
                 first=first,
                 exr=exr,
+                draw=path_trace is None,
             )
+        if path_trace is not None:
+            text = traced(session, path_trace, pixels, output, bounces, seed or 0, transparent, exr)
         summary = finish_run(record, session, report, require_zero_copy)
+    if path_trace is not None:
+        console.print(text)
+        return
     files, written = ", ".join(str(path) for path in output), count - first
     moved = f"{geometry_bytes(summary):,.0f} bytes of geometry copied a frame"
     console.print(f"{files}: {written} frame{'s' * (written != 1)} of {size}, {moved}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import wgpu
 
-from ..gpu import Gpu, RenderPass
+from ..gpu import Direction, Gpu, RenderPass, Traffic
 from ..params.color_space import linear
 from . import environment_image
 from .bindings import FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
@@ -102,7 +102,7 @@ class Environment:
             key = (*sun, view.sun, *view.ground_color)
         if key == self._key and self._maps is not None:
             return
-        self._face = self._uniform(view, sun, turn)
+        self._face = _uniform(view, sun, turn)
         source = self._load(view.environment_file) if view.environment == IMAGE else None
         self._compute(source)
         self._key = key
@@ -131,12 +131,6 @@ class Environment:
         pass_.set_pipeline(pipeline)
         pass_.set_bind_group(0, group, (gpu.uniforms.push(face), view_offset))
         pass_.draw(3)
-
-    def _uniform(self, view: View, sun: tuple[float, ...], turn: float) -> bytes:
-        """`Face`, but for the number, size and roughness."""
-        above = float(np.mean(transmittance(90.0)))
-        irradiance = math.pi * view.sun / above
-        return FACE.pack(0, 0.0, 0.0, turn, *sun, irradiance, *linear(view.ground_color), 0.0)
 
     def _load(self, file: Path) -> wgpu.GPUTextureView:
         """The image in full for the backdrop; returns the smaller one for the maps."""
@@ -193,6 +187,40 @@ class Environment:
             pass_.set_pipeline(pipeline)
             pass_.set_bind_group(0, group, (offset,))
             pass_.draw(3)
+
+
+def panorama(gpu: Gpu, view: View, camera: OrbitCamera, rows: int) -> np.ndarray:
+    """The sky of a view, "sky" as its `environment`, as an equirectangular image f32 (rows, 2 * rows, 3).
+
+    It is the radiance for each unit of `view.sky`, with the up axis of the camera up. Waits for the GPU.
+    """
+    size = (2 * rows, rows)
+    usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+    texture = gpu.create_texture(size=(*size, 1), format=FORMAT, usage=usage)
+    layout = bind_group_layout(gpu, {0: "uniform"}, FRAGMENT)
+    defines = {"PART": "panorama", "IMAGE": False}
+    pipeline = fullscreen_pipeline(gpu, SHADER, "panorama_fragment", layout, [{"format": FORMAT}], defines=defines)
+    group = bind_group(gpu, layout, {0: uniform_range(gpu, FACE.size)})
+    offset = gpu.uniforms.push(_uniform(view, _with_y_up(sun_in_world(view, camera), camera), 0.0))
+    described = RenderPass([{"view": texture.create_view(), "load_op": "clear", "store_op": "store"}])
+    with gpu.recorder.render_pass("environment", described) as pass_:
+        pass_.set_pipeline(pipeline)
+        pass_.set_bind_group(0, group, (offset,))
+        pass_.draw(3)
+    row_bytes, found = 8 * size[0], list[np.ndarray]()
+    gpu.meter.count(Direction.DEVICE_TO_HOST, row_bytes * rows, Traffic.DIAGNOSTICS)
+    reading = gpu.readback.copy_texture(
+        gpu.recorder.encoder, texture, row_bytes, lambda data: found.append(np.frombuffer(data, np.float16).copy())
+    )
+    gpu.submit()
+    gpu.readback.wait(reading)
+    return found[0].reshape(rows, size[0], 4)[..., :3].astype(np.float32)
+
+
+def _uniform(view: View, sun: tuple[float, ...], turn: float) -> bytes:
+    """`Face`, but for the number, size and roughness."""
+    irradiance = math.pi * view.sun / float(np.mean(transmittance(90.0)))
+    return FACE.pack(0, 0.0, 0.0, turn, *sun, irradiance, *linear(view.ground_color), 0.0)
 
 
 def _with_y_up(direction: np.ndarray, camera: OrbitCamera) -> tuple[float, ...]:

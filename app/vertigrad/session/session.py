@@ -214,7 +214,7 @@ class Session(SceneParts):
         running = self.running
         stage, view, camera = running.stage, running.view, running.cameras.now
         pane = self.pane(size)
-        self._look(pane)
+        self.look(pane)
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
         layers, mark = list(stage.layers.values()), running.selection.mark()
         renderer.draw(layers, camera, view, target, pane, running.clock.time, corner, mark, level, handles)
@@ -230,10 +230,15 @@ class Session(SceneParts):
         """
         layers, alone = list(self.stage.layers.values()), renderer.has_depth
         pane = size if alone else self.pane(size)
-        self._look(pane)
+        self.look(pane)
         renderer.draw(layers, self.camera, self.view, target, pane, self.time)
         if self.comparison is not None and not alone:
             self.comparison.draw(renderer, self.camera, target, size)
+
+    def look(self, size: tuple[int, int]) -> None:
+        """Let models have what this image needs; a window does not wait for it."""
+        if min(size) > 0:
+            self.stage.look(viewpoint(self.running.cameras.now, size), wait=not self.reads_ahead)
 
     def pane(self, size: tuple[int, int]) -> tuple[int, int]:
         """The size of the image of the open scene in a viewport of `size`: the left part while it is compared."""
@@ -357,11 +362,6 @@ class Session(SceneParts):
             self.require_device(error)
             self.clock.halt()
             self.fail("step", error)
-
-    def _look(self, size: tuple[int, int]) -> None:
-        """Let models have what this image needs; a window does not wait for it."""
-        if min(size) > 0:
-            self.stage.look(viewpoint(self.running.cameras.now, size), wait=not self.reads_ahead)
 
     def _spill(self) -> None:
         self.clock.rewind.shrink()

@@ -51,17 +51,17 @@ class AssetDrawing(IndexedDrawing):
             self.attributes.transparency = "some"
         self.index = checked_index(self.name, values.get("index", 0.0))
         self.reported["index"] = self.report_index
-        self._materials = self._table(values, "materials", MATERIAL, _plain())
+        self.materials = self._table(values, "materials", MATERIAL, _plain())
         self._lights = self._table(values, "lights", LIGHT, np.zeros((1, LIGHT), np.float32))
-        self._light_count = self._lights.shape[0] if isinstance(values.get("lights"), Tensor) else 0
+        self.light_count = self._lights.shape[0] if isinstance(values.get("lights"), Tensor) else 0
         maps = [self._maps(values, name, is_srgb) for name, is_srgb in (("color_maps", True), ("data_maps", False))]
         textures = [("textures", one.view) for one in maps]
         self.create(
             RECIPE,
             [self.attributes],
-            storage=[self._materials, self._lights],
+            storage=[self.materials, self._lights],
             others=[self.index],
-            defines={"LIGHTS": self._light_count > 0},
+            defines={"LIGHTS": self.light_count > 0},
             textures=[*textures, *(("sampler", map_sampler(self.gpu, ends)) for ends in ENDS)],
         )
 
@@ -71,13 +71,13 @@ class AssetDrawing(IndexedDrawing):
             draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
     def uniform(self) -> dict[str, Any]:
-        tables = {"material": self._materials, "light": self._lights}
+        tables = {"material": self.materials, "light": self._lights}
         first = {f"first_{name}": storage_range(self.gpu, one, "a layer")[1] // 4 for name, one in tables.items()}
         constant = "color" in self.attributes.constants
         return {
             **first,
-            "material_count": self._materials.shape[0],
-            "light_count": self._light_count,
+            "material_count": self.materials.shape[0],
+            "light_count": self.light_count,
             "color": self.color if constant else (1.0, 1.0, 1.0, 1.0),
         }
 

@@ -1,0 +1,81 @@
+"""`gather`: what the layers of a scene draw, read back for path tracing; and what of it is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+from ..export import geometry
+from ..export.layers import read
+from ..renderer.layers import Layer
+from ..renderer.layers.arrows import ArrowsDrawing
+from ..renderer.layers.asset import AssetDrawing
+from ..renderer.layers.instances import InstancesDrawing
+from ..renderer.layers.isosurface import IsosurfaceDrawing
+from ..renderer.layers.points import PointsDrawing
+from ..renderer.layers.surface import SurfaceDrawing
+from ..renderer.layers.volume import VolumeDrawing
+from .asset import asset_shapes, untraced_parts
+from .shapes import Shapes, Surface, spheres, triangles
+from .volumes import VolumeSnapshot
+
+
+class Gathered(NamedTuple):
+    """The shapes and the volumes of layers. `left_out` are sentences, each about what is not traced of one of them."""
+
+    shapes: Sequence[Shapes]
+    volumes: Sequence[VolumeSnapshot]
+    left_out: Sequence[str]
+
+
+def gather(layers: Sequence[Layer]) -> Gathered:
+    """What these draw now; waits for the GPU. Raises `InputError` if none of them can be traced."""
+    shapes, volumes, left_out = list[Shapes](), list[VolumeSnapshot](), list[str]()
+    for layer in layers:
+        drawing = layer.drawing
+        if isinstance(drawing, VolumeDrawing):
+            layer.prepare()
+            arrays = read(field.tensor for field in drawing.fields.values())
+            volumes.append(VolumeSnapshot.of(drawing, dict(zip(drawing.fields, arrays, strict=True))))
+            continue
+        make = next((make for kind, make in _KINDS.items() if isinstance(drawing, kind)), None)
+        if make is None:
+            left_out.append(f"layer {layer.name!r} is not path-traced: it draws {_kind(layer)}")
+            continue
+        shapes.append(make(layer))
+        if getattr(drawing.style, "contours", 0.0) > 0.0:
+            left_out.append(f"layer {layer.name!r}: its contour lines are not path-traced")
+        if isinstance(drawing, AssetDrawing):
+            left_out += untraced_parts(layer.name, drawing)
+    if layers and not shapes and not volumes:
+        raise InputError("path tracing: " + "; ".join(left_out))
+    return Gathered(shapes, volumes, left_out)
+
+
+def _kind(layer: Layer) -> str:
+    name = type(layer).__name__.removesuffix("Layer").lower()
+    return f"{name}, which {'have' if name.endswith('s') else 'has'} no triangles, spheres or volume"
+
+
+def _lit(style: Any) -> Surface:
+    return Surface(style.metallic, style.roughness)
+
+
+def _points(layer: Layer) -> Shapes:
+    style = layer.style
+    return spheres(geometry(layer), Surface(style.metallic, style.roughness, style.emissive, style.brightness))
+
+
+def _triangles(layer: Layer) -> Shapes:
+    return triangles(geometry(layer), [_lit(layer.style)])
+
+
+_KINDS: dict[type[Any], Callable[[Layer], Shapes]] = {
+    PointsDrawing: _points,
+    SurfaceDrawing: _triangles,
+    IsosurfaceDrawing: _triangles,
+    InstancesDrawing: _triangles,
+    ArrowsDrawing: _triangles,
+    AssetDrawing: asset_shapes,
+}

@@ -1,0 +1,126 @@
+"""`Shapes`: what a layer draws as triangles and spheres, in the words of shaders/common/trace_scene.wgsl."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..export import Geometry
+from . import packing
+from .tree import MOST_PRIMITIVES, Tree, build
+
+SPHERE, CLEAR, FLAT = (np.uint32(1 << bit) for bit in (31, 30, 29))
+MOST_MATERIALS = 1 << 24
+OPAQUE = 0.999  # of an alpha, as in shaders/common/coverage.wgsl
+
+
+class Surface(NamedTuple):
+    """A material: its rows in the shader. `emission` is linear light, `unlit` 1 where colors are shown as they are."""
+
+    metallic: float = 0.0
+    roughness: float = 0.5
+    emissive: float = 0.0
+    brightness: float = 1.0
+    emission: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    unlit: float = 0.0
+
+
+class Shapes(NamedTuple):
+    """`primitives` u32 (n, 3, 4) refer to rows of `corners` u32 (m, 4) and `materials`; `low` and `high` are boxes."""
+
+    primitives: np.ndarray
+    corners: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    materials: Sequence[Surface]
+
+
+def spheres(geometry: Geometry, material: Surface) -> Shapes:
+    """Those around the points of a geometry, which have a radius."""
+    radius = geometry.extras["radius"].astype(np.float32)
+    keep = radius > 0.0
+    centers, radius = geometry.positions[keep].astype(np.float32), radius[keep]
+    colors = geometry.linear_colors()[keep]
+    words = np.zeros((len(centers), 3, 4), np.uint32)
+    words[:, 0, :3] = np.ascontiguousarray(centers).view(np.uint32)
+    words[:, 0, 3] = SPHERE | _clear(colors)
+    words[:, 1, 0] = radius.view(np.uint32)
+    words[:, 1, 3] = np.arange(len(centers), dtype=np.uint32)
+    reach = radius[:, None]
+    return Shapes(words, packing.corners(colors), centers - reach, centers + reach, [material])
+
+
+def triangles(
+    geometry: Geometry,
+    materials: Sequence[Surface],
+    material: np.ndarray | None = None,
+    colors: np.ndarray | None = None,
+) -> Shapes:
+    """Those of a geometry. `material` is a row of `materials` for each vertex, that of the first corner counts.
+
+    `colors` are linear ones, instead of those of the geometry.
+    """
+    assert geometry.index is not None
+    index = geometry.index.astype(np.int64)
+    places = geometry.positions.astype(np.float32)[index]
+    colors = geometry.linear_colors() if colors is None else colors
+    normals = geometry.normals
+    words = np.zeros((len(index), 3, 4), np.uint32)
+    words[:, :, :3] = np.ascontiguousarray(places).view(np.uint32)
+    words[:, 0, 3] = _clear(colors[index].reshape(len(index), -1, colors.shape[1]))
+    if material is not None:
+        words[:, 0, 3] |= material[index[:, 0]].astype(np.uint32)
+    if normals is None:
+        words[:, 0, 3] |= FLAT
+    words[:, 1, 3] = 3 * np.arange(len(index), dtype=np.uint32)
+    corners = packing.corners(colors, normals)[index].reshape(-1, packing.WORDS)
+    return Shapes(words, corners, places.min(axis=1), places.max(axis=1), materials)
+
+
+def _clear(colors: np.ndarray) -> np.ndarray:
+    """The flag of those that let light through: (n, channels), or (n, corners, channels)."""
+    if colors.shape[-1] < 4:
+        return np.zeros(len(colors), np.uint32)
+    least = colors[..., 3].reshape(len(colors), -1).min(axis=1)
+    return np.where(least < OPAQUE, CLEAR, np.uint32(0))
+
+
+class Scene(NamedTuple):
+    """The shapes of all layers, in the order of the leaves of their tree; `materials` are rows of words, (n, 4)."""
+
+    tree: Tree | None
+    primitives: np.ndarray
+    corners: np.ndarray
+    materials: np.ndarray
+
+
+def concatenated(found: Sequence[Shapes]) -> Scene:
+    """The shapes of several layers. Raises `InputError` for too many."""
+    found = [one for one in found if len(one.primitives)]
+    count = sum(len(one.primitives) for one in found)
+    if count > MOST_PRIMITIVES:
+        raise InputError(f"path tracing: {count:,} triangles and spheres; there may be {MOST_PRIMITIVES:,}")
+    if not found:
+        nothing = np.zeros((1, 4), np.uint32)
+        return Scene(None, nothing, nothing, nothing)
+    materials, parts, first_corner = list[Surface](), list[np.ndarray](), 0
+    for one in found:
+        words = one.primitives.copy()
+        words[:, 0, 3] += np.uint32(len(materials))
+        words[:, 1, 3] += np.uint32(first_corner)
+        parts.append(words)
+        materials += one.materials
+        first_corner += len(one.corners)
+    if len(materials) > MOST_MATERIALS:
+        raise InputError(f"path tracing: {len(materials):,} materials; there may be {MOST_MATERIALS:,}")
+    tree = build(*(np.concatenate([getattr(one, name) for one in found]) for name in ("low", "high")))
+    primitives = np.concatenate(parts)[tree.order].reshape(-1, 4)
+    return Scene(tree, primitives, np.concatenate([one.corners for one in found]), _rows(materials))
+
+
+def _rows(materials: Sequence[Surface]) -> np.ndarray:
+    values = [(*one[:4], *one.emission, one.unlit) for one in materials]
+    return np.array(values, np.float32).view(np.uint32).reshape(-1, 4)
