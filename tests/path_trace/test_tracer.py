@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import InputError
-from vertigrad.path_trace import gather, unleaves
+from vertigrad.path_trace import gather, unseen
 from vertigrad.path_trace import tracer as module
 from vertigrad.path_trace.light import around
 from vertigrad.path_trace.packing import octahedral
@@ -94,8 +94,8 @@ def test_a_layer_without_triangles_is_named(layer):
 
 
 def test_what_of_a_view_is_not_drawn_is_named():
-    assert unleaves(View()) == []
-    assert unleaves(View(floor="under", edges=0.5)) == [
+    assert unseen(View()) == []
+    assert unseen(View(floor="under", edges=0.5)) == [
         "view.floor is not drawn in a path-traced image",
         "view.edges is not drawn in a path-traced image",
     ]
