@@ -107,6 +107,17 @@ def test_the_count_is_not_reduced_where_that_saves_no_time():
     assert fitted(lambda number: 6.0 + number / 1000, 8, 1 << 20, 8.0) == pytest.approx(2000, rel=0.2)
 
 
+@pytest.mark.parametrize("launch", [0.5, 2.0, 6.0])
+def test_a_grid_whose_kernels_take_longer_to_begin_than_to_run(launch):
+    """Cells along an edge: the time is that of the launches at first, and rises with the fourth power at last."""
+
+    def step_ms(cells):
+        return launch * (1.0 + cells / 4000) + 250.0 * (cells / 512) ** 4
+
+    found = fitted(step_ms, 48, 512, 8.0, 8)
+    assert 0.6 * 8.0 < step_ms(found) < 1.3 * 8.0
+
+
 def test_counts_have_two_significant_digits():
     assert fitted(lambda number: number / 1234.5, 1, 1 << 30, 8.0) == 9800
 
@@ -186,7 +197,7 @@ def test_the_count_is_cached_per_adapter_and_scene(row, grown, steady, tmp_path,
     assert steady.adapter.name in adapter and sorted(counts["adapters"][adapter].values()) == [41, 42]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 9}', '{"version": 1, "adapters": {"a": {"b": -1}}}', "{"])
+@pytest.mark.parametrize("content", ["", "[]", '{"version": 9}', '{"version": 2, "adapters": {"a": {"b": -1}}}', "{"])
 def test_a_damaged_cache_is_ignored(tmp_path, steady, grown, content, caplog):
     file = tmp_path / "counts.json"
     file.write_text(content)

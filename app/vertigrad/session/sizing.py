@@ -32,14 +32,14 @@ TARGET_MS = 8.0  # half of a frame at 60 Hz: the other half is for rendering; sh
 START = 512  # the count that is measured first, or the share of the default if that is less
 SHARE = 8  # of the default is the least that is chosen, if no soft limit says so: something is to be seen
 GROWTH = 8.0  # times as many as were measured last, at most
-LOW, HIGH = 0.5, 1.15  # shares of the target: a step between them was near enough, the rest is calculated
+LOW, HIGH = 0.85, 1.15  # shares of the target: a step between them was near enough, the rest is calculated
 SLACK = 1.25  # times what a step takes at least: where that is beyond the target, fewer would gain nothing
 TRIES = 8
 SECONDS = 4.0  # after which no further count is tried
 BATCH_MS = 20.0  # steps that are timed together take so long, if there are not more than
 BATCH = 32  # of them
 POWERS = 0.4, 3.0  # of the count with which a step's time may rise
-FILE, VERSION = "counts.json", 1
+FILE, VERSION = "counts.json", 2
 LONGEST = 1 << 20  # bytes of a file that may be ours
 _log = logging.getLogger("vertigrad")
 
@@ -128,7 +128,8 @@ def fitted(step_ms: Callable[[int], float], least: int, most: int, target_ms: fl
         room = max(target_ms, SLACK * fixed) - fixed
         beyond = {one: ms - fixed for one, ms in times.items()}  # what depends on the count
         base = max((one for one, ms in beyond.items() if ms <= HIGH * room), default=min(times))
-        following = int(min(max(_count_for(beyond, base, room), least), most, GROWTH * base))
+        above = min((one for one, ms in beyond.items() if one > base and ms > HIGH * room), default=None)
+        following = int(min(max(_count_for(beyond, base, room, above), least), most, GROWTH * base))
         near = LOW <= beyond[base] / room <= HIGH
         if near and len(times) == 1 and count < most:  # one alone does not tell what of its time is the count's
             following, near = min(2 * count, most), False
@@ -147,10 +148,16 @@ def _fixed(times: Mapping[int, float]) -> float:
     return min(max(begins, 0.0), 0.98 * min(times.values()))
 
 
-def _count_for(times: Mapping[int, float], count: int, target_ms: float) -> int:
-    """Where the time is the target's, if it rises with a power of the count; the power is that between two counts."""
+def _count_for(times: Mapping[int, float], count: int, target_ms: float, above: int | None = None) -> int:
+    """Where the time is the target's, if it rises with a power of the count; the power is that between two counts.
+
+    `above` is a count that took too long: the power is that up to there, and the result is less.
+    """
     others = [other for other in times if other != count]
     power = 1.0
+    if above is not None and times[above] > max(times[count], target_ms):
+        power = math.log(times[above] / times[count]) / math.log(above / count)
+        return min(max(1, int(count * (target_ms / times[count]) ** (1.0 / power))), above - 1)
     if others:
         other = min(others, key=lambda other: abs(math.log(other / count)))
         power = math.log(times[other] / times[count]) / math.log(other / count)

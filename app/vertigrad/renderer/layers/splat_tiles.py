@@ -24,7 +24,8 @@ from .drawing import Drawing
 from .storage import storage_range
 
 SHADER, LISTS_SHADER, COVER_SHADER = "draw/splat_tiles.wgsl", "draw/splat_lists.wgsl", "draw/splat_tiles_cover.wgsl"
-MANY = 1 << 15  # from so many rows on, tiles are faster than the rasterizer
+MANY = 1 << 8  # from so many rows on, tiles are faster than the rasterizer
+SOFTWARE_MANY = 1 << 15  # on a software adapter
 TILE = 16  # pixels, across and down; mirrored in the shader
 WORDS = 8  # of a `Projected` in the shader
 PAIRS_A_ROW = 4  # of tiles and rows, that there is memory for at first
@@ -38,7 +39,8 @@ CACHED = 8  # bind groups
 def blends_in_tiles(gpu: Gpu, rows: int) -> bool:
     """Whether there are enough splats for tiles, and shaders can read samples and bind what they need."""
     enough = gpu.limits["max-storage-buffers-per-shader-stage"] >= STORAGE_BUFFERS
-    return rows >= MANY and enough and handles_samples(gpu)
+    many = SOFTWARE_MANY if gpu.adapter.kind == "software" else MANY
+    return rows >= many and enough and handles_samples(gpu)
 
 
 class SplatTiles:
