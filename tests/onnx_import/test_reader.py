@@ -160,11 +160,35 @@ def test_invalid_graphs_are_rejected(
 # weights in other files -------------------------------------------------------------------------------------------
 
 
-def test_weights_in_another_file_are_mapped(tmp_path: Path, gpu: Gpu) -> None:
-    (tmp_path / "weights.bin").write_bytes(b"\0" * 64 + reals(3, 4).tobytes())
-    with Network(saved(external("weights.bin", 64), tmp_path)) as network:
+@pytest.mark.parametrize("offset", [64, 5 << 30])
+def test_weights_in_another_file_are_mapped(tmp_path: Path, gpu: Gpu, offset: int) -> None:
+    """Also behind 4 GiB, in a sparse file: nothing else of it is read."""
+    with (tmp_path / "weights.bin").open("wb") as file:
+        file.seek(offset)
+        file.write(reals(3, 4).tobytes())
+    with Network(saved(external("weights.bin", offset), tmp_path)) as network:
         x = reals(2, 3)
         np.testing.assert_allclose(network.run({"x": x})["y"], np.maximum(x @ reals(3, 4), 0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "count"), [(TensorProto.INT4, 5), (TensorProto.UINT4, 6)])
+def test_elements_below_a_byte_are_read_from_another_file(tmp_path: Path, kind: int, count: int) -> None:
+    values = np.arange(count) - (2 if kind == TensorProto.INT4 else 0)
+    tensor = onnx.helper.make_tensor("w", kind, [count], values)
+    (tmp_path / "weights.bin").write_bytes(b"??" + packed(values))
+    for field in ("raw_data", "int32_data"):
+        tensor.ClearField(field)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": "weights.bin", "offset": "2"}.items():
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    np.testing.assert_array_equal(reader.array_of(tensor, tmp_path, "net").astype(int), values)
+
+
+def packed(values: np.ndarray) -> bytes:
+    """Two in each byte, the first in its lower half."""
+    halves = np.append(values, [0] * (len(values) % 2)).astype(np.uint8) & 15
+    return (halves[::2] | halves[1::2] << 4).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def opset_version(model: onnx.ModelProto, source: str) -> int:
 
 
 def array_of(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.ndarray:
-    """The numbers of a constant; those in an external file are mapped, not read. Raises `InputError`."""
+    """The numbers of a constant; those in an external file are mapped, or unpacked. Raises `InputError`."""
     if _is_external(tensor):
         return _mapped(tensor, folder, source)
     try:
@@ -156,7 +156,7 @@ def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tup
     path = (root / location).resolve()
     if not location or not path.is_relative_to(root):
         raise InputError(f"{where} names data outside of the model's folder: {location!r}")
-    nbytes = math.prod(tensor.dims) * _bits(tensor, source) // 8
+    nbytes = -(-math.prod(tensor.dims) * _bits(tensor, source) // 8)
     try:
         offset = int(entries.get("offset", 0))
         length = int(entries.get("length", nbytes))
@@ -178,5 +178,6 @@ def _mapped(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.nd
     if not nbytes:
         return np.empty(tuple(tensor.dims), dtype)
     if _bits(tensor, source) < 8:
-        raise InputError(f"{source}: the tensor {tensor.name!r} has elements below a byte, which are not mapped")
+        raw = np.fromfile(path, np.uint8, nbytes, offset=offset).tobytes()
+        return numpy_helper.to_array(onnx.TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=raw))
     return np.memmap(path, dtype, "r", offset, tuple(tensor.dims))
