@@ -24,7 +24,7 @@ from ..stepping import FixedStep
 from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
 
 COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
-CROSSED = 0.62  # of the softening that a body of root mean square speed may cross in a step
+CROSSED = 0.62  # of the softening that typical bodies may cross in a step, where two of them meet
 
 
 class GravityParams(params.Params):
@@ -62,13 +62,19 @@ class GravityParams(params.Params):
 class GravityModel(NamedTensorsModel):
     """Bodies (n, 4), positions with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
-    A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
-    `CROSSED` of the softening: a higher rate or speed takes more of them. Subclasses compute the forces.
+    A frame is divided into equal leapfrog steps, none longer than `time_step` nor than two typical bodies that meet
+    need to cross `CROSSED` of the softening: a higher time scale or speed takes more of them. Where the softening is
+    below a twentieth of the distance at which typical bodies deflect each other by 90°, steps are those for that
+    distance, and the limit `cfl` says so: then only a smaller `time_step` resolves the closest pairs. Subclasses
+    compute the forces.
     """
 
     gestures = frozenset({Gesture.DRAG})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "energy_drift": Limit(0.01, "energy is not conserved: raise softening, or lower time_step")
+        "cfl": Limit(
+            1.001, "close pairs change the energy, as steps are too long for them: raise softening, or lower time_step"
+        ),
+        "energy_drift": Limit(0.01, "energy is not conserved: raise softening, or lower time_step"),
     }
     saved = ("bodies", "velocities", "accelerations", "reference")
     scalars = ("conserved",)
@@ -85,6 +91,7 @@ class GravityModel(NamedTensorsModel):
             "relative change of the energy since the last interaction or change of softening"
         ),
         "time_step": DiagnosticSpec("longest time step, in model time"),
+        "cfl": DiagnosticSpec("`time_step` relative to what two typical bodies that meet need to cross the softening"),
         "momentum": DiagnosticSpec("magnitude of the total momentum"),
         "drift_of_center": DiagnosticSpec("distance of the center of mass from the origin, times the total mass"),
     }
@@ -148,8 +155,7 @@ class GravityModel(NamedTensorsModel):
     @property
     def max_time_step(self) -> float:
         """The longest leapfrog step, in model time."""
-        reach = max(self._params.softening, self._scale.deflection)
-        return min(self._params.time_step, CROSSED * reach / self._scale.speed)
+        return min(self._params.time_step, self._scale.crossing_time(self._params.softening, self._scale.deflection))
 
     def diagnostics(self) -> dict[str, Tensor]:
         sums = self._measured()
@@ -161,6 +167,7 @@ class GravityModel(NamedTensorsModel):
             "energy": energy,
             "energy_drift": ops.absolute(energy / self._reference - 1.0) * float(self._conserved > 0.0),
             "time_step": Tensor.full(1, self.max_time_step),
+            "cfl": Tensor.full(1, self.max_time_step / self._scale.crossing_time(self._params.softening)),
             "momentum": _mass_weighted_length(self._velocities, self._bodies),
             "drift_of_center": _mass_weighted_length(self._bodies, self._bodies),
         }
@@ -230,10 +237,19 @@ class GravityModel(NamedTensorsModel):
 
 
 class Scale(NamedTuple):
-    """Typical `speed` of bodies, and a tenth of the distance at which the typical mass turns one round that has it."""
+    """Typical `speed` and `mass` of bodies, and a twentieth of the distance at which they deflect each other by 90°."""
 
     speed: float
+    mass: float
     deflection: float
+
+    def crossing_time(self, softening: float, least: float = 0.0) -> float:
+        """The time that two bodies that meet need for `CROSSED` of the softening, or of `least` if that is more.
+
+        They fall into each other's softened potential: v² + 4 m / softening.
+        """
+        distance = max(softening, least)
+        return CROSSED * distance / math.sqrt(self.speed**2 + 4.0 * self.mass / distance)
 
     @staticmethod
     def of(start: Bodies) -> Scale:
@@ -243,8 +259,8 @@ class Scale(NamedTuple):
         radius = math.sqrt(np.square(away).sum(axis=1).mean())
         moving = np.square(start.velocities.astype(float)).sum(axis=1).mean()
         squared = max(moving, masses.sum() / (2.0 * max(radius, 1e-6)), 1e-12)
-        typical = float(masses @ masses) / max(masses.sum(), 1e-12)
-        return Scale(math.sqrt(squared), float(0.1 * typical / squared))
+        typical = float(masses @ masses / max(masses.sum(), 1e-12))
+        return Scale(math.sqrt(squared), typical, 0.1 * typical / squared)
 
 
 def _mass_weighted_length(vectors: Tensor, bodies: Tensor) -> Tensor:
