@@ -157,7 +157,7 @@ def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(("softening", "rate", "seconds"), [(0.05, 3.0, 5), (1e-4, 3.0, 5), (0.2, 100.0, 1)])
 def test_the_energy_error_of_close_pairs_is_reported(make, softening: float, rate: float, seconds: int) -> None:
-    """Where the limit of close pairs is not exceeded, energy is kept; where it is, that was said at the start."""
+    """Where the limit of close pairs is not exceeded, energy stays; where it is, that was said at the start."""
     start = NBody.first(Params(count=64), 7)
     model = make(start, softening=softening, time_scale=rate)
     flagged = model.diagnostics()["cfl"].item() > model.limits["cfl"].bound
