@@ -1,8 +1,8 @@
 // Birds that see those near them: separation, alignment and cohesion (Reynolds 1987), with what is urgent first.
 // In: sorted_positions and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are
 //     inputs; PERIODIC, whether what leaves the box comes back on its other side.
-// Out: positions, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
-//     the predator's position.
+// Out: positions, with the number of birds that each sees, and velocities, with their length, a step later; headings, with the
+//     bank; hunter and hunter_heading, position and direction of the predator.
 // The equations are in the reference, app/vertigrad/models/reference/flock.py.
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
@@ -27,6 +27,7 @@ struct Params {
     noise: f32,                // of the heading, in a step
     extent: vec3f,             // of the box around the origin
     predator: vec3f,
+    predator_heading: vec3f,
     fear: f32,                 // how far from the predator birds flee
     obstacle: vec3f,
     obstacle_radius: f32,
@@ -46,10 +47,13 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> headings: array<vec4f>;
 @group(0) @binding(8) var<storage, read_write> hunter: array<f32>;
+@group(0) @binding(9) var<storage, read_write> hunter_heading: array<f32>;
 
 //% include "common/grid.wgsl"
 
 const ROOM = 0.55;
+const GRAVITY = 9.81;
+const ROLL = 0.2;              // s
 
 struct Neighborhood {
     count: f32,
@@ -151,9 +155,10 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
         return;
     }
     if me == 0u {
-        hunter[0] = params.predator.x;
-        hunter[1] = params.predator.y;
-        hunter[2] = params.predator.z;
+        for (var i = 0; i < 3; i++) {
+            hunter[i] = params.predator[i];
+            hunter_heading[i] = params.predator_heading[i];
+        }
     }
     let bird = order[me];
     let here = sorted_positions[me].xyz;
@@ -177,6 +182,16 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     store(bird, here + params.dt * faster, faster, neighborhood.count);
 }
 
+// The bank of a coordinated turn, in which lift is along the bird's own up: its tangent is the acceleration to the right over
+// that of gravity. A bird follows it within ROLL.
+fn banked(bird: u32, now: vec3f) -> f32 {
+    let before = headings[bird];
+    let heading = with_length(now, 1.0);
+    let right = with_length(vec3f(-heading.z, 0.0, heading.x), 1.0);
+    let aside = dot(heading - before.xyz, right) * length(now) / params.dt;
+    return mix(before.w, atan2(aside, GRAVITY), 1.0 - exp(-params.dt / ROLL));
+}
+
 // Puts a bird where it has flown: into the box if that is periodic, and not into the obstacle.
 fn store(bird: u32, position: vec3f, velocity: vec3f, neighbor_count: f32) {
     var here = position;
@@ -192,5 +207,5 @@ fn store(bird: u32, position: vec3f, velocity: vec3f, neighbor_count: f32) {
     }
     positions[bird] = vec4f(here, neighbor_count);
     velocities[bird] = vec4f(now, length(now));
-    headings[bird] = vec4f(with_length(now, 1.0), 0.0);
+    headings[bird] = vec4f(with_length(now, 1.0), banked(bird, now));
 }

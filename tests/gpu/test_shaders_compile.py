@@ -578,6 +578,10 @@ SHADERS: dict[str, list[Defines]] = {
             ["", "f32"], [(*mask, False) for mask in product([False, True], repeat=2)] + [(True, False, True)], COLORS
         )
     ],
+    "draw/birds.wgsl": [
+        {"POSITION": "vec3f", "DIRECTION": "vec3f", "SIZE": each, "BANK": each, "SAMPLE_MASK": mask, **picking, **color}
+        for each, mask, picking, color in product(["", "f32"], [False, True], choices(PICKING=[False, True]), COLORS)
+    ],
     "draw/liquid.wgsl": [
         {"POSITION": "vec3f", "COARSE": 2, "SIZE": size, "PICKING": picking}
         for size, picking in product(["", "f32"], [False, True])

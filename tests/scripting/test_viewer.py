@@ -34,6 +34,7 @@ ATTRIBUTES = {
     "liquid": {"position": POINTS, "size": 0.1, "scattering": 20.0},
     "surface": {"position": SHEET},
     "instances": {"position": POINTS, "size": 0.2},
+    "birds": {"position": POINTS, "direction": POINTS},
     "arrows": {"position": POINTS, "direction": POINTS},
     "lines": {"position": POINTS},
     "trails": {"position": POINTS},

@@ -43,6 +43,10 @@ class LayerMethods(ABC):
         """A mesh at each row of `position` (n, 3), with `size` and `direction`. See `add`."""
         return self.add("instances", name, **values)
 
+    def birds(self, name: str, **values: Any) -> LayerHandle:
+        """Birds at `position` (n, 3) that fly along `direction` (n, 3). See `add`."""
+        return self.add("birds", name, **values)
+
     def arrows(self, name: str, **values: Any) -> LayerHandle:
         """Arrows at `position` (n, 3) along `direction` (n, 3). See `add`."""
         return self.add("arrows", name, **values)

@@ -308,3 +308,25 @@ def test_corners_stay_finite(make: Make, corner: str) -> None:
     assert np.isfinite(list(measured(model).values())).all()
     for name, tensor in model.outputs().items():
         assert np.isfinite(tensor.numpy()).all(), name
+
+
+def test_a_bird_banks_as_far_as_its_turn_requires(make: Make) -> None:
+    """One bird that turns at a constant rate: the tangent of its bank is centripetal acceleration over gravity."""
+    model = make(
+        count=1, width=30.0, height=30.0, noise=0.0, leveling=0.0, flee_radius=0.0, speed=10.0, speed_variation=0.0
+    )
+    banks, headings, speeds = [], [], []
+    for _ in range(240):
+        model.step(1 / 60)
+        headings.append(output(model, "heading")[0])
+        speeds.append(float(output(model, "speed")[0]))
+        banks.append(float(output(model, "bank")[0]))
+    headings = np.array(headings, np.float64)
+    right = np.cross(headings[1:], (0.0, 1.0, 0.0))
+    right /= np.linalg.norm(right, axis=1, keepdims=True)
+    target = np.arctan2(np.einsum("ij,ij->i", np.diff(headings, axis=0), right) * speeds[1:] * 60.0, 9.81)
+    expected = [banks[0]]
+    for angle in target:
+        expected.append(expected[-1] + (angle - expected[-1]) * (1.0 - np.exp(-1 / 60 / 0.2)))
+    assert np.abs(target).max() > 0.3
+    assert np.abs(np.array(banks) - expected).max() < 0.02

@@ -63,6 +63,9 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             turn = random(ROWS, 4, seed=7)
             attributes = {"size": 0.1 + 0.2 * random(ROWS, 3, seed=6, low=0.0), "direction": turn}
             return {}, {**colored, **attributes, "mesh": mesh, "mesh_normal": mesh, "index": index}
+        case "birds":
+            attributes = {"direction": random(ROWS, 3, seed=8), "bank": scalar, "size": 0.3 + 0.3 * scalar}
+            return {"wing_amplitude": 0.0}, {**colored, **attributes}
         case "arrows":
             return {"scale": 0.8, "thickness": 0.15}, {**colored, "direction": random(ROWS, 3, seed=8)}
         case "lines" | "trails":
@@ -104,6 +107,6 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     raise AssertionError(f"nothing to draw is known for {kind!r}: add it here")
 
 
-OF_ROWS = ("points", "liquid", "marks", "instances", "arrows", "lines", "trails", "surface", "asset", "splats")
+OF_ROWS = ("points", "liquid", "marks", "instances", "birds", "arrows", "lines", "trails", "surface", "asset", "splats")
 OF_GRIDS = ("isosurface", "volume", "slices", "image", "streamlines", "vectors")
 KINDS = (*OF_ROWS, *OF_GRIDS)

@@ -17,7 +17,7 @@ from vertigrad.renderer.moment import Moment
 from .kinds import CAMERA, KINDS, PLAIN, ROWS, drawn
 
 UP = (0.0, 1.0, 0.0)
-OF_ROWS = ("points", "liquid", "marks", "instances", "arrows", "lines", "trails", "splats")
+OF_ROWS = ("points", "liquid", "marks", "instances", "birds", "arrows", "lines", "trails", "splats")
 OF_SAMPLES = {"slices": "values", "isosurface": "values", "volume": "density"}
 OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
 STORED = ("asset", "splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
@@ -143,7 +143,7 @@ def test_triangles_without_area_are_invisible(layer: Any, shot: Any, kind: str) 
 
 def scaled(kind: str, style: dict[str, Any], attributes: dict[str, Any], by: float) -> tuple[dict[str, Any], Any]:
     """The same scene, `by` times as large."""
-    lengths = LENGTHS - ({"direction", "mesh"} if kind == "instances" else set())
+    lengths = LENGTHS - ({"direction", "mesh"} if kind in ("instances", "birds") else set())
     larger = {n: (v * np.float32(by) if n in lengths else v) for n, v in attributes.items()}
     if kind == "asset":  # candela light the square of the distance
         larger["lights"] = attributes["lights"] * np.float32(

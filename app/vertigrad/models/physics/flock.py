@@ -95,7 +95,7 @@ class Flock(FixedStepModel):
     Params = Params
     gestures = frozenset({Gesture.DRAG})
     max_steps = 16
-    saved = ("positions", "velocities", "headings", "predator")
+    saved = ("positions", "velocities", "headings", "predator", "predator_heading")
     scalars = ("turn", "predator_path")
     limits: Mapping[str, Limit] = {
         "cfl": Limit(1.0, "birds fly past each other within a step: lower time_step, or raise separation_radius")
@@ -114,9 +114,11 @@ class Flock(FixedStepModel):
             "position": OutputSpec((n, 3), "f32", "positions of the birds [m]", "positions", slice(3)),
             "velocity": OutputSpec((n, 3), "f32", "velocities of the birds [m/s]", "velocities", slice(3)),
             "heading": OutputSpec((n, 3), "f32", "unit vectors of flight direction", "headings", slice(3)),
+            "bank": OutputSpec((n,), "f32", "roll to the right in turns [rad]", "headings", 3),
             "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]", "velocities", 3),
             "neighbors": OutputSpec((n,), "f32", "number of visible neighbors", "positions", 3),
             "predator": OutputSpec((1, 3), "f32", "position of the predator [m]"),
+            "predator_heading": OutputSpec((1, 3), "f32", "unit vector of its flight direction"),
         }
 
     def step(self, dt: float) -> None:
@@ -150,7 +152,9 @@ class Flock(FixedStepModel):
         ops.assign(self._positions, self._first_positions)
         ops.assign(self._velocities, self._first_velocities)
         ops.assign(self._headings[:, 0:3], self._first_headings)
+        ops.assign(self._headings[:, 3], 0.0)
         ops.assign(self._predator, self._first_predator)
+        ops.assign(self._predator_heading, self._first_predator_heading)
 
     def _create(self, parts: Parts) -> None:
         params = self._params
@@ -165,7 +169,9 @@ class Flock(FixedStepModel):
         self._first_headings = parts.copied("first_headings", headings)
         self._first_predator = parts.copied("first_predator", np.array([self._hunter()]))
         self._positions, self._velocities = parts.zeros("positions", n, 4), parts.zeros("velocities", n, 4)
+        self._first_predator_heading = parts.copied("first_predator_heading", np.array([self._hunter_heading()]))
         self._headings, self._predator = parts.zeros("headings", n, 4), parts.zeros("predator", 1, 3)
+        self._predator_heading = parts.zeros("predator_heading", 1, 3)
         sorted_positions = parts.empty("sorted_positions", n, 4)
         sorted_velocities = parts.empty("sorted_velocities", n, 4)
         self._cell = max(params.perception_radius, max(self._extent) / MOST_CELLS)
@@ -177,10 +183,11 @@ class Flock(FixedStepModel):
             grid.build(position, live=True)
             ops.reorder(self._positions, grid.order, sorted_positions)
             ops.reorder(self._velocities, grid.order, sorted_velocities)
-        tensors = self._tensors | {"starts": grid.starts, "order": grid.order, "hunter": self._predator}
+        hunter = {"hunter": self._predator, "hunter_heading": self._predator_heading}
+        tensors = self._tensors | {"starts": grid.starts, "order": grid.order} | hunter
         constants = {"count": n, "grid_size": grid.size}
         kernels = Kernels(SHADER, tensors, constants, grid.defines | {"PERIODIC": self._periodic})
-        kernels.add(plan, "fly", n, "positions", "velocities", "headings", "hunter")
+        kernels.add(plan, "fly", n, "positions", "velocities", "headings", *hunter)
 
     def _advance(self) -> None:
         self._plan.replay(**self._fields())
@@ -192,6 +199,15 @@ class Flock(FixedStepModel):
         rates, amplitudes, phases = PATH.T
         swing = np.sin(2.0 * math.pi * rates * self._predator_path + phases)
         x, y, z = np.asarray(self._extent) * amplitudes * swing
+        return float(x), float(y), float(z)
+
+    def _hunter_heading(self) -> tuple[float, ...]:
+        """The direction of that path there, a unit vector."""
+        rates, amplitudes, phases = PATH.T
+        pace = (
+            np.asarray(self._extent) * amplitudes * rates * np.cos(2.0 * math.pi * rates * self._predator_path + phases)
+        )
+        x, y, z = pace / max(float(np.linalg.norm(pace)), 1e-12)
         return float(x), float(y), float(z)
 
     def _fields(self) -> dict[str, Any]:
@@ -210,6 +226,7 @@ class Flock(FixedStepModel):
             "noise": p.noise * math.sqrt(p.time_step),
             "extent": self._extent,
             "predator": self._hunter(),
+            "predator_heading": self._hunter_heading(),
             "fear": p.flee_radius,
             "obstacle": p.obstacle_center,
             "grid_low": tuple(-0.5 * side for side in self._extent),

@@ -9,20 +9,8 @@ from importlib import import_module
 from .base import Layer
 
 NAMES = (
-    *(
-        "points",
-        "liquid",
-        "marks",
-        "surface",
-        "instances",
-        "arrows",
-        "lines",
-        "trails",
-        "streamlines",
-        "vectors",
-        "splats",
-    ),
-    *("image", "isosurface", "volume", "slices", "tensor", "asset"),
+    *("points", "liquid", "marks", "surface", "instances", "birds", "arrows", "lines", "trails", "streamlines"),
+    *("vectors", "splats", "image", "isosurface", "volume", "slices", "tensor", "asset"),
 )
 
 
