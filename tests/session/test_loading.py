@@ -17,6 +17,7 @@ from vertigrad.progress import Cancelled, Progress, report
 from vertigrad.scene import load
 from vertigrad.session import Session, loading
 from vertigrad.session.commands import CancelLoading, Open
+from vertigrad.session.opening import opening
 
 from ..fuzz.splats import splat_files
 
@@ -124,6 +125,20 @@ def test_an_error_is_shown_and_the_old_scene_stays(ahead: Session, tmp_path: Pat
     ahead.post(Open(cloud(tmp_path)))
     until(ahead, lambda: ahead.scene is not before)
     assert not ahead.messages
+
+
+def test_a_window_opens_before_its_scene_was_read(steady: Gpu, tmp_path: Path) -> None:
+    path = cloud(tmp_path)
+    with opening(steady, path, ["layers.points.roughness=0.125"], 7) as session:
+        assert session.scene.title == "cloud.npy" and not session.scene.layers and session.loading is not None
+        until(session, lambda: session.scene.path == path)
+        assert session.stage.layers["points"].style.roughness == 0.125 and session.source.seed == 7
+        assert all(one.holds for one in session.stage.instances["data"].model.compare_with_reference())
+        assert not session.unsaved and not session.messages
+    path.write_bytes(path.read_bytes()[:-40])
+    with opening(steady, path) as session:
+        until(session, lambda: bool(session.messages))
+        assert "not a readable NumPy file" in session.messages["scene"] and not session.scene.layers
 
 
 def test_splats_are_read_ahead_as_well(ahead: Session, tmp_path: Path) -> None:

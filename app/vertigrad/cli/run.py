@@ -64,7 +64,8 @@ def command(
         require_writable(report)
     past = options.renamed_option(past, "--past", "--rewind-memory")
     interactions = interactions or options.renamed_option(touches, "--touches", "--interactions")
-    with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
+    ahead = frames is None and interactions is None  # frames are asked for by scripts, which wait for the scene
+    with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality, ahead=ahead) as session:
         begin(session, stop_on_nan, interactions)
         for name, value in {"fps_limit": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
             session.carry_out(SetPacing(name, value))

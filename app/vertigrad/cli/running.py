@@ -20,6 +20,8 @@ from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
 from ..session.commands import FollowKeyframes, JumpTo, PlayInteractions, StopOnNan
+from ..session.loading import takes_long
+from ..session.opening import opening
 from ..session.sizing import autos
 from .options import errors_console
 from .progress import shown_progress
@@ -35,13 +37,17 @@ def open_session(
     camera: str = "",
     trust: bool = False,
     quality: str = "",
+    ahead: bool = False,
 ) -> Session:
     """The scene running on the GPU, viewed from `camera`; errors in it are reported even without a GPU.
 
-    The Python that it names runs if the user allowed that, or does now; see `scene.trust`.
+    The Python that it names runs if the user allowed that, or does now; see `scene.trust`. With `ahead` large files are
+    read in the background, while nothing is shown.
     """
     path = scene_path(scene)
     sets = [*sets, _quality_set(quality)] if quality else sets
+    if ahead and not camera and takes_long(path):
+        return opening(open_gpu(adapter), path, sets, seed)
     with shown_progress():
         try:
             found = load(path, sets=sets, seed=seed)

@@ -10,7 +10,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -29,14 +29,14 @@ _PREFIX = "vertigrad_scene_"  # of the names of their modules
 _modules: dict[Path, tuple[bytes, ModuleType]] = {}
 
 
-def named_files(values: Mapping[str, Any], folder: Path) -> list[Path]:
+def named_files(values: Mapping[str, Any], folder: Path, opened: Collection[str] = ()) -> list[Path]:
     """The existing files with code that the models of a scene in `folder` name: of Python, or models of PyTorch."""
     models = values.get("models")
     found = []
     for table in models.values() if isinstance(models, dict) else ():
         name = _named_file(table) if isinstance(table, dict) else ""
         try:
-            found += [find(name, folder)] if name else []
+            found += [find(name, folder, opened)] if name else []
         except ParameterError:
             continue  # reported when the model is read
     return found
@@ -52,12 +52,12 @@ def _named_file(table: Mapping[str, Any]) -> str:
 class SceneFiles:
     """The files in a scene's folder, as models look them up, and run the Python in them."""
 
-    def __init__(self, folder: Path):
-        self._folder = folder
+    def __init__(self, folder: Path, opened: Collection[str] = ()):
+        self._folder, self._opened = folder, opened
 
     def __call__(self, text: str) -> Path:
         """The file of this name. Raises `ParameterError` if there is none."""
-        return find(text, self._folder)
+        return find(text, self._folder, self._opened)
 
     def entry(self, file: Path, name: str) -> Any:
         """The function or class `name` of a Python file. Raises `CodeError`, `UntrustedCode`."""

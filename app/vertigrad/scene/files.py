@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from .. import resources
@@ -11,8 +12,13 @@ from ..params import hint, shown, with_hint
 PACKAGED = "assets/"
 
 
-def find(text: str, folder: Path) -> Path:
-    """The file that `text` names in a scene of `folder`. Raises `ParameterError` if there is none."""
+def find(text: str, folder: Path, opened: Collection[str] = ()) -> Path:
+    """The file that `text` names in a scene of `folder`; `opened` are whole paths that it may name besides.
+
+    Raises `ParameterError` if there is none.
+    """
+    if text in opened:
+        return _regular(Path(text), text)
     if not text or "\0" in text:
         raise ParameterError("expected a file's path, got " + ("an empty one" if not text else "one with a NUL in it"))
     if "\\" in text:

@@ -16,7 +16,7 @@ VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
 POINTS = frozenset({".csv", ".las", ".laz", ".parquet"})  # and PLY files without faces, and arrays (n, 3)
 VOLUMES = frozenset({".dcm", ".dicom", ".gz", ".ima", ".nii", ".nrrd"})  # .gz: of NIfTI only
-RECORDINGS = frozenset({".vgz"})  # of runs, by `vertigrad record`
+RECORDINGS = frozenset({".vgz", ".json"})  # of runs, by `vertigrad record`; .json: zarr.json of a folder only
 DATA = (  # a scene is generated for each
     VOLUMES | NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS | RECORDINGS
 )
@@ -51,8 +51,8 @@ def scene_name(path: Path) -> Path:
 
 def require_scene(file: Path) -> None:
     """Raise `InputError`, which lists what can be opened, for a file with another suffix."""
-    kind = file.suffix.lower()
-    if kind in SCENES | DATA - {".gz"} or file.name.lower().endswith(".nii.gz") or is_photos(file):
+    kind, name = file.suffix.lower(), file.name.lower()
+    if kind in SCENES | DATA - {".gz", ".json"} or name.endswith(".nii.gz") or name == "zarr.json" or is_photos(file):
         return
     refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is not a file of a known kind"
     if kind in UNREAD:
@@ -63,5 +63,6 @@ def require_scene(file: Path) -> None:
     raise InputError(
         f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
         f"(.ply {splats}), points (.ply {points}), a volume ({volumes} .nii.gz), an array ({arrays}), an image "
-        f"({images}), a video ({videos}), a recording (.vgz), or a folder of photos with a sparse model of COLMAP"
+        f"({images}), a video ({videos}), a recording (.vgz, or a folder .zarr), or a folder of photos with a "
+        "sparse model of COLMAP"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -35,12 +35,13 @@ def load(
     text: str | None = None,
     model_types: Mapping[str, type[Model]] | None = None,
     layer_types: Mapping[str, type[Layer]] | None = None,
+    opened: Collection[str] = (),
 ) -> Scene:
     """The scene that the file at `path` describes. Uses no GPU.
 
     `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every model for
     which `sets` has none. `text` replaces the content of the file. By default, types are the built-in types of models
-    and layers.
+    and layers. `opened` are whole paths of files that `text` may name besides those of its folder.
     Raises `SceneError` with every problem in the file, or `InputError` if only `sets` or `seed` is wrong. Before
     anything else, raises `UntrustedCode` if it would run Python that was not allowed to run; see `trust`.
     """
@@ -54,8 +55,8 @@ def load(
         for one in map(parse, sets)
     ]
     apply(settings, source.values, problems)
-    reader = Reader(Path(path).resolve().parent, problems)
-    trust.require(Path(path), code.named_files(source.values, reader.folder))
+    reader = Reader(Path(path).resolve().parent, problems, opened)
+    trust.require(Path(path), code.named_files(source.values, reader.folder, opened))
     model_types = registry.types() if model_types is None else model_types
     layer_types = layers.types() if layer_types is None else layer_types
     scene = _scene(source, reader, model_types, layer_types)

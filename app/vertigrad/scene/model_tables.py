@@ -107,7 +107,7 @@ def inner_of(drafts: Sequence[Draft]) -> Callable[[str], Mapping[str, InnerTenso
 
 def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], reader: Reader) -> Draft:
     path = ("models", name)
-    kind, faults = declared(kind, table, code.SceneFiles(reader.folder))
+    kind, faults = declared(kind, table, code.SceneFiles(reader.folder, reader.opened))
     for fault in faults:
         (reader.problems.at_value if fault.in_value else reader.problems.at_key)((*path, *fault.path), fault.message)
     fields = kind.Params.model_fields

@@ -12,12 +12,17 @@ from .kinds import DATA, require_scene
 
 
 def data_file(path: Path) -> Path:
-    """The first slice of a folder with DICOM files; every other path as it is."""
+    """What is opened of a folder: the first slice of DICOM files, or the description of a recording (.zarr).
+
+    Every other path as it is.
+    """
     if not os.path.isdir(path):  # Path's own raises for a name that is too long
         return path
-    from ..models.data import volume_file
+    from ..models.data import recording_file, volume_file
 
     try:
+        if path.suffix.lower() == recording_file.FOLDER and (path / recording_file.DESCRIPTION).is_file():
+            return path / recording_file.DESCRIPTION
         return volume_file.first_slice(path) or path
     except OSError:
         return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -33,10 +33,11 @@ class Checked(Generic[P]):
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads tables of one scene file, whose files are in `folder`."""
+    """Reads tables of one scene file, whose files are in `folder`, or `opened` by a script: whole paths."""
 
     folder: Path
     problems: SceneProblems
+    opened: Collection[str] = ()
 
     def table(self, values: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
         """The table at the end of `path` in `values`; empty if it is missing or not a table."""
@@ -97,7 +98,7 @@ class Reader:
         """The value of one parameter, in a tuple; an empty tuple if it is wrong, which is reported as a problem."""
         try:
             is_name = spec.kind == "file" and isinstance(value, str)
-            return (accept(spec, files.find(value, self.folder) if is_name else value),)
+            return (accept(spec, files.find(value, self.folder, self.opened) if is_name else value),)
         except ParameterError as error:
             self.problems.at_value(path, str(error))
             return ()
@@ -117,7 +118,7 @@ class Reader:
             if spec.kind != "file" or not isinstance(usable.get(spec.name), str):
                 continue
             try:
-                usable[spec.name] = files.find(usable[spec.name], self.folder)
+                usable[spec.name] = files.find(usable[spec.name], self.folder, self.opened)
             except ParameterError as error:
                 self.problems.at_value((*path, spec.name), str(error))
                 del usable[spec.name]

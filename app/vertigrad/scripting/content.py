@@ -59,6 +59,24 @@ class Content:
         self.layers[name] = LayerHandle(self, name, layer_type, layer_types()[layer_type], data)
         return self.layers[name]
 
+    def add_layers(self, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, LayerHandle]:
+        """Add layers that draw outputs of models, by their tables in a scene; replace those of these names.
+
+        Raises `InputError`.
+        """
+        self.require_open()
+        for name, table in tables.items():
+            if name in self.data:
+                self.document.remove("models", name)
+            self.document.values["layers"][name] = dict(table)
+        self.read_again(next(iter(tables), ""))
+        for name, table in tables.items():
+            if name in self.data:
+                self.data[name].close()
+            data, kind = LayerData(), table.get("type", "tensor")
+            self.data[name], self.layers[name] = data, LayerHandle(self, name, kind, layer_types()[kind], data)
+        return {name: self.layers[name] for name in tables}
+
     def change_layer(self, handle: LayerHandle, values: Mapping[str, Any]) -> None:
         """Give a layer all these values: others of its attributes are constants now. Raises as `add_layer`."""
         self.require_open()

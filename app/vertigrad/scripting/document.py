@@ -29,6 +29,7 @@ class Document:
             "layers": {},
         }
         self.types: dict[str, type[Model]] = {}
+        self.opened: set[str] = set()  # whole paths of files that it may name, wherever they are
 
     @property
     def text(self) -> str:

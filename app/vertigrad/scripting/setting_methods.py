@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,8 @@ class SettingMethods(ABC):
         """
         self._content.require_open()
         if values:
-            self._content.session.running.assign({Key("view", key): plain(value) for key, value in values.items()})
+            given = {key: value if isinstance(value, Path) else plain(value) for key, value in values.items()}
+            self._content.session.running.assign({Key("view", key): value for key, value in given.items()})
         return dict(self._content.session.view)
 
     def labels(self, points: Mapping[str, Sequence[float]]) -> None:

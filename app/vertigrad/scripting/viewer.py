@@ -19,6 +19,7 @@ from .content import Content
 from .control_methods import ControlMethods
 from .event_pump import EventPump
 from .events import EventMethods, Events
+from .file_methods import FileMethods
 from .image_methods import ImageMethods
 from .kernel import cell, execution, in_notebook
 from .keyframe_methods import KeyframeMethods
@@ -47,6 +48,7 @@ class Viewer(
     PlotMethods,
     EventMethods,
     SettingMethods,
+    FileMethods,
     KeyframeMethods,
     ImageMethods,
     ServeMethods,

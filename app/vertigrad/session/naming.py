@@ -41,7 +41,7 @@ def moved(scene: Scene, presets: Iterable[Preset], folder: Path) -> dict[KeyPath
 
     Raises `InputError` if a file is outside of that folder: a scene reads only files of its own.
     """
-    found: dict[KeyPath, Any] = {path: _from(folder, file, scene) for path, file in _files(scene)}
+    found: dict[KeyPath, Any] = {path: _from(folder, file, scene) for path, file in files_of(scene)}
     for name, model in scene.models.items():
         file = code.source(model.kind)
         if file is not None:
@@ -54,15 +54,19 @@ def moved(scene: Scene, presets: Iterable[Preset], folder: Path) -> dict[KeyPath
     return found
 
 
-def _files(scene: Scene) -> Iterator[tuple[KeyPath, Path]]:
-    """The entries of models and layers that name files, those in tables of a model's own among them."""
+def files_of(scene: Scene) -> Iterator[tuple[KeyPath, Path]]:
+    """The entries of models, layers and the view that name files, those in tables of a model's own among them."""
     written = tomllib.loads(scene.source_map.text)
     parameters = {key.path: spec.kind for key, spec, _ in each(as_read(scene))}
     for path in scene.source_map.values:
         value: Any = written
         for part in path:
             value = value[part]
-        if isinstance(value, str) and path[0] in ("models", "layers") and parameters.get(path, "file") == "file":
+        if (
+            isinstance(value, str)
+            and path[0] in ("models", "layers", "view")
+            and parameters.get(path, "file") == "file"
+        ):
             with suppress(ParameterError):
                 yield path, find(value, scene.path.parent)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,13 +34,16 @@ FITTED_ASPECT = 1.5  # of an image into which everything is to fit: most windows
 
 
 class SceneText(Protocol):
-    """A scene that is not a file: its text as TOML, and the types of model that it names."""
+    """A scene that is not a file: its text as TOML, the types of model that it names, and files of other folders."""
 
     @property
     def text(self) -> str: ...
 
     @property
     def model_types(self) -> Mapping[str, type[Model]]: ...
+
+    @property
+    def opened(self) -> Collection[str]: ...
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,10 @@ class SceneSource:
 
     def load(self) -> Scene:
         """The scene as its file is now. Uses no GPU. Raises as `load`."""
-        text, types = (self.memory.text, self.memory.model_types) if self.memory else (None, None)
-        return load(self.path, sets=self.sets, seed=self.seed, text=text, model_types=types)
+        if self.memory is None:
+            return load(self.path, sets=self.sets, seed=self.seed)
+        types, opened = self.memory.model_types, self.memory.opened
+        return load(self.path, sets=self.sets, seed=self.seed, text=self.memory.text, model_types=types, opened=opened)
 
     def read(self, sizes: Sizes) -> Scene:
         """The scene as its file is now, sized for the adapter. Raises as `load`."""
