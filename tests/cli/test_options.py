@@ -27,10 +27,8 @@ FILE_MODELS = (
     "array",
     "image",
     "language_model",
-    "point_cloud",
     "recording",
     "torch",
-    "volume",
     "wgsl",
 )  # outputs are those of a file, and no scene has one
 SMALL = ("--set", "galaxy.count=64", "--size", "64x48")
