@@ -60,8 +60,8 @@ class SettingMethods(ABC):
         """
         self._content.require_open()
         if values:
-            given = {key: value if isinstance(value, Path) else plain(value) for key, value in values.items()}
-            self._content.session.running.assign({Key("view", key): value for key, value in given.items()})
+            changed = {key: value if isinstance(value, Path) else plain(value) for key, value in values.items()}
+            self._content.session.running.assign({Key("view", key): value for key, value in changed.items()})
         return dict(self._content.session.view)
 
     def labels(self, points: Mapping[str, Sequence[float]]) -> None:
