@@ -150,9 +150,16 @@ fn meet_triangle(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>
     if stops(first.w, primitive, ray, u, v) { *hit = Hit(distance, primitive, u, v); }
 }
 
+//% if COUNT
+var<private> rays: u32;         // that were traced
+
+//% endif
 // What a ray hits first before `farthest`; with `anything`, whatever it hits.
 fn traced(ray: Ray, farthest: f32, anything: bool) -> Hit {
     var hit = Hit(farthest, NONE, 0.0, 0.0);
+//% if COUNT
+    rays += 1u;
+//% endif
     if params.has_tree == 0u { return hit; }
     let inverse = 1.0 / select(ray.direction, vec3f(1e-30), abs(ray.direction) < vec3f(1e-30));
     var stack: array<u32, MOST_LEVELS>;

@@ -1,7 +1,7 @@
 // A path-traced image: for each pixel, the light of some more samples is added to what is there. In: the scene
-// (common/trace_scene.wgsl). Out: sums of light and of coverage.
-// Each sample follows a path from the eye (Kajiya 1986, "The Rendering Equation"). Where it is scattered, by a surface or in a volume,
-// it looks at a light; what it meets by itself counts too, by multiple importance sampling with the power heuristic (Veach and
+// (common/trace_scene.wgsl). Out: sums of light and of coverage; with COUNT the number of rays instead of light, for benchmarks.
+// Each sample follows a path from the eye (Kajiya 1986, "The Rendering Equation"). Where it is scattered, by a surface or in a
+// volume, it looks at a light; what it meets by itself counts too, by multiple importance sampling with the power heuristic (Veach and
 // Guibas 1995). Long paths end by Russian roulette (Arvo and Kirk 1990).
 // The random numbers depend on the pixel and the sample only, and samples are added in their order: the image does not depend
 // on how the work is split.
@@ -209,7 +209,13 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     for (var i = 0u; i < params.samples; i++) {
         counter = vec4u(number, params.first_sample + i, 0u, 0u);
         let ray = camera_ray(vec2f(pixel) + random().xy);
+//% if COUNT
+        rays = 0u;
+        let covered = sample_light(ray).a;
+        let found = vec4f(vec3f(f32(rays)), covered);
+//% else
         let found = sample_light(ray);
+//% endif
         let is_sound = all_finite(found.rgb);
         sum += vec4f(select(vec3f(0.0), clamp(found.rgb, vec3f(0.0), vec3f(MOST_LIGHT)), is_sound), found.a);
     }

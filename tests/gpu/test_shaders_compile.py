@@ -603,7 +603,7 @@ SHADERS: dict[str, list[Defines]] = {
         | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "LIGHTS": bool(more)}
         for more, mask, color in product(["", "all"], [False, True], COLORS)
     ],
-    "path_trace/trace.wgsl": [{}],
+    "path_trace/trace.wgsl": choices(COUNT=[False, True]),
     "path_trace/composite.wgsl": [{}],
     "draw/environment_maps.wgsl": choices(
         PART=["image", "sky", "panorama", "shrink", "prefilter", "irradiance", "table", "backdrop"], IMAGE=[False, True]

@@ -1,10 +1,13 @@
 """Samples: the same whatever the order of work; the tree; what is gathered and what is left out."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from vertigrad.errors import InputError
-from vertigrad.path_trace import gather, unseen
+from vertigrad.path_trace import PathTracer, gather, unseen
 from vertigrad.path_trace import tracer as module
 from vertigrad.path_trace.light import around
 from vertigrad.path_trace.packing import octahedral
@@ -12,6 +15,7 @@ from vertigrad.path_trace.tree import build
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.sky import transmittance
 from vertigrad.renderer.view import sun_in_world
+from vertigrad.scripting import Scene
 
 from ..renderer import sky_reference
 
@@ -113,3 +117,25 @@ def test_the_sky_is_that_of_the_renderer(gpu):
         sun = sun_in_world(view, CAMERA)
         expected = np.pi * view.sun / np.mean(transmittance(90.0)) * sky_reference.sky(direction, sun)
         np.testing.assert_allclose(image[row, column], expected, rtol=0.04)  # the shader takes few steps
+
+
+def test_a_scene_of_a_script_writes_the_image(gpu, tmp_path):
+    with Scene.load("nbody", sets=["galaxy.count=16", "layers.stars.size=0.4"]) as scene:
+        file = scene.path_trace(tmp_path / "a.png", 2, (24, 16), bounces=1)
+        again = scene.path_trace(tmp_path / "b.png", 2, (24, 16), bounces=1)
+        with pytest.raises(InputError, match="a path-traced image is written as"):
+            scene.path_trace(tmp_path / "a.mp4", 1)
+        with pytest.raises(InputError, match="bounces: -1"):
+            scene.path_trace(tmp_path / "a.png", 1, (8, 8), bounces=-1)
+    assert file.read_bytes() == again.read_bytes()
+    assert np.asarray(Image.open(file)).std() > 1.0
+
+
+def test_rays_are_counted(layer, gpu):
+    """A ball that fills the image under a sun: of each path a ray of sight, a shadow, and one that was reflected."""
+    ball = layer("points", position=np.zeros((1, 3), np.float32), size=9.0)
+    view = View(sun=1.0, sky=0.0, sun_elevation=0.0, sun_azimuth=0.0)
+    camera = OrbitCamera(distance=20.0, fov=2.0)
+    with closing(PathTracer(gpu, gather([ball]), view, camera, (8, 8), count_rays=True)) as found:
+        found.advance(1)
+        assert 2.5 < found.light()[..., 0].mean() <= 3.0

@@ -85,12 +85,14 @@ def path_trace(
             progress(tracer.done)
         seconds = time.perf_counter() - begun
         for path in outputs if tracer.samples else ():
-            _write(session, tracer, path, transparent, exr)
+            write_image(session, tracer, path, transparent, exr)
         return Traced(tracer.samples, seconds)
 
 
-def _write(session: Session, tracer: PathTracer, path: Path, transparent: bool, exr: ExrOptions) -> None:
-    """Post-process the image and write it. Raises `InputError`."""
+def write_image(
+    session: Session, tracer: PathTracer, path: Path, transparent: bool = False, exr: ExrOptions = USUAL_EXR
+) -> None:
+    """Post-process the samples so far and write them. Raises `InputError`."""
     gpu, size, found = session.gpu, tracer.size, list[np.ndarray]()
     is_linear = path.suffix.lower() == EXR
     if is_linear:

@@ -36,7 +36,7 @@ class PathTracer:
     `sums` f32 (height, width, 4) are those of linear light and of coverage over all samples of a pixel; `samples` is
     how many each pixel has, and the first `ahead` rows have one more. They depend on `seed` and on nothing else: not
     on how the work was split. Raises `InputError` for an image of light that cannot be read, `LimitError` for more
-    bytes than this GPU can bind.
+    bytes than this GPU can bind. With `count_rays` there is the number of rays instead of light.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class PathTracer:
         size: tuple[int, int],
         bounces: int = BOUNCES,
         seed: int = 0,
+        count_rays: bool = False,
     ):
         if not 0 <= bounces <= MOST_BOUNCES:
             raise InputError(f"bounces: {bounces}; expected a number from 0 to {MOST_BOUNCES:,}")
@@ -59,7 +60,7 @@ class PathTracer:
         reflected = tables.add(reflectance.table())
         values = light(gpu, view, camera, tables) | _eye(camera, size, _corners(scene, gathered))
         values |= dict(zip(("clip_0", "clip_1", "clip_2"), _clips(view), strict=True))
-        self._kernel = Kernel.load(SHADER)
+        self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
         nodes = np.zeros((1, 4), np.uint32) if scene.tree is None else scene.tree.nodes.reshape(-1, 4)
         arrays = {
             **{"nodes": nodes, "primitives": scene.primitives, "corners": scene.corners},

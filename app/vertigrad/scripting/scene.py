@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,8 +13,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..gpu import gpu
+from ..headless.outputs import require_writable
+from ..headless.path_trace import path_trace
 from ..models.stepping import no_dropped_time
 from ..params import unknown
+from ..path_trace import BOUNCES
 from ..scene.packaged import scene_path
 from ..session import Session, saving
 from ..session.parameters import Key, values_of
@@ -23,6 +27,8 @@ from .image_methods import ImageMethods
 from .keyframe_methods import KeyframeMethods, camera_values, camera_with
 from .shooting import Camera, Recording
 from .values import plain
+
+_log = logging.getLogger("vertigrad")
 
 SIZE = 1280, 720
 
@@ -112,6 +118,27 @@ class Scene(KeyframeMethods, ImageMethods):
     def render(self, size: tuple[int, int] = SIZE) -> np.ndarray:
         """The scene as it is now, (height, width, 3) u8, as `image(size)`. Raises `InputError`, `OutOfMemory`."""
         return self.image(size)
+
+    def path_trace(
+        self,
+        path: str | Path,
+        samples: int = 64,
+        size: tuple[int, int] | None = None,
+        *,
+        bounces: int = BOUNCES,
+        seed: int = 0,
+        transparent: bool = False,
+    ) -> Path:
+        """Write a path-traced image of the scene as it is now, a .png or an .exr of linear light; returns its path.
+
+        Each pixel is the mean of so many `samples`, whose light bounces up to `bounces` times off surfaces. The same
+        `seed` gives the same image. What is not traced is logged as a warning. Raises `InputError`, `LimitError`.
+        """
+        session, path = self._open_session(), Path(path)
+        count, size = checked_integer(samples, "samples", 1), self._size_or(size)
+        require_writable(path)
+        path_trace(session, count, size, [path], warn=_log.warning, bounces=bounces, seed=seed, transparent=transparent)
+        return path
 
     def save(self, path: str | Path | None = None, overwrite: bool = False) -> Path:
         """Write parameters and camera keyframes that were changed into the scene's file, or into a copy of it.
