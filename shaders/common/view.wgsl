@@ -48,6 +48,12 @@ fn pixel_at(eye: vec3f) -> f32 {
     return view.pixel * select(-eye.z, 1.0, is_parallel());
 }
 
+// What is seen at a position of the image, in clip coordinates: x and y in eye space at distance 1, if orthographic at any.
+fn across_at(clip: vec2f) -> vec2f {
+    let matrix = view.eye_to_clip;
+    return (clip + matrix[2].xy - matrix[3].xy) / vec2f(matrix[0].x, matrix[1].y);
+}
+
 // Where the line of sight through `eye` starts.
 fn sight_start(eye: vec3f) -> vec3f {
     return select(vec3f(0.0), vec3f(eye.xy, 0.0), is_parallel());

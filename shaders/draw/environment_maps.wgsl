@@ -274,7 +274,7 @@ struct Backdrop {
 
 @fragment
 fn backdrop_fragment(screen: Screen) -> Backdrop {
-    let corner = (2.0 * screen.uv - 1.0) * vec2f(1.0, -1.0) / vec2f(view.eye_to_clip[0].x, view.eye_to_clip[1].y);
+    let corner = across_at((2.0 * screen.uv - 1.0) * vec2f(1.0, -1.0));
     let sight = select(vec3f(corner, -1.0), vec3f(0.0, 0.0, -1.0), is_parallel());
     let direction = normalize(sight);
     var light = sky_toward(direction, face.blur);

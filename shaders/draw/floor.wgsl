@@ -42,7 +42,7 @@ struct Meeting {
 // the image into several has none along the cuts.
 fn meeting(pixel: vec2f, up: vec3f) -> Meeting {
     let corner = (2.0 * pixel / overlay.viewport - 1.0) * vec2f(1.0, -1.0);
-    let across = corner / vec2f(view.eye_to_clip[0].x, view.eye_to_clip[1].y);
+    let across = across_at(corner);
     let eye = select(vec3f(0.0), vec3f(across, 0.0), is_parallel());
     let sight = select(vec3f(across, -1.0), vec3f(0.0, 0.0, -1.0), is_parallel());
     let start = turned_to_world(eye - view.world_to_eye[3].xyz);

@@ -31,7 +31,7 @@ fn eye_at(pixel: vec2f, depth: f32) -> vec3f {
     let size = vec2f(textureDimensions(depths));
     let clip = (pixel / size * 2.0 - 1.0) * vec2f(1.0, -1.0);
     let wide = select(-z, 1.0, is_parallel());
-    return vec3f(clip * wide / vec2f(view.eye_to_clip[0].x, view.eye_to_clip[1].y), z);
+    return vec3f(across_at(clip) * wide, z);
 }
 
 fn eye_near(pixel: vec2i) -> vec3f {

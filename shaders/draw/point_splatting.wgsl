@@ -23,7 +23,7 @@ fn is_in_sight(center: vec3f, radius: f32) -> bool {
     let slope = vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]);
     let side = select(vec2f(-center.z), vec2f(1.0), is_parallel());
     let reach = radius * select(sqrt(1.0 + slope * slope), slope, is_parallel());
-    return all(abs(center.xy) * slope <= side + reach);
+    return all(abs(center.xy * slope + view.eye_to_clip[2].xy * center.z + view.eye_to_clip[3].xy) <= side + reach);
 }
 
 // Which rows are drawn as spheres.

@@ -509,6 +509,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/occlusion.wgsl": choices(PLANES=[2, 3, 6], STEPS=[4]),
     "draw/transparency.wgsl": [{}],
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
+    "draw/accumulation.wgsl": choices(BY_SAMPLE=[False, True], SPLIT=[False, True]),
     "draw/post_process.wgsl": [
         *choices(
             GLOW=[False, True],

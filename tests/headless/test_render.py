@@ -273,3 +273,35 @@ def test_models_are_measured_in_every_thirtieth_frame(session: Session, monkeypa
     monkeypatch.setattr(session, "measure", lambda: measured.append(done[-1]))
     render(session, 61, (16, 16), progress=done.append)
     assert measured == [29, 59]
+
+
+def center_and_spread(image: np.ndarray) -> tuple[float, float]:
+    """The mean row of the light of an image, and the variance of the rows."""
+    light = (image.sum(axis=2) / 765.0) ** 2.2
+    rows, weight = np.arange(len(light)), light.sum(axis=1) / light.sum()
+    center = (weight * rows).sum()
+    return center, (weight * (rows - center) ** 2).sum()
+
+
+@pytest.mark.parametrize("shutter", [1.0, 0.5])
+def test_the_streak_of_a_moving_point_is_its_way_while_the_shutter_is_open(steady, tmp_path, monkeypatch, shutter):
+    """One point that rises by 0.6 in each frame; the variance of a streak is a twelfth of its squared length."""
+    use_models(monkeypatch)
+    view = '[view]\nbackground = "#000000"\nbloom = 0\nvignette = 0\ntone_map = "none"\nsamples = 24\n'
+    camera = "[camera]\nposition = [0, 1.5, 6]\ntarget = [0, 1.5, 0]\nfov = 40\n"
+    scene = SCENE.replace('color = "row.phase"\nrange = [0, 1]', 'color = "#ffffff"\nemissive = 1\nbrightness = 0.5')
+    path = written(tmp_path, scene + view + camera)
+    found = []
+    for value in (0.0, shutter):
+        options = ["row.count=1", f"view.shutter={value}"]
+        with Session(steady, path, options) as session:
+            session.clock.set_speed(0.6 / STEP)
+            record = render(session, 3, (72, 96), [tmp_path / "a.png"])
+            assert session.time == pytest.approx(1.8)
+            assert session.clock.frame == record.finish(session)["frames"] == 3
+        found.append(center_and_spread(pixels(tmp_path / "a.png")))
+    (sharp_row, sharp), (row, blurred) = found
+    pixel = 2 * 6 * np.tan(np.radians(20)) / 96
+    length = 0.6 * shutter / pixel
+    assert np.sqrt(12 * (blurred - sharp)) == pytest.approx(length, rel=0.06)
+    assert row - sharp_row == pytest.approx(length / 2, abs=0.06 * length)  # it closes at the end of the frame

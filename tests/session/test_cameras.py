@@ -16,6 +16,7 @@ from vertigrad.session.commands import (
     Face,
     Fly,
     FlyFaster,
+    FocusSelection,
     FrameAll,
     FrameSelection,
     GoToBookmark,
@@ -31,6 +32,7 @@ from vertigrad.session.commands import (
     SetLens,
     Turn,
     Turntable,
+    Undo,
     ViewFrom,
 )
 
@@ -281,6 +283,18 @@ def test_framing_centers_the_selected_row(session):
     assert session.camera.target == pytest.approx((0.75, 0, 0))
     assert session.camera.distance == pytest.approx(0.15 * 0.4375 / math.sin(math.radians(22.5)), rel=1e-5)
     assert "camera" not in session.messages
+
+
+def test_the_lens_is_focused_on_the_selected_row(session):
+    do(session, FocusSelection())
+    assert "nothing is selected" in session.messages["view.focus"]
+    do(session, Select("dots", 6))
+    wait_for(session, lambda: session.selection.position() is not None)
+    do(session, FocusSelection())
+    assert session.view.focus == pytest.approx((0.75, 0, 0))
+    assert "view.focus" not in session.messages
+    do(session, Undo())
+    assert session.view.focus == "target"
 
 
 def test_a_selected_camera_is_looked_through(session, monkeypatch):

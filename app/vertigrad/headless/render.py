@@ -16,6 +16,7 @@ import numpy as np
 from ..models.stepping import no_dropped_time
 from ..renderer.bounds import Bounds
 from ..renderer.layers import Layer
+from ..renderer.lens import Sample, sample_count
 from ..renderer.renderer import Renderer
 from ..session import STEP, RunRecord, Session
 from ..session.readbacks import wait_for_readbacks
@@ -83,7 +84,6 @@ def render(
 
         for _ in range(warm_up):
             shooting.frame()
-            session.cameras.advance(STEP)
         gpu.sync()
         record = RunRecord(gpu)
         for number in range(frames):
@@ -99,7 +99,6 @@ def render(
             for file in others if number >= first else ():
                 if file.wants(number, number if ended else frames - 1):
                     file.add(session, number)
-            session.cameras.advance(STEP)
             progress(number + 1)
             if ended:
                 break
@@ -128,6 +127,7 @@ class _Shooting:
         self._light = None if exr is None else LightTarget(session.gpu, size, exr, transparent)
         self._world_layers: Sequence[Layer] = ()
         self._bounds = Bounds(())
+        self._parts_passed = 0.0  # of a frame, that the camera has not advanced yet
         self._arrived: deque[tuple[int, Sequence[Output[Any]], np.ndarray | LightImage]] = deque()
 
     def frame(self, number: int = 0, outputs: Sequence[Output[Any]] = (), last: bool = False) -> None:
@@ -135,13 +135,11 @@ class _Shooting:
         session = self._session
         with session.gpu.frames.frame():
             session.apply()
-            session.advance()
+            self._advance_and_draw(outputs)
             if number % MEASURED == MEASURED - 1:
                 session.measure()
             if session.watches.thorough:
                 session.request_readbacks()
-            if self._draws:
-                self._draw()
             if last:
                 layers = session.stage.layers.values()
                 self._world_layers = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
@@ -152,20 +150,42 @@ class _Shooting:
             shown = [file for file in outputs if not file.is_linear]
             if shown:
                 self._offscreen.read(partial(self._arrive, number, shown))
-            self._draw_light(number, [file for file in outputs if file.is_linear])
+            linear = [file for file in outputs if file.is_linear]
+            if linear and self._light is not None:
+                self._light.read(session.camera, partial(self._arrive, number, linear))
 
-    def _draw(self) -> None:
-        view, size = self._offscreen.view, self._offscreen.size
-        with enough_memory(size):
-            self._session.draw(self._renderer, view, size, supersample=self._supersample)
+    def _advance_and_draw(self, outputs: Sequence[Output[Any]]) -> None:
+        """Advance by a frame, and draw it for these files.
 
-    def _draw_light(self, number: int, files: Sequence[Output[Any]]) -> None:
-        """Draw the frame once more, as linear light, for the files that take that."""
-        light = self._light
-        if files and light is not None:
-            with enough_memory(light.size):
-                self._session.draw(light.renderer, light.view, light.size, supersample=self._supersample)
-            light.read(self._session.camera, partial(self._arrive, number, files))
+        The shutter is open in the last part of the frame, in which each sample is drawn at a time of its own.
+        """
+        session, linear = self._session, any([file.is_linear for file in outputs])
+        view = session.view
+        shutter = view.shutter if outputs and self._draws else 0.0
+        count = sample_count(view) if outputs and self._draws else 1
+        if shutter < 1.0:
+            self._advance(1.0 - shutter, last=shutter == 0.0)
+        for index in range(count):
+            if shutter > 0.0:
+                self._advance(shutter / count, last=index == count - 1)
+            if self._draws:
+                self._draw(linear, Sample(index, index == count - 1) if count > 1 else None)
+
+    def _advance(self, part: float, last: bool) -> None:
+        """Advance models and camera by a part of a frame."""
+        if self._parts_passed > 0.0:
+            self._session.cameras.advance(STEP * self._parts_passed)
+        self._parts_passed = part
+        self._session.advance(part, last)
+
+    def _draw(self, linear: bool, sample: Sample | None) -> None:
+        """Draw the image, or one sample of it; with `linear` once more as linear light."""
+        targets = [(self._renderer, self._offscreen.view, self._offscreen.size)]
+        if linear and self._light is not None:
+            targets.append((self._light.renderer, self._light.view, self._light.size))
+        for renderer, view, size in targets:
+            with enough_memory(size):
+                self._session.draw(renderer, view, size, supersample=self._supersample, sample=sample)
 
     def write(self) -> None:
         """Write the images that have arrived. Raises `InputError`."""

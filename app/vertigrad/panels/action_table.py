@@ -215,6 +215,7 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_CROSSHAIRS,
         possible=_is_selected,
     ),
+    Action("Camera", "Focus on selected", commands.FocusSelection(), ("Shift+D",), possible=_is_selected),
     Action(
         "Camera",
         "Look through selected camera",

@@ -9,7 +9,7 @@ _KINDS = (
     *(commands.Orbit, commands.Turn, commands.Pan, commands.Zoom, commands.Face, commands.ViewFrom, commands.SetLens),
     *(commands.JumpTo, commands.RememberView, commands.PreviousView, commands.FlyFaster, commands.Home, commands.Fly),
     *(commands.FlightMode, commands.FrameAll, commands.FrameSelection, commands.Parallel, commands.Turntable),
-    *(commands.LookThroughCamera, commands.SelectBox),
+    *(commands.LookThroughCamera, commands.FocusSelection, commands.SelectBox),
     *(commands.GoToView, commands.FollowKeyframes, commands.SetKeyframe, commands.DeleteKeyframe),
     *(commands.MoveKeyframe, commands.GoToBookmark, commands.AddBookmark, commands.DeleteBookmark),
     *(commands.SetParameters, commands.SetParameter, commands.Randomize, commands.SwitchSide),

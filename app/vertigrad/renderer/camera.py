@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,23 @@ MAX_PITCH = math.radians(89.99)  # at 90 degrees the horizon has no direction, a
 NEAR_FRACTION = 1e-3  # distance of the near plane, as a fraction of the distance to the target
 MIN_DISTANCE, MAX_DISTANCE = 1e-6, 1e12
 REACH = 512.0  # depth range of an orthographic camera, before and behind its target, in distances to the target
+
+
+class Lens(NamedTuple):
+    """Where the eye is on a lens: `right` and `up` of its middle, in world units.
+
+    What is at the distance `focus` is seen where it is seen from the middle. The whole image is moved by `shift_x` and
+    `shift_y`, in half heights of the image.
+    """
+
+    right: float = 0.0
+    up: float = 0.0
+    focus: float = 1.0
+    shift_x: float = 0.0
+    shift_y: float = 0.0
+
+
+PINHOLE = Lens()
 
 
 @dataclass
@@ -39,6 +56,7 @@ class OrbitCamera:
     fov: float = 45.0
     up: Axis = "y"
     orthographic: bool = False
+    lens: Lens = PINHOLE  # of one sample of an image: see lens.py
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.fov <= 170.0:
@@ -100,7 +118,7 @@ class OrbitCamera:
         matrix = np.eye(4)
         matrix[:3, :3] = rotation.T
         matrix[:3, 3] = -rotation.T @ np.asarray(self.target)
-        matrix[2, 3] -= self.distance
+        matrix[:3, 3] -= self.lens.right, self.lens.up, self.distance
         return matrix
 
     def projection(self, aspect: float) -> np.ndarray:
@@ -110,7 +128,7 @@ class OrbitCamera:
             depth, w = (0.5 / reach, 0.5 * (self.distance + reach) / reach), (0.0, 1.0)
         else:
             scale, depth, w = 1.0 / self._half_height(), (0.0, self.near), (-1.0, 0.0)
-        return np.array(
+        matrix = np.array(
             [
                 [scale / aspect, 0.0, 0.0, 0.0],
                 [0.0, scale, 0.0, 0.0],
@@ -118,6 +136,13 @@ class OrbitCamera:
                 [0.0, 0.0, *w],
             ]
         )
+        lens = self.lens
+        if self.orthographic:
+            matrix[:2, 3] += lens.shift_x / aspect, lens.shift_y
+        else:
+            matrix[0, 2] -= scale / aspect * lens.right / lens.focus + lens.shift_x / aspect
+            matrix[1, 2] -= scale * lens.up / lens.focus + lens.shift_y
+        return matrix
 
     def distances(self, depth: np.ndarray) -> np.ndarray:
         """Distances from the eye along the direction of view, f32, of depths of clip space; infinite for depth 0."""

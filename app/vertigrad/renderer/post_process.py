@@ -25,6 +25,14 @@ class Finish(NamedTuple):
     fine: int = 1  # pixels drawn for each that is shown, along each side
     split: bool = False  # display-referred colors are in a separate texture
     tone_map: str = "film"
+    averaged: bool = False  # the image is a mean of several, with one sample for each pixel
+
+
+class Source(NamedTuple):
+    """What is post-processed: linear light, and display-referred colors, if there are some."""
+
+    light: wgpu.GPUTextureView
+    display: wgpu.GPUTextureView | None
 
 
 class Viewport(NamedTuple):
@@ -50,7 +58,7 @@ class PostProcess:
         self._transparent = transparent
         self._pipelines: dict[Finish, wgpu.GPURenderPipeline] = {}
         self._groups: dict[Finish, wgpu.GPUBindGroup] = {}
-        self._depths: wgpu.GPUTextureView | None = None  # that are bound in them
+        self._bound: tuple[object, ...] = ()  # the source and the depths that are bound in them
         self._passes = {
             keep: RenderPass([{"load_op": "load" if keep else "clear", "store_op": "store"}]) for keep in (False, True)
         }
@@ -65,18 +73,20 @@ class PostProcess:
         """Drop bind groups: the target has new textures."""
         self._groups.clear()
 
-    def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, viewport: Viewport) -> None:
-        """Record the image into its viewport.
+    def record(
+        self, finish: Finish, source: Source, depths: wgpu.GPUTextureView, offset: int, viewport: Viewport
+    ) -> None:
+        """Record the image of `source` into its viewport.
 
         `depths` is the depth of opaque objects, for outlines; `offset` that of `PostProcess` in the uniform ring.
         """
         if finish.glow:
             self._bloom.record(self._gpu.recorder)
-        if depths is not self._depths:
-            self._depths = depths
+        if (source, depths) != self._bound:
+            self._bound = source, depths
             self._groups.clear()
         if finish not in self._groups:
-            self._groups[finish] = self._group(finish, depths)
+            self._groups[finish] = self._group(finish, source, depths)
         with self._gpu.recorder.render_pass("post-process", self._passes[viewport.keep], viewport.view) as pass_:
             pass_.set_viewport(*viewport.corner, *viewport.size, 0.0, 1.0)
             pass_.set_pipeline(self._pipelines[finish])
@@ -87,7 +97,7 @@ class PostProcess:
         defines = {
             "GLOW": finish.glow,
             "EDGES": finish.edges,
-            "BY_SAMPLE": self._target.by_sample,
+            "BY_SAMPLE": self._target.by_sample and not finish.averaged,
             "ENLARGED": finish.enlarged,
             "FINE": finish.fine,
             "SPLIT": finish.split,
@@ -99,16 +109,16 @@ class PostProcess:
         layout, targets = self._layout(finish), [{"format": self._format}]
         return fullscreen_pipeline(self._gpu, SHADER, "post_process_fragment", layout, targets, defines=defines)
 
-    def _group(self, finish: Finish, depths: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
+    def _group(self, finish: Finish, source: Source, depths: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
         if finish not in self._pipelines:  # edges are seldom drawn
             self._pipelines[finish] = self._pipeline(finish)
         sources = {
             0: uniform_range(self._gpu, POST_PROCESS_SIZE),
-            1: self._target.image,
+            1: source.light,
             2: self._bloom.glow if finish.glow else None,
             3: smooth_sampler(self._gpu),
             4: depths,
-            5: self._target.display,
+            5: source.display,
         }
         return bind_group(self._gpu, self._layout(finish), {n: sources[n] for n in self._kinds(finish)})
 
@@ -117,7 +127,7 @@ class PostProcess:
 
     def _kinds(self, finish: Finish) -> dict[int, str]:
         """What is bound, by its binding in the shader."""
-        image = "samples" if self._target.by_sample else "unfilterable"
+        image = "samples" if self._target.by_sample and not finish.averaged else "unfilterable"
         return {
             **{0: "uniform", 1: image},
             **({2: "texture", 3: "sampler"} if finish.glow else {}),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import wgpu
 
 from ..gpu import Gpu
+from .accumulation import Accumulation
 from .annotations.annotations import Annotations, has_annotations
 from .bloom import Bloom
 from .camera import OrbitCamera
@@ -15,13 +16,14 @@ from .depth_image import DepthImage, require_depth
 from .handles import HandleDrawing, Handles
 from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
+from .lens import Sample, sampled
 from .lighting import Lighting
 from .pipelines import draw_cache
-from .post_process import Finish, PostProcess, Viewport
+from .post_process import Finish, PostProcess, Source, Viewport
 from .quality import Level, drawn_size, level_of
 from .target import COLOR, PRECISE, Target, require_precise
 from .transparency import Transparency
-from .view import FrameUniforms, View, has_backdrop
+from .view import FrameUniforms, View, has_backdrop, view_uniform
 
 UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the submission before is closed first
 
@@ -48,6 +50,7 @@ class Renderer:
         self._bloom = Bloom(gpu)
         self._lighting = Lighting(gpu)
         self._transparency: Transparency | None = None
+        self._accumulation: Accumulation | None = None
         self._uniforms = FrameUniforms()
         self._transparent = transparent
         self._post_process = PostProcess(gpu, self._target, self._bloom, color_format, transparent)
@@ -83,30 +86,35 @@ class Renderer:
         level: Level | None = None,
         handles: Handles | None = None,
         keep: bool = False,
+        sample: Sample | None = None,
     ) -> None:
         """Record the image, of `size` pixels, into `target_view`; does nothing if the size is zero.
 
         `time` is in seconds. `corner` is the pixel of the target for the upper left of the image; the rest of the
         target becomes black, or stays as it is with `keep`. `mark` and `handles` are drawn over the image. `level`
-        replaces the level of `view.quality`. The layers must have been bound. Raises `UseAfterFree` if a tensor was
-        closed since.
+        replaces the level of `view.quality`. With `sample` it is one of several, of the lens and of each pixel: the
+        mean of those so far is drawn, or nothing yet. The layers must have been bound. Raises `UseAfterFree` if a
+        tensor was closed since.
         """
         if min(size) <= 0:
             return
         gpu, level = self._gpu, level or level_of(view.quality)
+        middle = camera
+        if sample is not None:
+            camera = sampled(middle, view, sample.index, size[1])
         with gpu.undivided():
             view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(view, camera, size, time, level)
             split, moment = False, self._uniforms.moment
             for layer in layers:
                 layer.prepare(moment)
                 split = split or layer.drawing.display_referred
-            notes = self._annotate(layers, camera, view, size) if has_annotations(view, layers) else None
+            notes = self._annotate(layers, middle, view, size) if has_annotations(view, layers) else None
             if not gpu.uniforms.fits(UNIFORM_BYTES):
                 gpu.submit()
             drawn = drawn_size(size, level)
             if self._target.resize(drawn, split):
                 self._bloom.resize(self._target.light, drawn, level.scale)
-                self._transparency = None
+                self._transparency = self._accumulation = None
                 self._post_process.resized()
             finish = Finish(
                 view.bloom > 0.0,
@@ -115,15 +123,30 @@ class Renderer:
                 level.fine,
                 split,
                 view.tone_map,
+                sample is not None,
             )
             self._fine = level.fine
             frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors)
             self._backdrop = view if has_backdrop(view) and not self._transparent else None
+            if sample is not None:
+                over_bytes = view_uniform(view, middle, size, time)
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
             self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.sun, level)
-            self._draw_layers(layers, frame, finish.glow, notes, handles is not None or self._depth_image is not None)
+            self._draw_layers(
+                layers,
+                frame,
+                finish.glow and sample is None,
+                notes,
+                handles is not None or self._depth_image is not None,
+            )
+            source = Source(self._target.image, self._target.display)
+            if sample is not None:
+                source = self._accumulate(sample, finish.glow)
+                if not sample.shown:
+                    return
             viewport = Viewport(target_view, corner, size, keep)
-            self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), viewport)
+            offset = gpu.uniforms.push(post_process_bytes)
+            self._post_process.record(finish, source, self._lighting.depths, offset, viewport)
             if notes is not None:
                 notes.draw_text(over, corner, target_view)
             if mark is not None:
@@ -143,8 +166,19 @@ class Renderer:
         self._post_process.compile()
         self._bloom.compile()
         self._lighting.compile()
+        self._accumulation = None
         if self._transparency is not None:
             self._transparency.compile()
+
+    def _accumulate(self, sample: Sample, glow: bool) -> Source:
+        """Add what was drawn to the mean of the samples; returns that."""
+        mean = self._accumulation
+        if mean is None or not mean.fits(self._target):
+            mean = self._accumulation = Accumulation(self._gpu, self._target)
+        mean.add(sample.index)
+        if glow and sample.shown:
+            mean.write_light()
+        return Source(mean.light, mean.display)
 
     def _annotate(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
         if self._annotations is None:

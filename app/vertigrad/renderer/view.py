@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import field_validator
 
-from ..params import Params, angle, choice, color, file, number, switch, text, vector
+from ..params import Params, angle, choice, color, file, integer, number, switch, text, vector
 from ..params.color_space import linear
 from .camera import OrbitCamera
 from .environment_image import SUFFIXES
@@ -111,6 +111,30 @@ class View(Params):
         0.05, min=0.0, max=1.0, slider_max=0.3, doc="fraction of the light that is scattered in the lens"
     )
     vignette: float = number(0.25, min=0.0, max=1.0, doc="how much darker the corners are")
+    aperture: float = number(
+        0.0,
+        min=0.0,
+        max=2.0,
+        slider_max=0.2,
+        doc="diameter of the lens, as a fraction of the distance in focus; 0: everything is sharp",
+    )
+    focus: tuple[float, ...] | Literal["target"] = vector(
+        "target", words=("target",), gizmo="position", doc="a point in focus; target: what the camera looks at"
+    )
+    shutter: float = number(
+        0.0,
+        min=0.0,
+        max=1.0,
+        doc="motion blur of images and videos: fraction of a frame in which the shutter is open; 0: none",
+    )
+    samples: int = integer(
+        32,
+        min=1,
+        max=4096,
+        slider_max=256,
+        scale="log",
+        doc="samples of lens and shutter in each pixel, of images with an aperture or a shutter",
+    )
     color_bars: str = choice(
         "named",
         ("none", "named", "all"),

@@ -50,7 +50,9 @@ class Cameras:
         self.thrust = NO_THRUST
         self.fly_speed = fly_speed
         self.following = True  # the keyframes of the scene, if it has some, as time passes
-        self._followed: tuple[int, Mapping[int, OrbitCamera]] | None = None  # the frame and the keyframes of this view
+        self._followed: tuple[float, Mapping[int, OrbitCamera]] | None = (
+            None  # the frame and the keyframes of this view
+        )
         self._path: CameraPath | None = None  # through these keyframes
         self.flight_mode = False  # the flight keys fly without a button held
         self._views: deque[OrbitCamera] = deque(maxlen=REMEMBERED)
@@ -87,7 +89,7 @@ class Cameras:
             right, rise, forward = (length * part for part in self.thrust)
             self.now.fly(right, rise, forward)
 
-    def follow(self, keyframes: Mapping[int, OrbitCamera], frame: int) -> None:
+    def follow(self, keyframes: Mapping[int, OrbitCamera], frame: float) -> None:
         """Take the view of the keyframes at a frame, once: until frame or keyframes change, the camera can be moved."""
         known = self._followed[1] if self._followed else None
         if not keyframes or not self.following:

@@ -42,6 +42,8 @@ class Clock:
         self._interaction_steps = 0  # the number of remaining steps that lead to `interaction`
         self.interactions = InteractionRecording()
         self.played: InteractionRecording | None = before.played if before and same else None
+        self.passed = 0.0
+        self._part = 1.0, True
         self.pacer = Pacer(gpu, before.pacer if before else None)
         self.rewind = RewindBuffer(gpu, before.rewind.snapshots.limit if before else 0)
         self._tracker = gpu.tracker
@@ -154,11 +156,16 @@ class Clock:
             self._interaction_steps = self.steps if self.playing else min(self.steps, self.steps_requested)
             self.interaction = ask(STEP * self.speed * self._interaction_steps)
 
-    def advance(self) -> bool:
+    def advance(self, part: float = 1.0, last: bool = True) -> bool:
         """Record the steps of this frame, if any; returns whether the state changed.
+
+        With a `part` below 1 they are that fraction as long; the `last` part ends the frame. `passed` is the fraction
+        of the frame that is over.
 
         Raises what a model raises; then the models are unchanged, as far as nothing was submitted in between.
         """
+        self._part = part, last
+        self.passed = 0.0 if last else self.passed + part
         self.pacer.begin(self._stage.in_progress is not None)
         stage, submitted = self._stage, self._tracker.submitted
         mark = None if self.idle else _Mark(stage, self.time, self.rewind.mark(), stage.scalars(), submitted)
@@ -239,7 +246,8 @@ class Clock:
         if self.moves:
             played = self.played.at(self.frame) if self.played is not None else None
             dt, interaction = self._next_interaction() if played is None else played[1:]
-            return self.rewind.next_step(self._stage, dt, 1, interaction)
+            part, last = self._part
+            return self.rewind.next_step(self._stage, part * dt, int(last), interaction)
         return self.rewind.next_step(self._stage, 0.0, 0) if self.stale else None
 
     def _next_interaction(self) -> tuple[float, Interaction | None]:

@@ -13,6 +13,7 @@ import wgpu
 from ..errors import CodeError, DeviceLost, UntrustedCode, VertigradError
 from ..gpu import Gpu
 from ..renderer.handles import Handles
+from ..renderer.lens import Sample, still_samples
 from ..renderer.renderer import Renderer
 from ..scene import Scene
 from . import loading, saving
@@ -169,9 +170,10 @@ class Session(SceneParts):
 
     # a frame ----------------------------------------------------------------------------------------------------
 
-    def advance(self) -> None:
+    def advance(self, part: float = 1.0, last: bool = True) -> None:
         """Record this frame's step of the models, if time passes; one of no length if a paused model was changed.
 
+        With a `part` below 1 it is that fraction of the step; the `last` part ends the frame.
         Raises what a model raises; then the models are as before the step.
         """
         running, clock = self.running, self.running.clock
@@ -180,12 +182,12 @@ class Session(SceneParts):
             clock.set_interaction(running.tool.interaction)
         else:
             running.tool.pause()
-        if clock.advance():
+        if clock.advance(part, last):
             running.stepped()
             running.scene_edits.apply_animations(clock.time)
         if self.comparison is not None:
             self.comparison.follow(clock)
-        running.cameras.follow(running.scene_edits.extras.keyframes, clock.frame)
+        running.cameras.follow(running.scene_edits.extras.keyframes, clock.frame + clock.passed)
         self.report("snapshots", clock.rewind.shortage)
         self.rescue.update(running.stage, clock, running.changes)
 
@@ -205,11 +207,12 @@ class Session(SceneParts):
         corner: tuple[int, int] = (0, 0),
         handles: Handles | None = None,
         supersample: int = 1,
+        sample: Sample | None = None,
     ) -> None:
         """Record the viewport of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
         The selected row is highlighted, and `handles` are drawn over it. With `supersample` each pixel is the mean of
-        so many along each side.
+        so many along each side. With `sample` it is one of several: see `Renderer.draw`.
         """
         running = self.running
         stage, view, camera = running.stage, running.view, running.cameras.now
@@ -217,7 +220,9 @@ class Session(SceneParts):
         self.look(pane)
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
         layers, mark = list(stage.layers.values()), running.selection.mark()
-        renderer.draw(layers, camera, view, target, pane, running.clock.time, corner, mark, level, handles)
+        renderer.draw(
+            layers, camera, view, target, pane, running.clock.time, corner, mark, level, handles, sample=sample
+        )
         if self.comparison is not None:
             self.comparison.draw(renderer, camera, target, size, corner, level)
         if min(size) > 0:  # while panels leave no room for the viewport, its last size stays
@@ -231,7 +236,8 @@ class Session(SceneParts):
         layers, alone = list(self.stage.layers.values()), renderer.has_depth
         pane = size if alone else self.pane(size)
         self.look(pane)
-        renderer.draw(layers, self.camera, self.view, target, pane, self.time)
+        for sample in still_samples(self.view):
+            renderer.draw(layers, self.camera, self.view, target, pane, self.time, sample=sample)
         if self.comparison is not None and not alone:
             self.comparison.draw(renderer, self.camera, target, size)
 

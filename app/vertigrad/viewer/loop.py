@@ -14,6 +14,7 @@ from ..session.commands import Leave, SetPacing
 from ..session.failures import Failures
 from .canvas import Canvas, OpenCanvas, SurfaceTexture
 from .capture import WindowCapture
+from .depth_of_field import DepthOfField
 from .events import Events, IsDown, nobody
 from .frame_limiter import FrameLimiter
 from .logfile import writing_log
@@ -74,6 +75,7 @@ class Viewer:
             self._stack = stack.pop_all()
         session.carry_out(SetPacing("vsync", vsync))
         self._limiter, self._quality = FrameLimiter(), QualityWatch(session)
+        self._depth_of_field = DepthOfField(session)
         self._last = time.perf_counter()
         self._measured, self._frames_since = -DIAGNOSTICS_EVERY, 0
         self._begun = False  # the first frame shows the start, without a step: it is ready sooner
@@ -193,8 +195,10 @@ class Viewer:
         if time.perf_counter() < self._retry_at:
             self._blank(surface)
         else:
+            self._depth_of_field.frame((size[0], size[1]))
+            corner, handles, sample = (left, top), self.gui.handles, self._depth_of_field.sample
             try:
-                self._session.draw(self._renderer, surface.view, (size[0], size[1]), (left, top), self.gui.handles)
+                self._session.draw(self._renderer, surface.view, (size[0], size[1]), corner, handles, sample=sample)
             except Exception:
                 self._retry_at = time.perf_counter() + RETRY_DRAWING
                 raise
@@ -245,7 +249,9 @@ class Viewer:
 
     def _is_idle(self) -> bool:
         return (
-            self._session.idle and not self._capture.busy and time.perf_counter() - self._events.last_event > IDLE_AFTER
+            self._session.idle
+            and not (self._capture.busy or self._depth_of_field.pending)
+            and time.perf_counter() - self._events.last_event > IDLE_AFTER
         )
 
     def _measure(self) -> None:

@@ -8,6 +8,7 @@ from ...scene.schema import Bookmark
 from ...scene.viewpoints import marked
 from ..cameras import NO_THRUST, Cameras, Thrust
 from ..command import command, command_of
+from ..parameters import Key
 from ..running import Running
 from ..session import Session
 
@@ -49,6 +50,15 @@ def FrameAll(session: Session) -> None:
     """Frame all layers."""
     width, height = session.pane(session.viewport_size)
     session.cameras.frame(session.stage.layers.values(), width / height)
+
+
+@command("view.focus")
+def FocusSelection(session: Session) -> None:
+    """Focus the view's lens on the selected row."""
+    position = session.selection.position()
+    if position is None:
+        raise InputError("nothing is selected that could be in focus; click a point or a surface first")
+    session.scene_edits.change({Key("view", "focus"): position}, "focus")
 
 
 @command("camera")

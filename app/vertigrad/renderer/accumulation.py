@@ -1,0 +1,74 @@
+"""`Accumulation`: the mean of the samples of an image, as linear light, before it is tone-mapped."""
+
+from __future__ import annotations
+
+import struct
+
+import wgpu
+
+from ..gpu import Gpu, RenderPass
+from .bindings import FRAGMENT, bind_group, bind_group_layout, uniform_range
+from .pipelines import fullscreen_pipeline
+from .target import PRECISE, Target, create_view
+
+SHADER = "draw/accumulation.wgsl"
+SHARE = struct.Struct("<f12x")
+
+
+class Accumulation:
+    """Takes the contents of `target` as samples, all of its size and colors.
+
+    `light` is their mean, in 32-bit floats, and `display` that of display-referred colors, if there are some.
+    """
+
+    def __init__(self, gpu: Gpu, target: Target):
+        self._gpu, self._target = gpu, target
+        self.size, self.colors = target.size, target.colors
+        count = 2 if self.colors.split else 1
+        self._means = [[create_view(gpu, self.size, PRECISE) for _ in range(count)] for _ in range(2)]
+        self._current = 0
+        attachments = [[{"view": view, "load_op": "clear", "store_op": "store"} for view in one] for one in self._means]
+        self._passes = [RenderPass(one) for one in attachments]
+        self._light_pass = RenderPass([{"view": target.light, "load_op": "clear", "store_op": "store"}])
+        sources = [target.image] if target.display is None else [target.image, target.display]
+        kind = "samples" if target.by_sample else "unfilterable"
+        self._layout = bind_group_layout(gpu, ("uniform", *[kind] * count, *["unfilterable"] * count), FRAGMENT)
+        uniform = uniform_range(gpu, SHARE.size)
+        self._groups = [bind_group(gpu, self._layout, (uniform, *sources, *before)) for before in self._means]
+        defines = {"BY_SAMPLE": target.by_sample, "SPLIT": self.colors.split}
+        self._add = self._pipeline("add_fragment", [PRECISE] * count, defines)
+        self._copy = self._pipeline("copy_fragment", [self.colors.format], defines)
+
+    @property
+    def light(self) -> wgpu.GPUTextureView:
+        """The mean of the samples so far."""
+        return self._means[self._current][0]
+
+    @property
+    def display(self) -> wgpu.GPUTextureView | None:
+        """The same of display-referred colors, None if there are none."""
+        return self._means[self._current][1] if self.colors.split else None
+
+    def fits(self, target: Target) -> bool:
+        """Whether the target still has the textures that it had."""
+        return (target.size, target.colors) == (self.size, self.colors)
+
+    def add(self, index: int) -> None:
+        """Record that the contents of the target are sample number `index`; 0 begins a new image."""
+        self._draw(self._add, self._passes[1 - self._current], 1.0 / (index + 1))
+        self._current = 1 - self._current
+
+    def write_light(self) -> None:
+        """Record a copy of the mean into the target's `light`, which blooms."""
+        self._draw(self._copy, self._light_pass, 0.0)
+
+    def _draw(self, pipeline: wgpu.GPURenderPipeline, described: RenderPass, share: float) -> None:
+        offset = self._gpu.uniforms.push(SHARE.pack(share))
+        with self._gpu.recorder.render_pass("post-process", described) as pass_:
+            pass_.set_pipeline(pipeline)
+            pass_.set_bind_group(0, self._groups[self._current], (offset,))
+            pass_.draw(3)
+
+    def _pipeline(self, entry: str, formats: list[str], defines: dict[str, bool]) -> wgpu.GPURenderPipeline:
+        targets = [{"format": format} for format in formats]
+        return fullscreen_pipeline(self._gpu, SHADER, entry, self._layout, targets, defines=defines)
