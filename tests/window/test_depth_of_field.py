@@ -42,7 +42,7 @@ def test_a_viewport_gathers_samples_while_it_stays_the_same(
         assert frame() == Sample(3, True)
         for change in (
             Orbit(0.1, 0.0),
-            SetParameter("layers.dots", "size", 0.2),
+            SetParameter("layers.dots", "roughness", 0.9),
             SetParameter("models.row", "height", 1.0),
         ):
             session.post(change)

@@ -15,7 +15,14 @@ from .desktop import wait_until
 def test_the_parameters_of_the_view_are_under_headings_each_once(shell):
     one = shell()
     of_view = [group for group in groups(one.session) if group.owner == "view"]
-    assert [group.title for group in of_view] == ["view", "light", "post-processing", "annotations", "clipping"]
+    assert [group.title for group in of_view] == [
+        "view",
+        "light",
+        "post-processing",
+        "camera",
+        "annotations",
+        "clipping",
+    ]
     names = [row.key.name for group in of_view for row in group.rows]
     assert sorted(names) == sorted(spec.name for spec in View.specs()) and len(of_view[0].rows) <= 4
     assert {name for part in VIEW.values() for name in part} <= set(names), "a heading names what there is"

@@ -39,6 +39,6 @@ class DepthOfField:
     def _state(self, size: tuple[int, int]) -> tuple[object, ...]:
         """Everything that the image depends on."""
         session, running = self._session, self._session.running
-        layers = [(id(one.drawing), *vars(one.style).values()) for one in session.stage.layers.values()]
+        layers = [(one.drawing, *vars(one.style).values()) for one in session.stage.layers.values()]
         view, camera = tuple(vars(session.view).values()), tuple(vars(session.camera).values())
         return size, running.changes, session.time, session.quality.level, view, camera, *layers
