@@ -70,6 +70,8 @@ struct Params {
     confinement: f32,
     spread: f32,               // diffusivity times the time of a sweep over the square of the edge
     retained: vec2f,               // fraction of density, and of temperature, that is left after a step
+    combustion: vec4f,         // fraction of the density that burns in a step where it is hot enough; that temperature and heat
+                               // per density [K]; three times the coefficient of radiation, for a step [1/K³]
     key: vec2u,
     tool_point: vec3f,
     tool_radius: f32,

@@ -5,6 +5,8 @@
 // others, at outlines of what is solid.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
+// With TEMPERATURE it emits light as a black body does: as much as it absorbs, times that of its temperature (Kirchhoff's law).
+//% set FIRST = 9 if TEMPERATURE else 7
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
@@ -34,9 +36,13 @@ struct Style {              // packed by name in renderer/layers/volume.py
     steps_per_cell: f32,    // of the ray marcher
     auto_density: f32,      // 1: `density_range` is the extent of the densities
     auto_range: f32,        // 1: `range` is the extent of the colors
-    pad0: vec2f,
+    coldest: f32,           // temperatures [K] at the ends of the table of a black body
+    hottest: f32,
     light_size: vec3u,      // cells of `light`, which fill the box
     pad1: u32,
+//% if TEMPERATURE
+    temperature: Field,
+//% endif
 }
 
 struct Corner {
@@ -51,21 +57,30 @@ struct Corner {
 @group(0) @binding(4) var<storage, read> density_extent: array<vec2f>;
 @group(0) @binding(5) var<storage, read> light: array<vec2f>;
 @group(0) @binding(6) var<storage, read> opacity: array<f32>;    // at even distances over the range of densities
+//% if TEMPERATURE
+@group(0) @binding(7) var<storage, read> temperatures: array<f32>;
+@group(0) @binding(8) var<storage, read> black_body: array<vec4f>;   // renderer/black_body.py
+//% endif
 //% if COLOR_COMPONENTS
-@group(0) @binding(7) var<storage, read> colors: array<f32>;
+@group(0) @binding(${FIRST}) var<storage, read> colors: array<f32>;
 //% endif
 //% if COLOR_COMPONENTS == 1
-@group(0) @binding(8) var<storage, read> color_extent: array<vec2f>;
-@group(0) @binding(9) var colormap: texture_2d<f32>;
-@group(0) @binding(10) var smooth_sampler: sampler;
+@group(0) @binding(${FIRST + 1}) var<storage, read> color_extent: array<vec2f>;
+@group(0) @binding(${FIRST + 2}) var colormap: texture_2d<f32>;
+@group(0) @binding(${FIRST + 3}) var smooth_sampler: sampler;
 //% endif
 
+const SURROUNDINGS = 293.0;     // K
 const MOST_STEPS = 2048.0;
 const SUNNY = 0.85;         // of the sun's light that comes back from what is white and thick, from all directions
 const CLEAR = 0.003;        // what is let through so little is ignored
 
 ${field.functions("densities", "style.density.size", "style.density.first", "style.density.strides")}
 
+//% if TEMPERATURE
+${field.functions("temperatures", "style.temperature.size", "style.temperature.first", "style.temperature.strides")}
+
+//% endif
 //% if COLOR_COMPONENTS == 1
 ${field.functions("colors", "style.colors.size", "style.colors.first", "style.colors.strides")}
 
@@ -136,6 +151,20 @@ fn color_at(world: vec3f) -> vec3f {
     return srgb_to_linear(clamp(colors_nearest(sample_position(world, style.colors.size)), vec3f(0.0), vec3f(1.0)));
 //% else
     return style.color;
+//% endif
+}
+
+// The radiance of a black body of the temperature here; nothing below the coldest of the table.
+fn glow_at(world: vec3f) -> vec3f {
+//% if TEMPERATURE
+    let found = temperatures_between(sample_position(world, style.temperature.size));
+    let kelvin = select(0.0, found, is_finite(found)) + SURROUNDINGS;
+    let last = f32(arrayLength(&black_body) - 1u);
+    let slot = clamp((kelvin - style.coldest) / (style.hottest - style.coldest) * last, 0.0, last - 1e-3);
+    let light = mix(black_body[u32(slot)], black_body[u32(slot) + 1u], fract(slot)).rgb;
+    return style.brightness * select(vec3f(0.0), light, kelvin > style.coldest);
+//% else
+    return vec3f(0.0);
 //% endif
 }
 
@@ -229,7 +258,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
             radiance = mix(scattered(world, phase, overhead), radiance, style.emissive);
         }
-        color += taken * radiance * color_at(world);
+        color += taken * (radiance * color_at(world) + glow_at(world));
         clear -= taken;
         if clear < CLEAR { break; }
     }

@@ -79,12 +79,22 @@ ${air.kernel("find_swirl")}
     out_vectors[i] = vec4f(params.confinement * params.edge * cross(toward, spin[i].xyz), 0.0);
 }
 
+// Density and temperature after a step of combustion and radiation.
+fn reacted(before: vec2f) -> vec2f {
+    let ignition = params.combustion.y;
+    let burning = clamp((before.y - ignition) / (0.25 * ignition + 1e-6), 0.0, 1.0);
+    let burnt = params.combustion.x * burning * before.x;
+    let hot = before.y + params.combustion.z * burnt;
+    let cubed = max(hot, 0.0) * hot * hot;
+    return vec2f(before.x - burnt, hot * pow(1.0 + params.combustion.w * cubed, -1.0 / 3.0));
+}
+
 ${air.kernel("emit_matter")}
     ${air.each_cell()}
     let position = world(vec3f(cell) + 0.5);
     let source = fade(position, params.source_center, params.source_radius);
     let tool = params.emit * fade(position, params.tool_point, params.tool_radius);
-    let value = max(moved_matter[i] * params.retained, max(source, tool) * params.source_matter);
+    let value = max(reacted(moved_matter[i]) * params.retained, max(source, tool) * params.source_matter);
     out_matter[i] = select(value, vec2f(0.0), is_solid(cell));
 }
 

@@ -611,7 +611,7 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
-    "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True]),
+    "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], TEMPERATURE=[False, True]),
     "draw/volume_light.wgsl": [{}],
 }
 

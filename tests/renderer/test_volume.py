@@ -5,7 +5,7 @@ import pytest
 
 from vertigrad.errors import LayoutError, LimitError, ParameterError
 from vertigrad.params.color_space import linear
-from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer import OrbitCamera, View, black_body
 from vertigrad.renderer.bounds import Bounds
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.target import handles_samples
@@ -262,3 +262,36 @@ def test_the_opacity_curve_says_which_densities_are_seen(layer, render):
         image = render([volume], camera).mean(axis=2) > 60
         shown[curve] = bool(image[55:65, 50:70].any()), bool(image[55:65, 95:110].any())
     assert list(shown.values()) == [(True, True), (False, True), (True, False), (False, False)]
+
+
+def test_planck_s_law_has_the_colors_of_the_standard_illuminants():
+    """A at 2,856 K (CIE 15), and Planck's locus at 6,500 K."""
+    for kelvin, chromaticity in ((2856.0, (0.4476, 0.4074)), (6500.0, (0.3135, 0.3237))):
+        found = black_body.tristimulus(np.array([kelvin]))[0]
+        assert found[:2] / found.sum() == pytest.approx(chromaticity, abs=2e-3)
+    unit = black_body.radiance(np.array([black_body.UNIT]))[0]
+    assert unit @ [0.2126, 0.7152, 0.0722] == pytest.approx(1.0, abs=0.02)  # but for the blue that is cut off
+
+
+@pytest.mark.parametrize("kelvin", [1500.0, 2000.0])
+def test_a_hot_volume_emits_as_a_black_body(layer, render, kelvin):
+    style = {**BOX, "density_range": (0.0, 1.0), "extinction": 1.5, "brightness": 0.3}
+    hot = np.full((3, 4, 5), kelvin - 293.0, np.float32)
+    fire = layer("volume", style, density=np.ones((3, 4, 5), np.float32), color=(0.0, 0.0, 0.0), temperature=hot)
+    enters, leaves = through(BOX["low"], BOX["high"])
+    covered = 1.0 - np.exp(-1.5 * (leaves - enters))[..., None]
+    expected = tone_mapped(0.3 * covered * black_body.radiance(np.array([kelvin])))
+    assert (
+        off(render([fire], CAMERA, View(bloom=0.0, vignette=0.0, background="#000000")), expected, inner(leaves > 0))
+        < LEVELS
+    )
+
+
+def test_a_cold_volume_does_not_glow(layer, render):
+    cold = np.full((3, 4, 5), 20.0, np.float32)
+    smoke = layer("volume", BOX, density=np.ones((3, 4, 5), np.float32), color=(0.0, 0.0, 0.0), temperature=cold)
+    assert render([smoke], CAMERA).max() <= 1  # which is dither
+    with pytest.raises(
+        ParameterError, match="temperature must be a tensor; leave it out for a volume that does not glow"
+    ):
+        layer("volume", BOX, density=np.ones((3, 4, 5), np.float32), temperature=900.0)

@@ -75,6 +75,10 @@ CASES = {
     "as it is": ({}, None),
     "closed": ({"sides": "closed", "diffusivity": 5e-3, "dissipation": 0.3}, DRAG),
     "open": ({"sides": "open", "ball_center": (0.3, 0.7, -0.2), "ball_radius": 0.35, "confinement": 6.0}, EMIT),
+    "fire": (
+        {"combustion_rate": 8.0, "radiation": 3e3, "temperature": 900.0, "buoyancy": 0.01, "ball_radius": 0.0},
+        None,
+    ),
     "fast": ({"jet": 30.0, "time_step": 1 / 15, "cycles": 4, "width": 1.6}, None),
 }
 
@@ -287,6 +291,26 @@ def test_warm_smoke_rises_and_heavy_smoke_sinks(make: Make) -> None:
 # Obstacles -------------------------------------------------------------------------------------------------------
 
 
+def test_fuel_burns_where_it_is_hot_and_cools_as_t_to_the_fourth(make: Make) -> None:
+    """Air at rest in a closed box: density falls exponentially, and heats; then T^-3 grows linearly in time."""
+    rate, heat, radiation = 2.0, 300.0, 2e3
+    still = QUIET | {"sides": "closed", "buoyancy": 0.0, "weight": 0.0, "jet": 0.0}
+    burning = {"combustion_rate": rate, "heat_release": heat, "ignition_temperature": 400.0, "radiation": 0.0}
+    model = make(**still, **burning)
+    cold = np.zeros_like(middles(model)[1])
+    fill(model, np.full_like(cold, 0.5), np.where(np.arange(cold.shape[2]) < 8, 800.0, 100.0))
+    run(model, 30)
+    density, temperature = (model.outputs()[name].numpy() for name in ("density", "temperature"))
+    left = 0.5 * np.exp(-rate * 30 * STEP)
+    assert density[..., 2] == pytest.approx(left, rel=1e-3) and density[..., -2] == pytest.approx(0.5, rel=1e-3)
+    assert temperature[..., 2] == pytest.approx(800.0 + heat * (0.5 - left), rel=1e-3)
+    model._params.take(Params.parse({**SMALL, **still, "radiation": radiation}))
+    fill(model, cold, 1000.0)
+    run(model, 30)
+    cooled = (1000.0**-3 + 3.0 * radiation / 1e12 * 30 * STEP) ** (-1 / 3)
+    assert model.outputs()["temperature"].numpy() == pytest.approx(cooled, rel=1e-3) and cooled < 800.0
+
+
 def test_nothing_passes_through_walls(make: Make) -> None:
     model = make(ball_radius=0.3, sides="open top")
     run(model, 20)
@@ -420,6 +444,13 @@ CORNERS = {
     },
     "heavy": {"weight": 100.0, "density": 100.0, "sides": "closed", "diffusivity": 0.01, "cycles": 1},
     "filled": {"ball_radius": 100.0, "source_radius": 100.0},
+    "burning": {
+        "combustion_rate": 1e3,
+        "heat_release": 1e4,
+        "density": 100.0,
+        "radiation": 1e5,
+        "ignition_temperature": 0.0,
+    },
     "short": {"time_step": 1e-4, "dissipation": 100.0, "cooling": 100.0, "sides": "open"},
 }
 

@@ -88,7 +88,8 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         case "isosurface":
             return {"level": 0.3}, {"values": lumps(), "color": random(7, 6, 8, low=0.0)}
         case "volume":
-            return {"extinction": 20.0}, {"density": lumps(), "color": random(7, 6, 8, low=0.0)}
+            attributes = {"color": random(7, 6, 8, low=0.0), "temperature": 2000.0 * lumps()}
+            return {"extinction": 20.0}, {"density": lumps(), **attributes}
         case "slices":
             return {}, {"values": lumps()}
         case "marks":

@@ -28,7 +28,7 @@ FORMATS = {
     np.float16: (2, 4),
     np.uint8: (4,),
 }
-GRIDS = {"isosurface": ("values", "color"), "volume": ("density", "color"), "image": ("pixels",)}
+GRIDS = {"isosurface": ("values", "color"), "volume": ("density", "color", "temperature"), "image": ("pixels",)}
 GRIDS["slices"] = ("values",)
 GRIDS |= {"streamlines": ("vectors", "color"), "vectors": ("vectors", "color")}
 F32 = ("splats", "streamlines")  # rows that shaders read from storage, not from vertex buffers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from ... import ops
@@ -29,7 +29,7 @@ class Smoke(FixedStepModel):
     Advection is MacCormack's with a limiter, stable for any step; density and temperature are rescaled to conserve
     their integrals. Air moves `MOST_COURANT` cells per step at most. The pressure is solved by a fixed number of
     multigrid cycles with a warm start. All kernels gather: the same seed gives the same bits on one GPU. The drag tool
-    stirs the air, the emit tool adds smoke.
+    stirs the air, the emit tool adds smoke. With `combustion_rate` the density is fuel that burns where it is hot.
     """
 
     Params = Params
@@ -51,6 +51,11 @@ class Smoke(FixedStepModel):
         "warmth": DiagnosticSpec("integral of the temperature above the surroundings", "K m³"),
         "energy": DiagnosticSpec("kinetic energy of air with 1.2 kg/m³", "J"),
     }
+
+    @classmethod
+    def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
+        unburnt = ("ignition_temperature", "heat_release") if params.combustion_rate == 0.0 else ()
+        return dict.fromkeys(unburnt, "combustion_rate = 0: nothing burns")
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:

@@ -63,11 +63,27 @@ class Params(params.Params):
     diffusivity: float = amount(0.0, "diffusivity of density and temperature", max=0.01, slider_max=1e-3, unit="m²/s")
     cooling: float = amount(0.4, "rate at which temperature decays", max=100.0, slider_max=4.0, unit="1/s")
     dissipation: float = amount(0.0, "rate at which density decays", max=100.0, slider_max=4.0, unit="1/s")
+    combustion_rate: float = amount(
+        0.0,
+        "rate at which density burns where it is hotter than ignition_temperature",
+        max=1e3,
+        slider_max=20.0,
+        unit="1/s",
+    )
+    ignition_temperature: float = amount(
+        400.0, "temperature above the surroundings at which density begins to burn", max=2e3, unit="K"
+    )
+    heat_release: float = amount(
+        2000.0, "rise of the temperature where density 1 burns", max=1e4, slider_max=4e3, unit="K"
+    )
+    radiation: float = amount(
+        0.0, "cooling by radiation at 1000 K, which grows with T⁴", max=1e5, slider_max=5e3, unit="K/s"
+    )
     source: tuple[float, ...] = vector((0.0, 0.2, 0.0), unit="m", gizmo="position", doc="center of the smoke source")
     source_radius: float = amount(0.16, "radius of the source; 0: no source", max=100.0, slider_max=0.5, unit="m")
     density: float = amount(1.0, "density of emitted smoke", max=100.0, slider_max=4.0)
     temperature: float = amount(
-        60.0, "temperature of emitted smoke, above the surroundings", max=2e3, slider_max=300.0, unit="K"
+        60.0, "temperature of emitted smoke, above the surroundings", max=3e3, slider_max=300.0, unit="K"
     )
     jet: float = amount(0.4, "minimum upward speed in the source", max=50.0, slider_max=4.0, unit="m/s")
     jitter: float = amount(0.3, "random motion of the source, relative to its radius", max=10.0, slider_max=1.0)
@@ -121,6 +137,7 @@ def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[st
         "source_matter": (params.density, params.temperature),
         "spread": params.diffusivity * time_step / edge**2 / max(2 * sweep_pairs(params), 1),
         "retained": (math.exp(-params.dissipation * time_step), math.exp(-params.cooling * time_step)),
+        "combustion": _combustion(params, time_step),
         "key": key_of(seed),
         "stream": stream_words("tracers"),
         "life": params.lifetime,
@@ -128,6 +145,12 @@ def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[st
         **parameters(params, "source_radius", "jet", "weight", "buoyancy", "confinement"),
         **_tool_uniforms(tool, time_step),
     }
+
+
+def _combustion(params: Params, time_step: float) -> tuple[float, ...]:
+    """The fraction that burns in a step, where, with what heat, and the coefficient of dT/dt = -c T⁴, times 3 steps."""
+    burnt = 1.0 - math.exp(-params.combustion_rate * time_step)
+    return burnt, params.ignition_temperature, params.heat_release, 3e-12 * params.radiation * time_step
 
 
 def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:

@@ -3,10 +3,16 @@
     du/dt + (u . grad) u = -grad p + buoyancy T y - weight s y + confinement h (N x w) + forces at source and tool
     div u = 0,    ds/dt + u . grad s = D lap s,    dT/dt + u . grad T = D lap T
 
-with density s of smoke, temperature T above the surroundings, curl w = curl u and N = grad |w| / |grad |w||.
+    ds/dt = -b s,    dT/dt = heat b s - c T^4    with the rate of combustion b where T exceeds the ignition temperature
+
+with density s of smoke, of fuel where it burns, temperature T above the surroundings, curl w = curl u and
+N = grad |w| / |grad |w||.
 
 Sources:
     Buoyancy and vorticity confinement   Fedkiw, Stam and Jensen 2001, "Visual Simulation of Smoke", equations 8 to 11.
+    Combustion and radiation   Nguyen, Fedkiw and Jensen 2002, "Physically Based Modeling and Animation of Fire",
+                section 4.2: heat that is released, and cooling with the fourth power of the temperature, integrated
+                exactly. Fuel and soot are one density: what has cooled before it burnt stays as smoke.
     Advection   MacCormack's scheme without conditions on the step, held within the values that were around: Selle,
                 Fedkiw, Kim, Liu and Rossignac 2008, "An Unconditionally Stable MacCormack Method", section 4. Near
                 sides that let air through it is Stam's (1999) alone. Paths are followed with the midpoint rule.
@@ -203,12 +209,22 @@ def _fade(position: np.ndarray, middle: Any, radius: float) -> np.ndarray:
     return np.clip(2.0 - 2.0 * np.linalg.norm(position - np.asarray(middle), axis=-1) / max(radius, 1e-6), 0.0, 1.0)
 
 
+def _reacted(matter: np.ndarray, fields: Fields) -> np.ndarray:
+    fraction, ignition, heat, radiation = fields["combustion"]
+    density, temperature = matter[..., 0], matter[..., 1]
+    burnt = fraction * np.clip((temperature - ignition) / (0.25 * ignition + 1e-6), 0.0, 1.0) * density
+    hot = temperature + heat * burnt
+    return np.stack([density - burnt, hot * (1.0 + radiation * np.maximum(hot, 0.0) ** 3) ** (-1 / 3)], axis=-1)
+
+
 def _emitted(matter: np.ndarray, box: _Box) -> np.ndarray:
     fields, position = box.fields, box.world(_positions(box.solid.shape, 0.5))
     source = _fade(position, fields["source_center"], fields["source_radius"])
     tool = fields["emit"] * _fade(position, fields["tool_point"], fields["tool_radius"])
     value = np.maximum(source, tool)[..., None] * np.asarray(fields["source_matter"])
-    return np.where(box.solid[..., None], 0.0, np.maximum(matter * np.asarray(fields["retained"]), value))
+    return np.where(
+        box.solid[..., None], 0.0, np.maximum(_reacted(matter, fields) * np.asarray(fields["retained"]), value)
+    )
 
 
 def _gradient(field: np.ndarray, edge: float) -> np.ndarray:

@@ -61,7 +61,9 @@ class FieldDrawing(Drawing):
     `main` is the name of the samples; picking finds the nearest of them.
     """
 
-    def bind_fields(self, values: Mapping[str, Attribute], specs: Mapping[str, AttributeSpec], main: str) -> None:
+    def bind_fields(
+        self, values: Mapping[str, Attribute], specs: Mapping[str, AttributeSpec], main: str, others: Sequence[str] = ()
+    ) -> None:
         """Set `fields`, `box` and `attributes`. Raises `ParameterError`, `LayoutError`, `LimitError`."""
         samples, color = values.get(main), values.get("color")
         if not isinstance(samples, Tensor):
@@ -70,12 +72,15 @@ class FieldDrawing(Drawing):
         self.fields = {main: Field(self.gpu, self.name, main, samples)}
         if isinstance(color, Tensor):
             self.fields["color"] = Field(self.gpu, self.name, "color", color, 3 if color.ndim == 4 else 1)
+        for name in others:
+            if isinstance(other := values.get(name), Tensor):
+                self.fields[name] = Field(self.gpu, self.name, name, other)
         self.box = self.hold(Box(self.name, self.fields[main].size))
         self.bind_grid(values, specs, (main, *self.fields), self.box.positions)
         self.color = self.attributes.color()
         self.reported |= {name: field.report for name, field in self.fields.items()}
         colors = self.fields["color"].packed if "color" in self.fields else bytes(FIELD.size)
-        self._packed_fields = {main: self.fields[main].packed, "colors": colors}
+        self._packed_fields = {name: field.packed for name, field in self.fields.items()} | {"colors": colors}
 
     @property
     def row_count(self) -> int:
@@ -107,8 +112,15 @@ class FieldDrawing(Drawing):
         if color is not None and color.components == 1:
             self.add_extent(Extent(color.tensor))
 
-    def create_fields(self, recipe: Recipe, storage: Sequence[Tensor], *others: Tensor) -> None:
+    def create_fields(
+        self, recipe: Recipe, storage: Sequence[Tensor], *others: Tensor, defines: Mapping[str, Any] | None = None
+    ) -> None:
         """Draw with these, and the color as one more, bound as storage."""
         color = self.fields.get("color")
         colors, components = ([color.tensor], color.components) if color else ([], 0)
-        self.create(recipe, storage=[*storage, *colors], others=others, defines={"COLOR_COMPONENTS": components})
+        self.create(
+            recipe,
+            storage=[*storage, *colors],
+            others=others,
+            defines={"COLOR_COMPONENTS": components, **(defines or {})},
+        )

@@ -12,6 +12,7 @@ from ...gpu import Kernel, Plan
 from ...params import number, text
 from ...params.curve import sampled
 from ...tensor import Tensor
+from .. import black_body
 from ..extent import Extent
 from ..moment import Moment
 from ..target import handles_samples
@@ -72,7 +73,7 @@ class VolumeDrawing(FieldDrawing):
                 f"layer {self.name!r}: a volume needs the depth of each sample, which cannot be read through OpenGL "
                 f"({self.gpu.adapter}); use a Vulkan driver"
             )
-        self.bind_fields(values, VolumeLayer.ATTRIBUTES, "density")
+        self.bind_fields(values, VolumeLayer.ATTRIBUTES, "density", ("temperature",))
         density, color = self.fields["density"], self.fields.get("color")
         self._light_size = tuple(min(max(-(-n // 2), 2), MOST_LIGHT) for n in density.size)
         self._density_extent = self.hold(Extent(density.tensor))
@@ -84,7 +85,11 @@ class VolumeDrawing(FieldDrawing):
         self._light = self.hold(Tensor.empty((x * y * z, 2), name=f"{self.name}.light"))
         curve = sampled(self.style.opacity_curve, CURVE_SAMPLES)
         self._opacity = self.hold(Tensor.from_numpy(curve, name=f"{self.name}.opacity"))
-        self.create_fields(RECIPE, [density.tensor, self._density_extent.pair, self._light, self._opacity])
+        hot, glow = self.fields.get("temperature"), []
+        if hot is not None:
+            glow = [hot.tensor, self.hold(Tensor.from_numpy(black_body.table(), name=f"{self.name}.black_body"))]
+        stored = [density.tensor, self._density_extent.pair, self._light, self._opacity, *glow]
+        self.create_fields(RECIPE, stored, defines={"TEMPERATURE": hot is not None})
         self.rows = [PROBE]
 
     @property
@@ -144,6 +149,8 @@ class VolumeDrawing(FieldDrawing):
             "density_range": ends(density_range),
             "auto_density": density_range == "auto",
             "light_size": self._light_size,
+            "coldest": black_body.COLDEST,
+            "hottest": black_body.HOTTEST,
         }
 
 
@@ -158,4 +165,8 @@ class VolumeLayer(Layer):
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "density": AttributeSpec(True, (1,), None, "samples on a grid (nz, ny, nx)"),
         "color": styles.field_color((0.86, 0.87, 0.89)),
+        "temperature": AttributeSpec(
+            *(False, (1,), None, "temperature [K] above 293 K: it emits light as a black body does, as dense as it is"),
+            without="a volume that does not glow",
+        ),
     }
