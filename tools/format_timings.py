@@ -101,7 +101,7 @@ def mesh(path: Path, count: int) -> None:
     if path.suffix == ".glb":
         import trimesh
 
-        trimesh.Trimesh(position, index, process=False).export(path)
+        trimesh.Trimesh(position, index, process=False).export(path, include_normals=True)
         return
     path.with_suffix(".mtl").write_text("newmtl a\nKd 0.7 0.5 0.3\n")
     with path.open("w") as file:

@@ -318,6 +318,26 @@ def test_lights_are_at_their_nodes_and_scaled(tmp_path: Path) -> None:
     model.close()
 
 
+def test_cameras_of_the_file_are_bookmarks_of_its_scene(tmp_path: Path) -> None:
+    builder = Builder()
+    builder.node(mesh=builder.mesh(*quad()), translation=[5, 0, 0])
+    described = [{"type": "perspective", "perspective": {"yfov": 0.5, "znear": 0.1}}, {"type": "orthographic"}]
+    builder.json["cameras"] = described
+    builder.node(camera=0, name='front "door"', translation=[5, 0, 3])
+    builder.node(camera=1, translation=[9, 0, 0], rotation=[0, HALF, 0, HALF])
+    path = put(builder, tmp_path)
+    marks, asset = load(path).bookmarks, read(path, 2.0, "y", 64)
+    front, side = marks['front "door"'], marks["camera 1"]
+    assert np.allclose(front.position, (0, 0, 3 * asset.factor), atol=1e-5) and np.allclose(front.target, 0, atol=1e-5)
+    assert front.fov == pytest.approx(np.degrees(0.5), abs=1e-3)
+    assert np.allclose(side.position, (4 * asset.factor, 0, 0), atol=1e-5) and side.orthographic
+    assert np.allclose(side.target, 0, atol=1e-5)
+    builder.json["nodes"][1]["camera"] = 7
+    put(builder, tmp_path)
+    with pytest.raises(InputError, match="camera 7"):
+        read(path, 3.0, "y", 64)
+
+
 def test_nothing_is_uploaded_while_it_moves(gpu: Gpu, tmp_path: Path) -> None:
     """Keys, joints and vertices stay on the GPU: a step has one number, the time."""
     model = created(put(skinned(), tmp_path))

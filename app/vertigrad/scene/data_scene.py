@@ -233,15 +233,24 @@ def _asset_text(path: Path) -> str:
     from ..models.data.assets.content import BLEND
 
     params = asset.Params(file=path)
+    views: Tables = {}
     try:
         outputs = list(asset.Asset.output_specs(params))
         blends = any(one.alpha_mode == BLEND for one in asset.content(params).materials)
+        for name, (position, target, fov) in asset.views(params).items():
+            view = {"position": _rounded(position), "target": _rounded(target)}
+            lens: dict[str, Any] = {"fov": min(max(round(fov, 3), 1.0), 170.0)} if fov else {"orthographic": True}
+            views[dotted(("camera", "bookmarks", name))] = view | lens
     except InputError:  # the model reports it
         outputs, blends = ["position", "normal", "index"], True
     layer = {"type": "asset", **_outputs("asset", outputs), **({} if blends else {"blend": False})}
     model = {"type": "asset", "file": path.name}
     view = _view("#20242c", shadows=0.7, occlusion=0.5)
-    return _text(path, SLANTED, {"models.asset": model, "layers.asset": layer, **view})
+    return _text(path, SLANTED, {**views, "models.asset": model, "layers.asset": layer, **view})
+
+
+def _rounded(vector: np.ndarray) -> list[float]:
+    return [round(float(part), 6) for part in vector]
 
 
 def _is_cloud(path: Path) -> bool:

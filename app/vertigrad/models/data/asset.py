@@ -25,6 +25,7 @@ from .assets.reading import FORMATS, Placed, read
 from .placement import longest_edge, up_axis
 
 SHADER = "models/asset.wgsl"
+NEAREST_TARGET = 0.05  # of a camera's distance from the middle: for one that looks away from it
 NO_CLIP = Clip("", 0, 0, 0.0)
 
 
@@ -183,6 +184,22 @@ def _encoded(light: np.ndarray) -> np.ndarray:
 def content(params: Params) -> Content:
     """What the file holds. Raises `InputError`."""
     return _read(params).asset
+
+
+def views(params: Params) -> dict[str, tuple[np.ndarray, np.ndarray, float]]:
+    """Position and target of the file's cameras at rest, and the vertical field of view [degrees], by their names.
+
+    The target is at the distance of the middle of the asset. Raises `InputError`.
+    """
+    asset = content(params)
+    matrices = reference.palette(asset.skeleton, reference.pose(asset, None, 0.0))
+    found = {}
+    for camera in asset.cameras:
+        matrix = matrices[camera.palette]
+        position, backward = matrix[:, 3], matrix[:, 2] / max(float(np.linalg.norm(matrix[:, 2])), 1e-12)
+        distance = max(float(position @ backward), NEAREST_TARGET * max(float(np.linalg.norm(position)), 1e-3))
+        found[camera.name] = position, position - distance * backward, camera.fov
+    return found
 
 
 def _read(params: Params) -> Placed:

@@ -117,6 +117,14 @@ class Light(NamedTuple):
         return [*self.color, self.range, self.inner, self.outer, kind, self.palette]
 
 
+class CameraNode(NamedTuple):
+    """A camera at an entry of the palette, along its -z; `fov` is vertical [degrees], 0 of an orthographic one."""
+
+    name: str
+    palette: int
+    fov: float
+
+
 class Skeleton(NamedTuple):
     """Nodes, and the matrices that the vertices need of them.
 
@@ -165,6 +173,7 @@ class Asset(NamedTuple):
     color_maps: np.ndarray
     data_maps: np.ndarray
     lights: Sequence[Light] = ()
+    cameras: Sequence[CameraNode] = ()
     notes: Sequence[str] = ()
 
     @property

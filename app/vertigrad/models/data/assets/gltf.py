@@ -43,7 +43,8 @@ class _Reading:
     def asset(self) -> Asset:
         for at in range(len(self._nodes.order)):
             self._add_node(at)
-        lights, skeleton = self._nodes.lights(), self._nodes.skeleton(self._weights)
+        lights, cameras = self._nodes.lights(), self._nodes.cameras()
+        skeleton = self._nodes.skeleton(self._weights)
         arrays = self._builder.arrays()
         return Asset(
             **arrays,
@@ -53,6 +54,7 @@ class _Reading:
             color_maps=self._textures.array(True),
             data_maps=self._textures.array(False),
             lights=lights,
+            cameras=cameras,
             notes=self._notes(),
         )
 

@@ -21,6 +21,13 @@ READ = (  # extensions
     *("KHR_texture_transform", "KHR_materials_unlit", "KHR_materials_emissive_strength", "KHR_mesh_quantization"),
     *("KHR_lights_punctual", "EXT_texture_webp"),
 )
+ADVICE = {  # for extensions that are required by many files
+    **dict.fromkeys(
+        ("KHR_draco_mesh_compression", "EXT_meshopt_compression"),
+        "export it without mesh compression, or decompress it with a program for glTF",
+    ),
+    "KHR_texture_basisu": "export it with textures in PNG, JPEG or WebP",
+}
 LARGEST = 1 << 31  # bytes of an array that a file may describe; more than it holds itself, where it has no buffer
 MAGIC, JSON, BINARY = 0x46546C67, 0x4E4F534A, 0x004E4942  # of a GLB and of its chunks
 DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -119,7 +126,8 @@ class GltfFile:
             raise self.error(f"version {version!r} of glTF is not read, only 2.0; export it as that")
         unread = sorted(set(self.json.extensions_required) - set(READ))
         if unread:
-            raise self.error(f"requires {', '.join(unread)}, which is not read; export it without")
+            advice = next((ADVICE[name] for name in unread if name in ADVICE), "export it without")
+            raise self.error(f"requires {', '.join(unread)}, which is not read; {advice}")
 
     def _elements(self, accessor: Accessor, where: str) -> np.ndarray:
         if accessor.type not in COMPONENTS:

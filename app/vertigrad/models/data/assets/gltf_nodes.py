@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from .content import NONE, POSE, Light, Skeleton
+from .content import NONE, POSE, CameraNode, Light, Skeleton
 from .gltf_file import GltfFile
 from .gltf_schema import Node
 
+NAME_LENGTH = 40  # characters of a camera's name
 IDENTITY = np.eye(3, 4, dtype=np.float64)
 
 
@@ -80,6 +81,21 @@ class Nodes:
             cone = math.cos(light.spot.inner_cone_angle), math.cos(light.spot.outer_cone_angle)
             found.append(Light(light.type, self.palette_of_node(at), (red, green, blue), light.range or 0.0, *cone))
         return found
+
+    def cameras(self) -> list[CameraNode]:
+        """The cameras at the nodes, each with a name of its own."""
+        found: dict[str, CameraNode] = {}
+        for at in range(len(self.order)):
+            node = self.node(at)
+            if node.camera is None:
+                continue
+            camera = self.file.item(self.file.json.cameras, node.camera, "camera")
+            fov = math.degrees(camera.perspective.yfov) if camera.perspective is not None else 0.0
+            words = "".join(one for one in node.name or camera.name if one.isprintable())[:NAME_LENGTH].strip()
+            name = words or f"camera {node.camera}"
+            name = name if name not in found else f"{name} ({at})"
+            found[name] = CameraNode(name, self.palette_of_node(at), fov)
+        return list(found.values())
 
     def _collect(self, roots: list[int]) -> None:
         visited: set[int] = set()

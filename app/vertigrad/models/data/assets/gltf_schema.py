@@ -119,6 +119,7 @@ class Node(_Object):
     children: list[Index] = []
     mesh: Index | None = None
     skin: Index | None = None
+    camera: Index | None = None
     weights: list[float] | None = None
     matrix: Annotated[list[float], Field(min_length=16, max_length=16)] | None = None
     translation: Vec3 = (0.0, 0.0, 0.0)
@@ -267,6 +268,20 @@ class Sampler(_Object):
     wrap_t: Literal[33071, 33648, 10497] = 10497
 
 
+class Perspective(_Object):
+    """The vertical field of view [radians]."""
+
+    yfov: Annotated[float, Field(gt=0.0, lt=3.1415)]
+
+
+class Camera(_Object):
+    """A camera at a node, along its -z; `perspective` if that is its type."""
+
+    name: str = ""
+    type: Literal["perspective", "orthographic"]
+    perspective: Perspective | None = None
+
+
 class Spot(_Object):
     """The cone of a spot light."""
 
@@ -315,4 +330,5 @@ class Gltf(_Object):
     textures: list[Texture] = []
     images: list[Image] = []
     samplers: list[Sampler] = []
+    cameras: list[Camera] = []
     extensions: Extensions = Extensions()
