@@ -19,7 +19,7 @@ from vertigrad.path_trace import PathTracer, gather
 from vertigrad.scene.packaged import scene_path
 from vertigrad.session import Session
 
-FRAMES = {"mesh": 1, "flock": 120, "smoke": 240, "isosurface": 60}
+FRAMES = {"mesh": 1, "mpm": 120, "smoke": 240, "isosurface": 60}
 COUNTED = 2  # samples of each pixel whose rays are counted
 
 
@@ -50,7 +50,7 @@ def measure(name: str, size: tuple[int, int], samples: int, folder: Path | None,
     print(
         f"{name}: {shapes:,} triangles and spheres, {len(gathered.volumes)} volumes; read in {read - begun:.2f} s, "
         f"tree and kernel in {built - read:.2f} s; {samples} samples in {seconds:.2f} s: "
-        f"{traced / seconds / 1e6:.1f} Msamples/s, {rays:.2f} rays each, {rays * traced / seconds / 1e6:.0f} Mrays/s"
+        f"{traced / seconds / 1e6:.2f} Msamples/s, {rays:.2f} rays each, {rays * traced / seconds / 1e6:.2f} Mrays/s"
     )
 
 
