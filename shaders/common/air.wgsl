@@ -82,6 +82,7 @@ struct Params {
     life: f32,
     count: u32,                // tracers
     field_size: vec3u,         // cells of the signed distances
+    obstacle_lag: f32,         // seconds that a placed obstacle is before its placement
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -1,7 +1,9 @@
 // What the walls of a tank, a body in it and a grid of distances add to the densities of particles.
-// Include for walled, solid and outwards. In: FIELD, whether there is a grid of distances; the uniforms of models/fluid.wgsl.
+// Include for walled, solid, moving and outwards. In: FIELD, "grid" of distances, "placed" by the model obstacle, or ""; the
+// uniforms of models/fluid.wgsl.
 
 //% import "common/field.wgsl" as grids
+//% import "common/obstacle.wgsl" as obstacles
 
 // What a layer of particles `q` spacings away adds to the relative density, as if smeared over its plane; and its derivative.
 fn layer(q: f32) -> vec2f {
@@ -16,8 +18,8 @@ fn beyond(q: f32) -> vec2f {
     return (layer(2.0 * q) + layer(2.0 * q + 1.0)) * vec2f(1.0, 2.0);
 }
 
-// Signed distance from the body in the tank, and from what the grid of distances describes.
-fn solid(at: vec3f) -> f32 {
+// Signed distance from the body in the tank.
+fn standing(at: vec3f) -> f32 {
     let away = at - params.body_center;
     let outside = abs(away) - params.body_half;
     let around = vec2f(length(away.xz) - params.body_half.x, outside.y);
@@ -29,13 +31,33 @@ fn solid(at: vec3f) -> f32 {
     } else if params.shape == 3u {
         distance = length(max(around, vec2f(0.0))) + min(max(around.x, around.y), 0.0);
     }
-    //% if FIELD
-    distance = min(distance, sampled(at));
-    //% endif
     return distance;
 }
 
-//% if FIELD
+// Signed distance from the body in the tank, and from the obstacle.
+fn solid(at: vec3f) -> f32 {
+    //% if FIELD == "placed"
+    return min(standing(at), obstacle_distance(obstacle_before(at, params.obstacle_lag)));
+    //% elif FIELD == "grid"
+    return min(standing(at), sampled(at));
+    //% else
+    return standing(at);
+    //% endif
+}
+
+// Velocity of the nearest solid.
+fn moving(at: vec3f) -> vec3f {
+    //% if FIELD == "placed"
+    let before = obstacle_before(at, params.obstacle_lag);
+    return select(vec3f(0.0), obstacle_velocity(before) * params.obstacle_pace, obstacle_distance(before) < standing(at));
+    //% else
+    return vec3f(0.0);
+    //% endif
+}
+
+//% if FIELD == "placed"
+${obstacles.functions("field")}
+//% elif FIELD == "grid"
 ${grids.functions("field", "params.field_size", "params.field_offset", "vec3i(1, i32(params.field_size.x), i32(params.field_size.x * params.field_size.y))")}
 ${grids.around("field", "params.field_size")}
 
@@ -58,6 +80,7 @@ fn outwards(at: vec3f) -> vec3f {
 
 struct Walled {
     gradient: vec3f,  // [1/m]
+    body: vec3f,      // what of it is not the tank's
     fraction: f32,    // of the kernel that walls take up
     virial: f32,      // Σ −gradient of each wall times the distance to it: what its force adds to the trace of the stress
 }
@@ -66,6 +89,7 @@ struct Walled {
 fn walled(at: vec3f) -> Walled {
     var free = 1.0;
     var steep = vec3f(0.0);
+    var body_steep = vec3f(0.0);
     var virial = 0.0;
     for (var axis = 0u; axis < 3u; axis += 1u) {
         let away = max(vec2f(at[axis] - params.tank_low[axis], params.tank_high[axis] - at[axis]) / params.spacing, vec2f(0.0));
@@ -81,8 +105,9 @@ fn walled(at: vec3f) -> Walled {
         let body = beyond(max(distance, 0.0));
         free *= 1.0 - body.x;
         let slope = body.y / (1.0 - body.x);
-        steep += slope * outwards(at);
+        body_steep = slope * outwards(at);
+        steep += body_steep;
         virial -= slope * max(distance, 0.0);
     }
-    return Walled(steep * (free / params.spacing), 1.0 - free, virial * free);
+    return Walled(steep * (free / params.spacing), body_steep * (free / params.spacing), 1.0 - free, virial * free);
 }

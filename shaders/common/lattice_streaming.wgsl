@@ -14,6 +14,18 @@ fn through_end(cell: u32, back: f32, weight: f32, c: vec2f) -> f32 {
     return -back + weight * (9.0 * along * along - 3.0 * dot(here.xy, here.xy));
 }
 
+const MOST_WALL_SPEED = 0.2;  // [cells/step]
+
+// What a wall that moves gives to what it throws back in direction c (Ladd 1994).
+fn thrown(row: i32, column: i32, weight: f32, c: vec2f) -> f32 {
+    //% if SHAPE == "placed"
+    let velocity = obstacle_velocity(in_scene(f32(row), f32(column))).xz * params.obstacle_pace;
+    return 6.0 * weight * dot(c, clamp(velocity, vec2f(-MOST_WALL_SPEED), vec2f(MOST_WALL_SPEED)));
+    //% else
+    return 0.0;
+    //% endif
+}
+
 //% for k in range(9)
 // What streams into a cell from its side in direction ${k}: from a neighbor, or thrown back by what is there.
 fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
@@ -46,13 +58,14 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     }
     // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
     let fraction = distance[cell] / max(distance[cell] - beyond, 1e-6);
+    let given = thrown(row, column, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
     if fraction >= 0.5 {
-        return mix(population(${k}u, cell), back, 0.5 / fraction);
+        return mix(population(${k}u, cell), back, 0.5 / fraction) + given * (0.5 / fraction);
     }
     r = row + (${C[k][1]});
     x = column + (${C[k][0]});
     let behind = u32(clamp(r, 0, rows - 1) * columns + clamp(x, 0, columns - 1));
     let usable = r >= 0 && x >= 0 && r < rows && x < columns && distance[behind] > 0.0;
-    return select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * fraction), usable);
+    return given + select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * fraction), usable);
 }
 //% endfor

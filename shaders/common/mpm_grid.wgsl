@@ -1,7 +1,8 @@
 // The step of models/mpm.wgsl on its grid: velocities after gravity, the tool, obstacles and walls.
-// In: OBSTACLE, whether there is a grid of signed distances.
+// In: OBSTACLE, "grid" of signed distances, "placed" by the model obstacle, or "".
 
 //% import "common/field.wgsl" as field
+//% import "common/obstacle.wgsl" as obstacles
 
 // Velocity at a solid with this outward normal: it may leave, and slides with Coulomb's friction.
 fn stopped(velocity: vec3f, normal: vec3f) -> vec3f {
@@ -13,7 +14,9 @@ fn stopped(velocity: vec3f, normal: vec3f) -> vec3f {
     return along * max(0.0, 1.0 + params.friction * inward / max(length(along), 1e-20));
 }
 
-//% if OBSTACLE
+//% if OBSTACLE == "placed"
+${obstacles.functions("obstacle")}
+//% elif OBSTACLE == "grid"
 ${field.functions("obstacle", "params.obstacle_size", "0", "vec3i(1, i32(params.obstacle_size.x), i32(params.obstacle_size.x * params.obstacle_size.y))")}
 ${field.around("obstacle", "params.obstacle_size")}
 
@@ -58,7 +61,13 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     if far < params.ball.w {
         velocity = stopped(velocity, out / max(far, 1e-20));
     }
-    //% if OBSTACLE
+    //% if OBSTACLE == "placed"
+    let before = obstacle_before(position, params.obstacle_lag);
+    if obstacle_distance(before) < 0.0 {
+        let moving = obstacle_velocity(before) * params.obstacle_pace;
+        velocity = moving + stopped(velocity - moving, obstacle_normal(before));
+    }
+    //% elif OBSTACLE == "grid"
     let solid = obstacle_near(position);
     if solid.w < 0.0 {
         velocity = stopped(velocity, solid.xyz / max(length(solid.xyz), 1e-20));

@@ -2,14 +2,16 @@
 // In: vertices: position and inverse of the area that hangs on it, 0 where it is pinned; velocities; normals.
 //     edges: two vertices each; springs: rest length, negative once torn, and stiffnesses for a unit of each of `stiffness`.
 //     hinges: three vertices in a row, the two edges between them, and the bits of a stiffness as above.
-//     pushes of self-collision; an optional grid of air velocities, and one of distances to an obstacle.
+//     pushes of self-collision; an optional grid of air velocities, and an obstacle.
 // Out: vertices and velocities a small step later; between: predicted, where a vertex would be without constraints.
 // XPBD with one iteration a step (Macklin, Müller and Chentanez 2016, eq. 18; Macklin et al. 2019, "Small steps in
 // physics simulation"): an edge moves its ends by C k h² / (1 + k h² Σw), which for stiff springs is the projection on
 // C = 0.
-// WIND and OBSTACLE: whether the grids are there; SELF: whether there are pushes.
+// WIND: whether the grid is there; OBSTACLE: "grid" of distances, "placed" by the model obstacle, or ""; SELF: whether there
+// are pushes.
 // The reference implementation is app/vertigrad/models/reference/cloth.py.
 //% import "common/field.wgsl" as field
+//% import "common/obstacle.wgsl" as obstacles
 //% include "common/index.wgsl"
 
 struct Params {
@@ -46,6 +48,8 @@ struct Params {
     obstacle_scale: vec3f,  // from one of its samples to the next, per meter; they are on the faces of its box too
     obstacle_size: vec3i,
     obstacle_strides: vec3i,
+    obstacle_lag: f32,      // seconds that a placed obstacle is before its placement at the end of the sweep,
+    substep_lag: f32,       // and from this small step to that end
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -62,7 +66,7 @@ struct Params {
 //% if WIND
 @group(0) @binding(9) var<storage, read> wind: array<f32>;
 //% endif
-//% if OBSTACLE
+//% if OBSTACLE != ""
 @group(0) @binding(10) var<storage, read> obstacle: array<f32>;
 //% endif
 
@@ -191,7 +195,9 @@ fn hinge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     vertices[hinges[at + 2u]] = vec4f(c.xyz - c.w * correction, c.w);
 }
 
-//% if OBSTACLE
+//% if OBSTACLE == "placed"
+${obstacles.functions("obstacle")}
+//% elif OBSTACLE == "grid"
 ${field.functions("obstacle", "params.obstacle_size", "params.obstacle_offset", "params.obstacle_strides.zyx")}
 ${field.around("obstacle", "params.obstacle_size")}
 
@@ -237,7 +243,11 @@ fn resolve(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     if params.radius > 0.0 && far > 0.0 {
         position = pushed_out(position, start, out / far, far - params.radius - params.gap);
     }
-    //% if OBSTACLE
+    //% if OBSTACLE == "placed"
+    let before = obstacle_before(position, params.obstacle_lag + params.substep_lag);
+    let carried = start + obstacle_velocity(before) * params.h;
+    position = pushed_out(position, carried, obstacle_normal(before), obstacle_distance(before) - params.gap);
+    //% elif OBSTACLE == "grid"
     let field = obstacle_field(position);
     if dot(field.xyz, field.xyz) > 1e-12 {
         position = pushed_out(position, start, normalize(field.xyz), field.w - params.gap);

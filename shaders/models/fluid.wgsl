@@ -9,7 +9,7 @@
 // + i], k < found[i]; one more than MOST is counted, but not kept. Units: meters, seconds; `sorted_pressures` is pressure
 // over (density at rest * relative density²) [m²/s²]. app/vertigrad/models/physics/fluid.py has the order of the entry
 // points, fluid_reference.py the reference.
-// In: MOST, neighbors stored for each particle; FIELD, whether there is a grid of signed distances.
+// In: MOST, neighbors stored for each particle; FIELD, see common/fluid_walls.wgsl.
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
 
@@ -35,7 +35,9 @@ struct Params {
     tool_velocity: vec3f,
     tool_reach: f32,
     tool_drag_rate: f32,
-    //% if FIELD
+    obstacle_lag: f32,   // seconds that a placed obstacle is before its placement
+    obstacle_pace: f32,  // seconds of the scene to one of the fluid
+    //% if FIELD == "grid"
     field_low: vec3f,
     field_spacing: f32,
     field_size: vec3u,
@@ -183,6 +185,16 @@ fn gathering(i: u32) -> f32 {
     return rate;
 }
 
+// What of that rate a solid takes away that moves along.
+fn driven(i: u32) -> f32 {
+    //% if FIELD == "placed"
+    let me = sorted_positions[i].xyz;
+    return dot(moving(me), walled(me).body);
+    //% else
+    return 0.0;
+    //% endif
+}
+
 // Density beyond that at rest after the step, if there were no pressure. Of what is too much already only a fraction counts:
 // taken away at once it would leave the particles with the speed at which it was, and the fluid would never come to rest.
 @compute @workgroup_size(128)
@@ -197,7 +209,7 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
         return;
     }
     let now = excess[i].x - 1.0;
-    excess[i].x = now * select(params.density_correction, 1.0, now < 0.0) + params.dt * gathering(i);
+    excess[i].x = now * select(params.density_correction, 1.0, now < 0.0) + params.dt * (gathering(i) - driven(i));
 }
 
 fn pressed(i: u32) -> vec3f {
@@ -285,7 +297,7 @@ fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if distance < margin {
         let normal = outwards(position);
         position += (margin - distance) * normal;
-        velocity -= min(dot(velocity, normal), 0.0) * normal;
+        velocity -= min(dot(velocity - moving(position), normal), 0.0) * normal;
     }
     let held = clamp(position, params.tank_low + margin, params.tank_high - margin);
     velocity = select(velocity, vec3f(0.0), (position - held) * velocity > vec3f(0.0));

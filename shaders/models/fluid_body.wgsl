@@ -1,7 +1,7 @@
-// The surface of what stands in a fluid's tank, as a grid of params.rows x params.columns vertices with normals.
+// The surface of a solid, as a grid of params.rows x params.columns vertices with normals.
 // Rows go from the middle of the underside to the middle of the top; columns go around it, the last one being the first.
 // Where faces meet at an edge, there are rows or columns of both, so that each face has its own normal.
-// Out: positions and normals (rows, columns, 3). Shapes as in fluid.wgsl: 1 box, 2 ball, 3 pillar; 0 is a point.
+// Out: positions and normals (rows, columns, 3). Shapes as in common/obstacle.wgsl: 1 box, 2 sphere, 3 cylinder; 0 is a point.
 
 struct Params {
     rows: u32,
@@ -9,6 +9,9 @@ struct Params {
     shape: u32,
     body_center: vec3f,
     body_half: vec3f,
+    body_x: vec3f,  // its axes in the scene
+    body_y: vec3f,
+    body_z: vec3f,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -70,9 +73,11 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     if params.shape != 1u {  // round: as wide along z as along x, and a ball as high
         half = vec3f(half.x, select(half.x, half.y, params.shape == 3u), half.x);
     }
-    let corner = params.body_center + select(half * point.away, vec3f(0.0), params.shape == 0u);
+    let axes = mat3x3f(params.body_x, params.body_y, params.body_z);
+    let corner = params.body_center + axes * select(half * point.away, vec3f(0.0), params.shape == 0u);
+    let normal = axes * point.normal;
     for (var c = 0u; c < 3u; c += 1u) {
         positions[3u * i + c] = corner[c];
-        normals[3u * i + c] = point.normal[c];
+        normals[3u * i + c] = normal[c];
     }
 }

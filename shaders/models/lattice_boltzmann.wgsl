@@ -1,10 +1,12 @@
 // Flow in a plane by the lattice Boltzmann method: nine populations a cell that stream and collide (D2Q9).
 // In: before, populations (9, rows, columns) after their collision, each less its weight; distance (rows, columns) to the
 //     wall in cells, negative inside it. COLLISION: "trt" or "regularized". ENDS: "open" or "periodic". SIDES: "slip",
-//     "no slip" or "periodic". SHAPE: "none", "circle", "square", "airfoil" or "mask".
+//     "no slip" or "periodic". SHAPE: "none", "circle", "square", "airfoil", "mask" or "placed",
+//     the section at y = 0 of what the model obstacle places.
 // Out: after, a step later (stream); distance, of the obstacle, and of cells painted by the tool (obstruct, paint);
 //      velocity, density, speed (moments); vorticity and the surfaces that are drawn (show).
 // The reference implementation is app/vertigrad/models/reference/lattice_boltzmann.py.
+//% import "common/obstacle.wgsl" as obstacles
 //% include "common/index.wgsl"
 
 struct Params {
@@ -30,6 +32,7 @@ struct Params {
     height: f32,       // of a vorticity of 1
     pedestal: f32,     // height of the obstacle in the scene
     length: f32,       // that makes vorticity a number [cells]
+    obstacle_pace: f32,  // of a placed obstacle: (cells/step) / (m/s)
     //% if SHAPE == "mask"
     mask_offset: u32,
     mask_shape: vec2u,
@@ -50,6 +53,16 @@ struct Params {
 @group(0) @binding(10) var<storage, read_write> obstacle: array<f32>;
 //% if SHAPE == "mask"
 @group(0) @binding(11) var<storage, read> mask: array<f32>;
+//% endif
+//% if SHAPE == "placed"
+@group(0) @binding(12) var<storage, read> placed: array<f32>;
+
+${obstacles.functions("placed")}
+
+// Where a cell is in the scene.
+fn in_scene(row: f32, column: f32) -> vec3f {
+    return params.edge * vec3f(column - 0.5 * f32(params.columns - 1u), 0.0, row - 0.5 * f32(params.rows - 1u));
+}
 //% endif
 
 // Directions, and by their numbers: the opposite one, and the one with top and bottom exchanged.
@@ -192,6 +205,8 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let at = min(vec2i(fraction * size), vec2i(params.mask_shape) - 1);
     let index = i32(params.mask_offset) + at.x * params.mask_strides.x + at.y * params.mask_strides.y;
     var d = select(0.5, -0.5, mask[u32(index)] > 0.5);
+    //% elif SHAPE == "placed"
+    var d = obstacle_distance(in_scene(f32(row), f32(column))) / params.edge;
     //% else
     var d = 0.5;
     //% endif

@@ -1,7 +1,7 @@
 // The material point method with moving least squares (MLS-MPM: Hu et al. 2018) and affine velocities (APIC: Jiang et al.
 // 2015), quadratic B-splines, in three dimensions. A step is: list, order (a running sum in between), to_grid, move_grid,
 // to_particles.
-// In: WORKGROUP, invocations for a block of 4 by 4 by 4 cells; OBSTACLE, whether there is a grid of signed distances;
+// In: WORKGROUP, invocations for a block of 4 by 4 by 4 cells; OBSTACLE, see common/mpm_grid.wgsl;
 //     HARDEST, DENSEST, LOOSEST, see common/matter.wgsl.
 //     particles: two vec4 a particle, position and a number for its shade, velocity and speed. affine: the velocity's gradient,
 //     strains: the elastic deformation; both by columns in three vec4 each, and in the fourth of the first strain what
@@ -47,6 +47,8 @@ struct Params {
     foam: f32,  // speed at which water is white
     obstacle_low: vec3f,
     obstacle_size: vec3u,
+    obstacle_lag: f32,  // seconds that a placed obstacle is before its placement
+    obstacle_pace: f32,  // seconds of the scene to one of the matter
     water: vec3f,
     jelly: vec3f,
     snow: vec3f,

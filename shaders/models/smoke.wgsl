@@ -2,9 +2,10 @@
 // (models/smoke_pressure.wgsl).
 // In and out: as in common/air.wgsl; tracers: points carried along, and their age [s]; ball: the sphere's middle and radius,
 // for whom draws it. Scratch: spin, curl of the velocity and its length; swirl, acceleration by vorticity confinement.
-// In: OBSTACLE, whether there is a grid of signed distances. The equations and their sources are in the reference,
+// In: OBSTACLE, "grid" of signed distances, "placed" by the model obstacle, or "". The equations and their sources are in the reference,
 //     app/vertigrad/models/reference/smoke.py.
 //% import "common/field.wgsl" as field
+//% import "common/obstacle.wgsl" as obstacles
 //% import "common/air.wgsl" as air with context
 //% include "common/air.wgsl"
 //% include "common/math.wgsl"
@@ -21,7 +22,9 @@
 @group(0) @binding(18) var<storage, read_write> tracers: array<vec4f>;
 @group(0) @binding(19) var<storage, read_write> ball: array<vec4f>;
 
-//% if OBSTACLE
+//% if OBSTACLE == "placed"
+${obstacles.functions("obstacle")}
+//% elif OBSTACLE == "grid"
 ${field.functions("obstacle", "params.field_size", "0", "vec3i(1, i32(params.field_size.x), i32(params.field_size.x * params.field_size.y))")}
 ${field.around("obstacle", "params.field_size")}
 //% endif
@@ -39,11 +42,18 @@ fn fade(position: vec3f, middle: vec3f, radius: f32) -> f32 {
 
 // Obstacles -----------------------------------------------------------------------------------------------------------
 
+// Signed distance to the sphere.
+fn ball_distance(position: vec3f) -> f32 {
+    return distance(position, params.obstacle_center) - params.obstacle_radius;
+}
+
 ${air.kernel("solidify")}
     ${air.each_cell()}
     let position = vec3f(cell) + 0.5;
-    var away = distance(world(position), params.obstacle_center) - params.obstacle_radius;
-    //% if OBSTACLE
+    var away = ball_distance(world(position));
+    //% if OBSTACLE == "placed"
+    away = min(away, obstacle_distance(obstacle_before(world(position), params.obstacle_lag)));
+    //% elif OBSTACLE == "grid"
     let scale = vec3f(params.field_size - 1u) / vec3f(params.size);  // samples are on the faces of the box too
     away = min(away, obstacle_around(position * scale).w);
     //% endif
@@ -131,6 +141,19 @@ fn pushed_${AXES[axis]}(face: vec3i, i: u32) -> f32 {
 }
 
 //% endfor
+//% if OBSTACLE == "placed"
+// The velocity along an axis of a blocked face: that of the obstacle, if it is what blocks it.
+fn driven(face: vec3i, axis: i32) -> f32 {
+    let position = world(vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[axis]));
+    let before = obstacle_before(position, params.obstacle_lag);
+    let border = face[axis] == 0 || face[axis] == i32(params.size[axis]);
+    if border || obstacle_distance(before) > ball_distance(position) {
+        return 0.0;
+    }
+    return clamp(obstacle_velocity(before)[axis], -params.top_speed, params.top_speed);
+}
+
+//% endif
 ${air.kernel("push")}
     ${air.each_face()}
     var value = vec4f(0.0);
@@ -138,6 +161,11 @@ ${air.kernel("push")}
     if all(face < vec3i(params.size) + NEXT[${axis}]) && !is_blocked(face, ${axis}) {
         value[${axis}] = pushed_${AXES[axis]}(face, i);
     }
+    //% if OBSTACLE == "placed"
+    if all(face < vec3i(params.size) + NEXT[${axis}]) && is_blocked(face, ${axis}) {
+        value[${axis}] = driven(face, ${axis});
+    }
+    //% endif
     //% endfor
     out_faces[i] = value;
 }

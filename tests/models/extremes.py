@@ -33,6 +33,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "mpm": {"count": 200, "resolution": 8},
     "nbody": {"count": 64},
     "nbody_barnes_hut": {"count": 128},
+    "obstacle": {},
     "nca_fit": {"resolution": 12, "steps": 4, "hidden": 8, "channels": 8},
     "neural_field": {"resolution": 8},
     "sdf_surface": {"resolution": 9, "sdf_resolution": 0},

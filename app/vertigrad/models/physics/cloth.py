@@ -16,12 +16,13 @@ from ..kernels import parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
+from ..reference.obstacle import Obstacle
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_long import divided
 from .cloth_params import Params
 from .cloth_sheet import Sheet, hung, woven
-from .grid_inputs import grid_input
+from .grid_inputs import OBSTACLE, grid_input, obstacle_input
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
@@ -46,7 +47,7 @@ class Cloth(FixedStepModel):
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
         "wind": "air velocities [m/s] at cell centers of a grid (nz, ny, nx, 3), f32",
-        "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32",
+        "obstacle": OBSTACLE,
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
     saved = ("vertices", "velocities", "normals", "springs", "long_springs", "index", "ball")
@@ -110,7 +111,9 @@ class Cloth(FixedStepModel):
             ball = {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
             self._knife.cut(self._interaction, dt, ball)
         values = self._values()
-        for _ in range(self._clock.due(dt, SWEEP)):
+        due = self._clock.due(dt, SWEEP)
+        for k in range(due):
+            values["obstacle_lag"] = dt * (due - 1 - k) / due
             values["phases"] = tuple(self._phases)
             self._fabric.sweep.replay(**values)
             speed = math.hypot(*self._params.wind)
@@ -180,8 +183,8 @@ class Cloth(FixedStepModel):
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
         positions = positions + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
         self._wind = grid_input(parts, self._inputs, "wind", "nz", "ny", "nx", "3")
-        self._obstacle = grid_input(parts, self._inputs, "obstacle", "nz", "ny", "nx")
-        grids = self._wind, self._obstacle
+        self._obstacle, kind = obstacle_input(parts, self._inputs)
+        grids = self._wind, self._obstacle, kind
         self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *grids, params.self_collision)
         self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
         parts.copied("pattern", _pattern(self._sheet, params.pattern))
@@ -210,6 +213,7 @@ class Cloth(FixedStepModel):
             },
             **{"ground": p.ground if p.floor else -1e9, "wind": p.wind, "gust": p.gust},
             **_box_fields("wind", self._wind, p.wind_center, p.wind_size),
+            "obstacle_lag": 0.0,
             **_box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
             **{"tool_rate": GRIP * tool.strength, "tool_point": tool.point},
             **{"tool_radius": max(tool.radius, 1e-6), "tool_velocity": tool.velocity},
@@ -221,9 +225,11 @@ class Cloth(FixedStepModel):
         named |= {"center": p.sphere_center, "radius": p.sphere_radius, "stretch": self._divided()[0]}
         return named | {"limit": p.tear_strain if p.tearing else UNTORN}
 
-    def _box(self, grid: Tensor | None, name: str) -> reference.Box | None:
+    def _box(self, grid: Tensor | None, name: str) -> Any:
         if grid is None:
             return None
+        if grid.ndim == 1:
+            return Obstacle.of(grid.numpy())
         p = self._params
         fields = _box_fields(name, grid, getattr(p, f"{name}_center"), getattr(p, f"{name}_size"))
         low, scale = np.array(fields[f"{name}_low"]), np.array(fields[f"{name}_scale"])
@@ -248,7 +254,7 @@ def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
 
 def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
     """Where the box of a grid begins, and its cells per meter: one less than samples, where those are on its faces."""
-    samples = (1, 1, 1) if grid is None else grid.shape[2::-1]
+    samples = (1, 1, 1) if grid is None or grid.ndim == 1 else grid.shape[2::-1]
     cells = samples if name == "wind" else tuple(n - 1 for n in samples)
     return {
         f"{name}_low": tuple(c - 0.5 * s for c, s in zip(center, size, strict=True)),

@@ -33,7 +33,7 @@ class Substeps(NamedTuple):
 class Fabric:
     """A sheet whose vertices start at `positions` (n, 3), those of `pinned` (n,) staying there; closed with `parts`.
 
-    `wind` (nz, ny, nx, 3) and `obstacle` (nz, ny, nx) are grids from other models.
+    `wind` (nz, ny, nx, 3) and `obstacle` are from other models; `obstacle_kind` is what `obstacle_input` returns.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Fabric:
         substeps: Substeps,
         wind: Tensor | None,
         obstacle: Tensor | None,
+        obstacle_kind: str,
         collides: bool,
     ):
         self._sheet, self._substeps, self._parts = sheet, substeps, parts
@@ -56,15 +57,18 @@ class Fabric:
         self._constants: dict[str, Any] = {
             **{"count": sheet.count, "first": 0, "kind": 0, "h": substeps.h, "stretching": sheet.stretching},
             **{"thickness": self.thickness, "reach": self.reach, "columns": sheet.columns, "hop": 1},
+            "substep_lag": 0.0,
         }
         self._tensors = parts.tensors | {"tearing": self.springs, "triangles": self.index, "moving": self.velocities}
         for name, grid in (("wind", wind), ("obstacle", obstacle)):
-            self._constants[f"{name}_size"] = (1, 1, 1) if grid is None else grid.shape[2::-1]
+            self._constants[f"{name}_size"] = (1, 1, 1) if grid is None or grid.ndim == 1 else grid.shape[2::-1]
             if grid is not None:
                 self._tensors[name] = grid
+        if obstacle_kind == "placed":
+            self._constants["obstacle_strides"] = (1, 1, 1)  # of a grid, which there is none of
         self.sweep, self.dress, self.measure = parts.plans("sweep", "dress", "measure")
         distant = {**self._tensors, "edges": self._tensors["long_edges"], "springs": self.long_springs}
-        there = {"WIND": wind is not None, "OBSTACLE": obstacle is not None, "SELF": collides}
+        there = {"WIND": wind is not None, "OBSTACLE": obstacle_kind, "SELF": collides}
         distant, near = (Kernels(STEP, tensors, self._constants, there) for tensors in (distant, self._tensors))
         self._record_sweep(distant, near, collides)
         surface = Kernels(SURFACE, self._tensors, self._constants)
@@ -128,7 +132,7 @@ class Fabric:
     def _record_sweep(self, distant: Kernels, kernels: Kernels, collides: bool) -> None:
         plan, count = self.sweep, self._sheet.count
         contact = self._record_search() if collides else None
-        for _ in range(self._substeps.steps):
+        for step in range(self._substeps.steps):
             kernels.add(plan, "predict", count)
             for kind, first, size in self.long.colors:
                 distant.add(plan, "stretch", size, count=size, first=first, kind=kind)
@@ -136,7 +140,7 @@ class Fabric:
                 kernels.add(plan, "hinge" if kind == 2 else "stretch", size, count=size, first=first, kind=kind)
             if contact is not None:
                 contact.add(plan, "repel", count, "pushes")
-            kernels.add(plan, "resolve", count)
+            kernels.add(plan, "resolve", count, substep_lag=(self._substeps.steps - 1 - step) * self._substeps.h)
 
     def _record_search(self) -> Kernels:
         """The grid, and who may meet whom before the next search; returns the kernels of contact."""

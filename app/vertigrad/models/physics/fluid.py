@@ -19,7 +19,7 @@ from ..reference import fluid as fluid_reference
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
 from .fluid_start import Start
-from .grid_inputs import distance_input
+from .grid_inputs import OBSTACLE, obstacle_input
 
 SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
@@ -27,6 +27,7 @@ MOST = 56  # neighbors that are stored for each particle; at rest there are 32
 CHECKED = 4  # iterations of the pressure solve from one look at its error to the next
 LEAST_GRAVITY = 1.0  # m/s², to which errors of a weightless fluid are relative
 LONGEST = 1.0 / 60.0  # s
+UPRIGHT = {"body_x": (1.0, 0.0, 0.0), "body_y": (0.0, 1.0, 0.0), "body_z": (0.0, 0.0, 1.0)}
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
 
@@ -43,7 +44,7 @@ class Fluid(FixedStepModel):
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
-        "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32"
+        "obstacle": OBSTACLE,
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
     saved = ("positions", "velocities", "pressures", "body", "body_normal")
@@ -112,10 +113,12 @@ class Fluid(FixedStepModel):
     def step(self, dt: float) -> None:
         time_step, pours = self.time_step, self._tool(Gesture.EMIT)
         self._shape_body()
-        for _ in range(self._clock.due(dt * self._params.time_scale, time_step)):
+        due = self._clock.due(dt * self._params.time_scale, time_step)
+        for k in range(due):
             if self._interaction is pours:
                 self._nozzle.pour(pours, time_step)
-            self._step.replay(dt=time_step, **self._fields())
+            lag = {"obstacle_lag": dt * (due - 1 - k) / due}
+            self._step.replay(**{"dt": time_step, **self._fields(), **lag})
         self._measure.replay(dt=time_step, **self._fields())
 
     def diagnostics(self) -> dict[str, Tensor]:
@@ -178,7 +181,7 @@ class Fluid(FixedStepModel):
 
     def _create(self, parts: Parts) -> None:
         params, self._start = self._params, Start.of(self._params)
-        self._obstacle = distance_input(parts, self._inputs, "obstacle")
+        self._obstacle, self._obstacle_kind = obstacle_input(parts, self._inputs)
         start, n = self._start, self._start.count
         first = np.column_stack([start.positions(self._seed), np.full(n, params.density)]).astype(np.float32)
         self._first = parts.copied("first", first)
@@ -199,7 +202,9 @@ class Fluid(FixedStepModel):
         state = {name: self._tensors[name] for name in ("positions", "velocities", "pressures")}
         self._nozzle = Nozzle(parts, start, state)
         self._body = parts.plan("body")
-        surface = Kernels(BODY, {"positions": body, "normals": body_normal}, {"rows": FACETS[0], "columns": FACETS[1]})
+        surface = Kernels(
+            BODY, {"positions": body, "normals": body_normal}, {"rows": FACETS[0], "columns": FACETS[1], **UPRIGHT}
+        )
         surface.add(self._body, "main", math.prod(FACETS), "positions", "normals")
 
     def _record_step(self, parts: Parts) -> None:
@@ -212,8 +217,10 @@ class Fluid(FixedStepModel):
         inputs = {"order": grid.order, "starts": grid.starts}
         constants = self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0}
         if self._obstacle is not None:
-            inputs["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
-        defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle is not None}
+            inputs["field"] = self._obstacle
+            if self._obstacle_kind == "grid":
+                constants["field_size"] = self._obstacle.shape[::-1]
+        defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle_kind}
         kernels = Kernels(SHADER, tensors | found | inputs, constants, defines)
 
         def add(entry: str, **arguments: Any) -> None:
@@ -254,7 +261,7 @@ class Fluid(FixedStepModel):
         params = self._params
         derived = {"viscosity": self._viscosity, "tolerance": params.tolerance * self._layer_error}
         values = uniforms(params, self._tool(Gesture.DRAG)) | derived
-        if self._obstacle is None:
+        if self._obstacle is None or self._obstacle_kind != "grid":
             return values
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]
         low = tuple(at - 0.5 * edge * (n - 1) for at, n in zip(params.obstacle_center, size, strict=True))

@@ -82,6 +82,8 @@ def uniforms(params: Params, tool: Interaction) -> dict[str, Any]:
     return {
         **parameters(params, "gravity", "density", "body_center"),
         "warm": WARM,
+        "obstacle_lag": 0.0,
+        "obstacle_pace": 1.0 / max(params.time_scale, 1e-6),
         "density_correction": params.courant,  # so that it takes as long as what has fallen takes for a spacing
         "shape": BODIES.index(params.body),
         "body_half": tuple(0.5 * edge for edge in params.body_size),

@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from ...errors import InputError
 from ...tensor import Tensor, f32
 from ..parts import Parts
+from ..reference.obstacle import HEADER
+
+OBSTACLE = (
+    "output obstacle of a model of type obstacle; or signed distances [m], negative inside, at the nodes of a grid "
+    "(nz, ny, nx), f32"
+)
 
 
 def grid_input(parts: Parts, inputs: Mapping[str, Tensor], name: str, *axes: str) -> Tensor | None:
@@ -24,6 +30,22 @@ def grid_input(parts: Parts, inputs: Mapping[str, Tensor], name: str, *axes: str
             f"{name} is {tensor.dtype} of shape {tensor.shape}; it must be f32 of shape ({', '.join(axes)})"
         )
     return parts.enter_context(tensor[...])
+
+
+def obstacle_input(parts: Parts, inputs: Mapping[str, Tensor]) -> tuple[Tensor | None, str]:
+    """The input `obstacle`, and its kind: "placed" by a model obstacle, "grid" of distances, or "" if there is none.
+
+    Raises `InputError` if it is something else.
+    """
+    tensor = inputs.get("obstacle")
+    if tensor is None:
+        return None, ""
+    if tensor.ndim != 1:
+        return distance_input(parts, inputs, "obstacle"), "grid"
+    if tensor.dtype is not f32 or tensor.size < HEADER:
+        problem = f"obstacle is {tensor.dtype} of shape {tensor.shape}"
+        raise InputError(f"{problem}; it must be the output obstacle of a model of type obstacle, or signed distances")
+    return parts.enter_context(tensor[...]), "placed"
 
 
 def distance_input(parts: Parts, inputs: Mapping[str, Tensor], name: str) -> Tensor | None:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ... import ops
+from ...errors import InputError
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
@@ -14,7 +17,8 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import lattice_boltzmann as reference
-from .grid_inputs import grid_input
+from ..reference.obstacle import Obstacle
+from .grid_inputs import grid_input, obstacle_input
 from .lattice_boltzmann_params import MOST_MACH, Params, section_of, stroke, uniforms
 
 SHADER = "models/lattice_boltzmann.wgsl"
@@ -35,7 +39,8 @@ class LatticeBoltzmann(FixedStepModel):
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
-        "mask": "obstacle mask (rows, columns) f32: wall where above 0.5, stretched over it; replaces the shape"
+        "obstacle": "output obstacle of a model of type obstacle, of which the section at y = 0 is in the flow",
+        "mask": "obstacle mask (rows, columns) f32: wall where above 0.5, stretched over it; replaces the shape",
     }
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
     max_steps = 512
@@ -106,11 +111,14 @@ class LatticeBoltzmann(FixedStepModel):
         rows, columns = params.rows, params.columns
         before = self._now.numpy().astype(float).reshape(9, rows, columns)
         distance = self._distance.numpy().astype(float)
+        walls = None if self._placed is None else self._wall_velocity(Obstacle.of(self._placed.numpy()), values)
         self._pair.replay(**values)
         self._show.replay(**values)
         after = before
         for _ in range(2):
-            after = reference.step(after, distance, values, params.collision, params.ends, params.sides)
+            after = reference.step(
+                after, distance, values | {"walls": walls}, params.collision, params.ends, params.sides
+            )
         velocity, density = reference.moments(after, distance, values)
         vorticity = reference.vorticity(velocity, distance) * values["length"]
         moments = self._moments.numpy().reshape(rows, columns, 4)
@@ -133,6 +141,10 @@ class LatticeBoltzmann(FixedStepModel):
         params, grid = self._params, (self._params.rows, self._params.columns)
         cells = math.prod(grid)
         section_of(params.naca)
+        self._placed, kind = obstacle_input(parts, self._inputs)
+        if kind == "grid" or (kind and "mask" in self._inputs):
+            problem = f"{self.name}: the input obstacle takes the output obstacle of a model of type obstacle"
+            raise InputError(f"{problem}, and not together with a mask")
         self._mask = grid_input(parts, self._inputs, "mask", "rows", "columns")
         self._now, self._next = parts.empty("populations", 9, cells), parts.empty("next", 9, cells)
         self._distance, self._painted = parts.empty("distance", *grid), parts.empty("painted", *grid)
@@ -141,12 +153,13 @@ class LatticeBoltzmann(FixedStepModel):
 
         self._pair, self._many = parts.plans("pair", "many")
         self._paint, self._obstruct, self._begin, self._show = parts.plans("paint", "obstruct", "begin", "show")
-        tensors = self._tensors | ({} if self._mask is None else {"mask": self._mask})
+        inputs = {"mask": self._mask, "placed": self._placed}
+        tensors = self._tensors | {name: tensor for name, tensor in inputs.items() if tensor is not None}
         defines = {
             "COLLISION": params.collision,
             "ENDS": params.ends,
             "SIDES": params.sides,
-            "SHAPE": params.obstacle if self._mask is None else "mask",
+            "SHAPE": kind or (params.obstacle if self._mask is None else "mask"),
         }
         add = Kernels(SHADER, tensors, defines=defines).add
         turns = [(self._now, self._next), (self._next, self._now)]
@@ -162,5 +175,13 @@ class LatticeBoltzmann(FixedStepModel):
             ops.grid_normals(position, out=normal)
             ops.grid_normals(obstacle, out=obstacle_normal)
 
+    def _wall_velocity(self, obstacle: Obstacle, values: Mapping[str, Any]) -> np.ndarray:
+        """Velocities (rows, columns, 2) of the obstacle along columns and rows, in cells per step."""
+        rows, columns = self._params.rows, self._params.columns
+        row, column = np.indices((rows, columns))
+        at = np.stack([column - 0.5 * (columns - 1), 0.0 * row, row - 0.5 * (rows - 1)], axis=-1) * values["edge"]
+        found = obstacle.velocity_at(at.reshape(-1, 3))[:, [0, 2]] * values["obstacle_pace"]
+        return np.clip(found, -reference.MOST_WALL_SPEED, reference.MOST_WALL_SPEED).reshape(rows, columns, 2)
+
     def _values(self) -> dict[str, Any]:
-        return uniforms(self._params, self._mask is not None)
+        return uniforms(self._params, self._mask is not None or self._placed is not None)

@@ -111,6 +111,7 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
         "camber_at": camber_at,
         "edge": LONGER_SIDE / max(params.rows, params.columns),
         "length": length,
+        "obstacle_pace": max(params.rows, params.columns) / LONGER_SIDE / max(params.steps_per_second, 1e-6),
         **parameters(params, "rows", "columns", "height", "pedestal"),
         **NO_TOOL,
     }

@@ -18,7 +18,7 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
-from .grid_inputs import distance_input
+from .grid_inputs import OBSTACLE, distance_input, obstacle_input
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, material_constants, slowest_wave_step
@@ -43,7 +43,7 @@ class Mpm(FixedStepModel):
 
     Params = Params
     inputs: ClassVar = {
-        "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32",
+        "obstacle": OBSTACLE,
         "shape": "signed distances (nz, ny, nx), f32, negative inside: the shape of bodies set to mesh",
     }
     gestures = frozenset({Gesture.DRAG})
@@ -104,10 +104,11 @@ class Mpm(FixedStepModel):
         time_step = self.time_step
         due = self._clock.due(dt * self._params.time_scale, time_step)
         fields = self._fields(time_step)
-        for _ in range(due // TOGETHER):
-            self._steps.replay(**fields)
-        for _ in range(due % TOGETHER):
-            self._step.replay(**fields)
+        whole = due // TOGETHER * TOGETHER
+        for k in range(0, whole, TOGETHER):
+            self._steps.replay(**fields | {"obstacle_lag": dt * (due - TOGETHER - k) / due})
+        for k in range(whole, due):
+            self._step.replay(**fields | {"obstacle_lag": dt * (due - 1 - k) / due})
         self._paint.replay(**fields)
 
     def diagnostics(self) -> dict[str, Tensor]:
@@ -160,7 +161,7 @@ class Mpm(FixedStepModel):
     def _create(self, parts: Parts) -> None:
         params, n = self._params, self._params.count
         self._grid = grid = Grid.of(params)
-        self._obstacle = distance_input(parts, self._inputs, "obstacle")
+        self._obstacle, self._obstacle_kind = obstacle_input(parts, self._inputs)
         shape = distance_input(parts, self._inputs, "shape")
         if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
             raise InputError(
@@ -191,7 +192,9 @@ class Mpm(FixedStepModel):
             "count": n,
             "volume": self._volume,
             "grain": grid.grain(self._volume),
-            "obstacle_size": (1, 1, 1) if self._obstacle is None else self._obstacle.shape[::-1],
+            "obstacle_size": self._obstacle.shape[::-1]
+            if self._obstacle is not None and self._obstacle.ndim == 3
+            else (1, 1, 1),
             **grid.fields,
         }
         self._step, self._steps, self._paint, self._measure = parts.plans("step", "steps", "paint", "measure")
@@ -204,7 +207,7 @@ class Mpm(FixedStepModel):
 
     def _kernels(self) -> Kernels:
         """The kernels, with the names that they have for tensors where they only read or only write them."""
-        defines = {"WORKGROUP": _workgroup(), "OBSTACLE": self._obstacle is not None, **CONSTANTS}
+        defines = {"WORKGROUP": _workgroup(), "OBSTACLE": self._obstacle_kind, **CONSTANTS}
         others = {
             "gradients": "affine",
             "listed_slots": "slots",

@@ -97,6 +97,8 @@ def step_constants(params: Params, time_step: float, tool: Interaction) -> dict[
         "ball": (*params.ball_center, params.ball_radius),
         "obstacle_low": tuple(params.obstacle_corner),
         "obstacle_cell": params.obstacle_spacing,
+        "obstacle_lag": 0.0,
+        "obstacle_pace": 1.0 / max(params.time_scale, 1e-6),
         "tool_point": tool.point,
         "tool_velocity": tool.velocity,
         "tool_radius": max(tool.radius, 1e-6),

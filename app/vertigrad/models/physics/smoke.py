@@ -14,7 +14,8 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import smoke as smoke_reference
-from .grid_inputs import grid_input
+from ..reference.obstacle import Obstacle
+from .grid_inputs import obstacle_input
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
 
@@ -34,7 +35,8 @@ class Smoke(FixedStepModel):
 
     Params = Params
     inputs: Mapping[str, str] = {
-        "obstacle": "signed distances [m] to an obstacle, negative inside, at nodes (nz, ny, nx) over the box, f32"
+        "obstacle": "output obstacle of a model of type obstacle; or signed distances [m], negative inside, at nodes "
+        "(nz, ny, nx) over the box, f32"
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
     max_steps = 8
@@ -77,8 +79,9 @@ class Smoke(FixedStepModel):
         return time_step_of(self._params)
 
     def step(self, dt: float) -> None:
-        for _ in range(self._clock.due(dt, self.time_step)):
-            self._advance()
+        due = self._clock.due(dt, self.time_step)
+        for k in range(due):
+            self._advance(dt * (due - 1 - k) / due)
 
     def diagnostics(self) -> dict[str, Tensor]:
         volume, courant = self._edge**3, self.time_step / self._edge
@@ -95,7 +98,12 @@ class Smoke(FixedStepModel):
         """A step of all of the air, in float64."""
         faces, matter = self._faces.numpy()[..., :3].astype(float), self._matter.numpy().astype(float)
         velocity, pressure = self._velocity.numpy().astype(float), self._pressure.pressure.numpy().astype(float)
-        fields, before = self._fields(), smoke_reference.Air(faces, matter, velocity, pressure)
+        placed = self._obstacle is not None and self._obstacle.ndim == 1
+        obstacle = Obstacle.of(self._obstacle.numpy()) if self._obstacle is not None and placed else None
+        fields, before = (
+            {**self._fields(), "obstacle": obstacle},
+            smoke_reference.Air(faces, matter, velocity, pressure),
+        )
         self._advance()
         solid = self._pressure.solid.numpy() != 0
         after = smoke_reference.step(before, fields, solid, self._params.cycles, 2 * sweep_pairs(self._params))
@@ -115,7 +123,7 @@ class Smoke(FixedStepModel):
 
     def _create(self, parts: Parts) -> None:
         self._size, self._edge, self._turn = cells_of(self._params), edge_of(self._params), 0
-        self._obstacle = grid_input(parts, self._inputs, "obstacle", "nz", "ny", "nx")
+        self._obstacle, self._obstacle_kind = obstacle_input(parts, self._inputs)
         (x, y, z), zeros, tracers = self._size, parts.zeros, self._params.tracers
         self._faces, self._guess_faces, self._moved_faces = (
             zeros(what, z + 1, y + 1, x + 1, 4) for what in ("faces", "guess_faces", "moved_faces")
@@ -136,7 +144,7 @@ class Smoke(FixedStepModel):
 
     def _record(self) -> None:
         inputs = {} if self._obstacle is None else {"obstacle": self._obstacle}
-        air = Kernels(SHADER, self._tensors | inputs, defines={"OBSTACLE": self._obstacle is not None}).add
+        air = Kernels(SHADER, self._tensors | inputs, defines={"OBSTACLE": self._obstacle_kind}).add
         advection = Kernels(ADVECT, self._tensors).add
         cells, faces = math.prod(self._size), math.prod(n + 1 for n in self._size)
         guess, moved = self._guess_matter, self._moved_matter
@@ -172,8 +180,8 @@ class Smoke(FixedStepModel):
         air(drift, "center", cells, "out_scalars", out_scalars=self._velocity)
         air(drift, "drift", self._params.tracers, out_scalars=self._color)
 
-    def _advance(self) -> None:
-        fields = self._fields()
+    def _advance(self, obstacle_lag: float = 0.0) -> None:
+        fields = self._fields() | {"obstacle_lag": obstacle_lag}
         self._walls.replay(**fields)
         self._advect.replay(**fields)
         for _ in range(sweep_pairs(self._params)):
@@ -185,5 +193,6 @@ class Smoke(FixedStepModel):
         self._turn += 1
 
     def _fields(self) -> dict[str, Any]:
-        obstacle = (1, 1, 1) if self._obstacle is None else self._obstacle.shape[::-1]
-        return {**uniforms(self._params, self._seed, self._turn, self._tool()), "field_size": obstacle}
+        grid = self._obstacle.shape[::-1] if self._obstacle is not None and self._obstacle.ndim == 3 else (1, 1, 1)
+        values = uniforms(self._params, self._seed, self._turn, self._tool())
+        return {**values, "field_size": grid, "obstacle_lag": 0.0}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..physics.cloth_long import NONE, LongThreads
 from ..physics.cloth_sheet import Color, Sheet
 from . import grids
+from .obstacle import Obstacle
 
 Doubles = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -64,11 +65,17 @@ class Box:
 
 
 def sweep(
-    state: State, sheet: Sheet, long: LongThreads, values: Values, steps: int, wind: Box | None, obstacle: Box | None
+    state: State,
+    sheet: Sheet,
+    long: LongThreads,
+    values: Values,
+    steps: int,
+    wind: Box | None,
+    obstacle: Box | Obstacle | None,
 ) -> None:
     """`steps` small steps, and what is drawn afterwards, such as normals; changes `state`."""
     pairs = partners(state.positions, sheet.rest_positions, values["reach"]) if values["collides"] else None
-    for _ in range(steps):
+    for step in range(steps):
         predicted = predict(state, values, wind)
         for color in long.colors:
             stretch(state, long.edges, state.distant, color, values)
@@ -78,7 +85,7 @@ def sweep(
             else:
                 stretch(state, sheet.edges, state.springs, color, values)
         pushes = repel(state, values, pairs) if pairs is not None else 0.0
-        resolve(state, predicted, pushes, values, obstacle)
+        resolve(state, predicted, pushes, {**values, "substep_lag": (steps - 1 - step) * values["h"]}, obstacle)
     tear(state, sheet, values)
     part_long(state, sheet, long)
     state.normals = normals(state, sheet)
@@ -169,7 +176,9 @@ def repel(state: State, values: Values, pairs: list[NDArray[np.int64]]) -> Doubl
     return STIFFNESS * pushes
 
 
-def resolve(state: State, predicted: Doubles, pushes: Doubles | float, values: Values, obstacle: Box | None) -> None:
+def resolve(
+    state: State, predicted: Doubles, pushes: Doubles | float, values: Values, obstacle: Box | Obstacle | None
+) -> None:
     """Contacts, and the velocities that came of it all."""
     h, free = values["h"], state.inverse > 0
     start = predicted - h * state.velocities
@@ -180,7 +189,13 @@ def resolve(state: State, predicted: Doubles, pushes: Doubles | float, values: V
         far = np.linalg.norm(out, axis=1, keepdims=True)
         clear = far[:, 0] - values["radius"] - values["gap"]
         position = _pushed_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
-    if obstacle is not None:
+    if isinstance(obstacle, Obstacle):
+        lag = values["obstacle_lag"] + values["substep_lag"]
+        before = position + obstacle.velocity_at(position) * lag
+        carried = start + obstacle.velocity_at(before) * h
+        clear = obstacle.distance(before) - values["gap"]
+        position = _pushed_out(position, carried, obstacle.normal(before), clear, values["friction"])
+    elif obstacle is not None:
         gradient = obstacle.gradient(position)
         size = np.linalg.norm(gradient, axis=1, keepdims=True)
         clear = np.where(obstacle.holds(position) & (size[:, 0] > 1e-6), obstacle.at(position) - values["gap"], 0.0)

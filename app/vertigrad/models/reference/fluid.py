@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..base import Comparison, compare
 from .grids import interpolated
+from .obstacle import Obstacle
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -22,7 +23,10 @@ COMPARED = 128  # particles that are compared: each meets all others
 
 @dataclass(frozen=True)
 class Constants:
-    """The uniforms of a step, by the shader's names; `field` are the obstacle's distances (nz, ny, nx), or None."""
+    """The uniforms of a step, by the shader's names.
+
+    `field` are the obstacle's distances (nz, ny, nx), what a model of type obstacle has on the GPU, or None.
+    """
 
     count: int
     spacing: float
@@ -44,7 +48,18 @@ class Constants:
     tool_drag_rate: float = 0.0
     field_low: tuple[float, ...] = (0.0, 0.0, 0.0)
     field_spacing: float = 1.0
+    obstacle_lag: float = 0.0
+    obstacle_pace: float = 1.0
     field: np.ndarray | None = None
+
+    @property
+    def placed(self) -> Obstacle | None:
+        """The obstacle, if a model places it."""
+        return None if self.field is None or self.field.ndim != 1 else Obstacle.of(self.field)
+
+    def before(self, placed: Obstacle, at: Doubles) -> Doubles:
+        """Where positions are for an obstacle that is not yet at its placement."""
+        return at + placed.velocity_at(at) * self.obstacle_lag
 
 
 class Pairs(NamedTuple):
@@ -98,8 +113,8 @@ def beyond(q: Doubles) -> tuple[Doubles, Doubles]:
     return near + far, 2.0 * (near_steep + far_steep)
 
 
-def solid(constants: Constants, at: Doubles) -> Doubles:
-    """Signed distances (n,) of positions (n, 3) from what stands in the tank."""
+def standing(constants: Constants, at: Doubles) -> Doubles:
+    """Signed distances (n,) of positions (n, 3) from the body in the tank."""
     away, half = at - np.array(constants.body_center), np.array(constants.body_half)
     outside = np.abs(away) - half
     distance = np.full(len(at), 1e9)
@@ -110,7 +125,25 @@ def solid(constants: Constants, at: Doubles) -> Doubles:
     elif constants.shape == 3:
         around = np.stack([np.linalg.norm(away[:, [0, 2]], axis=1) - half[0], outside[:, 1]], axis=1)
         distance = np.linalg.norm(np.maximum(around, 0.0), axis=1) + np.minimum(around.max(axis=1), 0.0)
+    return distance
+
+
+def solid(constants: Constants, at: Doubles) -> Doubles:
+    """Signed distances (n,) of positions (n, 3) from what is in the tank."""
+    distance, placed = standing(constants, at), constants.placed
+    if placed is not None:
+        return np.minimum(distance, placed.distance(constants.before(placed, at)))
     return distance if constants.field is None else np.minimum(distance, sampled(constants, constants.field, at))
+
+
+def moving(constants: Constants, at: Doubles) -> Doubles:
+    """Velocities (n, 3) of the nearest solid."""
+    placed = constants.placed
+    if placed is None:
+        return np.zeros_like(at)
+    before = constants.before(placed, at)
+    nearest = placed.distance(before) < standing(constants, at)
+    return np.where(nearest[:, None], placed.velocity_at(before) * constants.obstacle_pace, 0.0)
 
 
 def sampled(constants: Constants, field: np.ndarray, at: Doubles) -> Doubles:
@@ -128,8 +161,8 @@ def outwards(constants: Constants, at: Doubles) -> Doubles:
     return np.where(long > 1e-12, total / np.maximum(long, 1e-300), [0.0, 1.0, 0.0])
 
 
-def walled(constants: Constants, at: Doubles) -> tuple[Doubles, Doubles]:
-    """The fraction (n,) of the kernel that walls take up, and its gradient (n, 3) [1/m]."""
+def walled(constants: Constants, at: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """The fraction (n,) of the kernel that walls take up, its gradient (n, 3) [1/m], and that without the tank's."""
     free, steep = np.ones(len(at)), np.zeros((len(at), 3))
     for axis in range(3):
         for side, distance in (
@@ -141,13 +174,19 @@ def walled(constants: Constants, at: Doubles) -> tuple[Doubles, Doubles]:
             steep[:, axis] += side * fall / (1.0 - covered)
     covered, fall = beyond(np.maximum(solid(constants, at) / constants.spacing, 0.0))
     free *= 1.0 - covered
-    steep += (fall / (1.0 - covered))[:, None] * outwards(constants, at)
-    return 1.0 - free, steep * free[:, None] / constants.spacing
+    body = (fall / (1.0 - covered))[:, None] * outwards(constants, at)
+    scale = free[:, None] / constants.spacing
+    return 1.0 - free, (steep + body) * scale, body * scale
+
+
+def driven(constants: Constants, at: Doubles) -> Doubles:
+    """Rates (n,) at which solids that move make densities fall."""
+    return (moving(constants, at) * walled(constants, at)[2]).sum(axis=1)
 
 
 def meet(constants: Constants, pairs: Pairs, at: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     """Relative densities, gradients of the walls' fraction, and diagonals of the solve [1/m²]."""
-    wall_fraction, steep = walled(constants, at)
+    wall_fraction, steep, _ = walled(constants, at)
     q = np.linalg.norm(pairs.offset, axis=1) / constants.spacing
     total = pairs.sum(pairs.kernel_gradient)
     diagonal = ((total + steep) ** 2).sum(axis=1) + pairs.sum((pairs.kernel_gradient**2).sum(axis=1))
@@ -199,7 +238,8 @@ def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Double
     position, margin = at + constants.dt * velocity, MARGIN * constants.spacing
     distance, normal = solid(constants, position)[:, None], outwards(constants, position)
     inside = distance < margin
-    inwards = np.minimum((velocity * normal).sum(axis=1, keepdims=True), 0.0)
+    relative = velocity - moving(constants, position)
+    inwards = np.minimum((relative * normal).sum(axis=1, keepdims=True), 0.0)
     position = np.where(inside, position + (margin - distance) * normal, position)
     velocity = np.where(inside, velocity - inwards * normal, velocity)
     held = np.clip(position, np.array(constants.tank_low) + margin, np.array(constants.tank_high) - margin)
@@ -213,7 +253,9 @@ def compared(constants: Constants, arrays: Mapping[str, Any]) -> list[Comparison
     pressure, at = arrays["sorted_pressures"].astype(float), here[of]
     pairs = Pairs.of(constants, here, of)
     dense, steep, diagonal = meet(constants, pairs, at)
-    excess = overfull(constants, dense) + constants.dt * gathering(pairs, steep, pushed[of], pushed)
+    excess = overfull(constants, dense) + constants.dt * (
+        gathering(pairs, steep, pushed[of], pushed) - driven(constants, at)
+    )
     positions, velocities = finish(
         constants, at, pushed[of] + constants.dt * pressed(pairs, steep, pressure[of], pressure)
     )

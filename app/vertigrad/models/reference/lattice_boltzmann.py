@@ -15,6 +15,8 @@ W = np.array([4 / 9] + [1 / 9] * 4 + [1 / 36] * 4)
 OPPOSITE = [0, 3, 4, 1, 2, 7, 8, 5, 6]
 MIRRORED = [0, 1, 4, 3, 2, 8, 7, 6, 5]
 
+MOST_WALL_SPEED = 0.2  # [cells/step], of an obstacle
+
 
 def step(f: Doubles, distance: Doubles, values: Mapping[str, Any], collision: str, ends: str, sides: str) -> Doubles:
     """Populations (9, rows, columns), less their weights, a step after `f`; `values` as in the shader's Params."""
@@ -50,7 +52,7 @@ def _streamed(k: int, f: Doubles, distance: Doubles, values: Mapping[str, Any], 
     out_x, out_y = (x < 0) | (x >= columns), (r < 0) | (r >= rows)
     there = distance[r % rows, x % columns]
     back = f[OPPOSITE[k]]
-    came = np.where(there > 0.0, f[k][r % rows, x % columns], _thrown_back(k, f, distance, there))
+    came = np.where(there > 0.0, f[k][r % rows, x % columns], _thrown_back(k, f, distance, there, values.get("walls")))
     if sides == "slip":
         came = np.where(out_y, np.where(distance[row, x % columns] > 0.0, f[MIRRORED[k]][row, x % columns], back), came)
     elif sides == "no slip":
@@ -60,7 +62,7 @@ def _streamed(k: int, f: Doubles, distance: Doubles, values: Mapping[str, Any], 
     return came
 
 
-def _thrown_back(k: int, f: Doubles, distance: Doubles, there: Doubles) -> Doubles:
+def _thrown_back(k: int, f: Doubles, distance: Doubles, there: Doubles, walls: Doubles | None) -> Doubles:
     rows, columns = distance.shape
     row, column = np.indices(distance.shape)
     fraction = distance / np.maximum(distance - there, 1e-6)
@@ -71,7 +73,8 @@ def _thrown_back(k: int, f: Doubles, distance: Doubles, there: Doubles) -> Doubl
     behind = back[r % rows, x % columns]
     usable = inside & (distance[r % rows, x % columns] > 0.0)
     near = np.where(usable, behind + (back - behind) * 2.0 * fraction, back)
-    return np.where(fraction >= 0.5, far, near)
+    given = 0.0 if walls is None else 6.0 * W[k] * (walls @ C[k])
+    return np.where(fraction >= 0.5, far + given * 0.5 / np.where(fraction >= 0.5, fraction, 1.0), near + given)
 
 
 def _through_end(k: int, f: Doubles, values: Mapping[str, Any], left: bool) -> Doubles:

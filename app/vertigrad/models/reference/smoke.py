@@ -262,8 +262,23 @@ def _pushed(faces: np.ndarray, matter: np.ndarray, swirl: np.ndarray, box: _Box)
         tool = fields["drag"] * _fade(position, fields["tool_point"], fields["tool_radius"])
         speed = speed + tool * (fields["tool_velocity"][axis] - speed)
         held = np.clip(speed, -fields["top_speed"], fields["top_speed"])
-        _own_faces(pushed, axis)[...] = np.where(box.blocked(axis), 0.0, held)
+        _own_faces(pushed, axis)[...] = np.where(box.blocked(axis), _driven(box, axis, position), held)
     return pushed
+
+
+def _driven(box: _Box, axis: int, position: np.ndarray) -> np.ndarray:
+    """The velocity along an axis of blocked faces at positions: that of the obstacle where it is what blocks them."""
+    fields, at = box.fields, position.reshape(-1, 3)
+    placed = fields.get("obstacle")
+    if placed is None:
+        return np.zeros(position.shape[:-1])
+    before = at + placed.velocity_at(at) * fields["obstacle_lag"]
+    ball = np.linalg.norm(at - fields["obstacle_center"], axis=1) - fields["obstacle_radius"]
+    own = placed.distance(before) <= ball
+    speed = np.where(own, placed.velocity_at(before)[:, axis], 0.0).reshape(position.shape[:-1])
+    inner = np.moveaxis(speed, 2 - axis, 0)
+    inner[0], inner[-1] = 0.0, 0.0
+    return np.clip(speed, -fields["top_speed"], fields["top_speed"])
 
 
 def _projected(faces: np.ndarray, pressure: np.ndarray, box: _Box) -> np.ndarray:
