@@ -58,14 +58,14 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     }
     // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
     let fraction = distance[cell] / max(distance[cell] - beyond, 1e-6);
-    let given = thrown(row, column, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
+    let wall_term = thrown(row, column, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
     if fraction >= 0.5 {
-        return mix(population(${k}u, cell), back, 0.5 / fraction) + given * (0.5 / fraction);
+        return mix(population(${k}u, cell), back, 0.5 / fraction) + wall_term * (0.5 / fraction);
     }
     r = row + (${C[k][1]});
     x = column + (${C[k][0]});
     let behind = u32(clamp(r, 0, rows - 1) * columns + clamp(x, 0, columns - 1));
     let usable = r >= 0 && x >= 0 && r < rows && x < columns && distance[behind] > 0.0;
-    return given + select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * fraction), usable);
+    return wall_term + select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * fraction), usable);
 }
 //% endfor

@@ -16,7 +16,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> obstacle: array<f32>;
 
 @compute @workgroup_size(1)
-fn place() {
+fn write_header() {
     let rows = array(
         params.row0, params.row1, params.row2, params.row3, params.row4, params.row5, params.row6, params.row7,
     );

@@ -51,7 +51,7 @@ def make(steady: Gpu) -> Iterator[Make]:
             stack.callback(model.close)
             return model
 
-        def made(kind: str, **values: Any) -> Any:
+        def make_obstacle(kind: str, **values: Any) -> Any:
             placed: dict[str, Any] = {
                 "position": AT,
                 "rotation": TURNED,
@@ -62,7 +62,7 @@ def make(steady: Gpu) -> Iterator[Make]:
                 return make_model("obstacle", {kind: tensor}, **placed)
             return make_model("obstacle", shape=kind, **placed)
 
-        make_model.obstacle = made  # type: ignore[attr-defined]
+        make_model.obstacle = make_obstacle  # type: ignore[attr-defined]
         yield make_model
 
 

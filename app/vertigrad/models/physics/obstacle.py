@@ -128,8 +128,8 @@ class Obstacle(NamedTensorsModel):
         samples = math.prod(self._samples)
         obstacle = parts.zeros("obstacle", reference.HEADER + samples)
         surface = {"positions": parts.empty("position", *FACETS, 3), "normals": parts.empty("normal", *FACETS, 3)}
-        self._plan = parts.plan("place")
-        Kernels("models/obstacle.wgsl", {"obstacle": obstacle}).add(self._plan, "place", 1)
+        self._plan = parts.plan("placement")
+        Kernels("models/obstacle.wgsl", {"obstacle": obstacle}).add(self._plan, "write_header", 1)
         grid = distance if distance is not None else heights
         if grid is not None:
             flat = parts.enter_context(grid.reshape(samples))

@@ -73,8 +73,8 @@ def _thrown_back(k: int, f: Doubles, distance: Doubles, there: Doubles, walls: D
     behind = back[r % rows, x % columns]
     usable = inside & (distance[r % rows, x % columns] > 0.0)
     near = np.where(usable, behind + (back - behind) * 2.0 * fraction, back)
-    given = 0.0 if walls is None else 6.0 * W[k] * (walls @ C[k])
-    return np.where(fraction >= 0.5, far + given * 0.5 / np.where(fraction >= 0.5, fraction, 1.0), near + given)
+    wall_term = 0.0 if walls is None else 6.0 * W[k] * (walls @ C[k])
+    return np.where(fraction >= 0.5, far + wall_term * 0.5 / np.where(fraction >= 0.5, fraction, 1.0), near + wall_term)
 
 
 def _through_end(k: int, f: Doubles, values: Mapping[str, Any], left: bool) -> Doubles:
