@@ -60,7 +60,8 @@ def test_a_render_drops_no_time_at_any_speed(steady: Gpu, tmp_path) -> None:
     """At a speed that a window could not follow, headless runs take all steps that are due."""
     scene = tmp_path / "cloth.toml"
     scene.write_text(
-        'version = 1\n[models.m]\ntype = "cloth"\nresolution = 3\nsolver_substeps = 1\nself_collision = false\n'
+        'version = 1\n[models.m]\ntype = "cloth"\nresolution = 3\nstretch = 500\n'
+        "solver_substeps = 1\nself_collision = false\n"
         '[layers.l]\ntype = "points"\nposition = "m.position"\n'
     )
     positions = []

@@ -12,7 +12,7 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.cloth import SWEEP, Cloth, Params
-from vertigrad.models.physics.cloth_long import NONE, LongThreads, divided, long_threads
+from vertigrad.models.physics.cloth_long import NONE, LongThreads, divided, long_threads, reached, spans
 from vertigrad.models.physics.cloth_sheet import Sheet, around, hung, woven
 from vertigrad.models.reference import cloth as cloth_reference
 
@@ -115,6 +115,22 @@ def test_threads_are_equally_stiff_everywhere(rows: int, columns: int, pins: str
         assert len(np.unique(moved)) == moved.size
     chosen = long.next[:, 2:][long.next[:, 2:] != NONE]
     assert set((np.ptp(long.edges[chosen], axis=1) % columns).tolist()) <= {0, *long.spans[:1]}
+
+
+def test_spans_fit_into_the_longer_threads() -> None:
+    for vertices in range(2, 40):
+        for h in (1.0 / 120.0, 1.0 / 1440.0):
+            sheet = woven(vertices, 2, 0.02, 0.02 * (vertices - 1))
+            assert all(2 * span <= vertices - 1 for span in spans(sheet, h)), (vertices, h)
+            assert spans(sheet, h) or vertices < 5
+
+
+def test_threads_too_short_for_long_ones_are_as_stiff_as_neighbors_can_be() -> None:
+    most = 0.2 * (0.02 * 1440.0) ** 2
+    assert reached(5000.0, 0.2, 0.02, 1.0 / 1440.0, (3, 12), 100) == pytest.approx(5000.0)
+    assert 0.8 * most < reached(5000.0, 0.2, 0.02, 1.0 / 1440.0, (3, 12), 3) < most
+    one = reached(5000.0, 0.2, 0.02, 1.0 / 1440.0, (3, 12), 10)
+    assert 1.2 * most < one < 5.5 * most
 
 
 def test_the_stiffness_is_divided_among_spans() -> None:
@@ -275,16 +291,16 @@ def test_a_hanging_sheet_stretches_by_its_stiffness(make: Make) -> None:
         assert longer == pytest.approx(0.2 * 9.81 / (2.0 * 40.0), rel=0.03)
 
 
-@pytest.mark.parametrize(("resolution", "width", "length", "spans"), [(14, 1.0, 1.0, 1), (4, 0.05, 4.0, 2)])
+@pytest.mark.parametrize(("resolution", "width", "length", "levels"), [(14, 1.0, 1.0, 1), (4, 0.05, 4.0, 2)])
 def test_stiff_threads_have_the_stiffness_of_the_material(
-    make: Make, resolution: int, width: float, length: float, spans: int
+    make: Make, resolution: int, width: float, length: float, levels: int
 ) -> None:
     """A solver of one iteration would let these sheets stretch 10 to 1,000 times as much as the material."""
     model = make(
         resolution=resolution, width=width, length=length, pins="edge", stretch=5000.0, bend=0.0, drag=0.0, damping=5.0,
         self_collision=False, solver_substeps=6,
     )  # fmt: skip
-    assert len(model._fabric.long.spans) == spans
+    assert len(model._fabric.long.spans) == levels
     run(model, 1.2)
     longer = -out(model, "position")[-1, :, 1].mean() - 0.5 * length
     assert longer == pytest.approx(0.2 * 9.81 * length**2 / (2.0 * 5000.0), rel=0.1)
@@ -597,4 +613,5 @@ def test_the_strain_of_the_solver_error_is_measured_and_reported(make: Make) -> 
     assert finer["material_strain"] == pytest.approx(0.2 * 9.81 * 4.0 / 1e6, rel=1e-5)
     longer = measured(make(resolution=17, **hung_up | {"length": 2.0, "gravity": 3.0, "density": 0.5, "stretch": 1e4}))
     assert longer["material_strain"] == pytest.approx(0.5 * 3.0 * 2.0 / 1e4, rel=1e-5), "its weight over its stiffness"
-    assert measured(make(resolution=17, solver_substeps=2, **hung_up | {"pins": "none"}))["solver_strain"] == 0.0
+    lying = measured(make(resolution=17, solver_substeps=2, **hung_up | {"pins": "none"}))
+    assert lying["solver_strain"] == 0.0 and lying["missing_stiffness"] > model.limits["missing_stiffness"].bound

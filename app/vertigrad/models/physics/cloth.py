@@ -19,7 +19,7 @@ from ..reference import cloth as reference
 from ..reference.obstacle import Obstacle
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
-from .cloth_long import divided
+from .cloth_long import divided, reached
 from .cloth_params import Params
 from .cloth_sheet import Sheet, hung, woven
 from .grid_inputs import OBSTACLE, grid_input, obstacle_input
@@ -57,6 +57,9 @@ class Cloth(FixedStepModel):
         "solver_strain": Limit(
             0.03, "the solver has not converged and threads stretch: raise solver_substeps, or lower resolution"
         ),
+        "missing_stiffness": Limit(
+            0.2, "the solver does not reach the stiffness `stretch`: raise solver_substeps, or lower stretch"
+        ),
         "max_strain": Limit(
             0.5, "threads are stretched by 50 %: raise solver_substeps or stretch, or lower resolution"
         ),
@@ -73,6 +76,7 @@ class Cloth(FixedStepModel):
         "material_strain": DiagnosticSpec(
             "strain of the upper threads under the sheet's weight that follows from its stiffness"
         ),
+        "missing_stiffness": DiagnosticSpec("part of `stretch` that the solver does not reach"),
         "solver_strain": DiagnosticSpec(
             "strain in addition to `material_strain`, where the solver is not stiff enough"
         ),
@@ -190,15 +194,19 @@ class Cloth(FixedStepModel):
         parts.copied("pattern", _pattern(self._sheet, params.pattern))
 
     def _hanging_strains(self) -> dict[str, float]:
-        """Of the upper threads: by their weight over their stiffness, and because the solver does not reach it."""
+        """Of the upper threads: by their weight over their stiffness, and because the solver does not reach all."""
         p, weight = self._params, self._params.density * self._params.gravity * self._params.length
         hangs = float(p.pins != "none")
-        solver = weight / sum(self._divided()[0]) - weight / p.stretch
-        return {"material_strain": weight / p.stretch * hangs, "solver_strain": max(solver, 0.0) * hangs}
+        missing = max(1.0 - reached(p.stretch, *self._threads(), self._sheet.rows) / p.stretch, 0.0)
+        material = weight / p.stretch * hangs
+        solver = material * missing / (1.0 - missing)
+        return {"material_strain": material, "missing_stiffness": missing, "solver_strain": solver}
 
     def _divided(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        p = self._params
-        return divided(p.stretch, p.density, self._sheet.spacing, self._substeps.h, self._fabric.long.spans)
+        return divided(self._params.stretch, *self._threads())
+
+    def _threads(self) -> tuple[float, float, float, tuple[int, ...]]:
+        return self._params.density, self._sheet.spacing, self._substeps.h, self._fabric.long.spans
 
     def _values(self) -> dict[str, Any]:
         p, tool = self._params, self._tool(Gesture.DRAG)

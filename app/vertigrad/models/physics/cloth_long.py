@@ -50,7 +50,7 @@ class LongThreads(NamedTuple):
 def spans(sheet: Sheet, h: float) -> tuple[int, ...]:
     """Vertices that long edges span: none, one number or two, of which the second is a multiple of the first."""
     longest = math.ceil(math.sqrt(AMPLE) * WAVE * h / sheet.spacing)
-    longest = min(longest, max(sheet.rows, sheet.columns) // 2)
+    longest = min(longest, (max(sheet.rows, sheet.columns) - 1) // 2)
     if longest < 2:
         return ()
     first = round(math.sqrt(longest))
@@ -106,6 +106,22 @@ def divided(stretch: float, density: float, spacing: float, h: float, lengths: t
     return tuple(shares), tuple(springs)
 
 
+def reached(stretch: float, density: float, spacing: float, h: float, lengths: tuple[int, ...], vertices: int) -> float:
+    """Stiffness [N/m] of threads of so many vertices; those too short for a span have its share between neighbors."""
+    shares, springs = divided(stretch, density, spacing, h, lengths)
+    missing = [level for level, span in enumerate(lengths, 1) if not _fits(span, vertices)]
+    if not missing:
+        return sum(shares)
+    near = springs[0] + sum(springs[level] for level in missing)
+    near = 1.0 / (1.0 / near + (h / spacing) ** 2 / density)
+    return near + sum(shares[level] for level in range(1, 3) if level not in missing)
+
+
+def _fits(span: int, vertices: int) -> bool:
+    """Whether a thread has edges of this span: two of them, one after the other."""
+    return 2 * span <= vertices - 1
+
+
 class _Lines:
     """The rows of `number` (lines, vertices) as threads; `fixed` are the pinned of them."""
 
@@ -116,8 +132,7 @@ class _Lines:
         self.widths = widths(len(number), float(across))
 
     def has(self, span: int) -> bool:
-        """Whether edges of this span are there: two of them fit."""
-        return 2 * span <= self.number.shape[1] - 1
+        return _fits(span, self.number.shape[1])
 
     def passing(self, level: int, span: int) -> list[Doubles]:
         """Two colors of edges from each vertex, as rows: two vertices, length, stiffnesses."""
