@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from ... import ops, params
+from ... import params
 from ...params import choice, file, text
-from ...tensor import Tensor
-from ..base import DiagnosticSpec
 from . import array_file
-from .file_model import FileContent, FileModel
+from .file_model import FileContent, ValuesModel, values_of
 
 
 class Params(params.Params):
@@ -26,23 +22,13 @@ class Params(params.Params):
     )
 
 
-class Array(FileModel):
+class Array(ValuesModel):
     """An array from a file, as f32 or as u32; it does not change."""
 
     Params = Params
     output_docs: ClassVar[Mapping[str, str]] = {"values": "the array, in its shape"}
-    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "lowest": DiagnosticSpec("lowest value"),
-        "highest": DiagnosticSpec("highest value"),
-        "not_finite": DiagnosticSpec("number of values that are not finite"),
-    }
 
     @staticmethod
     def read(params: Params) -> FileContent:
         read = array_file.read_indices if params.dtype == "u32" else array_file.read
-        array = read(params.file, params.name)
-        return FileContent({"values": array}, {"not_finite": array.size - int(np.isfinite(array).sum())})
-
-    def diagnostics(self) -> dict[str, Tensor]:
-        values = self._views["values"]
-        return {"lowest": ops.min(values), "highest": ops.max(values), **super().diagnostics()}
+        return values_of(read(params.file, params.name))

@@ -1,4 +1,4 @@
-"""`FileModel`: hands out the arrays of a file."""
+"""`FileModel`: hands out the arrays of a file; `ValuesModel`: one array."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ... import ops
 from ...tensor import Tensor
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .uploads import taken
@@ -63,6 +64,25 @@ class FileModel(NamedTensorsModel):
                 parts.copied(key, array)
             else:
                 parts.adopted(key, uploaded)
+
+
+class ValuesModel(FileModel):
+    """A model with the one output `values`, whose range is among its diagnostics; `read` returns `values_of` it."""
+
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "lowest": DiagnosticSpec("lowest value"),
+        "highest": DiagnosticSpec("highest value"),
+        "not_finite": DiagnosticSpec("number of values that are not finite"),
+    }
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        values = self._views["values"]
+        return {"lowest": ops.min(values), "highest": ops.max(values), **super().diagnostics()}
+
+
+def values_of(array: np.ndarray) -> FileContent:
+    """The array as the output `values`."""
+    return FileContent({"values": array}, {"not_finite": array.size - int(np.isfinite(array).sum())})
 
 
 def _finite(array: np.ndarray) -> np.ndarray:

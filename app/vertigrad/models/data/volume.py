@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
-from ... import ops, params
+from ... import params
 from ...params import file, integer
-from ...tensor import Tensor
-from ..base import DiagnosticSpec, Placement
+from ..base import Placement
 from . import volume_file
-from .file_model import FileContent, FileModel
+from .file_model import FileContent, ValuesModel, values_of
 
 
 class Params(params.Params):
@@ -25,7 +22,7 @@ class Params(params.Params):
     frame: int = integer(0, min=0, max=1 << 20, slider_max=64, rebuild=True, doc="which, if the file has several")
 
 
-class Volume(FileModel):
+class Volume(ValuesModel):
     """Values on a grid from a file: a scan, or a simulation.
 
     Axes are swapped and flipped to those of space: x to the right, y to the front, z upward, as in RAS. A click on a
@@ -34,21 +31,11 @@ class Volume(FileModel):
 
     Params = Params
     output_docs: ClassVar[Mapping[str, str]] = {"values": "values (nz, ny, nx)"}
-    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "lowest": DiagnosticSpec("lowest value"),
-        "highest": DiagnosticSpec("highest value"),
-        "not_finite": DiagnosticSpec("number of values that are not finite"),
-    }
 
     @staticmethod
     def read(params: Params) -> FileContent:
-        values = volume_file.read(params.file, params.frame).values
-        return FileContent({"values": values}, {"not_finite": values.size - int(np.isfinite(values).sum())})
+        return values_of(volume_file.read(params.file, params.frame).values)
 
     def placement(self) -> Placement:
         grid = volume_file.read(self._params.file, self._params.frame)
         return Placement(grid.affine, grid.unit, grid.quantity)
-
-    def diagnostics(self) -> dict[str, Tensor]:
-        values = self._views["values"]
-        return {"lowest": ops.min(values), "highest": ops.max(values), **super().diagnostics()}
