@@ -13,6 +13,8 @@ struct Style {              // packed by name in renderer/layers/points.py
     roughness: f32,
     emissive: f32,          // 0: lit by sun and sky; 1: shines by itself
     brightness: f32,        // radiance of what shines
+    size_variation: f32,    // the most by which radii and colors of rows differ, relative to them
+    color_variation: f32,
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
 }
 
@@ -23,14 +25,27 @@ struct Style {              // packed by name in renderer/layers/points.py
 @group(0) @binding(3) var smooth_sampler: sampler;
 //% endif
 
+//% include "common/row_number.wgsl"
+
 ${attributes.color("point", "Point", COLOR_COMPONENTS, COLORMAPPED)}
 
-fn point_radius(point: Point) -> f32 {
+// From -1 to 1, one number for the size and one for the color of a row.
+fn variation(row: u32) -> vec2f {
+    return 2.0 * vec2f(row_number(2u * row), row_number(2u * row + 1u)) - 1.0;
+}
+
+fn point_radius(point: Point, row: u32) -> f32 {
+    let radius = style.size * (1.0 + style.size_variation * variation(row).x);
 //% if SIZE
-    return style.size * f32(point.size);
+    return radius * f32(point.size);
 //% else
-    return style.size;
+    return radius;
 //% endif
+}
+
+fn varied_color(point: Point, row: u32) -> vec4f {
+    let color = point_color(point);
+    return vec4f(color.rgb * (1.0 + style.color_variation * variation(row).y), color.a);
 }
 
 fn eye_position(point: Point) -> vec3f {
@@ -60,7 +75,7 @@ struct Spot {
     reach: f32,         // radius in world units; 0: there is none
 }
 
-fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
+fn spot_of(point: Point, row: u32, center: vec3f, radius: f32) -> Spot {
     let pixel = pixel_at(center);
     let is_visible = -center.z > view.near && radius < least_pixels() * pixel && radius > 1e-3 * pixel
         && beyond_clips(center) <= 0.0;
@@ -68,7 +83,7 @@ fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
     // profile sums to a third of its square's reach.
     let least = max((style.min_pixels + 1.0) * coarseness(), 1.0);
     let reach = max(least * pixel, sqrt(3.0) * radius);
-    let color = point_color(point);
+    let color = varied_color(point, row);
     let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
     let to_eye = -sight_to(center);
     let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);

@@ -8,6 +8,7 @@
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
+//% include "common/row_number.wgsl"
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
 //% else
@@ -83,14 +84,6 @@ const BODY_CORNERS = 27u;
 const WING_CORNERS = 9u;
 
 ${attributes.color("row", "Row", COLOR_COMPONENTS, COLORMAPPED)}
-
-// A number from 0 to 1 for each row, the same in every image (O'Neill's PCG as a hash: Jarzynski and Olano 2020, "Hash
-// Functions for GPU Rendering").
-fn row_number(row: u32) -> f32 {
-    let state = row * 747796405u + 2891336453u;
-    let word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;
-    return f32(((word >> 22u) ^ word) >> 8u) / 16777216.0;
-}
 
 // The angles of the inner and the outer wing above the horizontal, and how far the outer one is folded, in a phase.
 fn beat_of(row: u32) -> vec3f {

@@ -33,7 +33,7 @@ fn survey(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     if row >= arrays.rows { return; }
     let point = point_at(row);
     let center = eye_position(point);
-    let radius = point_radius(point);
+    let radius = point_radius(point, row);
     is_sphere_row[row] = u32(is_sphere(center, radius) && is_in_sight(center, radius));
 }
 
@@ -43,7 +43,7 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     if row >= arrays.rows { return; }
     let point = point_at(row);
     let center = eye_position(point);
-    let spot = spot_of(point, center, point_radius(point));
+    let spot = spot_of(point, row, center, point_radius(point, row));
     let clip = view.eye_to_clip * vec4f(center, 1.0);
     if !(spot.reach > 0.0 && clip.z >= 0.0) { return; }
     let size = vec2f(arrays.viewport);

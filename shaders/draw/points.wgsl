@@ -70,19 +70,20 @@ const MARGIN = 0.55;
 @vertex
 fn solid_vertex(
     @builtin(vertex_index) corner: u32,
-//% if PICKING or PULLED
-    @builtin(instance_index) row: u32,
-//% endif
+    @builtin(instance_index) instance: u32,
 //% if not PULLED
     point: Point,
 //% endif
 ) -> Corner {
     var out: Corner;
 //% if PULLED
-    let point = point_at(spheres[row]);
+    let row = spheres[instance];
+    let point = point_at(row);
+//% else
+    let row = instance;
 //% endif
     let center = eye_position(point);
-    let radius = point_radius(point);
+    let radius = point_radius(point, row);
     out.clip = NOWHERE;
     if !is_sphere(center, radius) {
         return out;
@@ -92,7 +93,7 @@ fn solid_vertex(
     out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
     out.center = center;
     out.radius = radius;
-    out.color = point_color(point);
+    out.color = varied_color(point, row);
 //% if PICKING
     out.row = row;
 //% endif
@@ -178,14 +179,12 @@ fn sphere_light(in: Corner, hit: Hit, normal: vec3f) -> vec3f {
 @vertex
 fn distant_vertex(
     @builtin(vertex_index) corner: u32,
-//% if PICKING
     @builtin(instance_index) row: u32,
-//% endif
     point: Point,
 ) -> SpotCorner {
     var out: SpotCorner;
     let center = eye_position(point);
-    let spot = spot_of(point, center, point_radius(point));
+    let spot = spot_of(point, row, center, point_radius(point, row));
     out.clip = NOWHERE;
     if spot.reach <= 0.0 {
         return out;

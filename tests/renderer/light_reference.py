@@ -163,3 +163,10 @@ def sphere(center, radius, camera=CAMERA):
     inside = radius**2 - (center @ center - along**2)
     distance = np.where(inside >= 0, along - np.sqrt(np.maximum(inside, 0)), np.inf)
     return distance[..., 0], unit(np.where(inside >= 0, distance * ray, ray) - center)
+
+
+def row_number(row: int) -> float:
+    """`row_number` of shaders/common/row_number.wgsl, in integers of 32 bits."""
+    state = (row * 747796405 + 2891336453) & 0xFFFFFFFF
+    word = ((state >> ((state >> 28) + 4)) ^ state) * 277803737 & 0xFFFFFFFF
+    return (((word >> 22) ^ word) >> 8) / 2**24

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, ParameterError, UseAfterFree
+from vertigrad.params.color_space import linear
 from vertigrad.renderer import COLORMAPS, OrbitCamera
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.layers import Layer, types
 from vertigrad.renderer.layers.shapes import grid_triangles
 from vertigrad.tensor import Tensor
+
+from .light_reference import encoded, row_number
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
 RNG = np.random.default_rng(5)
@@ -110,6 +113,17 @@ def test_a_style_is_read_when_it_is_drawn(layer, render):
     assert same(render([balls], CAMERA), before)
     balls.style.change("range", (0, 0.3))
     assert not same(render([balls], CAMERA), before, 20)
+
+
+def test_sizes_and_colors_of_grains_differ_by_their_rows(layer, render):
+    style = {"size_variation": 0.6, "color_variation": 0.5}
+    grains = render([layer("points", style, position=POSITION, size=0.1, color=(0.6, 0.5, 0.3))], CAMERA)
+    numbers = np.array([[2 * row_number(2 * row + i) - 1 for i in range(2)] for row in range(N)])
+    light = np.array(linear((0.6, 0.5, 0.3))) * (1 + 0.5 * numbers[:, 1:])
+    attributes = {"size": 0.1 * (1 + 0.6 * numbers[:, 0]), "color": encoded(light)}
+    each = layer("points", position=POSITION, **{name: np.float32(array) for name, array in attributes.items()})
+    assert same(grains, render([each], CAMERA), 1) and np.ptp(numbers, axis=0).min() > 1.8
+    assert not same(grains, render([layer("points", position=POSITION, size=0.1, color=(0.6, 0.5, 0.3))], CAMERA), 30)
 
 
 def test_transparent_points_show_the_background(layer, render):

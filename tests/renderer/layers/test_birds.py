@@ -11,6 +11,7 @@ import pytest
 from vertigrad.errors import ParameterError
 from vertigrad.renderer import OrbitCamera, View
 
+from ..light_reference import row_number
 from .kinds import PLAIN
 
 ABOVE = OrbitCamera(distance=4.0, pitch=math.radians(89.99), fov=30.0, orthographic=True)
@@ -72,10 +73,3 @@ def test_wings_beat_at_a_rate_of_their_own(layer: Any, shot: Any) -> None:
 def test_a_bank_that_is_no_angle_is_refused(layer: Any) -> None:
     with pytest.raises(ParameterError, match="bank must be an angle in radians"):
         bird(layer, (1.0, 0.0, 0.0), bank="left")
-
-
-def row_number(row: int) -> float:
-    """`row_number` of the shader, in integers of 32 bits."""
-    state = (row * 747796405 + 2891336453) & 0xFFFFFFFF
-    word = ((state >> ((state >> 28) + 4)) ^ state) * 277803737 & 0xFFFFFFFF
-    return (((word >> 22) ^ word) >> 8) / 2**24

@@ -34,6 +34,12 @@ class PointsStyle(styles.LitStyle):
     min_pixels: float = number(
         1.0, min=0.5, max=16.0, doc="radius in pixels below which spheres become soft spots of the same light"
     )
+    size_variation: float = number(
+        0.0, min=0.0, max=0.9, doc="random variation of the radius from row to row, relative to it: grains of sand"
+    )
+    color_variation: float = number(
+        0.0, min=0.0, max=0.9, doc="random variation of the brightness of the color, relative to it"
+    )
 
 
 class PointsDrawing(Drawing):
