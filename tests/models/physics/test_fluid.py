@@ -518,18 +518,20 @@ def test_a_network_provides_a_distance_grid(steady: Gpu) -> None:
         model.close()
 
 
-def test_the_fluid_reads_the_block_of_the_network(steady: Gpu) -> None:
+def test_the_fluid_reads_the_block_of_the_obstacle(steady: Gpu) -> None:
     scene = load(resources.path("scenes", "fluid_sdf.toml"), sets=["water.count=300", "solid.resolution=9"])
     stage = Stage(scene, steady)
     try:
         solid, water = stage.instances["solid"].model, stage.instances["water"].model
         assert isinstance(solid, SdfSurface) and isinstance(water, Fluid)
         assert water._obstacle is not None
-        assert water._obstacle.block.id == solid.outputs()["distance"].block.id
-        edge = 2.0 * solid._params.sdf_extent / (solid._params.sdf_resolution - 1)
-        assert water._params.obstacle_spacing == pytest.approx(edge, rel=1e-5)
-        for _ in range(40):
+        obstacle = stage.instances["obstacle"].model
+        assert water._obstacle.block.id == obstacle.outputs()["obstacle"].block.id
+        assert obstacle._params.size == pytest.approx((2.0 * solid._params.sdf_extent,) * 3)  # type: ignore[attr-defined]
+        for _ in range(20):
             stage.step(1.0 / 60.0)
+        samples = obstacle.outputs()["obstacle"].numpy()[32:]
+        np.testing.assert_array_equal(samples, solid.outputs()["distance"].numpy().ravel())
         positions = water.outputs()["position"].numpy()
         assert np.isfinite(positions).all()
         for comparison in water.compare_with_reference():
