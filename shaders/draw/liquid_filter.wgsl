@@ -9,7 +9,7 @@
 @group(0) @binding(2) var fronts: texture_2d<f32>;
 @group(0) @binding(3) var distances: texture_2d<f32>;
 
-const TAPS = ${TAPS}.0;     // samples to either side, at most
+const TAPS = ${TAPS}.0;     // pixels to either side, at most
 const RANGE = 10.0;     // sizes by which distances may differ and still are of the same surface
 const FARTHER = 1.0;    // sizes by which what is farther counts as farther
 
@@ -20,15 +20,15 @@ fn filter_fragment(in: Screen) -> @location(0) f32 {
     let here = textureLoad(distances, pixel, 0).x;
     if here <= 0.0 { discard; }
     let size = textureLoad(fronts, pixel, 0).y;
-    let reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
-    let taps = min(floor(reach), TAPS);
+    let reach = min(style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here)), TAPS);
+    let taps = floor(reach);
     var low = RANGE * size;     // how far behind, and before this pixel, the surface reaches; it grows with what is found
     var high = RANGE * size;
     var sum = here;
     var weights = 1.0;
     for (var i = 1.0; i <= taps; i += 1.0) {
         let along = i / taps;
-        let offset = i32(round(along * reach)) * vec2i(${AXIS});
+        let offset = i32(i) * vec2i(${AXIS});
         let sides = array<vec2i, 2>(pixel - offset, pixel + offset);
         if any(sides[0] < vec2i(0)) || any(sides[1] >= bounds) { break; }
         let found = vec2f(textureLoad(distances, sides[0], 0).x, textureLoad(distances, sides[1], 0).x);

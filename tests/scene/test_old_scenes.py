@@ -1,6 +1,7 @@
 """Scenes as they were first written, with the old names of keys, load with a notice and draw what they draw today.
 
-The files of `old_scenes/` are shipped scenes of commit 432176e. They are never changed.
+The files of `old_scenes/` are shipped scenes of commit 432176e, those of `renamed/` the same with new names. They are never
+changed, unlike the packaged scenes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.headless import render
 from vertigrad.session import Session
@@ -59,7 +59,7 @@ def test_an_old_scene_draws_the_same_pixels(
     assert notice.startswith(f"{name}.toml: ")
     written = set(notice.rpartition(": ")[2].split(", "))
     assert written == {f"{old} is now {new}" for old, new in RENAMED[name].items()}
-    now = frames(steady, resources.path("scenes", f"{name}.toml"), SMALLER[name], tmp_path / "new")
+    now = frames(steady, FOLDER / "renamed" / f"{name}.toml", SMALLER[name], tmp_path / "new")
     for number, (one, other) in enumerate(zip(before, now, strict=True)):
         assert np.array_equal(one, other), f"frame {number} differs"
     assert np.std(now[-1]) > 2, "there is something to see"
@@ -68,5 +68,5 @@ def test_an_old_scene_draws_the_same_pixels(
 
 def test_the_files_still_have_the_old_names() -> None:
     for name, names in RENAMED.items():
-        text, today = (FOLDER / f"{name}.toml").read_text(), resources.path("scenes", f"{name}.toml").read_text()
+        text, today = ((folder / f"{name}.toml").read_text() for folder in (FOLDER, FOLDER / "renamed"))
         assert all(old in text and new not in text and new in today for old, new in names.items())

@@ -80,7 +80,8 @@ class FieldDrawing(Drawing):
         self.color = self.attributes.color()
         self.reported |= {name: field.report for name, field in self.fields.items()}
         colors = self.fields["color"].packed if "color" in self.fields else bytes(FIELD.size)
-        self._packed_fields = {name: field.packed for name, field in self.fields.items()} | {"colors": colors}
+        grids = {name: field.packed for name, field in self.fields.items() if name != "color"}
+        self._packed_fields = grids | {"colors": colors}
 
     @property
     def row_count(self) -> int:

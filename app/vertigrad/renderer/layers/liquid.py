@@ -43,7 +43,11 @@ class LiquidStyle(Params):
     ior: float = number(1.333, min=1.0, max=3.0, slider_max=2.0, doc="index of refraction")
     roughness: float = styles.roughness(0.08)
     smoothing: float = number(
-        10.0, min=0.0, max=40.0, slider_max=20.0, doc="radius of the filter that makes the surface smooth, in sizes"
+        10.0,
+        min=0.0,
+        max=40.0,
+        slider_max=20.0,
+        doc="radius of the filter that makes the surface smooth, in sizes; at most 32 pixels",
     )
     sphere_scale: float = number(
         1.6, min=0.5, max=4.0, doc="radius of the sphere of each particle, in sizes; larger ones leave fewer gaps"
