@@ -1,7 +1,7 @@
 """Scenes as they were first written, with the old names of keys, load with a notice and draw what they draw today.
 
-The files of `old_scenes/` are shipped scenes of commit 432176e, those of `renamed/` the same with new names. They are never
-changed, unlike the packaged scenes.
+The files of `old_scenes/` are shipped scenes of commit 432176e, those of `renamed/` the same with new names. They are
+never changed, unlike the packaged scenes.
 """
 
 from __future__ import annotations
