@@ -59,7 +59,8 @@ def _decoded(file: Any, path: Path) -> np.ndarray:
     from av.error import FFmpegError
 
     try:
-        with av.open(file, "r", format=DEMUXERS[path.suffix.lower()]) as container:
+        opened: Any = av.open(file, "r", format=DEMUXERS[path.suffix.lower()])
+        with opened as container:
             frame: Any = next(container.decode(container.streams.video[0]))
     except (FFmpegError, IndexError, StopIteration, ValueError) as error:
         raise InputError(f"{path}: cannot be read as an image of light ({error})") from error

@@ -98,9 +98,10 @@ def _put_whole_paths(scene: Scene, values: dict[str, Any], opened: set[str]) -> 
 
 
 def _put(values: dict[str, Any], path: KeyPath, value: str) -> None:
+    table: Any = values
     for key in path[:-1]:
-        values = values[key]
-    values[path[-1]] = value  # type: ignore[index]
+        table = table[key]
+    table[path[-1]] = value
 
 
 def _table(values: Mapping[str, Any], section: str) -> dict[str, Any]:
