@@ -29,7 +29,6 @@ FILE_MODELS = (
     "language_model",
     "recording",
     "torch",
-    "wgsl",
 )  # outputs are those of a file, and no scene has one
 SMALL = ("--set", "galaxy.count=64", "--size", "64x48")
 

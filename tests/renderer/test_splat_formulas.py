@@ -43,7 +43,8 @@ def cloud(degree, seed=3):
 @pytest.fixture
 def many(request, monkeypatch):
     """From so many splats on, tiles are used."""
-    monkeypatch.setattr(splat_tiles, "MANY", request.param)
+    for adapter in ("MANY", "SOFTWARE_MANY"):
+        monkeypatch.setattr(splat_tiles, adapter, request.param)
 
 
 @DRAWN

@@ -28,7 +28,8 @@ def cloud(seed=5, count=COUNT):
 
 
 def tiles_from(monkeypatch, count):
-    monkeypatch.setattr(splat_tiles, "MANY", count)
+    for adapter in ("MANY", "SOFTWARE_MANY"):
+        monkeypatch.setattr(splat_tiles, adapter, count)
 
 
 CASES = {

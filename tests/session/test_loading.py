@@ -108,11 +108,11 @@ def test_levels_of_detail_are_built_for_the_thread_and_follow_the_camera(
     data = ahead.stage.instances["data"].model
     assert data.follows_camera and data.outputs()["position"].shape == (4096, 3) and not ahead.messages
     ahead.gpu.submit()
-    ahead._look((400, 300))
+    ahead.look((400, 300))
     end = time.monotonic() + 90
     while ahead.stage.fetching:
         assert time.monotonic() < end and not ahead.idle
-        ahead._look((400, 300))
+        ahead.look((400, 300))
     assert all(one.holds for one in data.compare_with_reference())
 
 

@@ -63,6 +63,6 @@ def require_scene(file: Path) -> None:
     raise InputError(
         f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx), a mesh ({meshes}), splats "
         f"(.ply {splats}), points (.ply {points}), a volume ({volumes} .nii.gz), an array ({arrays}), an image "
-        f"({images}), a video ({videos}), a recording (.vgz, or a folder .zarr), or a folder of photos with a "
+        f"({images}), a video ({videos}), a recording (.vgz, or zarr.json in a folder), or a folder of photos with a "
         "sparse model of COLMAP"
     )

@@ -24,6 +24,7 @@ from ..stepping import FixedStep
 from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
 
 COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
+FRAME = 1.0 / 60.0  # seconds of a frame at playback speed 1
 CROSSED = 0.62  # of the softening that typical bodies may cross in a step, where two of them meet
 
 
@@ -143,7 +144,7 @@ class GravityModel(NamedTensorsModel):
         super().__init__(name, params, inputs, seed)
 
     def step(self, dt: float) -> None:
-        steps, length = self.clocks[0].divide(dt * self._params.time_scale, self.max_time_step)
+        steps, length = self.clocks[0].divide(dt * self._params.time_scale, self._frame_part)
         fields = self._fields(length, self._tool())
         for _ in range(steps):
             self._step.replay(**fields)
@@ -156,6 +157,12 @@ class GravityModel(NamedTensorsModel):
     def max_time_step(self) -> float:
         """The longest leapfrog step, in model time."""
         return min(self._params.time_step, self._scale.crossing_time(self._params.softening, self._scale.deflection))
+
+    @property
+    def _frame_part(self) -> float:
+        """The longest step that divides a frame evenly: several frames at once are then the same steps."""
+        frame, longest = FRAME * self._params.time_scale, self.max_time_step
+        return frame / math.ceil(frame / longest * (1.0 - 1e-9)) if frame > 0.0 else longest
 
     def diagnostics(self) -> dict[str, Tensor]:
         sums = self._measured()
