@@ -42,11 +42,11 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """Slow frames, with a shorter evaluation period than usual."""
     drawn, draw = Drawn(), Renderer.draw
 
-    def slowly(self: Renderer, *arguments: object) -> None:
+    def slowly(self: Renderer, *arguments: object, **others: object) -> None:
         level = next(argument for argument in arguments if isinstance(argument, Level))
         drawn.levels.append(level)
         time.sleep(drawn.seconds if level is HIGH else 0.0)
-        draw(self, *arguments)  # type: ignore[arg-type]
+        draw(self, *arguments, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Renderer, "draw", slowly)
     monkeypatch.setattr(quality, "SETTLING", 0.05)

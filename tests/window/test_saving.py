@@ -42,8 +42,8 @@ def expected(driver: Driver, height: str) -> str:
     """The file with another height, and with what the test's command line had set."""
     packaged = resources.path("scenes", "neural_field.toml").read_text()
     packaged = packaged.replace("height = 0.3", f"height = {height}").replace("resolution = 224", "resolution = 24")
-    line = next(line for line in packaged.splitlines() if line.startswith("background"))
-    return packaged.replace(f"{line}\n", f"{line}\nbloom = 0.0\n")
+    assert packaged.rpartition("\n[")[2].startswith("view]\n"), "the last table"
+    return packaged + "bloom = 0.0\n"
 
 
 def test_a_dragged_slider_is_saved_and_nothing_else_of_the_file_changes(driver: Driver, rows: Rows):
