@@ -98,7 +98,8 @@ def _watched(script: Script) -> Iterator[None]:
 
 def _note(script: Script, target: str, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def noted(self: Any, *arguments: Any, **options: Any) -> Any:
-        script.add(target, method, arguments, options, "_")
+        if not any(getattr(one, "label", "") == "readback" for one in arguments):  # that is of one frame only
+            script.add(target, method, arguments, options, "_")
         return original(self, *arguments, **options)
 
     return noted

@@ -31,7 +31,7 @@ OFFSCREEN = (64, 48)
 def viewer(display: str) -> Iterator[Viewer]:
     path = resources.path("scenes", "nbody.toml")
     with (
-        Session(vertigrad.gpu(), path, ["galaxy.count=64", "view.bloom=0"]) as session,
+        Session(vertigrad.gpu(), path, ["galaxy.count=64", "galaxy.softening=1.0", "view.bloom=0"]) as session,
         Viewer(session, SIZE, vsync=False) as viewer,
     ):
         yield viewer
