@@ -201,21 +201,18 @@ fn traced(ray: Ray, farthest: f32, anything: bool) -> Hit {
     return hit;
 }
 
-// Two axes across a unit vector (Duff et al. 2017, "Building an Orthonormal Basis, Revisited"); `local` is counted along them and it.
-fn turned(local: vec3f, n: vec3f) -> vec3f {
+// Two axes across a unit vector, and it (Duff et al. 2017, "Building an Orthonormal Basis, Revisited").
+fn axes_around(n: vec3f) -> mat3x3f {
     let side = select(-1.0, 1.0, n.z >= 0.0);
     let a = -1.0 / (side + n.z);
     let b = n.x * n.y * a;
-    let first = vec3f(1.0 + side * n.x * n.x * a, side * b, -side * n.x);
-    let second = vec3f(b, side + n.y * n.y * a, -n.y);
-    return first * local.x + second * local.y + n * local.z;
+    return mat3x3f(vec3f(1.0 + side * n.x * n.x * a, side * b, -side * n.x), vec3f(b, side + n.y * n.y * a, -n.y), n);
+}
+
+fn turned(local: vec3f, n: vec3f) -> vec3f {
+    return axes_around(n) * local;
 }
 
 fn counted(direction: vec3f, n: vec3f) -> vec3f {
-    let side = select(-1.0, 1.0, n.z >= 0.0);
-    let a = -1.0 / (side + n.z);
-    let b = n.x * n.y * a;
-    let first = vec3f(1.0 + side * n.x * n.x * a, side * b, -side * n.x);
-    let second = vec3f(b, side + n.y * n.y * a, -n.y);
-    return vec3f(dot(direction, first), dot(direction, second), dot(direction, n));
+    return direction * axes_around(n);
 }
