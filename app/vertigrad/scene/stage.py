@@ -83,8 +83,8 @@ class Stage:
         for name, state in states.items():
             self.instances[name].model.load_extra_state(state)
 
-    def look(self, view: Viewpoint, wait: bool) -> None:
-        """Let the models that hold a part of their data have what `view` needs; `wait` until it is there.
+    def look(self, view: Callable[[], Viewpoint], wait: bool) -> None:
+        """Let the models that hold a part of their data have what `view()` needs; `wait` until it is there.
 
         Not amid a step: outputs are to stay as they are until it has ended.
         """
@@ -92,10 +92,13 @@ class Stage:
             return
         followers = [instance for instance in self.instances.values() if instance.model.follows_camera]
         self.fetching = False
+        if not followers:
+            return
+        seen = view()
         for instance in followers:
             instance.publication.withdraw()
             try:
-                self.fetching = instance.model.look(view, wait) or self.fetching
+                self.fetching = instance.model.look(seen, wait) or self.fetching
             finally:
                 instance.publish()
 

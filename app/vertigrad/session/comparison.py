@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import wgpu
@@ -63,7 +64,7 @@ class Comparison:
         layers, at = list(running.stage.layers.values()), (corner[0] + left[0] + GAP, corner[1])
         neighbor, time = renderer.neighbor, running.clock.time
         if min(pane) > 0:
-            running.stage.look(viewpoint(camera, pane), wait=not self._session.reads_ahead)
+            running.stage.look(partial(viewpoint, camera, pane), wait=not self._session.reads_ahead)
         neighbor.draw(layers, camera, running.view, target, pane, time, at, level=level, keep=True)
 
     @staticmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,7 +245,7 @@ class Session(SceneParts):
     def look(self, size: tuple[int, int]) -> None:
         """Let models have what this image needs; a window does not wait for it."""
         if min(size) > 0:
-            self.stage.look(viewpoint(self.running.cameras.now, size), wait=not self.reads_ahead)
+            self.stage.look(partial(viewpoint, self.running.cameras.now, size), wait=not self.reads_ahead)
 
     def pane(self, size: tuple[int, int]) -> tuple[int, int]:
         """The size of the image of the open scene in a viewport of `size`: the left part while it is compared."""
