@@ -94,11 +94,11 @@ class Stage:
         self.fetching = False
         if not followers:
             return
-        seen = view()
+        viewpoint = view()
         for instance in followers:
             instance.publication.withdraw()
             try:
-                self.fetching = instance.model.look(seen, wait) or self.fetching
+                self.fetching = instance.model.look(viewpoint, wait) or self.fetching
             finally:
                 instance.publish()
 
