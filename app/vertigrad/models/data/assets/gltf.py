@@ -14,6 +14,7 @@ from .gltf_nodes import Nodes
 from .gltf_schema import Mesh, Primitive
 from .images import TextureMaps
 from .parts import MOST_VERTICES, PartArrays, PartsBuilder
+from .tangents import with_tangents
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
 MOST_SETS = 16  # of four influences
@@ -144,7 +145,14 @@ class _Reading:
         joints, weights = self._influences(primitive, count, where)
         deltas = self._deltas(primitive, count, where)
         arrays = PartArrays(vertices, texcoords, colors, index, material, joints, weights, deltas)
-        return arrays.with_flat_normals() if normals is None else arrays
+        if normals is None:
+            arrays = arrays.with_flat_normals()
+        return arrays if vertices[:, 6:9].any() else self._with_tangents(arrays)
+
+    def _with_tangents(self, arrays: PartArrays) -> PartArrays:
+        """The same with tangents if its material has a normal map."""
+        normal_map = self._materials[arrays.material].maps.get("normal")
+        return arrays if normal_map is None else with_tangents(arrays, normal_map)
 
     def _attribute(
         self, primitive: Primitive, name: str, kinds: tuple[str, ...], count: int, where: str

@@ -13,6 +13,7 @@ from .content import BLEND, CHANNEL, NONE, VERTEX, Asset, Map, Material, Motion,
 from .files import neighbor
 from .images import TextureMaps
 from .parts import MOST_VERTICES, PartArrays, PartsBuilder
+from .tangents import with_tangents
 
 CREASE = 40.0  # degrees: edges sharper than this are not smoothed, where the file has no normals
 MAPS = {"map_kd": "base_color", "map_ke": "emissive", "norm": "normal", "map_kn": "normal"}
@@ -33,6 +34,8 @@ def read(path: Path, texture_size: int) -> Asset:
     builder = PartsBuilder(path)
     for at, name in enumerate(names):
         arrays = _arrays(parsed, parsed.faces[name], at)
+        if "normal" in materials[at].maps:
+            arrays = with_tangents(arrays, materials[at].maps["normal"])
         builder.add(at, arrays, Part(0, 0, 0, 0, 0))
     pose = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0], np.float32)
     identity = np.eye(3, 4)[None]

@@ -42,18 +42,20 @@ class PartArrays(NamedTuple):
     def with_flat_normals(self) -> PartArrays:
         """The same with vertices of its own for each triangle, and its normal, as glTF has it where there are none."""
         flat = self.index.reshape(-1)
-        vertices = self.vertices[flat]
-        corners = vertices[:, :3].reshape(-1, 3, 3).astype(np.float64)
+        found = self.taken(flat, np.arange(len(flat), dtype=np.uint32).reshape(-1, 3))
+        corners = found.vertices[:, :3].reshape(-1, 3, 3).astype(np.float64)
         across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         length = np.linalg.norm(across, axis=1, keepdims=True)
-        vertices[:, 3:6] = np.repeat(across / np.where(length > 0.0, length, 1.0), 3, axis=0)
-        colors = None if self.colors is None else self.colors[flat]
-        deltas = self.deltas[:, flat].copy()
-        deltas[..., 3:] = 0.0
-        index = np.arange(len(flat), dtype=np.uint32).reshape(-1, 3)
+        found.vertices[:, 3:6] = np.repeat(across / np.where(length > 0.0, length, 1.0), 3, axis=0)
+        found.deltas[..., 3:] = 0.0
+        return found
+
+    def taken(self, rows: np.ndarray, index: np.ndarray) -> PartArrays:
+        """The vertices of these rows (n,), with these triangles (m, 3): a copy."""
+        colors = None if self.colors is None else self.colors[rows]
         return PartArrays(
-            *(vertices, self.texcoords[flat], colors, index, self.material),
-            *(self.joints[flat], self.weights[flat], deltas),
+            *(self.vertices[rows], self.texcoords[rows], colors, index, self.material),
+            *(self.joints[rows], self.weights[rows], self.deltas[:, rows]),
         )
 
 
