@@ -16,6 +16,8 @@ from vertigrad.gpu import Gpu
 from vertigrad.models.inside import Observed, resolved
 from vertigrad.models.neural.onnx import Onnx, declare
 from vertigrad.models.neural.onnx_graph import edges_between, layout
+from vertigrad.ops.summary import Summary
+from vertigrad.tensor import f32
 
 RNG = np.random.default_rng(3)
 W1, W2 = (RNG.normal(size=shape).astype(np.float32) for shape in ((3, 6), (6, 2)))
@@ -104,6 +106,13 @@ def test_the_graph_has_positions_wires_and_what_tensors_hold_now(model: Onnx) ->
     held = [X @ W1, hidden(), hidden().T, hidden(), hidden() @ W2]
     expected = [np.log10(np.sqrt(np.square(values).mean())) for values in held]
     np.testing.assert_allclose(nodes[:, 3], expected, rtol=1e-4, atol=1e-5)
+    graph = model.inside.graph
+    assert graph is not None and [node.name for node in graph.nodes] == NAMES
+    assert graph.nodes[2][1:] == ("Transpose", f32, (6, 5))
+    np.testing.assert_array_equal(graph.positions, nodes[:, :3])
+    for row, values in enumerate(held):
+        summary = Summary.of(graph.read(row).result(), f32)
+        np.testing.assert_allclose((summary.min, summary.max), (values.min(), values.max()), rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(wires, np.stack([nodes[:-1, :3], nodes[1:, :3]], 1))  # a chain
     np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
 

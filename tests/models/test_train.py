@@ -14,9 +14,10 @@ from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.base import Fault, Model
-from vertigrad.models.inside import tensors_of
+from vertigrad.models.inside import Observed, tensors_of
 from vertigrad.models.learning import train_views
 from vertigrad.models.learning.train import Train, declare
+from vertigrad.models.learning.train_network import loss_gradient
 
 Make = Callable[..., Train]
 
@@ -453,6 +454,40 @@ def test_a_checkpoint_continues_with_the_same_bits(make: Make, folder: Path, wha
     require_alike()
     with pytest.raises(InputError, match="do not fit"):
         make(what, weights=folder / "on.checkpoint", optimizer={"kind": "sgd"})
+
+
+@pytest.mark.parametrize("what", ["blobs", "conv", "hash"])
+def test_activations_and_their_gradients_are_observed(make: Make, what: str) -> None:
+    model, other = make(KINDS[what], batch_size=32), make(KINDS[what], batch_size=32)
+    last = len(model._network.layers) - 1
+    names = [f"{kind}activations.{number}" for kind in ("", "gradients.") for number in (last - 2, last - 1, last)]
+    known = model.inside.known()
+    assert known[names[1]].operator == "Relu" and known[names[0]].operator == "Linear"
+    model.inside.observe(Observed(tuple(names)))
+    advance(model, 3)
+    advance(other, 3)
+    for ours, theirs in zip(model.state().values(), other.state().values(), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())  # looking changes nothing
+    found = {name: tensor.numpy() for name, tensor in model.inside.tensors().items()}
+    assert list(found) == names
+    batch = model._batch.numpy()
+    weights = {name: tensor.numpy().astype(float) for name, tensor in model._weights.items()}
+    x, vjps = model._examples.numpy()[batch].astype(float), []
+    for number, layer in enumerate(model._network.layers):
+        x, vjp = layer.reference(x, model._network.weights_of(weights, number))
+        vjps.append(vjp)
+        if number >= last - 2:
+            assert known[f"activations.{number}"].shape == x.shape
+            np.testing.assert_allclose(found[f"activations.{number}"], x, rtol=1e-4, atol=1e-5)
+    gradient = loss_gradient(model._tables.loss, x, model._targets.numpy()[batch])
+    for number in (last, last - 1, last - 2):
+        np.testing.assert_allclose(found[f"gradients.activations.{number}"], gradient, rtol=1e-3, atol=1e-7)
+        gradient, _ = vjps[number](gradient)
+    model.inside.observe(Observed((names[-1],)))
+    assert list(model.inside.tensors()) == names[-1:]
+    np.testing.assert_array_equal(model.inside.tensors()[names[-1]].numpy(), found[names[-1]])
+    with pytest.raises(InputError, match="cannot be set to zero"):
+        model.inside.observe(Observed((names[0],), {names[0]: (1,)}))
 
 
 def test_loss_and_gradient_are_available_before_the_first_step(make: Make) -> None:

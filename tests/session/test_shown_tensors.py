@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from vertigrad.session.commands import (
     HideDifference,
     HideInputGradient,
     HideTensor,
+    HoverNode,
     Redo,
     Reload,
     Save,
@@ -27,6 +29,8 @@ from vertigrad.session.commands import (
     ToggleUnit,
     Undo,
 )
+from vertigrad.session.hovered_node import EVERY, node_under
+from vertigrad.session.row_set import pixels_of
 from vertigrad.session.selection import Row
 from vertigrad.session.shown_tensors import picked_element, picked_node
 
@@ -226,6 +230,36 @@ def test_the_graph_is_shown_and_hidden(session: Session) -> None:
     assert list(session.stage.layers) == ["first"]
     do(session, Redo(), ShowGraph("net"))
     assert list(session.stage.layers) == ["first"]
+
+
+def test_the_node_under_the_cursor_and_what_it_holds(session: Session) -> None:
+    do(session, ShowGraph("net"))
+    graph, style = session.stage.instances["net"].inside.graph, session.stage.layers["nodes"].style
+    assert graph is not None
+    pixels, _ = pixels_of(0.5 * style.size * graph.positions + style.center, session.camera, (640, 360))
+    for row, pixel in enumerate(pixels):
+        found = node_under(session.stage, session.camera, tuple(pixel), (640, 360), 4.0)
+        assert found is not None and (found.model, found.row, found.node) == ("net", row, graph.nodes[row])
+        beside = pixel - (0.0, found.radius + 3.9)
+        assert node_under(session.stage, session.camera, tuple(beside), (640, 360), 4.0) is not None
+    assert node_under(session.stage, session.camera, (1.0, 1.0), (640, 360), 4.0) is None
+    do(session, HoverNode("net", 1))
+    session.inspect_now()
+    found = session.hovered_node.summary
+    assert found is not None and found.max == pytest.approx(HIDDEN.max(), rel=1e-5)
+    with session.stage.rewriting():
+        session.stage.instances["values"].outputs["values"][...] = 2.0 * X
+    session.stage.step(0.1)
+    session.running.stepped()
+    time.sleep(EVERY)
+    session.inspect_now()
+    found = session.hovered_node.summary
+    assert found is not None and found.max == pytest.approx(2.0 * HIDDEN.max(), rel=1e-5)
+    do(session, ShowGraph("net"))  # no longer
+    session.inspect_now()
+    assert session.hovered_node.summary is None
+    do(session, HoverNode())
+    assert session.hovered_node.chosen is None
 
 
 def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:

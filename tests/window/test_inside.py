@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from imgui_bundle import icons_fontawesome_6 as icons
+from imgui_bundle import imgui
 
 from vertigrad.panels.inside import UNIT
 from vertigrad.session.shown_tensors import picked_element
@@ -48,7 +50,9 @@ def out(driver: Driver) -> np.ndarray:
     return driver.session.stage.instances["net"].outputs["out"].numpy()
 
 
-def test_a_click_shows_a_tensor_and_another_one_hides_it(driver: Driver, items) -> None:
+def test_a_click_shows_a_tensor_and_another_one_hides_it(
+    driver: Driver, items, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = driver.session
     driver.frames(2)
     driver.click(items.at(f"##{RELU}"))
@@ -79,3 +83,24 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(driver: Driver, items) 
     assert list(session.stage.layers) == ["first"]
     driver.key("ctrl+z")
     assert list(session.stage.layers) == ["first", "relu"]
+    the_node_under_the_mouse_has_a_label(driver, items, monkeypatch)
+
+
+def the_node_under_the_mouse_has_a_label(driver: Driver, items, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = driver.session
+    driver.click(items.at(icons.ICON_FA_CUBES))
+    driver.frames_until(lambda: not session.cameras.moving, most=200)
+    graph, style = session.stage.instances["net"].inside.graph, session.stage.layers["nodes"].style
+    row = [node.name for node in graph.nodes].index(RELU)
+    driver.desktop.move(*on_screen(driver, 0.5 * style.size * graph.positions[row] + style.center))
+    driver.frames_until(lambda: session.hovered_node.summary is not None)
+    assert session.hovered_node.chosen == ("net", row)
+    assert session.hovered_node.summary.max == pytest.approx(HIDDEN.max(), rel=1e-5)
+    texts: list[str] = []
+    draw = imgui.text_colored
+    monkeypatch.setattr(imgui, "text_colored", lambda tint, text: (texts.append(text), draw(tint, text)))
+    driver.frames(2)
+    assert "net · Relu · f32 5×6" in texts
+    driver.desktop.move(*items.at(icons.ICON_FA_CUBES))
+    driver.frames()
+    assert session.hovered_node.chosen is None

@@ -51,6 +51,11 @@ class Network:
         """The weights that are trained."""
         return {name: value for name, value in weights.items() if not self.layers[int(name.split(".")[0])].frozen}
 
+    def weights_of(self, weights: Mapping[str, T], number: int) -> dict[str, T]:
+        """The weights of one layer, by their own names."""
+        prefix = f"{number}."
+        return {name.removeprefix(prefix): weights[name] for name in weights if name.startswith(prefix)}
+
     def fused(self, how: str, rows: int) -> Network:
         """The same, linear layers run together "always" where they can be, "never", or "auto", if that is faster here.
 
@@ -73,7 +78,7 @@ class Network:
             layer = self.layers[at]
             follows = self.layers[at + 1] if at + 1 < end and isinstance(layer, Linear | Conv) else None
             folded = follows.name if isinstance(follows, Activation) else None
-            x = layer.apply(x, _of(weights, at), folded)
+            x = layer.apply(x, self.weights_of(weights, at), folded)
             at += 1 if folded is None else 2
         return x
 
@@ -96,12 +101,6 @@ class Network:
         doubled = {name: np.asarray(array, float) for name, array in weights.items()}
         x, vjps = np.asarray(x, float), []
         for number, layer in enumerate(self.layers):
-            x, vjp = layer.reference(x, _of(doubled, number))
+            x, vjp = layer.reference(x, self.weights_of(doubled, number))
             vjps.append(vjp)
         return x, vjps
-
-
-def _of(weights: Mapping[str, T], number: int) -> dict[str, T]:
-    """The weights of one layer, by their own names."""
-    prefix = f"{number}."
-    return {name.removeprefix(prefix): weights[name] for name in weights if name.startswith(prefix)}

@@ -13,7 +13,9 @@ from ..errors import InputError
 from ..params import closest, shown
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
-    from ..tensor import Tensor
+    import numpy as np
+
+    from ..tensor import DType, Readback, Tensor
     from .base import Model
 
 TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
@@ -80,13 +82,34 @@ class Inside(ABC):
         """The axis of an observed tensor along which it has units that can be set to zero; None if there are none."""
         return None
 
-    def node_name(self, node: int) -> str:
-        """The tensor of a node of the graph that is observed, by its row; empty if there is none."""
-        return ""
+    @property
+    def graph(self) -> Graph | None:
+        """The graph of the network in space, while it is observed."""
+        return None
 
     def find_not_finite(self) -> Source | None:
         """Record one more run that finds where values stop being finite; None for a model that cannot."""
         return None
+
+
+class Node(NamedTuple):
+    """A node of a network's graph: the tensor that it computes, by which operator, and its type and shape."""
+
+    name: str
+    operator: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+class Graph(ABC):
+    """The graph of a network in space: its `nodes`, and their `positions` (n, 3), from -1 to 1."""
+
+    nodes: Sequence[Node]
+    positions: np.ndarray
+
+    @abstractmethod
+    def read(self, node: int) -> Readback:
+        """Start reading the statistics of what a node holds now, as `Summary.of` takes them."""
 
 
 class Source(ABC):

@@ -13,11 +13,12 @@ from ..tensor import DType, Tensor, f16, f32, u32
 
 
 class Probed(NamedTuple):
-    """A tensor of floats whose statistics are taken: its name, and the operator that computes it."""
+    """A tensor of floats whose statistics are taken: its name, the operator that computes it, its type and shape."""
 
     name: str
     operator: str
     dtype: DType
+    shape: tuple[int, ...]
 
 
 class Probe(Closing):
@@ -35,7 +36,7 @@ class Probe(Closing):
         if tensor.dtype in (f16, f32) and tensor.size and len(self.tensors) < self.records.shape[0]:
             with self.records[len(self.tensors)] as row:
                 summarize(tensor, out=row)
-            self.tensors.append(Probed(name, operator, tensor.dtype))
+            self.tensors.append(Probed(name, operator, tensor.dtype, tensor.shape))
 
     def summaries(self, records: np.ndarray) -> list[Summary]:
         """The statistics of `tensors`, given what `records` held."""

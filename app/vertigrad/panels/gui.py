@@ -30,6 +30,7 @@ from .gizmo import Gizmo
 from .graph import GraphPanel
 from .help import HelpPanel
 from .hits import is_covered
+from .hovered_node import draw_hovered_node
 from .log import Journal, LogPanel
 from .memory import MemoryPanel
 from .menu import draw_menu
@@ -241,6 +242,7 @@ class Gui:
             if SelectionPanel.title not in workspace.visible_panels:
                 draw(session, "selection", draw_selection, session, pane)
             draw(session, "comparison", draw_comparison, session, self.panes)
+            draw(session, "hovered node", draw_hovered_node, session, pane, not imgui.get_io().want_capture_mouse)
         draw(session, "notices", self._notices.draw, session, self.viewport)
         draw(session, "selected rows", draw_row_set, session, pane, self.box)
         draw(session, "brush", draw_brush_circle, session, pane, not imgui.get_io().want_capture_mouse)

@@ -21,7 +21,7 @@ _KINDS = (
     *(commands.Dismiss, commands.DismissFailures, commands.Play, commands.Step, commands.GoTo, commands.SetSpeed),
     *(commands.Reset, commands.SetTool, commands.BeginInteraction, commands.MoveInteraction, commands.EndInteraction),
     *(commands.ShowTensor, commands.HideTensor, commands.ChooseTensor, commands.ToggleUnit, commands.Ablate),
-    *(commands.ShowGraph, commands.CompareTensor, commands.HideDifference),
+    *(commands.ShowGraph, commands.HoverNode, commands.CompareTensor, commands.HideDifference),
     *(commands.ShowInputGradient, commands.HideInputGradient),
     *(commands.SetPacing, commands.SetQuality, commands.TimeKernels, commands.SetBrush, commands.StopComparing),
 )

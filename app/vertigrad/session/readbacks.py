@@ -19,6 +19,7 @@ def collect_readbacks(session: Session) -> None:
     check_limits(session)
     running.inspector.collect()
     running.tensor_statistics.collect()
+    running.hovered_node.collect()
     running.tool.update()
     running.selection.follow(running.changes)
     try:

@@ -20,6 +20,7 @@ from . import parameters
 from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics, Limits
+from .hovered_node import HoveredNode
 from .inspector import Inspector
 from .parameters import Values
 from .readbacks import wait_for_readbacks
@@ -107,6 +108,7 @@ class Running:
             self.cameras = before.cameras if before and same else self._cameras(before)
             self.diagnostics, self.inspector = Diagnostics(self.stage), Inspector(self.stage)
             self.tensor_statistics = TensorStatistics(self.stage)
+            self.hovered_node = HoveredNode(self.stage)
             self.watches = Watches(self.stage, before.watches if before else None, same)
             self.limits = Limits(self.stage, before is not None and before.limits.stopping)
             drawn = gpu, self.stage, self.cameras.now, self.view
@@ -177,6 +179,7 @@ class Running:
         self.diagnostics.clear()
         self.inspector.forget()
         self.tensor_statistics.forget()
+        self.hovered_node.forget()
         self.selection.clear()
         self.clock.rebuilt()
         self.changes += 1
@@ -238,6 +241,7 @@ class Running:
         self.watches.clear()
         self.inspector.clear()
         self.tensor_statistics.forget()
+        self.hovered_node.forget()
         self.selection.clear()
         self.tool.release()
         self.clock.rewind.snapshots.clear()

@@ -14,6 +14,7 @@ from ..scene.stage import Stage
 from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics, Limits
+from .hovered_node import HoveredNode
 from .inspector import Inspector
 from .running import Running, SceneSource
 from .scene_edits import SceneEdits
@@ -59,6 +60,7 @@ class SceneParts:
     limits = OfScene[Limits]()  # which diagnostics are too large
     watches = OfScene[Watches]()  # statistics of its tensors
     tensor_statistics = OfScene[TensorStatistics]()  # those of a tensor inside a model
+    hovered_node = OfScene[HoveredNode]()  # the node of a network's graph under the mouse
     inspector = OfScene[Inspector]()  # the inspected tensor
     camera = OfScene[OrbitCamera]("cameras.now")  # the camera that draws
     speed = OfScene[float]("clock.speed")  # model seconds that pass in a second of 60 frames

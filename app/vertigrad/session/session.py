@@ -166,8 +166,8 @@ class Session(SceneParts):
         comparison = self.comparison
         if comparison is not None and (comparison.behind(self.clock) or comparison.running.stage.fetching):
             return False
-        readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool, self.tensor_statistics
-        return not any(one.pending for one in readers)
+        readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool
+        return not any(one.pending for one in (*readers, self.tensor_statistics, self.hovered_node))
 
     # a frame ----------------------------------------------------------------------------------------------------
 
@@ -268,6 +268,7 @@ class Session(SceneParts):
             running.watches.observe(running.changes, running.clock.frame, running.clock.time)
             running.inspector.observe(running.changes)
             running.tensor_statistics.observe(running.changes)
+            running.hovered_node.observe(running.changes)
 
     def inspect_now(self) -> None:
         """Collect pending readbacks, then check watches and the inspected tensor now; waits for the GPU."""

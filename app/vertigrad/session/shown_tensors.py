@@ -60,8 +60,8 @@ def picked_node(session: Session) -> tuple[str, str] | None:
     picked = picked_element(session)
     if picked is None or picked[1] != GRAPH[0]:
         return None
-    name = session.stage.instances[picked[0]].inside.node_name(picked[2] // 4)
-    return (picked[0], name) if name else None
+    graph, row = session.stage.instances[picked[0]].inside.graph, picked[2] // 4
+    return None if graph is None or row >= len(graph.nodes) else (picked[0], graph.nodes[row].name)
 
 
 def graph_layers(session: Session, model: str) -> list[LayerSpec]:

@@ -19,10 +19,12 @@ from ...params import choice, file, integer, number
 from ...tensor import Tensor, f32, i32, u32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
+from ..inside import Inside
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
+from .train_inside import TrainedInside
 from .train_network import loss_gradient, loss_of, network_of, optimizer_of, prepared
 from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
@@ -95,6 +97,7 @@ class Train(NamedTensorsModel):
                 self._step()
             self._evaluate.replay()
         self._draws[values.show].replay()
+        self._inside.replay()
 
     def diagnostics(self) -> dict[str, Tensor]:
         found = {name: ops.copy(tensor) for name, tensor in self._statistics.items()}
@@ -130,6 +133,11 @@ class Train(NamedTensorsModel):
         if self._file is not None and self._goes_on:
             self._optimizer.step_count = restore(self._file, self._memory())
         self._draws[self._params.show].replay()
+        self._inside.replay()
+
+    @property
+    def inside(self) -> Inside:
+        return self._inside
 
     def state(self) -> dict[str, Tensor]:
         return self._memory() | self._views
@@ -165,6 +173,9 @@ class Train(NamedTensorsModel):
             self._start = read_start(self._file, self._start)
         self._create_tensors(parts, kind)
         self._record(parts)
+        rows = len(self._data.inputs) if self._batch is None else self._batch.size
+        inside = TrainedInside(self, self._network, self._weights, self._chosen, rows, self._loss_of)
+        self._inside = parts.enter_context(inside)
 
     def _create_tensors(self, parts: Parts, kind: Kind) -> None:
         name, held = self.name, parts.enter_context
@@ -203,10 +214,9 @@ class Train(NamedTensorsModel):
 
     def _record_training(self) -> None:
         with self._train_step.recording():
-            inputs, targets = self._examples, self._targets
             if self._batch is not None:
-                self._record_choice(self._batch, inputs.shape[0])
-                inputs, targets = ops.take(inputs, self._batch, 0), ops.take(targets, self._batch, 0)
+                self._record_choice(self._batch, self._examples.shape[0])
+            inputs, targets = self._chosen()
             leaves = self._weights.leaves()
             loss = self._loss_of(self._network.apply(inputs, leaves), targets)
             loss.backward()
@@ -216,6 +226,12 @@ class Train(NamedTensorsModel):
                 norm = self._optimizer.norm()
                 ops.assign(self._statistics["gradient_norm"], norm)
             self._optimizer.step(norm=norm)
+
+    def _chosen(self) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the batch."""
+        if self._batch is None:
+            return self._examples, self._targets
+        return ops.take(self._examples, self._batch, 0), ops.take(self._targets, self._batch, 0)
 
     def _record_choice(self, batch: Tensor, count: int) -> None:
         """Random numbers of examples, those of step n at n times the batch's size in the stream; `first` stays open."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from ... import ops
 from ...closing import Closing
-from ...gpu import Plan
-from ...tensor import Tensor, f32
-from ..inside import InnerTensor
+from ...gpu import Plan, Traffic
+from ...tensor import Readback, Tensor, f32
+from ..inside import Graph, InnerTensor, Node
 
 if TYPE_CHECKING:
     from ...onnx_import.probe import Probe
@@ -28,19 +28,21 @@ ASIDE = 0.22  # between nodes of one depth, in radii
 LEAST = 1e-12  # root mean square below which the logarithm is constant
 
 
-class NetworkGraph(Closing):
-    """`nodes` (n, 4): a position for each of the probed tensors, and the base-10 logarithm of its root mean square.
+class NetworkGraph(Graph, Closing):
+    """`rows` (n, 4): a position for each of the probed tensors, and the base-10 logarithm of its root mean square.
 
     `wires` (m, 2, 3) lead from what a node reads to what it computes. Depth, the longest path from the inputs, goes
     along a helix; nodes of one depth are next to each other. `update` takes the statistics of now.
     """
 
     def __init__(self, probe: Probe, sources: Mapping[str, Sequence[str]]):
-        names = self.names = [one.name for one in probe.tensors]
+        self.nodes = [Node(*one) for one in probe.tensors]
+        self._probe = probe
+        names = [node.name for node in self.nodes]
         edges = edges_between(names, sources)
-        positions = layout(len(names), edges)
+        positions = self.positions = layout(len(names), edges)
         with ExitStack() as parts:
-            self.nodes = parts.enter_context(
+            self.rows = parts.enter_context(
                 Tensor.from_numpy(np.concatenate([positions, np.zeros((len(names), 1), np.float32)], 1), NODES)
             )
             ends = positions[np.array(edges or [(0, 0)])]
@@ -52,12 +54,16 @@ class NetworkGraph(Closing):
                 mean = records[:, 6].bitcast(f32) + records[:, 12].bitcast(f32)
                 squares = records[:, 7].bitcast(f32) / ops.maximum(records[:, 0].to(f32), 1.0)
                 rms = ops.sqrt(mean * mean + squares)
-                ops.assign(self.nodes[:, 3], ops.log(ops.maximum(rms, LEAST)) * (1.0 / math.log(10.0)))
+                ops.assign(self.rows[:, 3], ops.log(ops.maximum(rms, LEAST)) * (1.0 / math.log(10.0)))
             self._parts = parts.pop_all()
 
     def update(self) -> None:
         """Take the statistics of now."""
         self._plan.replay()
+
+    def read(self, node: int) -> Readback:
+        with self._probe.records[node] as record:
+            return record.read_async(Traffic.DIAGNOSTICS)
 
     def close(self) -> None:
         """Give the memory back. Idempotent."""

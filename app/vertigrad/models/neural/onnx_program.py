@@ -12,7 +12,7 @@ from ... import ops
 from ...errors import InputError
 from ...gpu import Plan, Traffic
 from ...tensor import Tensor
-from ..inside import GradientName, InnerTensor, Inside, Observed, Source, resolved
+from ..inside import GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
 from .onnx_gradient import InputGradients
 from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph
 
@@ -113,9 +113,9 @@ class RunningNetwork(Inside):
         mask = self._program.masks.get(name)
         return mask.axis if mask is not None else None
 
-    def node_name(self, node: int) -> str:
-        names = self._graph.names if self._graph is not None else []
-        return names[node] if node < len(names) else ""
+    @property
+    def graph(self) -> Graph | None:
+        return self._graph
 
     def find_not_finite(self) -> Source:
         return NotFinite(self._network, self._inputs, self._constants)
@@ -161,7 +161,7 @@ class RunningNetwork(Inside):
             outputs = self._record_outputs(keep, program)
             tensors = {name: program.tensor(name) for name in self._computed(observed.tensors)}
             if graph is not None:
-                tensors |= {NODES: graph.nodes, WIRES: graph.wires}
+                tensors |= {NODES: graph.rows, WIRES: graph.wires}
             for name in self._network.weights.keys() & {*observed.tensors}:
                 tensors[name] = parts.enter_context(Tensor.from_numpy(self._network.weight(name), name))
             self._set_masks(observed.ablated, program)

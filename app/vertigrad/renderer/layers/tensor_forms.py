@@ -207,7 +207,7 @@ class PointsForm(Form):
         rows = math.prod(self.shape[:-1])
         self.held("position", rows, 3)
         self.held("color", rows, 1)
-        self.attributes["size"] = style.size * min(DOT, SPREAD / math.sqrt(rows))
+        self.radius = self.attributes["size"] = style.size * min(DOT, SPREAD / math.sqrt(rows))
 
     def compute(self, values: Tensor, style: Any) -> None:
         position, color = self.attributes["position"], self.attributes["color"]

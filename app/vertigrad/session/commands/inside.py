@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ..command import command
+from ..command import command, command_of
+from ..hovered_node import HoveredNode
 from ..running import FITTED_ASPECT
 from ..session import Session
 from ..shown_tensors import GRAPH, difference_layer, gradient_layer, graph_layers, new_layer, shown_as, shown_gradient
+
+HoverNode = command_of("graph", lambda session: session.hovered_node)(HoveredNode.choose)
 
 
 @command("tensor {tensor}")
