@@ -240,8 +240,8 @@ def test_the_node_under_the_cursor_and_what_it_holds(session: Session) -> None:
     for row, pixel in enumerate(pixels):
         found = node_under(session.stage, session.camera, tuple(pixel), (640, 360), 4.0)
         assert found is not None and (found.model, found.row, found.node) == ("net", row, graph.nodes[row])
-        beside = pixel - (0.0, found.radius + 3.9)
-        assert node_under(session.stage, session.camera, tuple(beside), (640, 360), 4.0) is not None
+        gap = pixel - (0.0, found.radius + 3.9)
+        assert node_under(session.stage, session.camera, tuple(gap), (640, 360), 4.0) is not None
     assert node_under(session.stage, session.camera, (1.0, 1.0), (640, 360), 4.0) is None
     do(session, HoverNode("net", 1))
     session.inspect_now()

@@ -110,11 +110,11 @@ def node_under(
         pixels, is_before = pixels_of(positions, camera, size)
         distances = np.linalg.norm(positions - np.asarray(camera.position), axis=1)
         dots = form.radius / camera.pixel(size[1]) / (1.0 if camera.orthographic else distances)
-        beside = np.maximum(np.hypot(*(pixels - cursor).T) - dots, 0.0)
-        beside[~is_before] = np.inf
-        least = beside.min(initial=np.inf)
+        gaps = np.maximum(np.hypot(*(pixels - cursor).T) - dots, 0.0)
+        gaps[~is_before] = np.inf
+        least = gaps.min(initial=np.inf)
         if least <= reach:
-            row = int(np.argmin(np.where(beside == least, distances, np.inf)))
+            row = int(np.argmin(np.where(gaps == least, distances, np.inf)))
             x, y = pixels[row].tolist()
             on_screen = NodeOnScreen(model, row, graph.nodes[row], (x, y), float(dots[row]))
             found.append((float(least), float(distances[row]), on_screen))
