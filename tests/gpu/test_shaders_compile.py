@@ -489,6 +489,7 @@ SHADERS: dict[str, list[Defines]] = {
     "models/sdf_lattice.wgsl": [{}],
     "models/fluid.wgsl": choices(MOST=[56], FIELD=["", "grid", "placed"], GRID_WRAPS=[False]),
     "models/fluid_body.wgsl": [{}],
+    "models/foam.wgsl": choices(FLOOR=[False, True], FIELD=["", "placed"], GRID_WRAPS=[True]),
     "models/obstacle.wgsl": [{}],
     "models/fluid_pour.wgsl": [{}],
     "models/gray_scott.wgsl": choices(MESH=[False, True]),

@@ -25,6 +25,7 @@ DATA = """
 version = 1
 models.array = { type = "array", file = "values.npy" }
 models.bars = { type = "bars", inputs = { values = "array.values" } }
+models.foam = { type = "foam", inputs = { position = "mesh.position", velocity = "mesh.normal" } }
 models.image = { type = "image", file = "picture.png" }
 models.image_grid = { type = "image_grid", inputs = { values = "array.values" } }
 models.mesh = { type = "mesh" }

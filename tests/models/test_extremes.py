@@ -26,6 +26,7 @@ FROM_FILES_AND_INPUTS = {
         "array",
         "asset",
         "bars",
+        "foam",
         "image",
         "image_grid",
         "language_model",
