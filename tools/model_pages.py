@@ -95,7 +95,27 @@ position = "galaxy.star_position"
 color = "before.difference"
 size = 0.02
 """
+FOAM = """
+[models.water]
+type = "fluid"
+
+[models.foam]
+type = "foam"
+inputs = { position = "water.position", velocity = "water.velocity", radius = "water.radius", floor = "water.floor" }
+
+[layers.water]
+type = "liquid"
+position = "water.position"
+size = "water.radius"
+
+[layers.foam]
+type = "points"
+position = "foam.position"
+size = "foam.radius"
+color = "#f4f8ff"
+"""
 EXAMPLES = {  # no scene has them
+    "foam": FOAM,
     **{"array": BARS, "bars": BARS, "image": IMAGE, "language_model": LANGUAGE, "point_cloud": POINTS},
     **{"splats": SPLATS, "volume": VOLUME, "recording": RECORDING},
 }
