@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from vertigrad.errors import InputError, SceneError
 from vertigrad.headless import render
 from vertigrad.headless.recorded_run import RecordedRun
+from vertigrad.models.data.frames_ahead import FramesAhead
 from vertigrad.models.data.recording_file import Recorded, RecordedTensor, RecordingWriter, open_recording
 from vertigrad.scene.recorded_scene import recording_text
 from vertigrad.session import Session
@@ -147,3 +151,88 @@ def test_wrong_uses_are_reported(recorded, steady, change, message):
     assert text != BOTH
     with pytest.raises((InputError, SceneError), match=message):
         Session(steady, written(recorded, text, "wrong.toml"))
+
+
+# reading ahead ------------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """Stands for a recording of `count` frames: notes which are read, and by which thread."""
+
+    path = Path("run.vgz")
+    tensors: ClassVar = {"a.x": RecordedTensor((1 << 20,), "f32")}  # 4 MiB
+
+    def __init__(self, count: int):
+        self.count, self.read, self.threads, self.damaged = count, list[int](), set[str](), set[int]()
+
+    def frame(self, name: str, index: int) -> np.ndarray:
+        self.read.append(index)
+        self.threads.add(threading.current_thread().name)
+        if index in self.damaged:
+            raise InputError(f"frame {index} of {name} is damaged")
+        return np.full(1, index, np.float32)
+
+
+@pytest.fixture
+def source():
+    return Source(100)
+
+
+@pytest.fixture
+def ahead(source):
+    with closing(FramesAhead(source, ["a.x"])) as found:
+        yield found
+
+
+def read_next(source: Source, count: int) -> list[int]:
+    """The first `count` frames that were read, and no more for a while."""
+    end = time.monotonic() + 5.0
+    while len(source.read) < count and time.monotonic() < end:
+        time.sleep(0.001)
+    time.sleep(0.02)
+    return source.read
+
+
+@pytest.mark.parametrize(
+    ("number", "step", "loop", "expected"),
+    [
+        (0, 1, False, range(16)),
+        (60, -2, False, range(60, 28, -2)),
+        (95, 1, False, range(95, 100)),
+        (95, 1, True, [*range(95, 100), *range(11)]),
+        (50, 31, False, range(50, 66)),  # a jump is no direction
+    ],
+)
+def test_a_thread_reads_the_frames_that_will_follow_and_no_more(source, ahead, number, step, loop, expected):
+    assert ahead.room == 16
+    assert ahead.take(number, step, loop)["a.x"][0] == number
+    assert read_next(source, len(expected)) == list(expected)
+    assert source.threads == {"reading a recording"}
+
+
+def test_each_frame_is_read_once_while_it_plays_and_few_are_in_memory(source, ahead):
+    for number in range(100):
+        assert ahead.take(number)["a.x"][0] == number
+        assert len(ahead._ready) <= ahead.room
+    assert sorted(source.read) == list(range(100))
+    ahead.take(40)
+    assert set(ahead._ready) <= set(range(40, 56))  # what is far from there was dropped
+
+
+def test_large_frames_are_few(source, monkeypatch):
+    monkeypatch.setitem(Source.tensors, "a.x", RecordedTensor((1 << 24,), "f32"))
+    with closing(FramesAhead(source, ["a.x"])) as ahead:
+        assert ahead.room == 2
+
+
+def test_a_damaged_frame_is_an_error_when_it_is_shown_and_read_again_the_next_time(source, ahead):
+    source.damaged = {2}
+    assert [int(ahead.take(number)["a.x"][0]) for number in (0, 1)] == [0, 1]
+    with pytest.raises(InputError, match=r"frame 2 of a\.x is damaged"):
+        ahead.take(2)
+    source.damaged = set()
+    assert ahead.take(2)["a.x"][0] == 2
+    ahead.close()
+    with pytest.raises(InputError, match="is closed"):
+        ahead.take(50)
+    assert not ahead._thread.is_alive()

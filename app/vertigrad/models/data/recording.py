@@ -18,6 +18,7 @@ from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from . import recording_file as files
 from .file_cache import cached
+from .frames_ahead import FramesAhead
 
 NEAR = 1e-6  # of a frame: times are sums of steps
 
@@ -40,8 +41,8 @@ class Recording(NamedTensorsModel):
     """Outputs that `vertigrad record` wrote, at the times at which they were written.
 
     An output "galaxy.position" has the name `position`, or `galaxy_position` if the recording is of several models.
-    Each frame is read from the file and uploaded when it is shown. The output `difference` is the length of `live` −
-    `compared` in each row: of the last axis, or of the number itself where there is one axis.
+    A thread reads and decompresses frames before they are shown; then they are uploaded. The output `difference` is the
+    length of `live` − `compared` in each row: of the last axis, or of the number itself where there is one axis.
     """
 
     Params = Params
@@ -106,6 +107,8 @@ class Recording(NamedTensorsModel):
         self._recording = files.open_recording(self._params.file)
         parts.callback(self._recording.close)
         self._names, tensors = _names(self._params.file)
+        self._ahead = FramesAhead(self._recording, list(self._names.values()))
+        parts.callback(self._ahead.close)
         for key, name in self._names.items():
             parts.zeros(key, *tensors[name].shape, dtype=dtype.dtype_of(tensors[name].dtype))
         if self._params.compared:
@@ -137,9 +140,10 @@ class Recording(NamedTensorsModel):
         """Upload the frame to show, unless it is there, and compare it."""
         number = self._number()
         if number != self._shown:
-            frames = {key: self._recording.frame(name, number) for key, name in self._names.items()}  # may raise
-            for key, values in frames.items():
-                self._tensors[key][...] = values
+            step = number - self._shown if self._shown >= 0 else 1
+            frame = self._ahead.take(number, step, self._params.play and self._params.loop)
+            for key, name in self._names.items():
+                self._tensors[key][...] = frame[name]
             self._shown = number
         if self._plan is not None:
             self._plan.replay()
