@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,12 @@ else:
     settings.load_profile("repeatable")
     # Hypothesis also draws constants out of the modules that are loaded by then, which depend on the tests run before.
     providers._get_local_constants = lambda: providers._local_constants
+
+
+def pytest_configure() -> None:
+    """Ctrl-C interrupts also where a shell runs the tests in the background, whose processes ignore it at the start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -301,11 +301,14 @@ def test_ctrl_c_ends_the_video_and_the_program(tmp_path):
     call = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())"]
     scene = ["nbody", "--set", "galaxy.count=50", "--frames", "1000000", "--size", "32x32", "-o", str(video)]
     with subprocess.Popen([*call, "render", *scene], stdout=PIPE, stderr=PIPE, text=True) as program:
-        deadline = time.monotonic() + 600
-        while not (video.exists() and video.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        program.send_signal(signal.SIGINT)
-        out, err = program.communicate(timeout=900)
+        try:
+            deadline = time.monotonic() + 600
+            while not (video.exists() and video.stat().st_size) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            program.send_signal(signal.SIGINT)
+            out, err = program.communicate(timeout=300)
+        finally:
+            program.kill()
     assert (program.returncode, out) == (130, "")
     assert "Traceback" not in err
     assert re.search(r"interrupted after [1-9]\d* of 1000000 frames; .* can be opened: \S+x\.mp4$", err.strip())
