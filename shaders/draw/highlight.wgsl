@@ -1,5 +1,5 @@
-// A mark over the finished image: a ring around one row, and lines along the edges of its cell.
-// In: the row's position, and its size if it has one; or the two ends of an edge. Out: premultiplied colors of the screen.
+// Marks over the finished image: a ring around one row and lines along the edges of its cell, or dots at selected rows.
+// In: the row's position, and its size if it has one, or whether it is selected; or the two ends of an edge. Out: premultiplied colors of the screen.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 
@@ -18,6 +18,7 @@ const GAP = 4.0;            // between a sphere and its ring
 const HALO = 1.5;           // dark, on both sides of a line, for an image as bright as the line
 const LIGHT = vec3f(1.0);
 const DARK = vec4f(0.02, 0.03, 0.05, 0.6);
+const DOT = 1.5;            // radius in units
 const EDGE = vec3f(1.0, 0.72, 0.38);
 
 fn to_eye(position: vec3f) -> vec3f {
@@ -79,6 +80,37 @@ fn ring_vertex(@builtin(vertex_index) corner: u32, row: Row) -> Ring {
 @fragment
 fn ring_fragment(in: Ring) -> @location(0) vec4f {
     return line(abs(length(in.offset) - in.radius), 0.8 * mark.unit, LIGHT);
+}
+
+struct Dot {
+    @location(0) position: ${POSITION},
+    @location(1) selected: u32,
+}
+
+struct DotCorner {
+    @builtin(position) clip: vec4f,
+    @location(0) offset: vec2f,                      // pixels from the middle
+}
+
+@vertex
+fn dots_vertex(@builtin(vertex_index) corner: u32, dot: Dot) -> DotCorner {
+    var out: DotCorner;
+    out.clip = NOWHERE;
+    let eye = to_eye(vec3f(dot.position));
+    if dot.selected == 0u || !(-eye.z > view.near) || beyond_clips(eye) > 0.0 { return out; }
+    out.offset = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * (DOT * mark.unit + 0.5);
+    out.clip = at_pixel(on_image(eye) + out.offset);
+    return out;
+}
+
+@fragment
+fn dots_fragment(in: DotCorner) -> @location(0) vec4f {
+    let inside = 0.9 * clamp(DOT * mark.unit + 0.5 - length(in.offset), 0.0, 1.0);
+//% if ENCODED_BY_TARGET
+    return vec4f(srgb_to_linear(EDGE) * inside, inside);
+//% else
+    return vec4f(EDGE * inside, inside);
+//% endif
 }
 
 struct Ends {

@@ -532,6 +532,7 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "draw/depth_image.wgsl": choices(FINE=[1, 2]),
     "draw/handles.wgsl": choices(SAMPLES=[0, 4], ENCODED_BY_TARGET=[False, True]),
+    "draw/hidden_rows.wgsl": [{}],
     "draw/highlight.wgsl": choices(
         POSITION=["vec3f", "vec3i"], SIZE=["", "f32", "u32"], ENCODED_BY_TARGET=[False, True]
     ),

@@ -60,7 +60,15 @@ def render(gpu: Gpu) -> Callable[..., np.ndarray]:
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
         texture = gpu.device.create_texture(size=(*size, 1), format=format, usage=usage)  # type: ignore[arg-type]
         renderer = Renderer(gpu, format)
-        renderer.draw(layers, camera, view or View(**PLAIN), texture.create_view(), size, mark=mark, level=level)
+        renderer.draw(
+            layers,
+            camera,
+            view or View(**PLAIN),
+            texture.create_view(),
+            size,
+            marks=[mark] if mark else [],
+            level=level,
+        )
         return read(gpu, texture)[..., :3]
 
     return draw

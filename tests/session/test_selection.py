@@ -4,15 +4,12 @@ import nibabel
 import numpy as np
 import pytest
 
-from vertigrad import resources
-from vertigrad.errors import InputError, ParameterError
 from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen
 from vertigrad.headless.offscreen import FORMAT
-from vertigrad.models.data import point_file, splat_file
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import Session, selection
-from vertigrad.session.commands import Deselect, ExportSelection, Pick, Reload, Select, SelectBox, SetParameter
+from vertigrad.session.commands import Deselect, Pick, Reload, Select, SetParameter
 
 from .running import LINKED, SCENE, run_frame, use_models, values, written
 
@@ -283,54 +280,6 @@ def test_no_selection_costs_no_pass(images, steady: Gpu, monkeypatch):
     session.post(Select("dots", 2))
     image()
     assert groups[2:] == ["layers", "post-process", "highlight"]
-
-
-def box(session, low, high):
-    """The pixels of two corners in the world."""
-    return cursor(session, low), cursor(session, high), SIZE
-
-
-def test_a_box_selects_rows_which_are_exported(opened, tmp_path):
-    session = opened()
-    run_frames(session, 1)
-    session.carry_out(Select("dots", 3))
-    session.carry_out(SelectBox(*box(session, (0.2, 0.5, 0.0), (0.55, -0.5, 0.0))))
-    rows = session.selection.rows
-    assert rows.layer == "dots" and np.flatnonzero(rows.mask).tolist() == [2, 3, 4] and rows.count == 3
-    assert session.selection.row is None and not session.selection.is_empty
-    np.testing.assert_allclose(rows.sample[:, 0], [0.25, 0.375, 0.5])
-    session.carry_out(SelectBox(*box(session, (0.7, 0.5, 0.0), (9.0, -0.5, 0.0)), "add"))
-    session.carry_out(SelectBox(*box(session, (0.45, -0.5, 0.0), (0.55, 0.5, 0.0)), "remove"))
-    assert np.flatnonzero(session.selection.rows.mask).tolist() == [2, 3, 6, 7]
-    with pytest.raises(ParameterError, match="expected replace, add, remove"):
-        session.carry_out(SelectBox((0.0, 0.0), (9.0, 9.0), SIZE, "other"))
-    session.carry_out(ExportSelection(tmp_path / "some.ply"))
-    found = point_file.read(tmp_path / "some.ply", 0.0, "y").positions
-    np.testing.assert_allclose(found[:, 0] - found[0, 0], [0.0, 0.125, 0.5, 0.625], atol=1e-6)
-    with pytest.raises(InputError, match="holds splats only"):
-        session.carry_out(ExportSelection(tmp_path / "some.spz"))
-    session.carry_out(SelectBox((0.0, 0.0), (1.0, 1.0), SIZE))
-    assert session.selection.is_empty
-    with pytest.raises(InputError, match="no rows are selected"):
-        session.carry_out(ExportSelection(tmp_path / "none.ply"))
-
-
-def test_selected_splats_are_saved(opened, tmp_path):
-    """Without those that the crop of the layer leaves out; the others as they are drawn."""
-    text = resources.path("scenes", "splats.toml").read_text(encoding="utf-8")
-    session = opened(text.replace("[view]", "crop_low = [-9, -9, 0]\n[view]"))
-    run_frames(session, 1)
-    session.carry_out(SelectBox((0.0, 0.0), (80.0, 120.0), SIZE))
-    rows, outputs = session.selection.rows, session.stage.instances["knot"].outputs
-    position = outputs["position"].numpy()
-    assert 100 < rows.count < len(position) and position[rows.mask][:, 2].min() >= 0.0
-    assert len(rows.sample) <= 3000
-    session.carry_out(ExportSelection(tmp_path / "part.ply"))
-    found = splat_file.read(tmp_path / "part.ply")
-    np.testing.assert_allclose(np.ptp(found.position, axis=0), np.ptp(position[rows.mask], axis=0), rtol=1e-5)
-    np.testing.assert_allclose(found.harmonics, outputs["harmonics"].numpy()[rows.mask], atol=1e-6)
-    session.carry_out(Deselect())
-    assert session.selection.rows is None
 
 
 GRID = """version = 1

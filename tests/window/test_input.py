@@ -12,7 +12,7 @@ import glfw
 import pytest
 from imgui_bundle import imgui
 
-from vertigrad.panels import Gui
+from vertigrad.panels import DrawnRegion, Gui
 from vertigrad.session import commands
 from vertigrad.viewer import events as events_module
 from vertigrad.viewer.input import Input
@@ -265,14 +265,42 @@ def test_a_drag_with_ctrl_and_shift_selects_by_a_box(reports: Reports, button: i
     reports.move(x, y)
     assert reports.button(True, button, glfw.MOD_CONTROL | glfw.MOD_SHIFT | more) == []
     assert reports.move(x + 40.0, y - 30.0) == []
-    assert reports.shell.gui.box == ((x, y), (x + 40.0, y - 30.0))
+    assert reports.shell.gui.region == DrawnRegion("box", ((x, y), (x + 40.0, y - 30.0)))
     first = x - view.left, y - view.top
-    last = first[0] + 40.0, first[1] - 30.0
-    assert reports.button(False, button) == [commands.SelectBox(first, last, (view.width, view.height), mode)]
-    assert reports.shell.gui.box is None
+    points = first, (first[0] + 40.0, first[1] - 30.0)
+    selected = commands.SelectRegion("box", points, (view.width, view.height), 0.0, mode, False)
+    assert reports.button(False, button) == [selected]
+    assert reports.shell.gui.region is None
     reports.button(True, button, glfw.MOD_CONTROL | glfw.MOD_SHIFT | more)
     reports.send("window_focus", 0)
-    assert reports.shell.gui.box is None
+    assert reports.shell.gui.region is None
+
+
+@pytest.mark.parametrize(
+    ("held", "mode"), [(0, "replace"), (glfw.MOD_SHIFT, "add"), (glfw.MOD_CONTROL, "remove"), (glfw.MOD_ALT, "")]
+)
+def test_a_drag_with_a_selection_tool(reports: Reports, held: int, mode: str):
+    """Shift adds, Ctrl removes, Alt moves the camera; a click selects one row, but for the brush."""
+    x, y = reports.middle
+    view, session = reports.shell.gui.viewport, reports.shell.session
+    session.carry_out(commands.SetSelecting("visible_only", True))
+    for shape in ("lasso", "brush"):
+        session.carry_out(commands.SetSelectTool(shape))
+        reports.move(x, y)
+        reports.button(True, modifiers=held)
+        moved = [*reports.move(x + 20.0, y), *reports.move(x + 20.5, y), *reports.move(x + 20.0, y + 9.0)]
+        let_go = reports.button(False)
+        if not mode:
+            assert kinds(moved)[:2] == ["RememberView", "Orbit"] and let_go == []
+            continue
+        points = tuple((x + dx - view.left, y + dy - view.top) for dx, dy in ((0, 0), (20, 0), (20, 9)))
+        radius = session.rows.settings.radius * view.height if shape == "brush" else 0.0
+        assert moved == []
+        assert let_go == [commands.SelectRegion(shape, points, (view.width, view.height), radius, mode, True)]
+        reports.button(True, modifiers=held)
+        clicked = {"lasso": "Pick", "brush": "SelectRegion"}[shape]
+        assert kinds(reports.button(False)) == [clicked]
+    session.carry_out(commands.SetSelectTool(None))
 
 
 def test_a_drag_with_ctrl_acts_on_the_models(reports: Reports):

@@ -100,6 +100,8 @@ def test_the_palette_has_the_tools_that_the_models_support(row, items, tmp_path)
     driver = row()
     names = "Orbit", "Drag (D)", "Emit (E)", "Cut (C)", "Paint (P)"
     assert [items.find(f"##{name}") is not None for name in names] == [1, 0, 0, 1, 1]
+    driver.click(items.at("##Select by lasso (L)"))
+    assert driver.session.rows.shape == "lasso"
     driver.click(items.at("##Cut (C)"))
     assert driver.session.tool.gesture is Gesture.CUT
     driver.frames(2)
@@ -112,7 +114,8 @@ def test_the_palette_has_the_tools_that_the_models_support(row, items, tmp_path)
     assert driver.session.tool.gesture is None
     driver.session.reload(written(tmp_path, LINKED, "other.toml"))
     driver.frames(3)
-    assert items.find("##Orbit") is None, "no model of this scene has a tool"
+    assert items.find("##Paint (P)") is None, "no model of this scene has a tool"
+    assert items.find("##Select by lasso (L)") is not None, "but points"
 
 
 def test_a_click_on_the_palette_is_no_interaction(row, items):

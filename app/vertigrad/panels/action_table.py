@@ -18,6 +18,7 @@ from ..session.capture import CaptureRequest
 from ..session.command_line import command_line
 from ..session.commands import Command, SetParameter
 from ..session.questions import Question
+from ..session.row_selection import SelectSettings
 from ..session.tool import Brush, gestures
 from .actions import Action, Menu, flag, switch, tests
 from .base import Panel
@@ -27,6 +28,7 @@ from .workspace import Workspace
 TURNTABLE = 20.0  # degrees a second that its key begins with
 RADIUS_STEP = 1.25  # for each press of a key
 SIDE_KEYS = {"front": "1", "back": "Shift+1", "right": "3", "left": "Shift+3", "top": "7", "bottom": "Shift+7"}
+SELECT_KEYS = {"box": "M", "lasso": "L", "brush": "W"}
 TOOL_KEYS = {Gesture.DRAG: "D", Gesture.EMIT: "E", Gesture.CUT: "C", Gesture.PAINT: "P"}
 LOCAL = (
     "Documentation",
@@ -42,11 +44,14 @@ _is_side_b = tests(lambda session: session.scene_edits.extras.side == "B")
 _can_go_back = tests(lambda session: session.cameras.can_go_back)
 _has_interactions = tests(lambda session: bool(session.clock.interactions.gestures))
 _is_selected = tests(lambda session: session.selection.row is not None)
-_any_selected = tests(lambda session: not session.selection.is_empty)
+_any_selected = tests(lambda session: session.selection.row is not None or session.rows.selected is not None)
+_has_rows = tests(lambda session: session.rows.is_possible)
+_rows_selected = tests(lambda session: session.rows.selected is not None)
+_rows_hidden = tests(lambda session: bool(session.rows.hidden))
 _is_camera = tests(lambda session: session.selection.camera is not None)
 _has_keyframes = tests(lambda session: bool(session.scene_edits.extras.keyframes))
 _is_keyframe = tests(lambda session: session.clock.heading in session.scene_edits.extras.keyframes)
-_has_tool = tests(lambda session: session.tool.gesture is not None)
+_has_brush = tests(lambda session: session.tool.gesture is not None or session.rows.shape == "brush")
 
 
 def _reset_layout(session: Session, workspace: Workspace) -> None:
@@ -106,13 +111,30 @@ def _tool(gesture: Gesture, key: str) -> Action:
 
 
 def _brush_radius(name: str, factor: float, key: str) -> Action:
-    spec = next(spec for spec in Brush.specs() if spec.name == "radius")
-    low, high = spec.min or 0.0, spec.max or 1.0
-
     def change(session: Session, workspace: Workspace) -> Command:
-        return commands.SetBrush(spec.name, min(max(session.tool.brush.radius * factor, low), high))
+        if session.tool.gesture is not None:
+            return commands.SetBrush("radius", _times(session.tool.brush, factor))
+        return commands.SetSelecting("radius", _times(session.rows.settings, factor))
 
-    return Action("Edit", name, change, (key,), possible=_has_tool, repeats=True, group=4)
+    return Action("Edit", name, change, (key,), possible=_has_brush, repeats=True, group=4)
+
+
+def _times(brush: Brush | SelectSettings, factor: float) -> float:
+    """The radius of a brush times a factor, within its limits."""
+    spec = next(spec for spec in brush.specs() if spec.name == "radius")
+    return min(max(brush.radius * factor, spec.min or 0.0), spec.max or 1.0)
+
+
+def _select_tool(shape: str, key: str) -> Action:
+    return switch(
+        "Edit",
+        f"{shape.title()} select tool",
+        lambda session: session.rows.shape == shape,
+        lambda on: commands.SetSelectTool(shape if on else None),
+        (key,),
+        possible=_has_rows,
+        group=3,
+    )
 
 
 def _ui_scale(name: str, steps: int, *keys: str) -> Action:
@@ -205,7 +227,39 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_FILM,
         group=4,
     ),
-    Action("Edit", "Deselect all", commands.Deselect(), ("Esc",), possible=_any_selected, group=3),
+    *(_select_tool(shape, key) for shape, key in SELECT_KEYS.items()),
+    Action("Edit", "Select all rows", commands.SelectAllRows(), ("Ctrl+A",), possible=_has_rows, group=3),
+    Action("Edit", "Deselect all", commands.Deselect(), ("Esc",), icons.ICON_FA_XMARK, possible=_any_selected, group=3),
+    Action(
+        "Edit",
+        "Invert selection",
+        commands.InvertSelection(),
+        ("Ctrl+I",),
+        icons.ICON_FA_CIRCLE_HALF_STROKE,
+        possible=_has_rows,
+        group=3,
+    ),
+    Action(
+        "Edit",
+        "Hide selected rows",
+        commands.HideSelected(),
+        ("Del",),
+        icons.ICON_FA_EYE_SLASH,
+        possible=_rows_selected,
+        group=3,
+    ),
+    Action(
+        "Edit",
+        "Crop to selection",
+        commands.CropToSelection(),
+        ("Shift+H",),
+        icons.ICON_FA_CROP_SIMPLE,
+        possible=_rows_selected,
+        group=3,
+    ),
+    Action(
+        "Edit", "Show hidden rows", commands.ShowHidden(), ("Alt+H",), icons.ICON_FA_EYE, possible=_rows_hidden, group=3
+    ),
     Action("Camera", "Frame all", commands.FrameAll(), ("F",), icons.ICON_FA_EXPAND),
     Action(
         "Camera",

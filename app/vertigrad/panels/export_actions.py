@@ -19,7 +19,7 @@ def _export_geometry(session: Session, workspace: Workspace) -> None:
     workspace.exporting, workspace.export_layer = "geometry", ""
 
 
-_has_selected_rows = tests(lambda session: session.selection.rows is not None)
+_has_selected_rows = tests(lambda session: session.rows.selected is not None)
 
 
 def _export_selection(session: Session, workspace: Workspace) -> None:
@@ -46,7 +46,14 @@ EXPORTS: tuple[Action, ...] = (
     Action(
         "File", "Export geometry…", _export_geometry, icon=icons.ICON_FA_FILE_EXPORT, possible=_has_geometry, group=5
     ),
-    Action("File", "Export selected rows…", _export_selection, possible=_has_selected_rows, group=5),
+    Action(
+        "File",
+        "Export selected rows…",
+        _export_selection,
+        icon=icons.ICON_FA_FILE_EXPORT,
+        possible=_has_selected_rows,
+        group=5,
+    ),
     Action(
         "File",
         "Export diagnostics and watches…",

@@ -39,7 +39,7 @@ from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .reports import draw_about, draw_failures
 from .results import ResultsPanel
-from .row_set import draw_row_set
+from .row_selection import DrawnRegion, draw_region, draw_row_selection
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .tensors import TensorsPanel
@@ -111,7 +111,7 @@ class Gui:
         io.config_windows_move_from_title_bar_only = True
         self.viewport = Rect(0, 0, 0, 0)
         self.panes: tuple[Rect, ...] = (self.viewport,)
-        self.box: tuple[tuple[float, float], tuple[float, float]] | None = None  # that is drawn to select rows
+        self.region: DrawnRegion | None = None  # that is drawn to select rows
         self._take_layout()
         self._dialogs = Dialogs(Thumbnails(gpu, self._drawing.backend), self.actions)
 
@@ -237,6 +237,7 @@ class Gui:
         if workspace.visible:
             draw(session, "axes", self._axes.draw, session, pane)
             draw(session, "tools", draw_tools, session, pane)
+            draw(session, "selected rows", draw_row_selection, self.actions, session, workspace, pane)
             draw(session, "texts", draw_texts, session, pane)
             draw(session, "warnings", draw_warnings, session, pane)
             if SelectionPanel.title not in workspace.visible_panels:
@@ -244,7 +245,7 @@ class Gui:
             draw(session, "comparison", draw_comparison, session, self.panes)
             draw(session, "hovered node", draw_hovered_node, session, pane, not imgui.get_io().want_capture_mouse)
         draw(session, "notices", self._notices.draw, session, self.viewport)
-        draw(session, "selected rows", draw_row_set, session, pane, self.box)
+        draw(session, "region", draw_region, self.region, pane)
         draw(session, "brush", draw_brush_circle, session, pane, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:

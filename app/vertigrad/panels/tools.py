@@ -1,15 +1,20 @@
-"""The tools that act on the models: a palette over the viewport, and the circle of the brush."""
+"""The tools that act on the models and those that select rows: a palette over the viewport, and the brush's circle."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from imgui_bundle import ImVec2, ImVec4, imgui, imgui_ctx
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..models.interaction import Gesture
+from ..params import Params, ParamSpec
 from ..session import Session
-from ..session.commands import SetBrush, SetTool
+from ..session.commands import Command, SetBrush, SetSelecting, SetSelectTool, SetTool
+from ..session.row_selection import SelectSettings
 from ..session.tool import Brush, gestures
-from .action_table import TOOL_KEYS
+from .action_table import SELECT_KEYS, TOOL_KEYS
 from .controls import edit_row
 from .docks import Rect
 from .rows import color, flat_button, scale
@@ -26,39 +31,50 @@ TOOLS: dict[Gesture, tuple[str, str]] = {  # icon, and what it does
     Gesture.CUT: (icons.ICON_FA_SCISSORS, "cut along the path of the cursor"),
     Gesture.PAINT: (icons.ICON_FA_PAINTBRUSH, "paint the field inside the brush"),
 }
+SELECTING: dict[str, tuple[str, str]] = {
+    "box": (icons.ICON_FA_VECTOR_SQUARE, "drag a box"),
+    "lasso": (icons.ICON_FA_DRAW_POLYGON, "draw around rows"),
+    "brush": (icons.ICON_FA_BRUSH, "brush over rows"),
+}
+SELECT_HINT = "Shift: add · Ctrl: remove · Alt+drag: camera"
 HINT = "Ctrl+wheel: radius · Ctrl+Shift+wheel: strength · Alt+drag: camera"
 _SHADOW = ImVec4(0.0, 0.0, 0.0, 0.45)
 _PALE = ImVec4(1.0, 1.0, 1.0, 0.75)
 
 
 def draw_tools(session: Session, viewport: Rect) -> None:
-    """At the upper left of the viewport: the tools that some model of the scene supports."""
-    known, unit = gestures(session.stage), scale()
-    if not known or viewport.width < NEEDED[0] * unit or viewport.height < NEEDED[1] * unit:
+    """At the upper left of the viewport: the tools that a model of the scene supports, and those that select rows."""
+    unit = scale()
+    buttons = list(_buttons(session))
+    if len(buttons) == 1 or viewport.width < NEEDED[0] * unit or viewport.height < NEEDED[1] * unit:
         return
     with (
         imgui_ctx.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit)),
         overlay("##tools", viewport.at((0.0, 0.0), MARGIN * unit)),
     ):
-        for index, gesture in enumerate((None, *known)):
+        for index, button in enumerate(buttons):
             if index:
                 imgui.same_line(0.0, 3 * unit)
-            _draw_button(session, gesture)
-        if session.tool.gesture is not None:
+            tints = (TEXT, FILL) if button.is_on else (DIM, CLEAR)
+            if flat_button(f"{button.icon}##{button.name}", f"{button.name}: {button.does}", *tints, BUTTON * unit):
+                session.post(button.command)
+        if session.tool.gesture is not None or session.rows.shape is not None:
             imgui.dummy(ImVec2((WIDTH - 10) * unit, 0.0))
-            _draw_brush_settings(session)
+            _draw_settings(session)
 
 
 def draw_brush_circle(session: Session, viewport: Rect, free: bool) -> None:
     """Around the mouse, while it is `free` for the viewport or a tool is in use: the radius of the brush."""
-    tool, mouse = session.tool, imgui.get_mouse_pos()
+    tool, rows, mouse = session.tool, session.rows, imgui.get_mouse_pos()
     low, high = viewport.at((0.0, 0.0), 0.0), viewport.at((1.0, 1.0), 0.0)
     inside = low.x <= mouse.x < high.x and low.y <= mouse.y < high.y
     quick = imgui.get_io().key_ctrl and bool(gestures(session.stage))
-    if not (tool.pressed or (free and inside and (tool.gesture is not None or quick))):
+    selecting = rows.shape == "brush"
+    if not (tool.pressed or (free and inside and (tool.gesture is not None or selecting or quick))):
         return
     draw, unit = imgui.get_background_draw_list(), scale()
-    radius, tint = max(tool.brush.radius * viewport.height, 2.0), ACCENT if tool.pressed else _PALE
+    share = rows.settings.radius if selecting else tool.brush.radius
+    radius, tint = max(share * viewport.height, 2.0), ACCENT if tool.pressed else _PALE
     draw.push_clip_rect(low, high)
     draw.add_circle(mouse, radius, color(_SHADOW), 0, 2.2 * LINE * unit)
     draw.add_circle(mouse, radius, color(tint), 0, LINE * unit)
@@ -66,20 +82,39 @@ def draw_brush_circle(session: Session, viewport: Rect, free: bool) -> None:
     draw.pop_clip_rect()
 
 
-def _draw_button(session: Session, gesture: Gesture | None) -> None:
-    if gesture is None:
-        icon, name, tooltip = icons.ICON_FA_ARROWS_SPIN, "Orbit", "Orbit: drag to move the camera"
+class _Button(NamedTuple):
+    icon: str
+    name: str
+    does: str
+    is_on: bool
+    command: Command
+
+
+def _buttons(session: Session) -> Iterator[_Button]:
+    gesture, shape = session.tool.gesture, session.rows.shape
+    is_orbit = gesture is None and shape is None
+    yield _Button(icons.ICON_FA_ARROWS_SPIN, "Orbit", "drag to move the camera", is_orbit, SetTool(None))
+    for one in gestures(session.stage):
+        icon, does = TOOLS[one]
+        yield _Button(icon, f"{one.title()} ({TOOL_KEYS[one]})", f"{does}\n{HINT}", gesture == one, SetTool(one))
+    if session.rows.is_possible:
+        for one, (icon, does) in SELECTING.items():
+            name = f"Select by {one} ({SELECT_KEYS[one]})"
+            yield _Button(icon, name, f"{does}\n{SELECT_HINT}", shape == one, SetSelectTool(one))
+
+
+def _draw_settings(session: Session) -> None:
+    if session.tool.gesture is not None:
+        _draw_rows(session, session.tool.brush, Brush.specs(), SetBrush)
     else:
-        name = f"{gesture.title()} ({TOOL_KEYS[gesture]})"
-        icon, tooltip = TOOLS[gesture][0], f"{name}: {TOOLS[gesture][1]}\n{HINT}"
-    tints = (TEXT, FILL) if session.tool.gesture == gesture else (DIM, CLEAR)
-    if flat_button(f"{icon}##{name}", tooltip, *tints, BUTTON * scale()):
-        session.post(SetTool(gesture))
+        specs = [spec for spec in SelectSettings.specs() if spec.name != "radius" or session.rows.shape == "brush"]
+        _draw_rows(session, session.rows.settings, specs, SetSelecting)
 
 
-def _draw_brush_settings(session: Session) -> None:
-    brush = session.tool.brush
-    for spec in Brush.specs():
-        edited = edit_row(spec.label, spec.doc, spec, None, getattr(brush, spec.name))
+def _draw_rows(
+    session: Session, values: Params, specs: Iterable[ParamSpec], set_value: Callable[[str, Any], Command]
+) -> None:
+    for spec in specs:
+        edited = edit_row(spec.label, spec.doc, spec, None, getattr(values, spec.name))
         if edited.changed:
-            session.post(SetBrush(spec.name, edited.value))
+            session.post(set_value(spec.name, edited.value))

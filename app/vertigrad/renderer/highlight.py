@@ -1,8 +1,9 @@
-"""`Highlight`: a ring around one row, drawn over the finished image at the row's current position."""
+"""`Highlight`: marks at the current positions of rows, drawn over the finished image."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import wgpu
 
 from ..gpu import Gpu, RenderPass
+from ..tensor import Tensor
 from .bindings import Bindings
 from .layers.attributes import Bound
 from .layers.base import Layer
@@ -30,6 +32,14 @@ class Mark:
     corners: tuple[int, int, int] | None = None
 
 
+@dataclass(frozen=True)
+class RowMarks:
+    """Rows to mark by dots: `selected`, u32 (rows,), is not 0 for them."""
+
+    layer: Layer
+    selected: Tensor
+
+
 class Highlight:
     """Draws marks over images of one format. Reads positions from their own blocks, without a copy or a wait."""
 
@@ -42,29 +52,53 @@ class Highlight:
 
     def record(
         self,
-        mark: Mark,
+        marks: Sequence[Mark | RowMarks],
         view_offset: int,
         size: tuple[int, int],
         corner: tuple[int, int],
         target_view: wgpu.GPUTextureView,
     ) -> None:
-        """Record the mark over the image of `size`, at `corner` of the target, with the view it was drawn with."""
-        attributes = mark.layer.attributes
-        position, sizes = attributes.tensors["position"], attributes.tensors.get("size")
-        factor = attributes.constants.get("size", 0.0) if sizes is None else 1.0
+        """Record marks over the image of `size`, at `corner` of the target, with the view it was drawn with."""
         unit = max(size[1] / UNIT_HEIGHT, 1.0)
-        offset = self._gpu.uniforms.push(MARK.pack(*size, unit, factor if isinstance(factor, float | int) else 0.0))
-        self._gpu.recorder.use(mark.layer.blocks())
+        for mark in marks:
+            self._gpu.recorder.use(mark.layer.blocks())
+            if isinstance(mark, RowMarks):
+                self._gpu.recorder.use([mark.selected.block])
         with self._gpu.recorder.render_pass("highlight", self._pass, target_view) as pass_:
             pass_.set_viewport(*corner, *size, 0.0, 1.0)
             pass_.set_scissor_rect(*corner, *size)
-            if mark.corners is not None:
-                self._draw_edges(pass_, position, mark.corners, (view_offset, offset))
-            pass_.set_pipeline(self._pipeline("ring", position, sizes))
-            pass_.set_bind_group(0, self._group, (view_offset, offset))
-            for slot, bound in enumerate(filter(None, (position, sizes))):
-                _set_row(pass_, slot, bound, mark.row)
-            pass_.draw(4)
+            for mark in marks:
+                factor = mark.layer.attributes.constants.get("size", 0.0) if _sizes(mark.layer) is None else 1.0
+                values = MARK.pack(*size, unit, factor if isinstance(factor, float | int) else 0.0)
+                offsets = view_offset, self._gpu.uniforms.push(values)
+                if isinstance(mark, RowMarks):
+                    self._draw_dots(pass_, mark, offsets)
+                else:
+                    self._draw_row(pass_, mark, offsets)
+
+    def _draw_row(self, pass_: wgpu.GPURenderPassEncoder, mark: Mark, offsets: tuple[int, int]) -> None:
+        position, sizes = mark.layer.attributes.tensors["position"], _sizes(mark.layer)
+        if mark.corners is not None:
+            self._draw_edges(pass_, position, mark.corners, offsets)
+        pass_.set_pipeline(self._pipeline("ring", position, sizes))
+        pass_.set_bind_group(0, self._group, offsets)
+        for slot, bound in enumerate(filter(None, (position, sizes))):
+            _set_row(pass_, slot, bound, mark.row)
+        pass_.draw(4)
+
+    def _draw_dots(self, pass_: wgpu.GPURenderPassEncoder, marks: RowMarks, offsets: tuple[int, int]) -> None:
+        position, selected = marks.layer.attributes.tensors["position"], marks.selected
+        pass_.set_pipeline(self._dots_pipeline(position))
+        pass_.set_bind_group(0, self._group, offsets)
+        tensor, layout = position.tensor, position.layout
+        pass_.set_vertex_buffer(0, tensor.block.buffer, tensor.offset, layout.nbytes)
+        pass_.set_vertex_buffer(1, selected.block.buffer, selected.offset, 4 * layout.rows)
+        pass_.draw(4, layout.rows)
+
+    def _dots_pipeline(self, position: Bound) -> wgpu.GPURenderPipeline:
+        stride, format = position.layout.stride, position.layout.format
+        buffers = [_descriptor(format, 0, stride), _descriptor("uint32", 1, 4)]
+        return self._cached("dots", position, None, buffers, (format, stride))
 
     def _draw_edges(
         self, pass_: wgpu.GPURenderPassEncoder, position: Bound, corners: tuple[int, int, int], offsets: tuple[int, int]
@@ -78,8 +112,13 @@ class Highlight:
 
     def _pipeline(self, stage: str, position: Bound, sizes: Bound | None) -> wgpu.GPURenderPipeline:
         second = position if stage == "edge" else sizes
-        found = [bound for bound in (position, second) if bound is not None]
+        formats = [bound.layout.format for bound in (position, second) if bound is not None]
+        buffers = [_descriptor(format, slot) for slot, format in enumerate(formats)]
+        return self._cached(stage, position, sizes, buffers, formats)
 
+    def _cached(
+        self, stage: str, position: Bound, sizes: Bound | None, buffers: list[dict[str, Any]], key: Iterable[object]
+    ) -> wgpu.GPURenderPipeline:
         def create() -> wgpu.GPURenderPipeline:
             return render_pipeline(
                 self._gpu,
@@ -92,18 +131,21 @@ class Highlight:
                     "SIZE": sizes.layout.wgsl if sizes else "",
                     "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
                 },
-                buffers=[_descriptor(bound, slot) for slot, bound in enumerate(found)],
+                buffers=buffers,
                 topology="triangle-strip",
             )
 
-        key = (SHADER, stage, self._format, *[bound.layout.format for bound in found])
-        return draw_cache(self._gpu).get(key, create)
+        return draw_cache(self._gpu).get((SHADER, stage, self._format, *key), create)
 
 
-def _descriptor(bound: Bound, slot: int) -> dict[str, Any]:
-    """One instance, at the row itself: no stride."""
-    attribute = {"format": bound.layout.format, "offset": 0, "shader_location": slot}
-    return {"array_stride": 0, "step_mode": "instance", "attributes": [attribute]}
+def _sizes(layer: Layer) -> Bound | None:
+    return layer.attributes.tensors.get("size")
+
+
+def _descriptor(format: str, slot: int, stride: int = 0) -> dict[str, Any]:
+    """An attribute of each instance; without a stride of the row at which the buffer is bound."""
+    attribute = {"format": format, "offset": 0, "shader_location": slot}
+    return {"array_stride": stride, "step_mode": "instance", "attributes": [attribute]}
 
 
 def _set_row(pass_: wgpu.GPURenderPassEncoder, slot: int, bound: Bound, row: int) -> None:

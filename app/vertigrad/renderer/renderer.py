@@ -14,7 +14,7 @@ from .bloom import Bloom
 from .camera import OrbitCamera
 from .depth_image import DepthImage, require_depth
 from .handles import HandleDrawing, Handles
-from .highlight import Highlight, Mark
+from .highlight import Highlight, Mark, RowMarks
 from .layers.base import Frame, Layer
 from .lens import Sample, sampled
 from .lighting import Lighting
@@ -82,7 +82,7 @@ class Renderer:
         size: tuple[int, int],
         time: float = 0.0,
         corner: tuple[int, int] = (0, 0),
-        mark: Mark | None = None,
+        marks: Sequence[Mark | RowMarks] = (),
         level: Level | None = None,
         handles: Handles | None = None,
         keep: bool = False,
@@ -91,7 +91,7 @@ class Renderer:
         """Record the image, of `size` pixels, into `target_view`; does nothing if the size is zero.
 
         `time` is in seconds. `corner` is the pixel of the target for the upper left of the image; the rest of the
-        target becomes black, or stays as it is with `keep`. `mark` and `handles` are drawn over the image. `level`
+        target becomes black, or stays as it is with `keep`. `marks` and `handles` are drawn over the image. `level`
         replaces the level of `view.quality`. With `sample` it is one of several, of the lens and of each pixel: the
         mean of those so far is drawn, or nothing yet. The layers must have been bound. Raises `UseAfterFree` if a
         tensor was closed since.
@@ -149,9 +149,9 @@ class Renderer:
             self._post_process.record(finish, source, self._lighting.depths, offset, viewport)
             if notes is not None:
                 notes.draw_text(over, corner, target_view)
-            if mark is not None:
+            if marks:
                 self._highlight = self._highlight or Highlight(gpu, self._format)
-                self._highlight.record(mark, over, size, corner, target_view)
+                self._highlight.record(marks, over, size, corner, target_view)
             if handles is not None:
                 self._handles = self._handles or HandleDrawing(gpu, self._format)
                 self._handles.record(handles, self._target.depth, size, corner, target_view)

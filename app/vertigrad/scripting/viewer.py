@@ -27,6 +27,7 @@ from .layer import LayerHandle
 from .layer_methods import LayerMethods
 from .loop_methods import LoopMethods
 from .plot import PlotMethods
+from .row_methods import RowMethods
 from .saving import save
 from .serving import ServeMethods
 from .setting_methods import SettingMethods
@@ -47,6 +48,7 @@ class Viewer(
     ControlMethods,
     PlotMethods,
     EventMethods,
+    RowMethods,
     SettingMethods,
     FileMethods,
     KeyframeMethods,

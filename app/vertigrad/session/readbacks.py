@@ -22,6 +22,7 @@ def collect_readbacks(session: Session) -> None:
     running.hovered_node.collect()
     running.tool.update()
     running.selection.follow(running.changes)
+    running.rows.follow()
     try:
         running.cameras.collect()
     except VertigradError as error:

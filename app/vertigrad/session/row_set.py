@@ -1,35 +1,46 @@
-"""`RowSet`: several rows of a layer, selected by a box over the image."""
+"""`RowSet`: several rows of a layer; and which rows of a layer are in a region of the image."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from ..errors import ParameterError
-from ..gpu import Traffic
+from ..gpu import Gpu, Traffic
 from ..renderer.camera import OrbitCamera
 from ..renderer.layers import Layer
 from ..renderer.layers.marks import MarksDrawing
 from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.splats import SplatsDrawing
+from ..renderer.row_image import RowImage
+from ..renderer.view import View
 
-MODES = ("replace", "add", "remove")
-MARKED = 3000  # rows that are marked in the viewport, at most
-Point = tuple[float, float]
+SKIN = 2.0  # pixels behind what is visible at which a row still counts as visible: rows of one surface hide each other
 
 
-class RowSet(NamedTuple):
-    """`mask` (rows,) is which rows of a layer are selected, `sample` (n, 3) the positions of some of them."""
+@dataclass(frozen=True)
+class RowSet:
+    """Some of the `rows` of a layer, one or more. `bits` has one for each row, as `numpy.packbits` makes them."""
 
     layer: str
-    mask: np.ndarray
-    sample: np.ndarray
+    rows: int
+    bits: bytes = field(repr=False)
+
+    @cached_property
+    def count(self) -> int:
+        """How many there are."""
+        return int(np.count_nonzero(self.mask))
 
     @property
-    def count(self) -> int:
-        """How many rows are selected."""
-        return int(np.count_nonzero(self.mask))
+    def mask(self) -> np.ndarray:
+        """Which rows they are: bool (rows,)."""
+        return np.unpackbits(np.frombuffer(self.bits, np.uint8), count=self.rows).astype(bool)
+
+
+def row_set(layer: str, mask: np.ndarray) -> RowSet | None:
+    """The set of these rows; None if it is empty."""
+    return RowSet(layer, len(mask), np.packbits(mask).tobytes()) if mask.any() else None
 
 
 def has_rows(layer: Layer) -> bool:
@@ -37,69 +48,83 @@ def has_rows(layer: Layer) -> bool:
     return isinstance(layer.drawing, PointsDrawing | MarksDrawing | SplatsDrawing)
 
 
-def row_set(layer: Layer, mask: np.ndarray, positions: np.ndarray) -> RowSet | None:
-    """The set of these rows; None if it is empty."""
-    chosen = np.flatnonzero(mask)
-    sample = positions[chosen[:: max(-(-len(chosen) // MARKED), 1)]]
-    return RowSet(layer.name, mask, sample) if len(chosen) else None
-
-
-def rows_in_box(
-    layers: list[Layer],
-    camera: OrbitCamera,
-    first: Point,
-    last: Point,
-    size: tuple[int, int],
-    mode: str,
-    old: RowSet | None,
-) -> RowSet | None:
-    """The rows whose positions are between two pixels of an image of `size`, of the layer that has most of them.
-
-    `mode` is one of `MODES`: with "add" and "remove" the rows of `old` are changed, whose layer it is. Waits for the
-    GPU. Raises `ParameterError` for another mode.
-    """
-    if mode not in MODES:
-        raise ParameterError(f"mode is {mode!r}; expected {', '.join(MODES)}")
-    if mode != "replace" and old is not None:
-        layers = [layer for layer in layers if layer.name == old.layer and layer.attributes.rows == len(old.mask)]
-    found = [(layer, positions_of(layer)) for layer in layers if has_rows(layer)]
-    masks = [_inside(layer, positions, camera, first, last, size) for layer, positions in found]
-    if not found:
-        return old if mode != "replace" else None
-    best = max(range(len(found)), key=lambda number: np.count_nonzero(masks[number]))
-    (layer, positions), mask = found[best], masks[best]
-    if mode != "replace" and old is not None:
-        mask = old.mask | mask if mode == "add" else old.mask & ~mask
-    elif mode == "remove":
-        return None
-    return row_set(layer, mask, positions)
-
-
-def positions_of(layer: Layer) -> np.ndarray:
-    """The positions of the rows, (rows, 3)."""
-    tensor = layer.attributes.tensors["position"].tensor
-    return tensor.read_async(Traffic.DIAGNOSTICS).result().reshape(-1, 3)
-
-
-def pixels_of(positions: np.ndarray, camera: OrbitCamera, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Where positions are on an image of `size`, (n, 2), and whether they are in front of the camera, (n,)."""
-    width, height = size
-    clip = (
-        np.concatenate([positions, np.ones((len(positions), 1))], axis=1)
-        @ (camera.projection(width / height) @ camera.view()).T
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        screen = clip[:, :2] / clip[:, 3:]
-    return (screen * (0.5, -0.5) + 0.5) * (width, height), clip[:, 3] > 0.0
-
-
-def _inside(
-    layer: Layer, positions: np.ndarray, camera: OrbitCamera, first: Point, last: Point, size: tuple[int, int]
-) -> np.ndarray:
-    pixels, is_before = pixels_of(positions, camera, size)
-    low, high = np.minimum(first, last), np.maximum(first, last)
-    mask = is_before & (pixels >= low).all(axis=1) & (pixels <= high).all(axis=1)
+def drawn_rows(layer: Layer, positions: np.ndarray) -> np.ndarray:
+    """Which rows may be drawn: not those that are hidden, not finite, or outside of the crop of splats."""
+    mask = np.asarray(np.isfinite(positions).all(axis=1))
     if isinstance(layer.drawing, SplatsDrawing):
         low, high = layer.drawing.style.crop()
         mask &= (positions >= low).all(axis=1) & (positions <= high).all(axis=1)
     return mask
+
+
+def positions_of(layer: Layer) -> np.ndarray:
+    """The positions of the rows, (rows, 3); NaN where they are hidden. Waits for the GPU."""
+    tensor = layer.attributes.tensors["position"].tensor
+    return tensor.read_async(Traffic.DIAGNOSTICS).result().reshape(-1, 3)
+
+
+class Covered:
+    """The rows of `layers` whose positions are at `pixels`, bool (height, width), of an image.
+
+    With `visible_only`, those that the image shows: rows that have a pixel in the box around `pixels`, and rows at
+    most `SKIN` pixels behind what is visible where they are. Waits for the GPU.
+    """
+
+    def __init__(
+        self, gpu: Gpu, layers: list[Layer], camera: OrbitCamera, view: View, pixels: np.ndarray, visible_only: bool
+    ):
+        self._camera, self._pixels, self._layers = camera, pixels, layers
+        self._corner, self._image = (0, 0), None
+        y, x = (np.flatnonzero(pixels.any(axis=axis)) for axis in (1, 0))
+        if visible_only and len(x):
+            self._corner = int(x[0]), int(y[0])
+            size = int(x[-1] - x[0] + 1), int(y[-1] - y[0] + 1)
+            self._image = _row_image(gpu, layers, camera, view, pixels.shape[::-1], self._corner, size)
+
+    def rows(self, layer: Layer) -> np.ndarray:
+        """Those of one layer: bool (rows,)."""
+        positions = positions_of(layer)
+        height, width = self._pixels.shape
+        camera = self._camera
+        eye = np.concatenate([positions, np.ones((len(positions), 1))], axis=1) @ camera.view().T
+        clip = eye @ camera.projection(width / height).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            screen = (clip[:, :2] / clip[:, 3:] * (0.5, -0.5) + 0.5) * (width, height)
+            mask = (clip[:, 3] > 0.0) & (screen >= 0.0).all(axis=1) & (screen < (width, height)).all(axis=1)
+        mask &= drawn_rows(layer, positions)
+        x, y = screen[mask].astype(np.int64).T
+        mask[mask] = self._pixels[y, x]
+        if self._image is not None:
+            mask[mask] &= self._shown(layer, np.flatnonzero(mask), screen[mask].astype(np.int64), -eye[mask, 2])
+        return mask
+
+    def _shown(self, layer: Layer, rows: np.ndarray, pixels: np.ndarray, depth: np.ndarray) -> np.ndarray:
+        assert self._image is not None
+        own = self._image[self._image[:, :, 0] == self._layers.index(layer) + 1, 1]
+        x, y = (pixels - self._corner).T
+        front = self._image[y, x]
+        pixel = self._camera.pixel(self._pixels.shape[0]) * (1.0 if self._camera.orthographic else depth)
+        near = depth <= np.ascontiguousarray(front[:, 3]).view(np.float32) + SKIN * pixel
+        return np.isin(rows, own) | (near & (front[:, 0] > 0))
+
+
+def _row_image(
+    gpu: Gpu,
+    layers: list[Layer],
+    camera: OrbitCamera,
+    view: View,
+    size: tuple[int, int],
+    corner: tuple[int, int],
+    part: tuple[int, int],
+) -> np.ndarray:
+    found: list[np.ndarray] = []
+    image = RowImage(gpu, part)
+    try:
+        image.record(layers, camera, size, corner, view)
+        reading = image.read_rows(found.append)
+        gpu.submit()
+        gpu.readback.wait(reading)
+    finally:
+        gpu.sync()
+        image.close()
+    return found[0]

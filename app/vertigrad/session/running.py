@@ -24,6 +24,7 @@ from .hovered_node import HoveredNode
 from .inspector import Inspector
 from .parameters import Values
 from .readbacks import wait_for_readbacks
+from .row_selection import RowSelection
 from .scene_edits import SceneEdits
 from .selection import Selection
 from .sizing import Sizes
@@ -116,6 +117,7 @@ class Running:
                 Selection(*drawn),
                 InteractionTool(*drawn, before.tool if before else None),
             )
+            self.rows = RowSelection(*drawn, before.rows if before else None)
             self.scene_edits = SceneEdits(self, before.scene_edits if before and same else None)
             self.clock = Clock(gpu, self.stage, before.clock if before else None, same)
         except BaseException:
@@ -243,6 +245,7 @@ class Running:
         self.tensor_statistics.forget()
         self.hovered_node.forget()
         self.selection.clear()
+        self.rows.close()
         self.tool.release()
         self.clock.rewind.snapshots.clear()
         self.stage.close()

@@ -28,6 +28,7 @@ from .parameters import (
     with_theme,
 )
 from .ranges import can_be_random, is_log, random_value, value_at
+from .row_selection import RowState
 from .scene_extras import SceneExtras, merge_extras
 from .undo import UndoHistory, UndoStep
 
@@ -161,6 +162,17 @@ class SceneEdits:
         """Change what is kept beside the values, and nothing of them."""
         self.change({}, label, extras)
 
+    def change_rows(self, state: RowState, label: str) -> None:
+        """Select and hide rows: one step of the history, which the scene's file has nothing of.
+
+        Raises what a layer raises; then nothing has changed.
+        """
+        before = self._running.rows.state
+        if state == before:
+            return
+        self._running.rows.restore(state)
+        self.history.add(UndoStep(label, {}, {}, self.extras, self.extras, before, state))
+
     def show_tensor(self, *layers: LayerSpec) -> None:
         """Add layers of tensors. Raises what recording their models or binding them raises."""
         extras = self.extras
@@ -292,6 +304,8 @@ class SceneEdits:
             extras = merge_extras(step.extras_before, extras, step.extras_after)[0]
         impossible = impossible_animations(self._running.originals(), extras.animations)
         extras = extras.without_animations(impossible)
+        if step.rows_after is not None:
+            self._running.rows.restore(step.rows_after)
         try:
             self._assign(values, extras)
         except ParameterError:

@@ -16,6 +16,7 @@ from .clock import Clock
 from .diagnostics import Diagnostics, Limits
 from .hovered_node import HoveredNode
 from .inspector import Inspector
+from .row_selection import RowSelection
 from .running import Running, SceneSource
 from .scene_edits import SceneEdits
 from .selection import Selection
@@ -54,7 +55,8 @@ class SceneParts:
     cameras = OfScene[Cameras]()  # its camera, and how it moves
     clock = OfScene[Clock]()  # its time
     scene_edits = OfScene[SceneEdits]()  # the user's changes
-    selection = OfScene[Selection]()  # the row that is selected
+    selection = OfScene[Selection]()  # the row that was clicked
+    rows = OfScene[RowSelection]()  # rows that are selected or hidden
     tool = OfScene[InteractionTool]()  # the tool by which the mouse acts on its models
     diagnostics = OfScene[Diagnostics]()  # scalars that its models measure
     limits = OfScene[Limits]()  # which diagnostics are too large

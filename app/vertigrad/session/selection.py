@@ -1,4 +1,4 @@
-"""`Selection`: a row of a layer, selected by a click or in a panel, and its values; or several rows, by a box."""
+"""`Selection`: a row of a layer, selected by a click or in a panel, and its values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from ..tensor import Readback, Tensor
 from . import catalog
 from .picking import CursorPicker
 from .probe import grid_tensors, probed
-from .row_set import RowSet, rows_in_box
 
 EVERY = 0.1  # seconds between readings of the row's values: faster ones cannot be read
 
@@ -61,8 +60,6 @@ class Selection:
         self._stage = stage
         self._picker = CursorPicker(gpu, stage, camera, view)
         self.row: Row | None = None
-        self.rows: RowSet | None = None  # several of a layer, selected by a box
-        self._camera = camera
         self.picked: Row | None = None  # the latest that was selected, even if its values cannot be followed
         self._constants: dict[str, Constant] = {}
         self._sources: dict[str, str] = {}
@@ -106,27 +103,9 @@ class Selection:
         self.clear()
         self._set(Row(layer, row))
 
-    def select_box(
-        self, first: tuple[float, float], last: tuple[float, float], size: tuple[int, int], mode: str = "replace"
-    ) -> None:
-        """Select the rows of points, marks or splats that are seen between two pixels of a viewport of `size`.
-
-        Of the layer that has most of them; also what is hidden. `mode` is "replace", or "add" or "remove" to change the
-        rows that are selected. Waits for the GPU. Raises `ParameterError`.
-        """
-        layers = list(self._stage.layers.values())
-        rows = rows_in_box(layers, self._camera, first, last, size, mode, self.rows)
-        self.clear()
-        self.rows = rows
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is selected."""
-        return self.row is None and self.rows is None
-
     def clear(self) -> None:
         """Deselect."""
-        self.row = self.rows = None
+        self.row = None
         self._picker.cancel()
         for cached in (self._constants, self._sources, self._values, self._readings):
             cached.clear()
@@ -137,10 +116,6 @@ class Selection:
         `changes` counts how often they did. A row that no longer exists, since its layer was rebuilt, is deselected.
         """
         self._picker.dropped()
-        if self.rows is not None:
-            layer = self._stage.layers.get(self.rows.layer)
-            if layer is None or layer.attributes.rows != len(self.rows.mask):
-                self.rows = None
         if self.row is None:
             return
         layer = self._stage.layers.get(self.row.layer)

@@ -212,7 +212,7 @@ class Session(SceneParts):
     ) -> None:
         """Record the viewport of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
-        The selected row is highlighted, and `handles` are drawn over it. With `supersample` each pixel is the mean of
+        The selected rows are highlighted, and `handles` are drawn over it. With `supersample` each pixel is the mean of
         so many along each side. With `sample` it is one of several: see `Renderer.draw`.
         """
         running = self.running
@@ -220,9 +220,10 @@ class Session(SceneParts):
         pane = self.pane(size)
         self.look(pane)
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
-        layers, mark = list(stage.layers.values()), running.selection.mark()
+        layers = list(stage.layers.values())
+        marks = [mark for mark in (running.rows.marks(), running.selection.mark()) if mark is not None]
         renderer.draw(
-            layers, camera, view, target, pane, running.clock.time, corner, mark, level, handles, sample=sample
+            layers, camera, view, target, pane, running.clock.time, corner, marks, level, handles, sample=sample
         )
         if self.comparison is not None:
             self.comparison.draw(renderer, camera, target, size, corner, level)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from .parameters import Values
+from .row_selection import RowState
 from .scene_extras import SceneExtras
 
 MOST = 300  # steps in the history
@@ -13,23 +14,27 @@ MOST = 300  # steps in the history
 
 @dataclass(frozen=True)
 class UndoStep:
-    """One change: values and the scene's extras before and after it."""
+    """One change: values and the scene's extras before and after it; or the rows that are selected and hidden."""
 
     label: str
     before: Values
     after: Values
     extras_before: SceneExtras
     extras_after: SceneExtras
+    rows_before: RowState | None = None
+    rows_after: RowState | None = None
 
     @property
     def reversed(self) -> UndoStep:
         """The step that undoes it."""
-        return UndoStep(self.label, self.after, self.before, self.extras_after, self.extras_before)
+        extras, rows = (self.extras_after, self.extras_before), (self.rows_after, self.rows_before)
+        return UndoStep(self.label, self.after, self.before, *extras, *rows)
 
     @property
     def empty(self) -> bool:
         """Whether it changed nothing."""
-        return self.before == self.after and self.extras_before == self.extras_after
+        same = self.before == self.after and self.extras_before == self.extras_after
+        return same and self.rows_before == self.rows_after
 
     def followed_by(self, later: UndoStep) -> UndoStep:
         """Both in one step."""

@@ -8,9 +8,10 @@ import time
 import glfw
 
 from ..models.interaction import Gesture
-from ..panels import Gui
+from ..panels import DrawnRegion, Gui
 from ..session import Session, commands
 from ..session.cameras import NO_THRUST, Thrust
+from ..session.row_selection import SelectSettings
 from ..session.tool import Brush, Pixels, gestures
 
 ORBIT = math.pi  # radians for a drag over the height of the viewport
@@ -41,8 +42,9 @@ class Mouse:
     The wheel zooms towards the cursor, a second finger or shift makes it pan, alt circle, ctrl go finely. With W, A, S,
     D, Q and E the camera flies while the right button is held, or in flight mode; the mouse looks around then, the
     wheel makes it faster. With a tool, or Ctrl, a left drag acts on the models instead, but not with Alt; Ctrl and the
-    wheel change the brush radius, with Shift the brush strength. A drag with Ctrl and Shift draws a box that selects
-    rows; with Alt it adds to them, with the right button it removes. Cursors are in pixels of the window.
+    wheel change the brush radius, with Shift the brush strength. With a selection tool, a left drag draws a region that
+    selects rows; with Shift it adds to them, with Ctrl it removes. A drag with Ctrl and Shift draws a box with any
+    tool; with Alt it adds, with the right button it removes. Cursors are in pixels of the window.
     """
 
     def __init__(self, session: Session, gui: Gui):
@@ -50,7 +52,7 @@ class Mouse:
         self._held: int | None = None  # the button that drags the camera
         self._pressed = self._dragged = (0.0, 0.0)  # the cursor when it was pressed, and at the last step of the drag
         self._dragging = self._panning = self._looking = self._interacting = False
-        self._boxing = ""  # how a box that is being drawn selects rows; empty if there is none
+        self._mode = ""  # how the region that is being drawn selects rows; empty if there is none
         self._keys: set[int] = set()
         self._thrust = NO_THRUST
         self._scrolled_at = -math.inf
@@ -63,17 +65,16 @@ class Mouse:
     def press(self, button: int, cursor: Pixels, shift: bool, ctrl: bool, alt: bool) -> None:
         """A button went down on the viewport."""
         if self._held is None:
-            is_box = ctrl and shift and button in (glfw.MOUSE_BUTTON_LEFT, glfw.MOUSE_BUTTON_RIGHT)
-            how = "remove" if button == glfw.MOUSE_BUTTON_RIGHT else "add" if alt else "replace"
-            self._boxing = how if is_box else ""
-            gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
+            shape, self._mode = self._selecting(button, shift, ctrl, alt)
+            self._gui.region = self._region(shape, cursor) if shape else None
+            for_models = button == glfw.MOUSE_BUTTON_LEFT and not (shape or shift or alt)
+            gesture = self._gesture(ctrl) if for_models else None
             self._interacting = gesture is not None
             if gesture is not None:
                 self._session.post(commands.BeginInteraction(gesture, *self._on_viewport(cursor)))
             self._held, self._pressed, self._dragged = button, cursor, cursor
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
-            self._gui.box = (cursor, cursor) if is_box else None
             self._looking = self._session.cameras.flight_mode and not self._panning
 
     def release(self, button: int, cursor: Pixels) -> None:
@@ -83,11 +84,11 @@ class Mouse:
         self._held = None
         if self._interacting:
             self._end_interaction()
-        elif self._boxing and self._dragging:
-            self._select_box(cursor)
+        elif (region := self._gui.region) is not None and (self._dragging or region.shape == "brush"):
+            self._select_region(region.to(cursor))
         elif not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
             self._select(cursor)
-        self._boxing, self._gui.box = "", None
+        self._gui.region = None
         self._steer(False)
 
     def move(self, cursor: Pixels) -> None:
@@ -102,10 +103,10 @@ class Mouse:
             if math.dist(cursor, self._pressed) <= STEADY * self._gui.scale:
                 return
             self._dragging = True
-            if not self._boxing:
+            if self._gui.region is None:
                 self._session.post(commands.RememberView())
-        if self._boxing:
-            self._gui.box = (self._pressed, cursor)
+        if self._gui.region is not None:
+            self._gui.region = self._gui.region.to(cursor)
             return
         (x, y), self._dragged = self._dragged, cursor
         dx, dy = (cursor[0] - x) / height, (cursor[1] - y) / height
@@ -123,6 +124,10 @@ class Mouse:
             return
         if ctrl and session.tool.gesture is not None:
             self._change_brush("strength" if shift else "radius", THICKER**dy)
+            return
+        if ctrl and session.rows.shape == "brush":
+            radius = _within(_SELECTING, session.rows.settings.radius * THICKER**dy)
+            session.post(commands.SetSelecting("radius", radius))
             return
         if self.flying and (self._keys or session.cameras.flight_mode):
             session.post(commands.FlyFaster(FASTER**dy))
@@ -159,7 +164,7 @@ class Mouse:
         """Nothing is held any more: the window lost the keyboard."""
         self._keys.clear()
         self._held = None
-        self._boxing, self._gui.box = "", None
+        self._gui.region = None
         if self._interacting:
             self._end_interaction()
         self._steer(False)
@@ -181,9 +186,24 @@ class Mouse:
         if 0 <= pixel[0] < size[0] and 0 <= pixel[1] < size[1]:
             self._session.post(commands.Pick(pixel, size))
 
-    def _select_box(self, cursor: Pixels) -> None:
-        first, size = self._on_viewport(self._pressed)
-        self._session.post(commands.SelectBox(first, self._on_viewport(cursor)[0], size, self._boxing))
+    def _selecting(self, button: int, shift: bool, ctrl: bool, alt: bool) -> tuple[str, str]:
+        """The shape of the region that a press begins, and how it selects; empty if there is none."""
+        left, right = button == glfw.MOUSE_BUTTON_LEFT, button == glfw.MOUSE_BUTTON_RIGHT
+        if ctrl and shift and (left or right):
+            return "box", "remove" if right else "add" if alt else "replace"
+        if self._session.rows.shape and left and not alt:
+            return self._session.rows.shape, "add" if shift else "remove" if ctrl else "replace"
+        return "", ""
+
+    def _region(self, shape: str, cursor: Pixels) -> DrawnRegion:
+        radius = self._session.rows.settings.radius * self._gui.panes[0].height if shape == "brush" else 0.0
+        return DrawnRegion(shape, (cursor,), radius)
+
+    def _select_region(self, region: DrawnRegion) -> None:
+        points = tuple(self._on_viewport(point)[0] for point in region.points)
+        size, visible_only = self._on_viewport((0.0, 0.0))[1], self._session.rows.settings.visible_only
+        command = commands.SelectRegion(region.shape, points, size, region.radius, self._mode, visible_only)
+        self._session.post(command)
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""
@@ -195,9 +215,8 @@ class Mouse:
         self._session.post(commands.EndInteraction())
 
     def _change_brush(self, name: str, factor: float) -> None:
-        low, high = _LIMITS[name]
         value = getattr(self._session.tool.brush, name) * factor
-        self._session.post(commands.SetBrush(name, min(max(value, low), high)))
+        self._session.post(commands.SetBrush(name, _within(_LIMITS[name], value)))
 
     def _on_viewport(self, cursor: Pixels) -> tuple[Pixels, tuple[int, int]]:
         """A pixel of the window as one of the scene's image, and the size of that."""
@@ -211,4 +230,9 @@ class Mouse:
         self._scrolled_at = now
 
 
+def _within(limits: tuple[float, float], value: float) -> float:
+    return min(max(value, limits[0]), limits[1])
+
+
 _LIMITS = {spec.name: (spec.min or 0.0, spec.max or 0.0) for spec in Brush.specs()}
+_SELECTING = next((spec.min or 0.0, spec.max or 0.0) for spec in SelectSettings.specs() if spec.name == "radius")

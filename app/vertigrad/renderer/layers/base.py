@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import wgpu
 
 from ...gpu import Gpu
@@ -14,6 +15,7 @@ from ...params import Params
 from ...tensor import Tensor
 from ..moment import Moment
 from ..target import ONE_COLOR, Colors, Drawn
+from .hidden_rows import HiddenRows
 
 if TYPE_CHECKING:
     from ..annotations.overlay import ColorBar
@@ -81,6 +83,8 @@ class Layer:
         self._gpu = gpu
         self.drawing: Drawing = _Unbound(name)  # pyright: ignore[reportAttributeAccessIssue]
         self._values: Mapping[str, Attribute] = {}
+        self._mask: np.ndarray | None = None  # of the rows that are hidden
+        self._hidden: HiddenRows | None = None
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these attributes from now on.
@@ -88,16 +92,37 @@ class Layer:
         Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more bytes than this GPU can
         bind; then the attributes that were bound before remain.
         """
-        drawing = self.DRAWING(self._gpu, self.name, self.style, attributes)
+        hidden = self._hidden_rows(attributes)
+        try:
+            shown = attributes if hidden is None else {**attributes, "position": hidden.positions}
+            drawing = self.DRAWING(self._gpu, self.name, self.style, shown)
+        except BaseException:
+            if hidden is not None:
+                hidden.close()
+            raise
         self.close()
-        self.drawing, self._values = drawing, attributes
+        self.drawing, self._values, self._hidden = drawing, attributes, hidden
         self.transparency = drawing.attributes.transparency if self.blends else "none"
+
+    def hide(self, rows: np.ndarray | None) -> None:
+        """Do not draw these rows of "position", a mask (rows,); None: draw all. Raises as `bind`.
+
+        Tensors with another number of rows that are bound later are drawn whole.
+        """
+        before, self._mask = self._mask, rows
+        try:
+            self.bind(self._values)
+        except BaseException:
+            self._mask = before
+            raise
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Record what must precede the frame's passes; called for all layers before the frame is recorded.
 
         `moment` is None where only positions are needed, not colors.
         """
+        if self._hidden is not None:
+            self._hidden.record()
         drawing = self.drawing
         if drawing.style_values != tuple(vars(self.style).values()):
             if drawing.is_outdated():
@@ -132,6 +157,15 @@ class Layer:
         """Release the memory that the layer owns; the bound tensors are not closed. Idempotent."""
         self.drawing.close()
         self.drawing = _Unbound(self.name)  # pyright: ignore[reportAttributeAccessIssue]
+        if self._hidden is not None:
+            self._hidden.close()
+            self._hidden = None
+
+    def _hidden_rows(self, attributes: Mapping[str, Attribute]) -> HiddenRows | None:
+        positions = attributes.get("position")
+        if self._mask is None or not isinstance(positions, Tensor) or positions.size != 3 * len(self._mask):
+            return None
+        return HiddenRows(self.name, positions, self._mask, self._gpu.limits["max-vertex-buffer-array-stride"])
 
 
 class _Unbound:

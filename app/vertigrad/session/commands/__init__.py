@@ -6,5 +6,6 @@ from .edits import *
 from .files import *
 from .inside import *
 from .observe import *
+from .rows import *
 from .run import *
 from .runs import *

@@ -123,10 +123,10 @@ def ExportGeometry(session: Session, path: Path, layers: tuple[str, ...] = (), o
 
 @command("export")
 def ExportSelection(session: Session, path: Path, overwrite: bool = False) -> None:
-    """Write the rows that are selected by a box to a file of geometry; asks before it replaces one."""
-    rows = session.selection.rows
+    """Write the selected rows to a file of geometry; asks before it replaces one."""
+    rows = session.rows.selected
     if rows is None:
-        raise InputError("no rows are selected; drag a box with Ctrl+Shift in the viewport first")
+        raise InputError("no rows are selected; draw a box, a lasso or a brush stroke over points or splats first")
     export.require_layers(path, session.stage.layers, (rows.layer,))
     if not _ask_to_overwrite(session, path, overwrite, ExportSelection(path, overwrite=True)):
         found = export.geometry(session.stage.layers[rows.layer], rows.mask)

@@ -12,8 +12,6 @@ from ..watches import Watches
 _selection = command_of("selection", lambda session: session.selection)
 Pick = _selection(Selection.pick)
 Select = _selection(Selection.select)
-SelectBox = _selection(Selection.select_box)
-Deselect = _selection(Selection.clear)
 
 _inspector = command_of("tensors", lambda session: session.inspector)
 InspectTensor = _inspector(Inspector.inspect)

@@ -21,7 +21,6 @@ SetRewindMemory = command_of("rewind memory", lambda session: session.clock)(Clo
 Reset = command_of("reset", lambda session: session.running)(Running.reset)
 
 _tool = command_of("interaction", lambda session: session.tool)
-SetTool = _tool(InteractionTool.select)
 MoveInteraction = _tool(InteractionTool.move)
 EndInteraction = _tool(InteractionTool.release)
 
