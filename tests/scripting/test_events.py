@@ -10,6 +10,7 @@ import pytest
 import vertigrad as vg
 from vertigrad.errors import InputError, ParameterError
 from vertigrad.scripting.keys import NAMED, key_name
+from vertigrad.session.commands import Undo
 
 POINTS = np.float32([[-1, 0, 0], [0, 0, 0], [1, 0.5, 0]])
 
@@ -286,3 +287,23 @@ def test_positions_have_gizmos(viewer: vg.Viewer) -> None:
     assert name.value == "def"
     with pytest.raises(InputError, match="nothing to choose from"):
         viewer.choice("kind", [])
+
+
+def test_rows_are_selected_and_hidden(viewer: vg.Viewer):
+    """As by the user, who can undo it; the tensors stay as they are."""
+    cloud = viewer.points("cloud", position=np.arange(30, dtype=np.float32).reshape(10, 3))
+    assert viewer.selected_rows() == {}
+    viewer.select_rows("cloud", [1, 2])
+    viewer.select_rows("cloud", np.arange(10) == 7, "add")
+    assert viewer.selected_rows()["cloud"].tolist() == [1, 2, 7]
+    viewer.hide_rows("cloud", [2, 3])
+    assert viewer.selected_rows()["cloud"].tolist() == [1, 7]
+    assert np.flatnonzero(viewer.session.rows.hidden["cloud"].mask).tolist() == [2, 3]
+    assert np.isfinite(cloud.position.numpy()).all()
+    viewer.session.carry_out(Undo())
+    assert viewer.selected_rows()["cloud"].tolist() == [1, 2, 7] and not viewer.session.rows.hidden
+    viewer.hide_rows("cloud", [4])
+    viewer.hide_rows("cloud", [])
+    assert not viewer.session.rows.hidden
+    with pytest.raises(ParameterError, match="rows 0 to 9"):
+        viewer.select_rows("cloud", [10])

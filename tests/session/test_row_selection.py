@@ -158,7 +158,7 @@ def test_a_box_adds_and_removes(session):
 
 
 def test_hidden_points_are_not_taken_with_visible_only(session):
-    """The wall hides what is behind it; before it and beside it all are taken."""
+    """The wall hides what is behind it; before it and next to it all are taken."""
     size = 640, 480
     everything = ((0, 0), size)
     session.carry_out(SelectRows("dots", [0]))
@@ -207,7 +207,7 @@ def test_what_is_done_with_rows_is_undone(session):
 
 
 def test_hidden_rows_are_not_drawn_nor_exported(session, tmp_path):
-    """The same pixels as if only the others were there; the layer can be bound anew meanwhile."""
+    """The same pixels as if only the others were there; the layer can be bound again meanwhile."""
     renderer, target = Renderer(session.gpu, FORMAT), Offscreen(session.gpu, SIZE)
 
     def image():
