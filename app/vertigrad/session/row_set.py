@@ -63,6 +63,18 @@ def positions_of(layer: Layer) -> np.ndarray:
     return tensor.read_async(Traffic.DIAGNOSTICS).result().reshape(-1, 3)
 
 
+def pixels_of(positions: np.ndarray, camera: OrbitCamera, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Where positions are on an image of `size`, (n, 2), and whether they are in front of the camera, (n,)."""
+    width, height = size
+    clip = (
+        np.concatenate([positions, np.ones((len(positions), 1))], axis=1)
+        @ (camera.projection(width / height) @ camera.view()).T
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        screen = clip[:, :2] / clip[:, 3:]
+    return (screen * (0.5, -0.5) + 0.5) * (width, height), clip[:, 3] > 0.0
+
+
 class Covered:
     """The rows of `layers` whose positions are at `pixels`, bool (height, width), of an image.
 
@@ -85,17 +97,13 @@ class Covered:
         """Those of one layer: bool (rows,)."""
         positions = positions_of(layer)
         height, width = self._pixels.shape
-        camera = self._camera
-        eye = np.concatenate([positions, np.ones((len(positions), 1))], axis=1) @ camera.view().T
-        clip = eye @ camera.projection(width / height).T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            screen = (clip[:, :2] / clip[:, 3:] * (0.5, -0.5) + 0.5) * (width, height)
-            mask = (clip[:, 3] > 0.0) & (screen >= 0.0).all(axis=1) & (screen < (width, height)).all(axis=1)
-        mask &= drawn_rows(layer, positions)
+        screen, mask = pixels_of(positions, self._camera, (width, height))
+        mask &= (screen >= 0.0).all(axis=1) & (screen < (width, height)).all(axis=1) & drawn_rows(layer, positions)
         x, y = screen[mask].astype(np.int64).T
         mask[mask] = self._pixels[y, x]
         if self._image is not None:
-            mask[mask] &= self._shown(layer, np.flatnonzero(mask), screen[mask].astype(np.int64), -eye[mask, 2])
+            depth = -(positions[mask] @ self._camera.view()[2, :3] + self._camera.view()[2, 3])
+            mask[mask] &= self._shown(layer, np.flatnonzero(mask), screen[mask].astype(np.int64), depth)
         return mask
 
     def _shown(self, layer: Layer, rows: np.ndarray, pixels: np.ndarray, depth: np.ndarray) -> np.ndarray:
