@@ -1,6 +1,7 @@
-// What a network takes for one token: the token, its position, and which of the keys before it are there: the last ones.
+// What a network takes for one token: the token, its position, and which of the keys are there, its own included: the
+// first ones if they are written in place, else the last ones.
 // Out: input_ids, attention_mask (CONTEXT), position_ids.
-// In: CONTEXT; POSITIONED, whether the network takes the position.
+// In: CONTEXT; POSITIONED, whether the network takes the position; IN_PLACE.
 
 struct Params {
     position: u32,
@@ -17,7 +18,11 @@ struct Params {
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
     if id.x < ${CONTEXT}u {
+        //% if IN_PLACE
+        attention_mask[id.x] = i32(id.x <= params.position);
+        //% else
         attention_mask[id.x] = i32(id.x + params.position + 1u >= ${CONTEXT}u);
+        //% endif
     }
     if id.x == 0u {
         input_ids[0] = i32(tokens[params.position]);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -243,6 +244,10 @@ def test_the_node_under_the_cursor_and_what_it_holds(session: Session) -> None:
         gap = pixel - (0.0, found.radius + 3.9)
         assert node_under(session.stage, session.camera, tuple(gap), (640, 360), 4.0) is not None
     assert node_under(session.stage, session.camera, (1.0, 1.0), (640, 360), 4.0) is None
+    flat = replace(session.camera, orthographic=True)
+    (pixel, *_), _ = pixels_of(0.5 * style.size * graph.positions + style.center, flat, (640, 360))
+    found = node_under(session.stage, flat, tuple(pixel), (640, 360), 4.0)
+    assert found is not None and found.row == 0
     do(session, HoverNode("net", 1))
     session.inspect_now()
     found = session.hovered_node.summary

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -84,9 +84,24 @@ class Config:
         return _Reader(str(path), _table(path)).config()
 
 
-def end_tokens(path: Path) -> tuple[int, ...]:
-    """Tokens that end a text, by a config.json of any kind; none without one."""
-    return _Reader(str(path), _table(path)).ends() if path.is_file() else ()
+class TextLimits(NamedTuple):
+    """The token that begins a text, those that end one, and how many positions there are; None where not known."""
+
+    begin: int | None = None
+    end: tuple[int, ...] = ()
+    context: int | None = None
+
+
+def text_limits(folder: Path) -> TextLimits:
+    """Those of a model in ONNX, by the config.json of any kind beside it, or else the genai_config.json."""
+    for name, key in (("config.json", None), ("genai_config.json", "model")):
+        if (folder / name).is_file():
+            table = _table(folder / name)
+            found = table if key is None else table.get(key)
+            if not isinstance(found, dict):
+                raise InputError(f"{folder / name}: {key}: expected an object, got {found!r}")
+            return _Reader(str(folder / name), found).text_limits()
+    return TextLimits()
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -222,6 +237,12 @@ class _Reader:
     def _optional(self, name: str) -> int | None:
         value = self._table.get(name)
         return value if type(value) is int else None
+
+    def text_limits(self) -> TextLimits:
+        """The same of the table."""
+        names = ("max_position_embeddings", "n_positions", "n_ctx", "context_length")
+        context = next((self._size(name) for name in names if self._table.get(name) is not None), None)
+        return TextLimits(self._optional("bos_token_id"), self.ends(), context)
 
     def ends(self) -> tuple[int, ...]:
         """Tokens that end a text."""

@@ -28,6 +28,10 @@ class Decoder(Protocol):
     tokens: Tensor
     logits: Tensor
 
+    def state(self) -> dict[str, Tensor]:
+        """Every tensor that tokens change, by name."""
+        ...
+
     def decode(self, position: int) -> None:
         """Record the token at `position`: its logits are there then."""
         ...

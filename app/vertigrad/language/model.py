@@ -11,7 +11,7 @@ from ..closing import Closing
 from ..errors import InputError
 from ..gpu import gpu
 from .checkpoint import read_weights
-from .config import Config, end_tokens
+from .config import Config, text_limits
 from .generation import Generator
 from .onnx_decoder import OnnxDecoder
 from .sampling import Sampling
@@ -52,8 +52,9 @@ class LanguageModel(Closing):
         if path.suffix == ".onnx":
             if weights != "auto":
                 raise InputError(f"{path}: weights of an ONNX file are used as they are, not as {weights}")
-            self.folder, self.ends = path.parent, end_tokens(path.parent / "config.json")
-            self.decoder = OnnxDecoder(path, context)
+            self.folder, limits = path.parent, text_limits(path.parent)
+            self.ends = limits.end
+            self.decoder = OnnxDecoder(path, context, limits.context)
         else:
             self.folder = folder_of(path)
             config = Config.read(self.folder / "config.json")

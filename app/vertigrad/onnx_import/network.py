@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,17 +145,19 @@ class Network(Closing):
         inputs: Mapping[str, Tensor | np.ndarray],
         constants: Mapping[str, np.ndarray],
         probe: Probe | None = None,
+        bounds: Mapping[str, int] = MappingProxyType({}),
     ) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
         Arrays among the inputs are uploaded once, to be set again by `Program.set`; `constants` never change, and are
-        folded. `probe` takes statistics of what nodes compute. Raises as `program`.
+        folded. `probe` takes statistics of what nodes compute. `bounds` are the largest magnitudes of tensors of
+        integers, 2²⁴ for those of 64 bits by default. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(arrays, tensors, frozenset(constants), probe=probe)
+            program = self._record(arrays, tensors, frozenset(constants), False, probe, bounds)
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -243,6 +246,7 @@ class Network(Closing):
         known: frozenset[str],
         can_read: bool = False,
         probe: Probe | None = None,
+        bounds: Mapping[str, int] = MappingProxyType({}),
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
@@ -260,6 +264,8 @@ class Network(Closing):
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries
             }
+            for name, bound in bounds.items():
+                values[name].bound = bound
             with stages.recording():
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]

@@ -109,7 +109,8 @@ def node_under(
         positions = 0.5 * style.size * graph.positions + np.asarray(style.center)
         pixels, is_before = pixels_of(positions, camera, size)
         distances = np.linalg.norm(positions - np.asarray(camera.position), axis=1)
-        dots = form.radius / camera.pixel(size[1]) / (1.0 if camera.orthographic else distances)
+        depths = np.ones_like(distances) if camera.orthographic else distances
+        dots = form.radius / camera.pixel(size[1]) / depths
         gaps = np.maximum(np.hypot(*(pixels - cursor).T) - dots, 0.0)
         gaps[~is_before] = np.inf
         least = gaps.min(initial=np.inf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from ... import ops, params
 from ...errors import InputError
@@ -31,7 +31,11 @@ BOUND = 5e-3  # of the relative error of logits: keys and values are stored in f
 class Params(params.Params):
     """Which model, the text that it continues, and how it chooses."""
 
-    file: Path = file(..., suffixes=[".json"], doc="config.json of the model; weights and tokenizer.json are beside it")
+    file: Path = file(
+        ...,
+        suffixes=[".json", ".onnx"],
+        doc="config.json of the model, weights and tokenizer.json are beside it; or an ONNX file of a decoder",
+    )
     prompt: str = text("", doc="text to continue; another one begins anew")
     rate: float = number(
         8.0, min=0.0, max=1000.0, slider_min=0.0, slider_max=60.0, unit="1/s", doc="tokens in a simulated second"
@@ -59,10 +63,10 @@ class Params(params.Params):
 
 
 class LanguageModel(PartsModel):
-    """A causal transformer from safetensors and config.json. Each step writes the tokens that are due.
+    """A causal transformer from safetensors and config.json, or from ONNX. Each step writes the tokens that are due.
 
     Without a tokenizer.json beside it, the prompt and the text are numbers of tokens. The text ends when the context is
-    full. What the outputs show is of the last token.
+    full. What the outputs show is of the last token. The attention of a decoder from ONNX is not among them.
     """
 
     Params = Params
@@ -74,40 +78,36 @@ class LanguageModel(PartsModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        config = _config(params)
-        rows = -(-min(params.context, config.context) // ROW) * ROW
-        heads = config.layers * config.heads
+        facts = _facts(params)
+        rows, vocabulary = -(-facts.context // ROW) * ROW, facts.vocabulary
+        attention = OutputSpec(
+            (facts.heads, rows), "f32", "what each head of each layer attends, a fraction for each token"
+        )
         return {
-            "logits": OutputSpec((config.vocabulary,), "f32", "logits of the next token"),
-            "probabilities": OutputSpec(
-                (config.vocabulary,), "f32", "probabilities of the next token, at temperature 1"
-            ),
+            "logits": OutputSpec((vocabulary,), "f32", "logits of the next token"),
+            "probabilities": OutputSpec((vocabulary,), "f32", "probabilities of the next token, at temperature 1"),
             "top": OutputSpec((TOP,), "f32", "the highest of these, falling"),
             "top_tokens": OutputSpec((TOP,), "i32", "tokens that they belong to"),
-            "attention": OutputSpec(
-                (heads, rows), "f32", "what each head of each layer attends, a fraction for each token"
-            ),
+            **({"attention": attention} if facts.heads else {}),
             "tokens": OutputSpec((rows,), "u32", "tokens of the text"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         from ...language import LanguageModel as Loaded
-        from ...language import Transformer
 
         self.name, self._params, self._seed = name, params, seed
         self._clock = FixedStep()
         self.clocks = (self._clock,)
-        config = self._config = _config(params)
+        self._facts = _facts(params)
         with self._building() as parts:
             self._loaded: Loaded = parts.enter_context(
                 Loaded(
                     params.file,
                     weights=params.weights,
-                    context=min(params.context, config.context),
+                    context=self._facts.context,
                     inspect=True,
                 )
             )
-            assert isinstance(self._loaded.decoder, Transformer)
             self._decoder = self._loaded.decoder
             self._create(parts)
             self.reset()
@@ -135,15 +135,19 @@ class LanguageModel(PartsModel):
         return {"entropy": entropy, "highest": ops.max(probabilities)}
 
     def compare_with_reference(self) -> list[Comparison]:
-        """Logits of the next token, by the same transformer in NumPy, in f64."""
+        """Logits of the next token, by the same transformer in NumPy: in f64, or by ONNX's reference."""
         from ...language.checkpoint import read_weights
+        from ...language.onnx_reference import onnx_logits
         from ...language.reference import logits
 
-        decoder, config = self._decoder, self._config
+        decoder, config, file = self._decoder, self._facts.config, self._params.file
         if decoder.parameters > REFERENCE_WEIGHTS:
             raise InputError(f"{self.name}: too large for its NumPy reference")
         tokens = self._views["tokens"].numpy()[: self._loaded.generator.length].tolist()
-        expected = logits(config, read_weights(self._loaded.folder, config), tokens, self._params.weights == "int4")
+        if config is None:
+            expected = onnx_logits(file, tokens)
+        else:
+            expected = logits(config, read_weights(file.parent, config), tokens, self._params.weights == "int4")
         return [compare("logits", self._views["logits"].numpy(), expected, BOUND)]
 
     def reset(self) -> None:
@@ -166,15 +170,15 @@ class LanguageModel(PartsModel):
 
     def _create(self, parts: Parts) -> None:
         decoder, specs = self._decoder, self.output_specs(self._params)
-        for name in ("probabilities", "top", "attention"):
-            parts.zeros(name, *(size or 0 for size in specs[name].shape))
+        for name in sorted({"probabilities", "top", "attention"} & specs.keys()):
+            parts.zeros(name, *(decoder.vocabulary if size is None else size for size in specs[name].shape))
         parts.zeros("top_tokens", TOP, dtype=i32)
         own = dict(parts.tensors)
         self._tensors = own | decoder.state()
         self._views = parts.views(
             {
                 "logits": decoder.logits[: decoder.vocabulary],
-                **{name: own[name][...] for name in ("probabilities", "top", "top_tokens", "attention")},
+                **{name: tensor[...] for name, tensor in own.items()},
                 "tokens": decoder.tokens[: specs["tokens"].shape[0]],
             }
         )
@@ -184,10 +188,10 @@ class LanguageModel(PartsModel):
             values, tokens = ops.topk(own["probabilities"], min(TOP, decoder.vocabulary))
             ops.assign(own["top"][: values.size], values)
             ops.assign(own["top_tokens"][: values.size], tokens)
-        rows, columns = own["attention"].shape
-        kernel = Kernel.load("language/observe.wgsl", defines={"CONTEXT": columns})
-        assert decoder.scores is not None
-        self._plan.dispatch(kernel, 64 * rows, scores=decoder.scores, attention=own["attention"])
+        if decoder.scores is not None:
+            rows, columns = own["attention"].shape
+            kernel = Kernel.load("language/observe.wgsl", defines={"CONTEXT": columns})
+            self._plan.dispatch(kernel, 64 * rows, scores=decoder.scores, attention=own["attention"])
 
     def _begin(self) -> None:
         """Begin with the prompt. Raises `InputError` for one that is empty, or does not fit."""
@@ -205,7 +209,7 @@ class LanguageModel(PartsModel):
     def _observe(self) -> None:
         """Record the outputs, and the reading of the tokens that are new."""
         generator = self._loaded.generator
-        self._plan.replay(position=generator.length - 1)
+        self._plan.replay(**({} if self._decoder.scores is None else {"position": generator.length - 1}))
         if self._requested < generator.length:
             self._readings.append((self._requested, generator.read(self._requested)))
             self._requested = generator.length
@@ -217,8 +221,8 @@ class LanguageModel(PartsModel):
         return (self._loaded.folder / "tokenizer.json").is_file()
 
     def _encoded(self, prompt: str) -> list[int]:
-        if not prompt and self._config.begin is not None:
-            return [self._config.begin]
+        if not prompt and self._facts.begin is not None:
+            return [self._facts.begin]
         if self._speaks:
             return self._loaded.tokenizer.encode(prompt)
         try:
@@ -240,7 +244,7 @@ class LanguageModel(PartsModel):
         """Take the tokens that have arrived."""
         while self._readings and self._readings[0][1].done:
             self._tokens += self._readings.popleft()[1].result().tolist()
-            ends = [self._tokens.index(end) for end in self._config.end if end in self._tokens]
+            ends = [self._tokens.index(end) for end in self._facts.end if end in self._tokens]
             written = self._tokens[: min(ends, default=None)]
             full = len(self._prompt) + len(self._tokens) >= self._decoder.context
             self._text = WrittenText(self._begun, self._decoded(written), bool(ends) or full)
@@ -252,7 +256,27 @@ class LanguageModel(PartsModel):
         return tokenizer.decode(whole)[len(tokenizer.decode(self._prompt)) :]
 
 
-def _config(values: Any) -> Config:
+class _Facts(NamedTuple):
+    """What is known of a model without a GPU. `context` is that of the text; `heads` of all layers, 0 if not shown."""
+
+    vocabulary: int | None
+    context: int
+    heads: int
+    begin: int | None
+    end: tuple[int, ...]
+    config: Config | None  # of a model from safetensors
+
+
+def _facts(values: Params) -> _Facts:
     from ...language import Config
 
-    return Config.read(values.file)
+    path: Path = values.file
+    if path.suffix != ".onnx":
+        config = Config.read(path)
+        context, heads = min(values.context, config.context), config.layers * config.heads
+        return _Facts(config.vocabulary, context, heads, config.begin, config.end, config)
+    from ...language.config import text_limits
+    from ...language.onnx_decoder import vocabulary_of
+
+    limits, vocabulary = text_limits(path.parent), vocabulary_of(path, path.stat().st_mtime_ns)
+    return _Facts(vocabulary, min(values.context, limits.context or values.context), 0, limits.begin, limits.end, None)

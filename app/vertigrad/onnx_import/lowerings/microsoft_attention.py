@@ -55,9 +55,11 @@ def group_query_attention(node: Node) -> list[Value]:
     _require_plain(node)
     lengths = ops.add(reshaped(node.tensor(5), (n,)), 1)  # keys that each member has, the new ones included
     first = total == length
-    starts: Tensor | int = 0 if first else total - length if n == 1 else ops.subtract(lengths, length)
+    starts: Tensor | int = 0 if first else ops.subtract(lengths, length)
     if node.attribute("do_rotary", 0):
         positions = node.tensor(9) if node.has(9) else steps(node, length, starts)
+        if node.shape(7)[0] < total:
+            raise InputError(f"{node}: the tables of angles have {node.shape(7)[0]} positions, of {total} tokens")
         tables = [angles(node, node.tensor(index), positions, (n, length)) for index in (7, 8)]
         interleaved = bool(node.attribute("rotary_interleaved", 0))
         q, k = (rotated(x, *tables, interleaved=interleaved) for x in (q, k))
