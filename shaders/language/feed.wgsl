@@ -1,7 +1,7 @@
 // What a network takes for one token: the token, its position, and which of the keys are there, its own included: the
 // first ones if they are written in place, else the last ones.
 // Out: input_ids, attention_mask (CONTEXT), position_ids.
-// In: CONTEXT; POSITIONED, whether the network takes the position; IN_PLACE.
+// In: CONTEXT; POSITIONED, whether the network takes the position; WRITTEN, whether it writes its cache in place.
 
 struct Params {
     position: u32,
@@ -18,7 +18,7 @@ struct Params {
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
     if id.x < ${CONTEXT}u {
-        //% if IN_PLACE
+        //% if WRITTEN
         attention_mask[id.x] = i32(id.x <= params.position);
         //% else
         attention_mask[id.x] = i32(id.x + params.position + 1u >= ${CONTEXT}u);

@@ -198,7 +198,7 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "language/choose.wgsl": [{}],
     "language/embed.wgsl": choices(FORMAT=["f16", "bf16"], INNER=[64], POSITIONS=[False, True]),
-    "language/feed.wgsl": choices(CONTEXT=[16], POSITIONED=[False, True], IN_PLACE=[False, True]),
+    "language/feed.wgsl": choices(CONTEXT=[16], POSITIONED=[False, True], WRITTEN=[False, True]),
     "language/matmul.wgsl": [
         {"FORMAT": format, "GROUP": 64, "INNER": 128, "BIAS": bias, "THEN": then, "ACTIVATION": activation}
         for format, bias, then, activation in PACKED

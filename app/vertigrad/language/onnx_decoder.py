@@ -31,7 +31,7 @@ CONTEXT = 1024  # tokens, if no number is asked for
 CHUNK = 64  # tokens in a call of `prefill`
 PREFIXES = {"past_key_values.": "present.", "past.": "present."}
 OWN = ("input_ids", "attention_mask", "position_ids")
-IN_PLACE = "GroupQueryAttention"  # the operator that writes keys and values at their position
+WRITING = "GroupQueryAttention"  # the operator that writes keys and values at their position
 _Sizes = tuple[int | str | None, ...]
 
 
@@ -101,7 +101,7 @@ class OnnxDecoder(Closing):
         return [(name, (1, size)) for name, size in sizes.items() if name in network.inputs]
 
     def _record(self, logits: Tensor, program: Program) -> None:
-        defines = {"CONTEXT": self.context, "POSITIONED": "position_ids" in self._fed, "IN_PLACE": self._in_place}
+        defines = {"CONTEXT": self.context, "POSITIONED": "position_ids" in self._fed, "WRITTEN": self._in_place}
         kernel = Kernel.load("language/feed.wgsl", defines=defines)
         self._feed.dispatch(kernel, self.context, tokens=self.tokens, **kernel.bound(**self._fed))
         with self._carry.recording():
@@ -154,7 +154,7 @@ def _network(path: Path, context: int) -> tuple[Network, bool]:
         raise InputError(
             f"{path}: inputs {', '.join(others)} are not known; it takes {', '.join((*OWN, 'past_key_values'))}"
         )
-    in_place = IN_PLACE in {one.operator for name, one in computed.items() if name in map(present_of, past)}
+    in_place = WRITING in {one.operator for name, one in computed.items() if name in map(present_of, past)}
     rows = context if in_place else context - 1
     dims: dict[str, int] = {}
     for name, (_, sizes) in inputs.items():
