@@ -37,7 +37,7 @@ fn standing(at: vec3f) -> f32 {
 // Signed distance from the body in the tank, and from the obstacle.
 fn solid(at: vec3f) -> f32 {
     //% if FIELD == "placed"
-    return min(standing(at), obstacle_distance(obstacle_before(at, params.obstacle_lag)));
+    return min(standing(at), obstacle_nearest(at, params.obstacle_lag).w);
     //% elif FIELD == "grid"
     return min(standing(at), sampled(at));
     //% else
@@ -48,8 +48,8 @@ fn solid(at: vec3f) -> f32 {
 // Velocity of the nearest solid.
 fn moving(at: vec3f) -> vec3f {
     //% if FIELD == "placed"
-    let before = obstacle_before(at, params.obstacle_lag);
-    return select(vec3f(0.0), obstacle_velocity(before) * params.obstacle_pace, obstacle_distance(before) < standing(at));
+    let near = obstacle_nearest(at, params.obstacle_lag);
+    return select(vec3f(0.0), obstacle_velocity(near.xyz, params.obstacle_pace), near.w < standing(at));
     //% else
     return vec3f(0.0);
     //% endif
@@ -72,11 +72,28 @@ fn sampled(at: vec3f) -> f32 {
 // The direction in which that distance grows, by four points around.
 fn outwards(at: vec3f) -> vec3f {
     let e = 0.25 * params.spacing;
-    let sum = vec3f(1.0, 1.0, 1.0) * solid(at + e) + vec3f(1.0, -1.0, -1.0) * solid(at + vec3f(e, -e, -e))
-        + vec3f(-1.0, 1.0, -1.0) * solid(at + vec3f(-e, e, -e)) + vec3f(-1.0, -1.0, 1.0) * solid(at + vec3f(-e, -e, e));
+    var sum = vec3f(0.0);
+    for (var k = 0u; k < 4u; k += 1u) {  // a loop: drivers inline what it calls, once
+        let corner = select(vec3f(-1.0), vec3f(1.0), vec3<bool>(k < 2u, k == 0u || k == 2u, k == 0u || k == 3u));
+        sum += corner * solid(at + e * corner);
+    }
     let long = length(sum);
     return select(vec3f(0.0, 1.0, 0.0), sum / long, long > 1e-12);
 }
+
+//% if FIELD == "placed"
+// The number of the obstacle that is nearest; OBSTACLES if it is farther than the kernel reaches.
+fn nearest_body(at: vec3f) -> u32 {
+    if obstacle_nearest(at, params.obstacle_lag).w > 2.0 * params.spacing {
+        return ${OBSTACLES}u;
+    }
+    var which = 0u;
+    while blocks[which] != obstacle_block {
+        which += 1u;
+    }
+    return which;
+}
+//% endif
 
 struct Walled {
     gradient: vec3f,  // [1/m]

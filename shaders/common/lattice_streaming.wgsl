@@ -19,7 +19,7 @@ const MOST_WALL_SPEED = 0.2;  // [cells/step]
 // What a wall that moves gives to what it throws back in direction c (Ladd 1994).
 fn thrown(row: i32, column: i32, weight: f32, c: vec2f) -> f32 {
     //% if SHAPE == "placed"
-    let velocity = obstacle_velocity(in_scene(f32(row), f32(column))).xz * params.obstacle_pace;
+    let velocity = obstacle_velocity(obstacle_nearest(in_scene(f32(row), f32(column)), 0.0).xyz, params.obstacle_pace).xz;
     return 6.0 * weight * dot(c, clamp(velocity, vec2f(-MOST_WALL_SPEED), vec2f(MOST_WALL_SPEED)));
     //% else
     return 0.0;

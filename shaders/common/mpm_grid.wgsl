@@ -62,10 +62,10 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         velocity = stopped(velocity, out / max(far, 1e-20));
     }
     //% if OBSTACLE == "placed"
-    let before = obstacle_before(position, params.obstacle_lag);
-    if obstacle_distance(before) < 0.0 {
-        let moving = obstacle_velocity(before) * params.obstacle_pace;
-        velocity = moving + stopped(velocity - moving, obstacle_normal(before));
+    let near = obstacle_nearest(position, params.obstacle_lag);
+    if near.w < 0.0 {
+        let moving = obstacle_velocity(near.xyz, params.obstacle_pace);
+        velocity = moving + stopped(velocity - moving, obstacle_normal(near.xyz));
     }
     //% elif OBSTACLE == "grid"
     let solid = obstacle_near(position);

@@ -1,15 +1,20 @@
-// An obstacle as the model `obstacle` places it: distance, normal and velocity at a position. Import for the macro.
-// Its array begins with a header, mirrored by app/vertigrad/models/reference/obstacle.py: kind (0 none, 1 box, 2 sphere,
-// 3 cylinder, 4 grid of distances, 5 heights), position; scale, half the edges of its box; its axes as three rows of four;
-// velocity and angular velocity in rows of four; samples along x, y, z. After the header come the samples, x fastest.
+// Obstacles as the model `obstacle` places them: distance, normal and velocity at a position. Import for the macro.
+// An array has one block after the other, each a header and then samples, x fastest. The header, mirrored by
+// app/vertigrad/models/reference/obstacle.py: kind (0 none, 1 box, 2 sphere, 3 cylinder, 4 grid of distances, 5 heights),
+// position; scale, half the edges of its box; its axes as three rows of four, with mass (0: it is placed), radius and number
+// of its contact points in the fourth; velocity, friction; angular velocity, 0; samples along x, y, z, and how far the next
+// block is, 0 for the last. From 32 on: center of mass in its axes, and 1 if a medium moves it; inertia (xx, yy, zz, xy, xz,
+// yz); force and torque of the medium; contact points in its axes.
 
 //% import "common/field.wgsl" as field
 
 //% macro functions(name)
-${field.functions(name, "obstacle_samples()", "32", "vec3i(1, i32(obstacle_samples().x), i32(obstacle_samples().x * obstacle_samples().y))")}
+var<private> obstacle_block: u32;  // where the block begins that the functions are about
+
+${field.functions(name, "obstacle_samples()", "obstacle_block + 144u", "vec3i(1, i32(obstacle_samples().x), i32(obstacle_samples().x * obstacle_samples().y))")}
 
 fn obstacle_row(first: u32) -> vec3f {
-    return vec3f(${name}[first], ${name}[first + 1u], ${name}[first + 2u]);
+    return vec3f(${name}[obstacle_block + first], ${name}[obstacle_block + first + 1u], ${name}[obstacle_block + first + 2u]);
 }
 
 fn obstacle_samples() -> vec3u {
@@ -19,7 +24,7 @@ fn obstacle_samples() -> vec3u {
 // A position in the obstacle's own axes, before its scale.
 fn obstacle_local(at: vec3f) -> vec3f {
     let away = at - obstacle_row(1u);
-    return vec3f(dot(away, obstacle_row(8u)), dot(away, obstacle_row(12u)), dot(away, obstacle_row(16u))) / ${name}[4];
+    return vec3f(dot(away, obstacle_row(8u)), dot(away, obstacle_row(12u)), dot(away, obstacle_row(16u))) / ${name}[obstacle_block + 4u];
 }
 
 fn obstacle_box(outside: vec3f) -> f32 {
@@ -28,7 +33,7 @@ fn obstacle_box(outside: vec3f) -> f32 {
 
 // Signed distance in its own axes. Beyond a grid, the nearest value and the distance to it; below heights all is solid.
 fn obstacle_shape(at: vec3f) -> f32 {
-    let kind = u32(${name}[0]);
+    let kind = u32(${name}[obstacle_block + 0u]);
     let half = obstacle_row(5u);
     if kind == 1u {
         return obstacle_box(abs(at) - half);
@@ -55,7 +60,12 @@ fn obstacle_shape(at: vec3f) -> f32 {
 
 // Signed distance [m] at a position of the scene.
 fn obstacle_distance(at: vec3f) -> f32 {
-    return obstacle_shape(obstacle_local(at)) * ${name}[4];
+    return obstacle_shape(obstacle_local(at)) * ${name}[obstacle_block + 4u];
+}
+
+// Corners of a tetrahedron.
+fn obstacle_corner(k: u32) -> vec3f {
+    return select(vec3f(-1.0), vec3f(1.0), vec3<bool>(k < 2u, k == 0u || k == 2u, k == 0u || k == 3u));
 }
 
 // The unit vector along which that distance grows, by four points around.
@@ -63,10 +73,11 @@ fn obstacle_normal(at: vec3f) -> vec3f {
     let local = obstacle_local(at);
     let half = obstacle_row(5u);
     let e = 0.01 * max(half.x, max(half.y, half.z));
-    let sum = vec3f(1.0, 1.0, 1.0) * obstacle_shape(local + e)
-        + vec3f(1.0, -1.0, -1.0) * obstacle_shape(local + vec3f(e, -e, -e))
-        + vec3f(-1.0, 1.0, -1.0) * obstacle_shape(local + vec3f(-e, e, -e))
-        + vec3f(-1.0, -1.0, 1.0) * obstacle_shape(local + vec3f(-e, -e, e));
+    var sum = vec3f(0.0);
+    for (var k = 0u; k < 4u; k += 1u) {  // a loop: drivers inline what it calls, once
+        let corner = obstacle_corner(k);
+        sum += corner * obstacle_shape(local + e * corner);
+    }
     let long = length(sum);
     if !(long > 1e-12) {
         return vec3f(0.0, 1.0, 0.0);
@@ -74,13 +85,29 @@ fn obstacle_normal(at: vec3f) -> vec3f {
     return (sum.x * obstacle_row(8u) + sum.y * obstacle_row(12u) + sum.z * obstacle_row(16u)) / long;
 }
 
-// Where a position is for an obstacle that is `lag` seconds before its placement.
-fn obstacle_before(at: vec3f, lag: f32) -> vec3f {
-    return at + obstacle_velocity(at) * lag;
+// Velocity [m/s] of the obstacle there; `pace` is what a second of the scene is to one of the medium.
+fn obstacle_velocity(at: vec3f, pace: f32) -> vec3f {
+    let velocity = obstacle_row(20u) + cross(obstacle_row(24u), at - obstacle_row(1u));
+    return velocity * select(pace, 1.0, ${name}[obstacle_block + 35u] == 1.0);
 }
 
-// Velocity [m/s] of the obstacle there.
-fn obstacle_velocity(at: vec3f) -> vec3f {
-    return obstacle_row(20u) + cross(obstacle_row(24u), at - obstacle_row(1u));
+// Select the nearest obstacle. Returns where a position is for it, which is `lag` seconds before its placement, if it is placed,
+// and the distance.
+fn obstacle_nearest(at: vec3f, lag: f32) -> vec4f {
+    var nearest = vec4f(at, 1e9);
+    var block = 0u;
+    obstacle_block = 0u;
+    for (var next = 1u; next > 0u; obstacle_block += next) {
+        next = u32(${name}[obstacle_block + 31u]);
+        let late = select(lag, 0.0, ${name}[obstacle_block + 35u] == 1.0);
+        let earlier = at + obstacle_velocity(at, 1.0) * late;
+        let far = obstacle_distance(earlier);
+        if far < nearest.w {
+            nearest = vec4f(earlier, far);
+            block = obstacle_block;
+        }
+    }
+    obstacle_block = block;
+    return nearest;
 }
 //%- endmacro

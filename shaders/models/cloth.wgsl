@@ -244,9 +244,9 @@ fn resolve(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
         position = pushed_out(position, start, out / far, far - params.radius - params.gap);
     }
     //% if OBSTACLE == "placed"
-    let before = obstacle_before(position, params.obstacle_lag + params.substep_lag);
-    let carried = start + obstacle_velocity(before) * params.h;
-    position = pushed_out(position, carried, obstacle_normal(before), obstacle_distance(before) - params.gap);
+    let near = obstacle_nearest(position, params.obstacle_lag + params.substep_lag);
+    let carried = start + obstacle_velocity(near.xyz, 1.0) * params.h;
+    position = pushed_out(position, carried, obstacle_normal(near.xyz), near.w - params.gap);
     //% elif OBSTACLE == "grid"
     let field = obstacle_field(position);
     if dot(field.xyz, field.xyz) > 1e-12 {

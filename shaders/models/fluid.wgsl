@@ -10,7 +10,9 @@
 // over (density at rest * relative density²) [m²/s²]. app/vertigrad/models/physics/fluid.py has the order of the entry
 // points, fluid_reference.py the reference.
 // In: MOST, neighbors stored for each particle; FIELD, see common/fluid_walls.wgsl.
+// OBSTACLES, the number of those that models place: they move as bodies by models/rigid_body.wgsl, and pressure pushes them.
 //% import "common/grid.wgsl" as grid with context
+//% import "common/rigid_body.wgsl" as rigid
 //% include "common/index.wgsl"
 
 struct Params {
@@ -72,6 +74,18 @@ struct Params {
 @group(0) @binding(22) var<storage, read_write> solved: array<f32>;  // mean error, and iterations taken
 @group(0) @binding(23) var<storage, read_write> mechanical: array<f32>;  // pressure as force per area [Pa]
 
+//% if FIELD == "placed"
+@group(0) @binding(24) var<storage, read> blocks: array<u32>;          // where each obstacle begins in `field`
+@group(0) @binding(25) var<storage, read> solids: array<vec4f>;        // of `walls`, what the nearest obstacle adds, and its number
+@group(0) @binding(26) var<storage, read_write> new_solids: array<vec4f>;
+@group(0) @binding(27) var<storage, read> near_solids: array<u32>;     // whether a workgroup has particles near an obstacle
+@group(0) @binding(28) var<storage, read_write> new_near_solids: array<atomic<u32>>;
+@group(0) @binding(29) var<storage, read> answers: array<vec4f>;       // of obstacles to pressure, see common/rigid_body.wgsl
+@group(0) @binding(30) var<storage, read_write> sums: array<vec4f>;
+${rigid.answers("answers")}
+${rigid.loads("sums", "answers", OBSTACLES, 128)}
+//% endif
+
 const PI = 3.14159265359;
 const RELAXED = 0.5;       // Ihmsen et al. 2014, section 3.2
 const MARGIN = 0.1;        // in spacings, the minimal distance of a particle from walls
@@ -112,6 +126,11 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     new_positions[i] = positions[row];
     new_velocities[i] = velocities[row];
     new_pressures[i] = params.warm * pressures[row];
+    //% if FIELD == "placed"
+    if i % 128u == 0u {
+        atomicStore(&new_near_solids[i / 128u], 0u);
+    }
+    //% endif
     excess[i].y = new_pressures[i];
 }
 
@@ -144,6 +163,13 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     new_found[i] = met;
     let wall = walled(me);
     let diagonal = dot(sum + wall.gradient, sum + wall.gradient) + squares;
+    //% if FIELD == "placed"
+    let which = select(${OBSTACLES}u, nearest_body(me), any(wall.body != vec3f(0.0)));
+    new_solids[i] = vec4f(wall.body, f32(which));
+    if which < ${OBSTACLES}u {
+        atomicStore(&new_near_solids[i / 128u], 1u);
+    }
+    //% endif
     new_walls[i] = vec4f(wall.gradient, max(diagonal, STIFFEST / (params.spacing * params.spacing)));
     excess[i].x = dense + weight(0.0) + wall.fraction;
 }
@@ -188,8 +214,7 @@ fn gathering(i: u32) -> f32 {
 // What of that rate a solid takes away that moves along.
 fn driven(i: u32) -> f32 {
     //% if FIELD == "placed"
-    let me = sorted_positions[i].xyz;
-    return dot(moving(me), walled(me).body);
+    return dot(moving(sorted_positions[i].xyz), solids[i].xyz);
     //% else
     return 0.0;
     //% endif
@@ -232,12 +257,26 @@ fn accelerate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     }
 }
 
+// What of that an obstacle takes away that pressure moves, and what this adds to the diagonal: a bound of what all particles
+// at the obstacle do to this one by it, so that the iterations converge for a light body, too.
+fn yielded(i: u32) -> vec2f {
+    //% if FIELD == "placed"
+    let which = u32(solids[i].w);
+    if which < ${OBSTACLES}u {
+        let rate = dot(rigid_acceleration(which, sorted_positions[i].xyz), solids[i].xyz);
+        return vec2f(rate, length(solids[i].xyz) * answers[5u * which + 2u].w);
+    }
+    //% endif
+    return vec2f(0.0);
+}
+
 // The error that a pressure leaves in the relative density: where there is none, missing fluid is none.
 fn relaxed(i: u32) -> f32 {
     let dt2 = params.dt * params.dt;
-    let left = excess[i].x + dt2 * gathering(i);
+    let body = yielded(i);
+    let left = excess[i].x + dt2 * (gathering(i) - body.x);
     let now = new_pressures[i];
-    let aim = now + RELAXED * left / (dt2 * walls[i].w);
+    let aim = now + RELAXED * left / (dt2 * (walls[i].w + body.y));
     new_pressures[i] = max(excess[i].y + params.chebyshev_weight * (aim - excess[i].y), 0.0);
     excess[i].y = now;
     return select(max(left, 0.0), abs(left), now > 0.0);
@@ -282,13 +321,64 @@ fn judge() {
     }
 }
 
-// Velocity and position at the end of the step, held within the tank and outside of bodies.
+//% if FIELD == "placed"
+// What pressure does to each obstacle.
 @compute @workgroup_size(128)
-fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn load(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let row = group.y * num_workgroups.x + group.x;
     let i = linear_index(id, num_workgroups, 128u);
-    if i >= params.count {
+    if row * 128u >= params.count {
         return;
     }
+    if near_solids[row] == 0u {
+        if lane < 2u * ${OBSTACLES}u {
+            sums[2u * ${OBSTACLES}u * row + lane] = vec4f(0.0);
+        }
+        return;
+    }
+    let mass = params.density * params.spacing * params.spacing * params.spacing;
+    let k = min(i, params.count - 1u);
+    let which = select(${OBSTACLES}u, u32(solids[k].w), i < params.count);
+    let steep = mass * solids[k].xyz;
+    add_loads(row, lane, which, vec4f(steep * sorted_pressures[k], 2.0 * length(steep)), sorted_positions[k].xyz);
+}
+//% endif
+
+// Velocity and position at the end of the step, held within the tank and outside of bodies.
+@compute @workgroup_size(128)
+fn finish(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = linear_index(id, num_workgroups, 128u);
+    var lost = vec3f(0.0);
+    if i < params.count {
+        lost = finished(i);
+    }
+    //% if FIELD == "placed"
+    let row = group.y * num_workgroups.x + group.x;
+    if row * 128u < params.count {
+        let mass = params.density * params.spacing * params.spacing * params.spacing;
+        let at = positions[min(i, params.count - 1u)].xyz;
+        var which = ${OBSTACLES}u;
+        if any(lost != vec3f(0.0)) {
+            which = nearest_body(at);
+        }
+        add_loads(row, lane, which, vec4f(mass * lost, 0.0), at);
+    }
+    //% endif
+}
+
+// The same of a particle; the velocity that it loses to the nearest body.
+fn finished(i: u32) -> vec3f {
+    var lost = vec3f(0.0);
     var velocity = sorted_velocities[i].xyz + params.dt * pressed(i);
     velocity *= min(1.0, FASTEST * params.spacing / max(params.dt * length(velocity), 1e-30));
     var position = sorted_positions[i].xyz + params.dt * velocity;
@@ -297,13 +387,15 @@ fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if distance < margin {
         let normal = outwards(position);
         position += (margin - distance) * normal;
-        velocity -= min(dot(velocity - moving(position), normal), 0.0) * normal;
+        lost = min(dot(velocity - moving(position), normal), 0.0) * normal;
+        velocity -= lost;
     }
     let held = clamp(position, params.tank_low + margin, params.tank_high - margin);
     velocity = select(velocity, vec3f(0.0), (position - held) * velocity > vec3f(0.0));
     positions[i] = vec4f(held, params.density * sorted_velocities[i].w);
     velocities[i] = vec4f(velocity, length(velocity));
     pressures[i] = sorted_pressures[i];
+    return lost;
 }
 
 // Pressure as force per area: a third of the trace of the stress that forces between particles and from walls carry (Irving &

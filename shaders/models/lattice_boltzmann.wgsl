@@ -206,7 +206,7 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let index = i32(params.mask_offset) + at.x * params.mask_strides.x + at.y * params.mask_strides.y;
     var d = select(0.5, -0.5, mask[u32(index)] > 0.5);
     //% elif SHAPE == "placed"
-    var d = obstacle_distance(in_scene(f32(row), f32(column))) / params.edge;
+    var d = obstacle_nearest(in_scene(f32(row), f32(column)), 0.0).w / params.edge;
     //% else
     var d = 0.5;
     //% endif

@@ -52,7 +52,7 @@ ${air.kernel("solidify")}
     let position = vec3f(cell) + 0.5;
     var away = ball_distance(world(position));
     //% if OBSTACLE == "placed"
-    away = min(away, obstacle_distance(obstacle_before(world(position), params.obstacle_lag)));
+    away = min(away, obstacle_nearest(world(position), params.obstacle_lag).w);
     //% elif OBSTACLE == "grid"
     let scale = vec3f(params.field_size - 1u) / vec3f(params.size);  // samples are on the faces of the box too
     away = min(away, obstacle_around(position * scale).w);
@@ -145,12 +145,12 @@ fn pushed_${AXES[axis]}(face: vec3i, i: u32) -> f32 {
 // The velocity along an axis of a blocked face: that of the obstacle, if it is what blocks it.
 fn driven(face: vec3i, axis: i32) -> f32 {
     let position = world(vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[axis]));
-    let before = obstacle_before(position, params.obstacle_lag);
+    let near = obstacle_nearest(position, params.obstacle_lag);
     let border = face[axis] == 0 || face[axis] == i32(params.size[axis]);
-    if border || obstacle_distance(before) > ball_distance(position) {
+    if border || near.w > ball_distance(position) {
         return 0.0;
     }
-    return clamp(obstacle_velocity(before)[axis], -params.top_speed, params.top_speed);
+    return clamp(obstacle_velocity(near.xyz, 1.0)[axis], -params.top_speed, params.top_speed);
 }
 
 //% endif

@@ -16,7 +16,7 @@ from ..kernels import parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
-from ..reference.obstacle import Obstacle
+from ..reference.obstacle import Obstacles
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_long import divided, reached
@@ -237,7 +237,7 @@ class Cloth(FixedStepModel):
         if grid is None:
             return None
         if grid.ndim == 1:
-            return Obstacle.of(grid.numpy())
+            return Obstacles.of(grid.numpy())
         p = self._params
         fields = _box_fields(name, grid, getattr(p, f"{name}_center"), getattr(p, f"{name}_size"))
         low, scale = np.array(fields[f"{name}_low"]), np.array(fields[f"{name}_scale"])

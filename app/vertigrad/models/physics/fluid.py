@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,12 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import fluid as fluid_reference
+from ..reference.obstacle import falling
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
 from .fluid_start import Start
 from .grid_inputs import OBSTACLE, obstacle_input
+from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_outputs, groups_of
 
 SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
@@ -47,7 +49,7 @@ class Fluid(FixedStepModel):
         "obstacle": OBSTACLE,
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
-    saved = ("positions", "velocities", "pressures", "body", "body_normal")
+    saved = ("positions", "velocities", "pressures", "body", "body_normal", *BODY_STATE)
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "particles move more than one spacing per step: lower courant"),
         "residual": Limit(0.2, "the pressure solve has not converged: more iterations, or a lower courant"),
@@ -67,6 +69,7 @@ class Fluid(FixedStepModel):
         ),
         "iterations": DiagnosticSpec("iterations that the last pressure solve took"),
         "neighbors": DiagnosticSpec("largest number of neighbors of a particle"),
+        **BODY_DIAGNOSTICS,
     }
 
     @classmethod
@@ -93,6 +96,7 @@ class Fluid(FixedStepModel):
             "body": OutputSpec((*FACETS, 3), "f32", "surface of the body in the tank [m]; a point if there is none"),
             "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of the body"),
             "floor": OutputSpec((2, 2, 3), "f32", "corners of the tank's floor [m]"),
+            **body_outputs(),
         }
 
     @property
@@ -113,6 +117,7 @@ class Fluid(FixedStepModel):
     def step(self, dt: float) -> None:
         time_step, pours = self.time_step, self._tool(Gesture.EMIT)
         self._shape_body()
+        self._bodies.update()
         due = self._clock.due(dt * self._params.time_scale, time_step)
         for k in range(due):
             if self._interaction is pours:
@@ -120,6 +125,7 @@ class Fluid(FixedStepModel):
             lag = {"obstacle_lag": dt * (due - 1 - k) / due}
             self._step.replay(**{"dt": time_step, **self._fields(), **lag})
         self._measure.replay(dt=time_step, **self._fields())
+        self._bodies.show()
 
     def diagnostics(self) -> dict[str, Tensor]:
         start, params, positions, velocities = self._start, self._params, self._positions, self._velocities
@@ -138,14 +144,22 @@ class Fluid(FixedStepModel):
             "residual": self._solved[0:1] * (1.0 / self._layer_error),
             "iterations": self._solved[1:2].contiguous(),
             "neighbors": ops.max(self._found.to(f32)),
+            **self._bodies.diagnostics(),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
         """A step of particles spread over all, in float64: each stage of it from what the GPU had before that stage."""
         fields = self._fields()
+        known: dict[str, Any] = {"dt": self.time_step}
+        if self._bodies.count:
+            fall = self._params.gravity * self.time_step
+            known["field"] = falling(self._bodies.tensor.numpy(), fall)
+        elif self._obstacle is not None:
+            known["field"] = self._obstacle.numpy()
         self._step.replay(dt=self.time_step, **fields)
-        distances = None if self._obstacle is None else self._obstacle.numpy()
-        constants = fluid_reference.Constants(**self._static(), **fields, dt=self.time_step, field=distances)
+        if self._bodies.count:
+            known["moved"] = self._bodies.tensor.numpy()
+        constants = fluid_reference.Constants(**self._static(), **fields, **known)
         return fluid_reference.compared(constants, {name: tensor.numpy() for name, tensor in self._tensors.items()})
 
     def reset(self) -> None:
@@ -155,6 +169,7 @@ class Fluid(FixedStepModel):
         ops.assign(self._found, 0)
         ops.assign(self._solved, 0.0)
         ops.assign(self._mechanical, 0.0)
+        self._bodies.reset()
         self._clock.remainder, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
 
@@ -195,6 +210,8 @@ class Fluid(FixedStepModel):
         parts.zeros("total", 1, dtype=u32)
         self._size, self._solved = parts.empty("size", 3, dtype=u32), parts.empty("solved", 2)
         self._mechanical = parts.empty("mechanical", n)
+        groups, placed = groups_of(n, 128), self._obstacle if self._obstacle_kind == "placed" else None
+        self._bodies = RigidBodies(parts, placed, self.name, groups, low=start.low, high=start.high)
         parts.copied("radius", np.full(n, 0.5 * self.spacing, np.float32))
         body, body_normal = parts.empty("body", *FACETS, 3), parts.empty("body_normal", *FACETS, 3)
         parts.copied("floor", start.floor())
@@ -216,11 +233,14 @@ class Fluid(FixedStepModel):
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
         inputs = {"order": grid.order, "starts": grid.starts}
         constants = self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0}
-        if self._obstacle is not None:
-            inputs["field"] = self._obstacle
-            if self._obstacle_kind == "grid":
-                constants["field_size"] = self._obstacle.shape[::-1]
-        defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle_kind}
+        if self._obstacle is not None and self._obstacle_kind == "grid":
+            inputs["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
+        elif self._obstacle is not None:
+            inputs |= {"field": self._bodies.tensor, **self._bodies.bindings}
+            parts.empty("solids", n, 4)
+            inputs |= {"new_solids": tensors["solids"], "near_solids": parts.zeros("near_solids", n, dtype=u32)}
+            inputs["new_near_solids"] = inputs["near_solids"]
+        defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle_kind, **self._bodies.defines}
         kernels = Kernels(SHADER, tensors | found | inputs, constants, defines)
 
         def add(entry: str, **arguments: Any) -> None:
@@ -236,18 +256,30 @@ class Fluid(FixedStepModel):
         )
         add("meet")
         add("push", new_velocities=pushed)
+        self._bodies.add(self._step, "predict")
         add("predict", sorted_velocities=pushed)
         weights = fluid_reference.chebyshev_weights(self._params.iterations)
         for iteration, weight in enumerate(weights, 1):
             measured = iteration % CHECKED == 0 or iteration == len(weights)
             add("accelerate", new_velocities=sorted_velocities, indirect=self._size)
+            self._record_load(add)
             relaxation = {"chebyshev_weight": weight, "measured": measured, "indirect": self._size}
             add("relax", new_pressures=sorted_pressures, **relaxation)
             if measured:
                 kernels.add(self._step, "judge", 1, iteration=iteration)
+        self._record_load(add)
+        self._bodies.add(self._step, "advance")
         add("finish", sorted_velocities=pushed)
+        self._bodies.add(self._step, "answer")
+        self._bodies.add(self._step, "correct")
         self._measure = parts.plan("measure")
         kernels.add(self._measure, "measure", n, "mechanical")
+
+    def _record_load(self, add: Callable[..., None]) -> None:
+        """What pressure does to bodies, and how they answer."""
+        if self._bodies.count:
+            add("load")
+            self._bodies.add(self._step, "answer")
 
     def _shape_body(self) -> None:
         fields = self._fields()

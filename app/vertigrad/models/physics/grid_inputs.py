@@ -32,18 +32,18 @@ def grid_input(parts: Parts, inputs: Mapping[str, Tensor], name: str, *axes: str
     return parts.enter_context(tensor[...])
 
 
-def obstacle_input(parts: Parts, inputs: Mapping[str, Tensor]) -> tuple[Tensor | None, str]:
-    """The input `obstacle`, and its kind: "placed" by a model obstacle, "grid" of distances, or "" if there is none.
+def obstacle_input(parts: Parts, inputs: Mapping[str, Tensor], name: str = "obstacle") -> tuple[Tensor | None, str]:
+    """The input `name`, and its kind: "placed" by a model obstacle, "grid" of distances, or "" if there is none.
 
     Raises `InputError` if it is something else.
     """
-    tensor = inputs.get("obstacle")
+    tensor = inputs.get(name)
     if tensor is None:
         return None, ""
     if tensor.ndim != 1:
-        return distance_input(parts, inputs, "obstacle"), "grid"
+        return distance_input(parts, inputs, name), "grid"
     if tensor.dtype is not f32 or tensor.size < HEADER:
-        problem = f"obstacle is {tensor.dtype} of shape {tensor.shape}"
+        problem = f"{name} is {tensor.dtype} of shape {tensor.shape}"
         raise InputError(f"{problem}; it must be the output obstacle of a model of type obstacle, or signed distances")
     return parts.enter_context(tensor[...]), "placed"
 

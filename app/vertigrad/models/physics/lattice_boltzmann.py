@@ -17,7 +17,7 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import lattice_boltzmann as reference
-from ..reference.obstacle import Obstacle
+from ..reference.obstacle import Obstacles
 from .grid_inputs import grid_input, obstacle_input
 from .lattice_boltzmann_params import MOST_MACH, Params, section_of, stroke, uniforms
 
@@ -111,7 +111,7 @@ class LatticeBoltzmann(FixedStepModel):
         rows, columns = params.rows, params.columns
         before = self._now.numpy().astype(float).reshape(9, rows, columns)
         distance = self._distance.numpy().astype(float)
-        walls = None if self._placed is None else self._wall_velocity(Obstacle.of(self._placed.numpy()), values)
+        walls = None if self._placed is None else self._wall_velocity(Obstacles.of(self._placed.numpy()), values)
         self._pair.replay(**values)
         self._show.replay(**values)
         after = before
@@ -175,12 +175,12 @@ class LatticeBoltzmann(FixedStepModel):
             ops.grid_normals(position, out=normal)
             ops.grid_normals(obstacle, out=obstacle_normal)
 
-    def _wall_velocity(self, obstacle: Obstacle, values: Mapping[str, Any]) -> np.ndarray:
+    def _wall_velocity(self, obstacle: Obstacles, values: Mapping[str, Any]) -> np.ndarray:
         """Velocities (rows, columns, 2) of the obstacle along columns and rows, in cells per step."""
         rows, columns = self._params.rows, self._params.columns
         row, column = np.indices((rows, columns))
         at = np.stack([column - 0.5 * (columns - 1), 0.0 * row, row - 0.5 * (rows - 1)], axis=-1) * values["edge"]
-        found = obstacle.velocity_at(at.reshape(-1, 3))[:, [0, 2]] * values["obstacle_pace"]
+        found = obstacle.velocity(at.reshape(-1, 3), 0.0, values["obstacle_pace"])[:, [0, 2]]
         return np.clip(found, -reference.MOST_WALL_SPEED, reference.MOST_WALL_SPEED).reshape(rows, columns, 2)
 
     def _values(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..reference import obstacle as reference
-from .grid_inputs import distance_input, grid_input
+from .grid_inputs import distance_input, grid_input, obstacle_input
+from .obstacle_mass import rigid
 
 SHAPES = ("none", "box", "sphere", "cylinder")  # by their numbers in the shader
 FACETS = (48, 64)  # rows and columns of the surface; multiples of four
@@ -42,6 +43,15 @@ class Params(params.Params):
         (0.5, 0.5, 0.5),
         "edges of its box, or of that of the grid; spheres use the first as diameter, cylinders the second as height",
     )
+    density: float = number(
+        0.0,
+        min=0.0,
+        max=2e4,
+        slider_max=3e3,
+        unit="kg/m³",
+        doc="density of a body that fluid or mpm moves, from where it is placed; 0: it stays where it is placed",
+    )
+    friction: float = number(0.3, min=0.0, max=2.0, doc="Coulomb friction coefficient of that body at walls and others")
 
 
 class Obstacle(NamedTensorsModel):
@@ -57,6 +67,7 @@ class Obstacle(NamedTensorsModel):
     inputs: ClassVar[Mapping[str, str]] = {
         "distance": "signed distances [m] (nz, ny, nx), f32, negative inside, at nodes that fill the box of this size",
         "heights": "heights [m] (nz, nx), f32, above the center, at nodes that fill the box's width and depth",
+        "others": "output obstacle of another obstacle: this one's output then has both, and what that one has",
     }
     saved = ("obstacle", "position", "normal")
     scalars = ("placed", "motion")
@@ -68,9 +79,10 @@ class Obstacle(NamedTensorsModel):
     @classmethod
     def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
         grid = sorted({"distance", "heights"} & set(inputs))
+        held = {} if params.density > 0.0 else {"friction": "density = 0: it touches no others"}
         if grid:
-            return {"shape": f"the input {grid[0]} is connected"}
-        return {"size": "there is no obstacle"} if params.shape == "none" else {}
+            return {"shape": f"the input {grid[0]} is connected", **held}
+        return {"size": "there is no obstacle", **held} if params.shape == "none" else held
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -125,17 +137,24 @@ class Obstacle(NamedTensorsModel):
                 problem = f"{self.name}: heights have the shape {heights.shape}"
                 raise InputError(f"{problem}; they are contiguous, with 2 samples or more along each axis")
             self._kind, self._samples = reference.HEIGHTS, (heights.shape[0], 1, heights.shape[1])
-        samples = math.prod(self._samples)
-        obstacle = parts.zeros("obstacle", reference.HEADER + samples)
+        samples, others, self._grid = math.prod(self._samples), self._others(parts), distance
+        self._rigid_of: tuple[Any, ...] = ()
+        own = reference.HEADER + samples
+        obstacle = parts.zeros("obstacle", own + (0 if others is None else others.size))
+        self._next = 0 if others is None else own
         surface = {"positions": parts.empty("position", *FACETS, 3), "normals": parts.empty("normal", *FACETS, 3)}
         self._plan = parts.plan("placement")
         Kernels("models/obstacle.wgsl", {"obstacle": obstacle}).add(self._plan, "write_header", 1)
         grid = distance if distance is not None else heights
         if grid is not None:
             flat = parts.enter_context(grid.reshape(samples))
-            rows = parts.enter_context(obstacle[reference.HEADER :])
+            rows = parts.enter_context(obstacle[reference.HEADER : own])
             with self._plan.recording():
                 ops.assign(rows, flat)
+        if others is not None:
+            after = parts.enter_context(obstacle[own:])
+            with self._plan.recording():
+                ops.assign(after, others)
         self._surface = parts.plan("surface")
         constants = {"rows": FACETS[0], "columns": FACETS[1]}
         kernels = Kernels("models/fluid_body.wgsl", surface, constants)
@@ -149,11 +168,35 @@ class Obstacle(NamedTensorsModel):
         p, samples = self._params, np.zeros(self._samples)
         half, axes = 0.5 * np.array(p.size), reference.rotation(tuple(self._placed[3:]))
         at, velocity, spin = (np.array(part) for part in (self._placed[:3], self._motion[:3], self._motion[3:]))
-        return reference.Obstacle(self._kind, at, p.scale, half, axes, velocity, spin, samples).header()
+        rigid = self._rigid(half) if p.density > 0.0 else None
+        head = reference.Obstacle(self._kind, at, p.scale, half, axes, velocity, spin, samples, rigid).header()
+        head[31] = self._next
+        return head
+
+    def _others(self, parts: Parts) -> Tensor | None:
+        others, kind = obstacle_input(parts, self._inputs, "others")
+        if kind == "grid":
+            raise InputError(f"{self.name}: others must be the output obstacle of a model of type obstacle")
+        return others
+
+    def _rigid(self, half: np.ndarray) -> reference.Rigid | None:
+        """How it moves, computed again where its shape is another one. Reads distances once. Raises `InputError`."""
+        p = self._params
+        if self._kind in (reference.NONE, reference.HEIGHTS):
+            problem = "heights are solid all the way down" if self._kind else "it has no shape"
+            raise InputError(f"{self.name}: a body with a density moves, but {problem}; set density = 0")
+        if (self._kind, *p.size, p.scale) != self._rigid_of[:-1]:
+            samples = np.zeros(0) if self._grid is None else self._grid.numpy().astype(float)
+            unit = rigid(self._kind, half, p.scale, samples, 1.0, 0.0)
+            self._rigid_of = (self._kind, *p.size, p.scale, unit)
+        unit = self._rigid_of[-1]
+        if unit is None:
+            return None
+        return unit._replace(mass=p.density * unit.mass, inertia=p.density * unit.inertia, friction=p.friction)
 
     def _write(self) -> None:
         head = self._header()
-        rows = {f"row{k}": tuple(map(float, head[4 * k : 4 * k + 4])) for k in range(8)}
+        rows = {f"row{k}": tuple(map(float, head[4 * k : 4 * k + 4])) for k in range(reference.HEADER // 4)}
         self._plan.replay(**rows)
         solid = self._kind if self._kind < reference.GRID else 0
         axes = {f"body_{axis}": tuple(map(float, head[8 + 4 * k : 11 + 4 * k])) for k, axis in enumerate("xyz")}

@@ -14,7 +14,7 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import smoke as smoke_reference
-from ..reference.obstacle import Obstacle
+from ..reference.obstacle import Obstacles
 from .grid_inputs import obstacle_input
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
@@ -99,7 +99,7 @@ class Smoke(FixedStepModel):
         faces, matter = self._faces.numpy()[..., :3].astype(float), self._matter.numpy().astype(float)
         velocity, pressure = self._velocity.numpy().astype(float), self._pressure.pressure.numpy().astype(float)
         placed = self._obstacle is not None and self._obstacle.ndim == 1
-        obstacle = Obstacle.of(self._obstacle.numpy()) if self._obstacle is not None and placed else None
+        obstacle = Obstacles.of(self._obstacle.numpy()) if self._obstacle is not None and placed else None
         fields, before = (
             {**self._fields(), "obstacle": obstacle},
             smoke_reference.Air(faces, matter, velocity, pressure),

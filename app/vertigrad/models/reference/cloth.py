@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..physics.cloth_long import NONE, LongThreads
 from ..physics.cloth_sheet import Color, Sheet
 from . import grids
-from .obstacle import Obstacle
+from .obstacle import Obstacles
 
 Doubles = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -71,7 +71,7 @@ def sweep(
     values: Values,
     steps: int,
     wind: Box | None,
-    obstacle: Box | Obstacle | None,
+    obstacle: Box | Obstacles | None,
 ) -> None:
     """`steps` small steps, and what is drawn afterwards, such as normals; changes `state`."""
     pairs = partners(state.positions, sheet.rest_positions, values["reach"]) if values["collides"] else None
@@ -177,7 +177,7 @@ def repel(state: State, values: Values, pairs: list[NDArray[np.int64]]) -> Doubl
 
 
 def resolve(
-    state: State, predicted: Doubles, pushes: Doubles | float, values: Values, obstacle: Box | Obstacle | None
+    state: State, predicted: Doubles, pushes: Doubles | float, values: Values, obstacle: Box | Obstacles | None
 ) -> None:
     """Contacts, and the velocities that came of it all."""
     h, free = values["h"], state.inverse > 0
@@ -189,12 +189,11 @@ def resolve(
         far = np.linalg.norm(out, axis=1, keepdims=True)
         clear = far[:, 0] - values["radius"] - values["gap"]
         position = _pushed_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
-    if isinstance(obstacle, Obstacle):
+    if isinstance(obstacle, Obstacles):
         lag = values["obstacle_lag"] + values["substep_lag"]
-        before = position + obstacle.velocity_at(position) * lag
-        carried = start + obstacle.velocity_at(before) * h
-        clear = obstacle.distance(before) - values["gap"]
-        position = _pushed_out(position, carried, obstacle.normal(before), clear, values["friction"])
+        carried = start + obstacle.velocity(position, lag) * h
+        clear = obstacle.distance(position, lag) - values["gap"]
+        position = _pushed_out(position, carried, obstacle.normal(position, lag), clear, values["friction"])
     elif obstacle is not None:
         gradient = obstacle.gradient(position)
         size = np.linalg.norm(gradient, axis=1, keepdims=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..base import Comparison, compare
 from .grids import interpolated
-from .obstacle import Obstacle
+from .obstacle import Obstacles
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,15 +51,12 @@ class Constants:
     obstacle_lag: float = 0.0
     obstacle_pace: float = 1.0
     field: np.ndarray | None = None
+    moved: np.ndarray | None = None  # at the end of the step, where a step moves it
 
     @property
-    def placed(self) -> Obstacle | None:
-        """The obstacle, if a model places it."""
-        return None if self.field is None or self.field.ndim != 1 else Obstacle.of(self.field)
-
-    def before(self, placed: Obstacle, at: Doubles) -> Doubles:
-        """Where positions are for an obstacle that is not yet at its placement."""
-        return at + placed.velocity_at(at) * self.obstacle_lag
+    def placed(self) -> Obstacles | None:
+        """The obstacles, if models place them."""
+        return None if self.field is None or self.field.ndim != 1 else Obstacles.of(self.field)
 
 
 class Pairs(NamedTuple):
@@ -132,7 +129,7 @@ def solid(constants: Constants, at: Doubles) -> Doubles:
     """Signed distances (n,) of positions (n, 3) from what is in the tank."""
     distance, placed = standing(constants, at), constants.placed
     if placed is not None:
-        return np.minimum(distance, placed.distance(constants.before(placed, at)))
+        return np.minimum(distance, placed.distance(at, constants.obstacle_lag))
     return distance if constants.field is None else np.minimum(distance, sampled(constants, constants.field, at))
 
 
@@ -141,9 +138,9 @@ def moving(constants: Constants, at: Doubles) -> Doubles:
     placed = constants.placed
     if placed is None:
         return np.zeros_like(at)
-    before = constants.before(placed, at)
-    nearest = placed.distance(before) < standing(constants, at)
-    return np.where(nearest[:, None], placed.velocity_at(before) * constants.obstacle_pace, 0.0)
+    nearest = placed.distance(at, constants.obstacle_lag) < standing(constants, at)
+    velocity = placed.velocity(at, constants.obstacle_lag, constants.obstacle_pace)
+    return np.where(nearest[:, None], velocity, 0.0)
 
 
 def sampled(constants: Constants, field: np.ndarray, at: Doubles) -> Doubles:
@@ -236,6 +233,7 @@ def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Double
     distance = constants.dt * np.linalg.norm(velocity, axis=1, keepdims=True)
     velocity = velocity * np.minimum(1.0, FASTEST * constants.spacing / np.maximum(distance, 1e-30))
     position, margin = at + constants.dt * velocity, MARGIN * constants.spacing
+    constants = constants if constants.moved is None else replace(constants, field=constants.moved)
     distance, normal = solid(constants, position)[:, None], outwards(constants, position)
     inside = distance < margin
     relative = velocity - moving(constants, position)

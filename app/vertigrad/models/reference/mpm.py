@@ -15,7 +15,7 @@ import numpy as np
 
 from ..physics.mpm_matter import DENSEST, HARDEST, LOOSEST
 from . import grids
-from .obstacle import Obstacle
+from .obstacle import Obstacles
 
 WATER, JELLY, SNOW, SAND = range(4)
 WALL = 3
@@ -208,11 +208,10 @@ def _moved(sums: np.ndarray, known: Known, obstacle: np.ndarray | None) -> np.nd
     normal = out / np.maximum(far, 1e-20)[:, None]
     velocity = _stopped(velocity, normal, far < known["ball"][3], known["friction"])
     if obstacle is not None and obstacle.ndim == 1:
-        placed = Obstacle.of(obstacle)
-        before = position + placed.velocity_at(position) * known["obstacle_lag"]
-        moving = placed.velocity_at(before) * known["obstacle_pace"]
-        stopped = _stopped(velocity - moving, placed.normal(before), placed.distance(before) < 0.0, known["friction"])
-        velocity = moving + stopped
+        placed, lag = Obstacles.of(obstacle), known["obstacle_lag"]
+        inside = placed.distance(position, lag) < 0.0
+        moving = np.where(inside[:, None], placed.velocity(position, lag, known["obstacle_pace"]), 0.0)
+        velocity = moving + _stopped(velocity - moving, placed.normal(position, lag), inside, known["friction"])
     elif obstacle is not None:
         distance, gradient = _obstacle(position, known, obstacle)
         normal = gradient / np.maximum(np.linalg.norm(gradient, axis=1), 1e-20)[:, None]

@@ -12,15 +12,32 @@ from .grids import interpolated
 Doubles = NDArray[np.float64]
 
 NONE, BOX, SPHERE, CYLINDER, GRID, HEIGHTS = range(6)
-HEADER = 32  # numbers before the samples
+HEADER = 144  # numbers before the samples
+POINTS = 32  # contact points that a header has room for
 FAR = 1e9
 CORNERS = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], float)
+
+
+class Rigid(NamedTuple):
+    """How a body moves: mass [kg], center of mass (3,) and contact points (n, 3) in its own axes, before its scale.
+
+    `inertia` [kg m²] are the elements xx, yy, zz, xy, xz, yz about that center, in its own axes. Contacts are spheres
+    of a `radius` [m] around the points.
+    """
+
+    mass: float
+    center: Doubles
+    inertia: Doubles
+    points: Doubles
+    radius: float = 0.0
+    friction: float = 0.0
 
 
 class Obstacle(NamedTuple):
     """A shape in its own axes, `half` the edges of its box, and its placement: rows of `axes` are its axes in space.
 
-    `samples` are distances (nz, ny, nx) or heights (nz, 1, nx), if it is of such a kind.
+    `samples` are distances (nz, ny, nx) or heights (nz, 1, nx), if it is of such a kind. `free` is whether a medium
+    moves it, `load` the force [N] and torque [N m] of that medium.
     """
 
     kind: int
@@ -31,22 +48,32 @@ class Obstacle(NamedTuple):
     velocity: Doubles
     spin: Doubles
     samples: np.ndarray
+    rigid: Rigid | None = None
+    free: bool = False
+    load: Doubles = np.zeros(6)
 
     @staticmethod
     def of(array: np.ndarray) -> Obstacle:
-        """Of what the model has on the GPU."""
+        """The first one of what a model has on the GPU."""
         head = array[:HEADER].astype(float)
         axes = head[8:20].reshape(3, 4)[:, :3]
         size = head[28:31].astype(int)
         samples = array[HEADER : HEADER + size.prod()].reshape(size[::-1]).astype(float)
-        return Obstacle(int(head[0]), head[1:4], head[4], head[5:8], axes, head[20:23], head[24:27], samples)
+        points = head[48:].reshape(POINTS, 3)[: int(head[19])]
+        rigid = Rigid(head[11], head[32:35], head[36:42], points, head[15], head[23]) if head[11] > 0.0 else None
+        placed = (int(head[0]), head[1:4], head[4], head[5:8], axes, head[20:23], head[24:27], samples)
+        return Obstacle(*placed, rigid, head[35] == 1.0, head[42:48])
 
     def header(self) -> Doubles:
-        """The numbers (32,) that describe it."""
+        """The numbers (HEADER,) that describe it, as the last one."""
         head = np.zeros(HEADER)
         head[0], head[1:4], head[4], head[5:8] = self.kind, self.position, self.scale, self.half
         head[8:20].reshape(3, 4)[:, :3] = self.axes
         head[20:23], head[24:27], head[28:31] = self.velocity, self.spin, self.samples.shape[::-1]
+        if self.rigid is not None:
+            head[11], head[15], head[19] = self.rigid.mass, self.rigid.radius, len(self.rigid.points)
+            head[23], head[32:35], head[36:42] = self.rigid.friction, self.rigid.center, self.rigid.inertia
+            head[48 : 48 + self.rigid.points.size] = self.rigid.points.ravel()
         return head
 
     def distance(self, at: Doubles) -> Doubles:
@@ -96,6 +123,61 @@ class Obstacle(NamedTuple):
             rise = interpolated(self.samples, here + step) - interpolated(self.samples, here - step)
             steep += (rise * 0.5 * last[axis] / self.half[axis]) ** 2
         return (at[:, 1] - interpolated(self.samples, here)) / np.sqrt(steep)
+
+
+class Obstacles(NamedTuple):
+    """All obstacles of an array. Of several at a position, the nearest one."""
+
+    all: tuple[Obstacle, ...]
+
+    @staticmethod
+    def of(array: np.ndarray) -> Obstacles:
+        """Of what a model has on the GPU."""
+        return Obstacles(tuple(Obstacle.of(array[first:]) for first in blocks(array)))
+
+    def distance(self, at: Doubles, lag: float = 0.0) -> Doubles:
+        """Signed distances (n,) [m] of positions (n, 3), `lag` seconds before the placement."""
+        return self._before(at, lag)[2]
+
+    def normal(self, at: Doubles, lag: float = 0.0) -> Doubles:
+        """Unit vectors (n, 3) along which distances of the nearest one grow."""
+        which, before, _ = self._before(at, lag)
+        return self._of_nearest(which, [one.normal(before) for one in self.all])
+
+    def velocity(self, at: Doubles, lag: float = 0.0, pace: float = 1.0) -> Doubles:
+        """Velocities (n, 3) of the nearest one; `pace` is what a second of the scene is to one of the medium."""
+        which, before, _ = self._before(at, lag)
+        paces = [1.0 if one.free else pace for one in self.all]
+        found = [one.velocity_at(before) * own for one, own in zip(self.all, paces, strict=True)]
+        return self._of_nearest(which, found)
+
+    def _before(self, at: Doubles, lag: float) -> tuple[NDArray[np.int64], Doubles, Doubles]:
+        """Which is nearest, where positions are for it, and their distances."""
+        lags = [0.0 if one.free else lag for one in self.all]
+        before = [at + one.velocity_at(at) * own for one, own in zip(self.all, lags, strict=True)]
+        distances = np.stack([one.distance(there) for one, there in zip(self.all, before, strict=True)])
+        which = distances.argmin(axis=0)
+        return which, self._of_nearest(which, before), distances.min(axis=0)
+
+    @staticmethod
+    def _of_nearest(which: NDArray[np.int64], values: list[Doubles]) -> Doubles:
+        return np.stack(values)[which, np.arange(len(which))]
+
+
+def falling(array: np.ndarray, speed: float) -> np.ndarray:
+    """The same obstacles, where those that a medium moves fall faster by `speed` [m/s]."""
+    array = array.copy()
+    for first in blocks(array):
+        array[first + 21] -= speed * array[first + 35]
+    return array
+
+
+def blocks(array: np.ndarray) -> list[int]:
+    """Where the obstacles of an array begin."""
+    found = [0]
+    while array[found[-1] + 31] > 0.0:
+        found.append(found[-1] + int(array[found[-1] + 31]))
+    return found
 
 
 def rotation(degrees: tuple[float, ...]) -> Doubles:

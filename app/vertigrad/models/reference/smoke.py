@@ -272,10 +272,10 @@ def _driven(box: _Box, axis: int, position: np.ndarray) -> np.ndarray:
     placed = fields.get("obstacle")
     if placed is None:
         return np.zeros(position.shape[:-1])
-    before = at + placed.velocity_at(at) * fields["obstacle_lag"]
+    lag = fields["obstacle_lag"]
     ball = np.linalg.norm(at - fields["obstacle_center"], axis=1) - fields["obstacle_radius"]
-    own = placed.distance(before) <= ball
-    speed = np.where(own, placed.velocity_at(before)[:, axis], 0.0).reshape(position.shape[:-1])
+    own = placed.distance(at, lag) <= ball
+    speed = np.where(own, placed.velocity(at, lag)[:, axis], 0.0).reshape(position.shape[:-1])
     inner = np.moveaxis(speed, 2 - axis, 0)
     inner[0], inner[-1] = 0.0, 0.0
     return np.clip(speed, -fields["top_speed"], fields["top_speed"])

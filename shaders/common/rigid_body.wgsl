@@ -1,0 +1,40 @@
+// What media need of the obstacles that they move: how these answer to a load, and sums of the loads of a workgroup.
+// Import for the macros. A row of `answers` for each obstacle, five vec4, as models/rigid_body.wgsl has them: force [N], and
+// a bound of what it does to itself; torque [N m]; acceleration; angular acceleration; center of mass.
+
+// rigid_acceleration: of obstacle number `which` at a position, by its load.
+//% macro answers(name)
+fn rigid_acceleration(which: u32, at: vec3f) -> vec3f {
+    let row = 5u * which;
+    return ${name}[row + 2u].xyz + cross(${name}[row + 3u].xyz, at - ${name}[row + 4u].xyz);
+}
+//%- endmacro
+
+// add_loads: into `sums`, a row of two vec4 for each obstacle and workgroup, what the invocations of a workgroup give to each
+// obstacle, in their order. To be called by all of them. A load is a force and, in w, the bound; `which` obstacles.OBSTACLES
+// and more is none.
+//% macro loads(sums, answers, obstacles, workgroup)
+var<workgroup> loads: array<vec4f, ${workgroup}>;
+var<workgroup> load_arms: array<vec4f, ${workgroup}>;  // where it acts, and on which
+
+fn add_loads(group: u32, lane: u32, which: u32, load: vec4f, at: vec3f) {
+    loads[lane] = load;
+    load_arms[lane] = vec4f(at, f32(which));
+    workgroupBarrier();
+    if lane < ${obstacles}u {
+        let center = ${answers}[5u * lane + 4u].xyz;
+        var force = vec4f(0.0);
+        var torque = vec3f(0.0);
+        for (var k = 0u; k < ${workgroup}u; k += 1u) {
+            if load_arms[k].w == f32(lane) {
+                force += loads[k];
+                torque += cross(load_arms[k].xyz - center, loads[k].xyz);
+            }
+        }
+        let row = 2u * (group * ${obstacles}u + lane);
+        ${sums}[row] = force;
+        ${sums}[row + 1u] = vec4f(torque, 0.0);
+    }
+    workgroupBarrier();
+}
+//%- endmacro

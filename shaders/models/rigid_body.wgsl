@@ -1,0 +1,400 @@
+// Bodies that a medium moves, with the obstacles' arrays of common/obstacle.wgsl: Newton's and Euler's equations, and contacts
+// with a box and with each other by sequential impulses (Catto 2005, "Iterative Dynamics with Temporal Coherence").
+// In: OBSTACLES, their number. placed: as models of type obstacle place them; blocks: where each begins.
+// A frame begins with update. A step of the medium: predict, answer for each solve of its pressure, advance, correct.
+
+//% import "common/obstacle.wgsl" as obstacle
+
+struct Params {
+    dt: f32,
+    gravity: f32,
+    low: vec3f,   // the box that they stay in
+    high: vec3f,
+    obstacle_pace: f32,  // what a second of the scene is to one of the medium
+    groups: u32,  // workgroups that gave to `sums`
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> placed: array<f32>;
+@group(0) @binding(2) var<storage, read> blocks: array<u32>;
+@group(0) @binding(3) var<storage, read_write> bodies: array<f32>;
+@group(0) @binding(4) var<storage, read_write> placements: array<f32>;   // of each: 12 elements of its last placement
+@group(0) @binding(5) var<storage, read_write> predicted: array<vec4f>; // of each: velocity of the center of mass and angular velocity
+@group(0) @binding(6) var<storage, read_write> answers: array<vec4f>; // see common/rigid_body.wgsl
+@group(0) @binding(7) var<storage, read> sums: array<vec4f>;
+@group(0) @binding(8) var<storage, read_write> contacts: array<vec4f>;
+@group(0) @binding(9) var<storage, read_write> poses: array<f32>;     // position, quaternion, half edges, force, torque: 16 of each
+
+const POINTS = 32u;
+const SLOTS = 4u;        // contacts of a point: with three walls and with another body
+const SWEEPS = 12u;
+const PUSHED_OUT = 0.2;  // fraction of an overlap that a step takes away
+const FASTEST_OUT = 1.0; // m/s, at most
+const NONE = ${OBSTACLES}u;
+
+struct Body {
+    center: vec3f,
+    lightness: f32,   // 1 / mass; 0 of what is placed
+    velocity: vec3f,
+    friction: f32,
+    spin: vec3f,
+    turning: mat3x3f, // inverse of the inertia in space
+}
+
+var<workgroup> moving: array<Body, ${OBSTACLES}>;
+var<workgroup> found: array<u32, ${32 * OBSTACLES}>;
+var<workgroup> partial: array<vec4f, 256>;
+
+${obstacle.functions("bodies")}
+
+// The transposed of a body's axes: from its own to those of space.
+fn axes() -> mat3x3f {
+    return mat3x3f(obstacle_row(8u), obstacle_row(12u), obstacle_row(16u));
+}
+
+fn center_of_mass() -> vec3f {
+    return obstacle_row(1u) + axes() * (obstacle_row(32u) * bodies[obstacle_block + 4u]);
+}
+
+fn inertia() -> mat3x3f {
+    let first = obstacle_row(36u);
+    let second = obstacle_row(39u);
+    return mat3x3f(
+        vec3f(first.x, second.x, second.y), vec3f(second.x, first.y, second.z), vec3f(second.y, second.z, first.z),
+    );
+}
+
+fn inverse(m: mat3x3f) -> mat3x3f {
+    let x = cross(m[1], m[2]);
+    let rows = mat3x3f(x, cross(m[2], m[0]), cross(m[0], m[1]));
+    return transpose(rows) * (1.0 / dot(m[0], x));
+}
+
+fn in_space(own: mat3x3f) -> mat3x3f {
+    let turned = axes();
+    return turned * own * transpose(turned);
+}
+
+fn put(first: u32, value: vec3f) {
+    bodies[obstacle_block + first] = value.x;
+    bodies[obstacle_block + first + 1u] = value.y;
+    bodies[obstacle_block + first + 2u] = value.z;
+}
+
+fn is_free() -> bool {
+    return bodies[obstacle_block + 35u] == 1.0;
+}
+
+// Elements of a header that change as a body moves.
+fn is_motion(i: u32) -> bool {
+    let is_axis = i >= 8u && i < 19u && i % 4u < 3u;
+    return (i >= 1u && i < 4u) || is_axis || (i >= 20u && i < 27u && i != 23u) || (i >= 42u && i < 48u) || i == 35u;
+}
+
+// A body begins where it is placed, and goes on from there until its placement changes; all else is as it is placed.
+@compute @workgroup_size(64)
+fn update(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let block = blocks[group.x];
+    let is_body = placed[block + 11u] > 0.0;
+    var goes_on = is_body && bodies[block + 35u] == 1.0;
+    for (var k = 0u; k < 12u; k += 1u) {
+        let i = select(8u + (k / 3u - 1u) * 4u + k % 3u, 1u + k, k < 3u);
+        goes_on = goes_on && placements[12u * group.x + k] == placed[block + i];
+    }
+    storageBarrier();
+    for (var i = lane; i < 144u; i += 64u) {
+        if !(goes_on && is_motion(i)) {
+            bodies[block + i] = placed[block + i];
+        }
+    }
+    storageBarrier();
+    if lane == 0u {
+        bodies[block + 35u] = select(0.0, 1.0, is_body);
+    }
+    if lane < 12u {
+        let i = select(8u + (lane / 3u - 1u) * 4u + lane % 3u, 1u + lane, lane < 3u);
+        placements[12u * group.x + lane] = placed[block + i];
+    }
+}
+
+fn loaded(which: u32, velocity: vec3f, spin: vec3f) -> Body {
+    obstacle_block = blocks[which];
+    let center = center_of_mass();
+    if !is_free() {
+        return Body(center, 0.0, velocity, bodies[obstacle_block + 23u], spin, mat3x3f());
+    }
+    let lightness = 1.0 / bodies[obstacle_block + 11u];
+    return Body(center, lightness, velocity, bodies[obstacle_block + 23u], spin, in_space(inverse(inertia())));
+}
+
+// A contact: point and gap; normal, away from what is touched, and the body that this is, or NONE; impulses.
+fn note(slot: u32, at: vec3f, gap: f32, normal: vec3f, other: u32) {
+    contacts[3u * slot] = vec4f(at, gap);
+    contacts[3u * slot + 1u] = vec4f(normal, f32(other));
+    contacts[3u * slot + 2u] = vec4f(0.0);
+}
+
+// The contacts of a point, and how many there are.
+fn touched(pair: u32) -> u32 {
+    let which = pair / POINTS;
+    obstacle_block = blocks[which];
+    if !is_free() || pair % POINTS >= u32(bodies[obstacle_block + 19u]) {
+        return 0u;
+    }
+    let own = obstacle_row(48u + 3u * (pair % POINTS)) * bodies[obstacle_block + 4u];
+    let at = obstacle_row(1u) + axes() * own;
+    let radius = bodies[obstacle_block + 15u];
+    let body = moving[which];
+    let fast = length(body.velocity + cross(body.spin, at - body.center));
+    let reach = 2.0 * params.dt * fast + 0.02 * length(obstacle_row(5u)) * bodies[obstacle_block + 4u];
+    var count = 0u;
+    for (var axis = 0u; axis < 3u; axis += 1u) {
+        let below = at[axis] - params.low[axis] - radius;
+        let above = params.high[axis] - at[axis] - radius;
+        if min(below, above) < reach {
+            var normal = vec3f(0.0);
+            normal[axis] = select(-1.0, 1.0, below < above);
+            note(SLOTS * pair + count, at - radius * normal, min(below, above), normal, NONE);
+            count += 1u;
+        }
+    }
+    var nearest = reach;
+    var other = NONE;
+    for (var k = 0u; k < ${OBSTACLES}u; k += 1u) {
+        obstacle_block = blocks[k];
+        let far = obstacle_distance(at) - radius;
+        if k != which && far < nearest {
+            nearest = far;
+            other = k;
+        }
+    }
+    if other < NONE {
+        obstacle_block = blocks[other];
+        let normal = obstacle_normal(at);
+        note(SLOTS * pair + count, at - radius * normal, nearest, normal, other);
+        count += 1u;
+    }
+    return count;
+}
+
+fn struck(which: u32, at: vec3f, impulse: vec3f) {
+    moving[which].velocity += moving[which].lightness * impulse;
+    moving[which].spin += moving[which].turning * cross(at - moving[which].center, impulse);
+}
+
+fn velocity_of(which: u32, at: vec3f) -> vec3f {
+    return moving[which].velocity + cross(moving[which].spin, at - moving[which].center);
+}
+
+// How much faster a body is at a point along `direction` after a unit of impulse there.
+fn yielding(which: u32, at: vec3f, direction: vec3f) -> f32 {
+    let arm = at - moving[which].center;
+    return moving[which].lightness + dot(cross(moving[which].turning * cross(arm, direction), arm), direction);
+}
+
+// The impulse of a contact, so that it closes no faster than its gap allows, with Coulomb's friction.
+fn solve(slot: u32, which: u32) {
+    let at = contacts[3u * slot].xyz;
+    let gap = contacts[3u * slot].w;
+    let normal = contacts[3u * slot + 1u].xyz;
+    let other = u32(contacts[3u * slot + 1u].w);
+    let before = contacts[3u * slot + 2u];
+    let is_body = other < NONE;
+    let partner = min(other, NONE - 1u);
+    let aim = select(min(-gap * PUSHED_OUT / params.dt, FASTEST_OUT), -gap / params.dt, gap > 0.0);
+    var relative = velocity_of(which, at) - select(vec3f(0.0), velocity_of(partner, at), is_body);
+    let inwards = dot(before.xyz, normal);
+    let easy = yielding(which, at, normal) + select(0.0, yielding(partner, at, normal), is_body);
+    let pressed = max(before.w + (aim - dot(relative, normal)) / easy, 0.0);
+    var impulse = (pressed - before.w) * normal;
+    struck(which, at, impulse);
+    if is_body {
+        struck(partner, at, -impulse);
+    }
+    relative = velocity_of(which, at) - select(vec3f(0.0), velocity_of(partner, at), is_body);
+    let sliding = relative - dot(relative, normal) * normal;
+    let speed = length(sliding);
+    var rubbed = before.xyz - inwards * normal;
+    if speed > 1e-9 {
+        let direction = sliding / speed;
+        let give = yielding(which, at, direction) + select(0.0, yielding(partner, at, direction), is_body);
+        rubbed -= sliding / give;
+    }
+    let most = moving[which].friction * pressed;
+    rubbed *= min(1.0, most / max(length(rubbed), 1e-20));
+    impulse = rubbed - before.xyz;
+    struck(which, at, impulse);
+    if is_body {
+        struck(partner, at, -impulse);
+    }
+    contacts[3u * slot + 2u] = vec4f(rubbed, pressed);
+}
+
+// Contacts of all bodies, with the velocities in `moving`, which change.
+fn collide(lane: u32) {
+    workgroupBarrier();
+    for (var pair = lane; pair < ${32 * OBSTACLES}u; pair += 64u) {
+        found[pair] = touched(pair);
+    }
+    storageBarrier();
+    workgroupBarrier();
+    if lane == 0u {
+        for (var sweep = 0u; sweep < SWEEPS; sweep += 1u) {
+            for (var pair = 0u; pair < ${32 * OBSTACLES}u; pair += 1u) {
+                for (var k = 0u; k < found[pair]; k += 1u) {
+                    solve(SLOTS * pair + k, pair / POINTS);
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+}
+
+// The header's velocity is that of its position.
+fn write_velocity(which: u32) {
+    obstacle_block = blocks[which];
+    if is_free() {
+        let spin = moving[which].spin;
+        put(20u, moving[which].velocity - cross(spin, moving[which].center - obstacle_row(1u)));
+        put(24u, spin);
+    }
+}
+
+// Velocities after gravity and contacts, with which the medium meets the bodies.
+@compute @workgroup_size(64)
+fn predict(@builtin(local_invocation_index) lane: u32) {
+    if lane < ${OBSTACLES}u {
+        obstacle_block = blocks[lane];
+        let fall = select(vec3f(0.0), vec3f(0.0, -params.gravity * params.dt, 0.0), is_free());
+        let spin = obstacle_row(24u) * select(params.obstacle_pace, 1.0, is_free());
+        let velocity = obstacle_velocity(center_of_mass(), params.obstacle_pace) + fall;
+        predicted[2u * lane] = vec4f(velocity, 0.0);
+        predicted[2u * lane + 1u] = vec4f(spin, 0.0);
+        moving[lane] = loaded(lane, velocity, spin);
+    }
+    collide(lane);
+    if lane < ${OBSTACLES}u {
+        write_velocity(lane);
+        answers[5u * lane + 4u] = vec4f(moving[lane].center, 0.0);
+    }
+}
+
+// Force and torque on each obstacle, and what these do to a body; a workgroup for each.
+@compute @workgroup_size(128)
+fn answer(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let which = group.x;
+    var force = vec4f(0.0);
+    var torque = vec4f(0.0);
+    for (var k = lane; k < params.groups; k += 128u) {
+        force += sums[2u * (k * ${OBSTACLES}u + which)];
+        torque += sums[2u * (k * ${OBSTACLES}u + which) + 1u];
+    }
+    partial[lane] = force;
+    partial[lane + 128u] = torque;
+    for (var half_group = 64u; half_group > 0u; half_group /= 2u) {
+        workgroupBarrier();
+        if lane < half_group {
+            partial[lane] += partial[lane + half_group];
+            partial[lane + 128u] += partial[lane + 128u + half_group];
+        }
+    }
+    if lane == 0u {
+        let body = loaded(which, vec3f(0.0), vec3f(0.0));
+        answers[5u * which] = partial[0];
+        answers[5u * which + 1u] = partial[128];
+        answers[5u * which + 2u] = partial[0] * body.lightness;
+        answers[5u * which + 3u] = vec4f(body.turning * partial[128].xyz, 0.0);
+    }
+}
+
+// The axes of a body after a turn around `spin` (Rodrigues), at right angles again.
+fn turn(spin: vec3f) {
+    let angle = length(spin) * params.dt;
+    if angle < 1e-12 {
+        return;
+    }
+    let direction = normalize(spin);
+    let turned = axes();
+    let x = normalize(rotated(turned[0], direction, angle));
+    let y = rotated(turned[1], direction, angle);
+    let z = normalize(cross(x, y));
+    put(8u, x);
+    put(12u, cross(z, x));
+    put(16u, z);
+}
+
+fn rotated(v: vec3f, direction: vec3f, angle: f32) -> vec3f {
+    return v * cos(angle) + cross(direction, v) * sin(angle) + direction * dot(direction, v) * (1.0 - cos(angle));
+}
+
+// Motion over the step, with the load of the medium. Angular momentum stays as the axes turn.
+@compute @workgroup_size(64)
+fn advance(@builtin(local_invocation_index) lane: u32) {
+    if lane < ${OBSTACLES}u {
+        let velocity = predicted[2u * lane].xyz + params.dt * answers[5u * lane + 2u].xyz;
+        moving[lane] = loaded(lane, velocity, predicted[2u * lane + 1u].xyz + params.dt * answers[5u * lane + 3u].xyz);
+    }
+    collide(lane);
+    if lane < ${OBSTACLES}u {
+        obstacle_block = blocks[lane];
+        put(42u, answers[5u * lane].xyz);
+        put(45u, answers[5u * lane + 1u].xyz);
+        if is_free() {
+            let body = moving[lane];
+            let momentum = in_space(inertia()) * body.spin;
+            turn(body.spin);
+            moving[lane].center = body.center + params.dt * body.velocity;
+            put(1u, moving[lane].center - axes() * (obstacle_row(32u) * bodies[obstacle_block + 4u]));
+            moving[lane].spin = in_space(inverse(inertia())) * momentum;
+            write_velocity(lane);
+        }
+        answers[5u * lane + 4u] = vec4f(center_of_mass(), 0.0);
+    }
+}
+
+// Impulses that the medium gave while it was held outside of the bodies.
+@compute @workgroup_size(64)
+fn correct(@builtin(local_invocation_index) lane: u32) {
+    if lane < ${OBSTACLES}u {
+        obstacle_block = blocks[lane];
+        let velocity = obstacle_velocity(center_of_mass(), 1.0) + answers[5u * lane + 2u].xyz;
+        moving[lane] = loaded(lane, velocity, obstacle_row(24u) + answers[5u * lane + 3u].xyz);
+        write_velocity(lane);
+        put(42u, obstacle_row(42u) + answers[5u * lane].xyz / params.dt);
+        put(45u, obstacle_row(45u) + answers[5u * lane + 1u].xyz / params.dt);
+    }
+}
+
+// Position, quaternion (x, y, z, w), half edges, force and torque of each obstacle.
+@compute @workgroup_size(64)
+fn show(@builtin(local_invocation_index) lane: u32) {
+    if lane >= ${OBSTACLES}u {
+        return;
+    }
+    obstacle_block = blocks[lane];
+    let m = axes();  // by columns
+    let squares = 0.25 * (1.0 + vec4f(m[0].x - m[1].y - m[2].z, m[1].y - m[0].x - m[2].z, m[2].z - m[0].x - m[1].y,
+        m[0].x + m[1].y + m[2].z));
+    var q = vec4f(m[1].z - m[2].y, m[2].x - m[0].z, m[0].y - m[1].x, 4.0 * squares.w);
+    if squares.x > max(squares.w, max(squares.y, squares.z)) {
+        q = vec4f(4.0 * squares.x, m[0].y + m[1].x, m[2].x + m[0].z, m[1].z - m[2].y);
+    } else if squares.y > max(squares.w, squares.z) {
+        q = vec4f(m[0].y + m[1].x, 4.0 * squares.y, m[1].z + m[2].y, m[2].x - m[0].z);
+    } else if squares.z > squares.w {
+        q = vec4f(m[2].x + m[0].z, m[1].z + m[2].y, 4.0 * squares.z, m[0].y - m[1].x);
+    }
+    q = normalize(q);
+    let position = obstacle_row(1u);
+    let half = obstacle_row(5u) * bodies[obstacle_block + 4u];
+    let force = obstacle_row(42u);
+    let torque = obstacle_row(45u);
+    //% for k in range(3)
+    poses[16u * lane + ${k}u] = position[${k}];
+    poses[16u * lane + ${7 + k}u] = half[${k}];
+    poses[16u * lane + ${10 + k}u] = force[${k}];
+    poses[16u * lane + ${13 + k}u] = torque[${k}];
+    //% endfor
+    //% for k in range(4)
+    poses[16u * lane + ${3 + k}u] = q[${k}];
+    //% endfor
+}

@@ -1,0 +1,161 @@
+"""Bodies that a medium moves: they float, sink, rest on floors and on each other, and no momentum is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, ops
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models import registry
+from vertigrad.models.physics.obstacle_mass import rigid
+from vertigrad.models.reference import obstacle as reference
+
+FRAME = 1.0 / 60.0
+RADIUS = 0.2
+POOL: dict[str, Any] = {
+    "tank": (0.8, 1.0, 0.8),
+    "column": (0.8, 0.36, 0.8),
+    "spacing": 0.06,
+    "artificial_viscosity": 0.1,
+}
+
+
+@pytest.fixture(scope="module")
+def make(gpu: Gpu) -> Iterator[Callable[..., Any]]:
+    with ExitStack() as stack:
+
+        def make_model(type_: str, inputs: dict[str, Tensor] | None = None, **values: Any) -> Any:
+            kind = registry.types()[type_]
+            model = kind("model", kind.Params.parse(values), inputs or {}, 1)
+            stack.callback(model.close)
+            return model
+
+        yield make_model
+
+
+def outputs(model: Any, name: str) -> np.ndarray:
+    return model.outputs()[name].numpy().astype(float)
+
+
+def run(obstacle: Any, medium: Any, frames: int) -> None:
+    for _ in range(frames):
+        obstacle.step(FRAME)
+        medium.step(FRAME)
+
+
+def immersed(height: float, fluid: Any, area: float) -> float:
+    """Fraction of a sphere whose center is at this height that is below the level of the water, by volumes."""
+    water = fluid._start.count * fluid.spacing**3 + 4.0 / 3.0 * np.pi * 0.12**3  # and the other sphere
+    whole = 4.0 / 3.0 * np.pi * RADIUS**3
+
+    def below(level: float) -> float:
+        deep = np.clip(level - (height - RADIUS), 0.0, 2.0 * RADIUS)
+        return np.pi * deep**2 * (RADIUS - deep / 3.0)
+
+    levels = np.linspace(0.0, 1.0, 2001)
+    surplus = [level * area - below(level) - water for level in levels]
+    return below(levels[int(np.abs(surplus).argmin())]) / whole
+
+
+@pytest.fixture(scope="module")
+def pool(make: Callable[..., Any]) -> tuple[Any, Any]:
+    """Two spheres in water, one of half its density and a heavy one on the floor."""
+    heavy = make("obstacle", size=(0.24, 0.24, 0.24), position=(0.14, 0.5, 0.14), density=2500.0)
+    light = make(
+        *("obstacle", {"others": heavy.outputs()["obstacle"]}),
+        **{"size": (2 * RADIUS,) * 3, "position": (0.46, 0.54, 0.46), "density": 500.0},
+    )
+    return light, make("fluid", {"obstacle": light.outputs()["obstacle"]}, **POOL)
+
+
+def test_a_light_body_floats_and_a_heavy_one_sinks(pool: tuple[Any, Any]) -> None:
+    obstacle, fluid = pool
+    run(obstacle, fluid, 55)
+    heights, forces = [], []
+    for _ in range(10):
+        run(obstacle, fluid, 2)
+        heights.append(outputs(fluid, "obstacle_position")[:, 1])
+        forces.append(outputs(fluid, "obstacle_force"))
+    height, force = np.mean(heights, axis=0), np.mean(forces, axis=0)
+    weight = 500.0 * 4.0 / 3.0 * np.pi * RADIUS**3 * 9.81
+    assert immersed(height[0], fluid, 0.64) == pytest.approx(0.5, abs=0.06)
+    assert height[1] == pytest.approx(0.12, abs=0.01), "it rests on the floor"
+    assert force[0, 1] == pytest.approx(weight, rel=0.1)
+    values = {name: tensor.numpy().item() for name, tensor in fluid.diagnostics().items()}
+    assert values["obstacle_height"] == pytest.approx(outputs(fluid, "obstacle_position")[0, 1], rel=1e-5)
+    assert values["residual"] < 0.2 and values["compression"] < 0.02
+
+
+def test_a_step_with_bodies_agrees_with_the_reference(pool: tuple[Any, Any]) -> None:
+    for model in pool:
+        model.reset()
+    run(*pool, 8)  # both are in the water, and touch nothing else
+    for comparison in pool[1].compare_with_reference():
+        assert comparison.holds, str(comparison)
+
+
+def test_a_placement_that_changes_is_taken_over_and_reset_goes_back(pool: tuple[Any, Any]) -> None:
+    obstacle, fluid = pool
+    obstacle._params.position = (0.5, 0.6, 0.5)
+    run(obstacle, fluid, 1)
+    there = outputs(fluid, "obstacle_position")
+    np.testing.assert_allclose(there[0], (0.5, 0.6, 0.5), atol=0.08)  # with the velocity of the change
+    assert there[1, 1] < 0.4, "the other one stays where it sank"
+    obstacle.reset()
+    fluid.reset()
+    np.testing.assert_allclose(outputs(fluid, "obstacle_position"), [[0.5, 0.6, 0.5], [0.14, 0.5, 0.14]], atol=1e-6)
+
+
+def test_no_momentum_is_lost(make: Callable[..., Any]) -> None:
+    """Water that hits a box off its center, without gravity: what the water loses, the box gains; it turns."""
+    box = make("obstacle", shape="box", size=(0.3, 0.2, 0.4), position=(0.75, 0.5, 0.5), density=300.0)
+    values = {"tank": (2.0, 1.0, 1.0), "column": (0.3, 0.3, 0.3), "column_offset": (0.2, 0.42, 0.3), "spacing": 0.075}
+    water = make("fluid", {"obstacle": box.outputs()["obstacle"]}, gravity=0.0, **values)
+    thrown = np.zeros((water._start.count, 4), np.float32)
+    thrown[:, 0] = 1.5
+    with Tensor.from_numpy(thrown) as first:
+        ops.assign(water._velocities, first)
+    mass, momenta, arms = 1000.0 * 0.075**3, [], []
+    for _ in range(12):
+        run(box, water, 1)
+        at, velocity = outputs(water, "position"), outputs(water, "velocity")
+        body = reference.Obstacle.of(outputs(water, "obstacle"))
+        assert body.rigid is not None
+        x, y, z = body.rigid.inertia[:3]
+        turning = body.axes.T @ np.diag([x, y, z]) @ body.axes @ body.spin
+        momenta.append(mass * velocity.sum(axis=0) + body.rigid.mass * body.velocity)
+        own = body.rigid.mass * np.cross(body.position, body.velocity) + turning
+        arms.append(mass * np.cross(at, velocity).sum(axis=0) + own)
+    before = 1.5 * mass * len(thrown)
+    assert body.velocity[0] > 0.3 and np.abs(body.spin[2]) > 0.3, "it was hit"
+    np.testing.assert_allclose(momenta[-1], [before, 0.0, 0.0], atol=2e-4 * before)
+    assert np.abs(arms[-1] - arms[0]).max() < 0.02 * before, "positions that are held outside turn it a little"
+
+
+@pytest.mark.parametrize("kind", ["box", "sphere", "cylinder"])
+def test_a_grid_of_distances_has_the_mass_and_inertia_of_its_shape(kind: str) -> None:
+    number, half = ("none", "box", "sphere", "cylinder").index(kind), np.array([0.2, 0.3, 0.2])
+    exact = rigid(number, half, 1.0, np.zeros(0), 800.0, 0.0)
+    axes = [np.linspace(-0.35, 0.35, 57)] * 3
+    z, y, x = np.meshgrid(*axes, indexing="ij")
+    shape = reference.Obstacle(number, np.zeros(3), 1.0, half, np.eye(3), np.zeros(3), np.zeros(3), np.zeros((0, 0, 0)))
+    at = np.stack([x, y, z], axis=-1).reshape(-1, 3)
+    sampled = rigid(4, np.full(3, 0.35), 1.0, shape.distance(at).reshape(x.shape), 800.0, 0.0)
+    assert exact is not None and sampled is not None
+    assert sampled.mass == pytest.approx(exact.mass, rel=0.02)
+    np.testing.assert_allclose(sampled.inertia, exact.inertia, atol=0.03 * exact.inertia.max())
+    np.testing.assert_allclose(sampled.center, 0.0, atol=1e-6)
+    assert np.abs(shape.distance(sampled.points)).max() < 0.02
+
+
+def test_heights_and_nothing_cannot_be_bodies(make: Callable[..., Any]) -> None:
+    with Tensor.zeros((4, 4)) as heights, pytest.raises(InputError, match="set density = 0"):
+        make("obstacle", {"heights": heights}, density=100.0)
+    with pytest.raises(InputError, match="it has no shape"):
+        make("obstacle", shape="none", density=100.0)
