@@ -1,7 +1,10 @@
 // One pass of the filter that makes a surface of the spheres of draw/liquid.wgsl, along one axis of the image: distances near
 // that of a pixel are averaged, farther ones are moved closer, and nearer ones have no weight (Truong and Yuksel 2018, "A
 // Narrow-Range Filter for Screen-Space Fluid Rendering", PACM CGIT 1).
-// In: distances along the direction of view, 0 where there is no liquid; those and sizes as they were drawn. Out: distances.
+// In: distances along the direction of view, 0 where there is no liquid; those and sizes as they were drawn; STRIDE, pixels
+// from one tap to the next at most. Where a radius takes more than TAPS pixels, taps skip some, which
+// leaves a pattern of as many pixels; passes with STRIDE = 1 after that take it away (à-trous: Holschneider et al. 1989).
+// Out: distances.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
 //% include "common/fullscreen.wgsl"
@@ -9,7 +12,8 @@
 @group(0) @binding(2) var fronts: texture_2d<f32>;
 @group(0) @binding(3) var distances: texture_2d<f32>;
 
-const TAPS = ${TAPS}.0;     // pixels to either side, at most
+const TAPS = ${TAPS}.0;     // to either side, at most
+const STRIDE = ${STRIDE}.0;
 const RANGE = 10.0;     // sizes by which distances may differ and still are of the same surface
 const FARTHER = 1.0;    // sizes by which what is farther counts as farther
 
@@ -20,15 +24,16 @@ fn filter_fragment(in: Screen) -> @location(0) f32 {
     let here = textureLoad(distances, pixel, 0).x;
     if here <= 0.0 { discard; }
     let size = textureLoad(fronts, pixel, 0).y;
-    let reach = min(style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here)), TAPS);
-    let taps = floor(reach);
+    let reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
+    let stride = clamp(ceil(reach / TAPS), 1.0, STRIDE);
+    let taps = min(floor(reach / stride), TAPS);
     var low = RANGE * size;     // how far behind, and before this pixel, the surface reaches; it grows with what is found
     var high = RANGE * size;
     var sum = here;
     var weights = 1.0;
     for (var i = 1.0; i <= taps; i += 1.0) {
         let along = i / taps;
-        let offset = i32(i) * vec2i(${AXIS});
+        let offset = i32(i * stride) * vec2i(${AXIS});
         let sides = array<vec2i, 2>(pixel - offset, pixel + offset);
         if any(sides[0] < vec2i(0)) || any(sides[1] >= bounds) { break; }
         let found = vec2f(textureLoad(distances, sides[0], 0).x, textureLoad(distances, sides[1], 0).x);

@@ -128,6 +128,26 @@ def test_an_isosurface_of_a_distance_is_a_closed_sphere(viewer: vg.Viewer, tmp_p
     assert mesh.is_watertight and mesh.volume == pytest.approx(4 / 3 * np.pi * RADIUS**3, rel=0.02), "faces outward"
 
 
+def test_a_liquid_is_closed_and_has_the_volume_of_its_particles(viewer: vg.Viewer, tmp_path: Path) -> None:
+    """A basin, a ball above it and a second one near it: (2 size)³ for each particle; drops alone have some less."""
+    spacing = 0.1
+    lattice = spacing * np.stack(np.meshgrid(*3 * [np.arange(-12, 13)], indexing="ij"), -1).reshape(-1, 3)
+    x, y, z = lattice.T
+    ball = lattice[x * x + y * y + z * z < 0.5**2] + np.array([0.0, 1.6, 0.0])
+    basin = lattice[(y < 0.35) & (y > -0.35)]
+    water = np.concatenate([basin, ball, ball + np.array([1.35, 0.0, 0.0])])
+    water = (water + RANDOM.uniform(-0.1, 0.1, water.shape) * spacing).astype(np.float32)
+    water[7] = np.nan
+    viewer.liquid("water", position=water, size=0.5 * spacing)
+    viewer.export(tmp_path / "a.obj", "water")
+    mesh = trimesh.load(tmp_path / "a.obj", force="mesh", process=False)
+    assert mesh.is_watertight and mesh.body_count == 3
+    assert mesh.volume == pytest.approx((len(water) - 1) * spacing**3, rel=0.03), "faces outward"
+    assert np.isclose(mesh.bounds[0, 1], -0.3 - 0.5 * spacing, atol=0.25 * spacing)
+    viewer.liquid("dry", position=np.full((2, 3), np.nan, np.float32))
+    assert not len(drawn(viewer, "dry").positions)
+
+
 def test_cells_that_are_not_finite_have_no_isosurface(viewer: vg.Viewer) -> None:
     distance = np.sqrt(X * X + Y * Y + Z * Z)
     distance[10:] = np.nan

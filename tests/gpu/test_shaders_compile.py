@@ -591,7 +591,8 @@ SHADERS: dict[str, list[Defines]] = {
         {"POSITION": "vec3f", "COARSE": 2, "SIZE": size, "PICKING": picking}
         for size, picking in product(["", "f32"], [False, True])
     ],
-    "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[24]),
+    "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6]),
+    "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),
     "draw/liquid_shading.wgsl": [{}],
     "draw/liquid_cover.wgsl": [{}],
     "draw/point_splatting.wgsl": [

@@ -81,6 +81,20 @@ def test_a_plane_of_particles_is_flat(layer, render):
     assert spheres.std() > 5.0
 
 
+def test_a_plane_is_flat_and_without_a_pattern_where_spheres_are_large_in_the_image(layer, render):
+    """A radius of 130 pixels is more than the filter has taps: those that are apart leave no trace."""
+    angles = np.linspace(40.0, 89.0, 491)
+    uneven = slab(3, 44) + np.random.default_rng(0).uniform(-0.2, 0.2, (3 * 44 * 44, 3)).astype(np.float32) * SPACING
+    ink = layer("liquid", BLACK, position=uneven, **SLAB)
+    camera = OrbitCamera(distance=2.6, pitch=math.radians(20.0), fov=20.0, orthographic=True)
+    assert 0.5 * SPACING * 10.0 / camera.pixel(300) > 130.0
+    found = light(render([ink], camera, SKY, (400, 300)))[130:170, 130:270]
+    incidence = np.interp(found, [fresnel(angle, 1.333) for angle in angles], angles)
+    assert incidence.std() < 0.4 and abs(incidence.mean() - 70.0) < 0.3
+    for axis in (0, 1):
+        assert abs(np.diff(incidence, axis=axis)).max() < 0.8, "no comb"
+
+
 @pytest.mark.parametrize("layers", [2, 4])
 def test_a_slab_absorbs_by_its_thickness(layer, render, layers):
     floor = layer("surface", position=plate(-SPACING * layers), color="#ffffff")

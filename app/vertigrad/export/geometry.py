@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -31,7 +32,8 @@ class Geometry:
 
     def finite(self) -> Geometry:
         """Without rows whose position or whose extras are not finite, and without what such a row is a corner of."""
-        columns = [values.reshape(len(self.positions), -1) for values in (self.positions, *self.extras.values())]
+        arrays = (self.positions, *self.extras.values())
+        columns = [values.reshape(len(values), math.prod(values.shape[1:])) for values in arrays]
         sound = np.logical_and.reduce(np.isfinite(np.concatenate(columns, axis=1)), axis=1)
         index = self.index
         if index is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,25 +32,42 @@ def _surface(name: str, style: Any, corners: Any, color: tuple[float, ...], fiel
     low, high = (np.array(corner, np.float64) for corner in corners)
     margin = inset(style)
     spacing = (high - low) / (np.array(values.shape[::-1]) - 1 + 2 * margin)
-    start, axis, index = _edges(values, style.level)
-    end = start + np.eye(3, dtype=np.int64)[axis]
-    first, last = values[_at(start)], values[_at(end)]
-    span = last - first
-    part = np.clip((style.level - first) / np.where(span != 0.0, span, 1.0), 0.0, 1.0)[:, None]
-    samples = start + part * (end - start)
-    world = low + (samples + margin) * spacing
-    normals = (1.0 - part) * _gradient(values, start, spacing) + part * _gradient(values, end, spacing)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), (0.0, 1.0, 0.0))
+    world, normals, index = mesh(Grid(values, low + margin * spacing, spacing), style.level)
     fraction = (world - low) / (high - low)
     return Geometry(
         name=name,
         kind="triangles",
         positions=world.astype(np.float32),
         index=index,
-        normals=normals.astype(np.float32),
+        normals=normals,
         **_colors(style, color, fields.get("color"), fraction, margin),
     )
+
+
+class Grid(NamedTuple):
+    """Samples (nz, ny, nx), f64, the first one at `low`, `spacing` apart along x, y and z."""
+
+    values: np.ndarray
+    low: np.ndarray
+    spacing: np.ndarray
+
+
+def mesh(grid: Grid, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The surface where samples have the value `level`, which faces larger ones.
+
+    Returns positions f64 (n, 3), unit normals f32 (n, 3), and triangles u32 (m, 3).
+    """
+    values, low, spacing = grid
+    start, axis, index = _edges(values, level)
+    end = start + np.eye(3, dtype=np.int64)[axis]
+    first, last = values[_at(start)], values[_at(end)]
+    span = last - first
+    part = np.clip((level - first) / np.where(span != 0.0, span, 1.0), 0.0, 1.0)[:, None]
+    world = low + (start + part * (end - start)) * spacing
+    normals = (1.0 - part) * _gradient(values, start, spacing) + part * _gradient(values, end, spacing)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), (0.0, 1.0, 0.0))
+    return world, normals.astype(np.float32), index
 
 
 def _edges(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

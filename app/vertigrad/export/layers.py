@@ -17,13 +17,14 @@ from ..renderer.layers.drawing import Drawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
 from ..renderer.layers.lines import LinesDrawing
+from ..renderer.layers.liquid import LiquidDrawing
 from ..renderer.layers.marks import MarksDrawing
 from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.splats import SplatsDrawing
 from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.trails import TrailsDrawing
 from ..tensor import Tensor
-from . import instances, isosurface
+from . import instances, isosurface, liquid
 from .colors import row_colors
 from .geometry import Geometry, repeated
 
@@ -167,6 +168,10 @@ def _isosurface(drawing: IsosurfaceDrawing) -> Callable[[], Geometry]:
     return isosurface.surface(drawing, fields)
 
 
+def _liquid(drawing: LiquidDrawing) -> Callable[[], Geometry]:
+    return liquid.surface(drawing, rows_of(drawing.drawn))
+
+
 _KINDS: dict[type[Drawing], Callable[[Any], Geometry | Callable[[], Geometry]]] = {
     PointsDrawing: _points,
     MarksDrawing: _points,
@@ -178,4 +183,5 @@ _KINDS: dict[type[Drawing], Callable[[Any], Geometry | Callable[[], Geometry]]] 
     InstancesDrawing: _instances,
     ArrowsDrawing: _instances,
     IsosurfaceDrawing: _isosurface,
+    LiquidDrawing: _liquid,
 }

@@ -47,7 +47,7 @@ class LiquidStyle(Params):
         min=0.0,
         max=40.0,
         slider_max=20.0,
-        doc="radius of the filter that makes the surface smooth, in sizes; at most 32 pixels",
+        doc="radius of the filter that makes the surface smooth, in sizes; at most 192 pixels",
     )
     sphere_scale: float = number(
         1.6, min=0.5, max=4.0, doc="radius of the sphere of each particle, in sizes; larger ones leave fewer gaps"

@@ -21,9 +21,10 @@ SHADER, FILTER_SHADER, SHADING_SHADER, COVER_SHADER = (
     "draw/liquid_cover.wgsl",
 )
 FRONT, DISTANCE, COLUMN = "rg32float", "r32float", "r16float"
-ITERATIONS = 2  # of the filter, each along both axes (Truong and Yuksel 2018, section 4.3)
-AXES = ("1, 0", "0, 1")
-TAPS = 32  # pixels to either side that the filter averages at most; with every fourth only, their pattern shows
+AXES = ("1, 0", "0, 1")  # along both of which each iteration of the filter goes (Truong and Yuksel 2018, section 4.3)
+TAPS = 32  # that the filter averages to either side at most
+STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteration: the last one takes away their pattern
+ITERATIONS = len(STRIDE)
 COARSE = 2  # pixels along each side of one in which the lengths of columns are added up
 NEARER: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": True, "depth_compare": "greater"}
 ADD = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
@@ -66,7 +67,7 @@ class LiquidSurface:
                 draw(pass_)
         for number in range(2 * ITERATIONS):
             name = f"filter {number}"
-            self._fill(name, pipelines[f"filter {AXES[number % 2]}"], offsets)
+            self._fill(name, pipelines[name], offsets)
         self._fill("shading", pipelines["shading"], offsets, frame.lighting)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
@@ -145,9 +146,9 @@ class LiquidSurface:
                 **pass_states(gpu, "color", over=False, colors=colors)._asdict(),
             ),
         }
-        for axis in AXES:
-            defines = {"AXIS": axis, "TAPS": TAPS}
-            found[f"filter {axis}"] = fullscreen_pipeline(
+        for number in range(2 * ITERATIONS):
+            defines = {"AXIS": AXES[number % 2], "TAPS": TAPS, "STRIDE": STRIDE[number // 2]}
+            found[f"filter {number}"] = fullscreen_pipeline(
                 gpu, FILTER_SHADER, "filter_fragment", layouts["filter"], [{"format": DISTANCE}], defines=defines
             )
         return found
