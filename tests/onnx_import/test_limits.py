@@ -163,3 +163,53 @@ def test_a_size_with_a_name_is_the_same_everywhere(steady: Gpu) -> None:
     proto = model([node("Relu", "x", "y")], {"x": ["n", "n"]}, "y")
     with Network(proto) as network, pytest.raises(InputError, match="n = 2"):
         network.run({"x": np.zeros((2, 3), np.float32)})
+
+
+UINT8, BYTES = TensorProto.UINT8, np.zeros((3, 5), np.uint8)
+ONES, ZEROS = np.ones(5, np.float32), np.zeros(5, np.uint8)
+NBITS = {"K": 32, "N": 8, "bits": 4, "block_size": 16, "domain": "com.microsoft"}
+PACKED = np.zeros((8, 2, 8), np.uint8)
+WRONG_SCALES: dict[str, tuple[str, int, list[Any], dict[str, Any], str]] = {
+    "scales of an axis": ("DequantizeLinear", UINT8, [ONES], {}, "do not broadcast"),
+    "zero points of an axis": ("DequantizeLinear", UINT8, [ONES[:3], ZEROS[:2]], {}, "do not broadcast"),
+    "scales of blocks": (
+        "DequantizeLinear",
+        UINT8,
+        [np.ones((4, 5), np.float32)],
+        {"block_size": 2},
+        "axis 1 of 3 has 2 blocks",
+    ),
+    "scales to quantize": ("QuantizeLinear", FLOAT, [ONES, ZEROS], {}, "do not broadcast"),
+    "scales of rows": (
+        *("QLinearMatMul", UINT8, [ONES[:2], ZEROS[:2], BYTES, ONES[0], ZEROS[0], ONES[0], ZEROS[0]], {}),
+        "do not broadcast",
+    ),
+    "zero points of columns": ("MatMulInteger", UINT8, [BYTES, ZEROS[0], ZEROS[:4]], {}, "do not broadcast"),
+    "scales of columns": (
+        *("DynamicQuantizeMatMul", FLOAT, [BYTES, ONES[:4], ZEROS[:4]], {"domain": "com.microsoft"}),
+        "do not broadcast",
+    ),
+    "scales of 4 bits": ("MatMulNBits", FLOAT, [PACKED, ONES], NBITS, "5 scales; 8 rows of 2 blocks have 16"),
+    "zero points of 4 bits": (
+        *("MatMulNBits", FLOAT, [PACKED, np.ones(16, np.float32), ZEROS[:3]], NBITS),
+        "3 bytes of zero points; 8 rows of 1 blocks have 8",
+    ),
+    "bytes of 4 bits": ("MatMulNBits", FLOAT, [PACKED[:7], ONES], NBITS, "112 bytes for 8 x 32 weights of 4 bits"),
+    "blocks of nothing": ("MatMulNBits", FLOAT, [PACKED, ONES], NBITS | {"block_size": 0}, "in blocks of 0"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_SCALES)
+def test_quantized_weights_whose_scales_do_not_fit(what: str, steady: Gpu) -> None:
+    op, elem, constants, attributes, message = WRONG_SCALES[what]
+    named = {f"c{index}": array for index, array in enumerate(constants)}
+    shape = [4, 32 if op == "MatMulNBits" else 3]
+    proto = model(
+        [node(op, ["x", *named], ["y"], **attributes)],
+        {"x": (elem, shape)},
+        {"y": (UINT8 if "QLinear" in op or op == "QuantizeLinear" else FLOAT, [4, "n"])},
+        {name: np.asarray(array) for name, array in named.items()},
+        others={"com.microsoft": 1},
+    )
+    with Network(proto) as network, pytest.raises(InputError, match=f"{op} .*{message}"):
+        network.run({"x": np.zeros(shape, np.uint8 if elem == UINT8 else np.float32)})

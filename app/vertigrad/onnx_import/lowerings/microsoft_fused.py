@@ -142,6 +142,8 @@ def matmul_nbits(node: Node) -> Value:
     node.ignore("accuracy_level", "weight_prepacked")  # how the reference rounds x; here it is not rounded
     if bits not in (2, 4, 8):
         raise Refused(f"weights of {bits} bits")
+    if block < 16 or block & (block - 1) or columns < 1 or rows < 1:
+        raise InputError(f"{node}: {rows} x {columns} weights in blocks of {block}; blocks are powers of 2 from 16 on")
     if node.has(4) and not np.array_equal(node.host(4), np.arange(columns) // block):
         raise Refused("blocks whose columns are not neighbors (g_idx)")
     blocks = -(-columns // block)
@@ -149,7 +151,7 @@ def matmul_nbits(node: Node) -> Value:
     if packed.size != rows * blocks * block * bits // 8:
         raise InputError(f"{node}: {packed.size} bytes for {rows} x {columns} weights of {bits} bits")
     words = np.ascontiguousarray(packed.reshape(rows, -1)).view(np.uint32)
-    scales = node.host(2).astype(np.float32).reshape(rows, blocks)
+    scales = _by_block(node, "scales", node.host(2).astype(np.float32), rows, blocks)
     weight = BlockQuantized(
         node.upload(words), node.upload(scales), node.upload(_zeros(node, rows, blocks, bits)), bits, block, columns
     )
@@ -162,8 +164,16 @@ def _zeros(node: Node, rows: int, blocks: int, bits: int) -> np.ndarray:
         return np.full((rows, blocks), 1 << (bits - 1), np.float32)
     packed = node.host(3)
     if packed.dtype != np.uint8:
-        return packed.astype(np.float32).reshape(rows, blocks)
-    return unpacked(packed.reshape(rows, -1), bits)[:, :blocks].astype(np.float32)
+        return _by_block(node, "zero points", packed.astype(np.float32), rows, blocks)
+    in_bytes = _by_block(node, "bytes of zero points", packed, rows, -(-blocks * bits // 8))
+    return unpacked(in_bytes, bits)[:, :blocks].astype(np.float32)
+
+
+def _by_block(node: Node, what: str, array: np.ndarray, rows: int, blocks: int) -> np.ndarray:
+    """The array as (rows, blocks). Raises `InputError` if it has another size."""
+    if array.size != rows * blocks:
+        raise InputError(f"{node}: {array.size} {what}; {rows} rows of {blocks} blocks have {rows * blocks}")
+    return array.reshape(rows, blocks)
 
 
 def unpacked(array: np.ndarray, bits: int) -> np.ndarray:
@@ -178,6 +188,8 @@ def gather_block_quantized(node: Node) -> Value:
     axis, along = node.attribute("gather_axis", 0), node.attribute("quantize_axis", 1)
     bits, block = node.attribute("bits", 4), node.attribute("block_size", 128)
     data, scales = node.host(0), node.host(2).astype(np.float32)
+    if block < 16 or block & (block - 1):
+        raise InputError(f"{node}: blocks of {block}; they are powers of 2 from 16 on")
     if data.ndim != 2 or axis % 2 or along % 2 != 1:
         raise Refused(f"a table of {data.ndim} axes gathered along axis {axis}, in blocks along axis {along}")
     is_packed = node.elem() == TensorProto.UINT8 and bits < 8
@@ -188,6 +200,8 @@ def gather_block_quantized(node: Node) -> Value:
         whole = unpacked(packed, bits)[:, : scales.shape[1]] if is_packed else packed.astype(np.int32)
         zeros = whole.astype(np.float32)
     # the table holds bytes of integers; rows are multiplied with their scales after they were gathered
+    if scales.shape != (len(data), codes.shape[1] // block) or (np.ndim(zeros) and zeros.shape != scales.shape):
+        raise InputError(f"{node}: scales of shape {scales.shape} for {codes.shape} weights in blocks of {block}")
     table = node.upload(codes.astype(np.int32))
     at = node.tensor(1)
     rows = ops.cast(ops.take(table, at, axis=0), f32)

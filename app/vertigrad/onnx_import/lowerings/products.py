@@ -9,7 +9,7 @@ from typing import Any
 from onnx import TensorProto
 
 from ... import ops
-from ...errors import DtypeError, ShapeError
+from ...errors import DtypeError, InputError, ShapeError
 from ...ops.linear import linear
 from ...tensor import Tensor, f32, i32
 from ..narrow import decoded, encoded
@@ -155,7 +155,9 @@ def _spread(node: Node, index: int) -> Tensor | None:
     axis %= len(sizes)
     if not block or tensor.size == 1:
         return along(tensor, len(sizes), axis)
-    shape = list(tensor.shape)
+    shape, blocks = list(tensor.shape), -(-sizes[axis] // block)
+    if len(shape) != len(sizes) or shape[axis] != blocks:
+        raise InputError(f"{node}: scales of shape {tuple(shape)}; axis {axis} of {sizes[axis]} has {blocks} blocks")
     wide = tensor.reshape(*shape[: axis + 1], 1, *shape[axis + 1 :])
     wide = wide.expand(*shape[: axis + 1], block, *shape[axis + 1 :]).contiguous()
     whole = wide.reshape(*shape[:axis], shape[axis] * block, *shape[axis + 1 :])
