@@ -1,4 +1,4 @@
-// What every drawing shader knows of the image: camera, sun and sky. Mirrored by renderer/view.py. Needs a uniform
+// What every drawing shader knows of the image: camera, sun and sky. Mirrored by renderer/view_uniforms.py. Needs a uniform
 // `view` of this type.
 // Directions and positions are in eye space: the camera at the origin, looking along -z, y up on the screen.
 

@@ -13,7 +13,7 @@
 //% include "common/color.wgsl"
 //% include "common/tone_map.wgsl"
 
-struct PostProcess {            // mirrored by renderer/view.py
+struct PostProcess {            // mirrored by renderer/view_uniforms.py
     background: vec3f,      // linear, as it shall be on the screen
     exposure: f32,
     glow: f32,              // fraction of the light that the lens scatters

@@ -17,7 +17,7 @@ from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.layers import Layer, point_splatting
 from vertigrad.renderer.quality import HIGH, LEVELS, NAMES, Level
 from vertigrad.renderer.themes import THEMES
-from vertigrad.renderer.view import view_uniform
+from vertigrad.renderer.view_uniforms import view_uniform
 
 from .conftest import PLAIN, read
 from .test_renderer import wgsl_fields

@@ -13,7 +13,7 @@ from vertigrad.gpu import shader
 from vertigrad.gpu.wgsl import struct_layout
 from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, Renderer, View
-from vertigrad.renderer.view import POST_PROCESS_SIZE, VIEW_SIZE, post_process_uniform, view_uniform
+from vertigrad.renderer.view_uniforms import POST_PROCESS_SIZE, VIEW_SIZE, post_process_uniform, view_uniform
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
 POSITION = np.random.default_rng(2).uniform(-1, 1, (40, 3)).astype(np.float32)

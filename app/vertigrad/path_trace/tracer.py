@@ -12,7 +12,8 @@ import numpy as np
 from ..errors import InputError
 from ..gpu import Gpu, Kernel
 from ..renderer.camera import OrbitCamera
-from ..renderer.view import View, clip_planes
+from ..renderer.view import View
+from ..renderer.view_uniforms import clip_planes
 from ..tensor import Tensor
 from . import reflectance, volumes
 from .gather import Gathered

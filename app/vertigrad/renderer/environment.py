@@ -19,7 +19,8 @@ from .camera import OrbitCamera
 from .pipelines import fullscreen_pipeline, render_pipeline, smooth_sampler
 from .sky import transmittance
 from .target import DEPTH, Colors, create_view, pass_states
-from .view import VIEW_SIZE, View, sun_in_world
+from .view import View, sun_in_world
+from .view_uniforms import VIEW_SIZE
 
 SHADER = "draw/environment_maps.wgsl"
 FORMAT = "rgba16float"

@@ -17,7 +17,8 @@ from .layers.attributes import Bound
 from .layers.base import Layer
 from .pipelines import draw_cache, render_pipeline
 from .target import BLEND_OVER
-from .view import UNIT_HEIGHT, VIEW_SIZE
+from .view import UNIT_HEIGHT
+from .view_uniforms import VIEW_SIZE
 
 SHADER = "draw/highlight.wgsl"
 MARK = struct.Struct("<4f")  # `Mark` in the shader

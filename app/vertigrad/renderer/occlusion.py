@@ -9,7 +9,7 @@ from .bindings import FRAGMENT, bind_group, bind_group_layout, uniform_range
 from .pipelines import fullscreen_pipeline
 from .quality import HIGH, Level
 from .target import create_view
-from .view import VIEW_SIZE
+from .view_uniforms import VIEW_SIZE
 
 SHADER = "draw/occlusion.wgsl"
 FORMAT = "rg16float"

@@ -11,7 +11,7 @@ from .bindings import FRAGMENT, bind_group, bind_group_layout, uniform_range
 from .bloom import Bloom
 from .pipelines import fullscreen_pipeline, smooth_sampler
 from .target import Target
-from .view import POST_PROCESS_SIZE
+from .view_uniforms import POST_PROCESS_SIZE
 
 SHADER = "draw/post_process.wgsl"
 

@@ -23,7 +23,8 @@ from .post_process import Finish, PostProcess, Source, Viewport
 from .quality import Level, drawn_size, level_of
 from .target import COLOR, PRECISE, Target, require_precise
 from .transparency import Transparency
-from .view import FrameUniforms, View, has_backdrop, view_uniform
+from .view import View, has_backdrop
+from .view_uniforms import FrameUniforms, view_uniform
 
 UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the submission before is closed first
 

@@ -12,7 +12,8 @@ from ..gpu import Direction, Gpu, Reading, RenderPass, Traffic
 from .camera import OrbitCamera
 from .layers.base import Frame, Layer
 from .target import CORNERS, CORNERS_BYTES, DEPTH, ROW, ROW_BYTES
-from .view import LAYER_AT, VIEW_SIZE, View, view_uniform
+from .view import View
+from .view_uniforms import LAYER_AT, VIEW_SIZE, view_uniform
 
 CLIP_AT, CLIP_SIZE = 64, 64  # bytes of `View` that hold `eye_to_clip`
 LAYER_BYTES = 4096  # of uniforms that a layer may push in addition to its view

@@ -16,7 +16,8 @@ from ..colormap import colormap_texture
 from ..layers.base import Frame, Layer
 from ..pipelines import draw_cache, render_pipeline, smooth_sampler
 from ..target import BLEND_OVER, Colors, pass_states
-from ..view import VIEW_SIZE, View
+from ..view import View
+from ..view_uniforms import VIEW_SIZE
 from .axes_bounds import AxesBounds
 from .font import Font, font
 from .overlay import (

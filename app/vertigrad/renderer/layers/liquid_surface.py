@@ -11,7 +11,7 @@ from ...gpu import Gpu, RenderPass
 from ..bindings import bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import fullscreen_pipeline, render_pipeline, smooth_sampler
 from ..target import DEPTH, Colors, create_view, pass_states
-from ..view import VIEW_SIZE
+from ..view_uniforms import VIEW_SIZE
 from .base import Frame
 
 SHADER, FILTER_SHADER, SHADING_SHADER, COVER_SHADER = (

@@ -14,7 +14,7 @@ from ...tensor import Tensor
 from ..bindings import Bindings
 from ..pipelines import render_pipeline
 from ..target import pass_states
-from ..view import VIEW_SIZE
+from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes, Bound, describe
 from .base import Attribute, AttributeSpec, Frame
 from .drawing import Drawing

@@ -18,7 +18,7 @@ from ...tensor import Tensor, i32, u32
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
 from ..target import Colors, cover_states, handles_samples, pass_states
-from ..view import VIEW_SIZE
+from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes
 from .base import Frame
 from .drawing import Drawing

@@ -12,7 +12,7 @@ from ...gpu import Gpu, shader, wgsl
 from ..bindings import Bindings, lighting_layout
 from ..pipelines import draw_cache, render_pipeline
 from ..target import NO_DEPTH_TEST, Colors, Drawn, handles_samples, pass_states
-from ..view import VIEW_SIZE
+from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes
 
 

@@ -17,7 +17,7 @@ from ...tensor import Readback, Tensor, u32
 from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline
 from ..target import COLOR, NO_DEPTH_TEST, SAMPLES, Colors, handles_samples, pass_states
-from ..view import VIEW_SIZE
+from ..view_uniforms import VIEW_SIZE
 from .attributes import Bound
 from .base import Frame
 from .drawing import Drawing
