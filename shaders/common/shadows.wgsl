@@ -7,6 +7,8 @@
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;
 @group(1) @binding(2) var occlusion: texture_2d<f32>;       // the visible fraction of the sky, and the depth
 
+@group(1) @binding(7) var optical_depths: texture_2d_array<f32>;    // from the sun to eight planes: four in each layer
+
 const GOLDEN = 2.39996323;      // radians from one sample of a spiral to the next
 
 // Light of the sun and the sky that leaves a position toward the eye, as far as its surroundings do not occlude it. `pixel`
@@ -22,9 +24,46 @@ struct Shaded {
     turn: f32,          // of the spiral of samples, at this pixel
 }
 
-// The visible fraction of the sun from `eye`, a position in eye space on a surface with this normal: from the finest shadow map
-// that contains all that can occlude it; the maps are blended where one ends.
+// The fraction of the sun's light that arrives at `eye`, a position in eye space on a surface with this normal.
 fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
+    return sun_past_solids(eye, normal, pixel) * sun_through_volumes(eye);
+}
+
+// The fraction that volumes let through.
+fn sun_through_volumes(eye: vec3f) -> f32 {
+    var through = 1.0;
+    for (var i = select(view.opacity_maps, 0u, dot(eye, eye) > 1e30); i > 0u; i--) {
+        let position = (view.eye_to_opacity * vec4f(eye, 1.0)).xyz;
+        let is_inside = all(position.xy == clamp(position.xy, vec2f(0.0), vec2f(1.0)));
+        let near = textureSampleLevel(optical_depths, environment_sampler, position.xy, 0, 0.0);
+        let far = textureSampleLevel(optical_depths, environment_sampler, position.xy, 1, 0.0);
+        let before = clamp(vec4f(position.z) - vec4f(0.0, 1.0, 2.0, 3.0), vec4f(0.0), vec4f(1.0));
+        let behind = clamp(vec4f(position.z) - vec4f(4.0, 5.0, 6.0, 7.0), vec4f(0.0), vec4f(1.0));
+        let depth = dot(before, near - vec4f(0.0, near.xyz)) + dot(behind, far - vec4f(near.w, far.xyz));
+        through = 1.0 - view.shadows * (1.0 - exp(-select(0.0, depth, is_inside)));
+    }
+    return through;
+}
+
+// The fraction that arrives at a position in a volume past what is opaque, from one sample of the finest shadow map that contains it.
+fn sun_in_air(eye: vec3f) -> f32 {
+    var open = 1.0;
+    let maps = select(0u, view.sun_map_count, view.shadow_taps > 0u && dot(eye, eye) < 1e30);
+    for (var map = 0u; map < maps; map++) {
+        let placement = view.sun_maps[map];
+        let position = (view.eye_to_sun * vec4f(eye, 1.0)).xyz;
+        let coordinate = position.xy * placement.x + placement.yz;
+        if all(abs(coordinate - 0.5) < vec2f(0.495)) {
+            open -= view.shadows * (1.0 - textureSampleCompareLevel(sun_map, nearer_to_sun, coordinate, map, position.z));
+            break;
+        }
+    }
+    return open;
+}
+
+// The visible fraction of the sun behind what is opaque: from the finest shadow map that contains all that can occlude it; the
+// maps are blended where one ends.
+fn sun_past_solids(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     let taps = select(0u, view.shadow_taps, dot(eye, eye) < 1e30);
     let maps = select(0u, view.sun_map_count, taps > 0u);
     if taps == 0u { return 1.0; }

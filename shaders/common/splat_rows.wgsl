@@ -1,8 +1,13 @@
 // The rows of Gaussian splats: their attributes, what of them a view shows, and their ellipses on the screen.
 // In: `FIRST`, the binding of positions; SCALE, ROTATION, OPACITY, COLOR and HARMONICS, the components of those that are
-// bound, or 0, which have the bindings that follow. Needs common/view.wgsl, common/color.wgsl and common/finite.wgsl.
+// bound, or 0, which have the bindings that follow. With SHADOWED they are in the shadows of common/shadows.wgsl.
+// Needs common/view.wgsl, common/color.wgsl and common/finite.wgsl.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering";
 // the projection of the covariance: Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eq. 31.
+//% if SHADOWED
+//% include "common/lighting.wgsl"
+//% include "common/shadows.wgsl"
+//% endif
 //% set BOUND = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR), ("harmonics", HARMONICS)]
 //% set AFTER = FIRST + 1 + (BOUND | selectattr(1) | list | length)
 
@@ -19,7 +24,7 @@ struct Style {              // packed by name in renderer/layers/splats.py
     min_opacity: f32,
     rows: u32,
     crop_low: vec3f,        // corners of the box in which centers of splats are drawn
-    pad0: f32,
+    shadow: f32,            // how dark its shadow is
     crop_high: vec3f,
     pad1: f32,
 }
@@ -38,6 +43,7 @@ struct Style {              // packed by name in renderer/layers/splats.py
 
 const LEAST = 1.0 / 255.0;  // alpha that is not visible
 const MOST = 0.99;          // as in the paper
+const BEFORE = 2.0;         // standard deviations
 const ASIDE = 1.3;          // how far beyond the image's border, as a factor, the projection is taken where a splat is
 
 struct Ellipse {
@@ -129,13 +135,28 @@ fn splat_axes(row: u32) -> mat3x3f {
 //% endif
 }
 
+// Width of a pixel at `eye`, in world units, or of a texel of the shadow map that is drawn.
+fn splat_pixel(eye: vec3f) -> f32 {
+    return select(pixel_at(eye), view.sun_maps[0].w, view.distance == 0.0);
+}
+
+//% if SHADOWED
+// The fraction of the sun's light that arrives. It is looked up before the splat itself, and its neighbors on a surface.
+fn splat_open(row: u32, eye: vec3f) -> f32 {
+    let axes = splat_axes(row);
+    let reach = max(length(axes[0]), max(length(axes[1]), length(axes[2])));
+    let before = eye + view.sun_direction * (BEFORE * reach);
+    return 1.0 - style.shadow * (1.0 - sun_open(before, view.sun_direction, vec2f(f32(row & 1023u), f32(row >> 10u))));
+}
+
+//% endif
 // The covariance on the screen [pixels²]: xx, xy and yy. The projection is taken as linear around the middle.
 fn screen_covariance(row: u32, eye: vec3f) -> vec3f {
     let turn = mat3x3f(view.world_to_eye[0].xyz, view.world_to_eye[1].xyz, view.world_to_eye[2].xyz);
     let axes = turn * splat_axes(row);
     let reach = ASIDE / vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]);
     let slope = clamp(eye.xy / -eye.z, -reach, reach);
-    let scale = 1.0 / pixel_at(eye);
+    let scale = 1.0 / splat_pixel(eye);
     // Rows of the Jacobian: a pixel's position is x / -z, or x alone, times `scale`.
     let along = select(slope, vec2f(0.0), is_parallel());
     let across = scale * (vec3f(axes[0].x, axes[1].x, axes[2].x) + along.x * vec3f(axes[0].z, axes[1].z, axes[2].z));
@@ -158,11 +179,12 @@ fn splat_ellipse(row: u32) -> Ellipse {
     return Ellipse(eye, alpha, covariance);
 }
 
-// The color that a screen shows, and alpha, of a row with its center at `eye`; alpha 0 for a color that is not finite.
-fn splat_shown(row: u32, eye: vec3f, alpha: f32) -> vec4f {
+// The color that a screen shows, and alpha, of a row with its center at `eye` that gets a fraction of its light; alpha 0 for a color
+// that is not finite.
+fn splat_shown(row: u32, eye: vec3f, alpha: f32, open: f32) -> vec4f {
     let turn = mat3x3f(view.world_to_eye[0].xyz, view.world_to_eye[1].xyz, view.world_to_eye[2].xyz);
     let color = splat_color(row, sight_to(eye) * turn);
-    let shown = linear_to_srgb(bounded(color.rgb * style.brightness));
+    let shown = linear_to_srgb(bounded(color.rgb * (style.brightness * open)));
     return vec4f(shown, select(0.0, alpha * color.a, all_finite(color.rgb)));
 }
 

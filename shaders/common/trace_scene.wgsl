@@ -3,6 +3,8 @@
 // The tree is that of path_trace/tree.py: each node has the boxes of its two children (Aila and Laine 2009, "Understanding the
 // Efficiency of Ray Traversal on GPUs"); it is walked with a stack, the nearer child first.
 
+//% include "common/hashed.wgsl"
+
 struct Params {
     size: vec2u,            // pixels of the image
     first_row: u32,         // of those that this dispatch traces
@@ -69,14 +71,6 @@ struct Hit {
     primitive: u32,         // NONE: nothing was hit
     u: f32,                 // weights of the second and the third corner
     v: f32,
-}
-
-// A number in [0, 1) that depends on two others: the output function of a PCG (Jarzynski and Olano 2020, "Hash Functions for GPU
-// Rendering").
-fn hashed(a: u32, b: u32) -> f32 {
-    let state = (a ^ (b * 0x9e3779b9u)) * 747796405u + 2891336453u;
-    let word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;
-    return f32(((word >> 22u) ^ word) >> 8u) * 0x1p-24;
 }
 
 fn is_clipped(position: vec3f) -> bool {

@@ -31,6 +31,11 @@ struct View {
     scale: vec2f,           // pixels drawn to each one shown, across and down: below 1 where the quality is low
     march: f32,             // steps through a volume, to those that its layer wants
     sun_map_count: u32,
+    eye_to_opacity: mat4x4f,    // to the map of optical depths: x and y across it, 0 to 1, and z in planes from the sun
+    opacity_maps: u32,      // 1, or 0: no volume has a shadow
+    pad0: u32,
+    pad1: u32,
+    pad2: u32,
 }
 
 fn is_parallel() -> bool {

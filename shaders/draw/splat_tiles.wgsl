@@ -50,7 +50,11 @@ fn project(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
     let center = (clip.xy / clip.w * vec2f(0.5, -0.5) + 0.5) * vec2f(size);
     let widest = splat_reach(ellipse.alpha) * sqrt(covariance.xz);
     if !(all(center + widest >= vec2f(0.0)) && all(center - widest < vec2f(size))) { return; }
-    let color = splat_shown(row, ellipse.eye, ellipse.alpha);
+//% if SHADOWED
+    let color = splat_shown(row, ellipse.eye, ellipse.alpha, splat_open(row, ellipse.eye));
+//% else
+    let color = splat_shown(row, ellipse.eye, ellipse.alpha, 1.0);
+//% endif
     if !(color.a > LEAST) { return; }
     let reach = splat_reach(color.a) * sqrt(covariance.xz);
     let last_tile = vec2f((size - 1u) / TILE);

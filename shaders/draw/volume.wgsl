@@ -2,7 +2,7 @@
 // In: samples of the density and perhaps of the color; the optical depth toward the sun and the sky
 // (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied color.
 // `whole_*` draws the pixels whose samples all have one depth, with one march; `edge_*` marches for each sample of the
-// others, at outlines of what is solid.
+// others, at outlines of what is solid. `shade_*` draws its shadow: optical depths from the sun to eight planes.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
 // With TEMPERATURE it emits light as a black body does: as much as it absorbs, times that of its temperature (Kirchhoff's law).
@@ -12,6 +12,7 @@
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
+//% include "common/shadows.wgsl"
 //% include "common/output.wgsl"
 //% include "common/field.wgsl"
 //% if PICKING
@@ -72,6 +73,7 @@ struct Corner {
 
 const SURROUNDINGS = 293.0;     // K
 const MOST_STEPS = 2048.0;
+const PLANES = 8;           // mirrored in renderer/sun.py
 const SUNNY = 0.85;         // of the sun's light that comes back from what is white and thick, from all directions
 const CLEAR = 0.003;        // what is let through so little is ignored
 
@@ -90,9 +92,8 @@ ${field.functions("colors", "style.colors.size", "style.colors.first", "style.co
 ${field.colors("colors", "style.colors.component")}
 
 //% endif
-// The back of the box, so that it is there also for an eye inside.
-@vertex
-fn volume_vertex(@builtin(vertex_index) number: u32) -> Corner {
+// A corner of the 36 of the box's triangles.
+fn box_corner(number: u32) -> Corner {
     let face = number / 6u;
     let turn = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
     let side = face & 1u;
@@ -105,6 +106,12 @@ fn volume_vertex(@builtin(vertex_index) number: u32) -> Corner {
     if face / 2u == 2u { corner = vec3u(first, second, side); }
     let world = mix(style.low, style.high, vec3f(corner));
     return Corner(view.eye_to_clip * (view.world_to_eye * vec4f(world, 1.0)), world);
+}
+
+// The back of the box, so that it is there also for an eye inside.
+@vertex
+fn volume_vertex(@builtin(vertex_index) number: u32) -> Corner {
+    return box_corner(number);
 }
 
 fn to_world(eye: vec3f) -> vec3f {
@@ -186,9 +193,9 @@ fn reached(world: vec3f) -> vec2f {
 }
 
 // Light scattered toward the eye by what is white, for each unit that it takes away.
-fn scattered(world: vec3f, phase: f32, overhead: vec3f) -> vec3f {
-    var open = vec2f(1.0);
-    if (style.shadow > 0.0) & (abs(world.x) < 1e30) { open = mix(open, reached(world), style.shadow); }
+fn scattered(world: vec3f, eye: vec3f, phase: f32, overhead: vec3f) -> vec3f {
+    var open = vec2f(sun_in_air(eye), 1.0);
+    if (style.shadow > 0.0) & (abs(world.x) < 1e30) { open *= mix(vec2f(1.0), reached(world), style.shadow); }
     return view.sun * (SUNNY * phase * open.x) + overhead * open.y;
 }
 
@@ -256,7 +263,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         let taken = clear * (1.0 - exp(-extinction * step));
         var radiance = vec3f(style.brightness);
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
-            radiance = mix(scattered(world, phase, overhead), radiance, style.emissive);
+            radiance = mix(scattered(world, (view.world_to_eye * vec4f(world, 1.0)).xyz, phase, overhead), radiance, style.emissive);
         }
         color += taken * (radiance * color_at(world) + glow_at(world));
         clear -= taken;
@@ -288,6 +295,42 @@ fn whole_fragment(in: Corner) -> Output {
 fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> Output {
     if !on_outline(in.clip.xy) { discard; }
     return output(march(in.world, in.clip.xy, depth_of(in.clip.xy, i32(which))));
+}
+
+// The box from the sun, at a depth that is never cut off.
+@vertex
+fn shade_vertex(@builtin(vertex_index) number: u32) -> Corner {
+    let corner = box_corner(number);
+    return Corner(vec4f(corner.clip.xy, 0.5, 1.0), corner.world);
+}
+
+struct OpticalDepths {
+    @location(0) near: vec4f,
+    @location(1) far: vec4f,
+}
+
+@fragment
+fn shade_opacity(in: Corner) -> OpticalDepths {
+    let segment = segment_through(in.world, 0.0);
+    let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
+    let scale = view.eye_to_clip[2].z;      // of depth, which is 1 at the sun's end of the map
+    var depths = array<f32, PLANES>();
+    var sum = 0.0;
+    var begin = segment.begin;
+    for (var plane = 0; plane < PLANES; plane++) {
+        let end = min(segment.end, (f32(plane + 1) / f32(PLANES) - 1.0 + view.eye_to_clip[3].z) / scale);
+        let length = max(end - begin, 0.0);
+        let steps = min(ceil(length / step_length()), MOST_STEPS);
+        let step = length / max(steps, 1.0);
+        for (var i = 0.5; i < steps; i += 1.0) {
+            sum += step * extinction_at(segment.start + segment.sight * (begin + i * step), range);
+        }
+        depths[plane] = style.shadow * sum;
+        begin = max(begin, end);
+    }
+    return OpticalDepths(
+        vec4f(depths[0], depths[1], depths[2], depths[3]), vec4f(depths[4], depths[5], depths[6], depths[7]),
+    );
 }
 
 //% if PICKING

@@ -559,8 +559,11 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
-    "draw/splats.wgsl": [{**rows, "PICKING": picking} for rows, picking in product(SPLATS, [False, True])],
-    "draw/splat_tiles.wgsl": SPLATS,
+    "draw/splats.wgsl": [
+        {**rows, "PICKING": picking, "SHADOWED": shadowed}
+        for rows, (picking, shadowed) in product(SPLATS, [(False, False), (True, False), (False, True)])
+    ],
+    "draw/splat_tiles.wgsl": [{**rows, "SHADOWED": rows["COLOR"] == 3} for rows in SPLATS],
     "draw/splat_tiles_cover.wgsl": [{}],
     "draw/splat_lists.wgsl": choices(ENTRY=["ordered", "pair", "finish", "delimit"]),
     "draw/splat_order.wgsl": choices(SCALE=[0, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3]),

@@ -12,6 +12,7 @@ from .camera import OrbitCamera
 from .environment import Environment
 from .layers.base import Frame, Layer
 from .occlusion import Occlusion
+from .opacity_map import OpacityMap
 from .quality import HIGH, Level
 from .sun import shadow_texels
 from .target import DEPTH, create_view
@@ -34,11 +35,17 @@ class Depths:
         self._passes = [RenderPass([], {"view": view, **clear}) for view in drawn or [self.view]]
 
     def record(self, group: str, layers: Sequence[Layer], view_offset: int, number: int = 0) -> None:
-        """Record a depth pass of the opaque parts of `layers` into one of the maps, timed under `group`."""
+        """Record a depth pass of the opaque parts of `layers` into one of the maps, timed under `group`.
+
+        Layers without any draw their shade.
+        """
         frame = Frame(view_offset, drawn="depth")
         with self._gpu.recorder.render_pass(group, self._passes[number]) as pass_:
             for layer in layers:
-                layer.drawing.draw(pass_, frame)
+                if layer.casts:
+                    layer.drawing.draw(pass_, frame)
+                else:
+                    layer.drawing.draw_shade(pass_, frame)
 
 
 class Lighting:
@@ -57,11 +64,13 @@ class Lighting:
         self._sun: Depths | None = None
         self._sun_size = (0, 0)  # texels along a side, and how many maps
         self._eye: Depths | None = None
+        self._no_opacity = OpacityMap(gpu, 1)
+        self._opacity: OpacityMap | None = None
         self._occlusion: Occlusion | None = None
-        self._groups: dict[tuple[bool, bool, bool], wgpu.GPUBindGroup] = {}
+        self._groups: dict[tuple[bool, ...], wgpu.GPUBindGroup] = {}
         self.environment = Environment(gpu)
         self._level, self._size = HIGH, (0, 0)
-        self.group = self._group((False, False, False))
+        self.group = self._group((False,) * 4)
         self.depths = self._nothing.view
 
     def compile(self) -> None:
@@ -79,11 +88,13 @@ class Lighting:
         camera: OrbitCamera,
         size: tuple[int, int],
         sun: Sequence[bytes],
+        opacity: bytes,
         level: Level = HIGH,
     ) -> None:
         """Record the passes that the next image of `layers` needs, at this quality level; sets `group` and `depths`.
 
-        `size` is in pixels that are drawn; `sun` has the bytes of `View` for each shadow map.
+        `size` is in pixels that are drawn; `sun` has the bytes of `View` for each shadow map, `opacity` those for the
+        map of optical depths, if there is one.
         """
         self.environment.record(view, camera)
         if (level, size) != (self._level, self._size):
@@ -91,6 +102,8 @@ class Lighting:
         shaded, occluded = view.shadows > 0.0, has_occlusion(view, level)
         if shaded:
             self._record_sun(layers, sun, shadow_texels(view.shadow_resolution, size[1], level))
+        if opacity:
+            self._record_opacity(layers, opacity, level.opacity_texels)
         if occluded or view.edges > 0.0:
             self._eye = self._eye or Depths(self._gpu, size)
             self.depths = self._eye.view
@@ -99,15 +112,21 @@ class Lighting:
             if occluded:
                 self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
                 self._occlusion.record(frame.view_offset)
-        self.group = self._group((shaded, occluded, self.environment.is_used))
+        self.group = self._group((shaded, occluded, self.environment.is_used, bool(opacity)))
 
     def _record_sun(self, layers: Sequence[Layer], sun: Sequence[bytes], texels: int) -> None:
         if self._sun is None or (texels, len(sun)) != self._sun_size:
             self._sun, self._sun_size = Depths(self._gpu, (texels, texels), len(sun)), (texels, len(sun))
             self._groups.clear()
-        casting = [layer for layer in layers if layer.casts]
+        casting = [layer for layer in layers if layer.casts or layer.drawing.shades]
         for number, view in enumerate(sun):
             self._sun.record("shadows", casting, self._gpu.uniforms.push(view), number)
+
+    def _record_opacity(self, layers: Sequence[Layer], view: bytes, texels: int) -> None:
+        if self._opacity is None or self._opacity.texels != texels:
+            self._opacity = OpacityMap(self._gpu, texels)
+            self._groups.clear()
+        self._opacity.record(layers, view)
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
         """Drop textures of another level or size; they are recreated when they are needed."""
@@ -117,11 +136,12 @@ class Lighting:
         self._level, self._size = level, size
         self._groups.clear()
 
-    def _group(self, needed: tuple[bool, bool, bool]) -> wgpu.GPUBindGroup:
+    def _group(self, needed: tuple[bool, ...]) -> wgpu.GPUBindGroup:
         if needed not in self._groups:
             sun = self._sun if needed[0] and self._sun is not None else self._no_sun
             sky = self._occlusion.visibility if needed[1] and self._occlusion is not None else self._no_occlusion
+            opacity = self._opacity if needed[3] and self._opacity is not None else self._no_opacity
             self._groups[needed] = bind_group(
-                self._gpu, self._layout, (sun.view, self._sampler, sky, *self.environment.resources)
+                self._gpu, self._layout, (sun.view, self._sampler, sky, *self.environment.resources, opacity.view)
             )
         return self._groups[needed]

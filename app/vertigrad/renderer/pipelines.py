@@ -147,18 +147,18 @@ def render_pipeline(
 
 
 def compute_pipeline(
-    gpu: Gpu, shader: str, entry: str, layout: wgpu.GPUBindGroupLayout, defines: Mapping[str, Any]
+    gpu: Gpu, shader: str, entry: str, layouts: Sequence[wgpu.GPUBindGroupLayout], defines: Mapping[str, Any]
 ) -> wgpu.GPUComputePipeline:
-    """The pipeline of an entry point of a shader file, created once for each device."""
+    """The pipeline of an entry point of a shader file, with a layout for each group; created once for each device."""
 
     def create() -> wgpu.GPUComputePipeline:
         return gpu.device.create_compute_pipeline(
             label=f"{shader}:{entry}",
-            layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
+            layout=gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts)),
             compute={"module": draw_shader(gpu, shader, defines), "entry_point": entry},
         )
 
-    return draw_cache(gpu).get((shader, entry, layout, tuple(defines.items())), create)
+    return draw_cache(gpu).get((shader, entry, tuple(layouts), tuple(defines.items())), create)
 
 
 def fullscreen_pipeline(

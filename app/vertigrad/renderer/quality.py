@@ -19,6 +19,7 @@ class Level(NamedTuple):
     sun_taps: int  # samples of it for each fragment
     sky_planes: int  # planes in which ambient occlusion is searched for; 0: none
     sky_steps: int  # and samples to either side in each
+    opacity_texels: int  # along each side of the map of what volumes let through
     march: float  # factor of the number of steps through a volume
 
     @property
@@ -31,10 +32,10 @@ class Level(NamedTuple):
         return self if times == 1 else self._replace(scale=float(times))
 
 
-LOW = Level("low", 0.5, 2, 1.4, 4, 0, 0, 0.5)
-MEDIUM = Level("medium", 0.75, 3, 1.4, 12, 2, 3, 0.75)
-HIGH = Level("high", 1.0, 3, 1.4, 16, 3, 4, 1.0)
-ULTRA = Level("ultra", 1.0, 3, 2.8, 32, 6, 6, 2.0)
+LOW = Level("low", 0.5, 2, 1.4, 4, 0, 0, 96, 0.5)
+MEDIUM = Level("medium", 0.75, 3, 1.4, 12, 2, 3, 160, 0.75)
+HIGH = Level("high", 1.0, 3, 1.4, 16, 3, 4, 192, 1.0)
+ULTRA = Level("ultra", 1.0, 3, 2.8, 32, 6, 6, 384, 2.0)
 
 LEVELS: Mapping[str, Level] = MappingProxyType({level.name: level for level in (LOW, MEDIUM, HIGH, ULTRA)})
 CHOSEN = (LOW, MEDIUM, HIGH)  # between which "auto" chooses, the cheapest first

@@ -18,12 +18,13 @@ from .highlight import Highlight, Mark, RowMarks
 from .layers.base import Frame, Layer
 from .lens import Sample, sampled
 from .lighting import Lighting
+from .opacity_map import opacity_camera
 from .pipelines import draw_cache
 from .post_process import Finish, PostProcess, Source, Viewport
 from .quality import Level, drawn_size, level_of
 from .target import COLOR, PRECISE, Target, require_precise
 from .transparency import Transparency
-from .view import View, has_backdrop
+from .view import View, has_backdrop, sun_in_world
 from .view_uniforms import FrameUniforms, view_uniform
 
 UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the submission before is closed first
@@ -109,6 +110,7 @@ class Renderer:
             for layer in layers:
                 layer.prepare(moment)
                 split = split or layer.drawing.display_referred
+            opacity = self._opacity(layers, view, camera, level)
             notes = self._annotate(layers, middle, view, size) if has_annotations(view, layers) else None
             if not gpu.uniforms.fits(UNIFORM_BYTES):
                 gpu.submit()
@@ -132,7 +134,7 @@ class Renderer:
             if sample is not None:
                 over_bytes = view_uniform(view, middle, size, time)
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
-            self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.sun, level)
+            self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.sun, opacity, level)
             self._draw_layers(
                 layers,
                 frame,
@@ -170,6 +172,11 @@ class Renderer:
         self._accumulation = None
         if self._transparency is not None:
             self._transparency.compile()
+
+    def _opacity(self, layers: Sequence[Layer], view: View, camera: OrbitCamera, level: Level) -> bytes:
+        """Pack what receives the shadows of volumes; returns the bytes of `View` to draw their map, if there is one."""
+        sun = opacity_camera(layers, camera, sun_in_world(view, camera), level) if view.shadows > 0.0 else None
+        return self._uniforms.set_opacity(view, camera, sun, level)
 
     def _accumulate(self, sample: Sample, glow: bool) -> Source:
         """Add what was drawn to the mean of the samples; returns that."""

@@ -1,4 +1,4 @@
-"""`SunCamera`: the camera of the shadow maps. Pure arithmetic, no GPU.
+"""`SunCamera`, of the shadow maps, and `OpacityCamera`, of the map of optical depths. Pure arithmetic, no GPU.
 
 The maps are squares around the camera's target, each about three times as wide as the one before, with orthographic
 projections along the same axes. A position is looked up in the finest map that contains it. Their widths follow the
@@ -19,7 +19,11 @@ REACHES = (1.4, 4.0, 12.0)  # half the widths of the maps, in half heights of wh
 DEPTH = 4.0  # depth range of all maps toward the sun and away from it, in half widths of the largest
 SEARCH_HEIGHT = 7.0  # of casters whose whole penumbra is found, above what they shade, in the same half heights
 SEARCH_LIMIT = 0.5  # and the radius of the search, at most
+PLANES = 8  # of a map of optical depths; mirrored in shaders/common/shadows.wgsl and draw/volume.wgsl
+OPACITY_REACH = 6.0  # half its width at most, in the same half heights
 RESOLUTIONS = ("auto", "512", "1024", "2048", "4096")
+
+Box = tuple[Sequence[float], Sequence[float]]  # low and high corner
 
 
 def shadow_texels(resolution: str, height: int, level: Level) -> int:
@@ -48,7 +52,7 @@ class SunCamera:
         self.reaches = tuple(reach * camera.half_height for reach in reaches)
         self._half_height = camera.half_height
         self._texels = texels
-        self._axes = _axes(sun)
+        self._axes = sun_axes(sun)
         target = self._axes @ np.asarray(camera.target)
         # In whole texels across each map: edges of shadows would crawl when the camera's target moves.
         middles = [np.round(target[:2] / texel) * texel for texel in map(self.texel, range(len(reaches)))]
@@ -100,7 +104,47 @@ class SunCamera:
         return reach * self._half_height / self.width
 
 
-def _axes(sun: np.ndarray) -> np.ndarray:
+class OpacityCamera:
+    """Looks along the sun's light at `boxes`, low and high corners in world space, with an orthographic projection.
+
+    The map is a square of `texels`; its origin is in the middle of it, with the sun along z, in world units.
+    """
+
+    def __init__(self, camera: OrbitCamera, sun: np.ndarray, boxes: Sequence[Box], texels: int):
+        self._axes = sun_axes(sun)
+        corners = np.concatenate(
+            [np.stack(np.meshgrid(*zip(*box, strict=True)), axis=-1).reshape(-1, 3) for box in boxes]
+        )
+        within = corners @ self._axes.T
+        target, reach = self._axes @ np.asarray(camera.target), OPACITY_REACH * camera.half_height
+        low = np.clip(within.min(axis=0), target - reach, target + reach)
+        high = np.clip(within.max(axis=0), target - reach, target + reach)
+        self._middle = 0.5 * (low + high)
+        smallest = 1e-6 * reach
+        self._half = max(float((high - low)[:2].max()) / 2.0, smallest)
+        self._half_depth = max(float((high - low)[2]) / 2.0, smallest)
+        self.texel = 2.0 * self._half / texels  # its width in world units
+
+    def view(self) -> np.ndarray:
+        """World space to that of the sun, 4x4."""
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = self._axes, -self._middle
+        return matrix
+
+    def projection(self) -> np.ndarray:
+        """The space of the sun to clip space, 4x4: depth is 1 nearest to the sun, 0 farthest away."""
+        matrix = np.diag([1.0 / self._half, 1.0 / self._half, 0.5 / self._half_depth, 1.0])
+        matrix[2, 3] = 0.5
+        return matrix
+
+    def to_map(self) -> np.ndarray:
+        """World space to the map, 4x4: x to the right and y down it, 0 to 1, and z in planes from the sun."""
+        to_texture = np.diag([0.5, -0.5, -float(PLANES), 1.0])
+        to_texture[:3, 3] = 0.5, 0.5, PLANES
+        return to_texture @ self.projection() @ self.view()
+
+
+def sun_axes(sun: np.ndarray) -> np.ndarray:
     """Three unit vectors as rows, the last of them toward the sun."""
     aside = np.eye(3)[int(np.argmin(np.abs(sun)))]
     right = np.cross(aside, sun)

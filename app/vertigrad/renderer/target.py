@@ -13,6 +13,7 @@ from ..gpu import Gpu, RenderPass
 SAMPLES = 4
 COLOR = "rgba16float"  # linear light, or what a screen shows, premultiplied by coverage
 PRECISE = "rgba32float"  # the same for files of 32-bit floats
+OPACITY = "rgba16float"  # optical depths along the sun: renderer/opacity_map.py
 WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/common/transparency.wgsl
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
 ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `PickPixel` in shaders/common/pick_pixel.wgsl
@@ -20,8 +21,9 @@ ROW_BYTES, CORNERS_BYTES = 16, 8  # of a pixel
 PRECISE_FEATURES = ("float32-blendable", "float32-filterable", "texture-adapter-specific-format-features")
 LEAST_ALPHA = 0.125  # fragments with a smaller alpha cannot be picked
 
-# "color"; "depth": of solid things, one sample per pixel; "clear": what is transparent; "rows": rows instead of colors
-Drawn = Literal["color", "depth", "clear", "rows"]
+# "color"; "depth": of solid things, one sample per pixel; "opacity": optical depths along the sun; "clear": what is
+# transparent; "rows": rows instead of colors
+Drawn = Literal["color", "depth", "opacity", "clear", "rows"]
 
 _ADDED = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 _MULTIPLIED = {"src_factor": "zero", "dst_factor": "src", "operation": "add"}
@@ -33,6 +35,7 @@ CLEAR_TARGETS: tuple[dict[str, Any], ...] = (
     {"format": WEIGHED, "blend": {"color": _ADDED, "alpha": _ADDED}},
     {"format": THROUGH, "blend": {"color": _MULTIPLIED, "alpha": _MULTIPLIED}},
 )
+OPACITY_TARGETS: tuple[dict[str, Any], ...] = ({"format": OPACITY, "blend": {"color": _ADDED, "alpha": _ADDED}},) * 2
 ROW_TARGETS: tuple[dict[str, Any], ...] = ({"format": ROW}, {"format": CORNERS})
 NO_DEPTH_TEST: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": False, "depth_compare": "always"}
 
@@ -81,7 +84,7 @@ class PassStates(NamedTuple):
     """The part of a pipeline that depends on the pass that it draws in."""
 
     targets: Sequence[Mapping[str, Any]]
-    depth: Mapping[str, Any]
+    depth: Mapping[str, Any] | None
     multisample: Mapping[str, Any]
 
 
@@ -89,6 +92,8 @@ def pass_states(
     gpu: Gpu, drawn: Drawn, over: bool, colors: Colors = ONE_COLOR, display_referred: bool = False
 ) -> PassStates:
     """The states of a pipeline that draws what is `drawn`; the other arguments are those of `color_targets`."""
+    if drawn == "opacity":
+        return PassStates(OPACITY_TARGETS, None, {"count": 1})
     if drawn in ("depth", "rows"):
         return PassStates(ROW_TARGETS if drawn == "rows" else (), _depth_state(write=True), {"count": 1})
     over = over or drawn == "clear"

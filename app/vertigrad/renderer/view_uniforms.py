@@ -11,12 +11,16 @@ from ..params.color_space import linear
 from .camera import OrbitCamera
 from .moment import Moment
 from .quality import HIGH, Level, drawn_size
-from .sun import SunCamera, reaches_of, shadow_texels
+from .sun import OpacityCamera, SunCamera, reaches_of, shadow_texels
 from .view import UNIT_HEIGHT, View, has_occlusion, sun_color, sun_direction, sun_in_world
 
-VIEW_SIZE = 432  # bytes of `View` in shaders/common/view.wgsl
+VIEW_SIZE = 512  # bytes of `View` in shaders/common/view.wgsl
+OPACITY_AT = 432  # byte of `View` from which on it has the map of optical depths
+TEXEL_AT = 348  # byte of `View` that holds the width of a texel of the first shadow map
+SCALE_AT = 416  # and from which on `scale` and `march`
 TIME_AT = 172  # byte of `View` that holds the time
 LAYER_AT = 204  # byte of `View` that holds the index of the layer, from 1
+OPACITY_MARCH = 0.5  # steps through a volume along the sun, to those along the line of sight
 POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
 
 
@@ -51,7 +55,8 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
     )
     cost = struct.pack("<3fI", drawn[0] / width, drawn[1] / height, level.march, level.sun_maps)
     lights += clip_planes(view, camera) + shadow_maps(view, camera, drawn[1], level)
-    return matrices.tobytes() + lights + ambient_occlusion(view, camera, level) + cost
+    written = matrices.tobytes() + lights + ambient_occlusion(view, camera, level) + cost
+    return written + bytes(VIEW_SIZE - len(written))
 
 
 def sun_camera(view: View, camera: OrbitCamera, height: int, level: Level) -> SunCamera:
@@ -88,20 +93,35 @@ def sun_uniforms(view: View, camera: OrbitCamera, height: int, level: Level = HI
     if view.shadows == 0.0:
         return ()
     sun = sun_camera(view, camera, height, level)
-    # The near plane is infinitely far behind this eye, and spheres of any size are drawn as spheres.
-    lights = struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
-    cost = struct.pack("<3f4x", 1.0, 1.0, level.march)
-    lights += clip_planes(view, sun)
-    lights += bytes(VIEW_SIZE - 128 - len(lights) - len(cost)) + cost
-    projections = (sun.projection(number) for number in range(level.sun_maps))
-    return tuple(np.stack((sun.view().T, one.T)).astype("<f4").tobytes() + lights for one in projections)
+    maps = range(level.sun_maps)
+    return tuple(_along_sun(view, sun, sun.projection(number), sun.texel(number), level.march) for number in maps)
+
+
+def opacity_uniforms(view: View, camera: OrbitCamera, sun: OpacityCamera, level: Level) -> tuple[bytes, bytes]:
+    """The bytes of `View` from `OPACITY_AT` on, and all of them with which the map of optical depths is drawn."""
+    to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
+    along = _along_sun(view, sun, sun.projection(), sun.texel, OPACITY_MARCH * level.march)
+    return to_map + struct.pack("<I12x", 1), along
+
+
+def _along_sun(view: View, sun: SunCamera | OpacityCamera, projection: np.ndarray, texel: float, march: float) -> bytes:
+    """The bytes of `View` of an eye in the sun; the near plane is infinitely far behind it.
+
+    Spheres of any size are drawn as spheres: its `pixel` is next to nothing, and `texel` is in the place of a map.
+    """
+    written = np.stack((sun.view().T, projection.T)).astype("<f4").tobytes()
+    written += struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
+    written += clip_planes(view, sun)
+    written += bytes(TEXEL_AT - len(written)) + struct.pack("<f", texel)
+    written += bytes(SCALE_AT - len(written)) + struct.pack("<3f", 1.0, 1.0, march)
+    return written + bytes(VIEW_SIZE - len(written))
 
 
 NO_CLIP = np.array((0.0, 0.0, 0.0, -1.0))  # a plane that cuts nothing off
 NO_CLIPS = np.tile(NO_CLIP, (3, 1)).astype("<f4").tobytes()
 
 
-def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
+def clip_planes(view: View, camera: OrbitCamera | SunCamera | OpacityCamera) -> bytes:
     """Three planes in eye space, (3, 4) f32: positions with `dot(plane, (position, 1)) > 0` are cut off."""
     clips = (
         (view.clip_normal, view.clip_origin),
@@ -145,6 +165,16 @@ class FrameUniforms:
         self._post_process = b""
         self.sun: tuple[bytes, ...] = ()  # the bytes of `View` for each shadow map
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the last packed image
+
+    def set_opacity(self, view: View, camera: OrbitCamera, sun: OpacityCamera | None, level: Level) -> bytes:
+        """Set the map of optical depths of the packed image; returns the bytes of `View` to draw it."""
+        received, drawn = (
+            (bytes(VIEW_SIZE - OPACITY_AT), b"") if sun is None else opacity_uniforms(view, camera, sun, level)
+        )
+        self._view[OPACITY_AT:] = received
+        if self._over is not self._view:
+            self._over[OPACITY_AT:] = received
+        return drawn
 
     def pack(
         self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH

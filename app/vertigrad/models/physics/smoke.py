@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ... import ops
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
@@ -22,6 +24,7 @@ from .smoke_pressure import Multigrid
 SHADER = "models/smoke.wgsl"
 ADVECT = "models/smoke_advect.wgsl"
 AIR = 1.2  # density of air [kg/m³]
+FLOOR = 1.5  # half the width of the floor, in lengths of the box
 
 
 class Smoke(FixedStepModel):
@@ -71,6 +74,7 @@ class Smoke(FixedStepModel):
             "age": OutputSpec((n,), "f32", "age of each tracer [s]; negative before it is emitted", "tracers", 3),
             "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle", "ball", slice(3)),
             "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle; 0: none", "ball", 3),
+            "floor": OutputSpec((2, 2, 3), "f32", "corners of the floor, which goes on around the box [m]"),
         }
 
     @property
@@ -136,11 +140,16 @@ class Smoke(FixedStepModel):
         self._tracers, self._color = zeros("tracers", tracers, 4), zeros("color", tracers)
         self._totals = zeros("totals", 4)
         zeros("ball", 1, 4)
+        parts.copied("floor", self._floor())
         self._pressure = Multigrid(self._size, parts)
         self._tensors["pressure"] = self._pressure.pressure  # the finest level's
         plans = parts.plans("walls", "advect", "spread", "push", "cycle", "drift", "look")
         self._walls, self._advect, self._spread, self._push, self._cycle, self._drift, self._outflow = plans
         self._record()
+
+    def _floor(self) -> np.ndarray:
+        reach = FLOOR * max(self._size) * self._edge
+        return np.array([[[x, 0.0, z] for x in (-reach, reach)] for z in (-reach, reach)], np.float32)
 
     def _record(self) -> None:
         inputs = {} if self._obstacle is None else {"obstacle": self._obstacle}

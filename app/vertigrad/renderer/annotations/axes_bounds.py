@@ -88,6 +88,6 @@ class AxesBounds:
 
     def _pipeline(self, entry: str, scalar: str) -> wgpu.GPUComputePipeline:
         def create() -> wgpu.GPUComputePipeline:
-            return compute_pipeline(self._gpu, SHADER, entry, self._layout(entry), {"TYPE": scalar})
+            return compute_pipeline(self._gpu, SHADER, entry, [self._layout(entry)], {"TYPE": scalar})
 
         return draw_cache(self._gpu).get((SHADER, entry, scalar), create)

@@ -71,7 +71,7 @@ class Layer:
     Style: ClassVar[type[Params]]
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
     DRAWING: ClassVar[type[Drawing]]
-    casts: ClassVar[bool] = False  # whether `Drawing.draw` can also draw "depth" frames
+    casts: ClassVar[bool] = False  # whether `Drawing.draw` can also draw "depth" frames; else see `Drawing.shades`
     blends: ClassVar[bool] = False  # and "clear" ones
 
     colorbar: ColorBar | None = None  # its legend, if the scene has one

@@ -20,6 +20,7 @@ from ..target import DEPTH, SAMPLES, Colors, create_view
 from ..vertex_layout import StepMode
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
+from .box import Vector
 from .recipe import Recipe, Stage, StagePipelines
 from .storage import Blocks, storage_range
 from .styles import Range, ends
@@ -49,6 +50,7 @@ class Drawing(ABC):
     plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
     rebuilds: tuple[str, ...] = ()  # values of the style on which `build` depends
     surveys = False  # whether `survey` and `gather` do anything
+    shades = False  # whether `draw_shade` does anything
     refracts = False  # whether `refract` and `draw_refracted` do
 
     def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):
@@ -227,6 +229,16 @@ class Drawing(ABC):
             self._draw_stages(pass_, frame, self.over, self._group)
         elif self.over:
             self._draw(pass_, frame, self.over)
+
+    def draw_shade(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:  # noqa: B027
+        """Record the depth of what is not solid, in a shadow map; called where it `shades`."""
+
+    def shadow_box(self) -> tuple[Vector, Vector] | None:
+        """Low and high corner in world space of what takes light away from what is behind it, without being opaque."""
+        return None
+
+    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:  # noqa: B027
+        """Record the optical depths of a frame of "opacity"; called where there is a `shadow_box`."""
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the stages of a frame of "rows": each pixel gets the index of a row instead of a color.

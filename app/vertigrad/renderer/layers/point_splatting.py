@@ -81,7 +81,7 @@ class PointSplatting:
             self._many = stack.enter_context(Tensor.empty((4,), u32, name=f"{name}.many"))  # an indirect draw
             self._listing = stack.enter_context(self._recorded(stack))
             self._computes = {
-                entry: compute_pipeline(self._gpu, SHADER, entry, self._layouts["compute"], self._defines)
+                entry: compute_pipeline(self._gpu, SHADER, entry, [self._layouts["compute"]], self._defines)
                 for entry in ("survey", "gather")
             }
             self._draws: dict[Colors, dict[str, wgpu.GPURenderPipeline]] = {}

@@ -20,8 +20,8 @@ from .attributes import Attributes
 class Stage:
     """A pair of entry points, VERTEX_vertex and FRAGMENT_fragment.
 
-    FRAGMENT_depth and FRAGMENT_clear draw "depth" and "clear" frames. `over`: it blends and does not write depth;
-    `rows`: it is also drawn in frames of rows.
+    FRAGMENT_depth, FRAGMENT_opacity and FRAGMENT_clear draw "depth", "opacity" and "clear" frames. `over`: it blends
+    and does not write depth; `rows`: it is also drawn in frames of rows.
     """
 
     vertex: str
@@ -98,18 +98,18 @@ class StagePipelines:
     def _create(self, stage: Stage, drawn: Drawn, colors: Colors, display: bool) -> wgpu.GPURenderPipeline:
         recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, colors, display)
         layout = self.bindings.layout
-        part = drawn if drawn in ("depth", "clear") else "fragment"
+        part = drawn if drawn in ("depth", "opacity", "clear") else "fragment"
         return render_pipeline(
             self._gpu,
             recipe.shader,
             (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
-            [layout] if drawn in ("depth", "rows") else [layout, lighting_layout(self._gpu)],
+            [layout] if drawn in ("depth", "opacity", "rows") else [layout, lighting_layout(self._gpu)],
             states.targets,
             defines={**self.defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display},
             buffers=[shared.descriptor(recipe.locations) for one in self._vertices for shared in one.buffers],
             topology=recipe.topology,
             cull=recipe.cull,
-            depth=NO_DEPTH_TEST if recipe.depth and drawn != "rows" else states.depth,
+            depth=NO_DEPTH_TEST if recipe.depth and drawn == "color" else states.depth,
             multisample=states.multisample,
         )
 

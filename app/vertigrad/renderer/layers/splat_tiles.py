@@ -14,7 +14,7 @@ from ...memory import Block
 from ...ops.scans import scan
 from ...ops.sorting import argsort, sort_pairs
 from ...tensor import Readback, Tensor, u32
-from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, uniform_range
+from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline
 from ..target import COLOR, NO_DEPTH_TEST, SAMPLES, Colors, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
@@ -64,9 +64,11 @@ class SplatTiles:
             "compute": bind_group_layout(self._gpu, self._kinds(), COMPUTE),
             "cover": bind_group_layout(self._gpu, {0: "uniform", 1: "storage"}, FRAGMENT),
         }
+        groups = [self._layouts["compute"]]
+        if defines["SHADOWED"]:
+            groups.append(lighting_layout(self._gpu))
         self._computes = {
-            entry: compute_pipeline(self._gpu, SHADER, entry, self._layouts["compute"], defines)
-            for entry in ("project", "blend")
+            entry: compute_pipeline(self._gpu, SHADER, entry, groups, defines) for entry in ("project", "blend")
         }
         rows = drawing.attributes.rows
         with ExitStack() as stack:
@@ -196,6 +198,8 @@ class SplatTiles:
             pass_ = recorder.compute_pass()
             pass_.set_pipeline(self._computes[entry])
             pass_.set_bind_group(0, self._group("compute", frame.depth), (frame.view_offset, style_offset))
+            if self._defines["SHADOWED"] and frame.lighting is not None:
+                pass_.set_bind_group(1, frame.lighting)
             pass_.dispatch_workgroups(*workgroups)
         recorder.dispatches += 1
 

@@ -36,6 +36,7 @@ RECIPE = Recipe(
     stages=[Stage("splat", "splat", over=True)],
     topology="triangle-strip",
 )
+SHADE = Stage("shade", "splat")  # drawn in shadow maps only
 
 
 EVERYWHERE = 3e38
@@ -59,7 +60,18 @@ class SplatsStyle(Params):
     antialiased: bool = switch(False, doc="compensate the opacity of splats that the filter enlarges")
     crop_low: Corner = vector("none", words=("none",), gizmo="position", doc="low corner of the box that is drawn")
     crop_high: Corner = vector("none", words=("none",), gizmo="position", doc="high corner of the box that is drawn")
+    shadow: float = number(
+        0.0,
+        min=0.0,
+        max=1.0,
+        doc="strength of the shadows that it casts and receives; 0: none, for colors that have light in them already",
+    )
     min_opacity: float = number(0.0, min=0.0, max=1.0, doc="opacity below which splats are not drawn")
+
+    @property
+    def has_shadows(self) -> bool:
+        """Whether it casts and receives shadows."""
+        return self.shadow > 0.0
 
     def crop(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the box in which the centers of drawn splats are."""
@@ -74,6 +86,7 @@ class SplatsDrawing(Drawing):
     """
 
     plans_extent = True
+    rebuilds = ("has_shadows",)
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, SplatsLayer.ATTRIBUTES)
@@ -89,13 +102,15 @@ class SplatsDrawing(Drawing):
         self._keys = self.hold(Tensor.empty(rows, "u32", name=f"{self.name}.keys"))
         self.order = self.hold(Tensor.empty(rows, "i32", name=f"{self.name}.order"))
         self.size = self.hold(Tensor.empty(4, "u32", name=f"{self.name}.draw"))
-        self._is_sorted = False
+        self._is_sorted = self._draws_all = False
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
         read = [bound.tensor for bound in self._read.values()]
-        self.create(RECIPE, storage=[self.order, self.size, *read], defines=self._components)
+        self.shades = self.style.has_shadows
+        defines = self._components | {"SHADOWED": self.shades}
+        self.create(RECIPE, storage=[self.order, self.size, *read], defines=defines)
         self.tiles: SplatTiles | None = None
         if blends_in_tiles(self.gpu, rows):
-            self.tiles = self.hold(SplatTiles(self, self._read, self._components, self.order, self.size))
+            self.tiles = self.hold(SplatTiles(self, self._read, defines, self.order, self.size))
         self.reads_depth = self.surveys = self.tiles is not None
         self._fits_tiles, self._forward = False, (0.0, 0.0, -1.0)
 
@@ -108,6 +123,11 @@ class SplatsDrawing(Drawing):
         elif moment is not None or self.tiles is not None or not self._is_sorted:
             self.plan.replay(forward=self._forward)
             self._is_sorted = moment is not None
+
+    def draw_shade(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        self._draws_all = True
+        self._draw(pass_, frame, [SHADE])
+        self._draws_all = False
 
     def gather(self, frame: Frame) -> None:
         """With tiles, blend the splats that are not hidden by opaque objects."""
@@ -145,7 +165,10 @@ class SplatsDrawing(Drawing):
         return True
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        pass_.draw_indirect(self.size.block.buffer, self.size.offset)
+        if self._draws_all:
+            pass_.draw(4, self.attributes.rows)
+        else:
+            pass_.draw_indirect(self.size.block.buffer, self.size.offset)
 
     def uniform(self) -> dict[str, Any]:
         style = self.style

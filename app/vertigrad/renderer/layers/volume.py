@@ -17,8 +17,8 @@ from ..extent import Extent
 from ..moment import Moment
 from ..target import handles_samples
 from . import styles
-from .base import Attribute, AttributeSpec, Layer
-from .box import BoxStyle, inset
+from .base import Attribute, AttributeSpec, Frame, Layer
+from .box import BoxStyle, Vector, inset
 from .field import FieldDrawing
 from .recipe import Recipe, Stage
 from .styles import Range, ends
@@ -33,6 +33,7 @@ RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
     depth=True,
 )
 PROBE = Stage("volume", "probe")  # drawn in frames of rows only
+SHADE = Stage("shade", "shade")  # and in frames of opacity
 
 
 class VolumeStyle(BoxStyle):
@@ -56,7 +57,7 @@ class VolumeStyle(BoxStyle):
     range: Range = styles.color_range()
     emissive: float = styles.EMISSIVE
     brightness: float = styles.brightness(doc="factor of the emitted light")
-    shadow: float = number(0.85, min=0.0, max=1.0, doc="strength of self-shadowing")
+    shadow: float = number(0.85, min=0.0, max=1.0, doc="strength of the shadows in it, and of its shadow on surfaces")
     anisotropy: float = number(0.3, min=-0.9, max=0.9, doc="scattering anisotropy: above 0 forward, below 0 backward")
     steps_per_cell: float = number(1.5, min=0.25, max=8.0, doc="ray marching steps per cell")
 
@@ -138,6 +139,12 @@ class VolumeDrawing(FieldDrawing):
             light_size=self._light_size,
             pad0=0.0,
         )
+
+    def shadow_box(self) -> tuple[Vector, Vector] | None:
+        return self.box.fit(self.style) if self.style.shadow > 0.0 else None
+
+    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        self._draw(pass_, frame, [SHADE])
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(36)
