@@ -32,6 +32,7 @@ struct Params {
     drag: f32,               // rate at which bubbles take on the fluid's velocity [1/s]
     lifetimes: vec3f,        // of spray, foam and bubbles [s]
     radius: f32,
+    obstacle_pace: f32,      // seconds of the scene to one of the fluid
     ${grid.fields()}
 }
 
@@ -215,11 +216,12 @@ fn held(position: vec3f, velocity: vec3f) -> Moved {
     moved.velocity = select(velocity, vec3f(0.0), into) * select(1.0, 1.0 - FRICTION, any(into));
     //% endif
     //% if FIELD == "placed"
-    let distance = obstacle_distance(moved.position);
-    if distance < 0.0 {
-        let normal = obstacle_normal(moved.position);
-        moved.position -= distance * normal;
-        moved.velocity -= min(dot(moved.velocity - obstacle_velocity(moved.position), normal), 0.0) * normal;
+    let near = obstacle_nearest(moved.position, 0.0);
+    if near.w < 0.0 {
+        let normal = obstacle_normal(near.xyz);
+        let relative = moved.velocity - obstacle_velocity(near.xyz, params.obstacle_pace);
+        moved.position -= near.w * normal;
+        moved.velocity -= min(dot(relative, normal), 0.0) * normal;
     }
     //% endif
     return moved;

@@ -41,7 +41,7 @@ class Foam(FixedStepModel):
         "velocity": "their velocities (n, 3), f32 [m/s]",
         "radius": "half their spacing at rest (n), f32 [m]; replaces spacing",
         "floor": "corners of the tank's floor (2, 2, 3), f32 [m], within whose walls particles stay",
-        "obstacle": "output obstacle of a model of type obstacle, outside of which they stay",
+        "obstacle": "output obstacle of a model of type obstacle, outside of which particles stay",
     }
     required_inputs = frozenset({"position", "velocity"})
     saved = ("positions", "velocities", "radii")
@@ -184,6 +184,7 @@ class Foam(FixedStepModel):
         return {
             **parameters(p, *names),
             "dt": p.time_step,
+            "obstacle_pace": 1.0 / max(p.time_scale, 1e-6),
             "turn": self._turn,
             "key": key_of(self._seed),
             "stream": stream_words("foam"),

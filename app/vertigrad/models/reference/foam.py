@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .obstacle import Obstacle
+from .obstacle import Obstacles
 
 Fields = Mapping[str, Any]
 SURFACE, AHEAD, FRICTION = 0.3, 0.6, 0.5  # as in the shader
@@ -67,7 +67,7 @@ def advance(
     lift = fields["dt"] * fields["buoyancy"] * fields["gravity"] * np.array([0.0, 1.0, 0.0])
     rises = around + (velocity - around) * np.exp(-fields["dt"] * fields["drag"]) + lift
     now = np.select([kinds[:, None] == SPRAY, kinds[:, None] == BUBBLE], [falls, rises], around)
-    after, now = _held(here + fields["dt"] * now, now, floor, obstacle)
+    after, now = _held(here + fields["dt"] * now, now, floor, obstacle, fields["obstacle_pace"])
     life = np.maximum(life - fields["dt"] / np.array(fields["lifetimes"])[kinds - 1], 0.0)
     return np.column_stack([after, life]), np.column_stack([now, kinds])
 
@@ -130,7 +130,11 @@ def _crest(fluid: Fluid, fields: Fields, pick: np.ndarray) -> np.ndarray:
 
 
 def _held(
-    positions: np.ndarray, velocities: np.ndarray, floor: np.ndarray | None, obstacle: np.ndarray | None
+    positions: np.ndarray,
+    velocities: np.ndarray,
+    floor: np.ndarray | None,
+    obstacle: np.ndarray | None,
+    pace: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     if floor is not None:
         high = np.array([floor[1, 1, 0], np.inf, floor[1, 1, 2]])
@@ -139,10 +143,10 @@ def _held(
         velocities = np.where(into, 0.0, velocities) * np.where(into.any(1), 1.0 - FRICTION, 1.0)[:, None]
         positions = held
     if obstacle is not None and len(positions):
-        solid = Obstacle.of(obstacle)
+        solid = Obstacles.of(obstacle)
         distance, normals = solid.distance(positions), solid.normal(positions)
         inside = distance < 0.0
+        along = np.einsum("ik,ik->i", velocities - solid.velocity(positions, pace=pace), normals)
         positions = positions - np.where(inside, distance, 0.0)[:, None] * normals
-        along = np.einsum("ik,ik->i", velocities - solid.velocity_at(positions), normals)
         velocities = velocities - np.where(inside, np.minimum(along, 0.0), 0.0)[:, None] * normals
     return positions, velocities
