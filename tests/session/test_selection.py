@@ -8,7 +8,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen
 from vertigrad.headless.offscreen import FORMAT
 from vertigrad.renderer.renderer import Renderer
-from vertigrad.session import Session, selection
+from vertigrad.session import Session, row_values
 from vertigrad.session.commands import Deselect, Pick, Reload, Select, SetParameter
 
 from .running import LINKED, SCENE, run_frame, use_models, values, written
@@ -19,7 +19,7 @@ SIZE = (160, 120)
 @pytest.fixture
 def opened(steady: Gpu, tmp_path, monkeypatch):
     use_models(monkeypatch)
-    monkeypatch.setattr(selection, "EVERY", 0.0)
+    monkeypatch.setattr(row_values, "EVERY", 0.0)
     drawn = []
 
     def open_(text=SCENE, *sets):
@@ -119,7 +119,7 @@ def test_values_are_read_a_few_times_a_second(opened, steady: Gpu, monkeypatch):
     session = opened()
     session.post(Select("dots", 4))
     run_frames(session)
-    monkeypatch.setattr(selection, "EVERY", 1e6)
+    monkeypatch.setattr(row_values, "EVERY", 1e6)
     session.playing = True
     before = steady.meter.read()["diagnostics"]
     run_frames(session, 10)
@@ -298,7 +298,7 @@ high = [1, 1, 1]
 def test_a_click_on_a_slice_shows_the_value_and_its_position_in_the_units_of_the_file(
     steady: Gpu, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(selection, "EVERY", 0.0)
+    monkeypatch.setattr(row_values, "EVERY", 0.0)
     grid = np.random.default_rng(1).normal(size=(4, 5, 6)).astype(np.float32)  # nz, ny, nx
     affine = np.array([[0.5, 0, 0, -20], [0, 0.8, 0, 12], [0, 0, 2.0, 100], [0, 0, 0, 1]])
     image = nibabel.Nifti1Image(grid.transpose(2, 1, 0), affine)

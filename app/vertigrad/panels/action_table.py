@@ -210,6 +210,15 @@ ACTIONS: tuple[Action, ...] = (
     _annotation("Floor", "floor", "Shift+G", icons.ICON_FA_TABLE_CELLS, "none", "under"),
     _annotation("Scale bar", "scale_bar", "Shift+B", icons.ICON_FA_RULER_HORIZONTAL),
     Action("View", "Color bars", _flip_bars, ("Shift+C",), icons.ICON_FA_PALETTE, on=_shows_bars, group=2),
+    switch(
+        "View",
+        "Probe values",
+        lambda session: session.hover.on,
+        commands.Probe,
+        ("I",),
+        icons.ICON_FA_EYE_DROPPER,
+        group=2,
+    ),
     # captures, selection, camera
     Action("File", "Screenshot", commands.TakeScreenshot(), ("F12",), icons.ICON_FA_CAMERA, group=4),
     Action(

@@ -37,6 +37,7 @@ from .menu import draw_menu
 from .message import draw_message, draw_warnings
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
+from .probe import draw_probe
 from .reports import draw_about, draw_failures
 from .results import ResultsPanel
 from .row_selection import DrawnRegion, draw_region, draw_row_selection
@@ -246,6 +247,7 @@ class Gui:
             draw(session, "hovered node", draw_hovered_node, session, pane, not imgui.get_io().want_capture_mouse)
         draw(session, "notices", self._notices.draw, session, self.viewport)
         draw(session, "region", draw_region, self.region, pane)
+        draw(session, "probe", draw_probe, session, pane, not imgui.get_io().want_capture_mouse)
         draw(session, "brush", draw_brush_circle, session, pane, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:

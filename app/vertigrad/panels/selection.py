@@ -11,7 +11,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..params import shown
 from ..session import Session
 from ..session.commands import Deselect, FrameSelection, LookThroughCamera, Select
-from ..session.selection import Fact
+from ..session.row_values import Fact
 from .base import Panel
 from .docks import Rect
 from .rows import fact, fitted, flat_button, labeled, scale
@@ -33,7 +33,7 @@ def draw_selection(session: Session, viewport: Rect) -> None:
         _draw_heading(session)
         facts = session.selection.facts
         for known in facts[:LINES]:
-            _draw_fact(known)
+            draw_fact(known)
         if len(facts) > LINES:
             imgui.text_colored(DIM, f"… and {len(facts) - LINES} more in the Selection panel")
 
@@ -65,7 +65,7 @@ class SelectionPanel(Panel):
         imgui.spacing()
         _draw_heading(session)
         for known in session.selection.facts:
-            _draw_fact(known)
+            draw_fact(known)
 
     def _draw_choice(self, session: Session, layers: list[str]) -> None:
         with labeled("layer"):
@@ -121,7 +121,8 @@ def _draw_heading(session: Session) -> None:
         fact("cell", f"{row.cell:,}", DIM, f"the triangle of the rows {rows}")
 
 
-def _draw_fact(known: Fact) -> None:
+def draw_fact(known: Fact) -> None:
+    """One line: its name and its value."""
     value = known.value
     sound = not isinstance(value, np.ndarray) or value.dtype.kind != "f" or bool(np.isfinite(value).all())
     named = f"the same row of {known.source}" if known.source else "the same for all rows"

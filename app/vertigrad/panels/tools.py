@@ -11,7 +11,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..models.interaction import Gesture
 from ..params import Params, ParamSpec
 from ..session import Session
-from ..session.commands import Command, SetBrush, SetSelecting, SetSelectTool, SetTool
+from ..session.commands import Command, Probe, SetBrush, SetSelecting, SetSelectTool, SetTool
 from ..session.row_selection import SelectSettings
 from ..session.tool import Brush, gestures
 from .action_table import SELECT_KEYS, TOOL_KEYS
@@ -43,10 +43,10 @@ _PALE = ImVec4(1.0, 1.0, 1.0, 0.75)
 
 
 def draw_tools(session: Session, viewport: Rect) -> None:
-    """At the upper left of the viewport: the tools that a model of the scene supports, and those that select rows."""
+    """At the upper left of the viewport: the tools that a model of the scene supports, those that select, the probe."""
     unit = scale()
     buttons = list(_buttons(session))
-    if len(buttons) == 1 or viewport.width < NEEDED[0] * unit or viewport.height < NEEDED[1] * unit:
+    if viewport.width < NEEDED[0] * unit or viewport.height < NEEDED[1] * unit:
         return
     with (
         imgui_ctx.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit)),
@@ -101,6 +101,9 @@ def _buttons(session: Session) -> Iterator[_Button]:
         for one, (icon, does) in SELECTING.items():
             name = f"Select by {one} ({SELECT_KEYS[one]})"
             yield _Button(icon, name, f"{does}\n{SELECT_HINT}", shape == one, SetSelectTool(one))
+    probing = session.hover.on
+    does = "show the values under the cursor, with any tool"
+    yield _Button(icons.ICON_FA_EYE_DROPPER, "Probe (I)", does, probing, Probe(not probing))
 
 
 def _draw_settings(session: Session) -> None:

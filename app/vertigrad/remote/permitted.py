@@ -12,7 +12,7 @@ _KINDS = (
     *(commands.LookThroughCamera, commands.FocusSelection, commands.SelectRegion),
     *(commands.SelectRows, commands.HideRows, commands.SelectAllRows, commands.InvertSelection),
     *(commands.HideSelected, commands.CropToSelection, commands.ShowHidden, commands.SetSelectTool),
-    *(commands.SetSelecting,),
+    *(commands.SetSelecting, commands.Probe, commands.MoveProbe),
     *(commands.GoToView, commands.FollowKeyframes, commands.SetKeyframe, commands.DeleteKeyframe),
     *(commands.MoveKeyframe, commands.GoToBookmark, commands.AddBookmark, commands.DeleteBookmark),
     *(commands.SetParameters, commands.SetParameter, commands.Randomize, commands.SwitchSide),

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InputError
 from ..session.readbacks import wait_for_readbacks
-from ..session.selection import Row, row_index
+from ..session.row_values import row_index
+from ..session.selection import Row
 from .checks import checked_number, checked_text
 from .content import Content
 from .controls import Button

@@ -23,6 +23,7 @@ def collect_readbacks(session: Session) -> None:
     running.tool.update()
     running.selection.follow(running.changes)
     running.rows.follow()
+    running.hover.follow(running.changes)
     try:
         running.cameras.collect()
     except VertigradError as error:

@@ -20,6 +20,7 @@ from . import parameters
 from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics, Limits
+from .hover import Hover
 from .hovered_node import HoveredNode
 from .inspector import Inspector
 from .parameters import Values
@@ -117,6 +118,7 @@ class Running:
                 Selection(*drawn),
                 InteractionTool(*drawn, before.tool if before else None),
             )
+            self.hover = Hover(*drawn, before.hover if before else None)
             self.rows = RowSelection(*drawn, before.rows if before else None)
             self.scene_edits = SceneEdits(self, before.scene_edits if before and same else None)
             self.clock = Clock(gpu, self.stage, before.clock if before else None, same)
@@ -183,6 +185,7 @@ class Running:
         self.tensor_statistics.forget()
         self.hovered_node.forget()
         self.selection.clear()
+        self.hover.clear()
         self.clock.rebuilt()
         self.changes += 1
 
@@ -245,6 +248,7 @@ class Running:
         self.tensor_statistics.forget()
         self.hovered_node.forget()
         self.selection.clear()
+        self.hover.clear()
         self.rows.close()
         self.tool.release()
         self.clock.rewind.snapshots.clear()

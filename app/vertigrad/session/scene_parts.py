@@ -14,6 +14,7 @@ from ..scene.stage import Stage
 from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics, Limits
+from .hover import Hover
 from .hovered_node import HoveredNode
 from .inspector import Inspector
 from .row_selection import RowSelection
@@ -56,6 +57,7 @@ class SceneParts:
     clock = OfScene[Clock]()  # its time
     scene_edits = OfScene[SceneEdits]()  # the user's changes
     selection = OfScene[Selection]()  # the row that was clicked
+    hover = OfScene[Hover]()  # the row that is probed under the cursor
     rows = OfScene[RowSelection]()  # rows that are selected or hidden
     tool = OfScene[InteractionTool]()  # the tool by which the mouse acts on its models
     diagnostics = OfScene[Diagnostics]()  # scalars that its models measure

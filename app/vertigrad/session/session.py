@@ -167,7 +167,7 @@ class Session(SceneParts):
         if comparison is not None and (comparison.behind(self.clock) or comparison.running.stage.fetching):
             return False
         readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool
-        return not any(one.pending for one in (*readers, self.tensor_statistics, self.hovered_node))
+        return not any(one.pending for one in (*readers, self.tensor_statistics, self.hovered_node, self.hover))
 
     # a frame ----------------------------------------------------------------------------------------------------
 

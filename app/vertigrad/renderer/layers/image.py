@@ -63,7 +63,7 @@ class ImageDrawing(Drawing):
     """A rectangle with the pixels of a tensor, which the fragment stage reads from its block."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        self._pixels = pixels = _checked(self.name, values)
+        self.pixels = pixels = _checked(self.name, values)
         channels = pixels.shape[2] if pixels.ndim == 3 else 1
         self._has_alpha = channels == 4
         _, first = storage_range(self.gpu, pixels, f"layer {self.name!r}: pixels")
@@ -88,6 +88,15 @@ class ImageDrawing(Drawing):
         self.rows = [SOLID] if in_world else []
 
     @property
+    def row_count(self) -> int:
+        """The pixels."""
+        return self.pixels.shape[0] * self.pixels.shape[1]
+
+    def pixel_of(self, row: int) -> tuple[int, int]:
+        """Column and row of a pixel, counted from the upper left."""
+        return row % self.pixels.shape[1], row // self.pixels.shape[1]
+
+    @property
     def is_display_referred(self) -> bool:
         return True
 
@@ -96,7 +105,7 @@ class ImageDrawing(Drawing):
 
     def uniform(self) -> dict[str, Any]:
         style = self.style
-        rows, columns = self._pixels.shape[:2]
+        rows, columns = self.pixels.shape[:2]
         origin, right, down = _rectangle(style, rows / columns)
         corners = list(zip(origin, (o + r + d for o, r, d in zip(origin, right, down, strict=True)), strict=True))
         on_screen = style.placement != "world"

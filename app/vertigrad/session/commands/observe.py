@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..command import command, command_of
+from ..hover import Hover
 from ..inspector import Inspector
 from ..script import Script
 from ..selection import Selection
@@ -12,6 +13,10 @@ from ..watches import Watches
 _selection = command_of("selection", lambda session: session.selection)
 Pick = _selection(Selection.pick)
 Select = _selection(Selection.select)
+
+_hover = command_of("probe", lambda session: session.hover)
+Probe = _hover(Hover.turn)
+MoveProbe = _hover(Hover.move)
 
 _inspector = command_of("tensors", lambda session: session.inspector)
 InspectTensor = _inspector(Inspector.inspect)
