@@ -25,9 +25,13 @@ fn lit(material: Material, normal: vec3f, to_eye: vec3f) -> vec3f {
 
 // The same where only a fraction of the sun's light arrives, `open.x`, and of the sky's, `open.y`.
 fn lit_where(material: Material, normal: vec3f, to_eye: vec3f, open: vec2f) -> vec3f {
+    let f0 = mix(vec3f(PAINT), material.base, material.metallic);
+    return lit_by(material, f0, reflection(material, max(dot(normal, to_eye), 1e-4)), normal, to_eye, open);
+}
+
+// The same by the parts of a reflection.
+fn lit_by(material: Material, f0: vec3f, part: Reflection, normal: vec3f, to_eye: vec3f, open: vec2f) -> vec3f {
     let facing = max(dot(normal, to_eye), 1e-4);
-    let f0 = mix(vec3f(0.04), material.base, material.metallic);
-    let part = reflection(material, facing);
     let mirrored = sky_toward(reflect(-to_eye, normal), material.roughness);
     return direct_light(material, f0, part, normal, to_eye, facing, view.sun_direction) * view.sun * open.x
         + (part.often + part.below) * sky_around(normal) * open.y

@@ -31,15 +31,22 @@ struct Reflection {
     gain: vec3f,        // light of many facets for each that of one (Turquin 2019)
 }
 
+const PAINT = 0.04;     // the light that a dielectric of index 1.5 reflects, which faces it
+
 fn reflection(material: Material, facing: f32) -> Reflection {
+    return reflection_of(material, PAINT, facing);
+}
+
+// The same where the dielectric below has another index.
+fn reflection_of(material: Material, dielectric: f32, facing: f32) -> Reflection {
     let fit = sky_reflectance(material.roughness, facing);
-    let paint = vec3f(0.04) * fit.x + fit.y;
+    let paint = vec3f(dielectric) * fit.x + fit.y;
     let metal = material.base * fit.x + fit.y;
     let all = fit.x + fit.y;
-    let paint_often = reflected_often(paint, vec3f(0.04), all);
+    let paint_often = reflected_often(paint, vec3f(dielectric), all);
     let metal_often = reflected_often(metal, material.base, all);
     let below = material.base * (1.0 - material.metallic) * (1.0 - paint - paint_often);
-    let f0 = mix(vec3f(0.04), material.base, material.metallic);
+    let f0 = mix(vec3f(dielectric), material.base, material.metallic);
     let once = mix(paint, metal, material.metallic);
     return Reflection(once, mix(paint_often, metal_often, material.metallic), below, 1.0 + f0 * (1.0 / all - 1.0));
 }

@@ -1,6 +1,7 @@
 // An asset: triangles with the metal-rough materials of glTF 2.0 (section 3.9 and Appendix B) and their textures, lit by sun, sky
 // and the lights of the asset. In: the attributes of each vertex, an index buffer, and tables: of materials, lights, and
 // textures as the layers of two arrays. What Appendix B leaves out is what facets throw at each other: common/lighting.wgsl.
+// KHR_materials_clearcoat, _ior, _transmission and _volume by their formulas; what is behind is what was drawn as opaque.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
@@ -73,10 +74,18 @@ struct Surface {
     occlusion: f32,
     normal: vec3f,
     unlit: bool,
+    transmission: f32,      // the part of the light that is not reflected that comes from behind
+//% if COATS
+    coat: f32,
+    coat_roughness: f32,
+    coat_normal: vec3f,
+//% endif
 }
 
-const MATERIAL_FLOATS = 76u;
+const MATERIAL_FLOATS = ${COLUMNS}u;
 const FACTORS = 16u;
+const COAT = 76u;               // strength, roughness, scale of normals, then three maps
+const TRANSMISSION = 116u;      // fraction, thickness, distance and color of the attenuation, index, then two maps
 const MAP_FLOATS = 12u;
 const LIGHT_FLOATS = 16u;
 const MASK = 1.0;
@@ -137,7 +146,10 @@ fn factors(material: u32, at: u32) -> vec3f {
 }
 
 fn map_of(material: u32, number: u32) -> Map {
-    let at = FACTORS + MAP_FLOATS * number;
+    return map_at(material, FACTORS + MAP_FLOATS * number);
+}
+
+fn map_at(material: u32, at: u32) -> Map {
     return Map(
         factor(material, at), factor(material, at + 1u), vec2f(factor(material, at + 2u), factor(material, at + 3u)),
         vec4f(factors(material, at + 4u), factor(material, at + 7u)),
@@ -198,15 +210,15 @@ fn frame_on_screen(normal: vec3f, across: vec3f, down: vec3f, s: Sample) -> mat2
     return mat2x3f(tangent, bitangent) * (side * inverseSqrt(max(longest, 1e-30)));
 }
 
-fn mapped_normal(in: Corner, where_: Coordinates, front: bool, across: vec3f, down: vec3f) -> vec3f {
+fn mapped_normal(
+    in: Corner, where_: Coordinates, front: bool, across: vec3f, down: vec3f, map: Map, scale: f32,
+) -> vec3f {
     let side = select(-1.0, 1.0, front);
     let flat_normal = cross(across, down);
     let smooth_ = dot(in.normal, in.normal) > 1e-20;
     let facing = select(flat_normal * sign(-dot(flat_normal, sight_to(in.eye))), in.normal * side, smooth_);
     let normal = normalize(facing);
-    let map = map_of(in.material, 2u);
     if map.layer < 0.0 { return normal; }
-    let scale = factor(in.material, 10u);
     let bump = (2.0 * data_maps_at(map, where_).xyz - 1.0) * vec3f(scale, scale, 1.0);
     var frame = mat2x3f();
     if abs(in.tangent.w) > 0.5 {
@@ -239,7 +251,16 @@ fn surface_of(in: Corner, where_: Coordinates, front: bool, across: vec3f, down:
     out.occlusion = 1.0;
     let occlusion = map_of(m, 3u);
     if occlusion.layer >= 0.0 { out.occlusion = 1.0 + factor(m, 11u) * (data_maps_at(occlusion, where_).x - 1.0); }
-    out.normal = mapped_normal(in, where_, front, across, down);
+    out.normal = mapped_normal(in, where_, front, across, down, map_of(m, 2u), factor(m, 10u));
+//% if COATS
+    out.coat = factor(m, COAT);
+    let coat = map_at(m, COAT + 4u);
+    if coat.layer >= 0.0 { out.coat *= data_maps_at(coat, where_).x; }
+    out.coat_roughness = factor(m, COAT + 1u);
+    let coat_rough = map_at(m, COAT + 16u);
+    if coat_rough.layer >= 0.0 { out.coat_roughness *= data_maps_at(coat_rough, where_).y; }
+    out.coat_normal = mapped_normal(in, where_, front, across, down, map_at(m, COAT + 28u), factor(m, COAT + 2u));
+//% endif
     return out;
 }
 
@@ -248,7 +269,9 @@ fn surface_of(in: Corner, where_: Coordinates, front: bool, across: vec3f, down:
 //% if LIGHTS
 // From the asset's own light, toward the eye (KHR_lights_punctual): a position and 0 directional, 1 point or 2 spot; the
 // direction and range; the color in lux or candela; the cosines of the cone's angles.
-fn light_from(number: u32, material: Material, part: Reflection, normal: vec3f, to_eye: vec3f, eye: vec3f) -> vec3f {
+fn light_from(
+    number: u32, material: Material, f0: vec3f, part: Reflection, normal: vec3f, to_eye: vec3f, eye: vec3f,
+) -> vec3f {
     let at = style.first_light + LIGHT_FLOATS * number;
     let kind = lights[at + 3u];
     let position = (view.world_to_eye * vec4f(lights[at], lights[at + 1u], lights[at + 2u], 1.0)).xyz;
@@ -269,27 +292,75 @@ fn light_from(number: u32, material: Material, part: Reflection, normal: vec3f, 
         strength *= cone * cone;
     }
     let color = vec3f(lights[at + 8u], lights[at + 9u], lights[at + 10u]);
-    let f0 = mix(vec3f(0.04), material.base, material.metallic);
     let facing = max(dot(normal, to_eye), 1e-4);
     return color * (strength / PI) * direct_light(material, f0, part, normal, to_eye, facing, direction);
 }
 
 //% endif
-fn light_of(in: Corner, surface: Surface) -> vec3f {
-    if surface.unlit { return bounded(surface.base.rgb); }
+// Light of sun, sky and the asset's own lights, by the parts of a reflection.
+fn lit_surface(
+    in: Corner, material: Material, f0: vec3f, part: Reflection, normal: vec3f, occlusion: f32,
+) -> vec3f {
     let to_eye = -sight_to(in.eye);
-    let material = Material(surface.base.rgb, surface.metallic, surface.roughness);
-    let open = vec2f(sun_open(in.eye, surface.normal, in.clip.xy), sky_open(in.eye, in.clip.xy) * surface.occlusion);
-    var light = lit_where(material, surface.normal, to_eye, open) + surface.emissive;
+    let open = vec2f(sun_open(in.eye, normal, in.clip.xy), sky_open(in.eye, in.clip.xy) * occlusion);
+    var light = lit_by(material, f0, part, normal, to_eye, open);
 //% if LIGHTS
-    let part = reflection(material, max(dot(surface.normal, to_eye), 1e-4));
     for (var i = 0u; i < style.light_count; i++) {
-        light += light_from(i, material, part, surface.normal, to_eye, in.eye);
+        light += light_from(i, material, f0, part, normal, to_eye, in.eye);
     }
 //% endif
-    return bounded(light);
+    return light;
 }
 
+// Light that leaves a surface, and the fraction of the light behind it that comes through.
+struct Leaving {
+    light: vec3f,
+    through: vec3f,
+}
+
+fn leaving(in: Corner, surface: Surface) -> Leaving {
+    if surface.unlit { return Leaving(bounded(surface.base.rgb), vec3f(0.0)); }
+    let to_eye = -sight_to(in.eye);
+    let material = Material(surface.base.rgb, surface.metallic, surface.roughness);
+    let dielectric = factor(in.material, 15u);
+    let f0 = mix(vec3f(dielectric), material.base, material.metallic);
+    var part = reflection_of(material, dielectric, max(dot(surface.normal, to_eye), 1e-4));
+    var out = Leaving(surface.emissive, part.below * surface.transmission);
+    part.below *= 1.0 - surface.transmission;
+    out.light += lit_surface(in, material, f0, part, surface.normal, surface.occlusion);
+//% if COATS
+    // A mirror of index 1.5, which takes from what is below what it reflects of a light that comes from the eye.
+    let facing = max(dot(surface.coat_normal, to_eye), 1e-4);
+    let reflected = surface.coat * (PAINT + (1.0 - PAINT) * fifth_power(1.0 - min(facing, 1.0)));
+    let mirror = Material(vec3f(1.0), 1.0, surface.coat_roughness);
+    let all = reflection(mirror, facing);
+    let above = lit_surface(in, mirror, vec3f(1.0), all, surface.coat_normal, surface.occlusion);
+    out = Leaving(mix(out.light, above, reflected), out.through * (1.0 - reflected));
+//% endif
+    return Leaving(bounded(out.light), out.through);
+}
+
+fn light_of(in: Corner, surface: Surface) -> vec3f {
+    return leaving(in, surface).light;
+}
+
+//% if TRANSMISSION
+@group(2) @binding(0) var light_behind: texture_2d<f32>;    // of what is opaque, with smaller levels
+@group(2) @binding(1) var behind_sampler: sampler;
+
+// Light from behind: refracted through the thickness of the surface, blurred by its roughness, and not yet absorbed. Without
+// a thickness the surface is thin, and light goes straight on.
+fn behind(in: Corner, surface: Surface, thickness: f32) -> vec4f {
+    let ior = factor(in.material, TRANSMISSION + 6u);
+    let sight = sight_to(in.eye);
+    let bent = select(sight, refract(sight, surface.normal, 1.0 / max(ior, 1.0)), thickness > 0.0);
+    let clip = view.eye_to_clip * vec4f(in.eye + bent * thickness, 1.0);
+    let uv = vec2f(0.5, -0.5) * clip.xy / clip.w + 0.5;
+    let spread = surface.roughness * clamp(2.0 * ior - 2.0, 0.0, 1.0);
+    return textureSampleLevel(light_behind, behind_sampler, uv, spread * log2(f32(textureDimensions(light_behind).x)));
+}
+
+//% endif
 // fragments ---------------------------------------------------------------------------------------------------------
 
 struct Pixel {
@@ -297,6 +368,15 @@ struct Pixel {
     @location(1) display: vec4f,     // the same: common/output.wgsl
 //% if SAMPLE_MASK
     @builtin(sample_mask) samples: u32,
+//% endif
+}
+
+// Whether it is drawn by `asset_through`.
+fn transmits(in: Corner) -> bool {
+//% if TRANSMISSION
+    return factor(in.material, TRANSMISSION) > 0.0;
+//% else
+    return false;
 //% endif
 }
 
@@ -332,7 +412,7 @@ fn asset_fragment(in: Corner, @builtin(front_facing) front: bool) -> Pixel {
     let mode = factor(in.material, 12u);
     if mode == MASK { samples &= masked_samples(in, where_); }
     let clear = mode == BLEND && style.blend > 0.0 && surface.base.a < OPAQUE;
-    if samples == 0u || clear || is_culled(in, front) { discard; }
+    if samples == 0u || clear || is_culled(in, front) || transmits(in) { discard; }
     out.color = vec4f(light_of(in, surface), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
@@ -343,6 +423,42 @@ fn asset_fragment(in: Corner, @builtin(front_facing) front: bool) -> Pixel {
     return out;
 }
 
+//% if TRANSMISSION
+// After what is opaque, over it.
+@fragment
+fn asset_through(in: Corner, @builtin(front_facing) front: bool) -> Pixel {
+    var out: Pixel;
+    let where_ = coordinates_of(in);
+    let across = dpdx(in.eye);
+    let down = dpdy(in.eye);
+    var samples = unclipped_samples(in.eye);
+    var surface = surface_of(in, where_, front, across, down);
+    let m = in.material;
+    let mode = factor(m, 12u);
+    if mode == MASK { samples &= masked_samples(in, where_); }
+    let clear = mode == BLEND && style.blend > 0.0 && surface.base.a < OPAQUE;
+    surface.transmission = factor(m, TRANSMISSION);
+    let map = map_at(m, TRANSMISSION + 8u);
+    if map.layer >= 0.0 { surface.transmission *= data_maps_at(map, where_).x; }
+    var thickness = factor(m, TRANSMISSION + 1u);
+    let thick = map_at(m, TRANSMISSION + 20u);
+    if thick.layer >= 0.0 { thickness *= data_maps_at(thick, where_).y; }
+    if samples == 0u || clear || is_culled(in, front) || !transmits(in) { discard; }
+    let distance = factor(m, TRANSMISSION + 2u);
+    let depth = select(thickness / max(distance, 1e-30), 0.0, distance <= 0.0);
+    let absorbed = pow(max(factors(m, TRANSMISSION + 3u), vec3f(1e-6)), vec3f(depth));
+    let found = leaving(in, surface);
+    let through = found.through * absorbed;
+    let under = behind(in, surface, thickness);
+    out.color = vec4f(found.light + through * under.rgb, 1.0 - dot(through, vec3f(1.0 / 3.0)) * (1.0 - under.a));
+//% if SAMPLE_MASK
+    out.samples = samples;
+//% endif
+    out.display = vec4f(0.0, 0.0, 0.0, out.color.a);
+    return out;
+}
+
+//% endif
 @fragment
 fn asset_clear(in: Corner, @builtin(front_facing) front: bool) -> Clear {
     let where_ = coordinates_of(in);
@@ -359,4 +475,7 @@ fn asset_depth(in: Corner) {
     let masked = mode == MASK && alpha < factor(in.material, 7u);
     let clear = mode == BLEND && style.blend > 0.0 && is_hole(alpha, in.clip.xy);
     if beyond_clips(in.eye) > 0.0 || masked || clear { discard; }
+//% if TRANSMISSION
+    if is_hole(1.0 - factor(in.material, TRANSMISSION), in.clip.xy) { discard; }
+//% endif
 }

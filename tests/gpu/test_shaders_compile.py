@@ -610,6 +610,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/asset.wgsl": [
         {"POSITION": "vec3f", "NORMAL": "vec3f", "TANGENT": more and "vec4f", "TEXCOORD": more and "vec4f", **color}
         | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "LIGHTS": bool(more)}
+        | {"COLUMNS": 148 if more else 76, "COATS": bool(more), "TRANSMISSION": bool(more) and mask}
         for more, mask, color in product(["", "all"], [False, True], COLORS)
     ],
     "path_trace/trace.wgsl": choices(COUNT=[False, True]),
@@ -617,6 +618,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/environment_maps.wgsl": choices(
         PART=["image", "sky", "panorama", "shrink", "prefilter", "irradiance", "table", "backdrop"], IMAGE=[False, True]
     ),
+    "draw/light_behind.wgsl": [{}],
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], TEMPERATURE=[False, True]),

@@ -549,3 +549,33 @@ def test_textures_shrink_and_have_a_limit(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("vertigrad.models.data.assets.images.MOST_BYTES", 1 << 14)
     with pytest.raises(InputError, match="set texture_size to less than 64"):
         read(path, 2.0, "y", 64)
+
+
+def test_coats_transmission_and_volumes(tmp_path: Path) -> None:
+    builder = Builder()
+    data = builder.image(np.zeros((2, 2, 3), np.uint8))
+    info = {"index": data, "texCoord": 1}
+    coat = {"clearcoatFactor": 0.5, "clearcoatRoughnessFactor": 0.25, "clearcoatNormalTexture": info | {"scale": 0.75}}
+    volume = {"thicknessFactor": 2.0, "thicknessTexture": info, "attenuationDistance": 4.0}
+    extensions = {
+        "KHR_materials_clearcoat": coat | {"clearcoatTexture": info, "clearcoatRoughnessTexture": info},
+        "KHR_materials_ior": {"ior": 1.25},
+        "KHR_materials_transmission": {"transmissionFactor": 0.75, "transmissionTexture": info},
+        "KHR_materials_volume": volume | {"attenuationColor": [0.1, 0.2, 0.3]},
+    }
+    builder.json["extensionsRequired"] = builder.json["extensionsUsed"] = list(extensions)
+    builder.add("materials", {"extensions": extensions})
+    attributes, index = quad()
+    del attributes["TANGENT"]
+    builder.node(mesh=builder.mesh(attributes | {"TEXCOORD_1": attributes["TEXCOORD_0"]}, index, material=0))
+    asset = read(put(builder, tmp_path), 0.0, "y", 64).asset
+    found = asset.materials[0]
+    assert (found.coat.strength, found.coat.roughness, found.coat.normal_scale, found.ior) == (0.5, 0.25, 0.75, 1.25)
+    assert {name: one.texcoord for name, one in found.coat.maps.items()} == {"strength": 1, "roughness": 1, "normal": 1}
+    assert (found.transmission.fraction, found.transmission.thickness, found.transmission.distance) == (0.75, 2.0, 4.0)
+    assert found.transmission.color == (0.1, 0.2, 0.3) and set(found.transmission.maps) == {"fraction", "thickness"}
+    assert np.allclose(asset.vertices[:, 6:], (1, 0, 0, 1))  # for the normals of the coat
+    model = created(tmp_path / "some asset.glb", size=4.0)
+    table = model.outputs()["materials"].numpy()
+    assert table.shape == (2, 148) and list(table[0, 117:119]) == [4.0, 8.0]  # lengths grow with the asset
+    model.close()

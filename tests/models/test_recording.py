@@ -16,6 +16,7 @@ from vertigrad.headless import render
 from vertigrad.headless.recorded_run import RecordedRun
 from vertigrad.models.data.frames_ahead import FramesAhead
 from vertigrad.models.data.recording_file import Recorded, RecordedTensor, RecordingWriter, open_recording
+from vertigrad.scene.packaged import scene_path
 from vertigrad.scene.recorded_scene import recording_text
 from vertigrad.session import Session
 from vertigrad.session.commands import GoTo, SetParameter
@@ -151,6 +152,15 @@ def test_wrong_uses_are_reported(recorded, steady, change, message):
     assert text != BOTH
     with pytest.raises((InputError, SceneError), match=message):
         Session(steady, written(recorded, text, "wrong.toml"))
+
+
+def test_the_packaged_scene_runs_as_its_recording_until_something_is_changed(steady):
+    with Session(steady, scene_path("recorded_cloth")) as session:
+        frames(session, 10)
+        assert np.abs(values(session, "before.difference")).max() < 1.5e-3  # it is rounded to 1/1024
+        session.carry_out(SetParameter("models.cloth", "gravity", 0.0))
+        frames(session, 10)
+        assert np.median(values(session, "before.difference")) > 0.07  # g t² / 2 is 0.136 m, and there is damping
 
 
 # reading ahead ------------------------------------------------------------------------------------------------------

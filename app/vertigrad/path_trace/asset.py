@@ -12,6 +12,7 @@ from ..renderer.layers.asset import AssetDrawing
 from .shapes import Shapes, Surface, triangles
 
 FACTORS, MAP = 16, 12  # floats of a material before its maps, and of each map
+COAT, TRANSMISSION = 76, 116  # where the strength of a clear coat is, and the fraction that is transmitted
 
 
 def asset_shapes(layer: Layer) -> Shapes:
@@ -34,12 +35,16 @@ def asset_shapes(layer: Layer) -> Shapes:
 def untraced_parts(name: str, drawing: AssetDrawing) -> list[str]:
     """Sentences on what of an asset is left out."""
     (table,) = read([drawing.materials])
-    maps = table[:, FACTORS:].reshape(len(table), len(MAPS), MAP)
+    maps = table[:, FACTORS:COAT].reshape(len(table), len(MAPS), MAP)
     left_out = []
     if (maps[:, :, 0] >= 0.0).any():
         left_out.append(f"layer {name!r}: its textures are not path-traced, but its base colors are")
     if drawing.light_count:
         left_out.append(f"layer {name!r}: its own lights are not path-traced")
+    if (table[:, COAT : COAT + 1] > 0.0).any():
+        left_out.append(f"layer {name!r}: its clear coats are not path-traced")
+    if (table[:, TRANSMISSION : TRANSMISSION + 1] > 0.0).any():
+        left_out.append(f"layer {name!r}: what transmits light is path-traced as opaque")
     return left_out
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vertigrad.models.data.assets.content import Map, Material
+from vertigrad.models.data.assets.content import COATED, Coat, Map, Material
 from vertigrad.renderer import OrbitCamera
 
 PLAIN: dict[str, Any] = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
@@ -41,7 +41,8 @@ def materials() -> np.ndarray:
     maps = {name: Map(int(name == "emissive")) for name in ("base_color", "emissive")}
     maps |= {name: Map(0) for name in ("metallic_roughness", "normal", "occlusion")}
     mapped = Material(emissive=(0.2, 0.1, 0.1), double_sided=True, maps=maps)
-    return np.float32([mapped.floats(), Material(base_color=(1.0, 0.5, 0.2, 1.0), metallic=0.0).floats()])
+    coated = Material(base_color=(1.0, 0.5, 0.2, 1.0), metallic=0.0, coat=Coat(0.8, 0.1))
+    return np.float32([one.floats(COATED) for one in (mapped, coated)])
 
 
 def lights() -> np.ndarray:

@@ -19,7 +19,7 @@ from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..reference import asset as reference
-from .assets.content import LIGHT, MATERIAL, VERTEX, Clip, rows
+from .assets.content import LIGHT, VERTEX, Clip, rows
 from .assets.content import Asset as Content
 from .assets.reading import FORMATS, Placed, read
 from .placement import longest_edge, up_axis
@@ -77,7 +77,9 @@ class Asset(NamedTensorsModel):
             "texcoord": OutputSpec((count, 4), "f32", "two sets of texture coordinates, v downwards"),
             "material": OutputSpec((count,), "f32", "the row of `materials` of each vertex"),
             "index": OutputSpec(asset.index.shape, "u32", "triangles: three vertex indices each"),
-            "materials": OutputSpec((len(asset.materials), MATERIAL), "f32", "factors and maps of each material"),
+            "materials": OutputSpec(
+                (len(asset.materials), asset.material_columns), "f32", "factors and maps of each material"
+            ),
             "color_maps": OutputSpec(asset.color_maps.shape, "u8", "base colors and emission, sRGB with alpha"),
             "data_maps": OutputSpec(asset.data_maps.shape, "u8", "normals, occlusion, roughness and metalness"),
         }
@@ -133,7 +135,7 @@ class Asset(NamedTensorsModel):
     def _create(self, parts: Parts) -> None:
         asset, factor = _read(self._params)
         self._asset, self._clip, self._time = asset, _clip(self._params, asset), 0.0
-        for name, array in _constants(asset).items():
+        for name, array in _constants(asset, factor).items():
             parts.copied(name, array)
         count, skeleton = len(asset.vertices), asset.skeleton
         parts.empty("vertices", count, VERTEX)
@@ -155,9 +157,9 @@ class Asset(NamedTensorsModel):
             kernels.add(self._plan, "shine", len(asset.lights), "lights", replayed=())
 
 
-def _constants(asset: Content) -> dict[str, np.ndarray]:
+def _constants(asset: Content, factor: float) -> dict[str, np.ndarray]:
     """The tensors that do not change, by the names of the shader's bindings and of the outputs."""
-    skeleton, motion = asset.skeleton, asset.motion
+    skeleton, motion, columns = asset.skeleton, asset.motion, asset.material_columns
     constants = {
         **{"at_rest": skeleton.rest, "parents": skeleton.parents, "fixed": skeleton.fixed.reshape(-1)},
         **{"nodes": skeleton.nodes, "binds": skeleton.binds.reshape(-1)},
@@ -165,7 +167,7 @@ def _constants(asset: Content) -> dict[str, np.ndarray]:
         **{"base": asset.vertices, "part_of": asset.part, "parts": asset.parts},
         **{"influences": asset.influences, "deltas": asset.deltas},
         **{"texcoord": asset.texcoords, "material": asset.material.astype(np.float32), "index": asset.index},
-        "materials": rows([material.floats() for material in asset.materials], MATERIAL),
+        "materials": rows([material.floats(columns, factor) for material in asset.materials], columns),
         **{"color_maps": asset.color_maps, "data_maps": asset.data_maps},
     }
     if asset.colors is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -12,18 +13,24 @@ import wgpu
 from ...errors import LayoutError
 from ...params import Params, switch
 from ...tensor import Tensor
-from ..target import LEAST_ALPHA
+from ..bindings import lighting_layout
+from ..pipelines import render_pipeline
+from ..target import LEAST_ALPHA, Colors, handles_samples, pass_states
 from . import styles
 from .attributes import describe
 from .base import Attribute, AttributeSpec, Frame, Layer
+from .light_behind import LightBehind
 from .meshes import IndexedDrawing, checked_index, draw_cells
 from .recipe import Recipe, Stage
 from .storage import storage_range
 from .styles import Range
 from .texture_maps import TextureMaps, map_sampler
 
-MATERIAL, LIGHT = 76, 16  # floats of a row of the tables, as in shaders/draw/asset.wgsl
+MATERIAL, COATED, TRANSMISSIVE = 76, 116, 148  # floats of a material, of the shader: with coats, and with transmission
+MATERIALS = (MATERIAL, COATED, TRANSMISSIVE)
+LIGHT = 16  # floats of a light
 ENDS = ((False, False), (True, True), (False, True), (True, False))  # the samplers' axes, as in the shader
+_log = logging.getLogger("vertigrad")
 RECIPE = Recipe(
     shader="draw/asset.wgsl",
     stages=[Stage("asset", "asset")],
@@ -51,8 +58,8 @@ class AssetDrawing(IndexedDrawing):
             self.attributes.transparency = "some"
         self.index = checked_index(self.name, values.get("index", 0.0))
         self.reported["index"] = self.report_index
-        self.materials = self._table(values, "materials", MATERIAL, _plain())
-        self._lights = self._table(values, "lights", LIGHT, np.zeros((1, LIGHT), np.float32))
+        self.materials = self._table(values, "materials", MATERIALS, _plain())
+        self._lights = self._table(values, "lights", (LIGHT,), np.zeros((1, LIGHT), np.float32))
         self.light_count = self._lights.shape[0] if isinstance(values.get("lights"), Tensor) else 0
         maps = [self._maps(values, name, is_srgb) for name, is_srgb in (("color_maps", True), ("data_maps", False))]
         textures = [("textures", one.view) for one in maps]
@@ -61,8 +68,46 @@ class AssetDrawing(IndexedDrawing):
             [self.attributes],
             storage=[self.materials, self._lights],
             others=[self.index],
-            defines={"LIGHTS": self.light_count > 0},
+            defines={"LIGHTS": self.light_count > 0, **self._material_defines()},
             textures=[*textures, *(("sampler", map_sampler(self.gpu, ends)) for ends in ENDS)],
+        )
+        if self.refracts:
+            self._behind = LightBehind(self.gpu)
+            self._through_pipeline(Colors())
+
+    def _material_defines(self) -> dict[str, Any]:
+        """The values for the shader that the columns of the materials decide."""
+        columns = self.materials.shape[1]
+        self.refracts = self.reads_depth = columns == TRANSMISSIVE and handles_samples(self.gpu)
+        if columns == TRANSMISSIVE and not self.refracts:
+            _log.warning("layer %r: nothing shines through its materials: OpenGL cannot read what is behind", self.name)
+        return {"COLUMNS": columns, "COATS": columns >= COATED, "TRANSMISSION": self.refracts}
+
+    def refract(self, frame: Frame) -> None:
+        """Copy the light of what is opaque."""
+        assert frame.image is not None
+        self._behind.record(frame.image)
+
+    def draw_refracted(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the materials that transmit light, with what is behind them."""
+        assert frame.lighting is not None
+        offset, group = self.push(), self._find_group(frame)
+        pass_.set_pipeline(self._through_pipeline(frame.colors))
+        pass_.set_bind_group(0, group, (frame.view_offset, offset))
+        pass_.set_bind_group(1, frame.lighting)
+        pass_.set_bind_group(2, self._behind.group)
+        self._buffers.set(pass_)
+        self.draw_call(pass_)
+
+    def _through_pipeline(self, colors: Colors) -> wgpu.GPURenderPipeline:
+        return render_pipeline(
+            self.gpu,
+            RECIPE.shader,
+            ("asset_vertex", "asset_through"),
+            [self.pipelines.bindings.layout, lighting_layout(self.gpu), self._behind.layout],
+            defines=self.pipelines.defines,
+            buffers=[one.descriptor(RECIPE.locations) for one in self.attributes.buffers],
+            **pass_states(self.gpu, "color", over=False, colors=colors)._asdict(),
         )
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
@@ -81,17 +126,20 @@ class AssetDrawing(IndexedDrawing):
             "color": self.color if constant else (1.0, 1.0, 1.0, 1.0),
         }
 
-    def _table(self, values: Mapping[str, Attribute], name: str, columns: int, without: np.ndarray) -> Tensor:
+    def _table(
+        self, values: Mapping[str, Attribute], name: str, columns: tuple[int, ...], without: np.ndarray
+    ) -> Tensor:
         """The table that is bound as `name`, f32 (n, columns), or else `without`."""
         table = values.get(name)
         if table is None:
             return self.hold(Tensor.from_numpy(without, name=f"{self.name}.{name}"))
         where = f"layer {self.name!r}: {name}"
+        expected = " or ".join(f"(n, {count})" for count in columns)
         if not isinstance(table, Tensor) or table.dtype.name != "f32" or table.ndim != 2 or not table.is_contiguous:
-            raise LayoutError(f"{where} must be a contiguous f32 tensor (n, {columns})")
-        if table.shape[1] != columns or not table.shape[0]:
-            raise LayoutError(f"{where} {table.name!r} has the shape {table.shape}, not (n, {columns})")
-        self.reported[name] = partial(describe, table, table.strides[0], f"f32x{columns}")
+            raise LayoutError(f"{where} must be a contiguous f32 tensor {expected}")
+        if table.shape[1] not in columns or not table.shape[0]:
+            raise LayoutError(f"{where} {table.name!r} has the shape {table.shape}, not {expected}")
+        self.reported[name] = partial(describe, table, table.strides[0], f"f32x{table.shape[1]}")
         return table
 
     def _maps(self, values: Mapping[str, Attribute], name: str, is_srgb: bool) -> TextureMaps:
@@ -128,7 +176,7 @@ class AssetLayer(Layer):
         "material": AttributeSpec(False, (1,), None, "row of materials", without="the first material"),
         "index": AttributeSpec(True, (1, 3), None, "three rows of position for each triangle"),
         "materials": AttributeSpec(
-            False, (MATERIAL,), None, "factors and maps of materials", own_rows=True, without="a white one"
+            False, MATERIALS, None, "factors and maps of materials", own_rows=True, without="a white one"
         ),
         "color_maps": AttributeSpec(
             False, (4,), None, "textures of colors (n, rows, columns, 4), u8, sRGB", own_rows=True, without="white"
@@ -146,6 +194,6 @@ TABLES = ("index", "materials", "color_maps", "data_maps", "lights")
 def _plain() -> np.ndarray:
     """A white material that is matt, without maps."""
     row = np.zeros((1, MATERIAL), np.float32)
-    row[0, :4], row[0, 7], row[0, 9:12], row[0, 13] = 1.0, 0.5, (0.7, 1.0, 1.0), 1.0
+    row[0, :4], row[0, 7], row[0, 9:12], row[0, 13], row[0, 15] = 1.0, 0.5, (0.7, 1.0, 1.0), 1.0, 0.04
     row[0, 16::12] = -1.0
     return row

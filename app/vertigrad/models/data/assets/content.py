@@ -15,6 +15,7 @@ PART = 8  # numbers of a part: see `Part`
 CHANNEL = 8  # and of a channel: see `Channel`
 LIGHT = 16  # floats of a light that is placed: see shaders/draw/asset.wgsl
 MATERIAL = 76  # floats of a material: 4 vec4 of factors, then 3 of each map
+COATED, TRANSMISSIVE = 116, 148  # the same with a clear coat, and with transmission, where a material has one
 OPAQUE, MASK, BLEND = range(3)  # alpha modes
 REPEAT, CLAMP, MIRROR = range(3)  # beyond the edge of a texture
 STEP, LINEAR, CUBIC = range(3)  # interpolations
@@ -79,8 +80,46 @@ class Map:
 
 
 @dataclass(frozen=True)
+class Coat:
+    """KHR_materials_clearcoat, with maps `strength`, `roughness` and `normal`."""
+
+    strength: float = 0.0
+    roughness: float = 0.0
+    normal_scale: float = 1.0
+    maps: dict[str, Map] = field(default_factory=dict)
+
+    def floats(self) -> list[float]:
+        """As shaders/draw/asset.wgsl reads it at `COAT`."""
+        maps = [self.maps.get(name, Map()) for name in ("strength", "roughness", "normal")]
+        return [self.strength, self.roughness, self.normal_scale, 0.0, *(n for one in maps for n in one.floats())]
+
+
+@dataclass(frozen=True)
+class Transmission:
+    """KHR_materials_transmission and _volume, with maps `fraction` and `thickness`.
+
+    Lengths are those of the file. White light has the `color` after an attenuation `distance`, 0: never.
+    """
+
+    fraction: float = 0.0
+    thickness: float = 0.0
+    distance: float = 0.0
+    color: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    maps: dict[str, Map] = field(default_factory=dict)
+
+    def floats(self, ior: float, length_scale: float) -> list[float]:
+        """As shaders/draw/asset.wgsl reads it at `TRANSMISSION`."""
+        lengths = self.thickness * length_scale, self.distance * length_scale
+        maps = [self.maps.get(name, Map()) for name in ("fraction", "thickness")]
+        return [self.fraction, *lengths, *self.color, ior, 0.0, *(n for one in maps for n in one.floats())]
+
+
+@dataclass(frozen=True)
 class Material:
-    """A metal-rough material of glTF 2.0 (section 3.9). Colors are linear light."""
+    """A metal-rough material of glTF 2.0 (section 3.9). Colors are linear light.
+
+    `ior` is that of KHR_materials_ior, 0: infinite.
+    """
 
     base_color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -93,12 +132,28 @@ class Material:
     double_sided: bool = False
     unlit: bool = False
     maps: dict[str, Map] = field(default_factory=dict)
+    ior: float = 1.5
+    coat: Coat = Coat()
+    transmission: Transmission = Transmission()
 
-    def floats(self) -> list[float]:
-        """As `Material` of shaders/draw/asset.wgsl reads it."""
+    @property
+    def columns(self) -> int:
+        """The floats that describe it: `MATERIAL`, `COATED` or `TRANSMISSIVE`."""
+        if self.transmission.fraction > 0.0:
+            return TRANSMISSIVE
+        return COATED if self.coat.strength > 0.0 else MATERIAL
+
+    @property
+    def dielectric(self) -> float:
+        """The fraction of light that is reflected head-on where it is no metal."""
+        return ((self.ior - 1.0) / (self.ior + 1.0)) ** 2 if self.ior else 1.0
+
+    def floats(self, columns: int = MATERIAL, length_scale: float = 1.0) -> list[float]:
+        """As shaders/draw/asset.wgsl reads it; `length_scale` is that of the scene's lengths to the file's."""
         factors = [*self.base_color, *self.emissive, self.alpha_cutoff, self.metallic, self.roughness]
-        factors += [self.normal_scale, self.occlusion_strength, self.alpha_mode, self.double_sided, self.unlit, 0.0]
-        return factors + [value for name in MAPS for value in self.maps.get(name, Map()).floats()]
+        factors += [self.normal_scale, self.occlusion_strength, self.alpha_mode, self.double_sided, self.unlit]
+        found = [*factors, self.dielectric, *(n for name in MAPS for n in self.maps.get(name, Map()).floats())]
+        return [*found, *self.coat.floats(), *self.transmission.floats(self.ior, length_scale)][:columns]
 
 
 class Light(NamedTuple):
@@ -175,6 +230,11 @@ class Asset(NamedTuple):
     lights: Sequence[Light] = ()
     cameras: Sequence[CameraNode] = ()
     notes: Sequence[str] = ()
+
+    @property
+    def material_columns(self) -> int:
+        """The floats of the material that needs most."""
+        return max(one.columns for one in self.materials)
 
     @property
     def moves(self) -> bool:

@@ -151,7 +151,8 @@ class _Reading:
 
     def _with_tangents(self, arrays: PartArrays) -> PartArrays:
         """The same with tangents if its material has a normal map."""
-        normal_map = self._materials[arrays.material].maps.get("normal")
+        material = self._materials[arrays.material]
+        normal_map = material.maps.get("normal", material.coat.maps.get("normal"))
         return arrays if normal_map is None else with_tangents(arrays, normal_map)
 
     def _attribute(

@@ -19,6 +19,7 @@ from .gltf_schema import Accessor, BufferView, Gltf
 
 READ = (  # extensions
     *("KHR_texture_transform", "KHR_materials_unlit", "KHR_materials_emissive_strength", "KHR_mesh_quantization"),
+    *("KHR_materials_clearcoat", "KHR_materials_ior", "KHR_materials_transmission", "KHR_materials_volume"),
     *("KHR_lights_punctual", "EXT_texture_webp"),
 )
 ADVICE = {  # for extensions that are required by many files

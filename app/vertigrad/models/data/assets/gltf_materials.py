@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from .content import BLEND, CLAMP, COLOR_MAPS, MAPS, MASK, MIRROR, OPAQUE, REPEAT, Map, Material
+from .content import BLEND, CLAMP, COLOR_MAPS, MAPS, MASK, MIRROR, OPAQUE, REPEAT, Coat, Map, Material, Transmission
 from .gltf_file import GltfFile
 from .gltf_schema import Material as Described
-from .gltf_schema import Sampler, TextureInfo, Transform
+from .gltf_schema import MaterialExtensions, Sampler, TextureInfo, Transform
 from .images import TextureMaps
 
 WRAPS = {10497: REPEAT, 33071: CLAMP, 33648: MIRROR}
@@ -22,7 +23,7 @@ def materials(file: GltfFile, textures: TextureMaps) -> list[Material]:
 
 def _material(file: GltfFile, textures: TextureMaps, described: Described, at: int) -> Material:
     rough = described.pbr_metallic_roughness
-    infos = dict(
+    infos: dict[str, TextureInfo | None] = dict(
         zip(
             MAPS,
             (
@@ -36,7 +37,7 @@ def _material(file: GltfFile, textures: TextureMaps, described: Described, at: i
         )
     )
     where = f"material {at}"
-    maps = {name: _map(file, textures, info, name, where) for name, info in infos.items() if info is not None}
+    maps = _maps(file, textures, infos, where)
     strength = described.extensions.strength.emissive_strength
     red, green, blue = described.emissive_factor
     return Material(
@@ -50,8 +51,44 @@ def _material(file: GltfFile, textures: TextureMaps, described: Described, at: i
         alpha_cutoff=described.alpha_cutoff,
         double_sided=described.double_sided,
         unlit=described.extensions.unlit is not None,
-        maps={name: one for name, one in maps.items() if one is not None},
+        maps=maps,
+        ior=described.extensions.refraction.ior,
+        coat=_coat(file, textures, described.extensions, where),
+        transmission=_transmission(file, textures, described.extensions, where),
     )
+
+
+def _coat(file: GltfFile, textures: TextureMaps, described: MaterialExtensions, where: str) -> Coat:
+    coat = described.coat
+    infos = {
+        "strength": coat.clearcoat_texture,
+        "roughness": coat.clearcoat_roughness_texture,
+        "normal": coat.clearcoat_normal_texture,
+    }
+    if not coat.clearcoat_factor:
+        return Coat()
+    scale = coat.clearcoat_normal_texture.scale if coat.clearcoat_normal_texture else 1.0
+    maps = _maps(file, textures, infos, f"{where}, clear coat")
+    return Coat(coat.clearcoat_factor, coat.clearcoat_roughness_factor, scale, maps)
+
+
+def _transmission(file: GltfFile, textures: TextureMaps, described: MaterialExtensions, where: str) -> Transmission:
+    fraction, volume = described.transmission, described.volume
+    if not fraction.transmission_factor:
+        return Transmission()
+    infos = {"fraction": fraction.transmission_texture, "thickness": volume.thickness_texture}
+    return Transmission(
+        fraction.transmission_factor,
+        volume.thickness_factor,
+        volume.attenuation_distance or 0.0,
+        volume.attenuation_color,
+        _maps(file, textures, infos, f"{where}, transmission"),
+    )
+
+
+def _maps(file: GltfFile, textures: TextureMaps, infos: Mapping[str, TextureInfo | None], where: str) -> dict[str, Map]:
+    found = {name: _map(file, textures, info, name, where) for name, info in infos.items() if info is not None}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _map(file: GltfFile, textures: TextureMaps, info: TextureInfo, name: str, where: str) -> Map | None:

@@ -212,11 +212,47 @@ class EmissiveStrength(_Object):
     emissive_strength: Annotated[float, Field(ge=0.0)] = 1.0
 
 
+class Clearcoat(_Object):
+    """KHR_materials_clearcoat."""
+
+    clearcoat_factor: Unit = 0.0
+    clearcoat_texture: TextureInfo | None = None
+    clearcoat_roughness_factor: Unit = 0.0
+    clearcoat_roughness_texture: TextureInfo | None = None
+    clearcoat_normal_texture: TextureInfo | None = None
+
+
+class Ior(_Object):
+    """KHR_materials_ior; 0 stands for an infinite one."""
+
+    ior: Annotated[float, Field(ge=0.0)] = 1.5
+
+
+class Transmission(_Object):
+    """KHR_materials_transmission."""
+
+    transmission_factor: Unit = 0.0
+    transmission_texture: TextureInfo | None = None
+
+
+class Volume(_Object):
+    """KHR_materials_volume."""
+
+    thickness_factor: Annotated[float, Field(ge=0.0)] = 0.0
+    thickness_texture: TextureInfo | None = None
+    attenuation_distance: Annotated[float, Field(gt=0.0)] | None = None
+    attenuation_color: tuple[Unit, Unit, Unit] = (1.0, 1.0, 1.0)
+
+
 class MaterialExtensions(_Object):
     """Those that are read."""
 
     unlit: dict[str, object] | None = Field(default=None, validation_alias="KHR_materials_unlit")
     strength: EmissiveStrength = Field(default=EmissiveStrength(), validation_alias="KHR_materials_emissive_strength")
+    coat: Clearcoat = Field(default=Clearcoat(), validation_alias="KHR_materials_clearcoat")
+    refraction: Ior = Field(default=Ior(), validation_alias="KHR_materials_ior")
+    transmission: Transmission = Field(default=Transmission(), validation_alias="KHR_materials_transmission")
+    volume: Volume = Field(default=Volume(), validation_alias="KHR_materials_volume")
 
 
 class Material(_Object):
