@@ -22,6 +22,8 @@ struct Params {
     right: vec3f,           // half the width of the image: at distance 1, or everywhere if orthographic
     backdrop: f32,          // 1: the light from around is visible, 0: the background is
     above: vec3f,           // half the height
+    lens: f32,              // radius of the lens; 0: everything is sharp
+    focus: f32,             // distance of what is sharp, along `forward`
     blur: f32,              // roughness with which the backdrop is seen
     forward: vec3f,
     disc: f32,              // radiance of the visible disc of the sun, for that of a white surface; 0: there is none
@@ -46,7 +48,7 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> nodes: array<vec4u>;
 @group(0) @binding(2) var<storage, read> primitives: array<vec4u>;  // three for each: corners, or center and radius
-@group(0) @binding(3) var<storage, read> corners: array<vec4u>;     // normal, color (two), texture coordinates
+@group(0) @binding(3) var<storage, read> corners: array<vec4u>;     // normal, color (two), and one that is free
 @group(0) @binding(4) var<storage, read> materials: array<vec4u>;   // rows of words: two of each, then those of volumes
 @group(0) @binding(5) var<storage, read> tables: array<f32>;
 @group(0) @binding(6) var<storage, read_write> sums: array<vec4f>;  // of light and coverage, for each pixel

@@ -23,9 +23,16 @@ struct Volume {             // rows of path_trace/volumes.py
     emissive: f32,
     brightness: f32,
     anisotropy: f32,
+    black_body: u32,        // colors of a black body, four numbers each: renderer/black_body.py
+    colors: u32,            // and how many, at even temperatures [K]
+    heat_size: vec3u,       // samples of the temperature above the surroundings; 0: it does not glow
+    heat_first: u32,
+    coldest: f32,
+    hottest: f32,
 }
 
-const VOLUME_ROWS = 8u;
+const VOLUME_ROWS = 10u;
+const SURROUNDINGS = 293.0; // K, as in draw/volume.wgsl
 const CURVE = 256u;         // samples of a curve, and of a colormap
 const MOST_STEPS = 16384;
 
@@ -46,10 +53,13 @@ fn volume_at(number: u32) -> Volume {
     let f = materials[at + 5u];
     let g = materials[at + 6u];
     let h = materials[at + 7u];
+    let i = materials[at + 8u];
+    let j = materials[at + 9u];
     return Volume(
         bitcast<vec3f>(a.xyz), bitcast<f32>(a.w), bitcast<vec3f>(b.xyz), bitcast<f32>(b.w), c.xyz, c.w,
         bitcast<vec2f>(d.xy), d.z, bitcast<f32>(d.w), bitcast<vec3f>(e.xyz), e.w, f.xyz, f.w,
         bitcast<vec2f>(g.xy), g.z, bitcast<f32>(g.w), bitcast<f32>(h.x), bitcast<f32>(h.y),
+        h.z, h.w, i.xyz, i.w, bitcast<f32>(j.x), bitcast<f32>(j.y),
     );
 }
 
@@ -98,6 +108,20 @@ fn volume_color(volume: Volume, world: vec3f) -> vec3f {
     let at = volume.colormap + 3u * low;
     let before = vec3f(tables[at], tables[at + 1u], tables[at + 2u]);
     return mix(before, vec3f(tables[at + 3u], tables[at + 4u], tables[at + 5u]), along - f32(low));
+}
+
+// The radiance of a black body of the temperature here, as in draw/volume.wgsl.
+fn volume_glow(volume: Volume, world: vec3f) -> vec3f {
+    if volume.heat_size.x == 0u { return vec3f(0.0); }
+    use_grid(volume.heat_size, volume.heat_first, 1);
+    let found = tables_between(grid_position(volume, world, volume.heat_size));
+    let kelvin = select(0.0, found, is_finite(found)) + SURROUNDINGS;
+    if kelvin <= volume.coldest { return vec3f(0.0); }
+    let last = f32(volume.colors - 1u);
+    let slot = min((kelvin - volume.coldest) / (volume.hottest - volume.coldest) * last, last - 1e-3);
+    let at = volume.black_body + 4u * u32(slot);
+    let before = vec3f(tables[at], tables[at + 1u], tables[at + 2u]);
+    return volume.brightness * mix(before, vec3f(tables[at + 4u], tables[at + 5u], tables[at + 6u]), fract(slot));
 }
 
 // The fraction of light that is not absorbed when it is scattered, for thick matter to have a color under light from everywhere:

@@ -23,12 +23,15 @@ fn random() -> vec4f {
     return philox_uniform(philox(counter, params.key));
 }
 
-// The line of sight through a position on the image, counted in pixels.
-fn camera_ray(position: vec2f) -> Ray {
+// The line of sight through a position on the image, counted in pixels, from a position on the lens by two random numbers.
+fn camera_ray(position: vec2f, random_: vec2f) -> Ray {
     let at = (2.0 * position / vec2f(params.size) - 1.0) * vec2f(1.0, -1.0);
     let aside = params.right * at.x + params.above * at.y;
     if params.parallel > 0.0 { return Ray(params.eye + aside, params.forward, 0u); }
-    return Ray(params.eye, normalize(params.forward + aside), 0u);
+    let angle = 2.0 * PI * random_.y;
+    let on_lens = params.lens * sqrt(random_.x) * vec2f(cos(angle), sin(angle));
+    let offset = normalize(params.right) * on_lens.x + normalize(params.above) * on_lens.y;
+    return Ray(params.eye + offset, normalize(params.focus * (params.forward + aside) - offset), 0u);
 }
 
 // What is behind everything, and whether it covers the background.
@@ -158,7 +161,7 @@ fn sample_light(first: Ray) -> vec4f {
             let volume = volume_at(stop.volume);
             let position = ray.origin + stop.distance * ray.direction;
             let color = volume_color(volume, position);
-            light += through * color * (volume.brightness * volume.emissive);
+            light += through * (color * (volume.brightness * volume.emissive) + volume_glow(volume, position));
             scatterings += 1u;
             through *= particle_albedo(color, volume.anisotropy) * (1.0 - volume.emissive);
             if scatterings > params.scatterings || max(through.r, max(through.g, through.b)) <= 0.0 { break; }
@@ -208,7 +211,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     var sum = sums[number];
     for (var i = 0u; i < params.samples; i++) {
         counter = vec4u(number, params.first_sample + i, 0u, 0u);
-        let ray = camera_ray(vec2f(pixel) + random().xy);
+        let chances = random();
+        let ray = camera_ray(vec2f(pixel) + chances.xy, chances.zw);
 //% if COUNT
         rays = 0u;
         let covered = sample_light(ray).a;

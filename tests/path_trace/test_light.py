@@ -7,7 +7,7 @@ import pytest
 
 from vertigrad.path_trace import TracedImage, flat_view
 from vertigrad.path_trace.reflectance import table
-from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer import OrbitCamera, View, black_body
 
 from ..renderer.light_reference import CAMERA, SIZE, lit, rays, sphere
 from ..renderer.test_energy import reflected
@@ -102,6 +102,34 @@ def test_white_smoke_in_a_white_furnace_loses_little(layer, trace):
     found = trace([smoke], FRONT, FURNACE, (16, 16), 24)
     shown = found[..., 0].sum() / found[..., 3].sum()
     assert 0.48 < shown < 0.51
+
+
+def test_a_hot_volume_has_the_light_of_a_black_body(layer, trace):
+    """The renderer's table, for what it covers: within 2 %; cold parts of it are dark."""
+    style = {**box(1.0), "extinction": 0.6, "brightness": 0.5}
+    heat = np.full((2, 2, 2), 1500.0, np.float32)
+    fire = layer("volume", style, density=np.ones((2, 2, 2), np.float32), color=(0, 0, 0), temperature=heat)
+    found = trace([fire], FRONT, View(sun=0.0, sky=0.0), samples=64)[..., :3].mean(axis=(0, 1))
+    expected = 0.5 * (1.0 - math.exp(-1.2)) * black_body.radiance(np.array([1793.0]))[0]
+    assert found == pytest.approx(expected, rel=0.02)
+    cold = layer("volume", style, density=np.ones((2, 2, 2), np.float32), color=(0, 0, 0), temperature=0.1 * heat)
+    assert not trace([cold], FRONT, View(sun=0.0, sky=0.0), samples=2)[..., :3].any()
+
+
+@pytest.mark.parametrize("distance", [2.0, 3.0, 6.0])
+def test_a_point_out_of_focus_is_a_disc_of_the_size_of_the_formula(layer, trace, distance):
+    """Its radius is that of the lens times |1 / distance - 1 / focus|, at distance 1; point and pixel blur too."""
+    camera = OrbitCamera(target=(0.0, 0.0, -3.0), distance=3.0, fov=20.0)
+    glow = {"emissive": 1.0, "brightness": 1.0}
+    point = layer("points", glow, position=np.float32([[0.0, 0.0, -distance]]), size=0.01 * distance)
+    view = View(sun=0.0, sky=0.0, aperture=0.2, focus=(0.0, 0.0, -3.0))
+    light = trace([point], camera, view, (32, 32), 256)[..., 0]
+    pixel = 2.0 * math.tan(math.radians(10.0)) / 32
+    across = (np.arange(32) - 15.5) * pixel
+    found = math.sqrt((light * (across[:, None] ** 2 + across**2)).sum() / light.sum())
+    disc = 0.3 * abs(1.0 / distance - 1.0 / 3.0)
+    expected = math.sqrt((disc**2 + 0.01**2) / 2.0 + pixel**2 / 6.0)  # root mean squares
+    assert found == pytest.approx(expected, rel=0.08)
 
 
 def test_what_is_transparent_covers_its_alpha(layer, trace):

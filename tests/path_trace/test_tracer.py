@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from vertigrad.errors import InputError
-from vertigrad.path_trace import PathTracer, gather, unseen
+from vertigrad.path_trace import PathTracer, gather, untraced
 from vertigrad.path_trace import tracer as module
 from vertigrad.path_trace.light import around
 from vertigrad.path_trace.packing import octahedral
@@ -98,11 +98,12 @@ def test_a_layer_without_triangles_is_named(layer):
 
 
 def test_what_of_a_view_is_not_drawn_is_named():
-    assert unseen(View()) == []
-    assert unseen(View(floor="under", edges=0.5)) == [
+    assert untraced(View()) == []
+    assert untraced(View(floor="under", edges=0.5)) == [
         "view.floor is not drawn in a path-traced image",
         "view.edges is not drawn in a path-traced image",
     ]
+    assert untraced(View(shutter=0.5, aperture=0.1)) == ["view.shutter: a path-traced image has no motion blur"]
 
 
 def test_the_sky_is_that_of_the_renderer(gpu):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..path_trace import BOUNCES, PathTracer, TracedImage, flat_view, gather, unseen
+from ..path_trace import BOUNCES, PathTracer, TracedImage, flat_view, gather, untraced
 from ..renderer.quality import HIGH
 from ..renderer.renderer import Renderer
 from ..session import Session
@@ -73,7 +73,7 @@ def path_trace(
     session.look(size)
     gpu.sync()
     gathered = gather(list(session.stage.layers.values()))
-    for sentence in (*gathered.left_out, *unseen(session.view)):
+    for sentence in (*gathered.left_out, *untraced(session.view)):
         warn(sentence)
     begun = time.perf_counter()
     with (

@@ -28,6 +28,7 @@ WITHOUT: dict[str, Any] = {
     "color_bars": "none",
 }
 LIT: dict[str, Any] = {"shadows": 0.0, "occlusion": 0.0, "environment": "gradient", "environment_backdrop": False}
+EXPOSED: dict[str, Any] = {"aperture": 0.0, "shutter": 0.0}  # the tracer has its own lens, and nothing moves
 
 
 class TracedImage:
@@ -72,11 +73,14 @@ class TracedImage:
 
 def flat_view(view: View) -> View:
     """The post-processing of a view, without its light and annotations."""
-    return view.model_copy(update=WITHOUT | LIT)
+    return view.model_copy(update=WITHOUT | LIT | EXPOSED)
 
 
-def unseen(view: View) -> list[str]:
+def untraced(view: View) -> list[str]:
     """Sentences on what of a view is left out."""
     usual = View()
     found = [name for name, none in WITHOUT.items() if getattr(view, name) not in (none, getattr(usual, name))]
-    return [f"view.{name} is not drawn in a path-traced image" for name in found]
+    sentences = [f"view.{name} is not drawn in a path-traced image" for name in found]
+    if view.shutter > 0.0:
+        sentences.append("view.shutter: a path-traced image has no motion blur")
+    return sentences

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..gpu import Gpu, Kernel
 from ..renderer.camera import OrbitCamera
+from ..renderer.lens import focus_distance
 from ..renderer.view import View
 from ..renderer.view_uniforms import clip_planes
 from ..tensor import Tensor
@@ -59,7 +60,7 @@ class PathTracer:
         scene, tables = concatenated(gathered.shapes), Tables()
         rows = [scene.materials, *(volumes.words(one, tables) for one in gathered.volumes)]
         reflected = tables.add(reflectance.table())
-        values = light(gpu, view, camera, tables) | _eye(camera, size, _corners(scene, gathered))
+        values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))
         values |= dict(zip(("clip_0", "clip_1", "clip_2"), _clips(view), strict=True))
         self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
         nodes = np.zeros((1, 4), np.uint32) if scene.tree is None else scene.tree.nodes.reshape(-1, 4)
@@ -91,7 +92,7 @@ class PathTracer:
             count = min(pixels // (width * height), limit - self.samples, MOST_SAMPLES)
         else:
             rows = min(rows, max(pixels // (width * TILE), 1) * TILE)
-        if self.samples + count > limit:
+        if self.samples + max(count, 1) > limit:
             return
         begun = time.perf_counter()
         self._kernel(
@@ -135,14 +136,17 @@ def _corners(scene: Scene, gathered: Gathered) -> np.ndarray:
     return np.concatenate(grids) if grids else np.zeros((1, 3))
 
 
-def _eye(camera: OrbitCamera, size: tuple[int, int], corners: np.ndarray) -> dict[str, Any]:
+def _eye(view: View, camera: OrbitCamera, size: tuple[int, int], corners: np.ndarray) -> dict[str, Any]:
     """The parameters of the lines of sight. Those of an orthographic camera begin behind everything."""
     right, above, back = camera.rotation().T
     half = camera.half_height if camera.orthographic else camera.half_height / camera.distance
     start = np.array(camera.position)
     if camera.orthographic:
         start = start + back * (1.01 * max(float(((corners - start) @ back).max()), 0.0) + camera.distance)
+    focus = focus_distance(view, camera)
     return {
+        "lens": 0.0 if camera.orthographic else 0.5 * view.aperture * focus,
+        "focus": focus,
         "eye": tuple(start),
         "parallel": float(camera.orthographic),
         "right": tuple(right * half * size[0] / size[1]),

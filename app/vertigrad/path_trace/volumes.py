@@ -10,16 +10,17 @@ import numpy as np
 from ..export.colors import constant_color
 from ..export.geometry import to_light
 from ..params.curve import sampled
+from ..renderer import black_body
 from ..renderer.colormap import colormap_colors
 from ..renderer.layers.box import inset
 from ..renderer.layers.volume import CURVE_SAMPLES, VolumeDrawing
 from .tables import Tables
 
-ROWS = 8  # of words, for each volume
+ROWS = 10  # of words, for each volume
 
 
 class VolumeSnapshot(NamedTuple):
-    """The style of a volume, its box, its constant color, and its samples: "density", and perhaps "color"."""
+    """The style of a volume, its box, its constant color, and samples: "density", perhaps "color", "temperature"."""
 
     style: Any
     box: tuple[tuple[float, float, float], tuple[float, float, float]]
@@ -34,7 +35,7 @@ class VolumeSnapshot(NamedTuple):
 
 
 def words(volume: VolumeSnapshot, tables: Tables) -> np.ndarray:
-    """The rows of a volume, u32 (8, 4); its samples are added to the tables."""
+    """The rows of a volume, u32 (10, 4); its samples are added to the tables."""
     style, (low, high) = volume.style, volume.box
     density = np.ascontiguousarray(volume.fields["density"], np.float32)
     curve = sampled(style.opacity_curve, CURVE_SAMPLES)
@@ -50,6 +51,7 @@ def words(volume: VolumeSnapshot, tables: Tables) -> np.ndarray:
     numbers[6, 3] = style.emissive
     numbers[7, :2] = style.brightness, style.anisotropy
     _add_color(volume, density, first, tables, words)
+    _add_temperature(volume, tables, words)
     return words
 
 
@@ -68,6 +70,16 @@ def _add_color(volume: VolumeSnapshot, density: np.ndarray, first: int, tables: 
     words[5] = (*size, first if is_density else tables.add(color))
     numbers[6, :2] = _ends(style.range, color)
     words[6, 2] = tables.add(to_light(colormap_colors(style.colormap, style.colormap_flip)[:, :3] / 255.0))
+
+
+def _add_temperature(volume: VolumeSnapshot, tables: Tables, words: np.ndarray) -> None:
+    temperature = volume.fields.get("temperature")
+    if temperature is None:
+        return
+    colors = black_body.table()
+    words[7, 2:] = tables.add(colors), len(colors)
+    words[8] = (*reversed(temperature.shape), tables.add(temperature))
+    words.view(np.float32)[9, :2] = black_body.COLDEST, black_body.HOTTEST
 
 
 def _ends(range: Any, values: np.ndarray) -> tuple[float, float]:
