@@ -110,6 +110,11 @@ def report(what: str, done: float, total: float) -> None:
     progress.what, progress.fraction = what, min(max(done / max(total, 1e-30), 0.0), 1.0)
 
 
+def is_followed() -> bool:
+    """Whether anybody follows what this thread reports."""
+    return getattr(_current, "progress", None) is not None
+
+
 def on_gpu(start: Callable[[], Sequence[Pending]]) -> Job:
     """Have work recorded by the thread that has the GPU: this one, unless another one follows this."""
     progress: Progress | None = getattr(_current, "progress", None)

@@ -5,11 +5,15 @@ Compiling them takes most of the time until a network's first result, on softwar
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import onnx
 import pytest
 
 from vertigrad.gpu import Gpu, Kernel
 from vertigrad.onnx_import import Network
+from vertigrad.progress import Progress
 
 from .networks import reals
 from .zoo import Builder
@@ -71,3 +75,38 @@ def test_forty_layers_of_as_many_shapes_compile_a_few_pipelines(steady: Gpu, mon
         found = network.run({"x": reals(1, 3, 20, 20)})["y"]
     assert found.shape == (1, FEATURES[-1])
     assert len(loaded) <= COMPILED, sorted(kernel.label for kernel in loaded)
+
+
+def test_nodes_and_kernels_are_counted_where_somebody_follows(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports: list[tuple[str, float]] = []
+
+    class Noted(Progress):
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value)
+            if name == "fraction" and getattr(self, "what", ""):
+                reports.append((self.what, value))
+
+    build = Builder()
+    x = build.input("x", (1, 3, 6, 6))
+    build.output(build.add("Selu", build.conv(x, 3, 4, 3), alpha=1.5), "y", 4)
+    x_values, followed = reals(1, 3, 6, 6), Noted()
+    with Network(build.model()) as plain:
+        expected = plain.run({"x": x_values})["y"]
+        kernels = {use.kernel for plan in plain.program({"x": x_values})._stages.plans for use in plan.first_uses}
+        for kernel in kernels:
+            kernel.is_compiled = False
+    with followed.followed(), Network(build.model()) as network:
+        np.testing.assert_array_equal(network.run({"x": x_values})["y"], expected)
+        first = list(reports)
+        network.close()
+        network.run({"x": x_values})
+    count = len(build.model().graph.node)
+    assert [what for what, _ in first if "recording" in what] == [
+        f"recording {network.source}: {number} of {count} nodes" for number in range(count)
+    ]
+    assert [what for what, _ in first if "compiling" in what] == [
+        f"compiling kernels: {number} of {len(kernels)}" for number in range(len(kernels) + 1)
+    ]
+    fractions = [fraction for what, fraction in first if "compiling" in what]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+    assert not [what for what, _ in reports[len(first) :] if "compiling" in what]  # they are compiled

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ..errors import InputError, RequirementError
 from .options import AdapterOption, console
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +63,8 @@ def command(
             inputs = {name: array.astype("f4") if array.dtype == "f8" else array for name, array in inputs.items()}
         expected = read_arrays(compare) if compare is not None else None
         open_gpu(adapter)
-        program = network.program(inputs)
+        with shown_progress():
+            program = network.program(inputs)
         results = network.run(inputs)
         for name, array in results.items():
             console.print(f"{name}: {_described(array)}")

@@ -1,4 +1,4 @@
-"""A progress bar in the terminal, for files that take long to read."""
+"""A progress bar in the terminal, for files that take long to read and kernels that take long to compile."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def open_session(
     for text, reason in without_effect(found, sets):
         errors_console.print(f"warning: --set {text} has no effect: {reason}", style="yellow", markup=False)
     view = camera_from(camera, found) if camera else None
-    session = Session(open_gpu(adapter), path, sets, seed)
+    device = open_gpu(adapter)
+    with shown_progress():
+        session = Session(device, path, sets, seed)
     if view is not None:
         session.carry_out(FollowKeyframes(False))
         session.carry_out(JumpTo(view))

@@ -103,6 +103,20 @@ class Dispatch:
         gpu.recorder.dispatches += 1
         gpu.submit_if_long()
 
+    def compile(self) -> None:
+        """Have the driver compile the kernel, by a dispatch of no workgroups, and wait: some do it at the first one."""
+        gpu, layout = self.kernel.gpu, self.kernel.interface.uniform
+        with gpu.recorder.atomic_recording():
+            group = self.kernel.bind_group(self.entries)
+            if not gpu.uniforms.fits(len(self.image)):
+                gpu.submit()
+            compute = gpu.recorder.compute_pass()
+            gpu.recorder.use(owner.block for owner in self.owners)
+            compute.set_pipeline(self.kernel.pipeline)
+            compute.set_bind_group(0, group, (gpu.uniforms.push(bytearray(self.image)),) if layout else ())
+            compute.dispatch_workgroups(0, 0, 0)
+        gpu.wait(gpu.submit())
+
     @property
     def size(self) -> Size:
         """How many workgroups, or the buffer and the byte where the GPU finds it, as blocks are now."""

@@ -51,6 +51,7 @@ class Kernel:
             raise
         self.bindings = tuple(b for b in self.interface.bindings if b.access != "uniform")
         self._uniform_number = next((b.number for b in self.interface.bindings if b.access == "uniform"), None)
+        self.is_compiled = False  # by the driver, as `compile_kernels` found out
         self._groups: OrderedDict[tuple[tuple[int, int, int], ...], wgpu.GPUBindGroup] = OrderedDict()
         try:
             self._layout = device.create_bind_group_layout(entries=self._layout_entries())

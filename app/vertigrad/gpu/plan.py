@@ -159,6 +159,11 @@ class Plan(Closing):
             recorder.dispatches += len(self._dispatches)
             self._gpu.submit_if_long()
 
+    @property
+    def first_uses(self) -> list[Dispatch]:
+        """The first dispatch of each of its kernels."""
+        return list({dispatch.kernel: dispatch for dispatch in reversed(self._dispatches)}.values())[::-1]
+
     def close(self) -> None:
         """Release the tensors. Idempotent."""
         self._gpu.tracker.require_thread()

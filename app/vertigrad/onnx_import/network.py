@@ -15,6 +15,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
+from ..gpu.compiling import compile_kernels
 from ..tensor import Tensor, f16, f32
 from . import lowerings, reader
 from .doubles import as_floats
@@ -271,6 +272,7 @@ class Network(Closing):
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
             if refused:
                 raise UnsupportedOp(self.source, refused)
+            compile_kernels(stages.plans)
             outputs_by_name = {
                 name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None
             }

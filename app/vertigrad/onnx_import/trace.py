@@ -13,6 +13,7 @@ import onnx
 
 from .. import ops
 from ..errors import GpuError, InputError, TensorError
+from ..progress import report
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
@@ -51,6 +52,7 @@ class Trace:
         defers: bool = True,
     ):
         self.source = source
+        self.name = Path(source).name
         self.stages = stages
         self.small = small
         self.masked = frozenset(masked)
@@ -80,7 +82,10 @@ class Trace:
         left.update(entry.name for entry in graph.output)
         consumers = _consumers(graph)
         done: list[onnx.NodeProto] = []  # by the kernel of a node before them
-        for proto in graph.node:
+        outermost = len(scope.maps) == 2
+        for number, proto in enumerate(graph.node):
+            if outermost:
+                report(f"recording {self.name}: {number} of {len(graph.node)} nodes", number, len(graph.node))
             if not any(proto is other for other in done):
                 done += self._step(proto, scope, local, consumers)
             for name in names_used(proto):
