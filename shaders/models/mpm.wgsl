@@ -1,7 +1,7 @@
 // The material point method with moving least squares (MLS-MPM: Hu et al. 2018) and affine velocities (APIC: Jiang et al.
 // 2015), quadratic B-splines, in three dimensions. A step is: list, order (a running sum in between), to_grid, move_grid,
 // to_particles.
-// In: WORKGROUP, invocations for a block of 4 by 4 by 4 cells; OBSTACLE, see common/mpm_grid.wgsl;
+// In: WORKGROUP, invocations for a block of 4 by 4 by 4 cells; OBSTACLE and OBSTACLES, see common/mpm_grid.wgsl;
 //     HARDEST, DENSEST, LOOSEST, see common/matter.wgsl.
 //     particles: two vec4 a particle, position and a number for its shade, velocity and speed. affine: the velocity's gradient,
 //     strains: the elastic deformation; both by columns in three vec4 each, and in the fourth of the first strain what
@@ -77,6 +77,11 @@ struct Params {
 @group(0) @binding(19) var<storage, read_write> momenta: array<vec4f>;
 @group(0) @binding(20) var<storage, read_write> colors: array<f32>;
 @group(0) @binding(21) var<storage, read> obstacle: array<f32>;
+//% if OBSTACLE == "placed"
+@group(0) @binding(22) var<storage, read> body_blocks: array<u32>;  // where each obstacle begins there, see common/rigid_body.wgsl
+@group(0) @binding(23) var<storage, read> answers: array<vec4f>;
+@group(0) @binding(24) var<storage, read_write> sums_of_bodies: array<vec4f>;
+//% endif
 
 //% include "common/svd3.wgsl"
 //% include "common/matter.wgsl"

@@ -475,7 +475,8 @@ SHADERS: dict[str, list[Defines]] = {
     "models/splat_photos_views.wgsl": [{}],
     "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
     "models/mpm.wgsl": choices(
-        WORKGROUP=[32, 128], OBSTACLE=["", "grid", "placed"], HARDEST=[4.0], DENSEST=[0.75], LOOSEST=[1.02]
+        **{"WORKGROUP": [32, 128], "OBSTACLE": ["", "grid", "placed"], "OBSTACLES": [2]},
+        **{"HARDEST": [4.0], "DENSEST": [0.75], "LOOSEST": [1.02]},
     ),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
     "models/nbody_barnes_hut.wgsl": choices(LEAF=[8, 16], GROUP=[32, 64]),

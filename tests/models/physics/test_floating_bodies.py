@@ -49,18 +49,16 @@ def run(obstacle: Any, medium: Any, frames: int) -> None:
         medium.step(FRAME)
 
 
-def immersed(height: float, fluid: Any, area: float) -> float:
-    """Fraction of a sphere whose center is at this height that is below the level of the water, by volumes."""
-    water = fluid._start.count * fluid.spacing**3 + 4.0 / 3.0 * np.pi * 0.12**3  # and the other sphere
-    whole = 4.0 / 3.0 * np.pi * RADIUS**3
+def immersed(height: float, radius: float, volume: float, area: float) -> float:
+    """Fraction of a sphere with its center at this height that is below the level of so much volume in a box."""
 
     def below(level: float) -> float:
-        deep = np.clip(level - (height - RADIUS), 0.0, 2.0 * RADIUS)
-        return np.pi * deep**2 * (RADIUS - deep / 3.0)
+        deep = np.clip(level - (height - radius), 0.0, 2.0 * radius)
+        return np.pi * deep**2 * (radius - deep / 3.0)
 
     levels = np.linspace(0.0, 1.0, 2001)
-    surplus = [level * area - below(level) - water for level in levels]
-    return below(levels[int(np.abs(surplus).argmin())]) / whole
+    surplus = [level * area - below(level) - volume for level in levels]
+    return below(levels[int(np.abs(surplus).argmin())]) / (4.0 / 3.0 * np.pi * radius**3)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +82,8 @@ def test_a_light_body_floats_and_a_heavy_one_sinks(pool: tuple[Any, Any]) -> Non
         forces.append(outputs(fluid, "obstacle_force"))
     height, force = np.mean(heights, axis=0), np.mean(forces, axis=0)
     weight = 500.0 * 4.0 / 3.0 * np.pi * RADIUS**3 * 9.81
-    assert immersed(height[0], fluid, 0.64) == pytest.approx(0.5, abs=0.06)
+    water = fluid._start.count * fluid.spacing**3 + 4.0 / 3.0 * np.pi * 0.12**3  # and the other sphere
+    assert immersed(height[0], RADIUS, water, 0.64) == pytest.approx(0.5, abs=0.06)
     assert height[1] == pytest.approx(0.12, abs=0.01), "it rests on the floor"
     assert force[0, 1] == pytest.approx(weight, rel=0.1)
     values = {name: tensor.numpy().item() for name, tensor in fluid.diagnostics().items()}
@@ -112,30 +111,58 @@ def test_a_placement_that_changes_is_taken_over_and_reset_goes_back(pool: tuple[
     np.testing.assert_allclose(outputs(fluid, "obstacle_position"), [[0.5, 0.6, 0.5], [0.14, 0.5, 0.14]], atol=1e-6)
 
 
-def test_no_momentum_is_lost(make: Callable[..., Any]) -> None:
+HIT: dict[str, dict[str, Any]] = {  # matter left of a box, a little above its center, and the name of its velocities
+    "fluid": {
+        **{"tank": (2.0, 1.0, 1.0), "corner": (-1.0, 0.0, -0.5), "column": (0.3, 0.3, 0.3), "spacing": 0.075},
+        "column_offset": (0.2, 0.42, 0.3),
+    },
+    "mpm": {
+        **{"box": (2.0, 1.0, 1.0), "resolution": 30, "count": 1500, "jelly": "none", "snow": "none", "sand": "none"},
+        **{"water_center": (-0.65, 0.57, -0.05), "water_size": (0.3, 0.3, 0.3), "bulk_modulus": 1e4},
+    },
+}
+
+
+@pytest.mark.parametrize("name", HIT)
+def test_no_momentum_is_lost(make: Callable[..., Any], name: str) -> None:
     """Water that hits a box off its center, without gravity: what the water loses, the box gains; it turns."""
-    box = make("obstacle", shape="box", size=(0.3, 0.2, 0.4), position=(0.75, 0.5, 0.5), density=300.0)
-    values = {"tank": (2.0, 1.0, 1.0), "column": (0.3, 0.3, 0.3), "column_offset": (0.2, 0.42, 0.3), "spacing": 0.075}
-    water = make("fluid", {"obstacle": box.outputs()["obstacle"]}, gravity=0.0, **values)
-    thrown = np.zeros((water._start.count, 4), np.float32)
-    thrown[:, 0] = 1.5
-    with Tensor.from_numpy(thrown) as first:
-        ops.assign(water._velocities, first)
-    mass, momenta, arms = 1000.0 * 0.075**3, [], []
+    box = make("obstacle", shape="box", size=(0.3, 0.2, 0.4), position=(-0.25, 0.5, 0.0), density=300.0)
+    water = make(name, {"obstacle": box.outputs()["obstacle"]}, gravity=0.0, **HIT[name])
+    count = len(outputs(water, "position"))
+    moving = water._velocities[:, 0:1] if name == "fluid" else water._particles[:, 4:5]
+    with moving, Tensor.from_numpy(np.full((count, 1), 1.5, np.float32)) as thrown:
+        ops.assign(moving, thrown)
+    mass = 1000.0 * (0.075**3 if name == "fluid" else water._volume)
+    momenta, angular = [], []
     for _ in range(12):
         run(box, water, 1)
         at, velocity = outputs(water, "position"), outputs(water, "velocity")
         body = reference.Obstacle.of(outputs(water, "obstacle"))
         assert body.rigid is not None
-        x, y, z = body.rigid.inertia[:3]
-        turning = body.axes.T @ np.diag([x, y, z]) @ body.axes @ body.spin
+        turning = body.axes.T @ np.diag(body.rigid.inertia[:3]) @ body.axes @ body.spin
         momenta.append(mass * velocity.sum(axis=0) + body.rigid.mass * body.velocity)
         own = body.rigid.mass * np.cross(body.position, body.velocity) + turning
-        arms.append(mass * np.cross(at, velocity).sum(axis=0) + own)
-    before = 1.5 * mass * len(thrown)
+        angular.append(mass * np.cross(at, velocity).sum(axis=0) + own)
+    before = 1.5 * mass * count
     assert body.velocity[0] > 0.3 and np.abs(body.spin[2]) > 0.3, "it was hit"
     np.testing.assert_allclose(momenta[-1], [before, 0.0, 0.0], atol=2e-4 * before)
-    assert np.abs(arms[-1] - arms[0]).max() < 0.02 * before, "positions that are held outside turn it a little"
+    assert np.abs(angular[-1] - angular[0]).max() < 0.02 * before, "positions that are held outside turn it a little"
+
+
+def test_a_body_floats_in_material_points(make: Callable[..., Any]) -> None:
+    ball = make("obstacle", size=(0.36, 0.36, 0.36), position=(0.0, 0.58, 0.0), density=500.0)
+    values: dict[str, Any] = {"box": (0.8, 0.9, 0.8), "resolution": 14, "count": 2400, "friction": 0.0}
+    values |= {"jelly": "none", "snow": "none", "sand": "none", "viscosity": 1.0}
+    values |= {"water_center": (0.0, 0.2, 0.0), "water_size": (0.8, 0.4, 0.8)}
+    water = make("mpm", {"obstacle": ball.outputs()["obstacle"]}, **values)
+    run(ball, water, 40)
+    heights = []
+    for _ in range(8):
+        run(ball, water, 4)
+        heights.append(outputs(water, "obstacle_position")[0, 1])
+    assert immersed(float(np.mean(heights)), 0.18, 0.4 * 0.64, 0.64) == pytest.approx(0.5, abs=0.1), heights
+    for comparison in water.compare_with_reference():
+        assert comparison.holds, str(comparison)
 
 
 @pytest.mark.parametrize("kind", ["box", "sphere", "cylinder"])

@@ -18,14 +18,17 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
+from ..reference.obstacle import falling
 from .grid_inputs import OBSTACLE, distance_input, obstacle_input
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, material_constants, slowest_wave_step
 from .mpm_params import Params, step_constants
+from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_outputs, groups_of
 
 SHADER = "models/mpm.wgsl"
 WORKGROUP = {"software": 32}  # invocations for a block; processors pay for each, needed or not
+GRID_WORKGROUP = 256  # invocations of a workgroup of move_grid
 TOGETHER = 8  # steps in the longer of two plans: a frame costs the CPU few replays
 
 
@@ -47,7 +50,7 @@ class Mpm(FixedStepModel):
         "shape": "signed distances (nz, ny, nx), f32, negative inside: the shape of bodies set to mesh",
     }
     gestures = frozenset({Gesture.DRAG})
-    saved = ("particles", "affine", "strains", "nodes", "colors")
+    saved = ("particles", "affine", "strains", "nodes", "colors", *BODY_STATE)
     limits: ClassVar = {
         "cfl": Limit(0.5, "particles move more than half a cell per step: lower time_step"),
         "elastic_cfl": Limit(0.6, "waves of the stiffest material are not resolved: lower courant"),
@@ -67,6 +70,7 @@ class Mpm(FixedStepModel):
         "crowding": DiagnosticSpec("largest mass at a grid node, relative to the capacity of a node"),
         "sparsity": DiagnosticSpec("rest volume of a particle, in cells"),
         "time_step": DiagnosticSpec("time step in use", "s"),
+        **BODY_DIAGNOSTICS,
     }
 
     @classmethod
@@ -92,6 +96,7 @@ class Mpm(FixedStepModel):
             "material": OutputSpec((n,), "u32", "0 water, 1 jelly, 2 snow, 3 sand", "materials"),
             "color": OutputSpec((n, 3), "f32", "color of the material", "colors"),
             "floor": OutputSpec((2, 2, 3), "f32", "floor surface just below the box [m]"),
+            **body_outputs(),
         }
 
     @property
@@ -104,12 +109,14 @@ class Mpm(FixedStepModel):
         time_step = self.time_step
         due = self._clock.due(dt * self._params.time_scale, time_step)
         fields = self._fields(time_step)
+        self._bodies.update()
         whole = due // TOGETHER * TOGETHER
         for k in range(0, whole, TOGETHER):
             self._steps.replay(**fields | {"obstacle_lag": dt * (due - TOGETHER - k) / due})
         for k in range(whole, due):
             self._step.replay(**fields | {"obstacle_lag": dt * (due - 1 - k) / due})
         self._paint.replay(**fields)
+        self._bodies.show()
 
     def diagnostics(self) -> dict[str, Tensor]:
         time_step, cell = self.time_step, self._grid.cell
@@ -130,12 +137,15 @@ class Mpm(FixedStepModel):
             "crowding": ops.max(self._nodes[:, 3]) * (1.0 / capacity),
             "sparsity": Tensor.full(1, self._volume / cell**3),
             "time_step": Tensor.full(1, time_step),
+            **self._bodies.diagnostics(),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
         """A physical step, in float64 and without integers on the grid."""
         fields = self._fields(self.time_step)
         obstacle = None if self._obstacle is None else self._obstacle.numpy()
+        if self._bodies.count:
+            obstacle = falling(self._bodies.tensor.numpy(), self._params.gravity * self.time_step)
         particles, affine, strains = (x.numpy().astype(float) for x in (self._particles, self._affine, self._strains))
         before = mpm_reference.Particles.of(particles, affine, strains, self._materials.numpy())
         reference = mpm_reference.step(before, self._known | fields, obstacle)
@@ -156,6 +166,7 @@ class Mpm(FixedStepModel):
         ops.assign(self._affine, 0.0)
         ops.assign(self._strains, self._first_strains)
         ops.assign(self._nodes, 0.0)
+        self._bodies.reset()
         self._paint.replay(**self._fields(self.time_step))
 
     def _create(self, parts: Parts) -> None:
@@ -187,6 +198,9 @@ class Mpm(FixedStepModel):
         parts.empty("order", n, dtype=u32)
         parts.empty("colors", n, 3)
         parts.copied("floor", grid.floor)
+        placed = self._obstacle if self._obstacle_kind == "placed" else None
+        groups = groups_of(grid.nodes, GRID_WORKGROUP)
+        self._bodies = RigidBodies(parts, placed, self.name, groups, **grid.box)
         self._constants = material_constants(params, self._volume)
         self._known: dict[str, Any] = {
             "count": n,
@@ -207,7 +221,7 @@ class Mpm(FixedStepModel):
 
     def _kernels(self) -> Kernels:
         """The kernels, with the names that they have for tensors where they only read or only write them."""
-        defines = {"WORKGROUP": _workgroup(), "OBSTACLE": self._obstacle_kind, **CONSTANTS}
+        defines = {"WORKGROUP": _workgroup(), "OBSTACLE": self._obstacle_kind, **self._bodies.defines, **CONSTANTS}
         others = {
             "gradients": "affine",
             "listed_slots": "slots",
@@ -218,7 +232,11 @@ class Mpm(FixedStepModel):
             "totals": "sums",
         }
         tensors = self._tensors | {name: self._tensors[other] for name, other in others.items()}
-        if self._obstacle is not None:
+        if self._bodies.count:
+            bound = self._bodies.bindings
+            tensors |= {"obstacle": self._bodies.tensor, "body_blocks": bound["blocks"], "answers": bound["answers"]}
+            tensors["sums_of_bodies"] = bound["sums"]
+        elif self._obstacle is not None:
             tensors["obstacle"] = self._obstacle
         return Kernels(SHADER, tensors, self._known, defines)
 
@@ -230,7 +248,10 @@ class Mpm(FixedStepModel):
             ops.cumsum(self._counts, exclusive=True, out=self._starts)
         kernels.add(plan, "put_in_order", n, "order")
         kernels.add(plan, "to_grid", by_block)
+        self._bodies.add(plan, "predict")
         kernels.add(plan, "move_grid", self._grid.nodes, "nodes")
+        self._bodies.add(plan, "answer")
+        self._bodies.add(plan, "advance")
         kernels.add(plan, "to_particles", by_block)
 
     def _fields(self, time_step: float) -> dict[str, Any]:

@@ -209,7 +209,7 @@ def _moved(sums: np.ndarray, known: Known, obstacle: np.ndarray | None) -> np.nd
     velocity = _stopped(velocity, normal, far < known["ball"][3], known["friction"])
     if obstacle is not None and obstacle.ndim == 1:
         placed, lag = Obstacles.of(obstacle), known["obstacle_lag"]
-        inside = placed.distance(position, lag) < 0.0
+        inside = placed.distance(position, lag) < 0.5 * known["cell"]
         moving = np.where(inside[:, None], placed.velocity(position, lag, known["obstacle_pace"]), 0.0)
         velocity = moving + _stopped(velocity - moving, placed.normal(position, lag), inside, known["friction"])
     elif obstacle is not None:
