@@ -10,7 +10,7 @@ from vertigrad.errors import InputError, ParameterError
 from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen
 from vertigrad.headless.offscreen import FORMAT
-from vertigrad.models.data import point_file, splat_file
+from vertigrad.models.data import point_file, point_levels, point_pages, splat_file
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import Session
 from vertigrad.session.commands import (
@@ -303,3 +303,61 @@ def test_selected_splats_are_saved(gpu: Gpu, tmp_path):
         found = splat_file.read(tmp_path / "part.ply")
         np.testing.assert_allclose(np.ptp(found.position, axis=0), np.ptp(position[rows.mask], axis=0), rtol=1e-5)
         np.testing.assert_allclose(found.harmonics, outputs["harmonics"].numpy()[rows.mask], atol=1e-6)
+
+
+LARGE = """
+version = 1
+[camera]
+position = [0, 0, 6]
+[models.scan]
+type = "point_cloud"
+file = "scan.npz"
+size = 0
+up = "y"
+color = "height"
+resident = 4096
+[layers.dots]
+type = "points"
+position = "scan.position"
+color = "scan.color"
+size = 0.01
+"""
+
+
+def test_rows_of_a_cloud_of_which_a_part_is_in_memory(gpu: Gpu, tmp_path, monkeypatch):
+    """They are points of the file: also those that are read later are selected, hidden and exported."""
+    monkeypatch.setattr(point_levels, "LEAF", 1500)
+    monkeypatch.setattr(point_pages, "PAGE", 64)
+    points = np.random.default_rng(2).uniform(-1, 1, (12_000, 3))
+    points[:2] = (-1, -1, -1), (1, 1, 1)  # the middle is the origin
+    np.savez(tmp_path / "scan.npz", points=points)
+    (tmp_path / "large.toml").write_text(LARGE)
+    with Session(gpu, tmp_path / "large.toml") as session:
+        session.look(SIZE)
+        run_frame(session)
+        spots = pixels(session, points)
+        inside = [row for row, spot in enumerate(spots) if in_polygon(np.floor(spot) + 0.5, LASSO)]
+        session.carry_out(SelectRegion("lasso", LASSO, SIZE))
+        assert set(selected(session)) ^ set(inside) <= set(near_an_edge(spots))
+        assert session.rows.selected.rows == 12_000 and len(inside) > 4096
+        session.carry_out(ExportSelection(tmp_path / "part.ply"))
+        assert len(point_file.read(tmp_path / "part.ply", 0.0, "y").positions) == session.rows.selected.count
+        hidden = session.rows.selected.mask
+        session.carry_out(HideSelected())
+        before = session.stage.instances["scan"].model.part_of_data().numbers.copy()
+        for distance in (6.0, 1.5):
+            session.camera.distance, session.camera.target = distance, (0.8, 0.2, 0.0)
+            session.look(SIZE)
+            run_frame(session)
+            numbers = session.stage.instances["scan"].model.part_of_data().numbers
+            expected = (numbers >= 0) & ~hidden[numbers]
+            assert (np.isfinite(positions(session)[:, 0]) == expected).all() and expected.sum() > 500
+        assert (numbers != before).any()
+        session.carry_out(SelectRows("dots", [5, 11_999]))
+        session.carry_out(SelectRegion("box", ((0, 0), SIZE), SIZE, 0.0, "replace", True))
+        assert set(selected(session)) <= set(numbers[expected].tolist()) and session.rows.selected.count > 100
+
+
+def near_an_edge(spots):
+    """Rows whose pixel may differ: positions are f32."""
+    return np.flatnonzero((np.abs(spots - np.round(spots)) < 1e-3).any(axis=1)).tolist()

@@ -28,6 +28,8 @@ from . import instances, isosurface, liquid
 from .colors import row_colors
 from .geometry import Geometry, repeated
 
+Rows = dict[str, np.ndarray]
+
 
 def can_be_exported(layer: Layer) -> bool:
     """Whether it draws something that has positions, in difference to images and volumes."""
@@ -39,12 +41,16 @@ def is_splats(layer: Layer) -> bool:
     return isinstance(layer.drawing, SplatsDrawing)
 
 
-def geometry(layer: Layer, rows: np.ndarray | None = None) -> Geometry:
+def geometry(layer: Layer, rows: np.ndarray | None = None, values: Rows | None = None) -> Geometry:
     """What a layer draws, without rows that are not finite; waits for the GPU. Counted as diagnostics.
 
-    Of points and splats, only those that a mask of the `rows` has. Raises `InputError` for a layer of images or
-    volumes, and for one that would have too many triangles.
+    Of points and splats, only those that a mask of the `rows` has; or, of points, others in their place, with these
+    `values` of their attributes. Raises `InputError` for a layer of images or volumes, and for one that would have too
+    many triangles.
     """
+    if values is not None and isinstance(layer.drawing, PointsDrawing | MarksDrawing):
+        bound = layer.drawing.drawn.tensors
+        return _points(layer.drawing, {name: _columns(one) for name, one in values.items() if name in bound}).finite()
     return snapshot(layer, rows)()
 
 
@@ -91,13 +97,17 @@ def _as_rows(array: np.ndarray, bound: Bound) -> np.ndarray:
 def _common(drawing: Drawing, rows: dict[str, np.ndarray]) -> dict[str, Any]:
     """What geometry of every kind has: its name, positions and colors."""
     constant = drawing.drawn.constants.get("color")
-    colors = row_colors(rows.get("color"), constant, drawing.style, drawing.drawn.rows)
+    colors = row_colors(rows.get("color"), constant, drawing.style, len(rows["position"]))
     return {"name": drawing.name, "positions": rows["position"], **colors}
 
 
-def _points(drawing: Drawing) -> Geometry:
-    rows = rows_of(drawing.drawn)
-    radius = drawing.drawn.number("size") * rows.get("size", np.ones((drawing.drawn.rows, 1), np.float32))[:, 0]
+def _columns(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values.reshape(len(values), -1), np.float32)
+
+
+def _points(drawing: Drawing, values: Rows | None = None) -> Geometry:
+    rows = rows_of(drawing.drawn) if values is None else values
+    radius = drawing.drawn.number("size") * rows.get("size", np.ones((len(rows["position"]), 1), np.float32))[:, 0]
     return Geometry(kind="points", extras={"radius": radius.astype(np.float32)}, **_common(drawing, rows))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -130,6 +130,22 @@ class DiagnosticSpec(NamedTuple):
 
     doc: str
     unit: str = ""
+
+
+class PartOfData(Protocol):
+    """Which rows of larger data the outputs of a model hold: `numbers`, of `count`; -1 for a row that holds none."""
+
+    count: int
+    numbers: np.ndarray
+    version: int  # changes with `numbers`
+
+    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """All rows of the data, some at a time: their numbers (n,), and their positions (n, 3)."""
+        ...
+
+    def gathered(self, mask: np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs of these rows of the data, of all: a mask (count,)."""
+        ...
 
 
 class Viewpoint(NamedTuple):
@@ -322,6 +338,10 @@ class Model(ABC):
         With `wait` all that is needed is there at once. Called before each image where `follows_camera`.
         """
         return False
+
+    def part_of_data(self) -> PartOfData | None:
+        """Which part of its data its outputs hold; None if they hold all."""
+        return None
 
     def written_text(self) -> WrittenText | None:
         """Return the text that the model writes, which is shown over the viewport; None if it writes none."""

@@ -14,10 +14,11 @@ from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import RowMarks
 from ..renderer.layers import Layer
 from ..renderer.view import View
+from ..scene.schema import OutputRef
 from ..scene.stage import Stage
 from ..tensor import Tensor
 from .region import SHAPES, Point, covered
-from .row_set import Covered, RowSet, drawn_rows, has_rows, positions_of, row_set
+from .row_set import Covered, LayerRows, RowSet, has_rows, row_set
 
 MODES = ("replace", "add", "remove")
 
@@ -57,8 +58,8 @@ class RowSelection:
         self.settings = before.settings if before else SelectSettings()
         self.shape = before.shape if before else None
         self.state = RowState()
-        self._applied: dict[str, tuple[Layer, RowSet]] = {}
-        self._marks: tuple[RowSet, Tensor] | None = None
+        self._applied: dict[str, tuple[Layer, RowSet, int]] = {}  # with the versions of the rows
+        self._marks: tuple[RowSet, int, Tensor] | None = None
 
     # what is there ----------------------------------------------------------------------------------------------
 
@@ -83,11 +84,19 @@ class RowSelection:
         if rows is None:
             self._drop_marks()
             return None
-        if self._marks is None or self._marks[0] is not rows:
+        found = self.rows_of(rows.layer)
+        if self._marks is None or self._marks[0] is not rows or self._marks[1] != found.version:
             self._drop_marks()
-            mask = rows.mask.astype(np.uint32)
-            self._marks = rows, Tensor.from_numpy(mask, name=f"{rows.layer}.selected")
-        return RowMarks(self._stage.layers[rows.layer], self._marks[1])
+            mask = found.in_tensors(rows.mask).astype(np.uint32)
+            self._marks = rows, found.version, Tensor.from_numpy(mask, name=f"{rows.layer}.selected")
+        return RowMarks(found.layer, self._marks[2])
+
+    def rows_of(self, layer: str) -> LayerRows:
+        """The rows of a layer that can be selected."""
+        position = self._stage.scene.layers[layer].attributes.get("position")
+        is_output = isinstance(position, OutputRef)
+        part = self._stage.instances[position.model].model.part_of_data() if is_output else None
+        return LayerRows(self._stage.layers[layer], part)
 
     # what may come ----------------------------------------------------------------------------------------------
 
@@ -109,13 +118,17 @@ class RowSelection:
         layers = list(self._stage.layers.values())
         found = Covered(self._gpu, layers, self._camera, self._view, pixels, visible_only)
         choice = [before.layer] if before is not None and mode != "replace" else list(self._stage.layers)
-        masks = {name: found.rows(layer) for name in choice if has_rows(layer := self._stage.layers[name])}
+        masks = {name: found.rows(self.rows_of(name)) for name in choice if has_rows(self._stage.layers[name])}
+        for name, hidden in self.hidden.items():
+            if name in masks:
+                masks[name] &= ~hidden.mask
         name = max(masks, key=lambda name: np.count_nonzero(masks[name]), default="")
         return self._combined(name, masks[name], mode) if name else self._combined("", np.zeros(0, bool), mode)
 
     def of_rows(self, layer: str, rows: object, mode: str = "replace") -> RowState:
         """Select rows by their numbers, or by a mask of all. Raises `ParameterError`."""
-        count = self._require(layer).attributes.rows
+        self._require(layer)
+        count = self.rows_of(layer).count
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape == (count,):
             return self._combined(layer, chosen, mode)
@@ -133,13 +146,13 @@ class RowSelection:
     def all_rows(self) -> RowState:
         """Select all rows of the layer in which rows are selected, else of that with most rows."""
         layer = self._layer_of_choice()
-        return replace(self.state, selected=row_set(layer.name, drawn_rows(layer, positions_of(layer))))
+        return replace(self.state, selected=row_set(layer, self._selectable(layer)))
 
     def inverted(self) -> RowState:
         """Select the other rows of the layer, but for hidden ones."""
         layer, before = self._layer_of_choice(), self.selected
-        mask = drawn_rows(layer, positions_of(layer))
-        return replace(self.state, selected=row_set(layer.name, mask if before is None else mask & ~before.mask))
+        mask = self._selectable(layer)
+        return replace(self.state, selected=row_set(layer, mask if before is None else mask & ~before.mask))
 
     def nothing(self) -> RowState:
         """Deselect."""
@@ -189,9 +202,16 @@ class RowSelection:
                 del self._applied[name]
                 if applied[0] is layer:
                     layer.hide(None)
-            elif wanted is not None and (applied is None or applied[0] is not layer or applied[1] is not wanted):
-                layer.hide(wanted.mask)
-                self._applied[name] = layer, wanted
+            elif wanted is not None:
+                rows = self.rows_of(name)
+                current = layer, wanted, rows.version
+                if (
+                    applied is None
+                    or any(a is not b for a, b in zip(applied[:2], current[:2], strict=True))
+                    or (applied[2] != rows.version)
+                ):
+                    layer.hide(rows.in_tensors(wanted.mask))
+                    self._applied[name] = current
 
     def select_shape(self, shape: str | None) -> None:
         """Let the mouse select by regions of this shape; None: it moves the camera. Raises `ParameterError`."""
@@ -211,8 +231,9 @@ class RowSelection:
 
     def _valid(self, rows: RowSet | None) -> RowSet | None:
         layer = self._stage.layers.get(rows.layer) if rows is not None else None
-        fits = rows is not None and layer is not None and has_rows(layer) and layer.attributes.rows == rows.rows
-        return rows if fits else None
+        if rows is None or layer is None or not has_rows(layer) or self.rows_of(rows.layer).count != rows.rows:
+            return None
+        return rows
 
     def _combined(self, layer: str, mask: np.ndarray, mode: str) -> RowState:
         if mode not in MODES:
@@ -244,15 +265,19 @@ class RowSelection:
             raise ParameterError(f"layer {name!r} has no rows to select; points, marks and splats have")
         return layers[name]
 
-    def _layer_of_choice(self) -> Layer:
+    def _selectable(self, layer: str) -> np.ndarray:
+        mask, hidden = self.rows_of(layer).drawn(), self.hidden.get(layer)
+        return mask if hidden is None else mask & ~hidden.mask
+
+    def _layer_of_choice(self) -> str:
         if self.selected is not None:
-            return self._stage.layers[self.selected.layer]
-        layers = [layer for layer in self._stage.layers.values() if has_rows(layer)]
+            return self.selected.layer
+        layers = [name for name, layer in self._stage.layers.items() if has_rows(layer)]
         if not layers:
             raise InputError("the scene has no layer of points, marks or splats, whose rows could be selected")
-        return max(layers, key=lambda layer: layer.attributes.rows)
+        return max(layers, key=lambda name: self.rows_of(name).count)
 
     def _drop_marks(self) -> None:
         if self._marks is not None:
-            self._marks[1].close()
+            self._marks[2].close()
             self._marks = None

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..gpu import Gpu, Traffic
+from ..models.base import PartOfData
 from ..renderer.camera import OrbitCamera
 from ..renderer.layers import Layer
 from ..renderer.layers.marks import MarksDrawing
@@ -36,6 +37,41 @@ class RowSet:
     def mask(self) -> np.ndarray:
         """Which rows they are: bool (rows,)."""
         return np.unpackbits(np.frombuffer(self.bits, np.uint8), count=self.rows).astype(bool)
+
+
+class LayerRows:
+    """The rows of a layer that can be selected: those of its tensors, or those of data of which these hold a `part`."""
+
+    def __init__(self, layer: Layer, part: PartOfData | None = None):
+        self.layer, self.part = layer, part
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.layer.attributes.rows if self.part is None else self.part.count
+
+    @property
+    def version(self) -> int:
+        """Changes when the tensors hold other rows."""
+        return 0 if self.part is None else self.part.version
+
+    def of_tensors(self, mask: np.ndarray) -> np.ndarray:
+        """The rows (count,) that are these rows of the tensors."""
+        if self.part is None:
+            return mask
+        found, numbers = np.zeros(self.count, bool), self.part.numbers[mask]
+        found[numbers[numbers >= 0]] = True
+        return found
+
+    def in_tensors(self, mask: np.ndarray) -> np.ndarray:
+        """Which rows of the tensors are of the rows `mask`, (count,)."""
+        return mask if self.part is None else mask[self.part.numbers] & (self.part.numbers >= 0)
+
+    def drawn(self) -> np.ndarray:
+        """The rows that may be drawn, also those that the tensors do not hold now. Waits for the GPU."""
+        if self.part is not None:
+            return np.ones(self.count, bool)
+        return drawn_rows(self.layer, positions_of(self.layer))
 
 
 def row_set(layer: str, mask: np.ndarray) -> RowSet | None:
@@ -85,7 +121,7 @@ class Covered:
     def __init__(
         self, gpu: Gpu, layers: list[Layer], camera: OrbitCamera, view: View, pixels: np.ndarray, visible_only: bool
     ):
-        self._camera, self._pixels, self._layers = camera, pixels, layers
+        self._camera, self._pixels, self._layers, self._visible_only = camera, pixels, layers, visible_only
         self._corner, self._image = (0, 0), None
         y, x = (np.flatnonzero(pixels.any(axis=axis)) for axis in (1, 0))
         if visible_only and len(x):
@@ -93,14 +129,28 @@ class Covered:
             size = int(x[-1] - x[0] + 1), int(y[-1] - y[0] + 1)
             self._image = _row_image(gpu, layers, camera, view, pixels.shape[::-1], self._corner, size)
 
-    def rows(self, layer: Layer) -> np.ndarray:
-        """Those of one layer: bool (rows,)."""
-        positions = positions_of(layer)
+    def rows(self, rows: LayerRows) -> np.ndarray:
+        """Those of one layer: bool (count,)."""
+        if rows.part is None or self._visible_only:
+            return rows.of_tensors(self._of_tensors(rows.layer))
+        mask = np.zeros(rows.count, bool)
+        for numbers, positions in rows.part.pieces():
+            mask[numbers] = self._inside(positions)[0]
+        return mask
+
+    def _inside(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which positions are at the pixels, and at which pixel of the image each is."""
         height, width = self._pixels.shape
         screen, mask = pixels_of(positions, self._camera, (width, height))
-        mask &= (screen >= 0.0).all(axis=1) & (screen < (width, height)).all(axis=1) & drawn_rows(layer, positions)
+        mask &= (screen >= 0.0).all(axis=1) & (screen < (width, height)).all(axis=1)
         x, y = screen[mask].astype(np.int64).T
         mask[mask] = self._pixels[y, x]
+        return mask, screen
+
+    def _of_tensors(self, layer: Layer) -> np.ndarray:
+        positions = positions_of(layer)
+        mask, screen = self._inside(positions)
+        mask &= drawn_rows(layer, positions)
         if self._image is not None:
             depth = -(positions[mask] @ self._camera.view()[2, :3] + self._camera.view()[2, 3])
             mask[mask] &= self._shown(layer, np.flatnonzero(mask), screen[mask].astype(np.int64), depth)

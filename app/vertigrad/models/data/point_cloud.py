@@ -12,7 +12,7 @@ from ... import ops, params
 from ...gpu import gpu
 from ...params import file, integer, text
 from ...tensor import Tensor
-from ..base import Comparison, DiagnosticSpec, Viewpoint, compare
+from ..base import Comparison, DiagnosticSpec, PartOfData, Viewpoint, compare
 from ..parts import Parts
 from . import point_file, resident_points
 from .file_model import FileContent, FileModel
@@ -89,6 +89,9 @@ class PointCloud(FileModel):
         for page in self._pages.follow(view, PAGES, wait):
             self._upload(page)
         return self._pages.pending
+
+    def part_of_data(self) -> PartOfData | None:
+        return self._pages
 
     def compare_with_reference(self) -> list[Comparison]:
         """The arrays as they were read; of a part of the points, those of the pages that are there now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from .point_shades import Shades
 
 PAGE = 1024  # points
 DENSITY = 1.5  # points that are drawn for each pixel that a leaf covers
+PIECE = 1 << 20  # points that are read at a time when all are
 READY = 128  # pages that may wait to be uploaded
 
 
@@ -28,7 +30,8 @@ class Page(NamedTuple):
 class Pages:
     """A choice of pages in `capacity` rows. A thread reads those that are missing; `close` it.
 
-    Pages of a leaf are needed in their order: each is a sample of the whole leaf.
+    Pages of a leaf are needed in their order: each is a sample of the whole leaf. `numbers` are the rows of the file,
+    of `count`, that each row holds, -1 where it holds none; `version` changes with them.
     """
 
     def __init__(self, levels: Levels, shades: Shades, capacity: int, factor: float, turn: np.ndarray):
@@ -43,6 +46,8 @@ class Pages:
         self._page_in = np.full(self.slots, -1)
         self._slot_of = np.full(self._first[-1], -1)
         self._needed = np.zeros(self._first[-1], bool)
+        self.count, self.version = int(levels.records["row"].max()) + 1, 0
+        self.numbers = np.full(self.slots * PAGE, -1)
         self._view: Viewpoint | None = None
         self._changed = threading.Condition()
         self._missing: deque[int] = deque()
@@ -55,13 +60,14 @@ class Pages:
         self._need(self._within_slots(np.diff(self._levels.starts).astype(float)))
         for slot, page in enumerate(np.flatnonzero(self._needed)):
             self._page_in[slot], self._slot_of[page] = page, slot
+            self._number(int(slot), int(page))
         return self.content()
 
     def copy(self) -> Pages:
         """Another one with the same pages in the same slots, and a thread of its own."""
         other = Pages(self._levels, self._shades, self.slots * PAGE, float(self._factor), self._turn)
         other._page_in, other._slot_of = self._page_in.copy(), self._slot_of.copy()
-        other._needed = self._needed.copy()
+        other._needed, other.numbers = self._needed.copy(), self.numbers.copy()
         return other
 
     def content(self) -> tuple[np.ndarray, np.ndarray]:
@@ -72,6 +78,24 @@ class Pages:
             rows = slice(slot * PAGE, (slot + 1) * PAGE)
             positions[rows], colors[rows] = self._read(int(self._page_in[slot]))
         return positions, colors
+
+    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """All points of the file, some at a time: their rows in the file, and their positions (n, 3)."""
+        for first in range(0, len(self._levels.records), PIECE):
+            records = np.asarray(self._levels.records[first : first + PIECE])
+            yield records["row"].astype(np.int64), records["position"] * self._factor @ self._turn.T
+
+    def gathered(self, mask: np.ndarray) -> dict[str, np.ndarray]:
+        """`position` and `color` of the points of a mask of the file's rows."""
+        found: list[tuple[np.ndarray, np.ndarray]] = [
+            (np.zeros((0, 3), np.float32), np.zeros((0, *self._shades.shape)))
+        ]
+        for rows, positions in self.pieces():
+            chosen = mask[rows]
+            if chosen.any():
+                found.append((positions[chosen], self._shades.of(rows[chosen], positions[chosen])))
+        positions, colors = (np.concatenate(parts).astype(np.float32) for parts in zip(*found, strict=True))
+        return {"position": positions, "color": colors}
 
     @property
     def pending(self) -> bool:
@@ -141,9 +165,7 @@ class Pages:
         self._needed = level < np.maximum(per_leaf, least)[self._leaf_of]
 
     def _read(self, page: int) -> tuple[np.ndarray, np.ndarray]:
-        leaf = self._leaf_of[page]
-        first = int(self._levels.starts[leaf] + (page - self._first[leaf]) * PAGE)
-        records = np.asarray(self._levels.records[first : min(first + PAGE, int(self._levels.starts[leaf + 1]))])
+        records = self._records(page)
         positions = np.full((PAGE, 3), np.nan, np.float32)
         positions[: len(records)] = records["position"] * self._factor @ self._turn.T
         colors = np.zeros((PAGE, *self._shades.shape), np.float32)
@@ -158,7 +180,19 @@ class Pages:
         if self._page_in[slot] >= 0:
             self._slot_of[self._page_in[slot]] = -1
         self._page_in[slot], self._slot_of[page] = page, slot
+        self._number(slot, page)
+        self.version += 1
         return Page(slot * PAGE, positions, colors)
+
+    def _records(self, page: int) -> np.ndarray:
+        leaf = self._leaf_of[page]
+        first = int(self._levels.starts[leaf] + (page - self._first[leaf]) * PAGE)
+        return np.asarray(self._levels.records[first : min(first + PAGE, int(self._levels.starts[leaf + 1]))])
+
+    def _number(self, slot: int, page: int) -> None:
+        rows = self._records(page)["row"]
+        self.numbers[slot * PAGE : (slot + 1) * PAGE] = -1
+        self.numbers[slot * PAGE : slot * PAGE + len(rows)] = rows
 
     def _taken(self, most: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
         with self._changed:

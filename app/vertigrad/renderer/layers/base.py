@@ -110,6 +110,9 @@ class Layer:
         Tensors with another number of rows that are bound later are drawn whole.
         """
         before, self._mask = self._mask, rows
+        if self._hidden is not None and rows is not None and rows.shape == self._hidden.shape:
+            self._hidden.set(rows)
+            return
         try:
             self.bind(self._values)
         except BaseException:

@@ -42,6 +42,16 @@ class HiddenRows:
         )
         self.record()
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the mask."""
+        return self._hidden.shape
+
+    def set(self, mask: np.ndarray) -> None:
+        """Hide these rows instead."""
+        self._hidden[...] = mask.astype(np.uint32)
+        self.record()
+
     def record(self) -> None:
         """Record the update of `positions`."""
         self._plan.replay()

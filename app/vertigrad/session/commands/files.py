@@ -129,7 +129,9 @@ def ExportSelection(session: Session, path: Path, overwrite: bool = False) -> No
         raise InputError("no rows are selected; draw a box, a lasso or a brush stroke over points or splats first")
     export.require_layers(path, session.stage.layers, (rows.layer,))
     if not _ask_to_overwrite(session, path, overwrite, ExportSelection(path, overwrite=True)):
-        found = export.geometry(session.stage.layers[rows.layer], rows.mask)
+        held = session.rows.rows_of(rows.layer)
+        values = held.part.gathered(rows.mask) if held.part is not None else None
+        found = export.geometry(held.layer, held.in_tensors(rows.mask), values)
         export.write_geometries(path, [found], session.scene.camera.up)
         session.written["export"] = path
 
