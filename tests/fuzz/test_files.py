@@ -7,6 +7,7 @@ tests/fuzz/saved/ and tested in every later run.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import random
 from collections.abc import Callable
@@ -17,11 +18,13 @@ import onnx
 import pytest
 import trimesh
 from onnx import helper, numpy_helper
+from PIL import Image
 
 from vertigrad import resources
 from vertigrad.errors import VertigradError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import mesh_file, splat_file
+from vertigrad.models.data.footage import Stills
 from vertigrad.onnx_import import Network
 from vertigrad.scene import load
 
@@ -30,7 +33,7 @@ from .splats import splat_files
 
 SAVED = Path(__file__).parent / "saved"
 SEED = int(os.environ.get("VERTIGRAD_SEED", "1"))
-TRIES = {"scene": 150, "mesh": 150, "network": 60, "splats": 150}
+TRIES = {"scene": 150, "mesh": 1000, "network": 60, "splats": 150, "image": 1000}
 MORE = 10 if "VERTIGRAD_EXPLORE" in os.environ else 1
 
 
@@ -41,6 +44,14 @@ def scene_files() -> dict[str, bytes]:
 def mesh_files() -> dict[str, bytes]:
     shape = trimesh.creation.icosphere(subdivisions=1)
     return {f"sphere.{kind}": _bytes(shape.export(file_type=kind)) for kind in ("ply", "obj", "stl", "glb", "off")}
+
+
+def image_files() -> dict[str, bytes]:
+    pixels = np.random.default_rng(2).integers(0, 255, (12, 16, 3), np.uint8)
+    stored = {kind: io.BytesIO() for kind in ("png", "jpeg", "webp", "bmp", "tiff")}
+    for kind, file in stored.items():
+        Image.fromarray(pixels).save(file, kind)
+    return {f"square.{kind}": file.getvalue() for kind, file in stored.items()}
 
 
 def network_files() -> dict[str, bytes]:
@@ -76,6 +87,12 @@ def open_mesh(path: Path) -> None:
     assert mesh.index.max() < len(mesh.positions)
 
 
+def open_image(path: Path) -> None:
+    stills = Stills(path)
+    (frame,) = stills.frames(0)
+    assert frame.shape == (stills.rows, stills.columns, 3)
+
+
 def open_splats(path: Path) -> None:
     splats = splat_file.read(path)
     assert splats.is_finite().all() and len(splats.position)
@@ -91,6 +108,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, bytes]], Callable[[Path], None], t
     "mesh": (mesh_files, open_mesh, (".obj", ".off")),
     "network": (network_files, open_network, ()),
     "splats": (splat_files, open_splats, ()),
+    "image": (image_files, open_image, ()),
 }
 
 

@@ -36,6 +36,12 @@ def asset() -> Builder:
     target = {"POSITION": builder.accessor(np.float32([[0, 0, 1]] * 4))}
     texture = builder.image(np.random.default_rng(1).integers(0, 255, (8, 8, 3), np.uint8))
     material = {"pbrMetallicRoughness": {"baseColorTexture": {"index": texture}}, "normalTexture": {"index": texture}}
+    info = {"index": texture}
+    material["extensions"] = {
+        "KHR_materials_clearcoat": {"clearcoatFactor": 1, "clearcoatTexture": info},
+        "KHR_materials_transmission": {"transmissionFactor": 1, "transmissionTexture": info},
+        "KHR_materials_volume": {"thicknessFactor": 1.5, "thicknessTexture": info, "attenuationDistance": 2.5},
+    }
     mesh = builder.mesh(attributes, index, material=builder.add("materials", material), targets=[target])
     joints = [builder.node(), builder.node()]
     binds = builder.accessor(np.tile(np.eye(4, dtype=np.float32).reshape(1, 16), (2, 1)))
