@@ -133,3 +133,23 @@ def test_the_panel_replaces_the_card(stars):
 )
 def test_values_in_short_form(value, message):
     assert card.written(value) == message
+
+
+def test_the_brush_selects_and_the_probe_shows(stars, items):
+    """With real keys and a real drag; then the row is hidden by its key, and comes back by Undo."""
+    driver = stars()
+    row, spots, positions = current(driver)
+    driver.key("w")
+    driver.drag((spots[row][0] - 6, spots[row][1]), (spots[row][0] + 6, spots[row][1]))
+    rows = driver.session.rows
+    assert rows.selected is not None and rows.selected.mask[row]
+    assert items.find("##Hide selected rows") is not None, "the bar"
+    driver.key("Delete")
+    assert rows.selected is None and rows.hidden["stars"].mask[row]
+    driver.key("ctrl+z")
+    assert rows.selected is not None and not rows.hidden
+    driver.key("w", "i")
+    driver.desktop.move(*spots[row])
+    hover = driver.session.hover
+    driver.frames_until(lambda: hover.row is not None and not hover.pending and hover.facts[0].value is not None)
+    assert hover.row.row == row and hover.facts[0].value.tolist() == positions[row].tolist()

@@ -13,7 +13,7 @@ from .selection import draw_fact
 from .theme import DIM, bold
 from .windows import FITTED, overlay
 
-WIDTH = 230.0  # all in logical pixels
+WIDTH = 265.0  # all in logical pixels
 AWAY = 14.0  # from the mouse
 _FLAGS = FITTED | imgui.WindowFlags_.no_inputs
 
