@@ -37,8 +37,9 @@ fn filter_fragment(in: Screen) -> @location(0) f32 {
         let sides = array<vec2i, 2>(pixel - offset, pixel + offset);
         if any(sides[0] < vec2i(0)) || any(sides[1] >= bounds) { break; }
         let found = vec2f(textureLoad(distances, sides[0], 0).x, textureLoad(distances, sides[1], 0).x);
-        let away = select(vec2f(3e38), found - here, found > vec2f(0.0));
-        if any(away < vec2f(-high)) { continue; }     // both sides, so that a slope stays one
+        let away = found - here;
+        // Both sides, so that a slope stays one: also beyond an outline, whose steps would show as lines across it.
+        if any(found <= vec2f(0.0)) || any(away < vec2f(-high)) { continue; }
         let within = away <= vec2f(low);
         low = max(low, max(select(0.0, away.x, within.x), select(0.0, away.y, within.y)) + RANGE * size);
         high = max(high, RANGE * size - min(away.x, away.y));

@@ -95,6 +95,22 @@ def test_a_plane_is_flat_and_without_a_pattern_where_spheres_are_large_in_the_im
         assert abs(np.diff(incidence, axis=axis)).max() < 0.8, "no comb"
 
 
+def test_a_plane_is_flat_up_to_a_slanted_outline(layer, render):
+    """What is beyond the outline, whose steps are whole pixels, bends nothing and leaves no lines."""
+    angles = np.linspace(40.0, 89.0, 491)
+    camera = OrbitCamera(distance=4.0, yaw=math.radians(30), pitch=math.radians(20), fov=20.0, orthographic=True)
+    ink = layer("liquid", BLACK, position=slab(2, 14), **SLAB)
+    found = light(render([ink], camera, SKY, (192, 144)))[:72]
+    upper = np.pad(found > 0.01, 8)
+    inside = np.all([np.roll(upper, (y, x), (0, 1)) for y in range(-7, 8, 7) for x in range(-7, 8, 7)], axis=0)[
+        8:-8, 8:-8
+    ]
+    inside[62:] = False  # where the front is near
+    incidence = np.interp(found[inside], [fresnel(angle, 1.333) for angle in angles], angles)
+    assert inside.sum() > 100
+    assert abs(incidence - 70.0).max() < 3.0
+
+
 @pytest.mark.parametrize("layers", [2, 4])
 def test_a_slab_absorbs_by_its_thickness(layer, render, layers):
     floor = layer("surface", position=plate(-SPACING * layers), color="#ffffff")
