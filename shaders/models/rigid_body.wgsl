@@ -385,7 +385,11 @@ fn show(@builtin(local_invocation_index) lane: u32) {
     }
     q = normalize(q);
     let position = obstacle_row(1u);
-    let half = obstacle_row(5u) * bodies[obstacle_block + 4u];
+    var half = obstacle_row(5u) * bodies[obstacle_block + 4u];
+    let kind = u32(bodies[obstacle_block]);
+    if kind == 2u || kind == 3u {  // round: as wide along z as along x, and a sphere as high
+        half = vec3f(half.x, select(half.y, half.x, kind == 2u), half.x);
+    }
     let force = obstacle_row(42u);
     let torque = obstacle_row(45u);
     //% for k in range(3)
