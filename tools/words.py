@@ -8,6 +8,7 @@ Prints each word that is left with its line, and exits with 1 if there are any. 
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+CLEAN = ROOT / ".venv" / ".words"  # hashes of files in which no word was found
 FOLDERS = (
     "app",
     "assets",
@@ -259,8 +261,18 @@ def identifiers(name: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    """Print what is left."""
-    left = [one for name in files() for one in found(name, (ROOT / name).read_text(encoding="utf-8"))]
+    """Print what is left. Files in which nothing was found before are remembered by their names and contents."""
+    clean = set(CLEAN.read_text(encoding="utf-8").split()) if CLEAN.exists() else set()
+    rules = Path(__file__).read_bytes()
+    left, checked = [], set()
+    for name in files():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        key = hashlib.sha256(rules + name.encode() + text.encode()).hexdigest()
+        problems = [] if key in clean else list(found(name, text))
+        left += problems
+        checked |= set() if problems else {key}
+    if CLEAN.parent.exists():
+        CLEAN.write_text("\n".join(sorted(checked)), encoding="utf-8")
     for one in left:
         print(f"{one.file}:{one.line}: {one.word!r}: use {one.instead}")
     return 1 if left else 0
