@@ -59,6 +59,7 @@ def mirror(roughness: float, normal: Any = NORMAL, view: View = VIEW) -> np.ndar
 
 
 BASE = np.array([0.8, 0.3, 0.1])
+BRIGHT = VIEW.model_copy(update={"sun": 15 * VIEW.sun, "sky": 15 * VIEW.sky})  # what a coat reflects is little
 
 
 @pytest.mark.parametrize(("strength", "roughness"), [(1.0, 0.1), (0.6, 0.5)])
@@ -74,14 +75,15 @@ def test_a_clear_coat_is_a_mirror_over_what_it_dims(drawn: Any, strength: float,
 def test_maps_of_a_coat(drawn: Any) -> None:
     """Red is its strength, green its roughness; its normals are its own, and without a map those of the surface."""
     maps = {"strength": Map(0), "roughness": Map(1), "normal": Map(2)}
-    material = Material((*BASE, 1.0), (0, 0, 0), 0.0, 0.7, coat=Coat(0.9, 0.8, 0.5, maps))
-    texels = np.concatenate([one(128, 0, 0), one(0, 64, 0), one(200, 90, 230)])
-    x, y, z = 2 * np.array([200, 90, 230]) / 255 - 1
+    material = Material((0.0, 0.0, 0.0, 1.0), (0, 0, 0), 0.0, 0.7, ior=1.0, coat=Coat(0.9, 0.8, 0.5, maps))
+    texels = np.concatenate([one(128, 0, 0), one(0, 64, 0), one(90, 20, 200)])
+    x, y, z = 2 * np.array([90, 20, 200]) / 255 - 1
     normal = turned(unit(np.array([0.5 * x, 0.5 * y, z])))
     reflected = 0.9 * 128 / 255 * fresnel(float(normal @ TO_EYE))
-    below = lit(BASE, 0.0, 0.7, NORMAL, TO_EYE, VIEW, CAMERA)
-    got = drawn(material, data_maps=texels)
-    assert close(got, below * (1 - reflected) + mirror(0.8 * 64 / 255, normal) * reflected)
+    below = lit(np.zeros(3), 1.0, 0.7, NORMAL, TO_EYE, BRIGHT, CAMERA)
+    above = mirror(0.8 * 64 / 255, normal, BRIGHT)
+    light = below * (1 - reflected) + above * reflected
+    assert close(drawn(material, BRIGHT, data_maps=texels), light)
 
 
 def test_a_coat_reflects_the_lights_of_the_asset(drawn: Any) -> None:
