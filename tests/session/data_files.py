@@ -15,6 +15,7 @@ from tests.fuzz import scans
 from tests.fuzz.splats import splat_files
 from tests.models.colmap_files import Reconstruction, binary_files, write
 from tests.models.footage import film, frames
+from tests.models.vdb_files import vdb_file
 
 from vertigrad import resources
 
@@ -96,6 +97,7 @@ FILES: dict[str, tuple[Callable[[Path], None], str]] = {  # with the model that 
         for name in scans.VOLUME_NAMES
         if not name.endswith("dcm")
     },
+    "volume_fog.vdb": (lambda path: path.write_bytes(vdb_file("fog")) and None, "volume"),
     "series": (dicom, "volume"),
     "photos": (photos, "splat_photos"),
     "array.npy": (array, "array"),

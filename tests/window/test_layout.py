@@ -75,9 +75,9 @@ def test_the_viewport_fills_the_rest_of_the_window(shell: Open, steady: Gpu, whe
     steady.sync()
     while not alone:
         steady.poll()
-    half = slice(0, width // 2)  # the axes are at the right
-    column = shown[top : top + height, left : left + width][:, half, :3].astype(int)
-    expected = alone[0][:, half, :3].astype(int)
+    middle = slice(width // 4, width // 2)  # tools are at the left, the axes at the right
+    column = shown[top : top + height, left : left + width][:, middle, :3].astype(int)
+    expected = alone[0][:, middle, :3].astype(int)
     assert np.abs(column - expected).max() <= 2, "dithering differs from pixel to pixel, nothing else may"
     assert expected.std() > 20.0
 

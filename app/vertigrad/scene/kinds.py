@@ -15,7 +15,7 @@ IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
 POINTS = frozenset({".csv", ".las", ".laz", ".parquet"})  # and PLY files without faces, and arrays (n, 3)
-VOLUMES = frozenset({".dcm", ".dicom", ".gz", ".ima", ".nii", ".nrrd"})  # .gz: of NIfTI only
+VOLUMES = frozenset({".dcm", ".dicom", ".gz", ".ima", ".nii", ".nrrd", ".vdb"})  # .gz: of NIfTI only
 RECORDINGS = frozenset({".vgz", ".json"})  # of runs, by `vertigrad record`; .json: zarr.json of a folder only
 DATA = (  # a scene is generated for each
     VOLUMES | NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS | RECORDINGS
@@ -24,7 +24,6 @@ INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the ru
 
 
 UNREAD = {  # common formats that are not supported, with advice
-    ".vdb": "there is no package of OpenVDB that could be installed; save the grid as .npy or .nrrd",
     **dict.fromkeys((".e57", ".pcd", ".pts", ".xyz"), "convert the points to LAS, PLY or CSV, or to .npy (n, 3)"),
     **dict.fromkeys((".ksplat", ".sog"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),

@@ -17,7 +17,9 @@ class Params(params.Params):
     """Which volume."""
 
     file: Path = file(
-        ..., suffixes=volume_file.SUFFIXES, doc="NRRD, NIfTI, one file of a DICOM series, or an array (nz, ny, nx)"
+        ...,
+        suffixes=volume_file.SUFFIXES,
+        doc="NRRD, NIfTI, OpenVDB, one file of a DICOM series, or an array (nz, ny, nx)",
     )
     frame: int = integer(0, min=0, max=1 << 20, slider_max=64, rebuild=True, doc="which, if the file has several")
 

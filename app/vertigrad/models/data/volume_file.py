@@ -7,18 +7,19 @@ from pathlib import Path
 
 from ...errors import InputError
 from .file_cache import cached
-from .volume_formats import Grid, dicom, nifti, nrrd, numpy_volume
+from .volume_formats import Grid, dicom, nifti, nrrd, numpy_volume, vdb
 
 __all__ = ["SUFFIXES", "Grid", "first_slice", "read"]
 
 _READERS: Mapping[str, Callable[[Path, int], Grid]] = {
     ".nrrd": nrrd.read,
+    ".vdb": vdb.read,
     ".nii": nifti.read,
     ".nii.gz": nifti.read,
     **dict.fromkeys(dicom.SUFFIXES, dicom.read),
     **dict.fromkeys((".npy", ".npz"), numpy_volume.read),
 }
-SUFFIXES = (".nrrd", ".nii", ".gz", *dicom.SUFFIXES, ".npy", ".npz")
+SUFFIXES = (".nrrd", ".vdb", ".nii", ".gz", *dicom.SUFFIXES, ".npy", ".npz")
 
 
 @cached(2)  # a scene asks for the shape before it builds the model
