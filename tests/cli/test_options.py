@@ -27,7 +27,6 @@ FILE_MODELS = (
     "array",
     "image",
     "language_model",
-    "recording",
     "torch",
 )  # outputs are those of a file, and no scene has one
 SMALL = ("--set", "galaxy.count=64", "--size", "64x48")

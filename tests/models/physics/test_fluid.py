@@ -17,6 +17,7 @@ from vertigrad.models.physics import fluid_start
 from vertigrad.models.physics.fluid import MOST, Fluid, Params
 from vertigrad.models.physics.fluid_start import Start
 from vertigrad.models.reference import fluid as fluid_reference
+from vertigrad.models.reference.obstacle import HEADER
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 from vertigrad.tensor import Tensor
@@ -530,7 +531,7 @@ def test_the_fluid_reads_the_block_of_the_obstacle(steady: Gpu) -> None:
         assert obstacle._params.size == pytest.approx((2.0 * solid._params.sdf_extent,) * 3)  # type: ignore[attr-defined]
         for _ in range(20):
             stage.step(1.0 / 60.0)
-        samples = obstacle.outputs()["obstacle"].numpy()[32:]
+        samples = obstacle.outputs()["obstacle"].numpy()[HEADER:]
         np.testing.assert_array_equal(samples, solid.outputs()["distance"].numpy().ravel())
         positions = water.outputs()["position"].numpy()
         assert np.isfinite(positions).all()

@@ -76,11 +76,11 @@ class Hiding(PointsLayer):
         super().prepare(moment)
         gpu, drawing = self._gpu, self.drawing
         (source, offset, size), *others = drawing._buffers.parts
-        self._hidden = gpu.device.create_buffer(
+        self._copied = gpu.device.create_buffer(
             size=source.size, usage=wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_DST
         )
-        gpu.recorder.encoder.copy_buffer_to_buffer(source, 0, self._hidden, 0, source.size)  # pyright: ignore
-        drawing._buffers = type(drawing._buffers)([(self._hidden, offset, size), *others])
+        gpu.recorder.encoder.copy_buffer_to_buffer(source, 0, self._copied, 0, source.size)  # pyright: ignore
+        drawing._buffers = type(drawing._buffers)([(self._copied, offset, size), *others])
 
 
 class Uploading(Hiding):
@@ -91,9 +91,9 @@ class Uploading(Hiding):
         drawing, position = self.drawing, self.attributes.tensors["position"].tensor
         (source, offset, size), *others = drawing._buffers.parts
         usage = wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_DST
-        self._hidden = self._gpu.device.create_buffer(size=source.size, usage=usage)
-        self._gpu.queue.write_buffer(self._hidden, 0, np.ascontiguousarray(position.numpy()))
-        drawing._buffers = type(drawing._buffers)([(self._hidden, offset, size), *others])
+        self._copied = self._gpu.device.create_buffer(size=source.size, usage=usage)
+        self._gpu.queue.write_buffer(self._copied, 0, np.ascontiguousarray(position.numpy()))
+        drawing._buffers = type(drawing._buffers)([(self._copied, offset, size), *others])
 
 
 @pytest.mark.parametrize("hiding", [Hiding, Uploading])
@@ -117,6 +117,8 @@ def test_a_layer_that_draws_from_a_hidden_copy_is_detected(
 def smaller(name: str) -> Scene:
     """A shipped scene with half of the points, samples and cells along an axis: the same buffers are read."""
     path, sets = resources.path("scenes", f"{name}.toml"), []
+    if name == "recorded_cloth":  # a recording has the size that it has
+        return load(path)
     for key, model in load(path).models.items():
         sizes = {size: getattr(model.params, size, None) for size in ("count", "resolution", "samples")}
         sets += [f"{key}.{size}={n // 2}" for size, n in sizes.items() if isinstance(n, int) and n > 24]
