@@ -197,20 +197,20 @@ class RowSelection:
         """Hide rows also of layers that were built since; once a frame."""
         hidden = self.hidden
         for name, layer in self._stage.layers.items():
-            applied, wanted = self._applied.get(name), hidden.get(name)
-            if wanted is None and applied is not None:
+            applied, target = self._applied.get(name), hidden.get(name)
+            if target is None and applied is not None:
                 del self._applied[name]
                 if applied[0] is layer:
                     layer.hide(None)
-            elif wanted is not None:
+            elif target is not None:
                 rows = self.rows_of(name)
-                current = layer, wanted, rows.version
+                current = layer, target, rows.version
                 if (
                     applied is None
                     or any(a is not b for a, b in zip(applied[:2], current[:2], strict=True))
                     or (applied[2] != rows.version)
                 ):
-                    layer.hide(rows.in_tensors(wanted.mask))
+                    layer.hide(rows.in_tensors(target.mask))
                     self._applied[name] = current
 
     def select_shape(self, shape: str | None) -> None:

@@ -65,8 +65,8 @@ class RigidBodies:
         if placed is None:
             return
         answers, sums = parts.zeros("body_answers", rows, 5, 4), parts.zeros("body_sums", groups, rows, 2, 4)
-        places = parts.copied("body_blocks", np.array(begins, np.uint32))
-        self.bindings = {"blocks": places, "answers": answers, "sums": sums}
+        starts = parts.copied("body_blocks", np.array(begins, np.uint32))
+        self.bindings = {"blocks": starts, "answers": answers, "sums": sums}
         tensors = {
             **self.bindings,
             "placed": placed,
