@@ -1,6 +1,6 @@
 """Measure how long files of stated sizes take to load and to draw, as the table of docs/formats.md.
 
-    python tools/format_timings.py [--scale 0.1] [--size 1920x1080] [--frames 30] [--only splats.ply volume.npy]
+    python tools/format_timings.py [--scale 0.1] [--size 1920x1080] [--frames 30] [--only volume.npy] [--json FILE]
 
 Files are generated in a temporary folder. `--scale` is a factor of the number of elements. Loading is from the call to
 the first frame on the GPU, with the file in the system's cache and pipelines compiled: the second time of two. Formats
@@ -10,6 +10,7 @@ whose packages are missing are left out, with a message. No window, GUI library 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import runpy
 import sys
@@ -76,8 +77,10 @@ def points(path: Path, count: int) -> None:
 
 
 def volume(path: Path, count: int) -> None:
-    """A cube of `count` values: the head."""
-    values = runpy.run_path(str(SCANS))["head"](round(count ** (1 / 3)))
+    """A cube of `count` values: shells around its middle, with noise."""
+    side = round(count ** (1 / 3))
+    z, y, x = np.ogrid[(slice(-1.0, 1.0, side * 1j),) * 3]
+    values = 900.0 + 800.0 * np.sin(18.0 * np.sqrt(x * x + y * y + z * z)) + CHANCE.integers(0, 50, (side,) * 3)
     if path.suffix == ".npy":
         np.save(path, values.astype(np.float32))
     elif path.suffix == ".nrrd":
@@ -98,16 +101,26 @@ def mesh(path: Path, count: int) -> None:
     position = np.stack([u, 0.1 * np.sin(9 * u) * np.cos(7 * v), v], axis=-1).reshape(-1, 3)
     at = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).reshape(-1)
     index = np.stack([at, at + side, at + 1, at + 1, at + side, at + side + 1], axis=-1).reshape(-1, 3)
-    if path.suffix == ".glb":
+    if path.suffix != ".obj":
         import trimesh
 
-        trimesh.Trimesh(position, index, process=False).export(path, include_normals=True)
+        options = {"include_normals": True} if path.suffix == ".glb" else {}
+        trimesh.Trimesh(position, index, process=False).export(path, **options)
         return
     path.with_suffix(".mtl").write_text("newmtl a\nKd 0.7 0.5 0.3\n")
     with path.open("w") as file:
         file.write(f"mtllib {path.stem}.mtl\nusemtl a\n")
         np.savetxt(file, position, "v %.6f %.6f %.6f")
         np.savetxt(file, index + 1, "f %d %d %d")
+
+
+def image(path: Path, count: int) -> None:
+    """A square of `count` pixels, with some noise."""
+    from PIL import Image
+
+    side = round(count**0.5)
+    ramp = np.linspace(0.0, 230.0, side)[:, None, None] + CHANCE.integers(0, 25, (side, side, 3))
+    Image.fromarray(ramp.astype(np.uint8)).save(path)
 
 
 def recording(path: Path, count: int) -> None:
@@ -130,6 +143,8 @@ CASES = {
     "splats.splat": Case(1_000_000, "splats", splats),
     "sheet.glb": Case(1_000_000, "vertices", mesh),
     "sheet.obj": Case(250_000, "vertices", mesh),
+    "sheet.stl": Case(250_000, "vertices", mesh),
+    "image.png": Case(4096**2, "pixels", image),
     "points.npy": Case(5_000_000, "points", points),
     "points.las": Case(5_000_000, "points", points),
     "points.laz": Case(5_000_000, "points", points),
@@ -142,28 +157,51 @@ CASES = {
 }
 
 
-def loading(gpu: Gpu, path: Path) -> float:
-    """Seconds from opening to the GPU having everything; of the second time."""
-    seconds = 0.0
-    for _ in range(2):
-        os.utime(path)  # nothing of it is cached by the program
-        began = time.perf_counter()
-        with Session(gpu, path):
-            gpu.submit()
-            gpu.sync()
-            seconds = time.perf_counter() - began
-    return seconds
+class Row(NamedTuple):
+    """What was measured of a file: seconds from opening it to the GPU having everything, and milliseconds of a frame.
+
+    A frame has a time by the clock, with the GPU idle before and after all of them, and one on the GPU: None if it
+    has no timestamps, or nothing was drawn.
+    """
+
+    file: str
+    count: int
+    what: str
+    megabytes: float
+    load_s: float
+    frame_ms: float | None
+    gpu_ms: float | None
+
+    def cells(self) -> str:
+        """A row of a table in Markdown."""
+        frame, on_gpu = ("n/a" if ms is None else f"{ms:.2f}" for ms in (self.frame_ms, self.gpu_ms))
+        kind, elements = "".join(Path(self.file).suffixes), f"{self.count:,} {self.what}"
+        rate = self.megabytes / self.load_s
+        return f"| `{kind}` | {elements} | {self.megabytes:.0f} | {self.load_s:.2f} | {rate:.0f} | {frame} | {on_gpu} |"
 
 
-def drawing(gpu: Gpu, path: Path, size: tuple[int, int], frames: int) -> float:
-    """Milliseconds of a frame, by the clock, with the GPU idle before and after."""
+def measure(gpu: Gpu, path: Path, count: int, what: str, size: tuple[int, int], frames: int) -> Row:
+    """Open a file twice, so that the second time pipelines are compiled, and draw it."""
+    with Session(gpu, path):
+        gpu.submit()
+        gpu.sync()
+    os.utime(path)  # nothing of it is cached by the program
+    began = time.perf_counter()
     with Session(gpu, path) as session:
+        gpu.submit()
+        gpu.sync()
+        row = Row(path.name, count, what, path.stat().st_size / 1e6, time.perf_counter() - began, None, None)
+        if not frames:
+            return row
         render(session, 3, size)
         gpu.sync()
         began = time.perf_counter()
         render(session, frames, size)
         gpu.sync()
-        return (time.perf_counter() - began) / frames * 1e3
+        frame_ms = (time.perf_counter() - began) / frames * 1e3
+        times = render(session, frames, size, timed=True).gpu_times
+        on_gpu = [a + b for a, b in zip(times.compute_ms, times.draw_ms, strict=True)]
+        return row._replace(frame_ms=frame_ms, gpu_ms=float(np.median(on_gpu)) if on_gpu else None)
 
 
 def main() -> None:
@@ -172,25 +210,30 @@ def main() -> None:
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--frames", type=int, default=30)
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--json", type=Path, help="a file for the same rows")
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
-    gpu = vertigrad.gpu()
+    gpu, rows = vertigrad.gpu(), list[Row]()
     print(f"{os.cpu_count()} processor cores, {gpu.adapter}; frames of {options.size}\n")
-    print("| file | elements | MB | load [s] | MB/s | frame [ms] |\n|---|---|---|---|---|---|", flush=True)
+    print(
+        "| file | elements | MB | load [s] | MB/s | frame [ms] | on the GPU [ms] |\n|---|---|---|---|---|---|---|",
+        flush=True,
+    )
     for name in options.only:
         case = CASES[name]
         with tempfile.TemporaryDirectory() as folder:
             path, count = Path(folder) / name, round(options.scale * case.count)
             try:
                 case.write(path, count)
-                seconds = loading(gpu, path)
+                row = measure(gpu, path, count, case.what, (width, height), options.frames)
             except (ImportError, InputError) as error:
                 print(f"{name} is left out: {error}", file=sys.stderr)
                 continue
-            megabytes = path.stat().st_size / 1e6
-            frame = f"{drawing(gpu, path, (width, height), options.frames):.1f}" if options.frames else ""
-            cells = f"{megabytes:.0f} | {seconds:.2f} | {megabytes / seconds:.0f} | {frame}"
-            print(f"| `{''.join(path.suffixes)}` | {count:,} {case.what} | {cells} |", flush=True)
+        rows.append(row)
+        print(row.cells(), flush=True)
+        if options.json:
+            found = {"adapter": gpu.report(), "processor_cores": os.cpu_count(), "frame": [width, height]}
+            options.json.write_text(json.dumps(found | {"files": [row._asdict() for row in rows]}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
