@@ -3,7 +3,8 @@
 // In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; ALONG, whether neighboring invocations take neighboring elements of
 //     one vector, not elements of neighboring vectors; EACH, how many elements an invocation takes and keeps in registers, 0
 //     if it takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0); SUBGROUP,
-//     invocations of a subgroup, which exchange their parts without memory, or 0.
+//     invocations of a subgroup, which exchange their parts without memory, or 0; WIDE, whether an element is a quad of
+//     neighbors, read and written at once, where EACH > 0 and KIND is not "hard".
 // Out: out[v, i] for each of params.count elements of each of params.vectors.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
@@ -29,8 +30,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
-@group(0) @binding(2) var<storage, read_write> out: ${element.storage(OUT)};
+@group(0) @binding(1) var<storage, read> x: ${"array<vec4<" ~ X ~ ">>" if WIDE else element.storage(X)};
+@group(0) @binding(2) var<storage, read_write> out: ${"array<vec4<" ~ OUT ~ ">>" if WIDE else element.storage(OUT)};
 
 // The largest element, Σ e^(x - largest), and where the largest was.
 struct Part {
@@ -43,9 +44,15 @@ struct Part {
 //% set SHUFFLED = SUBGROUP and PLAIN and ALONG
 var<workgroup> parts: array<${"f32" if PLAIN else "Part"}, ${WORKGROUP}>;
 
+//% if WIDE
+fn element(base: i32, i: u32) -> vec4f {
+    return vec4f(x[u32(base) / 4u + i]);
+}
+//% else
 fn element(base: i32, i: u32) -> f32 {
     return f32(x[u32(base + i32(i) * params.x_step)]);
 }
+//% endif
 
 // e^(x - top), 0 where both are -inf: there was no element then.
 fn weight_of(x: f32, top: f32) -> f32 {
@@ -168,10 +175,14 @@ fn main(
     var total = part.top;
     //% endif
     //% for e in range(EACH)
-    var loaded${e} = 0.0;
+    var loaded${e} = ${"vec4f()" if WIDE else "0.0"};
     if row + ${e * ROWS}u < params.count {
         loaded${e} = element(x_at, row + ${e * ROWS}u);
-        //% if PLAIN
+        //% if WIDE
+        //% for c in range(4)
+        total = maximum_f(total, loaded${e}[${c}]);
+        //% endfor
+        //% elif PLAIN
         total = maximum_f(total, loaded${e});
         //% else
         part = larger(part, Part(loaded${e}, 0.0, row + ${e * ROWS}u));
@@ -183,8 +194,17 @@ fn main(
     part.top = total;
     total = 0.0;
     //% for e in range(EACH)
+    //% if WIDE
+    let weight${e} = vec4f(
+        //% for c in range(4)
+        precise_exp(loaded${e}[${c}] - part.top),
+        //% endfor
+    );
+    total += select(0.0, dot(weight${e}, vec4f(1.0)), row + ${e * ROWS}u < params.count);
+    //% else
     let weight${e} = precise_exp(loaded${e} - part.top);
     total += select(0.0, weight${e}, row + ${e * ROWS}u < params.count);
+    //% endif
     //% endfor
     //% if ROWS > 1
     workgroupBarrier();
@@ -216,7 +236,11 @@ fn main(
         //% else
         let result = select(0.0, 1.0, ${i} == part.at);
         //% endif
+        //% if WIDE
+        out[u32(out_at) / 4u + ${i}] = vec4<${OUT}>(result);
+        //% else
         out[u32(out_at + i32(${i}) * params.out_step)] = ${OUT}(result);
+        //% endif
     //%- endmacro
     //% if EACH
     //% for e in range(EACH)

@@ -290,11 +290,18 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "ops/softmax.wgsl": [
         {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind, "ALONG": rows == 256, "EACH": each}
-        | {"SUBGROUP": subgroup}
+        | {"SUBGROUP": subgroup, "WIDE": wide}
         for subgroup in (0, 32)
         for out in ("f32", "f16")
-        for columns, rows, each in ((1, 256, 0), (1, 256, 4), (16, 16, 8), (256, 1, 2))
+        for columns, rows, each, wide in (
+            (1, 256, 0, 0),
+            (1, 256, 4, 0),
+            (1, 256, 4, 1),
+            (16, 16, 8, 0),
+            (256, 1, 2, 0),
+        )
         for kind in ("soft", "log", "hard")
+        if kind != "hard" or not wide
     ],
     "ops/attention.wgsl": [
         {

@@ -76,6 +76,21 @@ def test_long_vectors(count: int, axis: int) -> None:
     assert np.array_equal(ops.hardmax(Tensor.from_numpy(a), axis).numpy(), hard(a, axis))
 
 
+@pytest.mark.parametrize("first", [0, 1, 4])
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_long_vectors_at_any_offset(first: int, dtype: str) -> None:
+    """Whole quads are read at once where they are aligned; elsewhere neighbors must not be read or overwritten."""
+    a = values((5, 392), "f32", first).astype(np.float16).astype(np.float32)
+    x = Tensor.from_numpy(a).to(dtype)
+    got = ops.softmax(x[:, first : first + 256]).to("f32").numpy()
+    want = special.softmax(a[:, first : first + 256].astype(np.float64), 1)
+    assert (np.abs(got - want) <= (5e-4 * want + 6e-8 if dtype == "f16" else 2e-6 * want)).all()
+    whole = Tensor.full((5, 392), 7.0)
+    ops.softmax(Tensor.from_numpy(a[:, first : first + 256]), out=whole[:, first : first + 256])
+    neighbors = np.delete(whole.numpy(), np.s_[first : first + 256], axis=1)
+    assert (neighbors == 7.0).all()
+
+
 @pytest.mark.parametrize("count", [4, 40, 400])
 def test_infinities_and_nan(count: int) -> None:
     rows = np.full((5, count), -1.0, np.float32)

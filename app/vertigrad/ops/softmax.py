@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import DtypeError
 from ..gpu import Kernel
 from ..tensor import Tensor
@@ -13,6 +15,7 @@ from .lines import Lines
 WORKGROUP = 256
 COLUMNS = 16  # vectors that a workgroup makes together when they are closer to each other than their elements
 CACHED = 16  # elements that an invocation keeps from the first pass for the second
+WIDE_FROM = 128  # elements of a vector from which on invocations read four at a time
 
 
 @differentiable
@@ -47,14 +50,16 @@ def _softmax(kind: str, x: Operand, axis: int, out: Tensor | None) -> Tensor:
 
 def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
     lines = Lines.along(at, (x, out))
-    columns, rows = _divided(lines.count, lines.column_major)
-    each = -(-lines.count // rows)
+    wide = kind != "hard" and _in_quads(lines, (x, out))
+    count = lines.count // 4 if wide else lines.count
+    columns, rows = _divided(count, lines.column_major)
+    each = -(-count // rows)
     kernel = Kernel.load(
         "ops/softmax.wgsl",
         defines={
             **{"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": rows, "KIND": kind},
             **{"ALONG": not lines.column_major, "EACH": 1 << (each - 1).bit_length() if each <= CACHED else 0},
-            "SUBGROUP": paths.path().subgroup,
+            **{"SUBGROUP": paths.path().subgroup, "WIDE": wide},
         },
     )
     kernel(
@@ -63,9 +68,16 @@ def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
         x=x,
         out=out,
         vectors=lines.number,
-        count=lines.count,
+        count=count,
         **lines.fields("x", "out"),
     )
+
+
+def _in_quads(lines: Lines, tensors: Sequence[Tensor]) -> bool:
+    """Whether each vector is whole quads of contiguous, aligned elements, as many as invocations can keep."""
+    steps = [*(stride for row in lines.strides for stride in row), *(t.offset // t.itemsize for t in tensors)]
+    even = lines.count % 4 == 0 and all(n % 4 == 0 for n in steps)
+    return even and set(lines.steps) == {1} and WIDE_FROM <= lines.count <= 4 * CACHED * WORKGROUP
 
 
 def _divided(count: int, column_major: bool) -> tuple[int, int]:
