@@ -15,7 +15,7 @@ MINUTES ?= 30
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE  # bytecode halves the time to collect tests
 
-.PHONY: help setup run test quick mutants explore soak untimed lint styled typed check bench pages golden format lock wheel clean
+.PHONY: help setup run test exhaustive quick mutants explore soak untimed lint styled typed check bench pages golden format lock wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -39,6 +39,9 @@ test: styled ## everything: ruff, pyright, import-linter, all tests; those that 
 	$(MAKE) --no-print-directory -j 2 typed untimed
 	$(BIN)/pytest $(TIMED)
 	$(BIN)/pytest tests/bench
+
+exhaustive: ## test, with all tests that otherwise take turns from commit to commit
+	PYTEST_ADDOPTS=--exhaustive $(MAKE) --no-print-directory test
 
 quick: setup ## under a minute: tests without windows or long simulations, and those of the changed files
 	$(BIN)/python tools/quick_tests.py
@@ -69,7 +72,7 @@ typed: setup
 	$(BIN)/pyright
 
 check: lint ## lint, and compile the WGSL
-	$(BIN)/pytest -q $(CHECKED)
+	$(BIN)/pytest -q --exhaustive $(CHECKED)
 
 bench: setup ## the benchmarks; writes results to docs/benchmarks/ and the page
 	VERTIGRAD_BENCH=docs/benchmarks $(BIN)/pytest tests/bench -s

@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase, ReadOnlyDatabase
 from hypothesis.internal.conjecture import providers
 
+from . import turns
+
 if TYPE_CHECKING:
     from vertigrad.gpu import Gpu
     from vertigrad.memory import Block
@@ -38,13 +40,19 @@ else:
     providers._get_local_constants = lambda: providers._local_constants
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--exhaustive", action="store_true", help="run also tests that take turns from commit to commit")
+
+
 def pytest_configure() -> None:
     """Ctrl-C interrupts also where a shell runs the tests in the background, whose processes ignore it at the start."""
+    os.environ.setdefault(turns.COMMIT, str(turns.commit()))  # the same one for all processes of this run
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    turns.deselect(config, items)
     for item in items:
         if _folder(item) == "bench":
             item.add_marker("bench")

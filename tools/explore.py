@@ -35,7 +35,7 @@ def drawing_tests() -> list[str]:
 def pytest(tests: list[str], seed: int, until: float, *options: str, **variables: str) -> int | None:
     """Run tests with a seed; the exit code, or None if the time ran out before."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not bench", *options]
-    command.append(f"--hypothesis-seed={seed}")
+    command += ["--exhaustive", f"--hypothesis-seed={seed}"]
     environment = os.environ | {"VERTIGRAD_EXPLORE": "1", "VERTIGRAD_SEED": str(seed), **variables}
     try:
         left = max(1.0, until - time.monotonic())

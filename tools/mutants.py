@@ -144,7 +144,13 @@ def make_map(arguments: list[str]) -> None:
     config = WORK / "coveragerc"
     config.write_text(f"[run]\ndata_file = {WORK / 'coverage'}\nsource = vertigrad\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "mutant_durations", "--cov", f"--cov-config={config}"]
-    command += ["--cov-context=test", "--cov-report=", *(f"--ignore={path}" for path in LEFT_OUT), *arguments]
+    command += [
+        "--exhaustive",
+        "--cov-context=test",
+        "--cov-report=",
+        *(f"--ignore={path}" for path in LEFT_OUT),
+        *arguments,
+    ]
     environment = with_path(ROOT / "app", ROOT / "tools") | {"MUTANT_DURATIONS": str(WORK / "durations.json")}
     subprocess.run(command, cwd=ROOT, env=environment | {"COVERAGE_CORE": "ctrace"}, check=False)
 
@@ -193,7 +199,7 @@ def copied(folder: Path) -> Path:
 
 def passes(tests: list[str], tree: Path, seconds: float = 3600.0) -> bool:
     """Whether tests pass in a tree, within a time limit in seconds."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--exhaustive", "-p", "no:cacheprovider", *tests]
     environment = with_path(tree / "app") | {"PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=seconds, check=False)

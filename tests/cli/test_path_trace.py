@@ -14,6 +14,7 @@ from vertigrad.path_trace import PathTracer
 SMALL = ("--set", "galaxy.count=64", "--set", "layers.stars.size=0.3", "--size", "32x24")
 
 
+@pytest.mark.turns(3)
 def test_png_and_exr_have_the_traced_image(vertigrad, tmp_path):
     png, exr = tmp_path / "a.png", tmp_path / "a.exr"
     call = ("render", "nbody", *SMALL, "--path-trace", 2, "--bounces", 1, "--exr-bits", 32)

@@ -141,6 +141,7 @@ def test_a_file_that_is_not_a_scene(vertigrad, tmp_path, verb, content):
     assert LOCATION.search(outcome.messages[0])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("path", BROKEN[::60], ids=lambda path: path.stem)
 def test_a_broken_scene_in_a_subprocess(process, path):
     outcome = process("check", path)
@@ -270,6 +271,7 @@ def test_the_traceback_is_printed_on_request(vertigrad, row, tmp_path, monkeypat
     assert str(error) in outcome.messages[-1]
 
 
+@pytest.mark.turns(3)
 def test_the_traceback_in_a_subprocess(process):
     quiet, loud = (process("check", "none.toml", env={"VERTIGRAD_TRACEBACK": value}) for value in (None, "1"))
     assert (quiet.code, loud.code) == (2, 2)
@@ -319,6 +321,7 @@ def test_ctrl_c_ends_the_video_and_the_program(tmp_path):
 # no GPU: 4 ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("verb", ["check", "info"])
 def test_an_unknown_adapter(process, verb):
     outcome = process(verb, *(["nbody"] if verb == "check" else []), "--adapter", "nonsense")

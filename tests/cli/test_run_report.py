@@ -355,6 +355,7 @@ def test_titles_and_paths_with_brackets_are_printed_as_they_are(vertigrad, row, 
 # the progress bar ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_an_unmodified_scene_in_a_subprocess(process, tmp_path):
     arguments = ["--frames", 3, "--size", "320x180", "-o", "x.png", "--require-zero-copy", "--report", "r.json"]
     outcome = process("render", "nbody", *arguments)
@@ -379,6 +380,7 @@ def test_the_bar_counts_the_frames_on_a_terminal(vertigrad, row, tmp_path, monke
 # bench --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_bench_measures_a_scene(vertigrad, tmp_path, name):
     arguments = [*sets(name), "--frames", 8, "--size", "96x64", "--json", tmp_path / "b.json"]

@@ -37,6 +37,7 @@ def run(name: str, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "program",
     [
@@ -66,12 +67,14 @@ def checked_calls(program: str, order: list[str], **environment: str) -> None:
     assert not re.findall(r"(?:VUID|UNASSIGNED|SYNC)-[\w-]+", printed)
 
 
+@pytest.mark.turns(3)
 @needs_validation
 @pytest.mark.parametrize("program", [*CHECKED, "small_placeholders"])
 def test_calls_of_the_layer_are_valid(program):
     checked_calls(program, [LAYER, KHRONOS], VK_INSTANCE_LAYERS=f"{LAYER}:{KHRONOS}")
 
 
+@pytest.mark.turns(3)
 @needs_validation
 @pytest.mark.parametrize("program", CHECKED)  # small placeholders would be reported as buffers that overlap
 def test_calls_of_wgpu_are_valid_with_the_answers_of_the_layer(program):

@@ -81,6 +81,7 @@ def use(viewer: scripting.Viewer) -> None:
     viewer.update()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_runs_and_draws(name: str, gpu: Gpu, opened, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

@@ -30,6 +30,7 @@ def test_the_page_lists_every_example_with_its_image() -> None:
         assert sheet.size == (3 * 480, 2 * 300)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_example_runs_and_draws(name: str, gpu: Gpu, opened, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     for module in NEEDED[name.partition("_")[0]]:

@@ -112,6 +112,7 @@ FILES: dict[str, tuple[bytes, dict[Damage, bool]]] = {  # with the kinds of dama
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", FILES)
 def test_200_damaged_files(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"

@@ -75,6 +75,7 @@ def unpacked(archive: Path, folder: Path, chance: random.Random, flips: bool) ->
             file.write_bytes(damaged(data, chance, text=file.suffix == ".json"))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("suffix", [".vgz", ".zarr"])
 @pytest.mark.parametrize("kind", ["bytes", "claims"])
 def test_damaged_recordings(recording, tmp_path, kind, suffix):

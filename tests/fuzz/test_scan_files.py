@@ -137,6 +137,7 @@ def typed(name: str) -> Damage:
     return damage
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", scans.POINT_NAMES)
 def test_200_damaged_files(name: str, tmp_path: Path) -> None:
     data, chance = scans.point_files()[name], random.Random(name)

@@ -35,6 +35,7 @@ def run(code: str) -> None:
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("when", ["recorded", "submitted", "arrived"])
 def test_device_loss_does_not_abort_the_process(when: str) -> None:
     run(f"""

@@ -117,6 +117,7 @@ def test_a_compiler_error_in_an_included_file_names_that_file(gpu, write):
     assert error_of("main.wgsl", {"X": 0}).startswith("shaders/main.wgsl:7: no definition")
 
 
+@pytest.mark.turns(3)
 def test_the_source_lines_of_every_shader_are_found(gpu):
     for name, values in SHADERS.items():
         asked = asked_for(name)

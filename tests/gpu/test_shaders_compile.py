@@ -661,6 +661,7 @@ def test_the_table_has_exactly_the_required_values(name: str) -> None:
     assert [set(defines) ^ asked for defines in SHADERS[name]] == [set()] * len(SHADERS[name])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SHADERS)
 def test_every_shader_compiles(gpu: Gpu, name: str) -> None:
     for defines in SHADERS[name]:

@@ -174,6 +174,7 @@ def test_undivided_work_is_one_submission_and_later_work_is_split_again(gpu: Gpu
         assert submissions() == 1
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("mebibytes", [1, 16, 48])
 def test_results_that_are_dropped_outside_of_frames_take_bounded_memory(gpu: Gpu, mebibytes: int) -> None:
     """Recorded commands keep their blocks, which must not accumulate until there are enough dispatches."""

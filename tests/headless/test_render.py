@@ -86,6 +86,7 @@ placement = "front"
     assert not [entry.message for entry in caplog.records if "shows nothing" in entry.message]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_packaged_scenes_as_images_and_video(steady: Gpu, tmp_path, name):
     last, video = tmp_path / "last.png", tmp_path / "all.mp4"

@@ -32,6 +32,7 @@ def most_probable(model: Any, prompt: Sequence[int], tokens: Sequence[int]) -> l
     return reference_logits(model, [*prompt, *tokens])[len(prompt) - 1 : -1].argmax(-1).tolist()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", ["llama", "mistral", "qwen2 bfloat16", "qwen3", "gpt2"])
 def test_the_first_200_tokens_are_those_of_transformers(kind: str, saved: Saved, steady: Gpu) -> None:
     reference, folder = saved(*kind.split())

@@ -152,6 +152,7 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_first_200_tokens_are_those_of_onnxruntime(grouped: bool, tmp_path: Path, steady: Gpu) -> None:
     decoder = tmp_path / "model.onnx"

@@ -50,6 +50,7 @@ def test_the_scene_agrees_with_its_references(gpu: Gpu) -> None:
     assert {"clip.planes", "depth.height", "relief.position", "relief.color"} <= set(names)
 
 
+@pytest.mark.turns(4)
 def test_no_geometry_is_copied_and_each_image_is_uploaded_once(gpu: Gpu) -> None:
     with Session(gpu, SCENE, sets=["clip.time_scale=3"]) as session:  # an image of the clip in each frame
         report = render(session, frames=4, size=(64, 36)).finish(session)
@@ -60,6 +61,7 @@ def test_no_geometry_is_copied_and_each_image_is_uploaded_once(gpu: Gpu) -> None
     assert report["memory"]["leaked_blocks"] == 0
 
 
+@pytest.mark.turns(4)
 def test_the_clip_is_that_of_the_script_and_the_network_estimates_its_heights(
     session: Session, created: ModuleType
 ) -> None:

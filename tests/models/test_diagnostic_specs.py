@@ -85,6 +85,7 @@ def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:
             assert measured(instance.model) == specs(instance.model), name
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("name", "scene"), FROM_SCENES.items())
 def test_diagnostics_of_networks(steady: Gpu, name: str, scene: str) -> None:
     """Names of diagnostics of an ONNX network begin with an output."""

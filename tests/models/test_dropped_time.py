@@ -15,6 +15,7 @@ from .extremes import SMALL
 LONG = 0.5  # frame time [s] in which every model has a step
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_dropped_time_is_reported_by_the_clocks_of_a_model(
     gpu: Gpu, name: str, monkeypatch: pytest.MonkeyPatch

@@ -46,6 +46,7 @@ FROM_FILES_AND_INPUTS = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_ends_of_every_range_are_finite_or_reported_or_refused(gpu: Gpu, name: str) -> None:
     faults = {case: Extreme(name, dict([case])).fault(FRAMES) for case in singles(name)}
@@ -53,6 +54,7 @@ def test_the_ends_of_every_range_are_finite_or_reported_or_refused(gpu: Gpu, nam
     assert {case: what for case, what in faults.items() if what} == {}
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", physics())
 def test_random_pairs_are_finite_or_reported_or_refused(gpu: Gpu, name: str) -> None:
     faults = {str(pair): pair.fault(FRAMES) for pair in pairs(PAIRS, SEED, [name])}

@@ -47,6 +47,7 @@ def test_the_start_is_a_normal_distribution(make: Make) -> None:
     np.testing.assert_array_equal(points, np.random.default_rng(5).standard_normal((800, 3)).astype(np.float32))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("shape", [0, 1])
 def test_noise_becomes_the_training_curves(make: Make, shape: int) -> None:
     """Half of the points end within 0.12 of the trefoil, or of the rings: the noise has no points near them."""
@@ -69,6 +70,7 @@ def test_noise_becomes_the_training_curves(make: Make, shape: int) -> None:
     assert near() > 0.5
 
 
+@pytest.mark.turns(4)
 def test_a_cycle_ends_at_its_start_and_the_next_shape_follows(make: Make) -> None:
     model = make(count=500)
     start = position(model)
@@ -89,6 +91,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert (position(first) != position(other)).any()
 
 
+@pytest.mark.turns(4)
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
     model.step(0.9)
@@ -104,6 +107,7 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     np.testing.assert_array_equal(position(model), later)
 
 
+@pytest.mark.turns(4)
 def test_a_long_step_is_divided(make: Make) -> None:
     once, often = make(count=500, morph_speed=0.9), make(count=500, morph_speed=0.9)
     once.step(1.0)

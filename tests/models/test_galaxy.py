@@ -194,6 +194,7 @@ def test_radii_of_a_round_part_follow_its_density():
         assert count / 20_000 == pytest.approx(mass, rel=0.02)
 
 
+@pytest.mark.turns(4)
 def test_each_part_is_in_virial_equilibrium_with_all_bodies():
     """Mean v^2 against mean -x.a of every part: the virial theorem holds for each part of a steady galaxy."""
     bodies = disc(8_000, seed=21)
@@ -216,6 +217,7 @@ def test_an_isolated_disc_keeps_its_height():
     assert 0.9 < after[1] / before[1] < 1.25
 
 
+@pytest.mark.turns(4)
 def test_an_isolated_disc_keeps_its_size_for_a_rotation():
     """With few bodies, those of the halo have a mass of 0.0125 each and heat the disc, so its height may grow."""
     bodies = disc(1000, seed=4)

@@ -155,6 +155,7 @@ def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.Mo
     assert energy_drift(model) > model.limits["energy_drift"].bound
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("softening", "rate", "seconds"), [(0.05, 3.0, 5), (1e-4, 3.0, 5), (0.2, 100.0, 1)])
 def test_the_energy_error_of_close_pairs_is_reported(make, softening: float, rate: float, seconds: int) -> None:
     """Where the limit of close pairs is not exceeded, energy stays; where it is, that was said at the start."""
@@ -184,6 +185,7 @@ def test_the_number_of_steps_for_a_softening_near_zero_is_limited_by_deflections
     assert shorter.diagnostics()["cfl"].item() < 1.0, "a smaller time step resolves closer pairs"
 
 
+@pytest.mark.turns(4)
 def test_pairs_that_meet_at_the_softening_keep_the_energy(make) -> None:
     """Two bodies at rest fall through each other, many times."""
     start = bodies([[0.5, 0.0, 0.0], [-0.5, 0.0, 0.0]], np.zeros((2, 3)), [0.5, 0.5])
@@ -235,6 +237,7 @@ def test_reset_restores_the_initial_bits_and_repeats_the_run(make) -> None:
     assert np.array_equal(model.outputs()["position"].numpy(), moved)
 
 
+@pytest.mark.turns(4)
 def test_the_shipped_scene_with_fewer_bodies_conserves_energy_and_momentum() -> None:
     """1,000 steps of leapfrog: energy drifts by less than 0.1 %, momentum is constant up to rounding.
 

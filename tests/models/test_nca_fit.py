@@ -98,6 +98,7 @@ def test_perception_and_its_transpose(make: Make) -> None:
     assert np.sum(ours * perceived) == pytest.approx(np.sum(back * cells), rel=1e-5)
 
 
+@pytest.mark.turns(4)
 def test_the_loss_falls_tenfold_in_ninety_steps(make: Make) -> None:
     model = make()
     before = loss(model)
@@ -112,6 +113,7 @@ def _seeded(side: int) -> np.ndarray:
     return start
 
 
+@pytest.mark.turns(4)
 def test_the_output_is_the_growth_from_one_cell(make: Make) -> None:
     """Cells that are not reached yet have the background color; after a while the growth restarts."""
     model = make()
@@ -134,6 +136,7 @@ def test_the_output_is_the_growth_from_one_cell(make: Make) -> None:
         assert not model.outputs()["height"].numpy()[away > step].any()
 
 
+@pytest.mark.turns(4)
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     model, found = make(), []
     for _ in range(2):
@@ -143,6 +146,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
 
 
+@pytest.mark.turns(4)
 def test_it_continues_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     model = make(steps_per_second=40.0, playback_rate=25.0)
     run(model, 7)

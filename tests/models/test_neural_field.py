@@ -42,6 +42,7 @@ def relative(ours: np.ndarray, reference: np.ndarray) -> float:
     return float(np.linalg.norm(ours - reference) / np.linalg.norm(reference))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "values", [{}, {"coarse": 0.3, "middle": 1.7, "fine": 3.0}, {"amplitude": 0.5, "frequency": 0.7}]
 )

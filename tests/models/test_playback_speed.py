@@ -29,6 +29,7 @@ def run(kind: type[Model], values: dict[str, Any], frames: int, dt: float) -> di
         model.close()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", physics())
 def test_the_playback_speed_does_not_change_the_result(gpu: Gpu, name: str) -> None:
     """The same bits at any speed. N-body divides the time of a frame evenly: at a higher speed into more steps."""

@@ -65,6 +65,7 @@ def residual(model: SdfSurface, z: tuple[float, ...]) -> float:
     return float(np.abs(distance(layers, output(model, "position").reshape(-1, 3).astype(float), np.array(z))).max())
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("time", [0.5, 1.6, 4.3])
 def test_a_step_agrees_with_the_reference(make: Make, time: float) -> None:
     model = make()
@@ -73,6 +74,7 @@ def test_a_step_agrees_with_the_reference(make: Make, time: float) -> None:
         assert comparison.holds, str(comparison)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_solids_are_those_of_the_training(make: Make, shape: str) -> None:
     """Each vertex within 0.04 of the formula's radius, root mean square within 0.01; and |f| tiny."""
@@ -84,6 +86,7 @@ def test_the_solids_are_those_of_the_training(make: Make, shape: str) -> None:
     assert residual(model, latent(shape)) < 2e-5
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "z", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.0, -0.5, -0.5), (1.2, -1.2, 1.2), (-1.2, -1.2, 0.3)]
 )
@@ -119,6 +122,7 @@ def test_the_sheet_closes_and_its_cells_have_equal_areas() -> None:
     np.testing.assert_allclose(around[16, 16], [0, 1, 0], atol=1e-12)
 
 
+@pytest.mark.turns(4)
 def test_it_holds_each_solid_and_morphs_to_the_next_and_back(make: Make) -> None:
     model, rest = make(), {shape: make(latent=latent(shape)) for shape in ("star", "cube")}
     model.step(0.9)
@@ -140,6 +144,7 @@ def test_a_rate_of_zero_and_a_custom_latent_are_constant(make: Make) -> None:
         assert model.scalar_state()["turn"] == 0.0
 
 
+@pytest.mark.turns(4)
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
     model.step(1.4)

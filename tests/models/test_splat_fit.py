@@ -133,6 +133,7 @@ def test_cameras_stand_where_the_views_were_taken(make: Make) -> None:
     assert (rows[:, 2, 3] > 1.0).all(), "the origin is in front of each"
 
 
+@pytest.mark.turns(4)
 def test_the_loss_is_halved_in_120_steps_and_the_held_out_view_improves(make: Make) -> None:
     model = make(views=12, test_view=5)
     run(model, 1)

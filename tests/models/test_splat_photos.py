@@ -93,6 +93,7 @@ def mean_psnr(model: SplatPhotos) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.turns(4)
 def test_training_reaches_the_photos_that_are_held_out(make: Make) -> None:
     model = make()
     before = statistics(model), mean_psnr(model)

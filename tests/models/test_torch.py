@@ -241,6 +241,7 @@ def test_weights_of_a_file(folder: Path, run: Any, suffix: str) -> None:
     np.testing.assert_allclose(running["m0.position"], 2 * 0.5)
 
 
+@pytest.mark.turns(4)
 def test_a_compiled_network_gives_the_same_values(folder: Path, run: Any) -> None:
     compiled = run(scene(folder, SWIRL + "compile = true\n"))
     compiled.step()

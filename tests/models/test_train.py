@@ -112,6 +112,7 @@ def test_results_and_gradients_agree_with_the_reference(make: Make, what: str) -
         assert comparison.holds, f"{what}: {comparison}"
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("loss", "optimizer", "rate"),
     [

@@ -68,6 +68,7 @@ def statistics(model: Train) -> dict[str, float]:
     return values
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", RUNS)
 def test_the_loss_decreases_reproducibly(steady: Gpu, name: str) -> None:
     _, steps, factor = RUNS[name]

@@ -37,6 +37,7 @@ def images(book: Any) -> list[np.ndarray]:
     return [np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")) for png in found]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_leaves_its_image(path: Path, tmp_path: Path) -> None:
     book = execute(nbformat.read(path, as_version=4), tmp_path)

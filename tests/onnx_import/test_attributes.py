@@ -50,6 +50,7 @@ def outcome(case: Case, version: int) -> str:
     return "" if is_equal(found, expected, case.rtol) else f"{found}, not {expected}"
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("op", OPERATORS)
 def test_a_node_gives_the_result_of_the_reference(op: str, gpu: Gpu) -> None:
     wrong = [

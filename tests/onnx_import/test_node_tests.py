@@ -155,6 +155,7 @@ def counts_of(page: str) -> dict[str, Count]:
     return {op: Count(int(passed or 0), int(refused or 0)) for op, passed, refused in rows}
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_node_tests_give_no_wrong_result_and_the_page_lists_unsupported_ones(gpu: Gpu, part: int) -> None:
     wrong, counts = list[str](), dict[str, Count]()

@@ -138,6 +138,7 @@ def same(found: Any, expected: Any) -> bool:
     return found.shape == expected.shape and np.allclose(found, expected, rtol=2e-4, atol=2e-5, equal_nan=True)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
 def test_nothing_outside_the_operands_is_read_or_written(gpu: Gpu, case: str) -> None:
     name, (shapes, _) = CASES[case]
@@ -175,6 +176,7 @@ def assert_written_alone(case: str, arrays: Mapping[str, np.ndarray], values: np
     np.testing.assert_array_equal(whole.numpy(), expected, err_msg=placement.__name__)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
 def test_folded_rows_of_workgroups_give_the_same_results(gpu: Gpu, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On an adapter with few workgroups per dimension; the surplus ones of the last row write nothing."""

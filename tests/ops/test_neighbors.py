@@ -86,6 +86,7 @@ BOXES: dict[str, Any] = {
 }
 
 
+@pytest.mark.turns(3)
 @every_path
 @pytest.mark.parametrize("axes", [2, 3])
 @pytest.mark.parametrize("box", BOXES)

@@ -132,6 +132,7 @@ def test_a_scene_of_a_script_writes_the_image(gpu, tmp_path):
     assert np.asarray(Image.open(file)).std() > 1.0
 
 
+@pytest.mark.turns(3)
 def test_rays_are_counted(layer, gpu):
     """A ball that fills the image under a sun: of each path a ray of sight, a shadow, and one that was reflected."""
     ball = layer("points", position=np.zeros((1, 3), np.float32), size=9.0)

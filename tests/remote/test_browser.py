@@ -47,6 +47,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
     return Rows(monkeypatch)
 
 
+@pytest.mark.turns(3)
 def test_the_page_shows_the_window_and_drives_it(served: Served, rows: Rows, in_browser: Callable[..., None]):
     session = served.viewer._session
     softening = session.parameters()["models.galaxy"].softening  # pyright: ignore
@@ -83,6 +84,7 @@ def test_the_page_shows_the_window_and_drives_it(served: Served, rows: Rows, in_
     in_browser(act)
 
 
+@pytest.mark.turns(3)
 def test_without_webcodecs_it_is_jpeg_and_a_lost_server_is_found_again(served: Served, in_browser: Callable[..., None]):
     def act(page: Page) -> None:
         assert page.evaluate("vertigrad.kinds[3]") >= 1 and not page.evaluate("vertigrad.kinds[1] || 0")

@@ -60,6 +60,7 @@ def address(process: subprocess.Popen[str]) -> str:
     return line
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "alone"])
 def test_a_signal_ends_it_and_frees_the_port(number: signal.Signals, watched: bool) -> None:
@@ -92,6 +93,7 @@ def test_a_signal_while_it_starts() -> None:
     assert process.returncode == 130 and "Traceback" not in errors
 
 
+@pytest.mark.turns(3)
 def test_a_lost_device_is_replaced_and_viewers_stay() -> None:
     with program("-c", LOSING, *SERVE) as process, Program(address(process)) as viewer:
         viewer.call("set_parameters", values={"galaxy.softening": 0.07})

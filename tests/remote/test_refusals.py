@@ -115,6 +115,7 @@ def test_a_missing_server_is_named(monkeypatch: pytest.MonkeyPatch):
 # garbage ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -222,6 +223,7 @@ KEYS = st.sampled_from(["x", "y", "dx", "dy", "button", "pressed", "codec", "wid
 VALUES = JSON | st.sampled_from(["h264", "press", 1, 0.5, -1, 1e300, True, ["shift"]])
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(NAMES, st.dictionaries(KEYS | st.text(max_size=6), VALUES, max_size=4)), max_size=6))
 def test_any_requests_leave_the_program_running(served: Served, requests: list[tuple[str, dict[str, Any]]]):

@@ -87,6 +87,7 @@ def lit(layer: Any, render: Any, material: Material, view: View, yaw: float = 0.
     return render([created], OrbitCamera(distance=4.0, yaw=yaw, pitch=pitch, fov=40.0), view, SIZE)[16, 16]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("metallic", [0.0, 1.0])
 @pytest.mark.parametrize("roughness", [0.0, 0.5, 1.0])
 def test_white_in_a_white_furnace_is_white(
@@ -140,6 +141,7 @@ def test_a_wall_between_a_white_and_a_black_half_is_gray(layer: Any, render: Any
     assert close(got, np.full(3, 1.0))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("elevation", [50.0, 8.0])
 def test_the_sky_is_single_scattering(render: Any, elevation: float) -> None:
     view = View(

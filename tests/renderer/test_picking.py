@@ -212,6 +212,7 @@ def test_rows_that_are_not_drawn_are_not_picked(layer, pick):
     assert pick([layer("surface", position=waves(), color=(1, 1, 1, 0.0))], CAMERA, middle) is None
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", [*(kind for kind in SOLID if kind != "isosurface"), "spots", "marks", "image"])
 def test_clipped_rows_are_not_picked_and_the_rest_is_unchanged(layer, pick, kind):
     thing = drawn(layer, kind)

@@ -179,6 +179,7 @@ def test_spheres_out_of_sight_are_not_drawn(layer, render, monkeypatch, orthogra
     assert 0.2 * COUNT < int(points.drawing.splatting._many.numpy()[1]) < 0.6 * COUNT
 
 
+@pytest.mark.turns(3)
 def test_millions_of_points(render, layer):
     """All of them are drawn: a row of points at the end of the list has the right position, and so have the others."""
     count = 3_000_000

@@ -47,6 +47,7 @@ def many(request, monkeypatch):
         monkeypatch.setattr(splat_tiles, adapter, request.param)
 
 
+@pytest.mark.turns(3)
 @DRAWN
 @pytest.mark.parametrize("degree", range(4))
 def test_images_are_those_of_the_published_formulas(layer, render, many, degree):

@@ -46,6 +46,7 @@ def frames(gpu: Gpu, scene: Path, sets: list[str], folder: Path) -> list[np.ndar
     return [np.asarray(Image.open(file)) for file in files]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", RENAMED)
 def test_an_old_scene_draws_the_same_pixels(
     steady: Gpu, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str

@@ -222,6 +222,7 @@ KILLED = """
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_killed_while_it_saves_never_damages_the_file(tmp_path):
     """At least 200 times, at any moment; many of them in the middle of writing."""

@@ -44,6 +44,7 @@ def same(viewer: vg.Viewer, path: Path) -> bool:
         return np.array_equal(viewer.image(), scene.render(SIZE))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", sorted(ATTRIBUTES))
 def test_every_type_of_layer_is_saved(viewer: vg.Viewer, tmp_path: Path, kind: str) -> None:
     handle = viewer.add(kind, "it", **ATTRIBUTES[kind])

@@ -105,6 +105,7 @@ def test_show_takes_tensors_and_scenes(steady: Gpu) -> None:
         assert vg.show(viewer, offscreen=True) is viewer
 
 
+@pytest.mark.turns(3)
 def test_show_takes_networks(steady: Gpu) -> None:
     path = resources.path("assets", "weights", "shells.onnx")
     with vg.show(path, offscreen=True) as scene:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ ROUNDS = st.lists(
 )
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROUNDS)
 @example([(("ours", "height", 1), ("theirs", "height", 2), ("together", "reload", 0))])

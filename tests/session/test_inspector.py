@@ -232,6 +232,7 @@ def test_a_dropped_frame_is_read_again(opened):
     assert session.inspector.result is not None and 0 in session.inspector.pages
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("shape", [(), (7,), (0, 3), (4, 2, 3), (3, 40_000)])
 @pytest.mark.parametrize("dtype", ["f4", "u4", "?", "u1"])
 def test_any_shape_and_type(opened, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], dtype: str):

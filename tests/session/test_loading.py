@@ -94,6 +94,7 @@ def test_a_canceled_scene_is_not_opened_and_leaves_nothing(
         assert moment == "uploading" or one._scene is None, "it stops at the next piece"
 
 
+@pytest.mark.turns(3)
 def test_levels_of_detail_are_built_for_the_thread_and_follow_the_camera(
     ahead: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

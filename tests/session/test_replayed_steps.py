@@ -65,6 +65,7 @@ def test_a_replayed_model_gives_the_same_states_as_one_that_is_not_replayed(open
     assert found[0] == found[1]
 
 
+@pytest.mark.turns(3)
 def test_earlier_frames_are_recomputed_bit_for_bit(opened) -> None:
     session = opened()
     states = dict(enumerate(run(session, 40), 1))

@@ -60,6 +60,7 @@ def run(code: str, sharing: str = "") -> None:
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
+@pytest.mark.turns(3)
 def test_models_continue_from_the_last_state_on_the_host() -> None:
     run("""
         with open_session() as session:
@@ -97,6 +98,7 @@ def test_models_continue_from_the_last_state_on_the_host() -> None:
         """)
 
 
+@pytest.mark.turns(3)
 def test_models_are_reset_when_no_state_is_on_the_host() -> None:
     run("""
         with open_session() as session:
@@ -116,6 +118,7 @@ def test_models_are_reset_when_no_state_is_on_the_host() -> None:
         """)
 
 
+@pytest.mark.turns(3)
 def test_a_state_from_before_a_reset_is_not_used() -> None:
     run("""
         with open_session() as session:
@@ -164,6 +167,7 @@ position = "galaxy.points"
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("sharing", ["off", "" if cuda.is_present() else "host"])
 def test_models_in_pytorch_continue_and_views_of_lost_memory_stay_readable(tmp_path: Path, sharing: str) -> None:
     pytest.importorskip("torch")

@@ -325,6 +325,7 @@ def test_a_parameter_posted_for_a_removed_model_is_reported(opened, tmp_path):
     assert "models.row" in next(iter(session.messages.values()))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("part", ["Stage", "Cameras", "SceneEdits", "Clock", "Watches", "InteractionTool"])
 @pytest.mark.parametrize("other", [False, True], ids=["restart", "other"])
 def test_any_error_while_a_scene_is_built_leaves_the_old_one_running(

@@ -43,6 +43,7 @@ def fail_at(steady: Gpu, monkeypatch) -> Callable[[int], list[str]]:
     return fail
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", SCENES)
 @pytest.mark.parametrize("reload", [False, True], ids=["rebuild", "reload"])
 def test_whichever_allocation_fails_the_old_scene_continues(steady: Gpu, fail_at, monkeypatch, name, reload):

@@ -70,6 +70,7 @@ def by_jax(tensor: Tensor) -> tuple[int, Callable[[], np.ndarray]]:
     return view.unsafe_buffer_pointer(), lambda: np.asarray(view)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize(
     ("package", "view"),
@@ -189,6 +190,7 @@ def by_cupy_in_a_stream(torch: Any, view: Any) -> Callable[[float], None]:
     return write
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("writer", [in_a_stream, in_a_graph, by_cupy_in_a_stream])
 def test_all_streams_of_frameworks_take_turns(cuda: Gpu, torch: Any, writer: Callable[..., Any]) -> None:
     with Tensor.empty(1 << 24, shared="cuda") as x:

@@ -28,12 +28,14 @@ def pytest_with_layer(*arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.turns(3)
 def test_shared_memory_in_a_process_with_the_layer() -> None:
     report = pytest_with_layer("tests/sharing/shared_memory.py", "tests/sharing/double_buffers.py")
     assert "passed" in report
     assert "skipped" not in report
 
 
+@pytest.mark.turns(3)
 def test_buffers_lifetimes_and_tensors_work_with_the_layer() -> None:
     assert "passed" in pytest_with_layer(*FOLDERS, *(f"--ignore={file}" for file in NO_MEMORY), "--maxfail=5")
 

@@ -32,6 +32,7 @@ class Killing(Cluster):
         return finished
 
 
+@pytest.mark.turns(3)
 def test_dask_computes_the_same_and_a_worker_that_dies_loses_nothing(steady, cloud, tmp_path):
     values = {"cloud.speed": "0:1:6"}
     options = {"frames": 8, "size": (32, 24), "outcomes": [f"{cloud.parent}/measures.py:spread", "image"], "seed": 2}

@@ -34,6 +34,7 @@ class Killing(Processes):
             os.kill(self.killed, signal.SIGKILL)
 
 
+@pytest.mark.turns(3)
 def test_worker_processes_compute_the_same_and_one_that_dies_loses_nothing(steady, cloud, tmp_path):
     values = {"cloud.speed": [0.0, 0.5, 1.0]}
     outcomes = ["diagnostics", "cloud.position:norm", "image"]

@@ -25,6 +25,7 @@ def values(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     return (RANDOM.integers(-1000, 1000, shape) * (0.25 if dtype[0] == "f" else 1)).astype(kind)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 7), (2, 3, 5), (0,), (4, 0, 2), (1, 1, 1, 1, 1)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_values_round_trip(dtype: str, shape: tuple[int, ...]) -> None:

@@ -88,7 +88,8 @@ def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> It
             panels: bool = True,
         ) -> Driver:
             path = scene if isinstance(scene, Path) else resources.path("scenes", f"{scene}.toml")
-            quick = ["view.bloom=0", "view.shadows=0", "view.quality=low", *(["terrain.resolution=24"] if "neural_field" in path.stem else [])]
+            quick = ["view.bloom=0", "view.shadows=0", "view.quality=low"]
+            quick += ["terrain.resolution=24"] if "neural_field" in path.stem else []
             session = stack.enter_context(Session(steady, path, [*quick, *sets]))
             session.playing = playing
             viewer = stack.enter_context(Viewer(session, size, vsync=False))

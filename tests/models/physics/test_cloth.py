@@ -191,6 +191,7 @@ def energies(state: cloth_reference.State, sheet: Sheet, long: LongThreads, valu
     }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("case", CASES)
 def test_a_sweep_equals_the_reference(make: Make, case: str) -> None:
     inputs, values = CASES[case]
@@ -264,6 +265,7 @@ def catenary(span: float, length: float, x: np.ndarray) -> np.ndarray:
     return a * (np.cosh(x / a) - np.cosh(0.5 * span / a))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("span", [0.5, 0.8])
 def test_a_strip_hangs_as_a_catenary(make: Make, span: float) -> None:
     """Stiff, without bending; within 1 % of the length."""
@@ -291,6 +293,7 @@ def test_a_hanging_sheet_stretches_by_its_stiffness(make: Make) -> None:
         assert longer == pytest.approx(0.2 * 9.81 / (2.0 * 40.0), rel=0.03)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("resolution", "width", "length", "levels"), [(14, 1.0, 1.0, 1), (4, 0.05, 4.0, 2)])
 def test_stiff_threads_have_the_stiffness_of_the_material(
     make: Make, resolution: int, width: float, length: float, levels: int
@@ -355,6 +358,7 @@ def test_elastic_energies_are_those_of_the_continuum(make: Make) -> None:
         assert bent == pytest.approx(0.5 * area * inner, rel=0.02)
 
 
+@pytest.mark.turns(4)
 def test_energy_does_not_grow_without_wind(make: Make) -> None:
     """A sheet swings about the pole that holds its edge, damped only by the solver."""
     model = make(resolution=10, pins="pole", stretch=500.0, solver_substeps=8, **STILL)
@@ -370,6 +374,7 @@ def test_energy_does_not_grow_without_wind(make: Make) -> None:
 # contacts, tearing, tools -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(4)
 def test_it_stays_out_of_a_ball_and_above_the_ground(make: Make) -> None:
     model = make(resolution=24, pins="none", sphere_radius=0.4, floor=True, ground=-0.9, solver_substeps=8)
     gap = 0.5 * model._fabric.thickness
@@ -516,6 +521,7 @@ def test_vertices_held_by_the_drag_tool_stay(make: Make) -> None:
 # bits, time, input ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(4)
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(make: Make) -> None:
     values = {"resolution": 12, "pins": "none", "sphere_radius": 0.4, "solver_substeps": 6, "wind": (1.0, 0.0, 0.0)}
     one, two, other = (make(seed=seed, **values) for seed in (3, 3, 4))

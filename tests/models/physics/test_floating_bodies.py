@@ -72,6 +72,7 @@ def pool(make: Callable[..., Any]) -> tuple[Any, Any]:
     return light, make("fluid", {"obstacle": light.outputs()["obstacle"]}, **POOL)
 
 
+@pytest.mark.turns(4)
 def test_a_light_body_floats_and_a_heavy_one_sinks(pool: tuple[Any, Any]) -> None:
     obstacle, fluid = pool
     run(obstacle, fluid, 55)
@@ -126,6 +127,7 @@ HIT: dict[str, dict[str, Any]] = {  # matter left of a box, a little above its c
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", HIT)
 def test_no_momentum_is_lost(make: Callable[..., Any], name: str) -> None:
     """Water that hits a box off its center, without gravity: what the water loses, the box gains; it turns."""
@@ -152,6 +154,7 @@ def test_no_momentum_is_lost(make: Callable[..., Any], name: str) -> None:
     assert np.abs(angular[-1] - angular[0]).max() < 0.02 * before, "positions that are held outside turn it a little"
 
 
+@pytest.mark.turns(4)
 def test_a_body_floats_in_material_points(make: Callable[..., Any]) -> None:
     ball = make("obstacle", size=(0.36, 0.36, 0.36), position=(0.0, 0.58, 0.0), density=500.0)
     values: dict[str, Any] = {"box": (0.8, 0.9, 0.8), "resolution": 14, "count": 2400, "friction": 0.0}

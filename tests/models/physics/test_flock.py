@@ -108,6 +108,7 @@ def test_a_radius_changed_while_it_flies_is_followed(make: Make) -> None:
 # Order -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(4)
 def test_order_falls_with_noise(make: Make) -> None:
     """Vicsek et al. 1995, figure 2: where birds only align, at one speed in a periodic box, the order falls from near 1
     to that of chance, 1 / sqrt(birds), as the noise grows; in three dimensions as Czirók, Vicsek and Vicsek 1999."""
@@ -217,6 +218,7 @@ def test_birds_fly_round_an_obstacle(make: Make) -> None:
     assert touched[0] < 0.05 and touched[1] > 0.8
 
 
+@pytest.mark.turns(4)
 def test_birds_flee_the_predator(make: Make) -> None:
     near = []
     for fear in (0.0, 10.0):

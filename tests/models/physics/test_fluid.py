@@ -183,6 +183,7 @@ def test_pressure_forces_are_the_adjoint_of_the_density_change() -> None:
 # physics ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(4)
 def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
     """Their front starts later, since removing a real dam takes time; then both move at the same speed.
 
@@ -207,6 +208,7 @@ def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
     assert pace == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("viscosity", "time"), [(1e-6, 4.0), (0.1, 1.0)])
 def test_water_comes_to_rest_in_hydrostatic_equilibrium(make: Make, viscosity: float, time: float) -> None:
     """With default settings: dp/dy = ρg within 3 % for 0.2 s, and less than 1 % of the speed of waves √(gH) remains."""
@@ -245,6 +247,7 @@ def test_the_pressure_is_solved_to_its_tolerance_or_the_limit_reports_it(make: M
     assert found["iterations"] == 1 and found["residual"] > few.limits["residual"].bound
 
 
+@pytest.mark.turns(4)
 def test_a_breaking_dam_gains_no_energy(make: Make) -> None:
     """Within 1 % of its initial energy, and it has lost some at the end."""
     model = make(spacing=0.08)
@@ -303,6 +306,7 @@ def test_a_shear_wave_decays_by_viscosity_as_in_stokes_solution(
 # walls ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", ["box", "ball", "pillar", "grid"])
 def test_nothing_enters_walls_or_bodies(make: Make, kind: str) -> None:
     at, inputs = (0.8, 0.2, 0.2), {}
@@ -448,6 +452,7 @@ def test_steps_do_not_depend_on_the_frame_time(make: Make) -> None:
     np.testing.assert_array_equal(output(models[0], "position"), output(models[1], "position"))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "values",
     [
@@ -519,6 +524,7 @@ def test_a_network_provides_a_distance_grid(steady: Gpu) -> None:
         model.close()
 
 
+@pytest.mark.turns(4)
 def test_the_fluid_reads_the_block_of_the_obstacle(steady: Gpu) -> None:
     scene = load(resources.path("scenes", "fluid_sdf.toml"), sets=["water.count=300", "solid.resolution=9"])
     stage = Stage(scene, steady)

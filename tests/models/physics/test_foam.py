@@ -188,6 +188,7 @@ def test_each_kind_has_its_lifetime(make: Make) -> None:
     assert not model.outputs()["kind"].numpy().any()
 
 
+@pytest.mark.turns(4)
 def test_a_dam_that_breaks_makes_foam_which_ends(steady: Gpu) -> None:
     """With the fluid itself: none before the water hits the wall, much after, and none when it is long at rest."""
     params = FluidParams(spacing=0.1, tank=(1.6, 1.2, 0.4), column=(0.6, 1.0, 0.4))  # type: ignore[arg-type]

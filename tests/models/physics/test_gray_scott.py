@@ -140,6 +140,7 @@ def test_surfaces_are_closed_and_the_laplacian_of_coordinates_is_the_curvature_v
         assert created.area == pytest.approx(4.0 * np.pi**2 * surfaces.THICKNESS, rel=0.02)
 
 
+@pytest.mark.turns(4)
 def test_diffusion_alone_is_the_heat_kernel(make: Make) -> None:
     """A Gaussian of variance s² has s² + 2 D t after t (heat kernel in the plane), and its mass."""
     side, variance, time = 160, 0.1**2, 400.0
@@ -166,6 +167,7 @@ def test_diffusion_alone_is_the_heat_kernel(make: Make) -> None:
     run(1, 5e-5)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("degree", [1, 2, 6])
 def test_spherical_harmonics_decay_by_their_degree(make: Make, degree: int) -> None:
     """On the unit sphere exp(−l (l + 1) D t); measured by the amplitude of the zonal harmonic about an oblique axis."""
@@ -230,6 +232,7 @@ def test_with_a_low_kill_rate_one_state_fills_the_plane(make: Make) -> None:
     np.testing.assert_allclose(v, 0.5 * feed / both * (1.0 + np.sqrt(1.0 - 4.0 * both**2 / feed)), rtol=2e-3)
 
 
+@pytest.mark.turns(4)
 def test_lambda_has_dividing_spots(make: Make) -> None:
     """Pearson's λ: separate spots of one size, whose number grows by division (4, 16, 28 here)."""
     model = plane(make, "lambda")
@@ -240,6 +243,7 @@ def test_lambda_has_dividing_spots(make: Make) -> None:
     assert len(third.below) == 1
 
 
+@pytest.mark.turns(4)
 def test_epsilon_has_unstable_spots(make: Make) -> None:
     """Pearson's ε: spots that divide and die of crowding; half of v is elsewhere 96 of time later."""
     pattern = Pattern(plane(make, "epsilon"), 4096)
@@ -248,6 +252,7 @@ def test_epsilon_has_unstable_spots(make: Make) -> None:
     assert pattern.change > 0.25
 
 
+@pytest.mark.turns(4)
 def test_alpha_is_unsteady(make: Make) -> None:
     """Pearson's α: short-lived wavelets everywhere."""
     pattern = Pattern(plane(make, "alpha"), 3072)
@@ -255,6 +260,7 @@ def test_alpha_is_unsteady(make: Make) -> None:
     assert pattern.v.max() > 0.2
 
 
+@pytest.mark.turns(4)
 def test_delta_has_constant_holes(make: Make) -> None:
     """Pearson's δ: spots of low v in a plane of high v, ordered and constant."""
     pattern = Pattern(plane(make, "delta"), 4096)
@@ -263,6 +269,7 @@ def test_delta_has_constant_holes(make: Make) -> None:
     assert pattern.change < 0.02
 
 
+@pytest.mark.turns(4)
 def test_theta_has_constant_stripes(make: Make) -> None:
     """Pearson's θ: stripes, half of the plane, in few long parts, constant."""
     pattern = Pattern(plane(make, "theta"), 4096)
@@ -272,6 +279,7 @@ def test_theta_has_constant_stripes(make: Make) -> None:
     assert pattern.change < 0.03
 
 
+@pytest.mark.turns(4)
 def test_mu_has_worms_that_grow_at_their_ends(make: Make) -> None:
     """Pearson's μ: parts that become longer, but not thicker."""
     model = plane(make, "mu")

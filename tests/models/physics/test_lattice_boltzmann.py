@@ -91,6 +91,7 @@ def test_convergence_to_the_parabola_is_second_order(make: Make) -> None:
     assert 3.5 < coarse / fine < 4.5
 
 
+@pytest.mark.turns(4)
 def test_a_cylinder_sheds_vortices_at_the_measured_frequency(make: Make) -> None:
     """Strouhal number 0.16 to 0.22 at Reynolds 100 to 200 (Roshko 1954; Williamson 1996, figure 1: 0.18 at 150).
 
@@ -112,6 +113,7 @@ def test_a_cylinder_sheds_vortices_at_the_measured_frequency(make: Make) -> None
     assert statistics(model)["mach"] < model.limits["mach"].bound
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("sides", "collision"), [("slip", "regularized"), ("no slip", "trt"), ("periodic", "trt")])
 def test_mass_is_conserved_in_a_closed_box(make: Make, sides: str, collision: str) -> None:
     with Tensor.from_numpy(np.pad(np.ones((8, 9), np.float32), ((12, 12), (20, 35)))) as mask:
@@ -247,6 +249,7 @@ def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
         np.testing.assert_array_equal(tensor.numpy(), other.state()[name].numpy(), name)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("collision", ["regularized", "trt"])
 def test_too_fine_a_flow_is_reported_and_stays_finite(make: Make, collision: str) -> None:
     model = make(reynolds=1e5, speed=0.12, obstacle="square", size=0.3, collision=collision, sides="no slip")
@@ -256,6 +259,7 @@ def test_too_fine_a_flow_is_reported_and_stays_finite(make: Make, collision: str
     assert statistics(model)["coarseness"] > model.limits["coarseness"].bound
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "values",
     [

@@ -213,6 +213,7 @@ def settled(make: Make, material: str, **values: Any) -> np.ndarray:
     return model.outputs()["position"].numpy()
 
 
+@pytest.mark.turns(4)
 def test_water_is_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
     top = {}
     for material, values in (
@@ -253,6 +254,7 @@ def test_compressed_snow_hardens(make: Make) -> None:
     assert stretched.min() > 1.0 - 0.025 - 1e-4
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("obstacle", ["ball", "distances"])
 def test_nothing_falls_into_an_obstacle(make: Make, obstacle: str) -> None:
     """The same ball by its radius and by its distances; particles come at most a cell inside."""
@@ -376,6 +378,7 @@ CORNERS = [
 ]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("corner", range(len(CORNERS)))
 def test_the_corners_of_the_ranges_stay_finite(make: Make, corner: int) -> None:
     """150 steps each; 2,000 were run manually."""

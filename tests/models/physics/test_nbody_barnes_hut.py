@@ -136,6 +136,7 @@ def test_a_step_equals_all_pairs_where_every_node_is_opened(make: Make, count: i
     np.testing.assert_allclose(model.outputs()["speed"].numpy(), np.linalg.norm(velocities, axis=1), rtol=0, atol=2e-5)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("theta", "median", "most"), [(0.3, 1e-5, 1.5e-4), (0.5, 6e-5, 9e-4), (0.7, 3.5e-4, 4e-3), (1.0, 1.3e-3, 2e-2)]
 )
@@ -208,6 +209,7 @@ def test_a_sampled_plummer_sphere_has_the_analytic_radius_and_energy() -> None:
         plummer(0, seed=1)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", [NBody, NBodyBarnesHut])
 def test_a_plummer_sphere_stays_in_equilibrium(steady: Gpu, kind: type[NBody] | type[NBodyBarnesHut]) -> None:
     """Lagrangian radii over three crossing times (Aarseth, Hénon & Wielen 1974) and energy are constant.
@@ -247,6 +249,7 @@ def test_diagnostics_are_those_of_the_reference(make: Make) -> None:
     assert measured["momentum"] == pytest.approx(momentum, rel=1e-4)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("softening", [0.01, 1e-4])
 def test_the_energy_error_of_close_pairs_is_reported(make: Make, softening: float) -> None:
     """In ten seconds of few bodies, with the asymmetric forces of the tree."""

@@ -53,6 +53,7 @@ def test_smoke(make: Make) -> None:
     assert away[~solid].min() > -CLOSE
 
 
+@pytest.mark.turns(4)
 def test_cloth(make: Make) -> None:
     middle, radius = (0.45, 0.45, 0.45), 0.4
     values = {"resolution": 12, "width": 0.4, "length": 0.4, "pins": "none", "center": (0.45, 0.95, 0.45)}

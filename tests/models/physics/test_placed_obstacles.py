@@ -107,6 +107,7 @@ def allowance(model: Any, name: str) -> float:
     return 1.3 * model._grid.cell if name == "mpm" else 1e-3  # grids push from their nodes on
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_enters_an_obstacle_and_it_is_where_it_is_placed(make: Make, kind: str, name: str) -> None:
@@ -157,6 +158,7 @@ PUSHED: dict[str, dict[str, Any]] = {  # matter at rest ahead of the obstacle
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_moved_obstacle_pushes(make: Make, name: str) -> None:
     """What is ahead of it takes on its velocity, about, and does not get inside; steps agree with the reference."""

@@ -83,6 +83,7 @@ CASES = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_equals_the_reference(make: Make, case: str) -> None:
     values, interaction = CASES[case]
@@ -145,6 +146,7 @@ def test_the_pressure_is_that_of_the_equation() -> None:
     assert np.abs(found - found.mean() - waves).max() < 5e-5
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("sides", ["closed", "open top", "open"])
 def test_the_velocity_is_divergence_free(make: Make, sides: str) -> None:
     model = make(sides=sides, ball_radius=0.3)
@@ -173,6 +175,7 @@ def test_more_cycles_leave_a_smaller_residual(make: Make) -> None:
 # Advection and diffusion -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(4)
 def test_a_blob_in_a_rotating_flow_returns(make: Make) -> None:
     """A turn of solid-body rotation, with about a cell a step. MacCormack's scheme preserves what steps of the
     semi-Lagrangian scheme diffuse (Selle et al. 2008, section 6, where Zalesak's disc is turned)."""
@@ -207,6 +210,7 @@ def test_a_blob_in_a_rotating_flow_returns(make: Make) -> None:
     assert errors[1] > 1.8 * errors[0]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("diffusivity", [2e-3, 1e-2])
 def test_density_diffuses_as_the_heat_kernel(make: Make, diffusivity: float) -> None:
     """A Gaussian of variance s² becomes one of s² + 2 D t (Crank 1975, "The Mathematics of Diffusion", section 2.2)."""
@@ -241,6 +245,7 @@ def test_fast_diffusion_stays_within_the_initial_range(make: Make) -> None:
     assert found.mean() == pytest.approx(start.mean(), rel=1e-5)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("sides", ["closed", "open top"])
 def test_mass_is_conserved_except_for_outflow(make: Make, sides: str) -> None:
     ball = {"ball_center": (0.1, 1.5, 0.0), "ball_radius": 0.15}
@@ -274,6 +279,7 @@ def test_layers_at_rest_stay_at_rest(make: Make) -> None:
     assert np.abs(model.outputs()["temperature"].numpy() - temperature).max() < 2e-2
 
 
+@pytest.mark.turns(4)
 def test_warm_smoke_rises_and_heavy_smoke_sinks(make: Make) -> None:
     heights = []
     for warm in (60.0, 0.0):
@@ -374,6 +380,7 @@ def test_dragging_moves_the_air_and_emitting_adds_smoke(make: Make) -> None:
     assert emitted > 1e-4 and measured(model)["mass"] == pytest.approx(emitted, rel=0.2)
 
 
+@pytest.mark.turns(4)
 def test_tracers_stay_in_the_air(make: Make) -> None:
     model = make(tracers=4000, lifetime=0.5, sides="closed", ball_center=(0.0, 0.5, 0.0), ball_radius=0.2)
     run(model, 45)
@@ -455,6 +462,7 @@ CORNERS = {
 }
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("corner", CORNERS)
 def test_corners_stay_finite(make: Make, corner: str) -> None:
     model = make(cells=16, **CORNERS[corner])

@@ -47,6 +47,7 @@ def audit(calls: Calls, gpu: Gpu, layers: dict[str, tuple[Layer, dict[str, Tenso
     return faults
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_draws_read_the_tensors_themselves(
     steady: Gpu, layer: Any, shot: Any, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -125,6 +126,7 @@ def smaller(name: str) -> Scene:
     return load(path, sets=sets + (["learner.data.samples=2000"] if name == "sdf_fit" else []))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SCENES)
 def test_the_layers_of_every_scene(steady: Gpu, shot: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = smaller(name)

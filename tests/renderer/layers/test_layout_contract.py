@@ -143,6 +143,7 @@ SAMPLES_OF = [(kind, name) for kind, names in GRIDS.items() for name in names if
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=70, deadline=None, suppress_health_check=CHECKS)
 @given(st.data())
 def test_rows_are_drawn_with_numpys_values_or_rejected(layer: Any, shot: Any, data: st.DataObject) -> None:

@@ -26,6 +26,7 @@ def resident() -> int:
     return 1024 * int(found.split()[1])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux what a process has in memory")
 @pytest.mark.parametrize(("colored", "theme"), [(True, "custom"), (False, "studio")])
 def test_no_shader_is_compiled_in_every_image(steady: Gpu, layer: Any, shot: Any, colored: bool, theme: str) -> None:
