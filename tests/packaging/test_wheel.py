@@ -76,6 +76,7 @@ def test_the_installed_package_is_in_the_new_environment(scripts: Path, tmp_path
     assert [Path(path).resolve().is_relative_to(environment) for path in found] == [True, True]
 
 
+@pytest.mark.turns(3)
 def test_installed_program_renders_outside_the_source_tree(scripts: Path, tmp_path: Path):
     image = tmp_path / "picture.png"
     program = scripts / "vertigrad"

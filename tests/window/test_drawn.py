@@ -521,6 +521,7 @@ STATES: dict[str, Callable[[Shell], tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", STATES)
 def test_shapes_tooltips_and_commands_equal_the_files(one: Shell, monkeypatch, name: str):
     names = STATES[name](one)

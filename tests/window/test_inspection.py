@@ -123,6 +123,7 @@ def noting(draw: Callable, positions: dict[str, tuple[float, float]]) -> Callabl
 # every panel --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize(
     ("size", "scale"), [(WIDE, 1.0), (SMALL, 1.0), (SMALL, 2.0), ((1900, 900), 2.5), ((90, 60), 1.0)]

@@ -66,6 +66,7 @@ def eventually(condition: Callable[[], object]) -> None:
     assert wait_until(condition, 120)
 
 
+@pytest.mark.turns(3)
 def test_the_window_lives_at_the_prompt(prompt: Prompt, desktop: Desktop) -> None:
     prompt.run("import numpy as np, vertigrad as vg")
     prompt.run("v = vg.Viewer('Vertigrad at a prompt', (500, 400)); c = v.points('c', position=np.eye(3), size=0.2)")
@@ -93,6 +94,7 @@ def test_the_window_lives_at_the_prompt(prompt: Prompt, desktop: Desktop) -> Non
     assert prompt.child.exitstatus == 0
 
 
+@pytest.mark.turns(3)
 def test_another_event_loop_is_reported(prompt: Prompt) -> None:
     prompt.run("import numpy as np, vertigrad as vg")
     prompt.run("%gui asyncio")
@@ -103,6 +105,7 @@ def test_another_event_loop_is_reported(prompt: Prompt) -> None:
     prompt.value("v.closed")
 
 
+@pytest.mark.turns(3)
 def test_an_exit_with_an_open_window_is_clean(prompt: Prompt, desktop: Desktop) -> None:
     prompt.run("import numpy as np, vertigrad as vg")
     prompt.run("v = vg.show(np.eye(3), 'Vertigrad at a prompt', block=False)")

@@ -131,6 +131,7 @@ def test_keys_typed_right_after_opening_the_palette_are_no_shortcuts(opened):
     assert not driver.session.camera.orthographic and driver.viewer.gui.workspace.visible
 
 
+@pytest.mark.turns(3)
 def test_a_dialog_that_waits_for_an_answer_blocks_every_shortcut(opened, packaged_copy):
     driver = opened(packaged_copy("neural_field"), size=(900, 600))
     session, workspace = driver.session, driver.viewer.gui.workspace

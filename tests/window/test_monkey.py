@@ -1,4 +1,4 @@
-"""Random input of half an hour in a minute: nothing may fail, and nothing may accumulate."""
+"""Random input at many times the speed of a user: nothing may fail, and nothing may accumulate."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from vertigrad.viewer import keys
 
 from .driver import Driver
 
-ACTIONS = 20_000  # one every tenth of a second would take half an hour
+ACTIONS, EXHAUSTIVE = 4_000, 20_000  # one every tenth of a second would take seven minutes, and half an hour
 FOUND = Path(__file__).parent.parent / "fuzz" / "monkey_seeds.txt"  # seeds that failed in `make explore`
 SEEDS = [int(seed) for seed in os.environ.get("VERTIGRAD_MONKEY_SEEDS", "1").split(",")]
 SEEDS += [int(seed) for seed in FOUND.read_text().split()] if FOUND.exists() else []
@@ -254,7 +254,9 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_actions_in_any_order(steady: Gpu, tmp_path: Path, monkeypatch, seed: int):
+def test_random_actions_in_any_order(
+    steady: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config, seed: int
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     scenes, chance = copies(tmp_path), random.Random(seed)
@@ -264,7 +266,7 @@ def test_random_actions_in_any_order(steady: Gpu, tmp_path: Path, monkeypatch, s
             monkey.frame()
         before = at_rest(monkey)
         try:
-            for _ in range(ACTIONS):
+            for _ in range(EXHAUSTIVE if pytestconfig.getoption("exhaustive") else ACTIONS):
                 monkey.act()
                 if chance.random() < 0.15:
                     monkey.frame()
@@ -277,6 +279,7 @@ def test_random_actions_in_any_order(steady: Gpu, tmp_path: Path, monkeypatch, s
         monkey.gui.close()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("seed", WINDOW_SEEDS)
 def test_random_actions_in_a_window(opened: Callable[..., Driver], tmp_path: Path, monkeypatch, seed: int):
     """With real events at full speed, many of them within a frame."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
 from vertigrad import resources
 
@@ -51,6 +52,7 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
     assert drawn["block"] == numbers["models"]["galaxy"]["star_position"]["block"]
 
 
+@pytest.mark.turns(3)
 def test_edits_survive_a_killed_window(desktop: Desktop, tmp_path):
     """SIGKILL, as by a system that runs out of memory; the next start offers the unsaved edits."""
     scene = tmp_path / "mine.toml"
@@ -99,6 +101,7 @@ def test_a_run_of_a_number_of_frames(desktop: Desktop, tmp_path):
     assert json.loads(report.read_text())["frames"] == 12
 
 
+@pytest.mark.turns(3)
 def test_a_scene_is_opened_from_the_gallery_and_the_window_is_restored(desktop: Desktop, tmp_path):
     """`vertigrad` alone, with keys only."""
     environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path)}

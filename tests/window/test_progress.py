@@ -28,6 +28,7 @@ def until_idle(driver) -> None:
     driver.frames_until(lambda: not driver.viewer._capture.busy, most=2000)
 
 
+@pytest.mark.turns(3)
 def test_a_run_is_recorded_as_usd(opened, here):
     driver = opened("cloth", size=(900, 700))
     driver.session.playing = True
@@ -47,6 +48,7 @@ def test_a_run_is_recorded_as_usd(opened, here):
     assert UsdGeom.Camera(stage.GetPrimAtPath("/World/_camera")).GetFocalLengthAttr().GetNumTimeSamples() == 8
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("suffix", [".mp4", ".usdc"])
 def test_a_canceled_recording_leaves_no_file(opened, here, suffix):
     driver = opened("cloth", panels=False)
@@ -74,6 +76,7 @@ def test_a_recording_that_fails_leaves_no_file(opened, here, monkeypatch):
     assert not list(here.iterdir())
 
 
+@pytest.mark.turns(3)
 def test_an_export_does_not_block_the_window(opened, here, monkeypatch, items):
     """Frames are shown meanwhile, with a button that cancels; the file that would be replaced stays."""
     driver, path = opened("cloth", size=(900, 700)), here / "slow.ply"

@@ -224,6 +224,7 @@ def with_corner(function, cells):
     return call
 
 
+@pytest.mark.turns(3)
 def test_the_program_opens_a_run_that_is_clicked(shell, desktop, packaged_copy, tmp_path, monkeypatch):
     """`vertigrad results` in a process of its own; the runs differ in the color of the background."""
     scene, folder = packaged_copy("nbody"), SweepFolder(tmp_path / "out")

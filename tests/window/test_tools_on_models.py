@@ -1,6 +1,7 @@
 """Mouse gestures on the packaged models: the effect is where the brush circle was."""
 
 import numpy as np
+import pytest
 
 from vertigrad.models.interaction import Gesture
 
@@ -69,6 +70,7 @@ def test_drag_a_cloth(opened):
     assert held.any() and moved[held, 1].mean() > moved[~held, 1].mean() + 0.005, "it was lifted where it was held"
 
 
+@pytest.mark.turns(3)
 def test_drag_water(opened):
     driver = opened("fluid", "water.count=800", size=SIZE)
     driver.key("d")
@@ -97,6 +99,7 @@ def test_cut_a_cloth_over_a_ball(opened):
     assert (index[:, 0] == index[:, 1]).sum() > 16, "and it is visible"
 
 
+@pytest.mark.turns(3)
 def test_emit_water(opened):
     driver = opened("fluid", "water.count=800", "view.theme=custom", "view.quality=low", size=SIZE)
     before = output(driver, "water.position")
