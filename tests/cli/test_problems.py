@@ -118,6 +118,7 @@ def test_a_folder_with_the_name_of_a_packaged_scene_does_not_hide_it(vertigrad, 
     assert vertigrad("check", "nbody", "--no-reference", "--set", "galaxy.count=20").code == 0
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
 def test_every_broken_scene_is_reported_with_line_and_column(vertigrad, path):
     outcome = vertigrad("check", path)
@@ -234,6 +235,7 @@ def test_without_verb_and_display_the_scenes_are_listed(vertigrad, monkeypatch):
         assert part in outcome.messages[0]
 
 
+@pytest.mark.turns(3)
 def test_an_invalid_display_is_reported_by_the_window_system(process):
     outcome = process("run", "nbody", "--set", "galaxy.count=20", env={"DISPLAY": ":999", "WAYLAND_DISPLAY": None})
     assert (outcome.code, outcome.out) == (2, "")
@@ -297,6 +299,7 @@ def test_an_interrupt_is_not_an_error(vertigrad, row, tmp_path, monkeypatch, err
         assert (outcome.code, outcome.messages) == (130, [])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
 def test_ctrl_c_ends_the_video_and_the_program(tmp_path):
     video = tmp_path / "x.mp4"

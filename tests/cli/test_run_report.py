@@ -34,6 +34,7 @@ def loaded(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_packaged_scene_copies_nothing_and_proves_it(vertigrad, tmp_path, name):
     frame_image, video, file = tmp_path / "x.png", tmp_path / "x.mp4", tmp_path / "out" / "r.json"

@@ -120,6 +120,7 @@ def _with(choice, **changed):
     return replace(choice, **changed)
 
 
+@pytest.mark.turns(3)
 def test_an_adapter_can_be_chosen(process):
     backends = {choice.backend for choice in adapters()}
     for backend in backends & {"Vulkan", "OpenGL"}:

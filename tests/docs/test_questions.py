@@ -29,6 +29,7 @@ def test_there_is_a_page_for_each_question() -> None:
     ]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.usefixtures("steady")
 @pytest.mark.parametrize("page", [*PAGES, FOLDER.parent / "gradients.md"], ids=lambda page: page.stem)
 def test_the_code_of_a_page_runs(page: Path) -> None:

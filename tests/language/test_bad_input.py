@@ -33,6 +33,7 @@ def change(folder: Path, edit: Callable[[dict[str, np.ndarray]], object]) -> Non
     save_file(arrays, folder / "model.safetensors")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -43,6 +43,7 @@ def test_the_first_200_tokens_are_those_of_transformers(kind: str, saved: Saved,
     assert found == most_probable(reference, prompt, found)
 
 
+@pytest.mark.turns(3)
 def test_weights_of_4_bits_give_the_tokens_of_their_values(saved: Saved, steady: Gpu) -> None:
     import copy
 
@@ -68,6 +69,7 @@ def test_a_cache_of_f16_is_close(saved: Saved, steady: Gpu) -> None:
     assert np.linalg.norm(found - expected) < 3e-3 * np.linalg.norm(expected)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("sampling", [Sampling(0.9, 40, 0.8, 7), Sampling(1.5, 0, 0.5, 1), Sampling(1.0, 3, 1.0, 2)])
 def test_sampled_tokens_are_those_of_the_reference(sampling: Sampling, saved: Saved, steady: Gpu) -> None:
     reference, folder = saved("llama")

@@ -110,6 +110,7 @@ def climbing(chance: random.Random) -> bytes:
     return packed(described, bytes(asset().data))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
 def test_200_damaged_files(suffix: str, tmp_path: Path) -> None:
     chance, folder = random.Random(f"asset{suffix}"), tmp_path / "folder"

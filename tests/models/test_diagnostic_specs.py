@@ -56,6 +56,7 @@ def specs(model: Model) -> list[str]:
     return sorted(model.diagnostic_specs)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_diagnostics_of_simulations(gpu: Gpu, name: str) -> None:
     kind = registry.types()[name]

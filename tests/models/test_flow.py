@@ -82,6 +82,7 @@ def test_a_cycle_ends_at_its_start_and_the_next_shape_follows(make: Make) -> Non
     np.testing.assert_allclose(position(model), start, atol=1e-3)
 
 
+@pytest.mark.turns(3)
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     first, second, other = make(seed=1), make(seed=1), make(seed=2)
     for model in (first, second, other):

@@ -207,6 +207,7 @@ def test_each_part_is_in_virial_equilibrium_with_all_bodies():
         assert -heat / (state[0][chosen] * pull).sum() == pytest.approx(1.0, abs=bound)
 
 
+@pytest.mark.turns(3)
 def test_an_isolated_disc_keeps_its_height():
     """Over half a vertical oscillation the height of a sheet that is too hot or too cold changes the most."""
     bodies = disc(2000, seed=4)
@@ -242,6 +243,7 @@ def test_cold_disc_shows_that_the_size_test_can_fail():
     assert _size(positions[stars])[0] < 0.8 * _size(bodies.positions[stars])[0]
 
 
+@pytest.mark.turns(3)
 def test_the_encounter_conserves_energy_and_momentum_through_the_first_passage():
     bodies = colliding_discs(384, seed=7)
     before = reference.energy(*bodies[:3], SOFTENING).total

@@ -75,6 +75,7 @@ def test_the_number_of_bodies_per_invocation(steady: Gpu, monkeypatch: pytest.Mo
         assert [nbody.bodies_each(count) for count in (255, 256, 1 << 15)] == [few, some, many]
 
 
+@pytest.mark.turns(3)
 def test_two_bodies_follow_the_kepler_orbit(make) -> None:
     """Semi-major axis 1, eccentricity 0.5, masses 1 and 0.5 (Binney & Tremaine 2008, section 3.1)."""
     first, second, eccentricity = 1.0, 0.5, 0.5

@@ -56,6 +56,7 @@ def test_heights_equal_the_reference_to_1e_5(make: Make, values: dict[str, float
         assert comparison.holds, str(comparison)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("bands", "layers", "width", "activation"), [(1, 2, 5, "relu"), (5, 3, 33, "sine"), (2, 5, 128, "relu")]
 )
@@ -96,6 +97,7 @@ def test_parameters_take_effect_in_the_next_step(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["position"].numpy()[..., 1], before[..., 1] * 2.0, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.turns(3)
 def test_it_changes_with_time_only_if_perturbed(make: Make) -> None:
     still, moving = make(), make(amplitude=0.3)
     first_still, first_moving = (m.outputs()["position"].numpy() for m in (still, moving))

@@ -104,6 +104,7 @@ def camera(position: tuple[float, float, float], target: tuple[float, float, flo
     return OrbitCamera.from_position(position, target, fov=40.0)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("color", ["auto", "intensity", "label", "height", "normals"])
 def test_what_is_resident_is_of_the_file(scan: Path, steady: Gpu, color: str) -> None:
     model = model_of(scan, color=color, up="z")

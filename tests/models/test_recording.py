@@ -154,6 +154,7 @@ def test_wrong_uses_are_reported(recorded, steady, change, message):
         Session(steady, written(recorded, text, "wrong.toml"))
 
 
+@pytest.mark.turns(3)
 def test_the_packaged_scene_runs_as_its_recording_until_something_is_changed(steady):
     with Session(steady, scene_path("recorded_cloth")) as session:
         frames(session, 10)

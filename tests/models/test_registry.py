@@ -38,6 +38,7 @@ def test_a_file_with_two_models_is_refused(monkeypatch):
         registry.types()["references"]
 
 
+@pytest.mark.turns(3)
 def test_only_the_requested_type_is_imported():
     program = (
         "import sys; from vertigrad.models import registry\n"

@@ -86,6 +86,7 @@ def set_to(model: CustomModel, **values: Any) -> None:
     model.params.take(model.params.with_values(values))
 
 
+@pytest.mark.turns(3)
 def test_a_replay_gives_the_same_bits(make: Make) -> None:
     """Through steps of other lengths, other parameters, a reset, and a restored state."""
     found = []

@@ -136,6 +136,7 @@ def test_it_holds_each_solid_and_morphs_to_the_next_and_back(make: Make) -> None
     np.testing.assert_allclose(output(model, "position"), output(rest["star"], "position"), atol=1e-5)
 
 
+@pytest.mark.turns(3)
 def test_a_rate_of_zero_and_a_custom_latent_are_constant(make: Make) -> None:
     for model in (make(morph_speed=0.0), make(latent=(0.2, 0.3, 0.1))):
         start = output(model, "position")
@@ -161,6 +162,7 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     np.testing.assert_array_equal(output(model, "position"), output(make(), "position"))
 
 
+@pytest.mark.turns(3)
 def test_weights_are_reloaded_while_it_runs(make: Make, tmp_path: Path) -> None:
     weights = {name: array.copy() for name, array in load_file(WEIGHTS).items()}
     save_file(weights, tmp_path / "net.safetensors")
@@ -176,6 +178,7 @@ def test_weights_are_reloaded_while_it_runs(make: Make, tmp_path: Path) -> None:
     assert not model.reload_file("weights")
 
 
+@pytest.mark.turns(3)
 def test_weights_with_fewer_latents(make: Make, tmp_path: Path) -> None:
     weights = load_file(WEIGHTS)
     save_file(weights, tmp_path / "net.safetensors")

@@ -197,6 +197,7 @@ def test_invisible_splats_are_relocated_to_others(make: Make) -> None:
             assert np.array_equal(saved[name][[4, 7, 9]], memory[name][[4, 7, 9]])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("divide", "steps"), [(3, [3, 6]), (0, [])])
 def test_splats_are_split_periodically_until_the_learning_rate_is_low(
     make: Make, monkeypatch: pytest.MonkeyPatch, divide: int, steps: list[int]
@@ -207,6 +208,7 @@ def test_splats_are_split_periodically_until_the_learning_rate_is_low(
     assert found == steps
 
 
+@pytest.mark.turns(3)
 def test_the_learning_rate_halves_after_each_half_life(make: Make) -> None:
     """Adam's steps are at most as long as the learning rate: after 16 half-lives nothing moves any more."""
     model, moved = make(densify_interval=0, learning_rate_half_life=2), []
@@ -282,6 +284,7 @@ def change(model: SplatFit, **params: Any) -> None:
     model._params.take(Params(**values))
 
 
+@pytest.mark.turns(3)
 def test_memory_does_not_grow_after_the_first_steps(make: Make, steady: Gpu) -> None:
     model = make()
     held = []

@@ -113,6 +113,7 @@ def test_training_reaches_the_photos_that_are_held_out(make: Make) -> None:
     assert (with_splats[: int(after["count"])] > 0.0).all() and not with_splats[int(after["count"]) :].any()
 
 
+@pytest.mark.turns(3)
 def test_memory_grows_and_does_not_matter(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """With memory for so few rows and pairs that it grows, the bits are those of a run in enough memory."""
     expected = make(densify_gradient=1e-3)
@@ -148,6 +149,7 @@ opacity = "photos.opacity"
 """
 
 
+@pytest.mark.turns(3)
 def test_steps_over_several_frames_and_snapshots(steady: Gpu, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the window takes steps, and goes back to before memory has grown: the bits are the same."""
     for name in ("LEAST_ROWS", "LEAST_PAIRS", "PAIRS_A_ROW"):
@@ -175,6 +177,7 @@ def test_steps_over_several_frames_and_snapshots(steady: Gpu, photos: Path, monk
             assert np.array_equal(array, first[name]), name
 
 
+@pytest.mark.turns(3)
 def test_a_state_is_restored_and_training_repeats_itself(make: Make) -> None:
     model = make(opacity_reset_interval=40)
     run(model, 8)

@@ -147,6 +147,7 @@ def test_a_schedule_changes_the_learning_rate(make: Make) -> None:
     assert all(np.array_equal(array, model._weights[name].numpy()) for name, array in weights.items())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("what", ["blobs", "ball"])
 def test_the_same_seed_gives_the_same_bits(make: Make, what: str) -> None:
     found = []
@@ -220,6 +221,7 @@ def test_learning_rate_and_decay_take_effect_in_the_next_step(make: Make) -> Non
     assert np.abs(model._weights["1.weight"].numpy() - before).max() > 0.1
 
 
+@pytest.mark.turns(3)
 def test_the_best_weights_are_retained(make: Make) -> None:
     model = make("plane", batch_size=0, learning_rate=0.01)
     advance(model, 20)
@@ -278,6 +280,7 @@ def test_points_are_on_the_surface_at_the_height_of_the_predicted_probability(ma
     assert len(land) and np.abs(land[:, None] - expected).max(2).min(1).max() < 0.02
 
 
+@pytest.mark.turns(3)
 def test_a_network_is_trained_to_the_distance_of_a_solid(make: Make) -> None:
     model = make("ball", learning_rate=0.01, batch_size=256, steps=5)
     before = statistics(model)["test_loss"]
@@ -290,6 +293,7 @@ def test_a_network_is_trained_to_the_distance_of_a_solid(make: Make) -> None:
     assert np.abs(distance - expected)[near].mean() < 0.05
 
 
+@pytest.mark.turns(3)
 def test_a_network_is_trained_to_an_image_in_color(make: Make, folder: Path) -> None:
     from PIL import Image
 
@@ -398,6 +402,7 @@ def scene(name: str) -> dict[str, Any]:
     return tomllib.loads(resources.path("scenes", f"{name}.toml").read_text())["models"]["learner"]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("what", ["blobs", "hash"])
 def test_fused_layers_train_like_separate_ones(make: Make, what: str) -> None:
     network = KINDS[what]["network"]
@@ -434,6 +439,7 @@ def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
         assert float(file.metadata()["mean"]) == pytest.approx(learned.mean())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("what", ["blobs", "plane"])
 def test_a_checkpoint_continues_with_the_same_bits(make: Make, folder: Path, what: str) -> None:
     model = make(what, batch_size=32, learning_rate=0.01, steps=2)
@@ -457,6 +463,7 @@ def test_a_checkpoint_continues_with_the_same_bits(make: Make, folder: Path, wha
         make(what, weights=folder / "on.checkpoint", optimizer={"kind": "sgd"})
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("what", ["blobs", "conv", "hash"])
 def test_activations_and_their_gradients_are_observed(make: Make, what: str) -> None:
     model, other = make(KINDS[what], batch_size=32), make(KINDS[what], batch_size=32)

@@ -101,6 +101,7 @@ def test_it_agrees_with_the_reference_before_and_after(make: Make) -> None:
             assert comparison.holds, str(comparison)
 
 
+@pytest.mark.turns(3)
 def test_the_loss_decreases_300_times_in_50_steps_and_the_drops_are_found(make: Make) -> None:
     model = make(learning_rate=0.6)
     first = statistics(model)
@@ -115,6 +116,7 @@ def test_the_loss_decreases_300_times_in_50_steps_and_the_drops_are_found(make: 
         assert sign * outputs["found"][row, column] > 0.5
 
 
+@pytest.mark.turns(3)
 def test_the_residual_is_the_noise(make: Make) -> None:
     model = make(noise=0.3, learning_rate=0.6)
     run(model, 50)
@@ -129,6 +131,7 @@ def test_the_residual_is_the_noise(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["trace"].numpy()[..., 1], LOUD * lines, rtol=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_too_high_a_learning_rate_overshoots_and_exceeds_the_limit(make: Make) -> None:
     calm, wild = make(learning_rate=1.0), make(learning_rate=2.0)
     for model in (calm, wild):

@@ -75,6 +75,7 @@ def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
     return all(np.array_equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("type_", "values", "inputs", "others"), OVERRIDDEN)
 def test_declared_parameters_change_nothing(steady: Gpu, type_, values, inputs, others) -> None:
     assert others.keys() <= declared(type_, values, inputs)

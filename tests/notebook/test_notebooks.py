@@ -47,6 +47,7 @@ def test_a_notebook_runs_and_leaves_its_image(path: Path, tmp_path: Path) -> Non
     assert path.name in (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.turns(3)
 def test_a_cell_that_runs_again_closes_its_viewer_and_the_last_image_stays(tmp_path: Path) -> None:
     book = nbformat.v4.new_notebook()
     code = [

@@ -125,6 +125,7 @@ def positions(shape: tuple[int, ...], spatial: tuple[int, ...], reach: float = 1
             return grid
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("spatial", "mode", "padding", "corners"),
     [

@@ -129,6 +129,7 @@ CASES |= {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_those_of_torch(name: str) -> None:
     case = CASES[name]

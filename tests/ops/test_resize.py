@@ -35,6 +35,7 @@ def close(got: Tensor, want: np.ndarray) -> None:
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=1e-5 * np.abs(want).max(initial=1))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("coordinates", sorted(set(COORDINATES) - {"tf_half_pixel_for_nn"}))
 @examples

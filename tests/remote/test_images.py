@@ -83,6 +83,7 @@ def test_a_viewer_gets_the_image_and_at_rest_the_exact_one(served: Served, codec
         assert any(method == "video" and params["codec"].startswith("avc1.") for method, params in notes)
 
 
+@pytest.mark.turns(3)
 def test_nothing_is_sent_at_rest(served: Served):
     """Also not for the frame rate in the Run panel: the last image is exact, and the last."""
 

@@ -58,6 +58,7 @@ def test_every_method_is_a_tool(served: Served):
     assert results[4].is_error and "no_such_tool" in results[4].content[0].text
 
 
+@pytest.mark.turns(3)
 def test_the_command_speaks_on_standard_output_only_the_protocol():
     words = ["-m", "vertigrad", "mcp", "nbody", "--set", "galaxy.count=256"]
     _, (result,) = used(StdioServerParameters(command=sys.executable, args=words, env=environment()), ("step", {}))

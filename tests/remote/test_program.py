@@ -82,6 +82,7 @@ def test_a_signal_ends_it_and_frees_the_port(number: signal.Signals, watched: bo
         again.bind(("127.0.0.1", int(url.split(":")[2].split("/")[0])))
 
 
+@pytest.mark.turns(3)
 def test_a_signal_while_it_starts() -> None:
     with program(
         "-c",

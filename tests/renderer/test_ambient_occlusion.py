@@ -128,6 +128,7 @@ def test_every_solid_layer_casts_a_shadow_and_none_on_itself(layer, render, floo
     assert with_it[y, x] == pytest.approx(without[y, x], abs=0.01)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("tube", "width"), [(True, 0.3), (False, 20.0)])
 def test_tubes_cast_shadows_of_their_width_and_emissive_ones_none(layer, render, floor, tube, width):
     """Seen straight from above, with the sun low behind the lower edge of the image: the shadow is next to the tube."""

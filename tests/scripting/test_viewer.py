@@ -55,6 +55,7 @@ def geometry(gpu: Gpu) -> int:
 # layers ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", [kind for kind in types() if kind not in ("splats", "asset")])
 def test_every_type_of_layer_is_drawn(viewer: vg.Viewer, kind: str) -> None:
     empty = viewer.image()

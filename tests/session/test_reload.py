@@ -378,6 +378,7 @@ def test_an_edited_kernel_is_untrusted_until_it_is_restored(galaxy, project, mon
     assert compiled and all(compiled)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -550,6 +551,7 @@ def image(session: Session, renderer: Renderer, offscreen: Offscreen) -> np.ndar
     return taken[0]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("name", "good", "broken"),
     [

@@ -74,6 +74,7 @@ def test_every_earlier_frame_is_restored_bit_for_bit(galaxy):
         assert not galaxy.playing
 
 
+@pytest.mark.turns(3)
 def test_frames_without_a_snapshot_are_simulated_again(galaxy):
     galaxy.clock.rewind.snapshots.limit = 40 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 150)
@@ -91,6 +92,7 @@ def snapshot_bytes(session: Session) -> int:
     return sum(tensor.block.capacity for tensor in state.values())
 
 
+@pytest.mark.turns(3)
 def test_earlier_parameters_are_restored(galaxy):
     galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = {}
@@ -461,6 +463,7 @@ def test_rebuilt_models_have_no_history_and_time_continues(galaxy):
 # the same run -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("scene", "small"), [("nbody", "galaxy.count=200"), ("neural_field", "terrain.resolution=9")])
 def test_a_restart_is_the_same_run_bit_for_bit(steady: Gpu, scene, small):
     with Session(steady, resources.path("scenes", f"{scene}.toml"), [small]) as session:

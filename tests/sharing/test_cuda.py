@@ -91,6 +91,7 @@ def test_frameworks_see_the_same_memory(cuda: Gpu, package: str, view: Callable[
         del read
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("code", CODES)
 def test_what_torch_writes_is_what_kernels_read(cuda: Gpu, torch: Any, code: str) -> None:
     values = random(code, (1 << 10, 96))
@@ -104,6 +105,7 @@ def test_what_torch_writes_is_what_kernels_read(cuda: Gpu, torch: Any, code: str
         del view
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("code", CODES)
 def test_a_tensor_of_torch_is_copied_once_on_the_device(cuda: Gpu, torch: Any, code: str) -> None:
     values = random(code, (64, 96))

@@ -50,6 +50,7 @@ def test_views_alive_at_exit_do_no_harm() -> None:
     assert (result.returncode, result.stdout.strip(), result.stderr) == (0, "16.0", "")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("setting", "reason"), [("off", "VERTIGRAD_SHARING=off"), ("", "libcuda")], ids=["switched off", "no CUDA here"]
 )

@@ -158,6 +158,7 @@ def test_a_search_ends_at_the_optimum_and_goes_on_where_it_was(searched):
     assert math.sqrt(min(run.outcomes["miss"] for run in found[1:4])) < 1e-3  # of a parabola, in few runs
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("values", "metric", "options", "message"),
     [

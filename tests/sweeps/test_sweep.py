@@ -142,6 +142,7 @@ def test_repeats_differ_in_their_seeds_and_common_seeds_do_not(swept):
     assert common["seed"].tolist() == [4, 4]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("values", "options", "error", "message"),
     [

@@ -28,6 +28,7 @@ def uploaded(gpu: Gpu) -> int:
 # properties -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("source", "options", "dtype", "shape"),
     [
@@ -58,6 +59,7 @@ def test_type_and_shape_are_those_of_the_source_by_default(source, options: dict
         assert x.numpy().shape == shape
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("source", "options", "error", "message"),
     [

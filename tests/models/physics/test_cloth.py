@@ -240,6 +240,7 @@ def test_self_collision_of_a_folded_sheet_equals_the_reference(make: Make) -> No
 # against analysis -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_it_falls_freely(make: Make) -> None:
     """v = g t; the path is g t (t + h) / 2, since each small step moves with the velocity of its end."""
     model = make(resolution=9, pins="none", **STILL)
@@ -281,6 +282,7 @@ def test_a_strip_hangs_as_a_catenary(make: Make, span: float) -> None:
     assert measured(model)["kinetic"] < 1e-4
 
 
+@pytest.mark.turns(3)
 def test_a_hanging_sheet_stretches_by_its_stiffness(make: Make) -> None:
     """Under its own weight a sheet of length H gets longer by ρ g H² / 2K, whatever its resolution."""
     for resolution in (6, 12):
@@ -389,6 +391,7 @@ def test_it_stays_out_of_a_ball_and_above_the_ground(make: Make) -> None:
     np.testing.assert_allclose([*out(model, "ball")[0], radius[0]], [0.0, -0.5, 0.0, 0.4], rtol=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_friction_holds_a_sheet_on_a_ball(make: Make) -> None:
     """On top of a ball it slides off without friction, and stays with high friction."""
     left = []
@@ -402,6 +405,7 @@ def test_friction_holds_a_sheet_on_a_ball(make: Make) -> None:
     assert left[0] < -0.5 < -0.3 < left[1]
 
 
+@pytest.mark.turns(3)
 def test_a_signed_distance_grid_collides_like_the_ball(make: Make) -> None:
     values = {
         "resolution": 16,
@@ -421,6 +425,7 @@ def test_a_signed_distance_grid_collides_like_the_ball(make: Make) -> None:
     assert np.linalg.norm(out(grid, "position"), axis=-1).min() > 0.49
 
 
+@pytest.mark.turns(3)
 def test_a_uniform_field_blows_as_the_mean_wind_does(make: Make) -> None:
     wind = (4.0, 1.0, -2.0)
     field = np.broadcast_to(np.array(wind, np.float32), (3, 4, 5, 3))
@@ -433,6 +438,7 @@ def test_a_uniform_field_blows_as_the_mean_wind_does(make: Make) -> None:
     assert np.abs(out(uploads, "position") - out(still, "position")).max() > 0.2
 
 
+@pytest.mark.turns(3)
 def test_torn_triangles_are_removed_and_restored_by_a_reset(make: Make) -> None:
     model = make(resolution=12, pins="corners", stretch=30.0, tearing=True, tear_strain=0.15, solver_substeps=6)
     whole = out(model, "index").astype(int)
@@ -567,6 +573,7 @@ def test_the_frame_time_does_not_matter(make: Make) -> None:
     assert np.array_equal(out(one, "position"), out(two, "position"))
 
 
+@pytest.mark.turns(3)
 def test_numbers_stay_finite_at_the_ends_of_the_ranges(make: Make) -> None:
     extremes = [
         {"stretch": 1e6, "shear": 1e6, "bend": 1.0, "density": 0.02, "wind": (60.0, 60.0, -60.0), "gust": 2.0},
@@ -599,6 +606,7 @@ def test_inputs_of_the_wrong_shape_are_refused(make: Make) -> None:
         make({"obstacle": np.zeros((3, 3, 3), np.uint32)})
 
 
+@pytest.mark.turns(3)
 def test_the_strain_of_the_solver_error_is_measured_and_reported(make: Make) -> None:
     """Too stiff for the substeps even with long threads: the strain is the solver's, and is reported as such."""
     hung_up = {"pins": "edge", "width": 0.1, "length": 4.0, "stretch": 1e6, "damping": 5.0, "self_collision": False}

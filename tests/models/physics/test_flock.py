@@ -192,6 +192,7 @@ def test_acceleration_is_limited(make: Make) -> None:
 # Obstacles, predators--------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_birds_fly_round_an_obstacle(make: Make) -> None:
     touched = []
     for agility in (60.0, 0.0):
@@ -303,6 +304,7 @@ CORNERS = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("corner", CORNERS)
 def test_corners_stay_finite(make: Make, corner: str) -> None:
     model = make(200, **CORNERS[corner])

@@ -231,6 +231,7 @@ def test_water_comes_to_rest_in_hydrostatic_equilibrium(make: Make, viscosity: f
     assert abs(pushing @ walls[:, 0]) / len(pushing) < 0.1
 
 
+@pytest.mark.turns(3)
 def test_the_pressure_is_solved_to_its_tolerance_or_the_limit_reports_it(make: Make) -> None:
     """More iterations for a smaller tolerance; with too few of them the residual is above its limit."""
     taken = []
@@ -415,6 +416,7 @@ def test_each_layer_uses_different_particles(make: Make) -> None:
 # the model --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     runs = [make(seed=seed) for seed in (5, 5, 6)]
     for model in runs:

@@ -217,6 +217,7 @@ def plane(make: Make, pattern: str, **values: object) -> GrayScott:
     return make(resolution=SIDE, size=2.5 * SIDE / 256, pattern=pattern, initial_spots=4, **values)
 
 
+@pytest.mark.turns(3)
 def test_without_enough_feed_the_state_is_trivial(make: Make) -> None:
     """Pearson's R: the trivial state, u = 1 and v = 0, at F = 0.06, k = 0.07."""
     pattern = Pattern(model := plane(make, "own", feed=0.06, kill=0.07), 1024)
@@ -224,6 +225,7 @@ def test_without_enough_feed_the_state_is_trivial(make: Make) -> None:
     assert field(model)[:, 0].min() > 0.999
 
 
+@pytest.mark.turns(3)
 def test_with_a_low_kill_rate_one_state_fills_the_plane(make: Make) -> None:
     """Pearson's B: uniform, with v = (1 + sqrt(1 − 4 (F + k)²/F)) F / 2 (F + k) (his equation 3)."""
     feed, kill = 0.06, 0.045
@@ -305,6 +307,7 @@ def test_steps_are_as_short_as_stability_requires(make: Make) -> None:
     assert not abs(field(model)).max() < 2.0
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("resolution", "diffusion_u"), [(128, 2e-4), (64, 1e-3)])
 def test_high_spikes_of_v_are_resolved(make: Make, resolution: int, diffusion_u: float) -> None:
     """Where u diffuses much faster than v, v reaches several times 0.63: this needs shorter steps."""
@@ -328,6 +331,7 @@ def test_a_reaction_too_fast_for_the_step_stays_finite_and_is_reported(make: Mak
     assert exceeded > model.limits["cfl"].bound
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "values",
     [

@@ -125,6 +125,7 @@ def test_mass_is_conserved_in_a_closed_box(make: Make, sides: str, collision: st
         assert abs(mass(model) - before) < 2e-6
 
 
+@pytest.mark.turns(3)
 def test_a_blocked_inflow_is_reduced(make: Make) -> None:
     wall = np.zeros((32, 64), np.float32)
     wall[:, 30:34] = 1.0

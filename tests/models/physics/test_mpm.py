@@ -121,6 +121,7 @@ def test_energies_are_those_of_the_reference(make: Make) -> None:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("material", MATERIALS)
 def test_free_fall_is_exact(make: Make, material: str) -> None:
     """v = -g t, and the fallen height of these steps, g t (t + step) / 2; nothing deforms."""
@@ -138,6 +139,7 @@ def test_free_fall_is_exact(make: Make, material: str) -> None:
     assert np.abs(strains[:, 3] - (material != "sand")).max() < 1e-4
 
 
+@pytest.mark.turns(3)
 def test_mass_and_momentum_are_conserved(make: Make) -> None:
     """Two bodies collide away from walls. Fixed-point rounding changes them by less than 2e-7 per step."""
     bodies_ = {"jelly": "box", "jelly_center": (-0.2, 0.5, 0.02), "jelly_size": (0.24, 0.24, 0.24)}
@@ -157,6 +159,7 @@ def test_mass_and_momentum_are_conserved(make: Make) -> None:
     assert found["grid_mass"] == pytest.approx(mass.sum(), rel=1e-5)
 
 
+@pytest.mark.turns(3)
 def test_a_spinning_body_keeps_its_angular_momentum(make: Make) -> None:
     """APIC conserves it up to rounding, including that of the gradients (Jiang et al. 2015, section 5.3)."""
     model = make(**alone("jelly", gravity=0.0, jelly_youngs_modulus=1e5))
@@ -178,6 +181,7 @@ def test_a_spinning_body_keeps_its_angular_momentum(make: Make) -> None:
     assert np.linalg.norm(turned - position, axis=1).max() > 0.2, "it did not turn"
 
 
+@pytest.mark.turns(3)
 def test_a_bar_rings_with_the_period_of_its_length(make: Make) -> None:
     """A free bar without lateral strain: 2 length / sqrt(E / density) (Landau, Lifshitz, "Theory of Elasticity", §25).
 
@@ -230,6 +234,7 @@ def test_water_is_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
     assert top["sand"] < 0.3 < top["jelly"]
 
 
+@pytest.mark.turns(3)
 def test_water_at_rest_keeps_its_volume(make: Make) -> None:
     """Water that covers the floor sinks by the compression of its own pressure, within a fifth of a cell."""
     model = make(
@@ -287,6 +292,7 @@ def test_the_drag_tool_moves_nearby_particles(make: Make) -> None:
     assert np.abs(speed[left]).max() < 0.01
 
 
+@pytest.mark.turns(3)
 def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
     """Frames that are not multiples of physical steps; the remaining time is part of the snapshot."""
     values = {"water_center": (-0.3, 0.25, 0.0), "sand_center": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
@@ -457,6 +463,7 @@ def test_fast_water_is_white(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["color"].numpy(), expected.clip(0.0, 1.0), atol=2e-6)
 
 
+@pytest.mark.turns(3)
 def test_the_shipped_scene_falls_and_comes_to_rest() -> None:
     gpu = vertigrad.gpu()
     scene = load(resources.path("scenes", "mpm.toml"), sets=["matter.count=2000", "matter.resolution=20"])

@@ -168,6 +168,7 @@ def test_distant_and_coinciding_bodies_are_handled(make: Make) -> None:
     np.testing.assert_allclose(model.outputs()["position"].numpy(), heap.positions, atol=1e-5)
 
 
+@pytest.mark.turns(3)
 def test_bodies_without_mass_follow_kepler(make: Make) -> None:
     """150 ellipses of one semi-major axis around one mass: all close after 2π a^(3/2), each at its own energy −1/2a
     (Kepler's third law; Binney & Tremaine 2008, section 3.1), although massless nodes surround them."""

@@ -100,6 +100,7 @@ def test_a_step_equals_the_reference(make: Make, case: str) -> None:
 # The pressure ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("size", [(16, 48, 32), (32, 80, 16)])
 @pytest.mark.parametrize("sides", [((0, 0, 0), (0, 0, 0)), ((0, 0, 0), (0, 1, 0)), ((1, 0, 1), (1, 1, 1))])
 def test_each_cycle_leaves_a_quarter_of_the_residual_at_most(size, sides) -> None:
@@ -163,6 +164,7 @@ def test_the_velocity_is_divergence_free(make: Make, sides: str) -> None:
     assert found["cfl"] > 0.1
 
 
+@pytest.mark.turns(3)
 def test_more_cycles_leave_a_smaller_residual(make: Make) -> None:
     left = []
     for cycles in (1, 2, 4):
@@ -266,6 +268,7 @@ def test_mass_is_conserved_except_for_outflow(make: Make, sides: str) -> None:
 # Forces ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_layers_at_rest_stay_at_rest(make: Make) -> None:
     """Air whose smoke and warmth depend on the height alone is in hydrostatic equilibrium."""
     model = make(sides="closed", cycles=3, **QUIET)
@@ -297,6 +300,7 @@ def test_warm_smoke_rises_and_heavy_smoke_sinks(make: Make) -> None:
 # Obstacles -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_fuel_burns_where_it_is_hot_and_cools_as_t_to_the_fourth(make: Make) -> None:
     """Air at rest in a closed box: density falls exponentially, and heats; then T^-3 grows linearly in time."""
     rate, heat, radiation = 2.0, 300.0, 2e3
@@ -402,6 +406,7 @@ def test_tracers_start_uniformly_in_the_ball_of_the_source(make: Make) -> None:
     np.testing.assert_allclose(away.mean(axis=0), 0.0, atol=0.03)
 
 
+@pytest.mark.turns(3)
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     def bits(model: Smoke) -> list[np.ndarray]:
         return [tensor.numpy() for tensor in model.outputs().values()]
@@ -417,6 +422,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(first, bits(model), strict=True))
 
 
+@pytest.mark.turns(3)
 def test_a_snapshot_continues_with_the_same_bits(make: Make) -> None:
     model = make(time_step=0.01)
     assert_a_snapshot_holds(model, lambda steps: run(model, steps))

@@ -207,6 +207,7 @@ def test_triangles_are_drawn_with_numpys_values_or_rejected(layer: Any, shot: An
     assert compare(layer, shot, kind, "index", values, how) == drawable
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("kind", "name"), ROWS_OF)
 @pytest.mark.parametrize(("step", "padding"), [(1, 0), (2, 5)], ids=["packed", "interleaved"])
 def test_every_attribute_is_drawn(layer: Any, shot: Any, kind: str, name: str, step: int, padding: int) -> None:
