@@ -37,8 +37,7 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 
 test: styled ## everything: ruff, pyright, import-linter, all tests; those that measure time last, one at a time
 	$(MAKE) --no-print-directory -j 2 typed untimed
-	$(BIN)/pytest $(TIMED)
-	$(BIN)/pytest tests/bench
+	$(BIN)/pytest $(TIMED) tests/bench
 
 exhaustive: ## test, with all tests that otherwise take turns from commit to commit
 	PYTEST_ADDOPTS=--exhaustive $(MAKE) --no-print-directory test
@@ -58,7 +57,7 @@ soak: setup ## FRAMES (20,000) with edits, reloads, rebuilds, failed allocations
 
 untimed: setup
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=,$(WINDOW) tests/bench)
-	$(BIN)/pytest -n 2 --dist loadfile $(WINDOW) $(addprefix --ignore=,$(TIMED))
+	$(BIN)/pytest -n 2 --dist worksteal $(WINDOW) $(addprefix --ignore=,$(TIMED))
 
 lint: styled typed ## ruff, pyright, import-linter
 

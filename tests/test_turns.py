@@ -62,6 +62,10 @@ def test_all_run_if_they_are_wanted(names, arguments: list[str]):
     assert len(names(40, *arguments)) == 9
 
 
+def test_leaving_some_out_names_none(names):
+    assert names(40, "-k", "not always") == [name for name in names(40) if name != "test_always"]
+
+
 def test_a_test_that_is_named_runs(names):
     assert [names(number, "test_some.py::test_one") for number in range(3)] == [["test_one"]] * 3
 

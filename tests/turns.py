@@ -25,7 +25,9 @@ def commit() -> int:
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the cases of other commits, unless all are wanted, or some were chosen by name."""
-    if config.getoption("exhaustive") or config.option.keyword or any("::" in arg for arg in config.args):
+    keyword = config.option.keyword
+    named = (keyword and not keyword.startswith("not ")) or any("::" in arg for arg in config.args)
+    if config.getoption("exhaustive") or named:
         return
     number, cases = int(os.environ[COMMIT]), Counter[str]()
     chosen: list[pytest.Item] = []

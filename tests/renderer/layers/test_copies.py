@@ -47,7 +47,6 @@ def audit(calls: Calls, gpu: Gpu, layers: dict[str, tuple[Layer, dict[str, Tenso
     return faults
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_draws_read_the_tensors_themselves(
     steady: Gpu, layer: Any, shot: Any, kind: str, monkeypatch: pytest.MonkeyPatch
