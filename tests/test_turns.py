@@ -58,7 +58,7 @@ def test_every_case_runs_once_in_as_many_commits(names):
 
 
 @pytest.mark.parametrize("arguments", [["--exhaustive"], ["-k", "test_"]])
-def test_all_run_if_they_are_wanted(names, arguments: list[str]):
+def test_all_run_if_requested(names, arguments: list[str]):
     assert len(names(40, *arguments)) == 9
 
 

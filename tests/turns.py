@@ -24,7 +24,7 @@ def commit() -> int:
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cases of other commits, unless all are wanted, or some were chosen by name."""
+    """Leave out the cases of other commits, unless all are requested, or some were chosen by name."""
     keyword = config.option.keyword
     named = (keyword and not keyword.startswith("not ")) or any("::" in arg for arg in config.args)
     if config.getoption("exhaustive") or named:

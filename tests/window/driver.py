@@ -31,8 +31,8 @@ class Driver:
         self.asked, self._failures = False, list[Failure]()
         self._add = session.failures.add
         session.failures.add = self._note
-        self._on_the_way = False  # in a frame whose image nobody looks at
-        self._draw, viewer._renderer.draw = viewer._renderer.draw, self._draw_if_looked_at
+        self._between = False  # in a frame whose image is not inspected
+        self._draw, viewer._renderer.draw = viewer._renderer.draw, self._draw_if_inspected
 
     def expected_failures(self) -> list[Failure]:
         """The errors that the window has caught so far; a test that does not call this fails if there are any."""
@@ -56,11 +56,11 @@ class Driver:
     def frames(self, count: int = GUI_FRAMES) -> None:
         """Run some frames, with everything but the viewport's image: only the last one draws that, unless captured."""
         for left in reversed(range(count)):
-            self._on_the_way = left > 0
+            self._between = left > 0
             self.viewer.frame()
 
-    def _draw_if_looked_at(self, *arguments: Any, **options: Any) -> None:
-        if not self._on_the_way or self.viewer._capture.busy:
+    def _draw_if_inspected(self, *arguments: Any, **options: Any) -> None:
+        if not self._between or self.viewer._capture.busy:
             self._draw(*arguments, **options)
 
     def frames_until(self, condition: Callable[[], bool], most: int = 60) -> None:
