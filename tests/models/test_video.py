@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -15,7 +16,7 @@ from PIL import Image
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models.data import screen
+from vertigrad.models.data import clip, screen
 from vertigrad.models.data.clip import Clip
 from vertigrad.models.data.footage import Footage
 from vertigrad.models.data.reader import WITHIN_REACH, Reader
@@ -409,6 +410,30 @@ def test_a_truncated_file_is_reported_immediately(make: Make, tmp_path: Path, na
     (tmp_path / name).write_bytes(whole[: len(whole) * 7 // 10])
     with pytest.raises(InputError, match=rf"{name} ends early: [01]\.\d+ s of 2.00 s can be read"):
         make(tmp_path / name)
+
+
+def test_a_size_that_no_video_has_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    data = bytearray(film(tmp_path / "large.gif", frames(2)).read_bytes())
+    struct.pack_into("<HH", data, 6, 16_000, 16_000)
+    (tmp_path / "large.gif").write_bytes(data)
+    with pytest.raises(InputError, match=r"large.gif has 16,000 x 16,000 pixels; up to 33,554,432 \(8K\) are read"):
+        Clip(tmp_path / "large.gif")
+
+
+def test_a_frame_larger_than_its_container_says_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = film(tmp_path / "a.webm", frames(2)).read_bytes()
+    assert data.count(b"\xb0\x81 \xba\x81\x18") == 1  # 32 x 24
+    (tmp_path / "a.webm").write_bytes(data.replace(b"\xb0\x81 \xba\x81\x18", b"\xb0\x81\x02\xba\x81\x02"))
+    monkeypatch.setattr(clip, "MOST_PIXELS", 10)  # of any size the decoder takes at least 128 x 128 more
+    with pytest.raises(InputError, match=r"a.webm (has 32 x 24 pixels|is damaged)"):
+        Clip(tmp_path / "a.webm")
+
+
+def test_titles_in_any_encoding_are_passed_over(tmp_path: Path) -> None:
+    data = film(tmp_path / "a.mp4", frames(2)).read_bytes()
+    assert data.count(b"Lavf") == 1
+    (tmp_path / "a.mp4").write_bytes(data.replace(b"Lavf", b"\xacavf"))
+    assert Clip(tmp_path / "a.mp4").count == 2
 
 
 def test_damage_in_the_middle_is_reported_when_it_is_reached(make: Make, films: Path, tmp_path: Path) -> None:

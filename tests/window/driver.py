@@ -77,11 +77,11 @@ class Driver:
 
     def image(self) -> np.ndarray:
         """The contents of the window once they are constant: float32 of 0 to 255, shape (height, width, 3)."""
-        before = self._grab()
+        before = self.grab()
         for _ in range(40):
             self.viewer.frame()
             time.sleep(0.02)
-            now = self._grab()
+            now = self.grab()
             if np.array_equal(before, now):
                 return now.astype(np.float32)
             before = now
@@ -132,7 +132,8 @@ class Driver:
         self.desktop.type(text)
         self.frames(len(text) + GUI_FRAMES)
 
-    def _grab(self) -> np.ndarray:
+    def grab(self) -> np.ndarray:
+        """The contents of the window as they are: u8 (height, width, 3)."""
         self.session.gpu.sync()
         width, height = self.viewer.window.size
         return self.desktop.screenshot()[:height, :width]

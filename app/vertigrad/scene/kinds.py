@@ -20,6 +20,7 @@ RECORDINGS = frozenset({".vgz", ".json"})  # of runs, by `vertigrad record`; .js
 DATA = (  # a scene is generated for each
     VOLUMES | NETWORKS | MESHES | SPLATS | POINTS | IMAGES | VIDEOS | ARRAYS | RECORDINGS
 )
+LIGHTS = frozenset({".exr", ".hdr"})  # images of light, which light the running scene
 INTERACTIONS = frozenset({".jsonl"})  # interaction recordings, played by the running scene
 
 
@@ -28,7 +29,8 @@ UNREAD = {  # common formats that are not supported, with advice
     **dict.fromkeys((".ksplat", ".sog"), "convert the splats to PLY"),
     **dict.fromkeys((".3ds", ".3mf", ".blend", ".dae", ".fbx", ".usd", ".usdz"), "export the mesh as .glb"),
     **dict.fromkeys((".h5", ".hdf5", ".nc", ".vtk", ".vtu", ".vti", ".mat"), "save the array as .npy"),
-    **dict.fromkeys((".exr", ".hdr", ".svg"), "save the image as .png"),
+    **dict.fromkeys(LIGHTS, "drop it on the window of a scene, or name it there as environment_file of the view"),
+    ".svg": "save the image as .png",
     **dict.fromkeys((".pt", ".pt2"), 'name it in a scene, in a model of type "torch", or export it as .onnx'),
     **dict.fromkeys((".pth", ".safetensors"), "export the network as .onnx"),
 }

@@ -18,6 +18,7 @@ from .footage import Footage, scaled
 
 FROM_THE_START = ("gif", "apng")  # their frames build on the ones before, whatever the file states
 FORMATS = "mov,matroska,gif,apng"  # no lists of files, which could name some outside of the folder
+MOST_PIXELS = 1 << 25  # of a frame: what a few bytes of a file can claim is allocated before these are read
 CUT_OFF = 0.5  # seconds that may be missing of the length that a file gives; more, and its end is gone
 
 
@@ -141,13 +142,28 @@ class Clip(Footage):
 
     def _opened(self) -> Any:
         try:
-            container = av.open(str(self.file), options={"format_whitelist": FORMATS})
+            # Titles may be in any encoding.
+            container = av.open(str(self.file), options={"format_whitelist": FORMATS}, metadata_errors="replace")
         except (FFmpegError, OSError) as error:
             raise InputError(f"{self.file} cannot be read as a video: {_why(error)}") from error
-        if not container.streams.video:
+        try:
+            self._require_readable(container)
+        except InputError:
             container.close()
-            raise InputError(f"{self.file} has no video stream")
+            raise
         return container
+
+    def _require_readable(self, container: Any) -> None:
+        """Also frames that are larger than the file says are not decoded."""
+        if not container.streams.video:
+            raise InputError(f"{self.file} has no video stream")
+        context = _video(container).codec_context
+        if context is None:
+            raise InputError(f"{self.file} has a codec that is not known; convert it to mp4 or webm")
+        context.options = {"max_pixels": str(MOST_PIXELS)}
+        if context.width * context.height > MOST_PIXELS:
+            size = f"{context.width:,} x {context.height:,} pixels"
+            raise InputError(f"{self.file} has {size}; up to {MOST_PIXELS:,} (8K) are read")
 
     def _damaged(self, error: Exception) -> InputError:
         return InputError(f"{self.file} is damaged: {_why(error)}")

@@ -14,13 +14,15 @@ from ...atomic_file import write_file
 from ...errors import InputError, ParameterError, VertigradError
 from ...gpu import Traffic
 from ...params import unknown
-from ...scene.kinds import INTERACTIONS, require_scene
+from ...renderer import environment_image
+from ...scene.kinds import INTERACTIONS, LIGHTS, require_scene
 from ...scene.packaged import data_file
 from .. import catalog, loading, measurements, saving, trace
 from ..capture import CaptureRequest, CaptureService, RecordingOptions
 from ..command import Command, command
 from ..files import new_file, open_external
 from ..interaction_recording import read_interactions, require_known
+from ..parameters import Key
 from ..questions import Question
 from ..session import Session
 
@@ -32,14 +34,23 @@ def Open(session: Session, path: Path, discard: bool = False) -> None:
     """Show a file: from the gallery, the browser, the recent ones, or dropped on the window.
 
     If unsaved changes would be lost, ask first, unless they are to be discarded. An interaction recording is played
-    by the running scene.
+    by the running scene, and an image of light lights it.
     """
     if path.suffix.lower() in INTERACTIONS:
         return PlayInteractions(path).apply(session)
+    if path.suffix.lower() in LIGHTS:
+        return _light(session, path)
     path = data_file(path)
     require_scene(path)  # before it asks about unsaved changes
     if discard or not saving.ask_before(session, Open(path, discard=True)):
         loading.load(session, path)
+
+
+def _light(session: Session, path: Path) -> None:
+    """Light the scene by an image, and show that behind it. Raises `InputError` for one that cannot be read."""
+    environment_image.read(path)
+    light = {"environment": "image", "environment_file": path.absolute(), "environment_backdrop": True}
+    session.scene_edits.change({Key("view", name): value for name, value in light.items()}, f"light of {path.name}")
 
 
 CancelLoading = command("scene")(loading.cancel)
