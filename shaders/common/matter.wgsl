@@ -5,7 +5,7 @@
 //     Jelly  fixed corotated elasticity (Stomakhin et al. 2012).
 //     Snow   the same, with singular values held near 1 and a stiffness that grows with compression (Stomakhin et al. 2013).
 //     Sand   St. Venant-Kirchhoff with logarithmic strains, and Drucker and Prager's cone (Klar et al. 2016); volume lost to
-//            loosening is remembered (Tampubolon et al. 2017).
+//            loosening is remembered (Tampubolon et al. 2017). Wet sand coheres until it has been loosened.
 // The reference implementation is app/vertigrad/models/reference/mpm.py.
 
 const WATER = 0u;
@@ -38,15 +38,16 @@ fn snow_hardness(memory: f32) -> f32 {
     return clamp(exp(params.hardening * (1.0 - memory)), 0.02, ${HARDEST});
 }
 
-// Singular values after sand has slid: back to the cone of Drucker and Prager, or to its tip.
-fn slid_sand(logs: vec3f, mu: f32, lambda: f32) -> vec3f {
+// Singular values after sand has slid: back to the cone of Drucker and Prager, whose tip is at the strain `tip`; beyond it
+// sand has come apart, and has no stress.
+fn slid_sand(logs: vec3f, mu: f32, lambda: f32, tip: f32) -> vec3f {
     let sum = logs.x + logs.y + logs.z;
     let shear = logs - sum / 3.0;
     let size = length(shear);
-    if sum >= 0.0 {
+    if sum >= tip {
         return vec3f(0.0);
     }
-    let beyond = size + (3.0 * lambda + 2.0 * mu) / (2.0 * mu) * sum * params.slope;
+    let beyond = size + (3.0 * lambda + 2.0 * mu) / (2.0 * mu) * (sum - tip) * params.slope;
     return select(logs - shear * (max(beyond, 0.0) / max(size, 1e-30)), logs, beyond <= 0.0);
 }
 
@@ -71,7 +72,7 @@ fn loaded(kind: u32, matter: Matter, gradient: mat3x3f) -> Loaded {
     let f = svd3(elastic);
     if kind == SAND {
         let logs = log(max(f.s, vec3f(1e-3))) + memory / 3.0;
-        let held = slid_sand(logs, mu, lambda);
+        let held = slid_sand(logs, mu, lambda, select(params.tip, 0.0, memory > 0.0));
         memory = max(logs.x + logs.y + logs.z - (held.x + held.y + held.z), 0.0);
         if any(held != logs) {
             elastic = diagonal(f.u, exp(held), f.v);

@@ -38,6 +38,7 @@ struct Params {
     stretch: f32,
     ball: vec4f,  // center and radius of an obstacle
     slope: f32,  // of the sand's cone
+    tip: f32,    // of the cone: a logarithmic strain of the volume
     friction: f32,  // at walls and obstacles
     tool_coupling: f32,  // part of its velocity that matter at the tool takes on in a step
     tool_radius: f32,

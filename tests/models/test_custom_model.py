@@ -54,7 +54,7 @@ def created(steady):
     wind = Tensor.from_numpy(np.arange(5, dtype=np.float32), "wind")
     models = []
 
-    def make(kind=Created, seed=7, **values):
+    def make(kind=Created, seed=7, wind=wind, **values):
         models.append(kind("own", kind.Params(**values), {"wind": wind}, seed))
         return models[-1]
 
@@ -101,6 +101,19 @@ def test_a_kernel_gets_tensors_inputs_and_fields_by_name(created):
     model.step(0.5)
     model.step(0.5)
     assert model.height.numpy() == pytest.approx(np.arange(5) + 0.5 + 2 * (0.25 + 100.0 + 1 + 7))
+
+
+def test_a_kernel_reads_an_input_with_gaps_as_it_is_at_each_step(created):
+    class Run(Created):
+        def advance(self, dt):
+            self.run("main", self.params.count, more=0.0)
+
+    with Tensor.from_numpy(np.arange(10, dtype=np.float32).reshape(5, 2), "rows") as rows, rows[:, 1] as wind:
+        model = created(Run, wind=wind, tint=(0.0, 0.0, 0.0), up=False, seed=0)
+        model.step(1.0)
+        ops.assign(rows, 2.0 * rows)
+        model.step(0.5)
+        assert model.height.numpy() == pytest.approx(2.0 * np.arange(1, 10, 2) + 1.0)
 
 
 @pytest.mark.parametrize(

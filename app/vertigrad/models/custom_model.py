@@ -238,9 +238,10 @@ class CustomModel(PartsModel):
         from ..gpu import Plan
 
         kernel = self._kernel(entry)
-        bound = self._bound(kernel)
         plan = Plan(f"{self.name}.{entry}.step")
         try:
+            with plan.recording():
+                bound = self._bound(kernel)
             plan.dispatch(kernel, threads, **bound)
         except BaseException:
             plan.close()
@@ -248,13 +249,17 @@ class CustomModel(PartsModel):
         return plan
 
     def _bound(self, kernel: Kernel) -> dict[str, Any]:
-        """The tensors of the kernel's bindings. Raises `InputError` if one does not fit."""
+        """The tensors of the kernel's bindings; an input with gaps between its rows is packed.
+
+        Raises `InputError` if one does not fit.
+        """
         known, entry = {**self._inputs, **self._tensors}, kernel.entry
         bound = {}
         for binding in kernel.bindings:
             if binding.name not in known:
                 raise InputError(f"{entry}: {unknown('tensor', binding.name, known)}")
-            bound[binding.name] = tensor = known[binding.name]
+            tensor = known[binding.name]
+            bound[binding.name] = tensor.contiguous() if binding.name in self._inputs else tensor
             if "vec3" in binding.type and tensor.shape[-1:] == (3,):
                 problem = f"rows of {binding.name} have 12 bytes, those of {binding.type} 16"
                 raise InputError(f"{entry}: {problem}; bind array<f32> and read element 3 * row, or give it 4 columns")

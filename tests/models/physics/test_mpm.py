@@ -92,6 +92,7 @@ def test_steps_with_all_materials_and_obstacles_equal_the_reference(make: Make, 
             **{"obstacle_corner": (0.0, -0.05, -0.4), "obstacle_spacing": 0.1, "viscosity": 5.0},
             **{"water_center": (-0.3, 0.25, 0.0), "water_size": (0.3, 0.4, 0.3), "sand_center": (0.3, 0.2, 0.0)},
             **{"sand_size": (0.3, 0.3, 0.3), "jelly_center": (-0.2, 0.6, 0.1), "snow_center": (0.2, 0.6, -0.1)},
+            cohesion=1500.0 if resolution == 16 else 0.0,
         )
         model.interact(Interaction(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.1, 0.3, 0.0), (0.4, 0.2, -0.6), 0.3, 1.5))
         set_velocities(model, np.random.default_rng(1).normal(0.0, 1.0, (1200, 3)))
@@ -224,14 +225,15 @@ def test_water_is_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
         ("water", {}),
         ("sand", {}),
         ("slippery", {"friction_angle": 5.0}),
+        ("wet", {"cohesion": 5e3}),
         ("jelly", {"jelly_youngs_modulus": 5e4}),
     ):
-        kind = "sand" if material == "slippery" else material
+        kind = material if material in MATERIALS else "sand"
         positions = settled(make, kind, **values)
         top[material] = float(np.quantile(positions[:, 1], 0.98))
     assert top["water"] < 0.07
     assert top["water"] < top["slippery"] < top["sand"] - 0.02
-    assert top["sand"] < 0.3 < top["jelly"]
+    assert top["sand"] < 0.3 < min(top["jelly"], top["wet"])
 
 
 @pytest.mark.turns(3)
@@ -362,6 +364,7 @@ CORNERS = [
         "jelly_youngs_modulus": 100.0,
         "snow_youngs_modulus": 100.0,
         "sand_youngs_modulus": 100.0,
+        "cohesion": 1e5,
         "bulk_modulus": 1e3,
     },
     {

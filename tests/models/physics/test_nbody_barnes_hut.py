@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -306,6 +307,10 @@ def test_both_starts_can_be_built(make: Make) -> None:
     for start, stars in (("cluster", 200), ("galaxies", 136)):
         specs = NBodyBarnesHut.output_specs(params := Params(count=200, start=start))
         model = NBodyBarnesHut("test", params, {}, 1)
+        at, origin = (model.outputs()[name].numpy() for name in ("star_position", "star_galaxy"))
+        centers = {one: at[origin == one].mean(axis=0) for one in np.unique(origin)}
+        away = [math.dist(row, centers[one]) for row, one in zip(at, origin, strict=True)]
+        assert model.outputs()["star_radius"].numpy() == pytest.approx(away, rel=1e-4)
         model.step(STEP)
         assert {name: spec.shape for name, spec in specs.items()} == {
             name: tensor.shape for name, tensor in model.outputs().items()

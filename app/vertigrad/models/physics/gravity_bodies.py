@@ -134,6 +134,9 @@ class GravityModel(NamedTensorsModel):
             "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo", "stars", slice(3)),
             "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo", "star_velocities", 3),
             "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo", "star_galaxies"),
+            "star_radius": OutputSpec(
+                (stars,), "f32", "distances of stars from the center of their galaxy, at the start"
+            ),
         }
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
@@ -224,6 +227,7 @@ class GravityModel(NamedTensorsModel):
         stars = self.stars(self._params) if self._start is None else n
         shining = {"stars": self._bodies, "star_velocities": self._velocities, "star_galaxies": galaxy}
         self._tensors |= parts.views({name: tensor[:stars] for name, tensor in shining.items()})
+        parts.copied("star_radius", radii(start.positions[:stars], start.galaxy[:stars]))
         self._tensors |= {"drifting": self._bodies, "moving": self._velocities}
         self._step, self._force, self._energy = parts.plans("step", "force", "energy")
         self._record(parts)
@@ -268,6 +272,15 @@ class Scale(NamedTuple):
         squared = max(moving, masses.sum() / (2.0 * max(radius, 1e-6)), 1e-12)
         typical = float(masses @ masses / max(masses.sum(), 1e-12))
         return Scale(math.sqrt(squared), typical, 0.1 * typical / squared)
+
+
+def radii(positions: np.ndarray, galaxies: np.ndarray) -> np.ndarray:
+    """Distances (n,) of positions (n, 3) from the mean of those of the same galaxy (n,)."""
+    distances = np.zeros(len(positions), np.float32)
+    for one in np.unique(galaxies):
+        inside = galaxies == one
+        distances[inside] = np.linalg.norm(positions[inside] - positions[inside].mean(axis=0), axis=1)
+    return distances
 
 
 def _mass_weighted_length(vectors: Tensor, bodies: Tensor) -> Tensor:

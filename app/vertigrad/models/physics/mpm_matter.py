@@ -25,6 +25,7 @@ class Constants(NamedTuple):
     compression: float
     stretch: float
     slope: float
+    tip: float
 
     def named(self) -> dict[str, Any]:
         """By the names that the shader has for them."""
@@ -34,6 +35,11 @@ class Constants(NamedTuple):
 def lame(young: float, poisson: float) -> tuple[float, float]:
     """Lamé's constants (mu, lambda) [Pa] of Young's modulus [Pa] and Poisson's ratio."""
     return young / (2.0 * (1.0 + poisson)), young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
+
+
+def bulk_modulus(young: float, poisson: float) -> float:
+    """Of an isotropic solid [Pa]."""
+    return young / (3.0 * (1.0 - 2.0 * poisson))
 
 
 def material_constants(params: Any, volume: float) -> Constants:
@@ -53,6 +59,7 @@ def material_constants(params: Any, volume: float) -> Constants:
         compression=params.compression,
         stretch=params.stretch,
         slope=math.sqrt(2.0 / 3.0) * 2.0 * sine / (3.0 - sine),  # Klar et al. 2016, equation 28
+        tip=params.cohesion / bulk_modulus(params.sand_youngs_modulus, params.poissons_ratio),
     )
 
 

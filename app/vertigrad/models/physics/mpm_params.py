@@ -72,6 +72,13 @@ class Params(params.Params):
     sand_size: tuple[float, ...] = _body_size((0.22, 0.5, 0.3))
     sand_youngs_modulus: float = log_number(5e4, "Young's modulus of the sand", min=100.0, max=1e7, unit="Pa")
     friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="friction angle of the sand")
+    cohesion: float = amount(
+        0.0,
+        "tension that wet sand withstands, until it has been loosened; 0: dry sand",
+        max=1e5,
+        slider_max=1e4,
+        unit="Pa",
+    )
     poissons_ratio: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
 
     ball_center: tuple[float, ...] = quantities.position(

@@ -151,7 +151,8 @@ def _yielded(
     """Singular values and memory after matter has yielded, principal stresses and energy."""
     if kind == SAND:
         logs = np.log(np.maximum(s, 1e-3)) + memory[:, None] / 3.0
-        held = _slid(logs, mu, lambda_, known["slope"])
+        tip = np.where(memory > 0.0, 0.0, known["tip"])
+        held = _slid(logs, mu, lambda_, known["slope"], tip)
         total = held.sum(axis=1)
         energy = mu * (held**2).sum(axis=1) + 0.5 * lambda_ * total**2
         same = (held == logs).all(axis=1)[:, None]
@@ -168,13 +169,13 @@ def _yielded(
     return held, stress, hard * (mu * (off**2).sum(axis=1) + 0.5 * lambda_ * (j - 1.0) ** 2), memory
 
 
-def _slid(logs: np.ndarray, mu: float, lambda_: float, slope: float) -> np.ndarray:
+def _slid(logs: np.ndarray, mu: float, lambda_: float, slope: float, tip: np.ndarray) -> np.ndarray:
     total = logs.sum(axis=1)
     shear = logs - total[:, None] / 3.0
     size = np.linalg.norm(shear, axis=1)
-    beyond = np.maximum(size + (3.0 * lambda_ + 2.0 * mu) / (2.0 * mu) * total * slope, 0.0)
+    beyond = np.maximum(size + (3.0 * lambda_ + 2.0 * mu) / (2.0 * mu) * (total - tip) * slope, 0.0)
     held = logs - shear * (beyond / np.maximum(size, 1e-30))[:, None]
-    return np.where((total >= 0.0)[:, None], 0.0, held)
+    return np.where((total >= tip)[:, None], 0.0, held)
 
 
 def _around(positions: np.ndarray, known: Known) -> Any:
