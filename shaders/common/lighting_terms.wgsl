@@ -43,10 +43,25 @@ fn mirror_open(open: f32, roughness: f32, facing: f32) -> f32 {
     return clamp(pow(facing + open, exp2(-16.0 * roughness - 1.0)) - 1.0 + open, 0.0, 1.0);
 }
 
-// Mean light from a whole matt ball of color `base`, far away: Lambert's phase function for the sun.
-fn lit_ball(base: vec3f, to_eye: vec3f) -> vec3f {
-    let cosine = clamp(dot(view.sun_direction, to_eye), -1.0, 1.0);
-    let phase = acos(cosine);
-    let sun = (2.0 / 3.0) * (sin(phase) + (PI - phase) * cosine) / PI;
-    return base * (view.sun * sun + sky_around(to_eye));
+// Mean light from a whole matt ball of color `base`, far away.
+fn lit_ball(base: vec3f, to_eye: vec3f, eye: vec3f) -> vec3f {
+    var light = view.sun * ball_phase(dot(view.sun_direction, to_eye)) + sky_around(to_eye);
+    let count = select(0u, view.light_count, dot(eye, eye) < 1e30);    // a position matters in name only: see common/shadows.wgsl
+    for (var i = 0u; i < count; i++) {
+        let area = view.lights[i];
+        let toward = area.center - eye;
+        let squared = max(dot(toward, toward), 1e-20);
+        let direction = toward * inverseSqrt(squared);
+        let across = cross(area.right, area.above);     // a quarter of a rectangle
+        let part = select(4.0 / PI, 1.0, area.kind > 0.5);
+        let covered = select(part * max(-dot(across, direction), 0.0), dot(area.right, area.right), area.kind > 1.5);
+        light += area.radiance * (ball_phase(dot(direction, to_eye)) * min(covered / squared, 1.0));
+    }
+    return base * light;
+}
+
+// Lambert's phase function, by the cosine between the light and the eye.
+fn ball_phase(cosine: f32) -> f32 {
+    let phase = acos(clamp(cosine, -1.0, 1.0));
+    return (2.0 / 3.0) * (sin(phase) + (PI - phase) * cos(phase)) / PI;
 }

@@ -90,7 +90,7 @@ fn spot_of(point: Point, row: u32, center: vec3f, radius: f32) -> Spot {
 //% if PICKING is defined and PICKING
     let light = vec3f(1.0);     // frames of rows have no lighting: what counts is whether there is any
 //% else
-    let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
+    let light = bounded(mix(lit_ball(color.rgb, to_eye, center), glow, style.emissive));
 //% endif
     return Spot(clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive), select(0.0, reach, is_visible));
 }

@@ -9,12 +9,27 @@
 
 @group(1) @binding(7) var optical_depths: texture_2d_array<f32>;    // from the sun to eight planes: four in each layer
 
+//% include "common/area_lights.wgsl"
+
 const GOLDEN = 2.39996323;      // radians from one sample of a spiral to the next
 
 // Light of the sun and the sky that leaves a position toward the eye, as far as its surroundings do not occlude it. `pixel`
 // is the fragment's position on the screen.
 fn lit_at(material: Material, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: vec2f) -> vec3f {
-    return lit_where(material, normal, to_eye, vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel)));
+    let f0 = mix(vec3f(PAINT), material.base, material.metallic);
+    let part = reflection(material, max(dot(normal, to_eye), 1e-4));
+    let open = vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel));
+    return lit_by(material, f0, part, normal, to_eye, open) + light_of_areas(material, part, normal, to_eye, eye, pixel);
+}
+
+// One of the shadow maps, and what throws light into it. Lengths are in widths of the map that positions are in.
+struct ShadowMap {
+    number: u32,
+    placement: vec3f,       // from a position to the map: a factor, then x and y
+    axes: mat2x2f,          // the shape of the light, 1 across at most
+    spread: f32,            // radius of a penumbra for each unit of depth
+    search: f32,            // radius in which what occludes the light is looked for
+    least: f32,             // depth by which that is above the surface
 }
 
 // A position in the largest shadow map, and the surface there.
@@ -82,42 +97,41 @@ fn sun_past_solids(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
         let border = max(from_middle.x, from_middle.y) + view.sun_search * placement.x;
         let weight = missing * (1.0 - smoothstep(0.43, 0.49, border));
         let count = select(0u, taps, weight > 0.0);
-        visible += weight * sun_in_map(Shaded(position, slope, turn), map, count);
+        let disc = ShadowMap(map, placement.xyz, mat2x2f(1.0, 0.0, 0.0, 1.0), view.sun_spread, view.sun_search, 3e-6);
+        visible += weight * open_in_map(Shaded(position, slope, turn), disc, count);
         missing -= weight;
     }
     return 1.0 - view.shadows * (1.0 - visible - missing);
 }
 
-// The visible fraction in one map, from `count` samples over the sun's disc.
-fn sun_in_map(surface: Shaded, map: u32, count: u32) -> f32 {
-    let placement = view.sun_maps[map];
-    let texel = 1.0 / (f32(textureDimensions(sun_map).x) * placement.x);
+// The visible fraction of a light in one map, from `count` samples over it.
+fn open_in_map(surface: Shaded, map: ShadowMap, count: u32) -> f32 {
+    let texel = 1.0 / (f32(textureDimensions(sun_map).x) * map.placement.x);
     let radius = max(penumbra(surface, map, texel, (count + 1u) / 2u), 0.75 * texel);
     var visible = 0.0;
     for (var i = 0u; i < count; i++) {
-        let aside = spiral(i, count, surface.turn) * radius;
-        let coordinate = (surface.position.xy + aside) * placement.x + placement.yz;
+        let aside = map.axes * (spiral(i, count, surface.turn) * radius);
+        let coordinate = (surface.position.xy + aside) * map.placement.x + map.placement.yz;
         let depth = surface.position.z + max(dot(surface.slope, aside), 0.0);
-        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, coordinate, map, depth);
+        visible += textureSampleCompareLevel(sun_map, nearer_to_sun, coordinate, map.number, depth);
     }
     return visible / f32(max(count, 1u));
 }
 
-// The radius around a position within which the sun may be occluded, from `count` samples: what occludes it is so far above the
-// surface that the sun's disc has this radius there. A texel is measured in widths of the largest map, as all radii are.
-fn penumbra(surface: Shaded, map: u32, texel: f32, count: u32) -> f32 {
-    let placement = view.sun_maps[map];
+// The radius around a position within which the light may be occluded, from `count` samples: what occludes it is so far above the
+// surface that the light has this radius there. A texel is measured as the radius is.
+fn penumbra(surface: Shaded, map: ShadowMap, texel: f32, count: u32) -> f32 {
     let texels = vec2f(textureDimensions(sun_map));
-    let search = max(view.sun_search, 1.5 * texel);
+    let search = max(map.search, 1.5 * texel);
     var sum = vec2f(0.0);
     for (var i = 0u; i < count; i++) {
-        let aside = spiral(i, count, surface.turn + 1.3) * search;
-        let coordinate = ((surface.position.xy + aside) * placement.x + placement.yz) * texels;
-        let found = textureLoad(sun_map, clamp(vec2i(coordinate), vec2i(0), vec2i(texels) - 1), map, 0);
+        let aside = map.axes * (spiral(i, count, surface.turn + 1.3) * search);
+        let coordinate = ((surface.position.xy + aside) * map.placement.x + map.placement.yz) * texels;
+        let found = textureLoad(sun_map, clamp(vec2i(coordinate), vec2i(0), vec2i(texels) - 1), map.number, 0);
         let above = found - surface.position.z - max(dot(surface.slope, aside), 0.0);
-        sum += select(vec2f(0.0), vec2f(above, 1.0), above > 3e-6);
+        sum += select(vec2f(0.0), vec2f(above, 1.0), above > map.least);
     }
-    return min(view.sun_spread * sum.x / max(sum.y, 1.0), search);
+    return min(map.spread * sum.x / max(sum.y, 1.0), search);
 }
 
 // Point `i` of `count` that fill a disc of radius 1 evenly.

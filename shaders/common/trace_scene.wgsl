@@ -39,6 +39,8 @@ struct Params {
     environment: u32,       // elements of `tables` where it begins, r, g, b;
     marginal: u32,          // the cumulative distribution of its rows;
     conditional: u32,       // and of the columns of each row
+    lamps: u32,             // the area lights: common/trace_lamps.wgsl;
+    lamp_count: u32,
     reflectance: u32,       // the table of what facets reflect, by facing and roughness
     clip_0: vec4f,          // planes: what has dot(plane, (position, 1)) > 0 is cut off
     clip_1: vec4f,

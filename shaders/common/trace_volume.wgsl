@@ -170,12 +170,12 @@ fn collision(ray: Ray, farthest: f32) -> Collision {
     return first;
 }
 
-// The fraction of light that arrives along a ray, on average; a small one is 0 or twice as much, by chance.
-fn transmittance(ray: Ray) -> f32 {
+// The fraction of light that arrives along a ray from `farthest`, on average; a small one is 0 or twice as much, by chance.
+fn transmittance(ray: Ray, farthest: f32) -> f32 {
     var arrives = 1.0;
     for (var number = 0u; number < params.volume_count; number++) {
         let volume = volume_at(number);
-        let part = part_inside(volume, ray, FAR);
+        let part = part_inside(volume, ray, farthest);
         var along = part.x;
         for (var i = 0; i < MOST_STEPS && volume.majorant > 0.0; i++) {
             along -= log(1.0 - next_random()) / volume.majorant;

@@ -2,6 +2,21 @@
 // `view` of this type.
 // Directions and positions are in eye space: the camera at the origin, looking along -z, y up on the screen.
 
+struct AreaLight {          // packed by renderer/area_lights.py; positions and directions in eye space
+    center: vec3f,
+    kind: f32,              // 0: rectangle, 1: disc, 2: sphere
+    right: vec3f,           // from the center to the middle of an edge; of a sphere its length is the radius
+    map: f32,               // number of its shadow map; below 0: it throws no shadows
+    above: vec3f,           // to the middle of the next edge; cross(right, above) is where it shines to
+    spread: f32,            // half its size, to that of its shadow map at distance 1
+    radiance: vec3f,
+    near: f32,              // distance at which its shadow map begins
+    map_right: vec3f,       // axes across the map, as long as its coordinate grows by 1 at distance 1
+    texel: f32,             // width of one of its texels in world units, at distance 1
+    map_above: vec3f,
+    search: f32,            // how far from it in distances to it what throws shadows is found
+}
+
 struct View {
     world_to_eye: mat4x4f,
     eye_to_clip: mat4x4f,
@@ -33,9 +48,10 @@ struct View {
     sun_map_count: u32,
     eye_to_opacity: mat4x4f,    // to the map of optical depths: x and y across it, 0 to 1, and z in planes from the sun
     opacity_maps: u32,      // 1, or 0: no volume has a shadow
+    light_count: u32,
+    light_taps: u32,        // samples of their shadow maps that are looked at
     pad0: u32,
-    pad1: u32,
-    pad2: u32,
+    lights: array<AreaLight, 8>,
 }
 
 fn is_parallel() -> bool {

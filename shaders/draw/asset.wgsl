@@ -303,7 +303,8 @@ fn lit_surface(
 ) -> vec3f {
     let to_eye = -sight_to(in.eye);
     let open = vec2f(sun_open(in.eye, normal, in.clip.xy), sky_open(in.eye, in.clip.xy) * occlusion);
-    var light = lit_by(material, f0, part, normal, to_eye, open);
+    var light = lit_by(material, f0, part, normal, to_eye, open)
+        + light_of_areas(material, part, normal, to_eye, in.eye, in.clip.xy);
 //% if LIGHTS
     for (var i = 0u; i < style.light_count; i++) {
         light += light_from(i, material, f0, part, normal, to_eye, in.eye);

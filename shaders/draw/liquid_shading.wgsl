@@ -100,7 +100,9 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
     let sun = direct_light(mirror, f0, only, normal, -sight, facing, view.sun_direction) * view.sun * open;
 
     let under = behind(eye, bent, pixel, path);
-    let light = reflected * sky_toward(reflect(sight, normal), style.roughness) + sun
+    let mirrored = Reflection(vec3f(reflected), vec3f(0.0), vec3f(0.0), vec3f(1.0));
+    let areas = light_of_areas(mirror, mirrored, normal, -sight, eye, pixel);
+    let light = reflected * sky_toward(reflect(sight, normal), style.roughness) + sun + areas
         + (1.0 - reflected) * (passes * under.rgb + scattered);
     let through = (1.0 - reflected) * dot(passes, vec3f(1.0 / 3.0));
     return vec4f(bounded(light), 1.0 - through * (1.0 - under.a));

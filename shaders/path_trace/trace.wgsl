@@ -12,6 +12,7 @@
 //% include "common/trace_material.wgsl"
 //% include "common/trace_light.wgsl"
 //% include "common/trace_volume.wgsl"
+//% include "common/trace_lamps.wgsl"
 
 const CERTAIN = 3u;         // scatterings before chance may end a path
 const MOST_LIGHT = 6e4;     // of one sample: more than a half float holds
@@ -126,11 +127,62 @@ fn power_weight(own: f32, other: f32) -> f32 {
     return 1.0 / (1.0 + ratio * ratio);
 }
 
-// The part of the light from a direction that arrives.
-fn arriving(origin: vec3f, direction: vec3f) -> f32 {
+// The part of the light from a direction that arrives, from `farthest` away.
+fn arriving(origin: vec3f, direction: vec3f, farthest: f32) -> f32 {
     let ray = Ray(origin, direction, stream + 1u);
-    if traced(ray, FAR, true).primitive != NONE { return 0.0; }
-    return transmittance(ray);
+    if traced(ray, farthest, true).primitive != NONE { return 0.0; }
+    return transmittance(ray, farthest);
+}
+
+// Light of the area lights that a ray meets before `farthest`, of directions as dense as `density`.
+fn lamps_met(ray: Ray, farthest: f32, density: f32) -> vec3f {
+    var light = vec3f(0.0);
+    let total = select(0.0, lamp_weights(ray.origin), params.lamp_count > 0u);
+    for (var i = 0u; i < params.lamp_count; i++) {
+        let lamp = lamp_at(i);
+        let distance = meet_lamp(lamp, ray.origin, ray.direction);
+        if distance >= farthest { continue; }
+        let chosen = lamp_weight(lamp, ray.origin) / max(total, 1e-30)
+            * lamp_density(lamp, ray.origin, ray.direction, distance);
+        light += lamp.radiance * power_weight(density, chosen);
+    }
+    return light;
+}
+
+// The light that the eye sees on a line of sight before `farthest`, of the nearest of them; below 0: none.
+fn visible_lamp(ray: Ray, farthest: f32) -> vec3f {
+    var light = vec3f(-1.0);
+    var nearest = farthest;
+    for (var i = 0u; i < params.lamp_count; i++) {
+        let lamp = lamp_at(i);
+        let distance = meet_lamp(lamp, ray.origin, ray.direction);
+        if lamp.visible > 0.0 && distance < nearest && !is_clipped(ray.origin + distance * ray.direction) {
+            nearest = distance;
+            light = lamp.radiance;
+        }
+    }
+    return light;
+}
+
+// A direction to an area light, the light from there for each unit of its density, and that.
+struct LampSample {
+    direction: vec3f,
+    distance: f32,
+    light: vec3f,           // divided by the density
+    density: f32,           // 0: there is none
+}
+
+fn sample_of_lamps(origin: vec3f) -> LampSample {
+    if params.lamp_count == 0u { return LampSample(); }
+    let chances = random();
+    let choice = chosen_lamp(origin, chances.z);
+    if choice.number == NONE { return LampSample(); }
+    let lamp = lamp_at(choice.number);
+    let direction = lamp_direction(lamp, origin, chances.xy);
+    let distance = meet_lamp(lamp, origin, direction);
+    if distance >= FAR { return LampSample(); }
+    let density = choice.part * lamp_density(lamp, origin, direction, distance);
+    return LampSample(direction, 0.9999 * distance, lamp.radiance / density, density);
 }
 
 fn sample_light(first: Ray) -> vec4f {
@@ -147,6 +199,12 @@ fn sample_light(first: Ray) -> vec4f {
         ray.chance = stream;
         let hit = traced(ray, FAR, false);
         let stop = collision(ray, hit.distance);
+        if density > 0.0 {
+            light += through * lamps_met(ray, stop.distance, density);
+        } else {
+            let shown = visible_lamp(ray, stop.distance);
+            if shown.r >= 0.0 { return vec4f(shown, 1.0); }
+        }
         if stop.volume == NONE && hit.primitive == NONE {
             if density == 0.0 {
                 return backdrop(ray.direction);
@@ -168,7 +226,13 @@ fn sample_light(first: Ray) -> vec4f {
             if has_light && chosen > 0.0 {
                 let scattered = phase(dot(ray.direction, toward_light), volume.anisotropy);
                 let weight = scattered / chosen * power_weight(chosen, scattered);
-                light += through * light_toward(toward_light) * (weight * arriving(position, toward_light));
+                light += through * light_toward(toward_light) * (weight * arriving(position, toward_light, FAR));
+            }
+            let lamp = sample_of_lamps(position);
+            if lamp.density > 0.0 {
+                let scattered = phase(dot(ray.direction, lamp.direction), volume.anisotropy);
+                let weight = scattered * power_weight(lamp.density, scattered);
+                light += through * lamp.light * (weight * arriving(position, lamp.direction, lamp.distance));
             }
             let direction = scattered_direction(ray.direction, volume.anisotropy, chances.yz);
             density = phase(dot(ray.direction, direction), volume.anisotropy);
@@ -184,8 +248,15 @@ fn sample_light(first: Ray) -> vec4f {
                 if max(back.r, max(back.g, back.b)) > 0.0 {
                     let weight = power_weight(chosen, reflected_density(facing_eye, toward_light)) / chosen;
                     let origin = lifted(surface, hit.distance, toward_light);
-                    light += through * back * light_toward(toward_light) * (weight * arriving(origin, toward_light));
+                    light += through * back * light_toward(toward_light) * (weight * arriving(origin, toward_light, FAR));
                 }
+            }
+            let lamp = sample_of_lamps(surface.position);
+            if lamp.density > 0.0 && dot(lamp.direction, surface.side) > 0.0 {
+                let weight = power_weight(lamp.density, reflected_density(facing_eye, lamp.direction));
+                let origin = lifted(surface, hit.distance, lamp.direction);
+                let arrives = weight * arriving(origin, lamp.direction, lamp.distance);
+                light += through * reflected(facing_eye, lamp.direction) * lamp.light * arrives;
             }
             let direction = reflected_direction(facing_eye, chances.yzw);
             density = reflected_density(facing_eye, direction);

@@ -45,6 +45,7 @@ ATTRIBUTES = {
     "volume": {"density": GRID},
     "slices": {"values": GRID},
     "tensor": {"tensor": GRID},
+    "light": {"position": (0, 0, 0), "target": (0, 0, 1), "power": 1000.0},
 }
 
 

@@ -142,7 +142,9 @@ class _Shooting:
                 session.request_readbacks()
             if last:
                 layers = session.stage.layers.values()
-                self._world_layers = [one for one in layers if getattr(one.style, "placement", "world") == "world"]
+                self._world_layers = [
+                    one for one in layers if one.framed and getattr(one.style, "placement", "world") == "world"
+                ]
                 timer, timed = session.gpu.timer, session.gpu.timer.enabled
                 timer.enabled = False  # not part of the frame time
                 self._bounds = Bounds(self._world_layers)

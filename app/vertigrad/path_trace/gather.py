@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..export import geometry
 from ..export.layers import read
+from ..renderer.area_lights import AreaLight
 from ..renderer.layers import Layer
 from ..renderer.layers.arrows import ArrowsDrawing
 from ..renderer.layers.asset import AssetDrawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
+from ..renderer.layers.light import LightLayer, area_lights
 from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.volume import VolumeDrawing
@@ -22,11 +24,15 @@ from .volumes import VolumeSnapshot
 
 
 class Gathered(NamedTuple):
-    """The shapes and the volumes of layers. `left_out` are sentences, each about what is not traced of one of them."""
+    """The shapes, volumes and area lights of layers.
+
+    `left_out` are sentences, each about what is not traced of one of them.
+    """
 
     shapes: Sequence[Shapes]
     volumes: Sequence[VolumeSnapshot]
     left_out: Sequence[str]
+    lights: Sequence[AreaLight] = ()
 
 
 def gather(layers: Sequence[Layer]) -> Gathered:
@@ -34,6 +40,8 @@ def gather(layers: Sequence[Layer]) -> Gathered:
     shapes, volumes, left_out = list[Shapes](), list[VolumeSnapshot](), list[str]()
     for layer in layers:
         drawing = layer.drawing
+        if isinstance(layer, LightLayer):
+            continue
         if isinstance(drawing, VolumeDrawing):
             layer.prepare()
             arrays = read(field.tensor for field in drawing.fields.values())
@@ -48,9 +56,10 @@ def gather(layers: Sequence[Layer]) -> Gathered:
             left_out.append(f"layer {layer.name!r}: its contour lines are not path-traced")
         if isinstance(drawing, AssetDrawing):
             left_out += untraced_parts(layer.name, drawing)
-    if layers and not shapes and not volumes:
+    lights = area_lights(layers)
+    if layers and not shapes and not volumes and not lights:
         raise InputError("path tracing: " + "; ".join(left_out))
-    return Gathered(shapes, volumes, left_out)
+    return Gathered(shapes, volumes, left_out, lights)
 
 
 def _kind(layer: Layer) -> str:

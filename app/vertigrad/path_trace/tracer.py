@@ -18,7 +18,7 @@ from ..renderer.view_uniforms import clip_planes
 from ..tensor import Tensor
 from . import reflectance, volumes
 from .gather import Gathered
-from .light import light
+from .light import lamps, light
 from .shapes import Scene, concatenated
 from .tables import Tables
 from .tree import NOWHERE
@@ -61,6 +61,7 @@ class PathTracer:
         rows = [scene.materials, *(volumes.words(one, tables) for one in gathered.volumes)]
         reflected = tables.add(reflectance.table())
         values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))
+        values |= lamps(gathered.lights, tables)
         values |= dict(zip(("clip_0", "clip_1", "clip_2"), _clips(view), strict=True))
         self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
         nodes = np.zeros((1, 4), np.uint32) if scene.tree is None else scene.tree.nodes.reshape(-1, 4)

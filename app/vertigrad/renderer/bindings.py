@@ -89,7 +89,7 @@ def lighting_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
     """Group 1 of pipelines that light their fragments.
 
     Shadow maps, their sampler, ambient occlusion (shadows.wgsl); the maps of the environment and their sampler
-    (environment.wgsl); optical depths along the sun (shadows.wgsl).
+    (environment.wgsl); optical depths along the sun (shadows.wgsl); lobes of facets (area_lights.wgsl).
     """
-    kinds = ("depths", "comparison", "unfilterable", "cube", "cube", "texture", "sampler", "textures")
+    kinds = ("depths", "comparison", "unfilterable", "cube", "cube", "texture", "sampler", "textures", "texture")
     return bind_group_layout(gpu, kinds, BOTH | COMPUTE)

@@ -11,6 +11,7 @@ from .bindings import bind_group, lighting_layout
 from .camera import OrbitCamera
 from .environment import Environment
 from .layers.base import Frame, Layer
+from .lobes import lobes
 from .occlusion import Occlusion
 from .opacity_map import OpacityMap
 from .quality import HIGH, Level
@@ -59,11 +60,12 @@ class Lighting:
         self._gpu = gpu
         self._layout = lighting_layout(gpu)
         self._sampler = gpu.device.create_sampler(mag_filter="linear", min_filter="linear", compare="greater-equal")
-        self._nothing, self._no_sun = Depths(gpu, (1, 1)), Depths(gpu, (1, 1), 1)
+        self._nothing, self._no_maps = Depths(gpu, (1, 1)), Depths(gpu, (1, 1), 1)
         self._no_occlusion = create_view(gpu, (1, 1), "rg16float", wgpu.TextureUsage.TEXTURE_BINDING)
-        self._sun: Depths | None = None
-        self._sun_size = (0, 0)  # texels along a side, and how many maps
+        self._maps: Depths | None = None
+        self._maps_size = (0, 0)  # texels along a side, and how many maps
         self._eye: Depths | None = None
+        self._lobes = lobes(gpu)
         self._no_opacity = OpacityMap(gpu, 1)
         self._opacity: OpacityMap | None = None
         self._occlusion: Occlusion | None = None
@@ -87,21 +89,21 @@ class Lighting:
         view: View,
         camera: OrbitCamera,
         size: tuple[int, int],
-        sun: Sequence[bytes],
+        maps: Sequence[bytes],
         opacity: bytes,
         level: Level = HIGH,
     ) -> None:
         """Record the passes that the next image of `layers` needs, at this quality level; sets `group` and `depths`.
 
-        `size` is in pixels that are drawn; `sun` has the bytes of `View` for each shadow map, `opacity` those for the
+        `size` is in pixels that are drawn; `maps` has the bytes of `View` for each shadow map, `opacity` those for the
         map of optical depths, if there is one.
         """
         self.environment.record(view, camera)
         if (level, size) != (self._level, self._size):
             self._take(level, size)
-        shaded, occluded = view.shadows > 0.0, has_occlusion(view, level)
+        shaded, occluded = bool(maps), has_occlusion(view, level)
         if shaded:
-            self._record_sun(layers, sun, shadow_texels(view.shadow_resolution, size[1], level))
+            self._record_maps(layers, maps, shadow_texels(view.shadow_resolution, size[1], level))
         if opacity:
             self._record_opacity(layers, opacity, level.opacity_texels)
         if occluded or view.edges > 0.0:
@@ -114,13 +116,13 @@ class Lighting:
                 self._occlusion.record(frame.view_offset)
         self.group = self._group((shaded, occluded, self.environment.is_used, bool(opacity)))
 
-    def _record_sun(self, layers: Sequence[Layer], sun: Sequence[bytes], texels: int) -> None:
-        if self._sun is None or (texels, len(sun)) != self._sun_size:
-            self._sun, self._sun_size = Depths(self._gpu, (texels, texels), len(sun)), (texels, len(sun))
+    def _record_maps(self, layers: Sequence[Layer], maps: Sequence[bytes], texels: int) -> None:
+        if self._maps is None or (texels, len(maps)) != self._maps_size:
+            self._maps, self._maps_size = Depths(self._gpu, (texels, texels), len(maps)), (texels, len(maps))
             self._groups.clear()
         casting = [layer for layer in layers if layer.casts or layer.drawing.shades]
-        for number, view in enumerate(sun):
-            self._sun.record("shadows", casting, self._gpu.uniforms.push(view), number)
+        for number, view in enumerate(maps):
+            self._maps.record("shadows", casting, self._gpu.uniforms.push(view), number)
 
     def _record_opacity(self, layers: Sequence[Layer], view: bytes, texels: int) -> None:
         if self._opacity is None or self._opacity.texels != texels:
@@ -138,10 +140,12 @@ class Lighting:
 
     def _group(self, needed: tuple[bool, ...]) -> wgpu.GPUBindGroup:
         if needed not in self._groups:
-            sun = self._sun if needed[0] and self._sun is not None else self._no_sun
+            maps = self._maps if needed[0] and self._maps is not None else self._no_maps
             sky = self._occlusion.visibility if needed[1] and self._occlusion is not None else self._no_occlusion
             opacity = self._opacity if needed[3] and self._opacity is not None else self._no_opacity
             self._groups[needed] = bind_group(
-                self._gpu, self._layout, (sun.view, self._sampler, sky, *self.environment.resources, opacity.view)
+                self._gpu,
+                self._layout,
+                (maps.view, self._sampler, sky, *self.environment.resources, opacity.view, self._lobes),
             )
         return self._groups[needed]

@@ -16,6 +16,7 @@ from .depth_image import DepthImage, require_depth
 from .handles import HandleDrawing, Handles
 from .highlight import Highlight, Mark, RowMarks
 from .layers.base import Frame, Layer
+from .layers.light import area_lights
 from .lens import Sample, sampled
 from .lighting import Lighting
 from .opacity_map import opacity_camera
@@ -105,7 +106,9 @@ class Renderer:
         if sample is not None:
             camera = sampled(middle, view, sample.index, size[1])
         with gpu.undivided():
-            view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(view, camera, size, time, level)
+            view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(
+                view, camera, size, time, level, area_lights(layers)
+            )
             split, moment = False, self._uniforms.moment
             for layer in layers:
                 layer.prepare(moment)
@@ -134,7 +137,7 @@ class Renderer:
             if sample is not None:
                 over_bytes = view_uniform(view, middle, size, time)
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
-            self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.sun, opacity, level)
+            self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.maps, opacity, level)
             self._draw_layers(
                 layers,
                 frame,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..params.color_space import linear
+from .area_lights import AreaLight, LightCamera, light_cameras, packed
 from .camera import OrbitCamera
 from .moment import Moment
 from .quality import HIGH, Level, drawn_size
 from .sun import OpacityCamera, SunCamera, reaches_of, shadow_texels
 from .view import UNIT_HEIGHT, View, has_occlusion, sun_color, sun_direction, sun_in_world
 
-VIEW_SIZE = 512  # bytes of `View` in shaders/common/view.wgsl
-OPACITY_AT = 432  # byte of `View` from which on it has the map of optical depths
+VIEW_SIZE = 1280  # bytes of `View` in shaders/common/view.wgsl
+OPACITY_AT, LIGHTS_AT = 432, 500  # bytes of `View` from which on it has the map of optical depths, and area lights
 TEXEL_AT = 348  # byte of `View` that holds the width of a texel of the first shadow map
 SCALE_AT = 416  # and from which on `scale` and `march`
 TIME_AT = 172  # byte of `View` that holds the time
@@ -101,17 +103,35 @@ def opacity_uniforms(view: View, camera: OrbitCamera, sun: OpacityCamera, level:
     """The bytes of `View` from `OPACITY_AT` on, and all of them with which the map of optical depths is drawn."""
     to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
     along = _along_sun(view, sun, sun.projection(), sun.texel, OPACITY_MARCH * level.march)
-    return to_map + struct.pack("<I12x", 1), along
+    return to_map + struct.pack("<I", 1), along
+
+
+def light_uniforms(view: View, maps: Sequence[LightCamera], march: float) -> tuple[bytes, ...]:
+    """The bytes of `View` with which layers draw the shadow map of each light."""
+    return tuple(_along_light(view, one, one.projection(), one.texel_at_target, march, one.near) for one in maps)
 
 
 def _along_sun(view: View, sun: SunCamera | OpacityCamera, projection: np.ndarray, texel: float, march: float) -> bytes:
-    """The bytes of `View` of an eye in the sun; the near plane is infinitely far behind it.
+    """The bytes of `View` of an eye in the sun; the near plane is infinitely far behind it."""
+    return _along_light(view, sun, projection, texel, march, -3e38)
+
+
+def _along_light(
+    view: View,
+    light: SunCamera | OpacityCamera | LightCamera,
+    projection: np.ndarray,
+    texel: float,
+    march: float,
+    near: float,
+) -> bytes:
+    """The bytes of `View` of an eye in a light; below 0, `near` is that of an orthographic projection.
 
     Spheres of any size are drawn as spheres: its `pixel` is next to nothing, and `texel` is in the place of a map.
     """
-    written = np.stack((sun.view().T, projection.T)).astype("<f4").tobytes()
-    written += struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
-    written += clip_planes(view, sun)
+    written = np.stack((light.view().T, projection.T)).astype("<f4").tobytes()
+    parallel = float(near < 0.0)
+    written += struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, near, *([0.0] * 7), parallel, *([0.0] * 8))
+    written += clip_planes(view, light)
     written += bytes(TEXEL_AT - len(written)) + struct.pack("<f", texel)
     written += bytes(SCALE_AT - len(written)) + struct.pack("<3f", 1.0, 1.0, march)
     return written + bytes(VIEW_SIZE - len(written))
@@ -121,7 +141,7 @@ NO_CLIP = np.array((0.0, 0.0, 0.0, -1.0))  # a plane that cuts nothing off
 NO_CLIPS = np.tile(NO_CLIP, (3, 1)).astype("<f4").tobytes()
 
 
-def clip_planes(view: View, camera: OrbitCamera | SunCamera | OpacityCamera) -> bytes:
+def clip_planes(view: View, camera: OrbitCamera | SunCamera | OpacityCamera | LightCamera) -> bytes:
     """Three planes in eye space, (3, 4) f32: positions with `dot(plane, (position, 1)) > 0` are cut off."""
     clips = (
         (view.clip_normal, view.clip_origin),
@@ -163,30 +183,41 @@ class FrameUniforms:
         self._key: tuple[object, ...] = ()
         self._view, self._over = bytearray(), bytearray()
         self._post_process = b""
-        self.sun: tuple[bytes, ...] = ()  # the bytes of `View` for each shadow map
+        self.maps: tuple[bytes, ...] = ()  # the bytes of `View` for each shadow map: those of the sun, then of lights
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the last packed image
 
     def set_opacity(self, view: View, camera: OrbitCamera, sun: OpacityCamera | None, level: Level) -> bytes:
         """Set the map of optical depths of the packed image; returns the bytes of `View` to draw it."""
         received, drawn = (
-            (bytes(VIEW_SIZE - OPACITY_AT), b"") if sun is None else opacity_uniforms(view, camera, sun, level)
+            (bytes(LIGHTS_AT - OPACITY_AT), b"") if sun is None else opacity_uniforms(view, camera, sun, level)
         )
-        self._view[OPACITY_AT:] = received
+        self._view[OPACITY_AT:LIGHTS_AT] = received
         if self._over is not self._view:
-            self._over[OPACITY_AT:] = received
+            self._over[OPACITY_AT:LIGHTS_AT] = received
         return drawn
 
     def pack(
-        self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH
+        self,
+        view: View,
+        camera: OrbitCamera,
+        size: tuple[int, int],
+        time: float,
+        level: Level = HIGH,
+        lights: tuple[AreaLight, ...] = (),
     ) -> tuple[bytearray, bytearray, bytes]:
         """The bytes of `View` for the layers, of `View` for overlays, and of `PostProcess`."""
-        key = (size, level, *vars(view).values(), *vars(camera).values())
+        key = (size, level, lights, *vars(view).values(), *vars(camera).values())
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time, level))
             self._over = self._view if level.scale == 1.0 else bytearray(view_uniform(view, camera, size, time))
             self._post_process = post_process_uniform(view, size, camera.orthographic, level)
             self.moment = moment_of(view, camera, time)
-            self.sun = sun_uniforms(view, camera, drawn_size(size, level)[1], level)
+            rows = drawn_size(size, level)[1]
+            self.maps = sun_uniforms(view, camera, rows, level)
+            if lights:
+                cameras = light_cameras(lights, camera, view.shadow_resolution, rows, level)
+                self._view[LIGHTS_AT:] = packed(lights, camera, cameras, len(self.maps), level)
+                self.maps += light_uniforms(view, cameras, level.march)
             self._key = key
         elif time != self.moment.time:
             last = self.moment

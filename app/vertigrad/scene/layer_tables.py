@@ -41,6 +41,9 @@ def read_layers(
         if type_name is None:
             continue
         layer, path = types[type_name], ("layers", name)
+        if layer.most is not None and sum(spec.type == type_name for spec in found.values()) >= layer.most:
+            reader.problems.at_key(path, f"there may be {layer.most} layers of the type {type_name}")
+            continue
         _refuse_unknown(layer, table, path, reader)
         attributes = _attributes(layer, table, path, links, reader.problems)
         style = reader.params(layer.Style, table, path).params

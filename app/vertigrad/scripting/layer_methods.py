@@ -71,6 +71,10 @@ class LayerMethods(ABC):
         """The surface at which a field `values` (nz, ny, nx) has one value. See `add`."""
         return self.add("isosurface", name, **values)
 
+    def light(self, name: str, **values: Any) -> LayerHandle:
+        """A rectangle, disc or sphere that emits light, such as `position=(0, 3, 0), power=200.0`. See `add`."""
+        return self.add("light", name, **values)
+
     def slices(self, name: str, **values: Any) -> LayerHandle:
         """Slices through a field `values` (nz, ny, nx), across its axes. See `add`."""
         return self.add("slices", name, **values)

@@ -71,6 +71,8 @@ class Layer:
     Style: ClassVar[type[Params]]
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
     DRAWING: ClassVar[type[Drawing]]
+    framed: ClassVar[bool] = True  # whether it has positions that count for the box around everything
+    most: ClassVar[int | None] = None  # how many layers of this type a scene may have; None: any
     casts: ClassVar[bool] = False  # whether `Drawing.draw` can also draw "depth" frames; else see `Drawing.shades`
     blends: ClassVar[bool] = False  # and "clear" ones
 

@@ -10,7 +10,7 @@ from .base import Layer
 
 NAMES = (
     *("points", "liquid", "marks", "surface", "instances", "birds", "arrows", "lines", "trails", "streamlines"),
-    *("vectors", "splats", "image", "isosurface", "volume", "slices", "tensor", "asset"),
+    *("vectors", "splats", "image", "isosurface", "volume", "slices", "tensor", "asset", "light"),
 )
 
 
