@@ -359,7 +359,7 @@ def test_the_recording_indicator_is_displayed_but_not_recorded(opened, here):
 
     def window_image() -> bool:
         driver.frames(1)
-        return np.abs(driver._grab() - plain)[10:60, 220:420].mean() > 5
+        return np.abs(driver.grab() - plain)[10:60, 220:420].mean() > 5
 
     assert wait_until(window_image), "a mark over the middle"
     driver.session.post(StopRecording())
