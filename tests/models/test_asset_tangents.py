@@ -115,6 +115,84 @@ def test_triangles_that_only_touch_at_a_vertex_do_not_share_it() -> None:
     assert not np.allclose(found.vertices[found.index[0, 0], 6:9], found.vertices[found.index[1, 0], 6:9])
 
 
+def corner_by_corner(given: PartArrays) -> tuple[np.ndarray, np.ndarray]:
+    """Tangents and signs (m, 3, 4) by the rules as they are written, one corner at a time in float64.
+
+    And which corners have a direction of their own.
+    """
+    shape, coordinates = given.vertices[:, :6].astype(float), given.texcoords[:, :2].astype(float)
+    key = [(*a, *b) for a, b in zip(shape, coordinates, strict=True)]
+    along: dict[int, np.ndarray] = {}
+    sign: dict[int, float] = {}
+    for face, rows in enumerate(given.index):
+        edges, change = shape[rows[1:], :3] - shape[rows[0], :3], coordinates[rows[1:]] - coordinates[rows[0]]
+        determinant = change[0, 0] * change[1, 1] - change[0, 1] * change[1, 0]
+        if determinant == 0.0:
+            continue
+        along[face] = (np.linalg.inv(change) @ edges)[0]
+        sign[face] = -math.copysign(1.0, determinant)
+        if not along[face].any():
+            del along[face], sign[face]
+
+    def neighbors(face: int, at: int) -> list[tuple[int, int]]:
+        """The corners at the same vertex in triangles that share one of its two edges there."""
+        found, own = [], [key[row] for row in given.index[face]]
+        for other in along.keys() - {face}:
+            theirs = [key[row] for row in given.index[other]]
+            if own[at] in theirs and len(set(own) & set(theirs)) >= 2 and sign[other] == sign[face]:
+                found.append((other, theirs.index(own[at])))
+        return found
+
+    tangents, has_one = np.zeros((len(given.index), 3, 4)), np.zeros((len(given.index), 3), bool)
+    for face, at in ((face, at) for face in along for at in range(3)):
+        group, ahead = {(face, at)}, [(face, at)]
+        while ahead:
+            new = [corner for corner in neighbors(*ahead.pop()) if corner not in group]
+            group |= set(new)
+            ahead += new
+        normal, total = shape[given.index[face, at], 3:], np.zeros(3)
+        flat = np.eye(3) - np.outer(normal, normal)
+        for other, corner in group:
+            here, to, back = (shape[given.index[other, (corner + step) % 3], :3] for step in range(3))
+            one, two = flat @ (to - here), flat @ (back - here)
+            angle = math.acos(np.clip(one @ two / np.linalg.norm(one) / np.linalg.norm(two), -1, 1))
+            direction = flat @ along[other]
+            total += angle * direction / np.linalg.norm(direction)
+        tangents[face, at], has_one[face, at] = (*total / np.linalg.norm(total), sign[face]), True
+    return tangents, has_one
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rough_ground_with_seams_mirrors_and_degenerate_triangles_against_one_corner_at_a_time(seed: int) -> None:
+    """Columns 0 to 3 have one half of the texture, the others its mirror image, or an island of their own."""
+    chance, (columns, rows) = np.random.default_rng(seed), (6, 5)
+    x, y = (axis.reshape(-1).astype(float) for axis in np.meshgrid(np.arange(columns + 1), np.arange(rows + 1)))
+    positions = np.stack([x, chance.uniform(-0.4, 0.4, len(x)), y], axis=1) + chance.uniform(-0.2, 0.2, (len(x), 3))
+    normals = chance.normal((0, 4, 0), 1.0, (len(x), 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    texcoords = np.stack([np.abs(x - 3), y], axis=1) + chance.uniform(-0.15, 0.15, (len(x), 2))
+    texcoords[x == 3, 0] = 0.0
+    corner = (np.arange(rows)[:, None] * (columns + 1) + np.arange(columns)).reshape(-1)
+    below = corner + columns + 1
+    index = np.stack([corner, below, corner + 1, corner + 1, below, below + 1], axis=1).reshape(-1, 3)
+    if seed % 2:  # a seam at the middle: vertices there are stored twice, with other coordinates
+        seam, moved = np.flatnonzero(x == 3), np.arange(len(x))
+        moved[seam] = len(x) + np.arange(len(seam))
+        right = x[index].max(axis=1) > 3
+        index[right] = moved[index[right]]
+        positions, normals = (np.concatenate([one, one[seam]]) for one in (positions, normals))
+        texcoords = np.concatenate([texcoords, texcoords[seam] + [7.0, 0.0]])
+    index = np.concatenate([index, [[0, 0, 1], [2, 9, 2]]])  # without an area
+    texcoords[index[5]] = texcoords[index[5, 0]]  # nor one of the texture, which also is so at some of its neighbors
+    given = part(positions, normals, texcoords, chance.permutation(index))
+    expected, has_one = corner_by_corner(given)
+    found = with_tangents(given, Map(0))
+    corners = found.vertices[found.index]
+    np.testing.assert_array_equal(corners[..., :6], given.vertices[given.index][..., :6])
+    assert 0.7 < has_one.mean() < 1.0 and len(set(expected[has_one, 3])) == 2
+    np.testing.assert_allclose(corners[has_one][:, 6:], expected[has_one], atol=2e-6)
+
+
 def test_a_vertex_that_is_stored_twice_has_one_tangent() -> None:
     given, _ = grid(sphere, 12, 6)
     unshared = given.taken(given.index.reshape(-1), np.arange(given.index.size, dtype=np.uint32).reshape(-1, 3))

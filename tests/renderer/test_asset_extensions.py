@@ -124,12 +124,14 @@ def test_a_dielectric_of_a_high_index_reflects_more(drawn: Any) -> None:
 # transmission -------------------------------------------------------------------------------------------------------
 
 
-def glass(base: Any, fraction: float, roughness: float, light: np.ndarray, absorbed: Any = 1.0) -> np.ndarray:
+def glass(
+    base: Any, fraction: float, roughness: float, light: np.ndarray, absorbed: Any = 1.0, camera: OrbitCamera = CAMERA
+) -> np.ndarray:
     """What leaves a dielectric in front of a wall: the diffuse part of the model, a fraction of it from behind."""
-    base = np.asarray(base, float)
-    _, _, below, _ = shares(base, 0.0, roughness, np.array([FACING]))
-    opaque = lit(base, 0.0, roughness, NORMAL, TO_EYE, VIEW, CAMERA)
-    clear = lit(np.zeros(3), 0.0, roughness, NORMAL, TO_EYE, VIEW, CAMERA)
+    base, normal = np.asarray(base, float), turned((0, 0, 1), camera)
+    _, _, below, _ = shares(base, 0.0, roughness, np.array([float(normal @ TO_EYE)]))
+    opaque = lit(base, 0.0, roughness, normal, TO_EYE, VIEW, camera)
+    clear = lit(np.zeros(3), 0.0, roughness, normal, TO_EYE, VIEW, camera)
     return opaque + fraction * (clear - opaque) + fraction * below * absorbed * light
 
 
@@ -160,6 +162,25 @@ def test_a_volume_absorbs_by_the_law_of_beer_and_lambert(drawn: Any, wall: Any) 
     material = Material((1.0, 1.0, 1.0, 1.0), (0, 0, 0), 0.0, 0.0, transmission=volume)
     got = drawn(material, behind=[wall()], data_maps=one(0, 128, 0))
     assert close(got, glass((1, 1, 1), 1.0, 0.0, BEHIND, color ** (0.3 * 128 / 255 / 0.25)))
+
+
+@pytest.mark.parametrize("behind", [BEHIND, np.zeros(3)])
+def test_a_clear_coat_over_glass_dims_what_comes_through_it(drawn: Any, wall: Any, behind: np.ndarray) -> None:
+    """KHR_materials_clearcoat is the outermost layer: 1 - c F also of the light from behind, and c F of the coat.
+
+    At a slant, where F is large; and before a black wall, where little is under the coat.
+    """
+    camera, color = OrbitCamera(distance=4.0, yaw=1.25, fov=40.0), np.array([0.5, 0.8, 0.9])
+    normal, base = turned((0, 0, 1), camera), np.array([0.9, 0.6, 0.8])
+    reflected = 0.9 * fresnel(float(normal @ TO_EYE))
+    assert reflected > 0.1
+    through = Transmission(0.8, 0.1, 0.25, tuple(color))
+    material = Material((*base, 1.0), (0, 0, 0), 0.0, 0.0, coat=Coat(0.9, 0.3), transmission=through)
+    below = glass(base, 0.8, 0.0, behind, color ** (0.1 / 0.25), camera)
+    above = lit(np.ones(3), 1.0, 0.3, normal, TO_EYE, VIEW, camera)
+    got = drawn(material, VIEW, camera, behind=[wall(behind)])
+    assert close(got, below * (1 - reflected) + above * reflected)
+    assert not close(got, below + above * reflected) and not close(got, below * (1 - reflected))
 
 
 def test_light_is_refracted_by_the_law_of_snell(drawn: Any, wall: Any) -> None:
