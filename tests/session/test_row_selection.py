@@ -361,3 +361,30 @@ def test_rows_of_a_cloud_of_which_a_part_is_in_memory(gpu: Gpu, tmp_path, monkey
 def near_an_edge(spots):
     """Rows whose pixel may differ: positions are f32."""
     return np.flatnonzero((np.abs(spots - np.round(spots)) < 1e-3).any(axis=1)).tolist()
+
+
+def test_positions_are_read_once_until_they_are_written(session, gpu: Gpu):
+    """So a region does not wait for the GPU then; nor does the first one while a tool is chosen."""
+
+    def read(act):
+        before = gpu.meter.read()["diagnostics"]["device_to_host"]
+        act()
+        return gpu.meter.read()["diagnostics"]["device_to_host"] - before
+
+    def select():
+        session.carry_out(SelectRegion("lasso", LASSO, SIZE))
+
+    select()
+    source = session.stage.instances["cloud"].outputs["position"]
+    first = source.numpy()
+    source[...] = first
+    assert read(select) == 12 * COUNT and read(select) == read(lambda: session.carry_out(SelectAllRows())) == 0
+    session.carry_out(SetSelectTool("box"))
+    run_frame(session)
+    source[...] = first * np.float32(0.9)
+    assert read(lambda: run_frame(session)) == 0, "it was written in this frame, and may be in each"
+    assert read(lambda: run_frame(session)) == 12 * COUNT and read(select) == 0
+    spots = pixels(session, 0.9 * first)
+    assert selected(session) == [row for row, spot in enumerate(spots) if in_polygon(np.floor(spot) + 0.5, LASSO)]
+    session.carry_out(SetSelectTool(None))
+    source[...] = first

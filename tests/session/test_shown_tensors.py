@@ -30,9 +30,9 @@ from vertigrad.session.commands import (
     ToggleUnit,
     Undo,
 )
+from vertigrad.session.followed_row import Row
 from vertigrad.session.hovered_node import EVERY, node_under
 from vertigrad.session.row_set import pixels_of
-from vertigrad.session.selection import Row
 from vertigrad.session.shown_tensors import picked_element, picked_node
 
 from ..models.test_inside import W1, W2, network

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import InputError
+from ..session.followed_row import Row
 from ..session.readbacks import wait_for_readbacks
 from ..session.row_values import row_index
-from ..session.selection import Row
 from .checks import checked_number, checked_text
 from .content import Content
 from .controls import Button

@@ -18,6 +18,7 @@ from ..scene.schema import OutputRef
 from ..scene.stage import Stage
 from ..tensor import Tensor
 from .region import SHAPES, Point, covered
+from .row_positions import RowPositions
 from .row_set import Covered, LayerRows, RowSet, has_rows, row_set
 
 MODES = ("replace", "add", "remove")
@@ -60,6 +61,7 @@ class RowSelection:
         self.state = RowState()
         self._applied: dict[str, tuple[Layer, RowSet, int]] = {}  # with the versions of the rows
         self._marks: tuple[RowSet, int, Tensor] | None = None
+        self._positions = RowPositions()
 
     # what is there ----------------------------------------------------------------------------------------------
 
@@ -112,18 +114,19 @@ class RowSelection:
         """Select the rows at pixels of a viewport of `size`; see `covered`. Of the layer that has most of them.
 
         `mode` is "replace", or "add" or "remove" to change the rows that are selected, whose layer it is then. Waits
-        for the GPU. Raises `ParameterError`.
+        for the GPU where only visible rows are selected, and for positions that were just written. Raises
+        `ParameterError`.
         """
         pixels, before = covered(shape, points, size, radius), self.selected
         layers = list(self._stage.layers.values())
-        found = Covered(self._gpu, layers, self._camera, self._view, pixels, visible_only)
+        found = Covered(self._gpu, layers, self._positions, self._camera, self._view, pixels, visible_only)
         choice = [before.layer] if before is not None and mode != "replace" else list(self._stage.layers)
         masks = {name: found.rows(self.rows_of(name)) for name in choice if has_rows(self._stage.layers[name])}
         for name, hidden in self.hidden.items():
             if name in masks:
                 masks[name] &= ~hidden.mask
         name = max(masks, key=lambda name: np.count_nonzero(masks[name]), default="")
-        return self._combined(name, masks[name], mode) if name else self._combined("", np.zeros(0, bool), mode)
+        return self._combined(name, masks.get(name, np.zeros(0, bool)), mode)
 
     def of_rows(self, layer: str, rows: object, mode: str = "replace") -> RowState:
         """Select rows by their numbers, or by a mask of all. Raises `ParameterError`."""
@@ -194,7 +197,9 @@ class RowSelection:
             raise
 
     def follow(self) -> None:
-        """Hide rows also of layers that were built since; once a frame."""
+        """Hide rows also of layers that were built since, and read what a region may select; once a frame."""
+        if self.shape is not None:
+            self._positions.prefetch([layer for layer in self._stage.layers.values() if has_rows(layer)])
         hidden = self.hidden
         for name, layer in self._stage.layers.items():
             applied, target = self._applied.get(name), hidden.get(name)
@@ -204,14 +209,9 @@ class RowSelection:
                     layer.hide(None)
             elif target is not None:
                 rows = self.rows_of(name)
-                current = layer, target, rows.version
-                if (
-                    applied is None
-                    or any(a is not b for a, b in zip(applied[:2], current[:2], strict=True))
-                    or (applied[2] != rows.version)
-                ):
+                if applied is None or not (applied[0] is layer and applied[1:] == (target, rows.version)):
                     layer.hide(rows.in_tensors(target.mask))
-                    self._applied[name] = current
+                    self._applied[name] = layer, target, rows.version
 
     def select_shape(self, shape: str | None) -> None:
         """Let the mouse select by regions of this shape; None: it moves the camera. Raises `ParameterError`."""
@@ -266,7 +266,7 @@ class RowSelection:
         return layers[name]
 
     def _selectable(self, layer: str) -> np.ndarray:
-        mask, hidden = self.rows_of(layer).drawn(), self.hidden.get(layer)
+        mask, hidden = self.rows_of(layer).drawn(self._positions), self.hidden.get(layer)
         return mask if hidden is None else mask & ~hidden.mask
 
     def _layer_of_choice(self) -> str:

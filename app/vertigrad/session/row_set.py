@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..gpu import Gpu, Traffic
+from ..gpu import Gpu
 from ..models.base import PartOfData
 from ..renderer.camera import OrbitCamera
 from ..renderer.layers import Layer
@@ -16,6 +16,7 @@ from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.splats import SplatsDrawing
 from ..renderer.row_image import RowImage
 from ..renderer.view import View
+from .row_positions import RowPositions
 
 SKIN = 2.0  # pixels behind what is visible at which a row still counts as visible: rows of one surface hide each other
 
@@ -67,11 +68,11 @@ class LayerRows:
         """Which rows of the tensors are of the rows `mask`, (count,)."""
         return mask if self.part is None else mask[self.part.numbers] & (self.part.numbers >= 0)
 
-    def drawn(self) -> np.ndarray:
-        """The rows that may be drawn, also those that the tensors do not hold now. Waits for the GPU."""
+    def drawn(self, positions: RowPositions) -> np.ndarray:
+        """The rows that may be drawn, also those that the tensors do not hold now. May wait for the GPU."""
         if self.part is not None:
             return np.ones(self.count, bool)
-        return drawn_rows(self.layer, positions_of(self.layer))
+        return drawn_rows(self.layer, positions.of(self.layer))
 
 
 def row_set(layer: str, mask: np.ndarray) -> RowSet | None:
@@ -93,12 +94,6 @@ def drawn_rows(layer: Layer, positions: np.ndarray) -> np.ndarray:
     return mask
 
 
-def positions_of(layer: Layer) -> np.ndarray:
-    """The positions of the rows, (rows, 3); NaN where they are hidden. Waits for the GPU."""
-    tensor = layer.attributes.tensors["position"].tensor
-    return tensor.read_async(Traffic.DIAGNOSTICS).result().reshape(-1, 3)
-
-
 def pixels_of(positions: np.ndarray, camera: OrbitCamera, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Where positions are on an image of `size`, (n, 2), and whether they are in front of the camera, (n,)."""
     width, height = size
@@ -115,13 +110,21 @@ class Covered:
     """The rows of `layers` whose positions are at `pixels`, bool (height, width), of an image.
 
     With `visible_only`, those that the image shows: rows that have a pixel in the box around `pixels`, and rows at
-    most `SKIN` pixels behind what is visible where they are. Waits for the GPU.
+    most `SKIN` pixels behind what is visible where they are, which waits for the GPU.
     """
 
     def __init__(
-        self, gpu: Gpu, layers: list[Layer], camera: OrbitCamera, view: View, pixels: np.ndarray, visible_only: bool
+        self,
+        gpu: Gpu,
+        layers: list[Layer],
+        positions: RowPositions,
+        camera: OrbitCamera,
+        view: View,
+        pixels: np.ndarray,
+        visible_only: bool,
     ):
         self._camera, self._pixels, self._layers, self._visible_only = camera, pixels, layers, visible_only
+        self._positions = positions
         self._corner, self._image = (0, 0), None
         y, x = (np.flatnonzero(pixels.any(axis=axis)) for axis in (1, 0))
         if visible_only and len(x):
@@ -148,7 +151,7 @@ class Covered:
         return mask, screen
 
     def _of_tensors(self, layer: Layer) -> np.ndarray:
-        positions = positions_of(layer)
+        positions = self._positions.of(layer)
         mask, screen = self._inside(positions)
         mask &= drawn_rows(layer, positions)
         if self._image is not None:

@@ -2,69 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..errors import ParameterError
-from ..gpu import Gpu
 from ..models.base import ModelCamera
 from ..params import unknown
-from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import Mark
 from ..renderer.layers.field import FieldDrawing
 from ..renderer.layers.image import ImageDrawing
-from ..renderer.picking import Corners, PickResult
-from ..renderer.view import View
 from ..scene.schema import OutputRef
-from ..scene.stage import Stage
-from .picking import CursorPicker
-from .row_values import Fact, RowValues
+from .followed_row import FollowedRow, Row
 
 
-class Row(NamedTuple):
-    """The selected row of a layer; after a click on a cell, that cell and the rows of its corners."""
+class Selection(FollowedRow):
+    """`row` is the selected row, if any; its values are read a few times a second while the models move."""
 
-    layer: str
-    row: int
-    cell: int | None = None
-    corners: Corners | None = None
-
-
-class Selection:
-    """`row` is the selected row, if any; `facts` are its attributes, then its model's other outputs.
-
-    Values are read without a stall, a few times a second while the models move.
-    """
-
-    def __init__(self, gpu: Gpu, stage: Stage, camera: OrbitCamera, view: View):
-        self._stage = stage
-        self._picker = CursorPicker(gpu, stage, camera, view)
-        self.row: Row | None = None
-        self.picked: Row | None = None  # the latest that was selected, even if its values cannot be followed
-        self._values = RowValues(stage)
-
-    @property
-    def pending(self) -> bool:
-        """Whether a readback is pending."""
-        return self._picker.pending or self._values.pending
-
-    @property
-    def facts(self) -> list[Fact]:
-        """The values of the row, by name."""
-        return self._values.facts
+    picked: Row | None = None  # the latest that was selected, even if its values cannot be followed
 
     def pick(self, cursor: tuple[float, float], size: tuple[int, int]) -> None:
         """Select what is visible at the pixel `cursor` of a viewport of `size`; nothing if that is the background.
 
         The result arrives some frames later, unless something else is selected before. Raises `LimitError`.
         """
-        names = list(self._stage.layers)
-
-        def take(result: PickResult | None) -> None:
-            self.clear()
-            if result is not None and names == list(self._stage.layers):
-                self._set(Row(names[result.layer], result.row, result.cell, result.corners))
-
-        self._picker.request(cursor, size, take)
+        self._request(cursor, size)
 
     def select(self, layer: str, row: int) -> None:
         """Select a row by its number. Raises `ParameterError` if there is no such row."""
@@ -89,16 +47,11 @@ class Selection:
         `changes` counts how often they did. A row that no longer exists, since its layer was rebuilt, is deselected.
         """
         self._picker.dropped()
-        if self.row is None:
-            return
-        layer = self._stage.layers.get(self.row.layer)
-        if layer is None or self.row.row >= layer.rows:
-            return self.clear()
-        self._values.follow(layer, self.row.row, changes)
+        self._follow_values(changes)
 
     def mark(self) -> Mark | None:
         """The selected row as it is marked in the viewport."""
-        layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
+        layer = self._layer
         if self.row is None or layer is None or isinstance(layer.drawing, FieldDrawing | ImageDrawing):
             return None
         rows = layer.attributes.rows
@@ -107,7 +60,7 @@ class Selection:
 
     def position(self) -> tuple[float, float, float] | None:
         """The row's position in world space; None if it has not arrived or is not finite."""
-        layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
+        layer = self._layer
         if self.row is not None and layer is not None and isinstance(layer.drawing, FieldDrawing):
             return layer.drawing.position_of(self.row.row)
         return self._values.position()
@@ -115,7 +68,7 @@ class Selection:
     @property
     def camera(self) -> ModelCamera | None:
         """The camera that the row stands for, if it stands for one."""
-        layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
+        layer = self._layer
         if self.row is None or layer is None:
             return None
         position = self._stage.scene.layers[layer.name].attributes.get("position")
@@ -124,6 +77,11 @@ class Selection:
         return self._stage.instances[position.model].model.model_camera(position.output, self.row.row)
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _found(self, row: Row | None, depth: float) -> None:
+        self.clear()
+        if row is not None:
+            self._set(row)
 
     def _set(self, row: Row) -> None:
         self.row = self.picked = row
