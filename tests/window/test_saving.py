@@ -41,9 +41,15 @@ def title(driver: Driver) -> str:
 def expected(driver: Driver, height: str) -> str:
     """The file with another height, and with what the test's command line had set."""
     packaged = resources.path("scenes", "neural_field.toml").read_text()
-    packaged = packaged.replace("height = 0.3", f"height = {height}").replace("resolution = 224", "resolution = 24")
+    changes = {
+        "height = 0.3": f"height = {height}",
+        "resolution = 224": "resolution = 24",
+        "shadows = 0.7": "shadows = 0.0",
+    }
+    for old, new in changes.items():
+        packaged = packaged.replace(old, new)
     assert packaged.rpartition("\n[")[2].startswith("view]\n"), "the last table"
-    return packaged + "bloom = 0.0\n"
+    return packaged + 'quality = "low"\nbloom = 0.0\n'
 
 
 def test_a_dragged_slider_is_saved_and_nothing_else_of_the_file_changes(driver: Driver, rows: Rows):
