@@ -74,7 +74,7 @@ check: lint ## lint, and compile the WGSL
 	$(BIN)/pytest -q --exhaustive $(CHECKED)
 
 bench: setup ## the benchmarks; writes results to docs/benchmarks/ and the page
-	VERTIGRAD_BENCH=docs/benchmarks $(BIN)/pytest tests/bench -s
+	VERTIGRAD_BENCH=docs/benchmarks $(BIN)/pytest tests/bench -s --exhaustive
 	$(BIN)/python tools/benchmarks_page.py
 
 pages: setup ## generate docs/models/ from the model types, docs/api/ from signatures and docstrings

@@ -50,6 +50,7 @@ def test_a_frame_makes_few_calls(name: str) -> None:
     assert len(calls.lines) <= MOST_CALLS[name], "\n".join(calls.lines)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.bench
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_frame_costs_little_more_than_its_bare_calls(name: str) -> None:

@@ -67,6 +67,7 @@ def bare_calls(viewer: Viewer) -> Callable[[], None]:
     return plain_loop(gpu, encode)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.bench
 @pytest.mark.parametrize(("opened", "limit"), [("none", NONE_OPEN), ("all", ALL_OPEN)])
 def test_gui_and_loop_cost_little(viewer: Viewer, opened: str, limit: float) -> None:

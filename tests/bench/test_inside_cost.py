@@ -42,6 +42,7 @@ height = { tensor = "net.height" }
 SHOWN = ("half", "eighth2")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.bench
 def test_tensors_inside_a_network_cost_a_fifth_of_its_frame_at_most(tmp_path: Path) -> None:
     gpu = vertigrad.gpu()

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.bench
 LEAST_OF_BANDWIDTH = 0.5  # for weights of f16
 
 
+@pytest.mark.turns(3)
 def test_tokens_come_faster_than_by_torch() -> None:
     torch = torch_on_the_same_gpu()
     weights = RandomWeights(CONFIG).weights()

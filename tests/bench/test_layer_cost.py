@@ -72,6 +72,7 @@ class Frames:
         self._gpu.abandon()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.bench
 @pytest.mark.parametrize("created", CASES["KINDS"], indirect=True)
 def test_a_layer_costs_little_more_than_its_bare_calls(created: list[Layer]) -> None:

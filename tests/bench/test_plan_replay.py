@@ -106,6 +106,7 @@ def replayed_plan() -> tuple[Callable[[float], None], Callable[[], np.ndarray], 
     return frame, lambda: np.stack([tensor.numpy() for tensor in tensors]), close
 
 
+@pytest.mark.turns(3)
 @pytest.mark.bench
 def test_replay_costs_less_than_plain_wgpu() -> None:
     (ours, our_numbers, close), (plain, their_numbers) = replayed_plan(), plain_wgpu(vertigrad.gpu().device)

@@ -50,6 +50,7 @@ def seconds(gpu: Gpu, draw: Callable[[], None], images: int) -> float:
     return (time.perf_counter() - start) / images
 
 
+@pytest.mark.turns(3)
 def test_a_frame_of_spheres_costs_little_more_than_a_bare_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million of them where the GPU is one; a software adapter draws fewer, into a smaller image."""
     gpu = vertigrad.gpu()

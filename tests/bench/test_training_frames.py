@@ -50,6 +50,7 @@ def milliseconds(viewer: Viewer, playing: bool) -> list[float]:
     return taken
 
 
+@pytest.mark.turns(3)
 @pytest.mark.bench
 def test_training_uses_its_frame_budget_and_no_more(viewer: Viewer) -> None:
     session = viewer._session
