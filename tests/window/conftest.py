@@ -6,20 +6,22 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.panels import native_dialog
-from vertigrad.session import Session, quality
+from vertigrad.scene import Scene
+from vertigrad.session import Session, quality, running
 
 from .desktop import Desktop, running_server
 from .driver import Driver, Items, Rows
-from .shell import Shell, shells
+from .shell import SMALL, Shell, shells
 
 # On a Wayland desktop glfw would use Wayland. It chooses once, when it is first imported.
 os.environ["PYGLFW_LIBRARY_VARIANT"] = "x11"
@@ -117,6 +119,19 @@ def shell(steady: Gpu) -> Iterator[Callable[..., Shell]]:
     """Open a session in a GUI without a window; closed after the test."""
     with shells(steady) as open_:
         yield open_
+
+
+@pytest.fixture
+def small_scenes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scenes that are opened later are small too."""
+    read = running.load
+
+    def load(path: Path, *, sets: Sequence[str] = (), **options: Any) -> Scene:
+        text = path.read_text("utf-8", "replace") if path.suffix == ".toml" and path.is_file() else ""
+        small = [one for ones in SMALL.values() for one in ones if f"[models.{one.partition('.')[0]}]" in text]
+        return read(path, sets=[*small, *sets], **options)
+
+    monkeypatch.setattr(running, "load", load)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ KEYS = {
     "Backspace": imgui.Key.backspace,
     "F6": imgui.Key.f6,
 }
+SMALL = {"nbody": ["galaxy.count=64"], "neural_field": ["terrain.resolution=16"]}  # settings, by scene
 Windows = dict[str, tuple[float, float, float, float]]
 
 
@@ -119,8 +120,7 @@ def shells(gpu: Gpu) -> Iterator[Callable[..., Shell]]:
             workspace: Workspace | None = None,
         ) -> Shell:
             path = scene if isinstance(scene, Path) else resources.path("scenes", f"{scene}.toml")
-            small = {"nbody": ["galaxy.count=64"], "neural_field": ["terrain.resolution=16"]}
-            session = stack.enter_context(Session(gpu, path, [*small.get(path.stem, []), *sets]))
+            session = stack.enter_context(Session(gpu, path, [*SMALL.get(path.stem, []), *sets]))
             session.playing = False
             shell = Shell(gpu, session, size, scale, workspace)
             stack.callback(shell.gui.close)

@@ -20,6 +20,8 @@ from vertigrad.session.commands import SetParameter
 from .dragging import drop
 from .driver import Driver, Items
 
+pytestmark = pytest.mark.usefixtures("small_scenes")
+
 Opened = Callable[..., Driver]
 
 

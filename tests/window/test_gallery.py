@@ -20,6 +20,8 @@ from vertigrad.panels.workspace import RECENT, Workspace
 
 from .shell import Shell
 
+pytestmark = pytest.mark.usefixtures("small_scenes")
+
 Open = Callable[..., Shell]
 
 

@@ -15,6 +15,8 @@ from vertigrad.panels import native_dialog
 from .desktop import wait_until
 from .shell import Shell
 
+pytestmark = pytest.mark.usefixtures("small_scenes")
+
 Open = Callable[..., Shell]
 Desktop = Callable[[str], Path]
 
