@@ -1,8 +1,9 @@
 // A volume of something that absorbs, scatters and shines, by a march along each line of sight through its box.
 // In: samples of the density and perhaps of the color; the optical depth toward the sun and the sky
 // (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied color.
-// `whole_*` draws the pixels whose samples all have one depth, with one march; `edge_*` marches for each sample of the
-// others, at outlines of what is solid. `shade_*` draws its shadow: optical depths from the sun to eight planes.
+// `march_pixels` marches once for each pixel whose samples all have one depth (renderer/layers/marched_image.py draws what it
+// found); `edge_*` marches for each sample of the others, at outlines of what is solid. `shade_*` draws its shadow: optical
+// depths from the sun to eight planes.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
 // With TEMPERATURE it emits light as a black body does: as much as it absorbs, times that of its temperature (Kirchhoff's law).
@@ -70,6 +71,8 @@ struct Corner {
 @group(0) @binding(${FIRST + 2}) var colormap: texture_2d<f32>;
 @group(0) @binding(${FIRST + 3}) var smooth_sampler: sampler;
 //% endif
+
+@group(2) @binding(0) var marched: texture_storage_2d<rgba32float, write>;
 
 const SURROUNDINGS = 293.0;     // K
 const MOST_STEPS = 2048.0;
@@ -285,10 +288,19 @@ fn on_outline(pixel: vec2f) -> bool {
     return most - least > 0.02 * most;
 }
 
-@fragment
-fn whole_fragment(in: Corner) -> Output {
-    if on_outline(in.clip.xy) { discard; }
-    return output(march(in.world, in.clip.xy, depth_of(in.clip.xy, 0)));
+@compute @workgroup_size(8, 8)
+fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
+    let size = textureDimensions(marched);
+    if any(id.xy >= size) {
+        return;
+    }
+    let pixel = vec2f(id.xy) + 0.5;
+    var color = vec4f();
+    if !on_outline(pixel) {
+        let clip = (2.0 * pixel / vec2f(size) - 1.0) * vec2f(1.0, -1.0);
+        color = march(to_world(vec3f(across_at(clip), -1.0)), pixel, depth_of(pixel, 0));
+    }
+    textureStore(marched, id.xy, color);
 }
 
 @fragment

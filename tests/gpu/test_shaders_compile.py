@@ -89,7 +89,7 @@ def sorts() -> list[Defines]:
 
 
 # Compute shaders that a layer binds itself, like its draw shaders.
-NO_KERNELS = ("draw/point_splatting.wgsl", "draw/splat_tiles.wgsl")
+NO_KERNELS = ("draw/point_splatting.wgsl", "draw/splat_tiles.wgsl", "draw/volume.wgsl")
 COLORS = [
     {"COLOR": "", "COLOR_COMPONENTS": 0, "COLORMAPPED": False},
     {"COLOR": "f32", "COLOR_COMPONENTS": 1, "COLORMAPPED": True},
@@ -631,6 +631,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], TEMPERATURE=[False, True]),
+    "draw/march_cover.wgsl": [{}],
     "draw/volume_light.wgsl": [{}],
 }
 

@@ -27,6 +27,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "depth": {"texture": {"sample_type": "depth"}},
     "depths": {"texture": {"sample_type": "depth", "view_dimension": "2d-array"}},
     "depth samples": {"texture": {"sample_type": "depth", "multisampled": True}},
+    "stored": {"storage_texture": {"access": "write-only", "format": "rgba32float"}},
     "sampler": {"sampler": {"type": "filtering"}},
     "comparison": {"sampler": {"type": "comparison"}},
 }
@@ -65,9 +66,9 @@ def whole_buffer(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
 class Bindings:
     """Binds uniforms of these sizes from the uniform ring, then a resource of each of `kinds`."""
 
-    def __init__(self, gpu: Gpu, uniforms: Sequence[int], kinds: Sequence[str] = ()):
+    def __init__(self, gpu: Gpu, uniforms: Sequence[int], kinds: Sequence[str] = (), visibility: int = BOTH):
         self._gpu, self._uniforms = gpu, uniforms
-        self.layout = bind_group_layout(gpu, (*["uniform"] * len(uniforms), *kinds))
+        self.layout = bind_group_layout(gpu, (*["uniform"] * len(uniforms), *kinds), visibility)
         self._groups: OrderedDict[Hashable, wgpu.GPUBindGroup] = OrderedDict()
 
     def group(self, key: Hashable, resources: Callable[[], Sequence[Any]]) -> wgpu.GPUBindGroup:

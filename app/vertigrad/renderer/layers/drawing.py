@@ -302,13 +302,17 @@ class Drawing(ABC):
         shared = [one for attributes in self.vertices for one in attributes.buffers]
         self._buffers = VertexBuffers([(one.first.tensor.block.buffer, *one.range) for one in shared])
 
-    def _draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stages: Sequence[Stage]) -> None:
+    def bound(self, frame: Frame) -> wgpu.GPUBindGroup:
+        """Push the style of this frame; returns the bind group of what is read."""
         self._offset = self.push()
         if self._blocks.current is not self._resident:
             self._look_up()
         if self._group is None or (frame.depth is not self._depth and self._recipe.depth):
             self._group, self._depth = self._find_group(frame), frame.depth
-        self._draw_stages(pass_, frame, stages, self._group)
+        return self._group
+
+    def _draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stages: Sequence[Stage]) -> None:
+        self._draw_stages(pass_, frame, stages, self.bound(frame))
 
     def _draw_stages(
         self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stages: Sequence[Stage], group: wgpu.GPUBindGroup

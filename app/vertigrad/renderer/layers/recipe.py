@@ -9,7 +9,7 @@ from typing import Any
 import wgpu
 
 from ...gpu import Gpu, shader, wgsl
-from ..bindings import Bindings, lighting_layout
+from ..bindings import BOTH, COMPUTE, Bindings, lighting_layout
 from ..pipelines import draw_cache, render_pipeline
 from ..target import NO_DEPTH_TEST, Colors, Drawn, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
@@ -36,7 +36,7 @@ class Recipe:
 
     `locations` are those of the attributes in the shader, `defines` are values for the shader in addition to those
     that every drawing has. With `depth` the shader reads the depth of opaque objects as its first resource, and does
-    the depth test itself.
+    the depth test itself. With `computes` compute shaders read the same resources.
     """
 
     shader: str
@@ -45,6 +45,7 @@ class Recipe:
     topology: str = "triangle-list"
     cull: str = "none"
     depth: bool = False
+    computes: bool = False
     defines: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -75,7 +76,9 @@ class StagePipelines:
             **defines,
         }
         self.style = self._style_layout()
-        self.bindings = Bindings(gpu, (VIEW_SIZE, self.style.size), kinds)
+        self.bindings = Bindings(
+            gpu, (VIEW_SIZE, self.style.size), kinds, BOTH | COMPUTE if recipe.computes else BOTH
+        )
         self._pipelines: dict[tuple[Stage, Drawn, Colors, bool], wgpu.GPURenderPipeline] = {}
 
     def get(self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool) -> wgpu.GPURenderPipeline:

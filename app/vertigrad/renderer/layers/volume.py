@@ -20,17 +20,19 @@ from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .box import BoxStyle, Vector, inset
 from .field import FieldDrawing
+from .marched_image import MarchedImage
 from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
 CURVE_SAMPLES = 256  # of the opacity curve
 MOST_LIGHT = 48  # cells of the grid of light along each axis; light varies slowly
-RECIPE = Recipe(  # pixels of one depth, and outlines of what is solid
+RECIPE = Recipe(  # outlines of what is solid; pixels of one depth are computed
     shader="draw/volume.wgsl",
-    stages=[Stage("volume", fragment, over=True, rows=False) for fragment in ("whole", "edge")],
+    stages=[Stage("volume", "edge", over=True, rows=False)],
     cull="front",
     depth=True,
+    computes=True,
 )
 PROBE = Stage("volume", "probe")  # drawn in frames of rows only
 SHADE = Stage("shade", "shade")  # and in frames of opacity
@@ -66,6 +68,7 @@ class VolumeDrawing(FieldDrawing):
     """The box of the field, and a coarser grid of the light that reaches each cell."""
 
     reads_depth = True
+    surveys = True
     rebuilds = ("opacity_curve",)
 
     def build(self, values: Mapping[str, Attribute]) -> None:
@@ -92,6 +95,7 @@ class VolumeDrawing(FieldDrawing):
         stored = [density.tensor, self._density_extent.pair, self._light, self._opacity, *glow]
         self.create_fields(RECIPE, stored, defines={"TEMPERATURE": hot is not None})
         self.rows = [PROBE]
+        self._image = MarchedImage(self.gpu, RECIPE.shader, self.pipelines.bindings.layout, self.pipelines.defines)
 
     @property
     def plan_key(self) -> tuple[Extent, ...]:
@@ -145,6 +149,15 @@ class VolumeDrawing(FieldDrawing):
 
     def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         self._draw(pass_, frame, [SHADE])
+
+    def gather(self, frame: Frame) -> None:
+        """March along the lines of sight of pixels whose samples have one depth."""
+        self._image.march(frame, self.bound(frame), self._offset)
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw what the march has found, and march for each sample of the other pixels."""
+        self._image.cover(pass_, frame.colors, self.display_referred)
+        self._draw_stages(pass_, frame, self.over, self.bound(frame))
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(36)
