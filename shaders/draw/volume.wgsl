@@ -117,6 +117,10 @@ fn volume_vertex(@builtin(vertex_index) number: u32) -> Corner {
     return box_corner(number);
 }
 
+fn to_eye(world: vec3f) -> vec3f {
+    return (view.world_to_eye * vec4f(world, 1.0)).xyz;
+}
+
 fn to_world(eye: vec3f) -> vec3f {
     return turned_to_world(eye - view.world_to_eye[3].xyz);
 }
@@ -206,7 +210,7 @@ fn noise(pixel: vec2f) -> f32 {
     return fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
 }
 
-// The part of a line of sight, through `back` in world space, that is in the box and before what is solid.
+// The part of a line of sight that is in the box and before what is solid.
 struct Segment {
     start: vec3f,
     sight: vec3f,
@@ -214,8 +218,8 @@ struct Segment {
     end: f32,
 }
 
-fn segment_through(back: vec3f, depth: f32) -> Segment {
-    let eye = (view.world_to_eye * vec4f(back, 1.0)).xyz;
+// Of the line through `eye`, a position in eye space.
+fn segment_through(eye: vec3f, depth: f32) -> Segment {
     let start = sight_start(eye);
     let sight = sight_to(eye);
     var segment = Segment(to_world(start), turned_to_world(sight), 0.0, 0.0);
@@ -244,8 +248,8 @@ fn step_length() -> f32 {
     return min(cell.x, min(cell.y, cell.z)) / (style.steps_per_cell * view.march);
 }
 
-fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
-    let segment = segment_through(back, depth);
+fn march(eye: vec3f, pixel: vec2f, depth: f32) -> vec4f {
+    let segment = segment_through(eye, depth);
     let length = segment.end - segment.begin;
     let steps = select(0.0, min(ceil(length / step_length()), MOST_STEPS), length > 0.0);
     let step = length / max(steps, 1.0);
@@ -255,7 +259,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
     let g = style.anisotropy;
     let cosine = dot(segment.sight, sun);
     let phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
-    let up = select(vec3f(0.0), view.up, dot(back, back) < 1e30);     // the position matters in name only
+    let up = select(vec3f(0.0), view.up, dot(eye, eye) < 1e30);     // the position matters in name only
     let overhead = 0.5 * (sky_around(up) + sky_around(-up));
     var color = vec3f(0.0);
     var clear = 1.0;
@@ -266,7 +270,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         let taken = clear * (1.0 - exp(-extinction * step));
         var radiance = vec3f(style.brightness);
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
-            radiance = mix(scattered(world, (view.world_to_eye * vec4f(world, 1.0)).xyz, phase, overhead), radiance, style.emissive);
+            radiance = mix(scattered(world, to_eye(world), phase, overhead), radiance, style.emissive);
         }
         color += taken * (radiance * color_at(world) + glow_at(world));
         clear -= taken;
@@ -298,7 +302,7 @@ fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
     var color = vec4f();
     if !on_outline(pixel) {
         let clip = (2.0 * pixel / vec2f(size) - 1.0) * vec2f(1.0, -1.0);
-        color = march(to_world(vec3f(across_at(clip), -1.0)), pixel, depth_of(pixel, 0));
+        color = march(vec3f(across_at(clip), -1.0), pixel, depth_of(pixel, 0));
     }
     textureStore(marched, id.xy, color);
 }
@@ -306,7 +310,7 @@ fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
 @fragment
 fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> Output {
     if !on_outline(in.clip.xy) { discard; }
-    return output(march(in.world, in.clip.xy, depth_of(in.clip.xy, i32(which))));
+    return output(march(to_eye(in.world), in.clip.xy, depth_of(in.clip.xy, i32(which))));
 }
 
 // The box from the sun, at a depth that is never cut off.
@@ -323,7 +327,7 @@ struct OpticalDepths {
 
 @fragment
 fn shade_opacity(in: Corner) -> OpticalDepths {
-    let segment = segment_through(in.world, 0.0);
+    let segment = segment_through(to_eye(in.world), 0.0);
     let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
     let scale = view.eye_to_clip[2].z;      // of depth, which is 1 at the sun's end of the map
     var depths = array<f32, PLANES>();
@@ -349,7 +353,7 @@ fn shade_opacity(in: Corner) -> OpticalDepths {
 // Where the line of sight loses most light; nothing where it loses little.
 @fragment
 fn probe_fragment(in: Corner) -> PickPixel {
-    let segment = segment_through(in.world, 0.0);
+    let segment = segment_through(to_eye(in.world), 0.0);
     let length = segment.end - segment.begin;
     let steps = select(0.0, min(ceil(length / step_length()), MOST_STEPS), length > 0.0);
     let step = length / max(steps, 1.0);
@@ -367,7 +371,7 @@ fn probe_fragment(in: Corner) -> PickPixel {
         clear -= taken;
     }
     if 1.0 - clear < LEAST_ALPHA { discard; }
-    let eye = (view.world_to_eye * vec4f(segment.start + segment.sight * found, 1.0)).xyz;
+    let eye = to_eye(segment.start + segment.sight * found);
     return picked_row(nearest_row(eye, style.density.size), eye);
 }
 //% endif
