@@ -1,6 +1,6 @@
 """`MarchedImage`: what lines of sight meet in a box, found by a compute shader for one sample of each pixel.
 
-Fragments could do the same, but GPUs made for computing run these on few of their multiprocessors: see record 0159.
+Fragments could do the same, but GPUs made for computing run these on few of their multiprocessors: see record 0161.
 """
 
 from __future__ import annotations
