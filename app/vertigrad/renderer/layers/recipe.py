@@ -76,9 +76,7 @@ class StagePipelines:
             **defines,
         }
         self.style = self._style_layout()
-        self.bindings = Bindings(
-            gpu, (VIEW_SIZE, self.style.size), kinds, BOTH | COMPUTE if recipe.computes else BOTH
-        )
+        self.bindings = Bindings(gpu, (VIEW_SIZE, self.style.size), kinds, BOTH | COMPUTE if recipe.computes else BOTH)
         self._pipelines: dict[tuple[Stage, Drawn, Colors, bool], wgpu.GPURenderPipeline] = {}
 
     def get(self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool) -> wgpu.GPURenderPipeline:
