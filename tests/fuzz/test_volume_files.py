@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import re
 import struct
@@ -11,12 +12,15 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vertigrad.errors import InputError
 from vertigrad.models.data import volume_file
+from vertigrad.models.data.volume_formats import zarr_volume
 
 from . import scans
+from .damage import bounded
 from .test_splat_files import MOST_BYTES, OTHERS
 
 EACH = 50
@@ -131,6 +135,52 @@ def test_200_damaged_files(name: str, tmp_path: Path) -> None:
             finally:
                 tracemalloc.stop()
             path.unlink()
+
+
+def damaged_array(files: dict[str, bytes], number: int, chance: random.Random) -> dict[str, bytes]:
+    """A chunk or the description cut off, or another shape, chunk or type in that."""
+    found, described = dict(files), json.loads(files["zarr.json"])
+    kind = number % 4
+    if kind == 0:
+        name = chance.choice(sorted(files))
+        found[name] = found[name][: chance.randrange(len(found[name]) - 1)]
+        return found
+    if kind == 1:
+        described["shape"][chance.randrange(3)] = chance.choice((*HUGE[2:], 10**9, 2**40, 10**30, -1, 1, "7", 0.5))
+    elif kind == 2:
+        shape = described["chunk_grid"]["configuration"]["chunk_shape"]
+        shape[chance.randrange(3)] = chance.choice((10**5, 10**9, 2**40, 10**30, -1, 0, "7"))
+    else:
+        name, value = chance.choice(
+            [
+                *(("data_type", "complex64"), ("data_type", "string"), ("data_type", "no"), ("zarr_format", 2)),
+                *(("node_type", "group"), ("codecs", []), ("codecs", [{"name": "no"}]), ("chunk_grid", {})),
+                *(("shape", []), ("shape", [6, 5]), ("shape", 6)),
+            ]
+        )
+        described[name] = value
+    return found | {"zarr.json": json.dumps(described).encode()}
+
+
+def test_200_damaged_arrays_of_zarr(tmp_path: Path) -> None:
+    zarr, chance = pytest.importorskip("zarr"), random.Random(4)
+    whole = tmp_path / "whole.zarr"
+    array = zarr.create_array(whole, shape=(6, 5, 4), chunks=(3, 5, 4), dtype="int16", zarr_format=3)
+    array[:] = scans.HOUNSFIELD[:6, :5, :4]
+    assert np.array_equal(volume_file.read(whole / "zarr.json").values, scans.HOUNSFIELD[:6, :5, :4])
+    files = {str(file.relative_to(whole)): file.read_bytes() for file in whole.rglob("*") if file.is_file()}
+    assert len(files) == 3
+    for number in range(200):
+        folder = tmp_path / f"{number}.zarr"
+        for name, data in damaged_array(files, number, chance).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        with bounded(folder, MOST_BYTES), pytest.raises(InputError, match=f"{number}.zarr"):
+            volume_file.read(folder / "zarr.json")
+    (whole / "c" / "1" / "0" / "0").unlink()
+    (whole / "c" / "1" / "0" / "0").symlink_to(whole / "c" / "0" / "0" / "0")
+    with pytest.raises(InputError, match="0 is a link"):
+        zarr_volume.read(whole / "zarr.json")
 
 
 def test_a_small_file_does_not_become_a_large_one(tmp_path: Path) -> None:

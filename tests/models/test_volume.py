@@ -16,9 +16,11 @@ from vertigrad.gpu import Gpu
 from vertigrad.models.data import volume_file
 from vertigrad.models.data.volume import Params, Volume
 from vertigrad.models.data.volume_formats.grid import upright
+from vertigrad.progress import Cancelled, Progress
 from vertigrad.scene import load
 
 from ..fuzz import scans
+from ..session.data_files import zarr_volume
 
 CHANCE = np.random.default_rng(6)
 
@@ -119,3 +121,19 @@ def test_a_package_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: p
         with pytest.raises(InputError, match=rf'{package}.*pip install "vertigrad\[volumes\]"'):
             volume_file.read(path)
         monkeypatch.undo()
+
+
+def test_an_array_of_zarr_has_the_scale_of_ome_zarr_and_is_read_layer_by_layer(tmp_path: Path) -> None:
+    path = tmp_path / "stack.zarr" / "zarr.json"
+    zarr_volume(path.parent)
+    expected = np.random.default_rng(3).integers(0, 900, (2, 6, 5, 4), np.uint16)
+    for frame in (0, 1, 9):
+        progress = Progress()
+        with progress.followed():
+            grid = volume_file.read(path, frame)
+        np.testing.assert_array_equal(grid.values, expected[min(frame, 1)])
+        assert grid.spacing == (0.5, 0.5, 2.0) and grid.unit == "µm"
+        assert progress.what == "reading stack.zarr" and progress.fraction == pytest.approx(4 / 6)
+    with progress.followed(), pytest.raises(Cancelled):
+        progress.cancelled = True
+        volume_file.read(path, 5)

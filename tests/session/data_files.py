@@ -68,6 +68,22 @@ def recording(path: Path) -> None:
     writer.close()
 
 
+def zarr_volume(path: Path) -> None:
+    """A volume of OME-Zarr, with a coarser level, in chunks."""
+    zarr = pytest.importorskip("zarr")
+    values = np.random.default_rng(3).integers(0, 900, (2, 6, 5, 4), np.uint16)
+    levels = [
+        {"path": name, "coordinateTransformations": [{"type": "scale", "scale": [1, *scale]}]}
+        for name, scale in (("0", (2.0, 0.5, 0.5)), ("1", (4.0, 1.0, 1.0)))
+    ]
+    axes = [{"name": "t"}, *({"name": name, "unit": "micrometer"} for name in "zyx")]
+    attributes = {"ome": {"version": "0.5", "multiscales": [{"axes": axes, "datasets": levels}]}}
+    group = zarr.create_group(path, zarr_format=3, attributes=attributes)
+    for name, step in (("0", 1), ("1", 2)):
+        part = values[:, ::step, ::step, ::step]
+        group.create_array(name, shape=part.shape, dtype=part.dtype, chunks=(1, 2, 3, 4))[:] = part
+
+
 def photos(path: Path) -> None:
     path.mkdir()
     camera = {1: ("PINHOLE", 16, 12, (14.0, 14.0, 8.0, 6.0))}
@@ -98,6 +114,7 @@ FILES: dict[str, tuple[Callable[[Path], None], str]] = {  # with the model that 
         if not name.endswith("dcm")
     },
     "volume_fog.vdb": (lambda path: path.write_bytes(vdb_file("fog")) and None, "volume"),
+    "stack.zarr": (zarr_volume, "volume"),
     "series": (dicom, "volume"),
     "photos": (photos, "splat_photos"),
     "array.npy": (array, "array"),

@@ -20,6 +20,7 @@ from vertigrad.session.commands import CancelLoading, Open
 from vertigrad.session.opening import opening
 
 from ..fuzz.splats import splat_files
+from .data_files import zarr_volume
 
 COUNT = 5000
 Opened = Callable[..., Session]
@@ -175,3 +176,12 @@ def test_reports_reach_who_follows_and_end_the_work_when_canceled(tmp_path: Path
         with pytest.raises(Cancelled):
             report("reading", 1, 2)
     report("reading", 1, 2)
+
+
+def test_of_a_folder_of_zarr_all_chunks_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zarr_volume(tmp_path / "stack.zarr")
+    sizes = [file.stat().st_size for file in (tmp_path / "stack.zarr").rglob("*") if file.is_file()]
+    monkeypatch.setattr(loading, "LARGE", sum(sizes))
+    assert len(sizes) > 10 and loading.takes_long(tmp_path / "stack.zarr" / "zarr.json")
+    monkeypatch.setattr(loading, "LARGE", sum(sizes) + 1)
+    assert not loading.takes_long(tmp_path / "stack.zarr" / "zarr.json")

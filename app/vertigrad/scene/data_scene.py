@@ -26,6 +26,7 @@ UPWARDS = {
     ".las": "z",
     ".laz": "z",
 }  # the up axis in most programs that write these; for the other formats the convention is y
+FOLDER_FILE = "zarr.json"  # that describes its folder
 MOST_SLIDERS = 32  # elements of an input that get sliders
 ROWS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions without one: of points, of images, of anything else
 IMAGE_SIDES = 8  # an array with at least so many rows and columns is taken for an image
@@ -37,6 +38,7 @@ def scene_text(path: Path) -> str:
     Raises `InputError` for a network without an output that can be drawn, and for an array with an unsupported shape.
     """
     from ..models.data import splat_file
+    from ..models.data.volume_formats import zarr_volume
 
     kind = path.suffix.lower()
     if kind in NETWORKS:
@@ -48,7 +50,7 @@ def scene_text(path: Path) -> str:
     if kind in VOLUMES:
         return _volume_text(path)
     if kind in RECORDINGS:
-        return recording_text(path)
+        return _volume_text(path) if zarr_volume.is_volume(path) else recording_text(path)
     if splat_file.is_splats(path):
         return _splats_text(path)
     if kind in POINTS:
@@ -107,7 +109,7 @@ def photos_text(path: Path) -> str:
 def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36, up: str = "y") -> str:
     camera: dict[str, Any] = {"position": position, "target": (0.0, 0.0, 0.0), "fov": fov, "fit": True}
     camera |= {"up": up} if up != "y" else {}
-    parts = [_lines({"version": 1, "title": path.stem})]
+    parts = [_lines({"version": 1, "title": path.parent.stem if path.name == FOLDER_FILE else path.stem})]
     parts += [f"[{header}]\n{_lines(table)}" for header, table in {"camera": camera, **tables}.items()]
     return "\n".join(parts)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import VertigradError
 from ..models.data.file_model import FileModel
 from ..models.data.uploads import Upload
+from ..models.data.volume_formats import zarr_volume
 from ..progress import Cancelled, Progress
 from ..scene import Scene
 from ..scene.code import named_files
@@ -158,6 +159,8 @@ def takes_long(path: Path) -> bool:
 
 
 def _size(path: Path) -> int:
+    if zarr_volume.is_volume(path):
+        return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())
     if path.is_dir():
         return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
     return path.stat().st_size if path.is_file() else 0

@@ -19,7 +19,7 @@ class Params(params.Params):
     file: Path = file(
         ...,
         suffixes=volume_file.SUFFIXES,
-        doc="NRRD, NIfTI, OpenVDB, one file of a DICOM series, or an array (nz, ny, nx)",
+        doc="NRRD, NIfTI, OpenVDB, one file of a DICOM series, an array (nz, ny, nx), or zarr.json of one",
     )
     frame: int = integer(0, min=0, max=1 << 20, slider_max=64, rebuild=True, doc="which, if the file has several")
 

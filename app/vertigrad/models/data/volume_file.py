@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...errors import InputError
 from .file_cache import cached
-from .volume_formats import Grid, dicom, nifti, nrrd, numpy_volume, vdb
+from .volume_formats import Grid, dicom, nifti, nrrd, numpy_volume, vdb, zarr_volume
 
 __all__ = ["SUFFIXES", "Grid", "first_slice", "read"]
 
@@ -18,8 +18,9 @@ _READERS: Mapping[str, Callable[[Path, int], Grid]] = {
     ".nii.gz": nifti.read,
     **dict.fromkeys(dicom.SUFFIXES, dicom.read),
     **dict.fromkeys((".npy", ".npz"), numpy_volume.read),
+    zarr_volume.DESCRIPTION: zarr_volume.read,
 }
-SUFFIXES = (".nrrd", ".vdb", ".nii", ".gz", *dicom.SUFFIXES, ".npy", ".npz")
+SUFFIXES = (".nrrd", ".vdb", ".nii", ".gz", *dicom.SUFFIXES, ".npy", ".npz", zarr_volume.DESCRIPTION)
 
 
 @cached(2)  # a scene asks for the shape before it builds the model
