@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_notebook
-
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "vertigrad"
 PATIENCE = 60.0
@@ -29,6 +26,9 @@ def environment(folder: Path) -> dict[str, str]:
 
 def write_notebook(path: Path, *cells: str) -> Path:
     """Write a notebook of these code cells."""
+    import nbformat  # takes four seconds, which no process should spend that only collects tests
+    from nbformat.v4 import new_code_cell, new_notebook
+
     book = new_notebook(cells=[new_code_cell(cell) for cell in cells])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(book, path)

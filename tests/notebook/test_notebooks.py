@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 from PIL import Image
 
 from vertigrad.errors import InputError
@@ -26,6 +24,8 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def execute(book: Any, folder: Path) -> Any:
+    from nbclient import NotebookClient
+
     client = NotebookClient(book, timeout=120, kernel_name="python3", store_widget_state=False)
     client.execute(cwd=str(folder), env=environment(folder))
     return book
@@ -40,6 +40,8 @@ def images(book: Any) -> list[np.ndarray]:
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_leaves_its_image(path: Path, tmp_path: Path) -> None:
+    import nbformat  # takes four seconds
+
     book = execute(nbformat.read(path, as_version=4), tmp_path)
     found = images(book)
     assert found
@@ -49,6 +51,8 @@ def test_a_notebook_runs_and_leaves_its_image(path: Path, tmp_path: Path) -> Non
 
 @pytest.mark.turns(3)
 def test_a_cell_that_runs_again_closes_its_viewer_and_the_last_image_stays(tmp_path: Path) -> None:
+    import nbformat
+
     book = nbformat.v4.new_notebook()
     code = [
         "import vertigrad as vg\nviewer = vg.Viewer('one', size=(320, 240))\n"
