@@ -567,6 +567,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/light.wgsl": [{}],
+    "draw/reprojection.wgsl": choices(SPLIT=[False, True]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
     "draw/splats.wgsl": [
         {**rows, "PICKING": picking, "SHADOWED": shadowed}

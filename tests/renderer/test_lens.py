@@ -64,7 +64,7 @@ def test_what_is_in_focus_stays_where_it_is():
     in_focus, nearer = (np.linalg.inv(camera.view()) @ [0.2, -0.4, -z, 1.0] for z in (away, 0.5 * away))
     middle = on_image(camera, in_focus)
     for index in range(6):
-        one = sampled(camera, view, index, 100)
+        one = sampled(camera, view, Sample(index, True), 100)
         shift = 0.5 * np.array([one.lens.shift_x, one.lens.shift_y]) * 100
         assert np.abs(shift).max() <= 0.5  # pixels
         np.testing.assert_allclose(100 * on_image(one, in_focus), 100 * middle + shift, atol=1e-9)
@@ -79,7 +79,7 @@ def on_image(camera, position):
 
 
 def test_an_orthographic_camera_has_no_depth_of_field():
-    one = sampled(OrbitCamera(orthographic=True), View(aperture=1.0), 3, 100)
+    one = sampled(OrbitCamera(orthographic=True), View(aperture=1.0), Sample(3, True), 100)
     assert one.lens[:2] == (0.0, 0.0) != one.lens[3:]
 
 

@@ -32,7 +32,7 @@ VIEW = {  # headings of the parts of the view, and the names of their parameters
         *("exposure", "tone_map", "bloom", "vignette", "edges", "edge_color", "edge_width", "tint", "tint_dark"),
         "tint_light",
     ),
-    "camera": ("aperture", "focus", "shutter", "samples"),
+    "camera": ("aperture", "focus", "shutter", "anti_aliasing", "samples"),
     "annotations": (
         *("color_bars", "scale_bar", "axes", "axis_names", "unit", "axes_low", "axes_high", "floor", "floor_height"),
         *("labels", "text_size"),

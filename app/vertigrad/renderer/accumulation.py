@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
 import wgpu
 
 from ..gpu import Gpu, RenderPass
@@ -11,8 +12,9 @@ from .bindings import FRAGMENT, bind_group, bind_group_layout, uniform_range
 from .pipelines import fullscreen_pipeline
 from .target import PRECISE, Target, create_view
 
-SHADER = "draw/accumulation.wgsl"
+SHADER, REPROJECTION = "draw/accumulation.wgsl", "draw/reprojection.wgsl"
 SHARE = struct.Struct("<f12x")
+REPROJECTED = struct.Struct("<17f12x")  # `Reprojection` in the shader
 
 
 class Accumulation:
@@ -27,6 +29,8 @@ class Accumulation:
         count = 2 if self.colors.split else 1
         self._means = [[create_view(gpu, self.size, PRECISE) for _ in range(count)] for _ in range(2)]
         self._current = 0
+        self._clip: np.ndarray | None = None  # world space to clip space of the last image that moved
+        self._reprojected: dict[int, wgpu.GPUBindGroup] = {}  # by the number of the mean that is read
         attachments = [[{"view": view, "load_op": "clear", "store_op": "store"} for view in one] for one in self._means]
         self._passes = [RenderPass(one) for one in attachments]
         self._light_pass = RenderPass([{"view": target.light, "load_op": "clear", "store_op": "store"}])
@@ -53,9 +57,40 @@ class Accumulation:
         """Whether the target still has the textures that it had."""
         return (target.size, target.colors) == (self.size, self.colors)
 
-    def add(self, index: int) -> None:
-        """Record that the contents of the target are sample number `index`; 0 begins a new image."""
+    def add(self, index: int, clip: np.ndarray | None = None) -> None:
+        """Record that the contents of the target are sample number `index`; 0 begins a new image.
+
+        `clip` is as for `reproject`, which may go on from here.
+        """
+        self._clip = clip
         self._draw(self._add, self._passes[1 - self._current], 1.0 / (index + 1))
+        self._current = 1 - self._current
+
+    def reproject(self, index: int, clip: np.ndarray) -> None:
+        """Record that the contents of the target are the next image of one that moves; 0 begins with it.
+
+        `clip` is world space to clip space of this image, without what it is moved within a pixel. The target's `light`
+        must be resolved, and its depth stored; its samples must be readable one by one.
+        """
+        to_before = np.eye(4) if self._clip is None else self._clip @ np.linalg.inv(clip)
+        share = 1.0 if self._clip is None else 1.0 / (index + 1)
+        self._clip = clip
+        target, split = self._target, self.colors.split
+        kinds = ("uniform", "unfilterable", "unfilterable", "depth samples", *["samples"] * split)
+        layout = bind_group_layout(self._gpu, kinds, FRAGMENT)
+        sources = [target.light, self.light, target.depth, *([target.display] if split else [])]
+        targets = [{"format": PRECISE}] * (2 if split else 1)
+        pipeline = fullscreen_pipeline(
+            self._gpu, REPROJECTION, "reprojection_fragment", layout, targets, defines={"SPLIT": split}
+        )
+        if self._current not in self._reprojected:
+            uniform = uniform_range(self._gpu, REPROJECTED.size)
+            self._reprojected[self._current] = bind_group(self._gpu, layout, (uniform, *sources))
+        offset = self._gpu.uniforms.push(REPROJECTED.pack(*to_before.T.reshape(-1), share))
+        with self._gpu.recorder.render_pass("post-process", self._passes[1 - self._current]) as pass_:
+            pass_.set_pipeline(pipeline)
+            pass_.set_bind_group(0, self._reprojected[self._current], (offset,))
+            pass_.draw(3)
         self._current = 1 - self._current
 
     def write_light(self) -> None:

@@ -144,6 +144,10 @@ class OrbitCamera:
             matrix[1, 2] -= scale * lens.up / lens.focus + lens.shift_y
         return matrix
 
+    def clip(self, aspect: float) -> np.ndarray:
+        """World space to clip space, for an image `aspect` times as wide as it is high."""
+        return self.projection(aspect) @ self.view()
+
     def distances(self, depth: np.ndarray) -> np.ndarray:
         """Distances from the eye along the direction of view, f32, of depths of clip space; infinite for depth 0."""
         with np.errstate(divide="ignore"):

@@ -17,14 +17,19 @@ from .camera import Lens, OrbitCamera
 from .view import View
 
 BASES = (2, 3, 5, 7)  # of the sequences: lens and pixel are independent of each other and of the order of the samples
+PERIOD = 16  # samples of a moving image, which has no end
 NEAREST = 1e-3  # of the target's distance: what is in focus is not nearer
 
 
 class Sample(NamedTuple):
-    """Number `index`, from 0, of the samples whose mean is an image; the mean so far is shown if `shown`."""
+    """Number `index`, from 0, of the samples whose mean is an image; the mean so far is shown if `shown`.
+
+    If `moving`, the samples before were of an image that has changed since: they are reprojected, and weigh less.
+    """
 
     index: int
     shown: bool
+    moving: bool = False
 
 
 def sample_count(view: View) -> int:
@@ -47,15 +52,16 @@ def focus_distance(view: View, camera: OrbitCamera) -> float:
     return max(float(away @ -camera.rotation()[:, 2]), NEAREST * camera.distance)
 
 
-def sampled(camera: OrbitCamera, view: View, index: int, height: int) -> OrbitCamera:
+def sampled(camera: OrbitCamera, view: View, sample: Sample, height: int) -> OrbitCamera:
     """The camera of one sample of an image `height` pixels high.
 
-    The eye is moved over the lens, unless it is orthographic, and the image within a pixel. No sample has the middle of
-    the lens; they fill its disc evenly, with any number of them.
+    The eye is moved over the lens, unless it is orthographic or the image moves, and the image within a pixel. No
+    sample has the middle of the lens; they fill its disc evenly, with any number of them.
     """
+    index = sample.index % PERIOD if sample.moving else sample.index
     radius, turn, right, up = (_radical_inverse(index + 1, base) for base in BASES)
     focus = focus_distance(view, camera)
-    length = 0.0 if camera.orthographic else 0.5 * view.aperture * focus * math.sqrt(radius)
+    length = 0.0 if camera.orthographic or sample.moving else 0.5 * view.aperture * focus * math.sqrt(radius)
     offset = length * math.cos(math.tau * turn), length * math.sin(math.tau * turn)
     jitter = 2.0 * (right - 0.5) / height, 2.0 * (up - 0.5) / height
     return replace(camera, lens=Lens(*offset, focus, *jitter))

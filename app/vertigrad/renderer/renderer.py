@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import wgpu
 
 from ..gpu import Gpu
@@ -104,7 +105,7 @@ class Renderer:
         gpu, level = self._gpu, level or level_of(view.quality)
         middle = camera
         if sample is not None:
-            camera = sampled(middle, view, sample.index, size[1])
+            camera = sampled(middle, view, sample, size[1])
         with gpu.undivided():
             view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(
                 view, camera, size, time, level, area_lights(layers)
@@ -132,6 +133,7 @@ class Renderer:
                 sample is not None,
             )
             self._fine = level.fine
+            is_moving = sample is not None and sample.moving
             frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors)
             self._backdrop = view if has_backdrop(view) and not self._transparent else None
             if sample is not None:
@@ -141,13 +143,13 @@ class Renderer:
             self._draw_layers(
                 layers,
                 frame,
-                finish.glow and sample is None,
+                is_moving or (finish.glow and sample is None),
                 notes,
-                handles is not None or self._depth_image is not None,
+                is_moving or handles is not None or self._depth_image is not None,
             )
             source = Source(self._target.image, self._target.display)
             if sample is not None:
-                source = self._accumulate(sample, finish.glow)
+                source = self._accumulate(sample, finish.glow, middle.clip(size[0] / size[1]))
                 if not sample.shown:
                     return
             viewport = Viewport(target_view, corner, size, keep)
@@ -181,12 +183,15 @@ class Renderer:
         sun = opacity_camera(layers, camera, sun_in_world(view, camera), level) if view.shadows > 0.0 else None
         return self._uniforms.set_opacity(view, camera, sun, level)
 
-    def _accumulate(self, sample: Sample, glow: bool) -> Source:
-        """Add what was drawn to the mean of the samples; returns that."""
+    def _accumulate(self, sample: Sample, glow: bool, clip: np.ndarray) -> Source:
+        """Add what was drawn to the mean of the samples; returns that. `clip` is world space to clip space."""
         mean = self._accumulation
         if mean is None or not mean.fits(self._target):
             mean = self._accumulation = Accumulation(self._gpu, self._target)
-        mean.add(sample.index)
+        if sample.moving and self._target.by_sample:
+            mean.reproject(sample.index, clip)
+        else:
+            mean.add(0 if sample.moving else sample.index, clip)
         if glow and sample.shown:
             mean.write_light()
         return Source(mean.light, mean.display)

@@ -34,6 +34,7 @@ def _clip_origin(doc: str) -> Any:
     return vector((0.0, 0.0, 0.0), gizmo="position", doc=doc)
 
 
+TEMPORAL = "taa"
 TONE_MAPS = ("film", "none", "agx", "neutral")  # of shaders/common/tone_map.wgsl
 
 
@@ -121,13 +122,19 @@ class View(Params):
         max=1.0,
         doc="motion blur of images and videos: fraction of a frame in which the shutter is open; 0: none",
     )
+    anti_aliasing: str = choice(
+        "msaa",
+        ("msaa", TEMPORAL),
+        doc="smooth edges: msaa: 4 samples of outlines in each pixel; taa: in windows also the images before, "
+        "reprojected, and at rest the mean of all samples, for surfaces and highlights too",
+    )
     samples: int = integer(
         32,
         min=1,
         max=4096,
         slider_max=256,
         scale="log",
-        doc="samples of lens and shutter in each pixel, of images with an aperture or a shutter",
+        doc="samples of lens and shutter in each pixel, of images with an aperture or a shutter, or with taa at rest",
     )
     color_bars: str = choice(
         "named",

@@ -14,12 +14,12 @@ from ..session.commands import Leave, SetPacing
 from ..session.failures import Failures
 from .canvas import Canvas, OpenCanvas, SurfaceTexture
 from .capture import WindowCapture
-from .depth_of_field import DepthOfField
 from .events import Events, IsDown, nobody
 from .frame_limiter import FrameLimiter
 from .logfile import writing_log
 from .quality import QualityWatch
 from .settings import Settings
+from .viewport_samples import ViewportSamples
 from .window import Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
@@ -75,7 +75,7 @@ class Viewer:
             self._stack = stack.pop_all()
         session.carry_out(SetPacing("vsync", vsync))
         self._limiter, self._quality = FrameLimiter(), QualityWatch(session)
-        self._depth_of_field = DepthOfField(session)
+        self._samples = ViewportSamples(session)
         self._last = time.perf_counter()
         self._measured, self._frames_since = -DIAGNOSTICS_EVERY, 0
         self._begun = False  # the first frame shows the start, without a step: it is ready sooner
@@ -195,8 +195,8 @@ class Viewer:
         if time.perf_counter() < self._retry_at:
             self._blank(surface)
         else:
-            self._depth_of_field.frame((size[0], size[1]))
-            corner, handles, sample = (left, top), self.gui.handles, self._depth_of_field.sample
+            self._samples.frame((size[0], size[1]))
+            corner, handles, sample = (left, top), self.gui.handles, self._samples.sample
             try:
                 self._session.draw(self._renderer, surface.view, (size[0], size[1]), corner, handles, sample=sample)
             except Exception:
@@ -250,7 +250,7 @@ class Viewer:
     def _is_idle(self) -> bool:
         return (
             self._session.idle
-            and not (self._capture.busy or self._depth_of_field.pending)
+            and not (self._capture.busy or self._samples.pending)
             and time.perf_counter() - self._events.last_event > IDLE_AFTER
         )
 

@@ -1,0 +1,92 @@
+"""Temporal anti-aliasing: reprojected images while the camera moves, and their mean at rest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.lens import Sample
+
+from .conftest import PLAIN, read
+
+SIZE = (96, 72)
+CAMERA = OrbitCamera(distance=4.0, fov=35.0, yaw=0.3, pitch=0.4)
+VIEW = View(**PLAIN, tone_map="none", sky=0.6, sun=1.0, anti_aliasing="taa")
+
+
+@pytest.fixture
+def balls(layer):
+    positions = np.random.default_rng(5).uniform(-1, 1, (60, 3)).astype(np.float32)
+    return layer("points", {"roughness": 0.2}, position=positions, size=0.12, color="#d0c0a0")
+
+
+@pytest.fixture
+def play(gpu):
+    """Draw (layers, camera, sample) after each other with one renderer: the last image, float [height, width]."""
+
+    def draw(frames, size=SIZE):
+        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+        texture = gpu.device.create_texture(size=(*size, 1), format="rgba8unorm", usage=usage)
+        renderer = Renderer(gpu, "rgba8unorm")
+        for layers, camera, sample in frames:
+            renderer.draw(layers, camera, VIEW, texture.create_view(), size, sample=sample)
+            gpu.submit()
+        return read(gpu, texture)[..., 1].astype(float)
+
+    return draw
+
+
+def moving(index):
+    return Sample(index, True, moving=True)
+
+
+def along(step, count, last=CAMERA):
+    """A camera that orbits by so many radians in each of its frames, and ends at `last`."""
+    return [replace(last, yaw=last.yaw - step * (count - 1 - n)) for n in range(count)]
+
+
+def smooth(play, layers, camera):
+    return play([(layers, camera, Sample(n, True)) for n in range(32)])
+
+
+def test_at_rest_it_is_the_mean_of_all_samples_whatever_was_before(play, balls):
+    before = [([balls], camera, moving(n)) for n, camera in enumerate(along(0.1, 6))]
+    rest = [([balls], CAMERA, Sample(n, True)) for n in range(32)]
+    assert np.array_equal(play(before + rest), smooth(play, [balls], CAMERA))
+
+
+@pytest.mark.parametrize(("step", "part"), [(0.0, 0.45), (0.001, 0.65), (0.004, 0.95), (0.05, 2.0)])
+def test_a_slow_image_is_nearer_to_a_smooth_one_and_a_fast_one_has_no_trail(play, balls, step, part):
+    """Mean differences from the smooth image, to those of an image of its own: small balls that the camera orbits."""
+    exact, own = smooth(play, [balls], CAMERA), play([([balls], CAMERA, None)])
+    found = play([([balls], camera, moving(n)) for n, camera in enumerate(along(step, 12))])
+    assert np.abs(found - exact).mean() < part * np.abs(own - exact).mean()
+    dark = exact < 2
+    empty = np.logical_and.reduce([np.roll(dark, by, axis) for by in (-2, 2) for axis in (0, 1)]) & dark
+    assert empty.sum() > 500 and found[empty].max() < 8
+
+
+def test_what_moves_by_itself_leaves_no_trail(play, layer):
+    """A ball jumps, and where it was is dark in the first image after that."""
+    one, other = (
+        layer("points", {"emissive": 1.0}, position=np.float32([[x, 0, 0]]), size=0.4, color="#ffffff")
+        for x in (-0.6, 0.6)
+    )
+    frames = [([one], CAMERA, moving(n)) for n in range(6)]
+    assert play(frames).max() > 200
+    after = play([*frames, ([other], CAMERA, moving(6))])
+    alone = play([([other], CAMERA, None)])
+    assert np.abs(after - alone).mean() < 3.0
+    was = play(frames) > 100
+    inside = was & (alone < 2)
+    assert inside.sum() > 100 and after[inside].mean() < 5.0
+
+
+def test_the_first_image_and_one_of_another_size_are_their_own(play, balls, gpu):
+    first = play([([balls], CAMERA, moving(0))])
+    again = play(
+        [*[([balls], camera, moving(n)) for n, camera in enumerate(along(0.3, 4))], ([balls], CAMERA, moving(0))]
+    )
+    assert np.array_equal(first, again)
