@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from vertigrad.errors import InputError
+from vertigrad.models.data.assets import obj as obj_reader
 from vertigrad.models.data.assets.reading import read
 
 from .damage import EXTREMES, bounded, damaged
@@ -140,3 +141,50 @@ def test_200_damaged_files(name: str, tmp_path: Path) -> None:
             assert np.isfinite(asset.vertices).all() and asset.index.max() < len(asset.vertices)
             assert all(np.isfinite(one.floats()).all() for one in asset.materials)
     assert errors > 0.6 * EACH * len(kinds)
+
+
+def written(chance: random.Random) -> str:
+    """Polygons with corners of all four forms, counted from both ends, in runs of one form or mixed."""
+    lines, counts = [], {"v": 0, "vt": 0, "vn": 0}
+    for _ in range(12):
+        for word, columns in (("v", chance.choice((3, 4, 6))), ("vt", 2), ("vn", 3)):
+            for _ in range(chance.randint(1, 4)):
+                lines.append(f"{word} {' '.join(f'{chance.uniform(-1, 1):.4f}' for _ in range(columns))}")
+                counts[word] += 1
+        forms = chance.choice([[0], [1], [2], [3], [0, 1, 2, 3]])
+        for _ in range(chance.randint(1, 5)):
+            corners = []
+            for _ in range(chance.choice((2, 3, 3, 4, 6))):
+                v, vt, vn = (chance.choice((chance.randint(1, n), -chance.randint(1, n))) for n in counts.values())
+                corners.append((f"{v}", f"{v}/{vt}", f"{v}//{vn}", f"{v}/{vt}/{vn}")[chance.choice(forms)])
+            lines.append("f " + "  ".join(corners))
+        lines.append(chance.choice(("# no", "usemtl a", "usemtl b", "g part", "")))
+    return "\n".join(lines)
+
+
+def test_statements_that_are_read_together_are_those_that_are_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, parsed = random.Random(8), obj_reader._Parsed
+    together = 0
+    for number in range(40):
+        path = tmp_path / f"{number}.obj"
+        path.write_text(written(chance))
+        many = parsed(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(parsed, "_add_many", lambda *_: False)
+            one = parsed(path)
+        together += sum(len(parts) for parts in one.faces.values()) - sum(len(parts) for parts in many.faces.values())
+        assert many.faces.keys() == one.faces.keys()
+        for name in one.faces:
+            np.testing.assert_array_equal(np.concatenate(many.faces[name]), np.concatenate(one.faces[name]))
+        for table in ("positions", "texcoords", "normals"):
+            np.testing.assert_array_equal(getattr(many, table), getattr(one, table))
+    assert together > 400
+
+
+@pytest.mark.parametrize("corner", ["4", "0", "-4", "99999999999999999999", "1/1", "x"])
+def test_of_statements_that_are_read_together_the_wrong_line_is_named(tmp_path: Path, corner: str) -> None:
+    (tmp_path / "a.obj").write_text(f"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 3 2 1\nf 1 {corner} 2\nf 1 2 3\n")
+    with pytest.raises(InputError, match=r"a\.obj: damaged: line 6: "):
+        obj_reader._Parsed(tmp_path / "a.obj")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -67,15 +68,21 @@ class _Parsed:
 
     def __init__(self, path: Path):
         self._path = path
-        self.faces: dict[str, list[tuple[Corner, Corner, Corner]]] = {}
+        self.faces: dict[str, list[np.ndarray]] = {}  # parts (n, 3, 3): the three indices of three corners
         self.libraries: list[str] = []
         self._vertices: dict[str, list[list[float]]] = {"v": [], "vt": [], "vn": []}
         self._material = ""
-        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
-            try:
-                self._add(*line.strip().partition(" ")[::2])
-            except ValueError as error:
-                raise InputError(f"{path}: damaged: line {number}: {error}") from error
+        statements = (line.strip().partition(" ")[::2] for line in path.read_text("utf-8", "replace").splitlines())
+        number = 0
+        for word, run in groupby(statements, key=lambda statement: statement[0]):
+            lines = [rest for _, rest in run]
+            if not self._add_many(word, lines):
+                for offset, rest in enumerate(lines, 1):
+                    try:
+                        self._add(word, rest)
+                    except ValueError as error:
+                        raise InputError(f"{path}: damaged: line {number + offset}: {error}") from error
+            number += len(lines)
         self.positions = self._table("v", 3)
         self.texcoords = self._table("vt", 2)
         self.normals = self._table("vn", 3)
@@ -87,12 +94,48 @@ class _Parsed:
             self._vertices[word].append([float(value) for value in rest.split()])
         elif word == "f":
             corners = [self._corner(corner) for corner in rest.split()]
-            faces = self.faces.setdefault(self._material, [])
-            faces += [(corners[0], one, other) for one, other in pairwise(corners[1:])]
+            triangles = [(corners[0], one, other) for one, other in pairwise(corners[1:])]
+            self._faces().append(np.array(triangles, np.int64).reshape(-1, 3, 3))
         elif word == "usemtl":
             self._material = rest.strip()
         elif word == "mtllib":
             self.libraries.append(rest.strip())
+
+    def _add_many(self, word: str, lines: Sequence[str]) -> bool:
+        """Add statements of one kind that follow each other; False, with nothing added, if `_add` has to."""
+        try:
+            if word in self._vertices:
+                self._vertices[word] += [[float(value) for value in rest.split()] for rest in lines]
+                return True
+            corners = self._corners(" ".join(lines).split()) if word == "f" else None
+        except (ValueError, OverflowError):  # `_add` says in which line
+            return False
+        if corners is None:
+            return False
+        counts = np.array([len(rest.split()) for rest in lines])
+        triangles = np.maximum(counts - 2, 0)  # fans
+        first = np.repeat(np.cumsum(counts) - counts, triangles)
+        after = np.arange(len(first)) - np.repeat(np.cumsum(triangles) - triangles, triangles) + 1
+        self._faces().append(corners[np.stack([first, first + after, first + after + 1], axis=1)])
+        return True
+
+    def _corners(self, words: Sequence[str]) -> np.ndarray | None:
+        """Corners (n, 3) that all have the same indices; None for others, and for those that are not there."""
+        slashes, is_double = {word.count("/") for word in words}, {"//" in word for word in words}
+        if len(slashes) != 1 or len(is_double) != 1 or max(slashes) > 2:
+            return None
+        columns = (0, 2) if is_double == {True} else tuple(range(max(slashes) + 1))
+        indices = np.array([int(text) for word in words for text in word.split("/") if text], np.int64)
+        if indices.size != len(words) * len(columns):
+            return None
+        found = np.full((len(words), 3), -1)
+        counts = np.array([len(rows) for rows in self._vertices.values()])[list(columns)]
+        indices = indices.reshape(-1, len(columns))
+        found[:, columns] = resolved = np.where(indices > 0, indices - 1, counts + indices)
+        return found if ((resolved >= 0) & (resolved < counts)).all() else None
+
+    def _faces(self) -> list[np.ndarray]:
+        return self.faces.setdefault(self._material, [])
 
     def _corner(self, word: str) -> Corner:
         found = [-1, -1, -1]
@@ -125,10 +168,10 @@ class _Parsed:
         return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
-def _arrays(parsed: _Parsed, faces: list[tuple[Corner, Corner, Corner]], material: int) -> PartArrays:
-    if 3 * len(faces) > MOST_VERTICES:
+def _arrays(parsed: _Parsed, faces: Sequence[np.ndarray], material: int) -> PartArrays:
+    corners = np.concatenate(faces).reshape(-1, 3)
+    if len(corners) > MOST_VERTICES:
         raise InputError(f"more than {MOST_VERTICES:,} corners of triangles with one material")
-    corners = np.array(faces, np.int64).reshape(-1, 3)
     normals = parsed.normals
     if (corners[:, 2] < 0).any():
         used, index = np.unique(corners[:, 0], return_inverse=True)
