@@ -47,7 +47,7 @@ fn chassis(at: vec3f) -> f32 {
 fn field(at: vec3f) -> f32 { return min(chassis(at), wheel(at, 0.088, 0.165)); }
 
 // 1 inside of an edge, 0 outside, and in between over about a node.
-fn mask(inside: f32) -> f32 { return smoothstep(-0.004, 0.004, inside); }
+fn mask(inside: f32) -> f32 { return smoothstep(-0.008, 0.008, inside); }
 
 fn painted(at: vec3f) -> vec3f {
     let side = abs(at.y);

@@ -37,11 +37,12 @@ fn paint(@builtin(global_invocation_id) id: vec3u) {
     if row >= fields.count { return; }
     let kind = random(row, 0u);
     let spread = random(row, 1u);
+    let dust = fields.dust_share * smoothstep(0.3, 0.8, radius[row]) * (1.0 - smoothstep(1.6, 2.6, radius[row]));
     if f32(row) > DISCS * f32(fields.count) {
         write(row, BULGE, fields.star * (0.6 + 0.8 * spread), fields.glow);
-    } else if kind < fields.dust_share {
+    } else if kind < dust {
         write(row, DUST, fields.cloud * (0.6 + 1.2 * spread * spread), fields.dust_depth);
-    } else if kind < fields.dust_share + HYDROGEN {
+    } else if kind < dust + HYDROGEN {
         write(row, PINK, fields.star * (0.8 + spread), 2.0 * fields.glow);
     } else {
         let outward = smoothstep(0.5, 2.2, radius[row] + 1.2 * (spread - 0.5));
