@@ -3,6 +3,7 @@
 // cosine (Heitz, Dupuy, Hill and Neubelt 2016, "Real-Time Polygonal-Light Shading with Linearly Transformed Cosines"), whose
 // numbers tools/fit_area_lights.py has fitted to common/material.wgsl. A disc is a polygon of as large an area; a sphere is the disc that
 // covers as much of what is seen from a point. Needs common/shadows.wgsl, which includes it.
+// In: AREA_LIGHTS, whether there are any (true where it is not given): also where none shines, their code takes registers of a GPU.
 
 @group(1) @binding(8) var area_lobes: texture_2d<f32>;     // by the eye's angle and roughness: tilt, and three numbers of a matrix
 
@@ -118,6 +119,7 @@ fn light_of_areas(
     material: Material, part: Reflection, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: vec2f,
 ) -> vec3f {
     var sum = vec3f(0.0);
+    //% if AREA_LIGHTS is not defined or AREA_LIGHTS
     let count = select(0u, view.light_count, dot(eye, eye) < 1e30);    // a position matters in name only: see common/shadows.wgsl
     if count == 0u { return sum; }
     let lobe = area_lobe(material.roughness, normal, to_eye);
@@ -130,6 +132,7 @@ fn light_of_areas(
         let light_ = light.radiance * (part.below * covered_cosine(above, normal) + mirrored);
         sum += light_ * area_open(light, eye, normal, pixel);
     }
+    //% endif
     return sum;
 }
 

@@ -107,9 +107,8 @@ class Renderer:
         if sample is not None:
             camera = sampled(middle, view, sample, size[1])
         with gpu.undivided():
-            view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(
-                view, camera, size, time, level, area_lights(layers)
-            )
+            lights = area_lights(layers)
+            view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(view, camera, size, time, level, lights)
             split, moment = False, self._uniforms.moment
             for layer in layers:
                 layer.prepare(moment)
@@ -134,7 +133,7 @@ class Renderer:
             )
             self._fine = level.fine
             is_moving = sample is not None and sample.moving
-            frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors)
+            frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors, area_lights=bool(lights))
             self._backdrop = view if has_backdrop(view) and not self._transparent else None
             if sample is not None:
                 over_bytes = view_uniform(view, middle, size, time)
@@ -250,7 +249,7 @@ class Renderer:
         clear = [layer for layer in layers if layer.transparency != "none"]
         if clear:
             self._transparency = self._transparency or Transparency(self._gpu, target)
-            self._transparency.record(clear, frame.view_offset, self._lighting.group)
+            self._transparency.record(clear, frame, self._lighting.group)
         with recorder.render_pass("layers", target.over_pass[resolve]) as pass_:
             if clear and self._transparency is not None:
                 self._transparency.cover(pass_)

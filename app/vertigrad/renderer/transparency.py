@@ -48,9 +48,9 @@ class Transparency:
             self._gpu, SHADER, "cover_fragment", self._layout, **cover_states(self._gpu, self._colors)._asdict()
         )
 
-    def record(self, layers: Iterable[Layer], view_offset: int, lighting: wgpu.GPUBindGroup) -> None:
+    def record(self, layers: Iterable[Layer], frame: Frame, lighting: wgpu.GPUBindGroup) -> None:
         """Record the pass that adds up the transparent parts of `layers`, after the depth of opaque parts."""
-        frame = Frame(view_offset, drawn="clear")
+        frame = Frame(frame.view_offset, drawn="clear", area_lights=frame.area_lights)
         with self._gpu.recorder.render_pass("transparency", self._pass) as pass_:
             pass_.set_bind_group(1, lighting)
             for layer in layers:

@@ -57,6 +57,7 @@ class Frame:
     drawn: Drawn = "color"
     image: wgpu.GPUTextureView | None = None  # the samples of light of opaque objects, for layers that refract
     lighting: wgpu.GPUBindGroup | None = None  # and group 1 of pipelines that light their fragments
+    area_lights: bool = False  # whether there are any
 
 
 class Layer:

@@ -321,7 +321,8 @@ class Drawing(ABC):
         if self.vertices:
             self._buffers.set(pass_)
         for stage in stages:
-            pass_.set_pipeline(self.pipelines.get(stage, frame.drawn, frame.colors, self.display_referred))
+            pipeline = self.pipelines.get(stage, frame.drawn, frame.colors, self.display_referred, frame.area_lights)
+            pass_.set_pipeline(pipeline)
             self.draw_call(pass_)
 
     def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:

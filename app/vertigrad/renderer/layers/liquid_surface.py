@@ -49,7 +49,7 @@ class LiquidSurface:
         self._size, self._format = (0, 0), ""
         self._read: tuple[object, ...] = ()  # what the bind groups were made for
         self._layouts = {name: bind_group_layout(gpu, ("uniform", "uniform", *kinds)) for name, kinds in READ.items()}
-        self._pipelines(Colors())
+        self._pipelines(Colors(), False)
 
     def record(self, frame: Frame, style_offset: int, draw: Callable[[wgpu.GPURenderPassEncoder], None]) -> None:
         """Record the passes that compute the surface and its light; `draw` draws a quad for each particle."""
@@ -59,7 +59,7 @@ class LiquidSurface:
             self._resize((width, height), frame.colors.format)
         if self._read != (frame.depth, frame.image):
             self._bind(frame.depth, frame.image)
-        pipelines, offsets = self._pipelines(frame.colors), (frame.view_offset, style_offset)
+        pipelines, offsets = self._pipelines(frame.colors, frame.area_lights), (frame.view_offset, style_offset)
         for name in ("front", "column"):
             with self._gpu.recorder.render_pass("layers", self._passes[name]) as pass_:
                 pass_.set_pipeline(pipelines[name])
@@ -72,7 +72,7 @@ class LiquidSurface:
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
         """Draw the surface over what is opaque, with its depth."""
-        pass_.set_pipeline(self._pipelines(frame.colors)["cover"])
+        pass_.set_pipeline(self._pipelines(frame.colors, frame.area_lights)["cover"])
         pass_.set_bind_group(0, self._groups["cover"], (frame.view_offset, style_offset))
         pass_.draw(3)
 
@@ -122,8 +122,8 @@ class LiquidSurface:
         }
         self._read = depth, image
 
-    def _pipelines(self, colors: Colors) -> dict[str, wgpu.GPURenderPipeline]:
-        """The pipelines for a target with these colors, from the cache."""
+    def _pipelines(self, colors: Colors, area_lights: bool) -> dict[str, wgpu.GPURenderPipeline]:
+        """The pipelines for a target with these colors, perhaps lit by area lights, from the cache."""
         gpu, layouts = self._gpu, self._layouts
         particles = {"defines": self._defines, "buffers": self._buffers, "topology": "triangle-strip"}
         front, column = [{"format": FRONT}], [{"format": COLUMN, "blend": {"color": ADD, "alpha": ADD}}]
@@ -140,6 +140,7 @@ class LiquidSurface:
                 *(gpu, SHADING_SHADER, ("fullscreen_vertex", "shading_fragment")),
                 [layouts["shading"], lighting_layout(gpu)],
                 [{"format": colors.format}],
+                defines={"AREA_LIGHTS": area_lights},
             ),
             "cover": fullscreen_pipeline(
                 *(gpu, COVER_SHADER, "cover_fragment", layouts["cover"]),

@@ -77,13 +77,15 @@ class StagePipelines:
         }
         self.style = self._style_layout()
         self.bindings = Bindings(gpu, (VIEW_SIZE, self.style.size), kinds, BOTH | COMPUTE if recipe.computes else BOTH)
-        self._pipelines: dict[tuple[Stage, Drawn, Colors, bool], wgpu.GPURenderPipeline] = {}
+        self._pipelines: dict[tuple[Stage, Drawn, Colors, bool, bool], wgpu.GPURenderPipeline] = {}
 
-    def get(self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool) -> wgpu.GPURenderPipeline:
-        """The pipeline of a stage in a pass; the others are as of `target.color_targets`."""
+    def get(
+        self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool, area_lights: bool = False
+    ) -> wgpu.GPURenderPipeline:
+        """The pipeline of a stage in a pass, perhaps with area lights; the others are as of `target.color_targets`."""
         if drawn != "color":
             colors, display_referred = Colors(), False
-        key = stage, drawn, colors, display_referred
+        key = stage, drawn, colors, display_referred, area_lights and drawn in ("color", "clear")
         if key not in self._pipelines:
             self._pipelines[key] = self._create(*key)
         return self._pipelines[key]
@@ -96,7 +98,9 @@ class StagePipelines:
                 self.style.pack(packed, 0, name, values[name.removesuffix("_")])
         return packed
 
-    def _create(self, stage: Stage, drawn: Drawn, colors: Colors, display: bool) -> wgpu.GPURenderPipeline:
+    def _create(
+        self, stage: Stage, drawn: Drawn, colors: Colors, display: bool, area_lights: bool
+    ) -> wgpu.GPURenderPipeline:
         recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, colors, display)
         layout = self.bindings.layout
         part = drawn if drawn in ("depth", "opacity", "clear") else "fragment"
@@ -106,7 +110,12 @@ class StagePipelines:
             (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
             [layout] if drawn in ("depth", "opacity", "rows") else [layout, lighting_layout(self._gpu)],
             states.targets,
-            defines={**self.defines, "PICKING": drawn == "rows", "DISPLAY_REFERRED": display},
+            defines={
+                **self.defines,
+                "PICKING": drawn == "rows",
+                "DISPLAY_REFERRED": display,
+                "AREA_LIGHTS": area_lights,
+            },
             buffers=[shared.descriptor(recipe.locations) for one in self._vertices for shared in one.buffers],
             topology=recipe.topology,
             cull=recipe.cull,
