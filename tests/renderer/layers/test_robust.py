@@ -219,5 +219,9 @@ def test_more_than_the_adapter_binds_is_refused_by_name(
 
 
 def test_every_type_of_layer_is_tested_here() -> None:
-    assert {*KINDS, "tensor"} == set(types())  # that is drawn by layers of other types: see test_tensor_layer.py
+    elsewhere = {
+        "tensor",
+        "light",
+    }  # drawn by layers of other types (test_tensor_layer.py); of no tensors (test_area_lights.py)
+    assert {*KINDS, *elsewhere} == set(types())
     assert issubclass(LimitError, VertigradError)
