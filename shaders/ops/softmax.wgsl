@@ -174,20 +174,20 @@ fn main(
     //% if PLAIN
     var total = part.top;
     //% endif
+    // an element beyond the last is the last one again: no load waits for another
     //% for e in range(EACH)
-    var loaded${e} = ${"vec4f()" if WIDE else "0.0"};
-    if row + ${e * ROWS}u < params.count {
-        loaded${e} = element(x_at, row + ${e * ROWS}u);
-        //% if WIDE
-        //% for c in range(4)
-        total = maximum_f(total, loaded${e}[${c}]);
-        //% endfor
-        //% elif PLAIN
-        total = maximum_f(total, loaded${e});
-        //% else
-        part = larger(part, Part(loaded${e}, 0.0, row + ${e * ROWS}u));
-        //% endif
-    }
+    let loaded${e} = element(x_at, min(row + ${e * ROWS}u, params.count - 1u));
+    //% endfor
+    //% for e in range(EACH)
+    //% if WIDE
+    //% for c in range(4)
+    total = maximum_f(total, loaded${e}[${c}]);
+    //% endfor
+    //% elif PLAIN
+    total = maximum_f(total, loaded${e});
+    //% else
+    part = larger(part, Part(loaded${e}, 0.0, min(row + ${e * ROWS}u, params.count - 1u)));
+    //% endif
     //% endfor
     //% if PLAIN
     ${tree("total", "maximum_f")}

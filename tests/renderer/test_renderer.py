@@ -13,6 +13,7 @@ from vertigrad.gpu import shader
 from vertigrad.gpu.wgsl import struct_layout
 from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.area_lights import MOST_LIGHTS, PACKED
 from vertigrad.renderer.view_uniforms import POST_PROCESS_SIZE, VIEW_SIZE, post_process_uniform, view_uniform
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
@@ -140,6 +141,8 @@ def wgsl_fields(source, name):
     body = re.search(rf"struct {name} \{{(.*?)\n\}}", re.sub(r"//[^\n]*", "", source), re.S)[1]
     sizes = {"f32": (4, 4), "vec2f": (8, 8), "vec3f": (12, 16), "vec4f": (16, 16), "mat4x4f": (64, 16), "u32": (4, 4)}
     sizes["array<vec4f, 3>"] = (48, 16)
+    if name != "AreaLight" and "struct AreaLight" in source:
+        sizes["array<AreaLight, 8>"] = (MOST_LIGHTS * wgsl_fields(source, "AreaLight")[1], 16)
     offset, fields = 0, {}
     for field, kind in re.findall(r"(\w+): (array<\w+, \d+>|\w+),", body):
         size, align = sizes[kind]
@@ -160,6 +163,7 @@ def test_uniforms_have_the_size_of_the_shader_structs():
     }
     for name, (source, size, packed) in sources.items():
         assert wgsl_fields(source, name)[1] == size == packed, name
+    assert wgsl_fields(sources["View"][0], "AreaLight")[1] == PACKED.size
     for path in ("common/points.wgsl", "draw/surface.wgsl"):
         layout = struct_layout(resources.shader(path), "Style", path)
         offsets = {name: field.offset for name, field in layout.fields.items()}

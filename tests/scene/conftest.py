@@ -76,6 +76,8 @@ class Attribute:
 
 
 class Points:
+    most: int | None = None
+
     class Style(Params):
         colormap: str = choice("inferno", ("inferno", "viridis"))
         range: tuple[float, float] | Literal["auto"] = interval((0.0, 1.0), words=("auto",))
@@ -89,6 +91,8 @@ class Points:
 
 
 class Surface:
+    most: int | None = None
+
     class Style(Params):
         roughness: float = number(0.7, min=0.0, max=1.0)
 
