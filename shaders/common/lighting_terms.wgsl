@@ -46,6 +46,7 @@ fn mirror_open(open: f32, roughness: f32, facing: f32) -> f32 {
 // Mean light from a whole matt ball of color `base`, far away.
 fn lit_ball(base: vec3f, to_eye: vec3f, eye: vec3f) -> vec3f {
     var light = view.sun * ball_phase(dot(view.sun_direction, to_eye)) + sky_around(to_eye);
+    //% if AREA_LIGHTS is not defined or AREA_LIGHTS
     let count = select(0u, view.light_count, dot(eye, eye) < 1e30);    // a position matters in name only: see common/shadows.wgsl
     for (var i = 0u; i < count; i++) {
         let area = view.lights[i];
@@ -57,6 +58,7 @@ fn lit_ball(base: vec3f, to_eye: vec3f, eye: vec3f) -> vec3f {
         let covered = select(part * max(-dot(across, direction), 0.0), dot(area.right, area.right), area.kind > 1.5);
         light += area.radiance * (ball_phase(dot(direction, to_eye)) * min(covered / squared, 1.0));
     }
+    //% endif
     return base * light;
 }
 

@@ -9,6 +9,7 @@
 
 @group(1) @binding(7) var optical_depths: texture_2d_array<f32>;    // from the sun to eight planes: four in each layer
 
+//% set WITH_AREAS = AREA_LIGHTS is not defined or AREA_LIGHTS
 //% include "common/area_lights.wgsl"
 
 const GOLDEN = 2.39996323;      // radians from one sample of a spiral to the next
@@ -16,17 +17,21 @@ const GOLDEN = 2.39996323;      // radians from one sample of a spiral to the ne
 // Light of the sun and the sky that leaves a position toward the eye, as far as its surroundings do not occlude it. `pixel`
 // is the fragment's position on the screen.
 fn lit_at(material: Material, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: vec2f) -> vec3f {
+    //% if WITH_AREAS
     let f0 = mix(vec3f(PAINT), material.base, material.metallic);
     let part = reflection(material, max(dot(normal, to_eye), 1e-4));
     let open = vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel));
     return lit_by(material, f0, part, normal, to_eye, open) + light_of_areas(material, part, normal, to_eye, eye, pixel);
+    //% else
+    return lit_where(material, normal, to_eye, vec2f(sun_open(eye, normal, pixel), sky_open(eye, pixel)));
+    //% endif
 }
 
 // One of the shadow maps, and what throws light into it. Lengths are in widths of the map that positions are in.
 struct ShadowMap {
     number: u32,
     placement: vec3f,       // from a position to the map: a factor, then x and y
-    axes: mat2x2f,          // the shape of the light, 1 across at most
+    axes: mat2x2f,          // the shape of the light, 1 across at most; the sun is round
     spread: f32,            // radius of a penumbra for each unit of depth
     search: f32,            // radius in which what occludes the light is looked for
     least: f32,             // depth by which that is above the surface
@@ -112,7 +117,7 @@ fn open_in_map(surface: Shaded, map: ShadowMap, count: u32) -> f32 {
     let taps = select(min(count, 4u), count, blurred > 0.0);    // where nothing was found, a few show that nothing is there
     var visible = 0.0;
     for (var i = 0u; i < taps; i++) {
-        let aside = map.axes * (spiral(i, taps, surface.turn) * radius);
+        let aside = ${"map.axes * " if WITH_AREAS}(spiral(i, taps, surface.turn) * radius);
         let coordinate = (surface.position.xy + aside) * map.placement.x + map.placement.yz;
         let depth = surface.position.z + max(dot(surface.slope, aside), 0.0);
         visible += textureSampleCompareLevel(sun_map, nearer_to_sun, coordinate, map.number, depth);
@@ -127,7 +132,7 @@ fn penumbra(surface: Shaded, map: ShadowMap, texel: f32, count: u32) -> f32 {
     let search = max(map.search, 1.5 * texel);
     var sum = vec2f(0.0);
     for (var i = 0u; i < count; i++) {
-        let aside = map.axes * (spiral(i, count, surface.turn + 1.3) * search);
+        let aside = ${"map.axes * " if WITH_AREAS}(spiral(i, count, surface.turn + 1.3) * search);
         let coordinate = ((surface.position.xy + aside) * map.placement.x + map.placement.yz) * texels;
         let found = textureLoad(sun_map, clamp(vec2i(coordinate), vec2i(0), vec2i(texels) - 1), map.number, 0);
         let above = found - surface.position.z - max(dot(surface.slope, aside), 0.0);
