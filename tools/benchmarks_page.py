@@ -28,7 +28,8 @@ def row(result: dict[str, Any]) -> str:
     peers = "; ".join(f"{name} {number(value)}" for name, value in result["peers"].items())
     ratio = "" if result["ratio"] is None else f"**{result['ratio']:.2f}×** {result['peer']}"
     least = "" if result["least"] is None else f"{result['least']:g}×"
-    return f"| {result['work']} | {number(result['ours'])} {result['unit']} | {peers} | {ratio} | {least} |"
+    work = result["work"] + (f" (commit {result['commit']})" if "commit" in result else "")
+    return f"| {work} | {number(result['ours'])} {result['unit']} | {peers} | {ratio} | {least} |"
 
 
 def section(run: dict[str, Any]) -> list[str]:

@@ -14,8 +14,10 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import vertigrad
 
@@ -72,13 +74,18 @@ def report(result: Result) -> Result:
 
 
 def write() -> Path | None:
-    """Write the results of this run, if the environment names a folder and there are any; returns the file."""
+    """Write the results of this run, if the environment names a folder and there are any; returns the file.
+
+    What a run before has measured on this adapter and this one has not stays in the file, with the commit of that run.
+    """
     folder = os.environ.get(FOLDER)
     if not folder or not _results:
         return None
     adapter = vertigrad.gpu().adapter
     slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\(.*", "", adapter.name).lower()).strip("-")
     path = Path(folder) / f"{slug}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"results": []}
     content = {
         "adapter": adapter.name,
         "backend": adapter.backend,
@@ -88,11 +95,25 @@ def write() -> Path | None:
         "packages": _versions(),
         "commit": _commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "results": [{**asdict(each), "ratio": each.ratio} for each in _results],
+        "results": merged(before, [{**asdict(each), "ratio": each.ratio} for each in _results]),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
+
+
+def merged(before: dict[str, Any], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`results`, in the order that they had `before`, among what was measured then only: that has a "commit"."""
+    now = {(each["benchmark"], each["work"]): each for each in results}
+    all_rows = [
+        now.pop((old["benchmark"], old["work"]), {"commit": before.get("commit"), **old}) for old in before["results"]
+    ]
+    return sorted([*all_rows, *now.values()], key=_first_of_benchmark([*all_rows, *now.values()]))
+
+
+def _first_of_benchmark(results: list[dict[str, Any]]) -> Callable[[dict[str, Any]], int]:
+    """A key that keeps the results of a benchmark together, in the order in which benchmarks begin."""
+    names = list(dict.fromkeys(each["benchmark"] for each in results))
+    return lambda each: names.index(each["benchmark"])
 
 
 def _versions() -> dict[str, str]:
