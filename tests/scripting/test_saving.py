@@ -48,6 +48,8 @@ def same(viewer: vg.Viewer, path: Path) -> bool:
 @pytest.mark.parametrize("kind", sorted(ATTRIBUTES))
 def test_every_type_of_layer_is_saved(viewer: vg.Viewer, tmp_path: Path, kind: str) -> None:
     handle = viewer.add(kind, "it", **ATTRIBUTES[kind])
+    if kind == "light":  # a scene needs an array
+        viewer.points("lit", position=[[0.0, 0.0, 0.0]], size=0.5)
     viewer.camera(position=(0.5, 1, 4))
     assert viewer.save(tmp_path / "a.toml") == tmp_path / "a.toml"
     if kind != "trails":  # which are empty in the first frame

@@ -280,13 +280,13 @@ def test_a_step_of_300_ms_does_not_lower_the_frame_rate(desktop, steady: Gpu):
     with Session(steady, scene, [f"galaxy.count={count}", "view.bloom=0"]) as session:
         pacer = session.clock.pacer
         watched = watch(session, desktop, lambda: bool(pacer.slices) and session.frame >= 2)
-        assert pacer.step_ms is None or pacer.step_ms > 100.0
-        step_ms = pacer.step_ms or 0.0
+        step_ms = pacer.step_ms or 0.0  # an estimate until one was measured as a whole
     without.append(quick())
     frames, answers = np.median(watched.frames), np.median(watched.answers)
     print(f"\n{count} bodies: frames {frames:.0f} ms, longest {max(watched.frames):.0f} ms, answers {answers:.0f} ms,")
     print(f"a step {step_ms:.0f} ms; frames of a quick model {without[0]:.0f} and {without[1]:.0f} ms")
     allowed = 2.5 * (BUDGET_MS + max(without))
+    assert len({frame for frame, *_ in watched.shown}) <= len(watched.frames) / 3, "a step takes several frames"
     assert frames < allowed
     assert answers < 1.2 * allowed
     assert np.percentile(watched.frames, 90) < 2.5 * allowed
