@@ -33,6 +33,7 @@ class MarchedImage:
         self._read = bind_group_layout(gpu, ("unfilterable",), FRAGMENT)
         layouts = [layout, lighting_layout(gpu), self._written]
         self._compute = compute_pipeline(gpu, shader, ENTRY, layouts, defines)
+        self._covers: dict[tuple[Colors, bool], wgpu.GPURenderPipeline] = {}
         self._size = (0, 0)
 
     def march(self, frame: Frame, group: wgpu.GPUBindGroup, style_offset: int) -> None:
@@ -53,12 +54,13 @@ class MarchedImage:
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, colors: Colors, display_referred: bool) -> None:
         """Draw what was found into all samples of each pixel."""
-        states = pass_states(self._gpu, "color", over=True, colors=colors, display_referred=display_referred)
-        pipeline = fullscreen_pipeline(
-            *(self._gpu, COVER_SHADER, "cover_fragment", self._read),
-            **states._replace(depth=NO_DEPTH_TEST)._asdict(),
-        )
-        pass_.set_pipeline(pipeline)
+        if (colors, display_referred) not in self._covers:
+            states = pass_states(self._gpu, "color", over=True, colors=colors, display_referred=display_referred)
+            self._covers[colors, display_referred] = fullscreen_pipeline(
+                *(self._gpu, COVER_SHADER, "cover_fragment", self._read),
+                **states._replace(depth=NO_DEPTH_TEST)._asdict(),
+            )
+        pass_.set_pipeline(self._covers[colors, display_referred])
         pass_.set_bind_group(0, self._source)
         pass_.draw(3)
 

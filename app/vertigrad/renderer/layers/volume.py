@@ -156,8 +156,9 @@ class VolumeDrawing(FieldDrawing):
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw what the march has found, and march for each sample of the other pixels."""
+        assert self._group is not None, "it has gathered"
         self._image.cover(pass_, frame.colors, self.display_referred)
-        self._draw_stages(pass_, frame, self.over, self.bound(frame))
+        self._draw_stages(pass_, frame, self.over, self._group)
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(36)
