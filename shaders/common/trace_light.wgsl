@@ -87,6 +87,10 @@ fn environment_direction(at: vec2f) -> vec3f {
 // A direction toward the light, by three random numbers.
 fn light_direction(random_: vec3f) -> vec3f {
     if random_.z >= params.sun_part && params.environment_size.x > 0u { return environment_direction(random_.xy); }
+    return sun_direction(random_.xy);
+}
+
+fn sun_direction(random_: vec2f) -> vec3f {
     let sine = 0.9999 * params.sun_sine * sqrt(random_.x);
     let angle = 2.0 * PI * random_.y;
     return turned(vec3f(sine * cos(angle), sine * sin(angle), sqrt(1.0 - sine * sine)), params.sun);

@@ -45,6 +45,13 @@ struct Params {
     clip_0: vec4f,          // planes: what has dot(plane, (position, 1)) > 0 is cut off
     clip_1: vec4f,
     clip_2: vec4f,
+    floor_up: vec3f,        // the world's up: common/trace_floor.wgsl
+    floor_height: f32,
+    floor_middle: vec3f,    // of the box around everything
+    floor_size: f32,        // over which it fades; 0: there is no floor
+    floor_light: f32,       // radiance of its lines
+    floor_line: f32,        // and how wide they are, in pixels
+    floor_shade: f32,       // how dark shadows are on it
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -13,6 +13,7 @@
 //% include "common/trace_light.wgsl"
 //% include "common/trace_volume.wgsl"
 //% include "common/trace_lamps.wgsl"
+//% include "common/trace_floor.wgsl"
 
 const CERTAIN = 3u;         // scatterings before chance may end a path
 const MOST_LIGHT = 6e4;     // of one sample: more than a half float holds
@@ -149,9 +150,9 @@ fn lamps_met(ray: Ray, farthest: f32, density: f32) -> vec3f {
     return light;
 }
 
-// The light that the eye sees on a line of sight before `farthest`, of the nearest of them; below 0: none.
-fn visible_lamp(ray: Ray, farthest: f32) -> vec3f {
-    var light = vec3f(-1.0);
+// The nearest of them that the eye sees on a line of sight before `farthest`: its light, and how far away it is, or `farthest`.
+fn visible_lamp(ray: Ray, farthest: f32) -> vec4f {
+    var light = vec3f(0.0);
     var nearest = farthest;
     for (var i = 0u; i < params.lamp_count; i++) {
         let lamp = lamp_at(i);
@@ -161,7 +162,7 @@ fn visible_lamp(ray: Ray, farthest: f32) -> vec3f {
             light = lamp.radiance;
         }
     }
-    return light;
+    return vec4f(light, nearest);
 }
 
 // A direction to an area light, the light from there for each unit of its density, and that.
@@ -185,11 +186,24 @@ fn sample_of_lamps(origin: vec3f) -> LampSample {
     return LampSample(direction, 0.9999 * distance, lamp.radiance / density, density);
 }
 
+// Light that arrives at a scattering, if nothing is in its way.
+struct Incident {
+    origin: vec3f,
+    direction: vec3f,
+    distance: f32,          // of the light
+    light: vec3f,           // what of it goes on along the path
+}
+
+fn is_dark(light: vec3f) -> bool {
+    return max(light.r, max(light.g, light.b)) <= 0.0;
+}
+
 fn sample_light(first: Ray) -> vec4f {
     var ray = first;
     var light = vec3f(0.0);
     var through = vec3f(1.0);       // the part of what is found that reaches the eye
     var density = 0.0;              // of the direction of the ray; 0: it comes from the eye
+    var path = 0.0;                 // how far a line of sight has come
     var bounces = 0u;
     var scatterings = 0u;
     let has_light = params.sun_part > 0.0 || params.environment_size.x > 0u;
@@ -199,15 +213,22 @@ fn sample_light(first: Ray) -> vec4f {
         ray.chance = stream;
         let hit = traced(ray, FAR, false);
         let stop = collision(ray, hit.distance);
+        var floor = FAR;            // where a line of sight meets it
         if density > 0.0 {
             light += through * lamps_met(ray, stop.distance, density);
         } else {
-            let shown = visible_lamp(ray, stop.distance);
-            if shown.r >= 0.0 { return vec4f(shown, 1.0); }
+            let lamp = visible_lamp(ray, stop.distance);
+            floor = floor_distance(ray);
+            if floor >= lamp.w {
+                floor = FAR;
+                if lamp.w < stop.distance { return vec4f(light + through * lamp.rgb, 1.0); }
+            }
         }
-        if stop.volume == NONE && hit.primitive == NONE {
+        let on_floor = floor < FAR;
+        if !on_floor && stop.volume == NONE && hit.primitive == NONE {
             if density == 0.0 {
-                return backdrop(ray.direction);
+                let behind = backdrop(ray.direction);
+                return vec4f(light + through * behind.rgb, 1.0 - through.r * (1.0 - behind.a));
             }
             light += through * light_toward(ray.direction) * power_weight(density, light_density(ray.direction));
             break;
@@ -215,60 +236,86 @@ fn sample_light(first: Ray) -> vec4f {
         let sampled = random();
         let toward_light = light_direction(sampled.xyz);
         let chosen = light_density(toward_light);
-        if stop.volume != NONE {
+        let is_lit = has_light && chosen > 0.0;
+        var incident: array<Incident, 2>;
+        var next = ray;
+        var goes_on = true;
+        var passes = vec3f(1.0);    // the part of what comes along the next ray
+        if on_floor {
+            next.origin = ray.origin + (1.00001 * floor + 1e-6) * ray.direction;
+            if params.sun_part > 0.0 && params.floor_shade > 0.0 {
+                let above = ray.origin + floor * ray.direction + (1e-5 * floor + 1e-6) * params.floor_up;
+                incident[0] = Incident(above, sun_direction(sampled.xy), FAR, vec3f(1.0));
+            }
+        } else if stop.volume != NONE {
             let volume = volume_at(stop.volume);
             let position = ray.origin + stop.distance * ray.direction;
             let color = volume_color(volume, position);
             light += through * (color * (volume.brightness * volume.emissive) + volume_glow(volume, position));
             scatterings += 1u;
             through *= particle_albedo(color, volume.anisotropy) * (1.0 - volume.emissive);
-            if scatterings > params.scatterings || max(through.r, max(through.g, through.b)) <= 0.0 { break; }
-            if has_light && chosen > 0.0 {
+            if scatterings > params.scatterings || is_dark(through) { break; }
+            if is_lit {
                 let scattered = phase(dot(ray.direction, toward_light), volume.anisotropy);
                 let weight = scattered / chosen * power_weight(chosen, scattered);
-                light += through * light_toward(toward_light) * (weight * arriving(position, toward_light, FAR));
+                incident[0] = Incident(position, toward_light, FAR, light_toward(toward_light) * weight);
             }
             let lamp = sample_of_lamps(position);
             if lamp.density > 0.0 {
                 let scattered = phase(dot(ray.direction, lamp.direction), volume.anisotropy);
                 let weight = scattered * power_weight(lamp.density, scattered);
-                light += through * lamp.light * (weight * arriving(position, lamp.direction, lamp.distance));
+                incident[1] = Incident(position, lamp.direction, lamp.distance, lamp.light * weight);
             }
             let direction = scattered_direction(ray.direction, volume.anisotropy, chances.yz);
             density = phase(dot(ray.direction, direction), volume.anisotropy);
-            ray = Ray(position, direction, 0u);
+            next = Ray(position, direction, 0u);
         } else {
             let surface = surface_at(hit, ray);
             light += through * surface.emitted;
             through *= surface.scattering;
             if bounces > params.bounces || surface.scattering <= 0.0 { break; }
             let facing_eye = facing_to(surface.material, surface.normal, -ray.direction);
-            if has_light && chosen > 0.0 && dot(toward_light, surface.side) > 0.0 {
+            if is_lit && dot(toward_light, surface.side) > 0.0 {
                 let back = reflected(facing_eye, toward_light);
-                if max(back.r, max(back.g, back.b)) > 0.0 {
-                    let weight = power_weight(chosen, reflected_density(facing_eye, toward_light)) / chosen;
-                    let origin = lifted(surface, hit.distance, toward_light);
-                    light += through * back * light_toward(toward_light) * (weight * arriving(origin, toward_light, FAR));
-                }
+                let weight = power_weight(chosen, reflected_density(facing_eye, toward_light)) / chosen;
+                let origin = lifted(surface, hit.distance, toward_light);
+                incident[0] = Incident(origin, toward_light, FAR, back * light_toward(toward_light) * weight);
             }
             let lamp = sample_of_lamps(surface.position);
             if lamp.density > 0.0 && dot(lamp.direction, surface.side) > 0.0 {
                 let weight = power_weight(lamp.density, reflected_density(facing_eye, lamp.direction));
                 let origin = lifted(surface, hit.distance, lamp.direction);
-                let arrives = weight * arriving(origin, lamp.direction, lamp.distance);
-                light += through * reflected(facing_eye, lamp.direction) * lamp.light * arrives;
+                let back = reflected(facing_eye, lamp.direction);
+                incident[1] = Incident(origin, lamp.direction, lamp.distance, back * lamp.light * weight);
             }
             let direction = reflected_direction(facing_eye, chances.yzw);
             density = reflected_density(facing_eye, direction);
-            if density <= 0.0 || dot(direction, surface.side) <= 0.0 { break; }
-            through *= reflected(facing_eye, direction) / density;
-            ray = Ray(lifted(surface, hit.distance, direction), direction, 0u);
+            goes_on = density > 0.0 && dot(direction, surface.side) > 0.0;
+            passes = reflected(facing_eye, direction) / max(density, 1e-30);
+            next = Ray(lifted(surface, hit.distance, direction), direction, 0u);
             bounces += 1u;
         }
+        // One loop for all shadows: the walk through the tree is compiled wherever it is called.
+        var arrives = array<f32, 2>(0.0, 0.0);
+        for (var i = 0u; i < 2u; i++) {
+            if is_dark(incident[i].light) { continue; }
+            arrives[i] = arriving(incident[i].origin, incident[i].direction, incident[i].distance);
+        }
+        if on_floor {
+            let ground = floor_light_at(ray, floor, path, select(1.0, arrives[0], !is_dark(incident[0].light)));
+            light += through * ground.rgb;
+            through *= 1.0 - ground.a;
+            path += floor;
+        } else {
+            light += through * (incident[0].light * arrives[0] + incident[1].light * arrives[1]);
+            through *= passes;
+        }
+        if !goes_on { break; }
+        ray = next;
         if bounces + scatterings > CERTAIN {
-            let goes_on = min(max(through.r, max(through.g, through.b)), 0.95);
-            if sampled.w >= goes_on { break; }
-            through /= goes_on;
+            let survives = min(max(through.r, max(through.g, through.b)), 0.95);
+            if sampled.w >= survives { break; }
+            through /= survives;
         }
     }
     return vec4f(light, 1.0);

@@ -99,8 +99,8 @@ def test_a_layer_without_triangles_is_named(layer):
 
 def test_what_of_a_view_is_not_drawn_is_named():
     assert untraced(View()) == []
-    assert untraced(View(floor="under", edges=0.5)) == [
-        "view.floor is not drawn in a path-traced image",
+    assert untraced(View(floor="under", axes=True, edges=0.5)) == [
+        "view.axes is not drawn in a path-traced image",
         "view.edges is not drawn in a path-traced image",
     ]
     assert untraced(View(shutter=0.5, aperture=0.1)) == ["view.shutter: a path-traced image has no motion blur"]

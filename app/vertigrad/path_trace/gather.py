@@ -24,7 +24,7 @@ from .volumes import VolumeSnapshot
 
 
 class Gathered(NamedTuple):
-    """The shapes, volumes and area lights of layers.
+    """The shapes, volumes and area lights of `layers`.
 
     `left_out` are sentences, each about what is not traced of one of them.
     """
@@ -33,6 +33,7 @@ class Gathered(NamedTuple):
     volumes: Sequence[VolumeSnapshot]
     left_out: Sequence[str]
     lights: Sequence[AreaLight] = ()
+    layers: Sequence[Layer] = ()
 
 
 def gather(layers: Sequence[Layer]) -> Gathered:
@@ -59,7 +60,7 @@ def gather(layers: Sequence[Layer]) -> Gathered:
     lights = area_lights(layers)
     if layers and not shapes and not volumes and not lights:
         raise InputError("path tracing: " + "; ".join(left_out))
-    return Gathered(shapes, volumes, left_out, lights)
+    return Gathered(shapes, volumes, left_out, lights, layers)
 
 
 def _kind(layer: Layer) -> str:

@@ -24,10 +24,12 @@ SHADER = "path_trace/composite.wgsl"
 TRACED = struct.Struct("<2IfI")  # `Traced` in the shader
 # What is drawn over or into an image of layers, and is not part of a path-traced one.
 WITHOUT: dict[str, Any] = {
-    **{"floor": "none", "axes": False, "scale_bar": False, "labels": "", "edges": 0.0},
-    "color_bars": "none",
+    **{"axes": False, "scale_bar": False, "labels": "", "edges": 0.0, "color_bars": "none"},
 }
-LIT: dict[str, Any] = {"shadows": 0.0, "occlusion": 0.0, "environment": "gradient", "environment_backdrop": False}
+# What the tracer draws itself.
+LIT: dict[str, Any] = {
+    **{"shadows": 0.0, "occlusion": 0.0, "environment": "gradient", "environment_backdrop": False, "floor": "none"},
+}
 EXPOSED: dict[str, Any] = {"aperture": 0.0, "shutter": 0.0}  # the tracer has its own lens, and nothing moves
 
 

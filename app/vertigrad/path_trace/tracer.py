@@ -17,6 +17,7 @@ from ..renderer.view import View
 from ..renderer.view_uniforms import clip_planes
 from ..tensor import Tensor
 from . import reflectance, volumes
+from .floor import floor
 from .gather import Gathered
 from .light import lamps, light
 from .shapes import Scene, concatenated
@@ -63,6 +64,7 @@ class PathTracer:
         values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))
         values |= lamps(gathered.lights, tables)
         values |= dict(zip(("clip_0", "clip_1", "clip_2"), _clips(view), strict=True))
+        values |= floor(gpu, gathered.layers, view, camera, size)
         self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
         nodes = np.zeros((1, 4), np.uint32) if scene.tree is None else scene.tree.nodes.reshape(-1, 4)
         arrays = {

@@ -174,12 +174,17 @@ def overlay_uniform(
         float(own_high),
         *(round(MARGIN * unit), round(height - MARGIN * unit), SCALE_MOST * unit, unit_width),
         *(camera.distance, view.floor_height, float(view.floor == "height")),
-        (DARK if light_background else LIGHT) / view.exposure,
+        line_light(view),
     )
     packed = [
         BAR.pack(*layout[:4], *ends(range_), float(range_ == "auto"), layout.total_width) for layout, range_ in bars
     ]
     return (overlay + b"".join(packed)).ljust(OVERLAY_SIZE, b"\0")
+
+
+def line_light(view: View) -> float:
+    """The light of lines in the scene, before exposure."""
+    return (DARK if _is_light(view) else LIGHT) / view.exposure
 
 
 def _is_light(view: View) -> bool:
