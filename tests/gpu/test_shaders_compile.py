@@ -606,6 +606,7 @@ SHADERS: dict[str, list[Defines]] = {
         for size, picking in product(["", "f32"], [False, True])
     ],
     "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6]),
+    "draw/bird_triangles.wgsl": [{}],
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),
     "draw/liquid_shading.wgsl": [{}, {"AREA_LIGHTS": False}],
     "draw/liquid_cover.wgsl": [{}],

@@ -10,6 +10,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.path_trace import PathTracer, gather
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.layers import Layer
+from vertigrad.renderer.view_uniforms import moment_of
 
 from ..renderer.conftest import gpu, layer, render  # noqa: F401
 
@@ -25,9 +26,10 @@ def tracer(gpu: Gpu) -> Iterator[Callable[..., PathTracer]]:  # noqa: F811
         view: View,
         size: tuple[int, int] = (24, 24),
         samples: int = 16,
+        time: float = 0.0,
         **options: Any,
     ) -> PathTracer:
-        created.append(PathTracer(gpu, gather(layers), view, camera, size, **options))
+        created.append(PathTracer(gpu, gather(layers, moment_of(view, camera, time)), view, camera, size, **options))
         while created[-1].samples < samples:
             created[-1].advance(samples)
         return created[-1]

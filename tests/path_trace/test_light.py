@@ -163,3 +163,22 @@ def test_the_renderer_draws_the_same_direct_light(gpu, layer, render, tracer):
     assert np.abs(drawn - shown).mean() < 1.5
     dark = (drawn.max(axis=2) < 8) & (np.abs(np.arange(64)[:, None] - 32) < 16)
     assert dark.sum() > 20 and shown[dark].mean() < 10  # the shadow is where the shadow map has it
+
+
+def test_the_renderer_draws_the_same_birds(gpu, layer, render, tracer):
+    """In flight, banked, with wings that beat, at a time: the mean difference is below 0.6 of 255 levels."""
+    look = {"bloom": 0.0, "vignette": 0.0, "background": "#101418", "tone_map": "none"}
+    camera, size, view = OrbitCamera(distance=5.0, pitch=0.4), (96, 64), View(sun=0.7, sky=0.0, **look)
+    flock = {
+        "position": np.float32([[-1.2, 0, 0], [1.1, 0.3, 0], [0, -0.6, 0.5], [np.nan, 0, 0]]),
+        "direction": np.float32([[1, 0.2, 0.3], [0, 0, 2], [-1, 1, 0], [1, 0, 0]]),
+        "bank": np.float32([0.5, -0.3, 0, 0]),
+        "size": np.float32([1.0, 1.2, 0.8, 1.0]),
+        "color": np.float32([[0.8, 0.5, 0.3], [0.4, 0.6, 0.8], [0.9, 0.9, 0.9], [1, 0, 0]]),
+    }
+    birds = layer("birds", {"glide": 0.0}, **flock)
+    drawn = [render([birds], camera, view, size, time=time).astype(float) for time in (0.0, 0.53)]
+    traced = tracer([birds], camera, view, size, 16, time=0.53, bounces=0)
+    shown = render([TracedImage(gpu, traced)], camera, flat_view(view), size).astype(float)
+    assert np.abs(drawn[1] - drawn[0]).mean() > 3.0
+    assert np.abs(drawn[1] - shown).mean() < 0.6

@@ -56,6 +56,7 @@ def render(gpu: Gpu) -> Callable[..., np.ndarray]:
         format: str = "rgba8unorm",
         mark: Mark | None = None,
         level: Level | None = None,
+        time: float = 0.0,
     ) -> np.ndarray:
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
         texture = gpu.device.create_texture(size=(*size, 1), format=format, usage=usage)  # type: ignore[arg-type]
@@ -66,6 +67,7 @@ def render(gpu: Gpu) -> Callable[..., np.ndarray]:
             view or View(**PLAIN),
             texture.create_view(),
             size,
+            time,
             marks=[mark] if mark else [],
             level=level,
         )

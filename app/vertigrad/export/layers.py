@@ -13,6 +13,7 @@ from ..renderer.layers import Layer
 from ..renderer.layers.arrows import ArrowsDrawing
 from ..renderer.layers.asset import AssetDrawing
 from ..renderer.layers.attributes import Attributes, Bound
+from ..renderer.layers.birds import BirdsDrawing
 from ..renderer.layers.drawing import Drawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
@@ -23,8 +24,9 @@ from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.splats import SplatsDrawing
 from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.trails import TrailsDrawing
+from ..renderer.moment import Moment
 from ..tensor import Tensor
-from . import instances, isosurface, liquid
+from . import birds, instances, isosurface, liquid
 from .colors import row_colors
 from .geometry import Geometry, repeated
 
@@ -52,6 +54,20 @@ def geometry(layer: Layer, rows: np.ndarray | None = None, values: Rows | None =
         bound = layer.drawing.drawn.tensors
         return _points(layer.drawing, {name: _columns(one) for name, one in values.items() if name in bound}).finite()
     return snapshot(layer, rows)()
+
+
+def bird_geometry(layer: Layer, moment: Moment) -> Geometry:
+    """What a layer of birds draws at a moment, without normals; waits for the GPU. Raises `InputError` for too many."""
+    drawing: BirdsDrawing = layer.drawing  # pyright: ignore[reportAssignmentType]
+    layer.prepare()
+    rows = rows_of(drawing.drawn)
+    positions = birds.corners(drawing, rows, moment)
+    common = _common(drawing, rows)
+    for name in {"colors", "scalars"} & common.keys():
+        common[name] = np.repeat(common[name], positions.shape[1], axis=0)
+    index = np.arange(positions.size // 3, dtype=np.uint32).reshape(-1, 3)
+    found = common | {"kind": "triangles", "positions": positions.reshape(-1, 3), "index": index}
+    return Geometry(**found).finite()
 
 
 def snapshot(layer: Layer, rows: np.ndarray | None = None) -> Callable[[], Geometry]:

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..path_trace import BOUNCES, PathTracer, TracedImage, flat_view, gather, untraced
 from ..renderer.quality import HIGH
 from ..renderer.renderer import Renderer
+from ..renderer.view_uniforms import moment_of
 from ..session import Session
 from ..session.readbacks import wait_for_readbacks
 from .exr import SUFFIX as EXR
@@ -72,7 +73,8 @@ def path_trace(
     require_drawable(gpu, size)
     session.look(size)
     gpu.sync()
-    gathered = gather(list(session.stage.layers.values()))
+    moment = moment_of(session.view, session.camera, session.time)
+    gathered = gather(list(session.stage.layers.values()), moment)
     for sentence in (*gathered.left_out, *untraced(session.view)):
         warn(sentence)
     begun = time.perf_counter()

@@ -40,7 +40,7 @@ def floor(gpu: Gpu, layers: Sequence[Layer], view: View, camera: OrbitCamera, si
         np.array(automatic if own == "auto" else own)
         for own, automatic in zip((view.axes_low, view.axes_high), box, strict=True)
     )
-    up = np.array((0.0, 0.0, 1.0) if camera.up == "z" else (0.0, 1.0, 0.0))
+    up = camera.up_direction
     under = float(low @ up - UNDER * (high - low).max())
     return {
         "floor_up": tuple(up),

@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..export import geometry
-from ..export.layers import read
+from ..export.layers import bird_geometry, read
 from ..renderer.area_lights import AreaLight
 from ..renderer.layers import Layer
 from ..renderer.layers.arrows import ArrowsDrawing
 from ..renderer.layers.asset import AssetDrawing
+from ..renderer.layers.birds import BirdsDrawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
 from ..renderer.layers.light import LightLayer, area_lights
 from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.volume import VolumeDrawing
+from ..renderer.moment import Moment
 from .asset import asset_shapes, untraced_parts
 from .shapes import Shapes, Surface, spheres, triangles
 from .volumes import VolumeSnapshot
@@ -36,8 +38,11 @@ class Gathered(NamedTuple):
     layers: Sequence[Layer] = ()
 
 
-def gather(layers: Sequence[Layer]) -> Gathered:
-    """What these draw now; waits for the GPU. Raises `InputError` if none of them can be traced."""
+AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
+
+
+def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
+    """What these draw at a moment; waits for the GPU. Raises `InputError` if none of them can be traced."""
     shapes, volumes, left_out = list[Shapes](), list[VolumeSnapshot](), list[str]()
     for layer in layers:
         drawing = layer.drawing
@@ -52,7 +57,7 @@ def gather(layers: Sequence[Layer]) -> Gathered:
         if make is None:
             left_out.append(f"layer {layer.name!r} is not path-traced: it draws {_kind(layer)}")
             continue
-        shapes.append(make(layer))
+        shapes.append(make(layer, moment))
         if getattr(drawing.style, "contours", 0.0) > 0.0:
             left_out.append(f"layer {layer.name!r}: its contour lines are not path-traced")
         if isinstance(drawing, AssetDrawing):
@@ -72,20 +77,29 @@ def _lit(style: Any) -> Surface:
     return Surface(style.metallic, style.roughness)
 
 
-def _points(layer: Layer) -> Shapes:
+def _points(layer: Layer, moment: Moment) -> Shapes:
     style = layer.style
     return spheres(geometry(layer), Surface(style.metallic, style.roughness, style.emissive, style.brightness))
 
 
-def _triangles(layer: Layer) -> Shapes:
+def _triangles(layer: Layer, moment: Moment) -> Shapes:
     return triangles(geometry(layer), [_lit(layer.style)])
 
 
-_KINDS: dict[type[Any], Callable[[Layer], Shapes]] = {
+def _birds(layer: Layer, moment: Moment) -> Shapes:
+    return triangles(bird_geometry(layer, moment), [_lit(layer.style)])
+
+
+def _asset(layer: Layer, moment: Moment) -> Shapes:
+    return asset_shapes(layer)
+
+
+_KINDS: dict[type[Any], Callable[[Layer, Moment], Shapes]] = {
     PointsDrawing: _points,
     SurfaceDrawing: _triangles,
     IsosurfaceDrawing: _triangles,
     InstancesDrawing: _triangles,
     ArrowsDrawing: _triangles,
-    AssetDrawing: asset_shapes,
+    BirdsDrawing: _birds,
+    AssetDrawing: _asset,
 }
