@@ -1,14 +1,18 @@
 // Particles of a liquid as spheres, from which draw/liquid_filter.wgsl and draw/liquid_shading.wgsl compute its surface
 // (van der Laan, Green and Sainz 2009, "Screen Space Fluid Rendering with Curvature Flow").
 // In: the attributes of each particle, each from its own vertex buffer. Out: of `front_*` the distance along the direction
-// of view of the nearest sphere, and its size; of `column_*` the length of liquid along the line of sight. A particle is a
-// blob of the volume that it has at rest, (2 size)³, whose profile across is (1 - x²)²: a column through many particles has
-// the right length at any spacing.
+// of view of the nearest sphere, and its size; of `column_*` the length of liquid along the line of sight, and that of it which
+// is near the surface. A particle is a blob of the volume that it has at rest, (2 size)³, whose profile across is (1 - x²)²: a
+// column through many particles has the right length at any spacing.
+// Drops and thin sheets have something behind them: `thick_fragment` and `behind_fragment` find the same as `front_*` without
+// what is thin, the surface that is seen through it.
 // With PICKING spheres are drawn as the indices of their rows. `sphere_depth` draws the shadow.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
 //% include "common/spheres.wgsl"
 //% include "common/coverage.wgsl"
+//% include "common/liquid_layers.wgsl"
+//% include "common/fullscreen.wgsl"
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
 //% endif
@@ -30,9 +34,10 @@ struct Corner {
 }
 
 @group(0) @binding(2) var solid_depth: texture_depth_multisampled_2d;
+@group(0) @binding(3) var fronts: texture_2d<f32>;
+@group(0) @binding(4) var columns: texture_2d<f32>;
 
 const COLUMN = 3.0;     // reach of a blob, in sizes
-const COARSE = ${COARSE};    // pixels of the image along each side of one in which columns are added up
 
 fn particle_corner(corner: u32, row: u32, particle: Particle, scale: f32) -> Corner {
     var out: Corner;
@@ -77,8 +82,7 @@ struct Front {
     @builtin(frag_depth) depth: f32,
 }
 
-@fragment
-fn front_fragment(in: Corner) -> Front {
+fn front_of(in: Corner) -> Front {
     let radius = in.size * style.sphere_scale;
     let hit = hit_sphere(in.eye, in.center, radius);
     if hit.miss >= radius || beyond_clips(hit.position) > 0.0 { discard; }
@@ -86,7 +90,29 @@ fn front_fragment(in: Corner) -> Front {
 }
 
 @fragment
-fn column_fragment(in: Corner) -> @location(0) f32 {
+fn front_fragment(in: Corner) -> Front {
+    return front_of(in);
+}
+
+// What is thick is the same surface.
+@fragment
+fn thick_fragment(in: Screen) -> Front {
+    let pixel = vec2i(in.pixel.xy);
+    let front = textureLoad(fronts, pixel, 0).xy;
+    if front.x <= 0.0 || thinness(pixel, front) > 0.0 { discard; }
+    return Front(front, depth_at(vec3f(0.0, 0.0, -front.x)));
+}
+
+@fragment
+fn behind_fragment(in: Corner) -> Front {
+    let pixel = vec2i(in.clip.xy);
+    let front = textureLoad(fronts, pixel, 0).xy;
+    if front.x <= 0.0 || is_near(in.center, front) || thinness(pixel, front) <= 0.0 { discard; }
+    return front_of(in);
+}
+
+@fragment
+fn column_fragment(in: Corner) -> @location(0) vec4f {
     let radius = in.size * COLUMN;
     let across = hit_sphere(in.eye, in.center, radius).miss / radius;
     let pixel = min(vec2i(in.clip.xy) * COARSE, vec2i(textureDimensions(solid_depth)) - 1);
@@ -95,7 +121,9 @@ fn column_fragment(in: Corner) -> @location(0) f32 {
     let fall = 1.0 - across * across;
     let volume = 8.0 * in.size * in.size * in.size;
     // In distances of the camera's target, so that half floats hold it in worlds of any size.
-    return volume / (radius * radius) * fall * fall * (3.0 / 3.14159265) / view.distance;
+    let length = volume / (radius * radius) * fall * fall * (3.0 / 3.14159265) / view.distance;
+    let front = nearest_front(vec2i(in.clip.xy));
+    return vec4f(length, select(0.0, length, is_near(in.center, front)), 0.0, 0.0);
 }
 
 @fragment

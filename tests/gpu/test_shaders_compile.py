@@ -605,10 +605,12 @@ SHADERS: dict[str, list[Defines]] = {
         {"POSITION": "vec3f", "COARSE": 2, "SIZE": size, "PICKING": picking}
         for size, picking in product(["", "f32"], [False, True])
     ],
-    "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6]),
     "draw/bird_triangles.wgsl": [{}],
+    "draw/liquid_filter.wgsl": choices(
+        AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], COARSE=[2], BEHIND=[False, True]
+    ),
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),
-    "draw/liquid_shading.wgsl": [{}, {"AREA_LIGHTS": False}],
+    "draw/liquid_shading.wgsl": choices(COARSE=[2], BEHIND=[False, True], AREA_LIGHTS=[False, True]),
     "draw/liquid_cover.wgsl": [{}],
     "draw/point_splatting.wgsl": [
         {"SIZE": size, "PICKING": picking, **color}

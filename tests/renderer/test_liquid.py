@@ -146,6 +146,58 @@ def test_an_edge_on_the_floor_is_seen_where_light_is_refracted(layer, render):
     assert abs(edges[0] - edges[1] - moved / camera.pixel(SIZE[1])) < 1.5  # upward: what is under water seems raised
 
 
+def ball_of_water(radius: float, to_eye: np.ndarray, radiance, samples: int = 61) -> float:
+    """Mean light over the disc of a ball of clear water, traced through up to 4 reflections inside; in parallel light.
+
+    `radiance` is that of the surroundings, far away, by directions (n, 3).
+    """
+    x, y = np.meshgrid(*[np.linspace(-1, 1, samples) * 0.999] * 2)
+    x, y = x[x**2 + y**2 < 0.995], y[x**2 + y**2 < 0.995]
+    right = np.cross([0.0, 1.0, 0.0], to_eye)
+    right /= np.linalg.norm(right)
+    normal = x[:, None] * right + y[:, None] * np.cross(to_eye, right) + np.sqrt(1 - x**2 - y**2)[:, None] * to_eye
+    incidence = np.degrees(np.arccos(normal @ to_eye))
+    part = np.array([fresnel(angle, 1.333) for angle in incidence])
+    found = part * radiance(2 * (normal @ to_eye)[:, None] * normal - to_eye)
+    inside = np.arcsin(np.sin(np.radians(incidence)) / 1.333)
+    across = to_eye - (normal @ to_eye)[:, None] * normal  # away from which light is bent, in the plane of incidence
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-9)
+    left = (1 - part) ** 2
+    for bounce in range(4):
+        turned = (bounce + 1) * (np.pi - 2 * inside)  # of the normal, from entry to exit
+        exit_normal = np.cos(turned)[:, None] * normal - np.sin(turned)[:, None] * across
+        tangent = -np.sin(turned)[:, None] * normal - np.cos(turned)[:, None] * across
+        outside = np.radians(incidence)
+        found += left * radiance(np.cos(outside)[:, None] * exit_normal + np.sin(outside)[:, None] * tangent)
+        left = left * part
+    return float(found.mean())
+
+
+@pytest.mark.parametrize("albedo", ["#ffffff", "#aaaaaa"])
+def test_a_drop_is_as_bright_as_a_ball_of_water(layer, render, albedo):
+    camera = from_above(pitch=25.0)
+    view = SKY.model_copy(update={"ground_color": tuple(int(albedo[k : k + 2], 16) / 255 for k in (1, 3, 5))})
+    floor = layer("surface", position=40 * plate(-0.05), color=albedo)
+    drop = layer("liquid", CLEAR, position=np.zeros((1, 3), np.float32), size=0.25)
+    without, found = (light(render(layers, camera, view, (192, 144))) for layers in ([floor], [floor, drop]))
+    y, x = np.mgrid[:144, :192]
+    disc = np.hypot(x - 95.5, y - 71.5) < 0.25 * 1.6 / camera.pixel(144) - 1
+    ground = without[disc].mean()
+    to_eye = np.array([0.0, math.sin(math.radians(25)), math.cos(math.radians(25))])
+    expected = ball_of_water(0.4, to_eye, lambda to: np.where(to[:, 1] > 0, 1.0, ground))
+    assert abs(found[disc].mean() / expected - 1) < 0.08
+
+
+def test_water_is_seen_behind_a_sheet(layer, render):
+    camera = from_above(pitch=20.0)
+    x, y = np.meshgrid(np.arange(-6, 7), np.arange(4, 13))
+    sheet = SPACING * np.stack([x, y, 8 + 0 * x], axis=-1).reshape(-1, 3).astype(np.float32)
+    wet = layer("liquid", CLEAR, position=np.concatenate([slab(2, 44), sheet]), **SLAB)
+    found = light(render([wet], camera, SKY, SIZE))[8:26, 30:66]
+    expected = fresnel(20.0, 1.333) + (1 - fresnel(20.0, 1.333)) * fresnel(70.0, 1.333)
+    assert abs(found.mean() / expected - 1) < 0.05  # the sheet alone reflects a seventh of that
+
+
 def test_opaque_objects_hide_it_and_are_hidden_by_it(layer, render):
     ink = layer("liquid", BLACK, position=slab(), **SLAB)
     above, below = (

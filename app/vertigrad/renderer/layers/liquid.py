@@ -81,9 +81,7 @@ class LiquidDrawing(Drawing):
 
     def refract(self, frame: Frame) -> None:
         """Compute the surface and its light, from the opaque objects behind it."""
-        self._offset = self.push()
-        if self._blocks.current is not self._resident:
-            self._look_up()
+        self.bound(frame)
         self._surface.record(frame, self._offset, self._draw_particles)
 
     def draw_refracted(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:

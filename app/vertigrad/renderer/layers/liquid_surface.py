@@ -20,20 +20,26 @@ SHADER, FILTER_SHADER, SHADING_SHADER, COVER_SHADER = (
     "draw/liquid_shading.wgsl",
     "draw/liquid_cover.wgsl",
 )
-FRONT, DISTANCE, COLUMN = "rg32float", "r32float", "r16float"
+FRONT, DISTANCE, COLUMN = "rg32float", "r32float", "rg16float"
 AXES = ("1, 0", "0, 1")  # along both of which each iteration of the filter goes (Truong and Yuksel 2018, section 4.3)
 TAPS = 32  # that the filter averages to either side at most
 STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteration: the last one takes away their pattern
 ITERATIONS = len(STRIDE)
+SURFACES = ("", " behind")  # the foremost one, and that without what is thin, in the names of passes
+FILTERS = [f"filter{surface} {k}" for k in range(2 * ITERATIONS) for surface in SURFACES]
 COARSE = 2  # pixels along each side of one in which the lengths of columns are added up
 NEARER: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": True, "depth_compare": "greater"}
 ADD = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 # What each pass reads, after the uniforms `View` and `Style`
+SHADED = ("unfilterable", "unfilterable", "texture", "sampler", "depth samples", "samples")
 READ: Mapping[str, Sequence[str]] = {
     "front": (),
-    "column": ("depth samples",),
-    "filter": ("unfilterable", "unfilterable"),
-    "shading": ("unfilterable", "unfilterable", "texture", "sampler", "depth samples", "samples"),
+    "column": ("depth samples", "unfilterable"),
+    "behind": ("depth samples", "unfilterable", "texture"),
+    "filter": ("unfilterable",) * 3,
+    "filter behind": ("unfilterable",) * 5,
+    "shading behind": SHADED,
+    "shading": (*SHADED, "unfilterable"),
     "cover": ("unfilterable", "unfilterable"),
 }
 
@@ -60,15 +66,18 @@ class LiquidSurface:
         if self._read != (frame.depth, frame.image):
             self._bind(frame.depth, frame.image)
         pipelines, offsets = self._pipelines(frame.colors, frame.area_lights), (frame.view_offset, style_offset)
-        for name in ("front", "column"):
+        for name in ("front", "column", "behind"):
             with self._gpu.recorder.render_pass("layers", self._passes[name]) as pass_:
-                pass_.set_pipeline(pipelines[name])
                 pass_.set_bind_group(0, self._groups[name], offsets)
+                if name == "behind":
+                    pass_.set_pipeline(pipelines["thick"])
+                    pass_.draw(3)
+                pass_.set_pipeline(pipelines[name])
                 draw(pass_)
-        for number in range(2 * ITERATIONS):
-            name = f"filter {number}"
+        for name in FILTERS:
             self._fill(name, pipelines[name], offsets)
-        self._fill("shading", pipelines["shading"], offsets, frame.lighting)
+        for name in ("shading behind", "shading"):
+            self._fill(name, pipelines[name], offsets, frame.lighting)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
         """Draw the surface over what is opaque, with its depth."""
@@ -93,31 +102,41 @@ class LiquidSurface:
     def _resize(self, size: tuple[int, int], format: str) -> None:
         """Create the textures for images of this size."""
         gpu, coarse = self._gpu, tuple(-(-n // COARSE) for n in size)
-        self._fronts, self._columns = create_view(gpu, size, FRONT), create_view(gpu, coarse, COLUMN)
-        self._filtered = [create_view(gpu, size, DISTANCE) for _ in AXES]
-        self._colors = create_view(gpu, size, format)
+        self._fronts, self._columns = (
+            [create_view(gpu, size, FRONT) for _ in SURFACES],
+            create_view(gpu, coarse, COLUMN),
+        )
+        self._filtered = [[create_view(gpu, size, DISTANCE) for _ in AXES] for _ in SURFACES]
+        self._colors = [create_view(gpu, size, format) for _ in SURFACES]
         depth = create_view(gpu, size, DEPTH, wgpu.TextureUsage.RENDER_ATTACHMENT)
-        into = {"column": self._columns, "shading": self._colors}
-        into |= {f"filter {n}": self._filtered[n % 2] for n in range(2 * ITERATIONS)}
+        into = {"column": self._columns, "shading": self._colors[0], "shading behind": self._colors[1]}
+        into |= {name: self._filtered[k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
         self._passes = {name: RenderPass([_cleared(view)]) for name, view in into.items()}
         nearest = {"view": depth, "depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "discard"}
-        self._passes["front"] = RenderPass([_cleared(self._fronts)], nearest)
+        for name, view in zip(("front", "behind"), self._fronts, strict=True):
+            self._passes[name] = RenderPass([_cleared(view)], nearest)
         self._size, self._format, self._read = size, format, ()
 
     def _bind(self, depth: wgpu.GPUTextureView, image: wgpu.GPUTextureView) -> None:
         """Create the bind groups for an image of this depth and this light."""
-        last = self._filtered[-1]
+        (front, behind), (last, last_behind) = self._fronts, (views[-1] for views in self._filtered)
+        shaded = self._columns, smooth_sampler(self._gpu), depth, image
         resources: dict[str, Sequence[Any]] = {
             "front": (),
-            "column": (depth,),
-            "shading": (self._fronts, last, self._columns, smooth_sampler(self._gpu), depth, image),
-            "cover": (last, self._colors),
+            "column": (depth, front),
+            "behind": (depth, front, self._columns),
+            "shading": (front, last, *shaded, self._colors[1]),
+            "shading behind": (front, last_behind, *shaded),
+            "cover": (last, self._colors[0]),
         }
-        sources = [self._fronts, *self._filtered * ITERATIONS]
-        resources |= {f"filter {n}": (self._fronts, sources[n]) for n in range(2 * ITERATIONS)}
+        for k in range(2 * ITERATIONS):
+            results = [views[k % 2] for views in self._filtered]
+            sources = [views[(k - 1) % 2] for views in self._filtered] if k else self._fronts
+            resources[f"filter {k}"] = front, sources[0], self._columns
+            resources[f"filter behind {k}"] = behind, sources[1], self._columns, front, results[0]
         uniforms = uniform_range(self._gpu, VIEW_SIZE), uniform_range(self._gpu, self._style_size)
         self._groups = {
-            name: bind_group(self._gpu, self._layouts[name.split()[0]], (*uniforms, *bound))
+            name: bind_group(self._gpu, self._layouts[name.rstrip(" 0123456789")], (*uniforms, *bound))
             for name, bound in resources.items()
         }
         self._read = depth, image
@@ -127,31 +146,42 @@ class LiquidSurface:
         gpu, layouts = self._gpu, self._layouts
         particles = {"defines": self._defines, "buffers": self._buffers, "topology": "triangle-strip"}
         front, column = [{"format": FRONT}], [{"format": COLUMN, "blend": {"color": ADD, "alpha": ADD}}]
-        found = {
-            "front": render_pipeline(
-                *(gpu, SHADER, ("sphere_vertex", "front_fragment"), [layouts["front"]], front),
-                depth=NEARER,
-                **particles,
-            ),
-            "column": render_pipeline(
-                *(gpu, SHADER, ("column_vertex", "column_fragment"), [layouts["column"]], column), **particles
-            ),
-            "shading": render_pipeline(
-                *(gpu, SHADING_SHADER, ("fullscreen_vertex", "shading_fragment")),
-                [layouts["shading"], lighting_layout(gpu)],
-                [{"format": colors.format}],
-                defines={"AREA_LIGHTS": area_lights},
-            ),
-            "cover": fullscreen_pipeline(
-                *(gpu, COVER_SHADER, "cover_fragment", layouts["cover"]),
-                **pass_states(gpu, "color", over=False, colors=colors)._asdict(),
-            ),
+        stages = {
+            "front": ("sphere_vertex", "front_fragment"),
+            "behind": ("sphere_vertex", "behind_fragment"),
         }
-        for number in range(2 * ITERATIONS):
-            defines = {"AXIS": AXES[number % 2], "TAPS": TAPS, "STRIDE": STRIDE[number // 2]}
-            found[f"filter {number}"] = fullscreen_pipeline(
-                gpu, FILTER_SHADER, "filter_fragment", layouts["filter"], [{"format": DISTANCE}], defines=defines
+        found = {
+            name: render_pipeline(gpu, SHADER, entries, [layouts[name]], front, depth=NEARER, **particles)
+            for name, entries in stages.items()
+        }
+        found["thick"] = fullscreen_pipeline(
+            *(gpu, SHADER, "thick_fragment", layouts["behind"], front), depth=NEARER, defines=self._defines
+        )
+        found["column"] = render_pipeline(
+            *(gpu, SHADER, ("column_vertex", "column_fragment"), [layouts["column"]], column), **particles
+        )
+        found["cover"] = fullscreen_pipeline(
+            *(gpu, COVER_SHADER, "cover_fragment", layouts["cover"]),
+            **pass_states(gpu, "color", over=False, colors=colors)._asdict(),
+        )
+        for surface in SURFACES:
+            variant = {"BEHIND": surface != "", "COARSE": COARSE}
+            found[f"shading{surface}"] = render_pipeline(
+                *(gpu, SHADING_SHADER, ("fullscreen_vertex", "shading_fragment")),
+                [layouts[f"shading{surface}"], lighting_layout(gpu)],
+                [{"format": colors.format}],
+                defines={"AREA_LIGHTS": area_lights, **variant},
             )
+            for k in range(2 * ITERATIONS):
+                defines = {"AXIS": AXES[k % 2], "TAPS": TAPS, "STRIDE": STRIDE[k // 2], **variant}
+                found[f"filter{surface} {k}"] = fullscreen_pipeline(
+                    gpu,
+                    FILTER_SHADER,
+                    "filter_fragment",
+                    layouts[f"filter{surface}"],
+                    [{"format": DISTANCE}],
+                    defines=defines,
+                )
         return found
 
 
