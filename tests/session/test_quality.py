@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from vertigrad.renderer.quality import AUTO, CHOSEN, HIGH, LEVELS, LOW, MEDIUM, NAMES, drawn_size, level_of
+from vertigrad.renderer.quality import AUTO, CHOSEN, HIGH, LEVELS, LOW, MEDIUM, NAMES, Level, drawn_size, level_of
 from vertigrad.renderer.view import View
 from vertigrad.session import Session
 from vertigrad.session.commands import SetParameter, SetQuality
@@ -20,8 +20,15 @@ Cost = Callable[[str, float], float]  # frame time [ms], by the level's name and
 class Screen:
     """Consecutive frames with a simulated clock; `changes` are (when, level) in order."""
 
-    def __init__(self, cost: Cost, target: float = TARGET, vsync: bool = False, drawing: Cost | None = None):
-        self.auto, self.now = AutoQuality(), 100.0
+    def __init__(
+        self,
+        cost: Cost,
+        target: float = TARGET,
+        vsync: bool = False,
+        drawing: Cost | None = None,
+        first: Level = HIGH,
+    ):
+        self.auto, self.now = AutoQuality(first), 100.0
         self._began = self.now
         self._cost, self._target, self._vsync, self._drawing = cost, target, vsync, drawing
         self.changes: list[tuple[float, str]] = []
@@ -193,6 +200,19 @@ def test_frames_with_little_drawing_never_change_the_level() -> None:
     screen = Screen(costs(95.0, 98.0, 100.0), drawing=costs(1.0, 3.0, 5.0))
     assert screen.run(120.0) == "high" and not screen.changes
     assert screen.auto.in_vain
+
+
+def test_where_the_first_level_is_the_cheapest_it_rises_with_time_left_or_if_drawing_is_little() -> None:
+    fast = Screen(costs(3.0, 5.0, 9.0), first=LOW)
+    assert fast.run(0.5) == "low" and fast.run(10.0) == "high" and fast.levels == ["medium", "high"]
+    models = Screen(costs(500.0, 510.0, 520.0), drawing=costs(10.0, 20.0, 30.0), first=LOW)
+    assert models.run(60.0) == "high" and models.levels == ["medium", "high"]
+    late = Screen(costs(400.0, 900.0, 2000.0), drawing=costs(390.0, 890.0, 1990.0), first=LOW)
+    assert late.run(120.0) == "low" and not late.changes
+    some = Screen(costs(500.0, 620.0, 900.0), drawing=costs(45.0, 165.0, 445.0), first=LOW)
+    assert some.run(120.0) == "low" and some.levels == ["medium", "low"], "tried once"
+    some.auto.restart()
+    assert some.auto.level is LOW
 
 
 def test_frames_before_and_after_a_pause_are_not_averaged_together() -> None:

@@ -49,6 +49,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Drawn:
         draw(self, *arguments, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Renderer, "draw", slowly)
+    monkeypatch.setattr("vertigrad.viewer.quality.first_level", lambda kind: HIGH)
     monkeypatch.setattr(quality, "SETTLING", 0.05)
     monkeypatch.setattr(quality, "WINDOW", 0.5)
     monkeypatch.setattr(quality, "FEWEST", 2)
@@ -100,6 +101,13 @@ def test_slow_images_are_drawn_more_cheaply_and_the_panels_give_the_reason(
     session.post(SetParameter("view", "quality", "low"))
     driver.frames(2)
     assert slow.levels[-1] is LOW and session.unsaved
+
+
+def test_the_first_image_on_a_software_adapter_is_a_cheap_one(opened: Callable[..., Driver]) -> None:
+    driver = opened("neural_field", "view.quality=auto", playing=True)
+    driver.session.quality, driver.viewer._quality = Quality(), QualityWatch(driver.session)
+    driver.frames(1)
+    assert driver.session.quality.level is (LOW if driver.session.gpu.adapter.kind == "software" else HIGH)
 
 
 def test_an_explicit_level_is_constant_even_if_slow(opened: Callable[..., Driver], slow: Drawn) -> None:
@@ -163,8 +171,8 @@ class Noted:
 
     quality = Quality()
 
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
+    def __init__(self, first: Level) -> None:
+        self.first, self.calls = first, list[tuple[Any, ...]]()
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *arguments: self.calls.append((name, *arguments[1:]))
@@ -184,6 +192,7 @@ def test_the_time_that_is_evaluated_of_each_frame(monkeypatch: pytest.MonkeyPatc
         scene=SimpleNamespace(path="scene.toml"),
         viewport_size=(64, 64),
         scene_edits=SimpleNamespace(revision=0),
+        clock=SimpleNamespace(pacer=SimpleNamespace(drawing_ms=0.4)),
     )
     watch: Any = QualityWatch(session)
 
@@ -213,7 +222,8 @@ def test_the_time_that_is_evaluated_of_each_frame(monkeypatch: pytest.MonkeyPatc
     session.capture = None
     session.gpu.adapter.kind, before = "software", watch
     watch = QualityWatch(session)
-    assert watch is not before and judged(0.85)[1:] == [("take", 0.85, 0.0)]
+    assert watch is not before and judged(0.85)[1:] == [("take", 0.85, 0.0, 0.4)]
+    assert before._auto.first is HIGH and watch._auto.first is LOW, "an image may take seconds there"
 
 
 def test_autosaved_edits_are_removed_when_the_window_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,11 @@ class Pacer:
         """What a part of a step may take in a frame."""
         return max(self.budget, median(self._drawings or (0.0,)))
 
+    @property
+    def drawing_ms(self) -> float | None:
+        """What drawing takes of a frame in which steps are cut; None where that is not known."""
+        return median(self._drawings) if self.slices and self._drawings else None
+
     def begin(self, in_progress: bool) -> None:
         """A frame begins; `in_progress` is whether part of a step was recorded before."""
         if self._timed:

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from statistics import median
 
-from ..renderer.quality import AUTO, CHOSEN, HIGH, Level, level_of
+from ..renderer.quality import AUTO, CHOSEN, HIGH, LOW, Level, level_of
 
 USUAL_MS = 1000.0 / 60.0  # of a frame, where neither the user nor the screen says how long it may take
 SLOW = 1.15  # times as long as wanted: too slow
@@ -24,6 +24,7 @@ FEWEST = 5  # frames that are judged
 PATIENCE, LONG_PATIENCE = 2.5, 10.0  # seconds in time before a finer level, where there is room or may be
 LOSS = 3.0  # times as patient after each finer level that did not hold
 PROBATION = 30.0  # seconds for which one must hold; and before another try where all were in vain
+GUESS = 2.0  # times as long as the next cheaper level, before that was measured
 LEAST_GAIN = 1.1  # that is believed: anything else may have changed meanwhile
 WORSE = 1.5  # times as long as when it was in vain: worth another try
 JUDGED_EVERY = 0.05  # seconds: there may be a thousand frames in one
@@ -48,10 +49,12 @@ class AutoQuality:
 
     Call `take` after each frame, `rest` when none was due. A level that does not hold is tried again later and later.
     If even the cheapest one brings little, drawing is not what takes the time, and is done finely again.
-    `quality` is what it decided.
+    `quality` is what it decided. It begins with the level `first`: the finest, or a cheap one where an image of the
+    finest may take seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: Level = HIGH) -> None:
+        self._first = CHOSEN.index(first)
         self.ms = 0.0  # what a frame took lately; 0: not known yet
         self.target_ms = USUAL_MS
         self._judged = self._shown_at = 0.0  # when that was done last
@@ -59,8 +62,8 @@ class AutoQuality:
         self.restart()
 
     def restart(self) -> None:
-        """Other frames follow, of which nothing is known: the finest level first."""
-        self._index = len(CHOSEN) - 1
+        """Other frames follow, of which nothing is known."""
+        self._index = self._first
         self.ms = 0.0
         self._vain_ms = 0.0  # what frames took when a cheaper level brought little; 0: none was in vain
         self._vain = 0
@@ -143,8 +146,14 @@ class AutoQuality:
             self._gain[finer] = max(self._cost[finer] / max(typical, 1e-6), LEAST_GAIN)
 
     def _lower(self, now: float, typical: float, drawing_ms: float | None) -> bool:
-        """The next cheaper level, if that may help; back from the cheapest one if that did not."""
+        """The next cheaper level, if that may help; back from the cheapest one if that did not.
+
+        A finer one, of which nothing is known, where most of the time would still not be that of drawing.
+        """
         self._elsewhere = drawing_ms is not None and drawing_ms < DRAWN * typical
+        finer = self._index + 1
+        if finer < len(CHOSEN) and finer not in self._cost and drawing_ms and GUESS * drawing_ms < DRAWN * typical:
+            return self._go(finer)
         in_vain = typical < WORSE * self._vain_ms if self._vain_ms else now < self._again
         if self._elsewhere or in_vain:
             return False
@@ -166,7 +175,7 @@ class AutoQuality:
     def _raise(self, now: float, typical: float, exact: bool) -> bool:
         """The next finer level, if it is known to fit; where frames may wait for the screen, perhaps."""
         assert self._calm_since is not None
-        fits = typical * self._gain.get(self._index + 1, 2.0) <= ROOM * self.target_ms
+        fits = typical * self._gain.get(self._index + 1, GUESS) <= ROOM * self.target_ms
         may_fit = not exact and typical > HELD * self.target_ms
         patience = (PATIENCE if fits else LONG_PATIENCE) * LOSS**self._failures
         if not (fits or may_fit) or now - self._calm_since < patience:
@@ -178,6 +187,11 @@ class AutoQuality:
         self._index = index
         self.rest()
         return True
+
+
+def first_level(adapter_kind: str) -> Level:
+    """The level with which frames of a window begin on an adapter."""
+    return LOW if adapter_kind == "software" else HIGH
 
 
 def level_in_force(quality: str, auto: Quality) -> Level:

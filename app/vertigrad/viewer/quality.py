@@ -9,7 +9,7 @@ from typing import Any
 from ..renderer.quality import AUTO
 from ..session import Session
 from ..session.commands import SetQuality
-from ..session.quality import AutoQuality
+from ..session.quality import AutoQuality, first_level
 from ..session.statistics import computes
 from ..session.timeline import LATE
 
@@ -21,7 +21,8 @@ class QualityWatch:
     """
 
     def __init__(self, session: Session):
-        self._session, self._auto = session, AutoQuality()
+        self._session = session
+        self._auto = AutoQuality(first_level(session.gpu.adapter.kind))
         self._scene: Any = session.scene.path
         self._known: tuple[Any, ...] = ()
         timer = session.gpu.timer
@@ -44,7 +45,7 @@ class QualityWatch:
         target = timeline.target_ms
         period = target if held_back else timeline.frame_ms[-1]
         if not self._timed:
-            auto.take(time.perf_counter(), period, target)
+            auto.take(time.perf_counter(), period, target, session.clock.pacer.drawing_ms)
         elif self._session.gpu.timer.latest is not self._times:
             self._times = self._session.gpu.timer.latest
             self._take_timed(period, target)
