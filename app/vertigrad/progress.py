@@ -1,12 +1,12 @@
-"""`Progress`: how far work in another thread has come, whether it is to stop, and jobs that it leaves to this one."""
+"""`Progress`: how far long work has come, whether it is to stop, and jobs that it leaves to another thread."""
 
 from __future__ import annotations
 
 import queue
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 POLL = 0.02  # seconds
@@ -62,9 +62,13 @@ class Job:
 
 
 class Progress:
-    """`fraction` is from 0 to 1, `what` the current activity, such as "reading scan.las"."""
+    """`fraction` is from 0 to 1, `what` the current activity, such as "reading scan.las".
 
-    def __init__(self) -> None:
+    `pause` is called after each report, and while the work waits: with whether it waits.
+    """
+
+    def __init__(self, pause: Callable[[bool], object] | None = None) -> None:
+        self.pause = pause
         self.fraction = 0.0
         self.what = ""
         self.cancelled = False
@@ -74,12 +78,12 @@ class Progress:
 
     @contextmanager
     def followed(self) -> Iterator[None]:
-        """What this thread reports within the block is reported here."""
-        _current.progress = self
+        """What is reported within the block, in its context, is reported here."""
+        token = _current.set(self)
         try:
             yield
         finally:
-            _current.progress = None
+            _current.reset(token)
 
     def submit(self, job: Job) -> None:
         """Leave a job to the other thread."""
@@ -97,27 +101,50 @@ class Progress:
                     break  # their results arrive with later frames
 
 
-_current = threading.local()
+_current: ContextVar[Progress | None] = ContextVar("progress", default=None)
+_range: ContextVar[tuple[float, float]] = ContextVar("part of the whole", default=(0.0, 1.0))
 
 
 def report(what: str, done: float, total: float) -> None:
     """Report that `done` of `total` is done, if anybody follows. Raises `Cancelled` if the work is to stop."""
-    progress: Progress | None = getattr(_current, "progress", None)
+    progress = _current.get()
     if progress is None:
         return
     if progress.cancelled:
         raise Cancelled
-    progress.what, progress.fraction = what, min(max(done / max(total, 1e-30), 0.0), 1.0)
+    begin, end = _range.get()
+    progress.what = what
+    progress.fraction = begin + (end - begin) * min(max(done / max(total, 1e-30), 0.0), 1.0)
+    if progress.pause is not None:
+        progress.pause(False)
+
+
+@contextmanager
+def portion(begin: float, end: float) -> Iterator[None]:
+    """What is reported within the block is that part of the whole: the end of the block is `end`, of 1."""
+    first, last = _range.get()
+    token = _range.set((first + (last - first) * begin, first + (last - first) * end))
+    try:
+        yield
+    finally:
+        _range.reset(token)
+
+
+def pause_until(done: Callable[[], bool]) -> None:
+    """Let the frames of a window be drawn until `done`, if the work is done in slices; else return at once."""
+    progress = _current.get()
+    while progress is not None and progress.pause is not None and not done():
+        progress.pause(True)
 
 
 def is_followed() -> bool:
-    """Whether anybody follows what this thread reports."""
-    return getattr(_current, "progress", None) is not None
+    """Whether anybody follows what is reported here."""
+    return _current.get() is not None
 
 
 def on_gpu(start: Callable[[], Sequence[Pending]]) -> Job:
     """Have work recorded by the thread that has the GPU: this one, unless another one follows this."""
-    progress: Progress | None = getattr(_current, "progress", None)
+    progress = _current.get()
     if progress is None or not progress.has_worker:
         job = Job(start, None)
         job._pending = start()

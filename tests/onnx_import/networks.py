@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,3 +45,13 @@ def model(
 
 def reals(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def layered(layers: int, side: int = 16) -> onnx.ModelProto:
+    """Two nodes a layer, each with a kernel of its own: a product with weights, and a softmax; x is (4, side)."""
+    names = ["x", *(f"s{layer}" for layer in range(layers))]
+    nodes = []
+    for layer, (into, out) in enumerate(pairwise(names)):
+        nodes += [node("MatMul", [into, f"w{layer}"], [f"m{layer}"]), node("Softmax", [f"m{layer}"], [out])]
+    weights = {f"w{layer}": reals(side, side, seed=layer) for layer in range(layers)}
+    return model(nodes, {"x": [4, side]}, [names[-1]], weights)

@@ -331,7 +331,7 @@ def test_moving_the_camera_cancels_framing(session):
 def test_a_dropped_frame_cancels_framing(session):
     session.post(FrameAll())
     session.cameras.frame(session.stage.layers.values(), 1.0)
-    session._commands.clear()
+    session.commands.clear()
     session.gpu.abandon()
     for _ in range(3):
         run_frame(session)

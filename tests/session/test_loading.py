@@ -8,18 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
+from vertigrad import slices
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import point_levels, uploads
 from vertigrad.models.data.point_formats import table
 from vertigrad.progress import Cancelled, Progress, report
 from vertigrad.scene import load
 from vertigrad.session import Session, loading
-from vertigrad.session.commands import CancelLoading, Open
+from vertigrad.session.commands import CancelLoading, Home, Open, Reload, SetParameter
+from vertigrad.session.hot_reload import ReloadFile
 from vertigrad.session.opening import opening
 
 from ..fuzz.splats import splat_files
+from ..onnx_import.networks import layered
 from .data_files import zarr_volume
 
 COUNT = 5000
@@ -185,3 +189,91 @@ def test_of_a_folder_of_zarr_all_chunks_count(tmp_path: Path, monkeypatch: pytes
     assert len(sizes) > 10 and loading.takes_long(tmp_path / "stack.zarr" / "zarr.json")
     monkeypatch.setattr(loading, "LARGE", sum(sizes) + 1)
     assert not loading.takes_long(tmp_path / "stack.zarr" / "zarr.json")
+
+
+@pytest.fixture
+def network(ahead: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A network of 120 nodes, one recorded in each frame."""
+    monkeypatch.setattr(slices, "LEAST", 0.0)
+    monkeypatch.setattr(slices, "MOST", 0.0)
+    onnx.save(layered(60), tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
+
+
+def frames(session: Session) -> list[tuple[float, str, int]]:
+    """Run until nothing is in progress: fraction, activity and step of each frame."""
+    found = []
+    while (work := session.loading or session.commands.current) is not None:
+        session.apply()
+        session.advance()
+        found.append((work.fraction, work.what, session.frame))
+        time.sleep(0.001)
+    return found
+
+
+def test_a_network_is_recorded_while_the_old_scene_runs(ahead: Session, network: Path) -> None:
+    before, ahead.playing = ahead.scene, True
+    ahead.post(Open(network))
+    ahead.apply()
+    found = frames(ahead)
+    assert ahead.scene.path == network and before is not ahead.scene and not ahead.messages
+    fractions, activities, steps = zip(*found[:-1], strict=True)
+    assert list(fractions) == sorted(fractions) and len({one for one in activities if "of 120 nodes" in one}) == 120
+    assert activities[-1] == "building bars" and steps[-1] >= len(steps) - 1
+    assert all(one.holds for one in ahead.stage.instances["net"].model.compare_with_reference())
+
+
+@pytest.mark.parametrize("moment", ["building net", "building bars"])
+def test_a_network_that_is_canceled_leaves_nothing(
+    ahead: Session, network: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, blocks = ahead.running, len(ahead.gpu.tracker.live)
+    for command in (Open(network), None):
+        if command is None:  # the same by the command alone, for files that are read at once
+            monkeypatch.setattr(loading, "takes_long", lambda path: False)
+        ahead.post(command or Open(network))
+        until(ahead, lambda: moment in (((work := ahead.loading or ahead.commands.current) and work.what) or ""))
+        ahead.post(CancelLoading())
+        ahead.apply()
+        ahead.advance()
+        assert ahead.loading is None and ahead.commands.current is None and not ahead.messages
+        ahead.gpu.sync()
+        assert ahead.running is before and len(ahead.gpu.tracker.live) == blocks
+
+
+@pytest.mark.parametrize("file", [True, False])
+def test_while_a_network_is_reloaded_models_pause_and_other_commands_wait(
+    ahead: Session, network: Path, file: bool
+) -> None:
+    ahead.post(Open(network))
+    ahead.apply()
+    frames(ahead)
+    ahead.playing = True
+    onnx.save(layered(61), network)
+    ahead.post(ReloadFile(network) if file else Reload(restart=True))
+    instance, frame = ahead.stage.instances["net"], ahead.frame
+    ahead.post(SetParameter("view", "exposure", 2.0))
+    ahead.apply()
+    exposure = ahead.view.exposure
+    ahead.post(Home())
+    for _ in range(3):
+        assert ahead.commands.current is not None and ahead.commands.current.path == network and not ahead.idle
+        ahead.apply()
+        ahead.advance()
+    assert ahead.view.exposure == exposure != 2.0 and ahead.cameras.moving and ahead.frame == frame
+    assert ahead.stage.instances["net"] is instance
+    found = frames(ahead)
+    assert len(found) > 100 and not ahead.messages and ahead.view.exposure == 2.0
+    assert ahead.stage.instances["net"] is not instance
+    assert all(one.holds for one in ahead.stage.instances["net"].model.compare_with_reference())
+
+
+def test_what_is_wrong_with_a_network_is_shown_after_some_frames(ahead: Session, network: Path) -> None:
+    broken = layered(60)
+    broken.graph.node.append(onnx.helper.make_node("MatMul", ["s59", "s59"], ["y"]))
+    broken.graph.output[0].name = "y"
+    onnx.save(broken, network)
+    before = ahead.running
+    ahead.post(Open(network))
+    until(ahead, lambda: bool(ahead.messages))
+    assert "MatMul" in ahead.messages["scene"] and ahead.running is before and ahead.loading is None

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
-from vertigrad import resources
+from vertigrad import resources, slices
 from vertigrad.errors import InputError
 from vertigrad.models.data.point_formats import table
+from vertigrad.panels import capture
 from vertigrad.scene.kinds import MESHES, require_scene
 from vertigrad.session import loading
 from vertigrad.session.commands import SetParameter
 
+from ..onnx_import.networks import layered
 from .dragging import drop
 from .driver import Driver, Items
 
@@ -120,3 +124,35 @@ def test_a_large_file_is_read_while_the_window_goes_on_and_can_be_canceled(
     hold.set()
     driver.frames_until(lambda: driver.session.scene.path == cloud, most=2000)
     assert not driver.session.messages
+
+
+def test_a_dropped_network_is_recorded_while_frames_are_drawn_and_escape_cancels(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(loading, "LARGE_NETWORK", 0)
+    monkeypatch.setattr(slices, "MOST", slices.LEAST)
+    network = tmp_path / "deep.onnx"
+    onnx.save(layered(150), network)
+    driver = opened("nbody", "galaxy.count=64", size=(500, 300), playing=True)
+    session, texts = driver.session, []
+    monkeypatch.setattr(capture, "_draw_progress", lambda name, part, *more: texts.append((name, part)))
+
+    def recorded_frames() -> list[float]:
+        """Drop it; how long each frame took in which its bar was drawn."""
+        drop(driver.desktop, driver.window, [network], driver.viewer.frame)
+        driver.frames_until(lambda: session.loading is not None and "nodes" in session.loading.what, most=2000)
+        times: list[float] = []
+        while session.loading is not None and len(times) < 12:
+            begun, frame = time.perf_counter(), session.frame
+            driver.viewer.frame()
+            times.append(time.perf_counter() - begun)
+            assert session.frame > frame, "the simulation goes on"
+        return times
+
+    assert len(recorded_frames()) == 12
+    driver.key("Escape")
+    assert session.loading is None and session.scene.path.stem == "nbody" and not session.messages
+    assert max(recorded_frames()) < 1.0  # 0.1 s are for recording; of all it takes seconds
+    driver.frames_until(lambda: session.scene.path == network, most=2000)
+    parts = [part for name, part in texts[len(texts) // 2 :] if "nodes" in name]
+    assert not session.messages and parts == sorted(parts) and len(set(parts)) > 5

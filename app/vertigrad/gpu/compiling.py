@@ -15,15 +15,15 @@ def compile_kernels(plans: Sequence[Plan]) -> None:
     Most drivers compile when a pipeline is created, which threads do. llvmpipe does at the first dispatch. Raises
     `ShaderError`.
     """
-    device = gpu()
-    if not is_followed() or device.frames.open:
+    if not is_followed():
         return
+    is_software = gpu().adapter.kind == "software"
     uses = {use.kernel: use for plan in plans for use in plan.first_uses if not use.kernel.is_compiled}
     for number, (kernel, use) in enumerate(uses.items()):
         report(f"compiling kernels: {number} of {len(uses)}", number, len(uses))
-        if device.adapter.kind == "software":
+        if is_software:
             use.compile()
-        kernel.pipeline  # noqa: B018  waits
+        kernel.wait()
         kernel.is_compiled = True
     if uses:
         report(f"compiling kernels: {len(uses)} of {len(uses)}", 1, 1)

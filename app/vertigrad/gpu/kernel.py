@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import wgpu
 
 from ..errors import LimitError, ShaderError
+from ..progress import pause_until
 from . import native, shader, wgsl
 from .binding import Entry
 from .device import Gpu, forgotten_with_the_device
@@ -80,6 +81,11 @@ class Kernel:
                 key = path, self.entry, _cache_key(defines), trusted
                 _recent.pop(key, None), _alive.pop(key, None)  # so that it is compiled again from the file
             raise ShaderError(message) from error
+
+    def wait(self) -> None:
+        """As `pipeline`, but work that is done in slices lets frames be drawn meanwhile."""
+        pause_until(self._pipeline.done)
+        _ = self.pipeline
 
     @property
     def label(self) -> str:

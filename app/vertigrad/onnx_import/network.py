@@ -16,6 +16,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
 from ..gpu.compiling import compile_kernels
+from ..progress import portion
 from ..tensor import Tensor, f16, f32
 from . import lowerings, reader
 from .doubles import as_floats
@@ -32,6 +33,7 @@ from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, to_storage, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
+RECORDING = 0.3  # part of a network's progress; the rest is compiling
 CACHED_PROGRAMS = 4  # programs for different shapes that a network caches
 
 
@@ -267,12 +269,13 @@ class Network(Closing):
             }
             for name, bound in bounds.items():
                 values[name].bound = bound
-            with stages.recording():
+            with stages.recording(), portion(0.0, RECORDING):
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
             if refused:
                 raise UnsupportedOp(self.source, refused)
-            compile_kernels(stages.plans)
+            with portion(RECORDING, 1.0):
+                compile_kernels(stages.plans)
             outputs_by_name = {
                 name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None
             }

@@ -37,6 +37,7 @@ LOCAL = (
 )  # actions of other menus that are only for who sits at this machine
 
 
+_is_loading = tests(lambda session: session.loading is not None or session.commands.current is not None)
 _is_unsaved = tests(lambda session: session.unsaved)
 _can_undo = tests(lambda session: bool(session.scene_edits.history.done))
 _can_redo = tests(lambda session: bool(session.scene_edits.history.undone))
@@ -173,6 +174,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("File", "Save", commands.Save(), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
     Action("File", "Save as…", commands.Ask(Question("name", "")), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
     Action("File", "Reload file", commands.Reload(restart=True), ("F5",), icons.ICON_FA_ROTATE),
+    Action("File", "Cancel loading", commands.CancelLoading(), ("Esc",), icons.ICON_FA_BAN, possible=_is_loading),
     *EXPORTS,
     Action("File", "Quit", _quit, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
     Action("Edit", "Undo", commands.Undo(), ("Ctrl+Z",), icons.ICON_FA_ROTATE_LEFT, possible=_can_undo, repeats=True),

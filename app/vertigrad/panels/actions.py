@@ -93,9 +93,13 @@ def switch(
     return Action(menu, name, lambda session, _: turn(not is_on(session)), keys, icon, on=tests(is_on), **options)
 
 
-def by_keys(actions: Sequence[Action]) -> dict[str, Action]:
-    """The actions by each of their keys."""
-    return {keys: action for action in actions for keys in action.keys}
+def by_keys(actions: Sequence[Action]) -> dict[str, list[Action]]:
+    """The actions by each of their keys: the first that is possible is done."""
+    found: dict[str, list[Action]] = {}
+    for action in actions:
+        for keys in action.keys:
+            found.setdefault(keys, []).append(action)
+    return found
 
 
 def are_free(keys: str, io: imgui.IO) -> bool:

@@ -11,6 +11,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..export.layers import can_be_exported
 from ..session import Session
 from ..session.capture import LARGEST, CaptureRequest, ExportStatus, RecordingOptions, RecordingStatus
+from ..session.command_queue import CommandInProgress
 from ..session.commands import (
     CancelExport,
     CancelLoading,
@@ -67,8 +68,8 @@ class Notices:
             at.y += _draw_recording(session, recording, at) + MARGIN * scale() / 2
         for export in session.capture.exports if session.capture else ():
             at.y += _draw_export(session, export, at) + MARGIN * scale() / 2
-        if session.loading is not None:
-            at.y += _draw_loading(session, session.loading, at) + MARGIN * scale() / 2
+        for work in filter(None, (session.loading, session.commands.current)):
+            at.y += _draw_loading(session, work, at) + MARGIN * scale() / 2
         if self._news is not None:
             self._draw_news(at, 0.6 * viewport.width, *self._news)
 
@@ -273,15 +274,15 @@ def _draw_export(session: Session, export: ExportStatus, at: ImVec2) -> float:
         return imgui.get_window_size().y
 
 
-def _draw_loading(session: Session, loading: Loading, at: ImVec2) -> float:
+def _draw_loading(session: Session, work: Loading | CommandInProgress, at: ImVec2) -> float:
     """Returns its height."""
-    with overlay("##loading", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
-        if _draw_progress(loading.progress.what, loading.fraction, loading.path, "cancel loading"):
+    with overlay(f"##{type(work).__name__}", at, (0.5, 0.0), alpha=1.0, background=LIFTED):
+        if _draw_progress(work.what, work.fraction, work.path, "cancel loading", "Esc"):
             session.post(CancelLoading())
         return imgui.get_window_size().y
 
 
-def _draw_progress(name: str, part: float | None, path: Path, button: str) -> bool:
+def _draw_progress(name: str, part: float | None, path: Path, button: str, key: str = "") -> bool:
     """A line with a name, a bar, and a button to cancel; returns whether that was clicked."""
     imgui.align_text_to_frame_padding()
     imgui.text(fitted(name, WIDTH * scale()))
@@ -289,7 +290,7 @@ def _draw_progress(name: str, part: float | None, path: Path, button: str) -> bo
     _draw_part(part, BAR * scale())
     imgui.same_line()
     clicked = imgui.button(f"{icons.ICON_FA_XMARK}##{button}")
-    imgui.set_item_tooltip(f"cancel\n{path}")
+    imgui.set_item_tooltip(f"cancel{key and f' ({key})'}\n{path}")
     return clicked
 
 

@@ -153,7 +153,8 @@ class Gui:
         Nothing is while they are typed into a field, or move about in a menu, or while a dialog waits for an answer;
         but the keys that opened the dialog also close it. Keys that a script handles are for the script.
         """
-        action, io = self._by_keys.get(keys), self.io
+        actions, io = self._by_keys.get(keys, []), self.io
+        action = next((one for one in actions if one.possible(session, self.workspace)), None)
         if keys in session.script.keys and are_free(keys, io) and not self.waits(session):
             session.post(PressKey(keys))
             return True

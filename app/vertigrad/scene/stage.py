@@ -173,13 +173,13 @@ class Stage:
         params = {name: instance.params for name, instance in self.instances.items()}
         change = between(self.scene, scene, self.specs, params, styles)
         before = self.scene, self.specs, self.instances, self.layers
-        self.scene, self.specs = scene, dict(change.specs)
         fresh: dict[str, ModelInstance] = {}
         created: dict[str, Layer] = {}
         observed_before = {name: self.instances[name].observed for name in change.observed}
         try:
             observe(scene, self.instances, change.observed)
-            fresh = self._built({name: change.params[name] for name in change.built})
+            fresh = built(scene, change.specs, {name: change.params[name] for name in change.built}, self.instances)
+            self.scene, self.specs = scene, dict(change.specs)
             for name in fresh.keys() & change.carried:
                 fresh[name].carry_on(self.instances[name])
             self.instances = {name: fresh[name] if name in fresh else self.instances[name] for name in scene.order}

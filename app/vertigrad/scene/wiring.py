@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from ..errors import InputError, LimitError, TensorError
 from ..models.inside import Observed
 from ..params import Params
+from ..progress import portion, report
 from ..renderer.layers import Layer
 from ..tensor import Tensor
 from .locate import KeyPath
@@ -25,8 +26,10 @@ def built(
     """
     fresh: dict[str, ModelInstance] = {}
     try:
-        for name, values in params.items():
-            fresh[name] = _instance(scene, specs[name], values, {**others, **fresh})
+        for number, (name, values) in enumerate(params.items()):
+            report(f"building {name}", number, len(params))
+            with portion(number / len(params), (number + 1) / len(params)):
+                fresh[name] = _instance(scene, specs[name], values, {**others, **fresh})
     except BaseException:
         close_all(fresh)
         raise

@@ -1,4 +1,4 @@
-"""`Loading`: a scene whose files are read by a thread and uploaded a part in each frame, while another one is shown."""
+"""`Loading`: a scene read by a thread, and uploaded and built a part in each frame, while another one is shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from ..models.data.volume_formats import zarr_volume
 from ..progress import Cancelled, Progress
 from ..scene import Scene
 from ..scene.code import named_files
-from ..scene.kinds import DATA
+from ..scene.kinds import DATA, NETWORKS
+from ..slices import Sliced
 from .running import SceneSource
 from .sizing import Sizes
 
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
     from .session import Session
 
 LARGE = 8 << 20  # bytes of files from which on they are read in the background
+LARGE_NETWORK = 1 << 20  # bytes of a network from which on it is
 BUDGET = 32 << 20  # bytes that are uploaded in a frame
 JOBS = 0.004  # seconds of a frame in which jobs of the thread are started
-UPLOADING = 0.2  # part of the whole that uploads count for
+READ, UPLOADED = 0.8, 1.0  # how much of the whole is done then; the rest is building the models
+NETWORK_READ, NETWORK_UPLOADED = 0.1, 0.15  # of a scene with a network, which takes long to build
 
 _log = logging.getLogger("vertigrad")
 
 
 class Loading:
-    """A scene on its way. `progress` says how far it is; `proceed` once a frame; `result` has the scene in the end.
+    """A scene on its way. `what` and `fraction` say how far it is; `proceed` once a frame.
 
-    `close` it after the scene was built, or to cancel it: then its thread ends with the piece that it is reading.
+    `build` opens the scene when it was read and uploaded, and reports how far it is, if it takes several frames.
+    `close` it in the end, or to cancel it: then its thread ends with the piece that it is reading.
     """
 
-    def __init__(self, source: SceneSource, sizes: Sizes):
+    def __init__(self, source: SceneSource, sizes: Sizes, build: Callable[[SceneSource, Scene], None]):
         self.source = source
         self.progress = Progress()
         self.progress.has_worker = True
@@ -46,6 +50,10 @@ class Loading:
         self._scene: Scene | None = None
         self._error: BaseException | None = None
         self._upload: Upload | None = None
+        self._build = build
+        self._building: Sliced[None] | None = None
+        has_network = any(file.suffix.lower() in NETWORKS for file in _files(source.path))
+        self._read_at, self._uploaded_at = (NETWORK_READ, NETWORK_UPLOADED) if has_network else (READ, UPLOADED)
         self._thread = threading.Thread(target=self._read, name="reading a scene", daemon=True)
         self._thread.start()
 
@@ -56,13 +64,22 @@ class Loading:
 
     @property
     def fraction(self) -> float:
-        """How much of reading and uploading is done."""
+        """How much of reading, uploading and building is done."""
         if self._upload is None:
-            return (1.0 - UPLOADING) * self.progress.fraction
-        return 1.0 - UPLOADING * (1.0 - self._upload.done / max(self._upload.total, 1))
+            return self._read_at * self.progress.fraction
+        if self._building is None:
+            done = self._upload.done / max(self._upload.total, 1)
+            return self._read_at + (self._uploaded_at - self._read_at) * done
+        return self._uploaded_at + (1.0 - self._uploaded_at) * self._building.progress.fraction
+
+    @property
+    def what(self) -> str:
+        """The current activity, such as "reading scan.las"."""
+        built = self._building.progress.what if self._building is not None else ""
+        return built or self.progress.what
 
     def proceed(self) -> bool:
-        """Upload a part of what was read; returns whether the scene can be built. Raises what reading raised."""
+        """Upload or build a part of the scene; returns whether it is open. Raises what reading and building raise."""
         if self._thread.is_alive():
             self.progress.run_jobs(JOBS)
             return False
@@ -71,17 +88,22 @@ class Loading:
         if self._upload is None:
             self._upload = Upload(self._arrays())
             self.progress.what = f"uploading {self.path.name}"
-        return self._upload.proceed(BUDGET)
+        if self._building is None:
+            if not self._upload.proceed(BUDGET):
+                return False
+            _log.info("%s: read in %.1f s", self.path.name, time.perf_counter() - self._began)
+            self._building = Sliced(self._open)
+        return self._building.proceed()
 
-    def result(self) -> Scene:
-        """The scene, sized for the adapter."""
-        assert self._scene is not None, "it is asked for when `proceed` has ended"
-        _log.info("%s: read in %.1f s", self.path.name, time.perf_counter() - self._began)
-        return self._sizes.settled(self._scene)
+    def _open(self) -> None:
+        assert self._scene is not None
+        self._build(self.source, self._sizes.settled(self._scene))
 
     def close(self) -> None:
-        """Stop, and release what no model has taken. Idempotent."""
+        """Stop, and release what was built and what no model has taken. Idempotent."""
         self.progress.cancelled = True
+        if self._building is not None:
+            self._building.close()
         if self._upload is not None:
             self._upload.close()
 
@@ -109,29 +131,28 @@ def load(session: Session, path: Path) -> None:
     """Open another scene: at once, or when its large files were read, if this session reads ahead."""
     cancel(session)
     if session.reads_ahead and takes_long(path):
-        session.loading = Loading(session.running.source.with_path(path), session.sizes)
+        session.loading = Loading(session.running.source.with_path(path), session.sizes, session.open)
     else:
         session.reload(path)
 
 
 def cancel(session: Session) -> None:
-    """Do not open the scene whose files are being read. Idempotent."""
-    if session.loading is not None:
-        session.loading.close()
-        session.loading = None
+    """Do not open the scene that is being read or built. Idempotent."""
+    loading, session.loading = session.loading, None
+    if loading is not None:
+        loading.close()
+        session.gpu.submit()
 
 
 def proceed(session: Session) -> None:
-    """Upload a part of the scene that is being read, and open it if that was all. Errors are shown."""
+    """Upload or build a part of the scene that was read. Errors are shown."""
     loading = session.loading
     if loading is None:
         return
     try:
-        if not loading.proceed():
-            return
-        with session.allocations.loading():
-            session.open(loading.source, loading.result())
-            session.gpu.submit()
+        with session.changing():
+            if not loading.proceed():
+                return
     except VertigradError as error:
         session.require_device(error)
         session.messages["scene"] = str(error)
@@ -145,22 +166,32 @@ def takes_long(path: Path) -> bool:
 
     Not for a scene with Python or networks of PyTorch: these are loaded by the thread that has the GPU.
     """
+    sizes = {file: _size(file) for file in _files(path)}
+    networks = sum(size for file, size in sizes.items() if file.suffix.lower() in NETWORKS)
+    return sum(sizes.values()) >= LARGE or networks >= LARGE_NETWORK
+
+
+def _files(path: Path) -> Sequence[Path]:
+    """The files of the models of a scene without Python; what is wrong with it is reported when it is opened."""
+    if path.suffix.lower() in DATA:
+        return [path]
     try:
-        if path.suffix.lower() in DATA:
-            return _size(path) >= LARGE
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         models = values.get("models")
         if named_files(values, path.parent) or not isinstance(models, dict):
-            return False
-        named = [table.get("file") for table in models.values() if isinstance(table, dict)]
-        return sum(_size(path.parent / name) for name in named if isinstance(name, str)) >= LARGE
+            return []
     except (OSError, ValueError, VertigradError):
-        return False  # it is reported when the scene is opened
+        return []
+    named = [table.get("file") for table in models.values() if isinstance(table, dict)]
+    return [path.parent / name for name in named if isinstance(name, str)]
 
 
 def _size(path: Path) -> int:
-    if zarr_volume.is_volume(path):
-        return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
-    return path.stat().st_size if path.is_file() else 0
+    try:
+        if zarr_volume.is_volume(path):
+            return sum(file.stat().st_size for file in path.parent.rglob("*") if file.is_file())
+        if path.is_dir():
+            return sum(file.stat().st_size for file in path.iterdir() if file.is_file())
+        return path.stat().st_size if path.is_file() else 0
+    except (OSError, ValueError, VertigradError):
+        return 0  # it is reported when the scene is opened

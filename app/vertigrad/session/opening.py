@@ -45,5 +45,5 @@ def opening(gpu: Gpu, path: Path, sets: Sequence[str] = (), seed: int | None = N
     source = SceneSource(path.absolute(), tuple(sets), seed)
     empty = source.path.with_name(f"{path.name} (opening).toml")
     session = Session(gpu, SceneSource(empty, memory=EmptyScene(path.name)))
-    session.loading = Loading(source, session.sizes)
+    session.loading = Loading(source, session.sizes, session.open)
     return session

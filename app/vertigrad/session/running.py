@@ -99,13 +99,13 @@ class Running:
     ):
         same = before is not None and origin.same_file_as(before.source)
         self.gpu, self.source, self.sizes = gpu, origin, sizes
-        self.changes = before.changes + 1 if before else 0  # how often tensors were made other ones
         self.scene_read = scene or origin.read(sizes)  # as its file has it
         self.scene = self.scene_read  # with the tensors that the user shows
         if before is not None and same and scene is None:
             self.scene = before.scene_edits.with_tensors(self.scene_read)
         self.view = self.scene.view.model_copy()
         self.stage = Stage(self.scene, gpu)
+        self.changes = before.changes + 1 if before else 0  # how often tensors were made other ones
         try:
             self.cameras = before.cameras if before and same else self._cameras(before)
             self.diagnostics, self.inspector = Diagnostics(self.stage), Inspector(self.stage)

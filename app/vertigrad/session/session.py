@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import wgpu
 
-from ..errors import CodeError, DeviceLost, UntrustedCode, VertigradError
+from ..errors import CodeError, DeviceLost, VertigradError
 from ..gpu import Gpu
 from ..renderer.handles import Handles
 from ..renderer.lens import Sample, still_samples
@@ -22,6 +21,7 @@ from .allocations import Allocations
 from .autosave import Autosave
 from .cameras import viewpoint
 from .capture import CaptureService
+from .command_queue import CommandQueue
 from .comparison import Comparison
 from .failures import Failures
 from .hot_reload import HotReload
@@ -76,7 +76,7 @@ class Session(SceneParts):
         self.loading: loading.Loading | None = None  # the scene that is being read to replace this one
         self.leaving = False  # whether the user decided to close the window
         self._unsaved = -1, False  # the revision of the edits for which it was found out, and whether there are some
-        self._commands: deque[Command] = deque()
+        self.commands = CommandQueue(self)
         gpu.pool.spill = self._spill
 
     @property
@@ -94,14 +94,20 @@ class Session(SceneParts):
         if self.refusal is not None and (reason := self.refusal(command)):
             self.messages[command.topic] = reason
         else:
-            self._commands.append(command)
+            self.commands.append(command)
 
     def carry_out(self, command: Command) -> None:
         """Change the session at once, between two frames. Raises what the command raises."""
+        with self.changing():
+            command.apply(self)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """A block in which a command changes the session. What it records is submitted at once."""
         now = self.frame, self.time
         with self.allocations.loading():
             try:
-                command.apply(self)
+                yield
             finally:
                 self.gpu.submit()
         if (self.frame, self.time) != now:  # it went back in time
@@ -110,27 +116,15 @@ class Session(SceneParts):
     def apply(self) -> None:
         """Carry out the posted commands. An error leaves the state unchanged, and is shown in `messages`.
 
-        A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
-        error later in the frame drops the frame, and must not drop the start of a model that was just built.
+        A message stays until a command of the same topic succeeds. An error later in the frame drops the frame, and
+        must not drop the start of a model that was just built: what commands record is submitted before.
         """
         with self.guarded("reading back results"):
             collect_readbacks(self)
         with self.guarded("watching files"):
-            self._commands.extend(self.hot_reload.commands(self))
+            self.commands.extend(self.hot_reload.commands(self))
+        self.commands.apply()
         loading.proceed(self)
-        while self._commands:
-            command = self._commands.popleft()
-            self.questions.answered(command)
-            try:
-                self.carry_out(command)
-                self.messages.pop(command.topic, None)
-            except UntrustedCode as error:
-                self.questions.ask_to_run(error, command)
-            except VertigradError as error:
-                self.require_device(error)
-                self.messages[command.topic] = str(error)
-            except Exception as error:
-                self.fail(f"command {type(command).__name__}", error)
 
     @contextmanager
     def guarded(self, stage: str) -> Iterator[None]:
@@ -159,7 +153,7 @@ class Session(SceneParts):
     @property
     def idle(self) -> bool:
         """Whether the next frame would be the same as the last one."""
-        if not self.clock.idle or self._commands or self.cameras.moving:
+        if not self.clock.idle or self.commands or self.cameras.moving:
             return False
         if self.loading is not None or self.stage.fetching:
             return False
@@ -174,9 +168,11 @@ class Session(SceneParts):
     def advance(self, part: float = 1.0, last: bool = True) -> None:
         """Record this frame's step of the models, if time passes; one of no length if a paused model was changed.
 
-        With a `part` below 1 it is that fraction of the step; the `last` part ends the frame.
-        Raises what a model raises; then the models are as before the step.
+        None while a command is at work that takes several frames. With a `part` below 1 it is that fraction of the
+        step; the `last` part ends the frame. Raises what a model raises; then the models are as before the step.
         """
+        if self.commands.current is not None:
+            return
         running, clock = self.running, self.running.clock
         running.scene_edits.apply_animations(clock.time)
         if clock.moves:
@@ -281,6 +277,7 @@ class Session(SceneParts):
     def close(self) -> None:
         """Free everything the scene uses. Idempotent."""
         loading.cancel(self)
+        self.commands.cancel()
         self.stop_comparing()
         self.running.close()
         if self.gpu.pool.spill == self._spill:

@@ -53,7 +53,13 @@ def _light(session: Session, path: Path) -> None:
     session.scene_edits.change({Key("view", name): value for name, value in light.items()}, f"light of {path.name}")
 
 
-CancelLoading = command("scene")(loading.cancel)
+@command("cancel")
+def CancelLoading(session: Session) -> None:
+    """Do not open the scene that is being read or built, and end the command that takes several frames."""
+    loading.cancel(session)
+    session.commands.cancel()
+
+
 Reload = command("scene")(Session.reload)
 
 
