@@ -4,6 +4,7 @@
 // Efficiency of Ray Traversal on GPUs"); it is walked with a stack, the nearer child first.
 
 //% include "common/hashed.wgsl"
+//% include "common/fresnel.wgsl"
 
 struct Params {
     size: vec2u,            // pixels of the image
@@ -58,7 +59,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> nodes: array<vec4u>;
 @group(0) @binding(2) var<storage, read> primitives: array<vec4u>;  // three for each: corners, or center and radius
 @group(0) @binding(3) var<storage, read> corners: array<vec4u>;     // normal, color (two), and one that is free
-@group(0) @binding(4) var<storage, read> materials: array<vec4u>;   // rows of words: two of each, then those of volumes
+@group(0) @binding(4) var<storage, read> materials: array<vec4u>;   // rows of words: four of each, then those of volumes
 @group(0) @binding(5) var<storage, read> tables: array<f32>;
 @group(0) @binding(6) var<storage, read_write> sums: array<vec4f>;  // of light and coverage, for each pixel
 
@@ -66,6 +67,7 @@ const LEAF = 0x80000000u;       // of a child: 28 bits of the first primitive, a
 const SPHERE = 0x80000000u;     // of a primitive, whose lowest bits are its material
 const CLEAR = 0x40000000u;      // lets light through
 const FLAT = 0x20000000u;       // has no normals
+const LIQUID = 0x10000000u;     // is a side of a liquid's surface, whose corners turn counterclockwise as seen from outside
 const MATERIAL = 0x00ffffffu;
 const NONE = 0xffffffffu;
 const MOST_LEVELS = 64u;       // of the tree: its keys have 63 bits
@@ -76,6 +78,15 @@ struct Ray {
     direction: vec3f,       // of unit length
     chance: u32,            // decides whether it passes through what is transparent
 }
+
+// What a liquid does with light, for each world unit; black and 0 is air.
+struct Medium {
+    absorption: vec3f,
+    scattering: f32,
+    ior: f32,               // index of refraction; 0: air
+}
+
+const AIR = Medium(vec3f(0.0), 0.0, 0.0);
 
 struct Hit {
     distance: f32,
@@ -118,6 +129,27 @@ fn stops(flags: u32, primitive: u32, ray: Ray, u: f32, v: f32) -> bool {
     return hashed(primitive, ray.chance) < color_at(primitive, u, v).a;
 }
 
+fn liquid_of(flags: u32) -> Medium {
+    let row = 4u * (flags & MATERIAL);
+    let values = bitcast<vec4f>(materials[row + 2u]);
+    return Medium(values.xyz, bitcast<f32>(materials[row + 3u].x), values.w);
+}
+
+// What liquids take of the light that a straight ray brings: shadow rays go through them, and are not refracted.
+var<private> liquid_count: u32;         // of surfaces on the way
+var<private> liquid_passes: f32;        // the fraction that they do not reflect
+var<private> liquid_depth: vec3f;       // optical depth, as if a liquid that is entered did not end,
+var<private> liquid_extinction: vec3f;  // and extinction at the end
+
+fn pass_liquid(flags: u32, distance: f32, cosine: f32) {
+    let liquid = liquid_of(flags);
+    let extinction = (liquid.absorption + liquid.scattering) * sign(cosine);    // above 0: it is entered
+    liquid_count += 1u;
+    liquid_passes *= 1.0 - fresnel(max(abs(cosine), 1e-4), liquid.ior);
+    liquid_depth -= extinction * distance;
+    liquid_extinction += extinction;
+}
+
 // A sphere, by the stable quadratic of Haines, Guenther and Akenine-Moeller 2019 (Ray Tracing Gems, chapter 7). Where its near side is
 // cut away, the far one is hit.
 fn meet_sphere(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>) {
@@ -138,7 +170,7 @@ fn meet_sphere(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>) 
 }
 
 // A triangle, by Moeller and Trumbore 1997.
-fn meet_triangle(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>) {
+fn meet_triangle(primitive: u32, first: vec4u, ray: Ray, anything: bool, hit: ptr<function, Hit>) {
     let a = bitcast<vec3f>(first.xyz);
     let ab = bitcast<vec3f>(primitives[3u * primitive + 1u].xyz) - a;
     let ac = bitcast<vec3f>(primitives[3u * primitive + 2u].xyz) - a;
@@ -152,6 +184,10 @@ fn meet_triangle(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>
     let distance = dot(ac, over) / area;
     if !(u >= 0.0 && v >= 0.0 && u + v <= 1.0 && distance > 0.0 && distance < (*hit).distance) { return; }
     if is_clipped(ray.origin + distance * ray.direction) { return; }
+    if anything && (first.w & LIQUID) != 0u {
+        pass_liquid(first.w, distance, area / length(cross(ab, ac)));
+        return;
+    }
     if stops(first.w, primitive, ray, u, v) { *hit = Hit(distance, primitive, u, v); }
 }
 
@@ -159,7 +195,7 @@ fn meet_triangle(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>
 var<private> rays: u32;         // that were traced
 
 //% endif
-// What a ray hits first before `farthest`; with `anything`, whatever it hits.
+// What a ray hits first before `farthest`; with `anything`, whatever it hits but liquids, which it passes.
 fn traced(ray: Ray, farthest: f32, anything: bool) -> Hit {
     var hit = Hit(farthest, NONE, 0.0, 0.0);
 //% if COUNT
@@ -178,7 +214,7 @@ fn traced(ray: Ray, farthest: f32, anything: bool) -> Hit {
                 if (words.w & SPHERE) != 0u {
                     meet_sphere(i, words, ray, &hit);
                 } else {
-                    meet_triangle(i, words, ray, &hit);
+                    meet_triangle(i, words, ray, anything, &hit);
                 }
             }
             if anything && hit.primitive != NONE { return hit; }

@@ -11,6 +11,7 @@
 //% include "common/color.wgsl"
 //% include "common/fullscreen.wgsl"
 //% include "common/liquid_layers.wgsl"
+//% include "common/fresnel.wgsl"
 
 @group(0) @binding(2) var fronts: texture_2d<f32>;
 @group(0) @binding(3) var distances: texture_2d<f32>;
@@ -50,15 +51,6 @@ fn normal_at(eye: vec3f, pixel: vec2f) -> vec3f {
     let is_found = dot(found, found) > 0.0 && max(abs(across.z), abs(down.z)) < -eye.z;
     let normal = select(to_eye, normalize(found), is_found);
     return select(normal, -normal, dot(normal, to_eye) < 0.0);
-}
-
-// The fraction of unpolarized light that is reflected where it enters a medium of index `ior` at this cosine (Fresnel's
-// equations; Born and Wolf 1999, "Principles of Optics", section 1.5.2).
-fn fresnel(cosine: f32, ior: f32) -> f32 {
-    let inside = sqrt(max(1.0 - (1.0 - cosine * cosine) / (ior * ior), 0.0));
-    let across = (cosine - ior * inside) / (cosine + ior * inside);
-    let along = (ior * cosine - inside) / (ior * cosine + inside);
-    return 0.5 * (across * across + along * along);
 }
 
 fn light_at(pixel: vec2i) -> vec4f {

@@ -10,10 +10,12 @@
 //% include "common/color.wgsl"
 //% include "common/trace_scene.wgsl"
 //% include "common/trace_material.wgsl"
+//% include "common/trace_surface.wgsl"
 //% include "common/trace_light.wgsl"
 //% include "common/trace_volume.wgsl"
 //% include "common/trace_lamps.wgsl"
 //% include "common/trace_floor.wgsl"
+//% include "common/trace_liquid.wgsl"
 
 const CERTAIN = 3u;         // scatterings before chance may end a path
 const MOST_LIGHT = 6e4;     // of one sample: more than a half float holds
@@ -55,84 +57,22 @@ fn backdrop(direction: vec3f) -> vec4f {
     return vec4f(environment_toward(toward) + params.sun_white * disc * f32(with_y_up(toward).y > 0.0), 1.0);
 }
 
-// The surface at a hit.
-struct Surface {
-    position: vec3f,
-    side: vec3f,            // the normal of the triangle or sphere, toward where the ray came from
-    normal: vec3f,          // for light
-    material: Material,
-    emitted: vec3f,
-    scattering: f32,        // the part of it that is lit
-}
-
-fn corner_normal(row: u32) -> vec3f {
-    let across = unpack2x16snorm(corners[row].x);
-    let up = 1.0 - abs(across.x) - abs(across.y);
-    let folded = max(-up, 0.0);
-    return normalize(vec3f(across + select(vec2f(folded), vec2f(-folded), across >= vec2f(0.0)), up));
-}
-
-fn surface_at(hit: Hit, ray: Ray) -> Surface {
-    let first = primitives[3u * hit.primitive];
-    let second = primitives[3u * hit.primitive + 1u];
-    var out: Surface;
-    out.position = ray.origin + hit.distance * ray.direction;
-    if (first.w & SPHERE) != 0u {
-        let center = bitcast<vec3f>(first.xyz);
-        out.side = normalize(out.position - center);
-        out.position = center + bitcast<f32>(second.x) * out.side;
-        out.normal = out.side;
-    } else {
-        let a = bitcast<vec3f>(first.xyz);
-        let ab = bitcast<vec3f>(second.xyz) - a;
-        let ac = bitcast<vec3f>(primitives[3u * hit.primitive + 2u].xyz) - a;
-        out.position = a + hit.u * ab + hit.v * ac;
-        out.side = normalize(cross(ab, ac));
-        out.normal = out.side;
-        if (first.w & FLAT) == 0u {
-            out.normal = normalize(
-                (1.0 - hit.u - hit.v) * corner_normal(second.w) + hit.u * corner_normal(second.w + 1u)
-                    + hit.v * corner_normal(second.w + 2u),
-            );
-        }
-    }
-    let to_eye = -ray.direction;
-    if dot(out.side, to_eye) < 0.0 { out.side = -out.side; }
-    if dot(out.normal, out.side) < 0.0 { out.normal = -out.normal; }
-    // A smooth normal may lean away from the eye near an outline.
-    let facing = dot(out.normal, to_eye);
-    if facing < 0.01 { out.normal = normalize(out.normal + (0.01 - facing) * to_eye); }
-    let row = materials[2u * (first.w & MATERIAL)];
-    let glow = materials[2u * (first.w & MATERIAL) + 1u];
-    let values = bitcast<vec4f>(row);       // metallic, roughness, emissive, brightness
-    let emission = bitcast<vec4f>(glow);    // light of its own, and 1 for what is not lit
-    let base = color_at(hit.primitive, hit.u, hit.v).rgb;
-    out.material = Material(base, values.x, values.y);
-    // A glowing ball is darker toward its rim, as in draw/points.wgsl.
-    let rim = select(1.0, 0.45 + 0.55 * dot(out.normal, to_eye), (first.w & SPHERE) != 0u);
-    out.emitted = base * (values.z * values.w * rim + emission.w) + emission.rgb;
-    out.scattering = (1.0 - values.z) * (1.0 - emission.w);
-    return out;
-}
-
-// Where a ray begins that leaves a surface: so far above it that rounding does not let it meet it again.
-fn lifted(surface: Surface, distance: f32, direction: vec3f) -> vec3f {
-    let size = abs(surface.position);
-    let away = 1e-5 * (max(size.x, max(size.y, size.z)) + 0.1 * distance) + 1e-7;
-    return surface.position + surface.side * select(-away, away, dot(surface.side, direction) > 0.0);
-}
-
 // The weight of a sample of one strategy that the other could have found too.
 fn power_weight(own: f32, other: f32) -> f32 {
     let ratio = other / max(own, 1e-30);
     return 1.0 / (1.0 + ratio * ratio);
 }
 
-// The part of the light from a direction that arrives, from `farthest` away.
-fn arriving(origin: vec3f, direction: vec3f, farthest: f32) -> f32 {
+// The part of the light from a direction that arrives from `farthest` away, at a position in this medium.
+fn arriving(origin: vec3f, direction: vec3f, farthest: f32, medium: Medium) -> vec3f {
     let ray = Ray(origin, direction, stream + 1u);
-    if traced(ray, farthest, true).primitive != NONE { return 0.0; }
-    return transmittance(ray, farthest);
+    liquid_count = 0u;
+    liquid_passes = 1.0;
+    liquid_depth = vec3f(0.0);
+    liquid_extinction = medium.absorption + medium.scattering;
+    if traced(ray, farthest, true).primitive != NONE { return vec3f(0.0); }
+    let inside = select(vec3f(0.0), liquid_extinction * farthest, farthest < FAR);
+    return transmittance(ray, farthest) * liquid_passes * exp(-max(liquid_depth + inside, vec3f(0.0)));
 }
 
 // Light of the area lights that a ray meets before `farthest`, of directions as dense as `density`.
@@ -191,18 +131,34 @@ struct Incident {
     origin: vec3f,
     direction: vec3f,
     distance: f32,          // of the light
-    light: vec3f,           // what of it goes on along the path
+    light: vec3f,           // what of it goes on along the path, weighted: a sample of the direction could have found it too,
+    beyond: vec3f,          // and what does so through a liquid, which no such sample finds
 }
 
 fn is_dark(light: vec3f) -> bool {
     return max(light.r, max(light.g, light.b)) <= 0.0;
 }
 
+// Of the sun and from around, and of a lamp: `back` goes on of each unit, and `other` is how densely samples of the direction are.
+fn toward_distant(origin: vec3f, direction: vec3f, back: vec3f, other: f32) -> Incident {
+    let density = light_density(direction);
+    let sun = select(vec3f(0.0), params.sun_light, is_sun(direction));
+    let weight = power_weight(density, other) / density;
+    return Incident(origin, direction, FAR, back * light_toward(direction) * weight, back * sun / density);
+}
+
+fn toward_lamp(origin: vec3f, lamp: LampSample, back: vec3f, other: f32) -> Incident {
+    let all = back * lamp.light;
+    return Incident(origin, lamp.direction, lamp.distance, all * power_weight(lamp.density, other), all);
+}
+
 fn sample_light(first: Ray) -> vec4f {
     var ray = first;
     var light = vec3f(0.0);
     var through = vec3f(1.0);       // the part of what is found that reaches the eye
-    var density = 0.0;              // of the direction of the ray; 0: it comes from the eye
+    var density = 0.0;              // of the direction of the ray, when it was scattered last; 0: it comes from the eye
+    var bent = NOT_BENT;            // by liquids since then
+    var medium = AIR;
     var path = 0.0;                 // how far a line of sight has come
     var bounces = 0u;
     var scatterings = 0u;
@@ -212,10 +168,10 @@ fn sample_light(first: Ray) -> vec4f {
         stream = u32(chances.x * 16777216.0) * 2891336453u + counter.x * 747796405u;
         ray.chance = stream;
         let hit = traced(ray, FAR, false);
-        let stop = collision(ray, hit.distance);
+        var stop = collision(ray, hit.distance);
         var floor = FAR;            // where a line of sight meets it
         if density > 0.0 {
-            light += through * lamps_met(ray, stop.distance, density);
+            if bent == NOT_BENT { light += through * lamps_met(ray, stop.distance, density); }
         } else {
             let lamp = visible_lamp(ray, stop.distance);
             floor = floor_distance(ray);
@@ -225,93 +181,128 @@ fn sample_light(first: Ray) -> vec4f {
             }
         }
         let on_floor = floor < FAR;
-        if !on_floor && stop.volume == NONE && hit.primitive == NONE {
+        let nothing = !on_floor && stop.volume == NONE && hit.primitive == NONE;
+        let sampled = random();
+        // In a liquid light is absorbed on the way, and may be scattered before it arrives.
+        let ahead = min(stop.distance, floor);
+        var free = FAR;
+        if medium.scattering > 0.0 { free = -log(1.0 - next_random()) / medium.scattering; }
+        let in_liquid = free < ahead;
+        through *= exp(-medium.absorption * select(min(free, ahead), 0.0, nothing));
+        if nothing {
             if density == 0.0 {
                 let behind = backdrop(ray.direction);
-                return vec4f(light + through * behind.rgb, 1.0 - through.r * (1.0 - behind.a));
+                if (bent & MIRRORED) != 0u && behind.a == 0.0 {
+                    return vec4f(light + through * environment_toward(ray.direction), 1.0);
+                }
+                return vec4f(light + through * behind.rgb, 1.0 - dot(through, vec3f(1.0 / 3.0)) * (1.0 - behind.a));
             }
-            light += through * light_toward(ray.direction) * power_weight(density, light_density(ray.direction));
+            let weight = power_weight(density, light_density(ray.direction));
+            let found = light_toward(ray.direction) * weight;
+            light += through * select(environment_toward(ray.direction), found, bent == NOT_BENT);
             break;
         }
-        let sampled = random();
         let toward_light = light_direction(sampled.xyz);
-        let chosen = light_density(toward_light);
-        let is_lit = has_light && chosen > 0.0;
-        var incident: array<Incident, 2>;
+        let is_lit = has_light && light_density(toward_light) > 0.0;
+        var incident = array<Incident, 2>();    // set in each turn: without a value it may keep that of the last
         var next = ray;
+        var next_medium = medium;
         var goes_on = true;
         var passes = vec3f(1.0);    // the part of what comes along the next ray
-        if on_floor {
+        if on_floor && !in_liquid {
             next.origin = ray.origin + (1.00001 * floor + 1e-6) * ray.direction;
             if params.sun_part > 0.0 && params.floor_shade > 0.0 {
                 let above = ray.origin + floor * ray.direction + (1e-5 * floor + 1e-6) * params.floor_up;
-                incident[0] = Incident(above, sun_direction(sampled.xy), FAR, vec3f(1.0));
+                incident[0] = Incident(above, sun_direction(sampled.xy), FAR, vec3f(1.0), vec3f(1.0));
             }
-        } else if stop.volume != NONE {
-            let volume = volume_at(stop.volume);
-            let position = ray.origin + stop.distance * ray.direction;
-            let color = volume_color(volume, position);
-            light += through * (color * (volume.brightness * volume.emissive) + volume_glow(volume, position));
+        } else if in_liquid || stop.volume != NONE {
+            let position = ray.origin + min(free, ahead) * ray.direction;
+            var anisotropy = 0.0;
             scatterings += 1u;
-            through *= particle_albedo(color, volume.anisotropy) * (1.0 - volume.emissive);
+            if !in_liquid {
+                let volume = volume_at(stop.volume);
+                let color = volume_color(volume, position);
+                light += through * (color * (volume.brightness * volume.emissive) + volume_glow(volume, position));
+                anisotropy = volume.anisotropy;
+                through *= particle_albedo(color, anisotropy) * (1.0 - volume.emissive);
+            }
             if scatterings > params.scatterings || is_dark(through) { break; }
             if is_lit {
-                let scattered = phase(dot(ray.direction, toward_light), volume.anisotropy);
-                let weight = scattered / chosen * power_weight(chosen, scattered);
-                incident[0] = Incident(position, toward_light, FAR, light_toward(toward_light) * weight);
+                let scattered = phase(dot(ray.direction, toward_light), anisotropy);
+                incident[0] = toward_distant(position, toward_light, vec3f(scattered), scattered);
             }
             let lamp = sample_of_lamps(position);
             if lamp.density > 0.0 {
-                let scattered = phase(dot(ray.direction, lamp.direction), volume.anisotropy);
-                let weight = scattered * power_weight(lamp.density, scattered);
-                incident[1] = Incident(position, lamp.direction, lamp.distance, lamp.light * weight);
+                let scattered = phase(dot(ray.direction, lamp.direction), anisotropy);
+                incident[1] = toward_lamp(position, lamp, vec3f(scattered), scattered);
             }
-            let direction = scattered_direction(ray.direction, volume.anisotropy, chances.yz);
-            density = phase(dot(ray.direction, direction), volume.anisotropy);
+            let direction = scattered_direction(ray.direction, anisotropy, chances.yz);
+            density = phase(dot(ray.direction, direction), anisotropy);
+            bent = NOT_BENT;
             next = Ray(position, direction, 0u);
         } else {
             let surface = surface_at(hit, ray);
-            light += through * surface.emitted;
-            through *= surface.scattering;
-            if bounces > params.bounces || surface.scattering <= 0.0 { break; }
-            let facing_eye = facing_to(surface.material, surface.normal, -ray.direction);
-            if is_lit && dot(toward_light, surface.side) > 0.0 {
-                let back = reflected(facing_eye, toward_light);
-                let weight = power_weight(chosen, reflected_density(facing_eye, toward_light)) / chosen;
-                let origin = lifted(surface, hit.distance, toward_light);
-                incident[0] = Incident(origin, toward_light, FAR, back * light_toward(toward_light) * weight);
+            let flags = primitives[3u * hit.primitive].w;
+            let is_liquid = (flags & LIQUID) != 0u;
+            var facing_eye = facing_to(surface.material, surface.normal, -ray.direction);
+            var bend = no_bend();
+            if is_liquid {
+                bend = bend_at(surface, ray, liquid_of(flags), medium, random().x);
+                facing_eye = mirror_of(surface, -ray.direction, density > 0.0);
+                scatterings += 1u;
+            } else {
+                light += through * surface.emitted;
+                through *= surface.scattering;
+                bounces += 1u;
+            }
+            if bounces > params.bounces + 1u || scatterings > params.scatterings || is_dark(through) { break; }
+            let mirrors = !is_liquid || surface.is_front;   // what is mirrored inside is not looked for
+            if is_lit && mirrors && dot(toward_light, surface.side) > 0.0 {
+                let back = reflected(facing_eye, toward_light) * mirrored_part(bend, facing_eye, toward_light);
+                let other = bend.chance * reflected_density(facing_eye, toward_light);
+                incident[0] = toward_distant(lifted(surface, hit.distance, toward_light), toward_light, back, other);
             }
             let lamp = sample_of_lamps(surface.position);
-            if lamp.density > 0.0 && dot(lamp.direction, surface.side) > 0.0 {
-                let weight = power_weight(lamp.density, reflected_density(facing_eye, lamp.direction));
-                let origin = lifted(surface, hit.distance, lamp.direction);
-                let back = reflected(facing_eye, lamp.direction);
-                incident[1] = Incident(origin, lamp.direction, lamp.distance, back * lamp.light * weight);
+            if lamp.density > 0.0 && mirrors && dot(lamp.direction, surface.side) > 0.0 {
+                let other = bend.chance * reflected_density(facing_eye, lamp.direction);
+                let back = reflected(facing_eye, lamp.direction) * mirrored_part(bend, facing_eye, lamp.direction);
+                incident[1] = toward_lamp(lifted(surface, hit.distance, lamp.direction), lamp, back, other);
             }
-            let direction = reflected_direction(facing_eye, chances.yzw);
-            density = reflected_density(facing_eye, direction);
-            goes_on = density > 0.0 && dot(direction, surface.side) > 0.0;
-            passes = reflected(facing_eye, direction) / max(density, 1e-30);
+            var direction = bend.direction;
+            if bend.kind == NOT_BENT {
+                direction = reflected_direction(facing_eye, chances.yzw);
+                density = bend.chance * reflected_density(facing_eye, direction);
+                goes_on = density > 0.0 && dot(direction, surface.side) > 0.0;
+                passes = reflected(facing_eye, direction) * mirrored_part(bend, facing_eye, direction) / max(density, 1e-30);
+                bent = NOT_BENT;
+            } else {
+                passes = vec3f(bend.passes);
+                bent |= bend.kind;
+                next_medium = bend.medium;
+                path += hit.distance;
+            }
             next = Ray(lifted(surface, hit.distance, direction), direction, 0u);
-            bounces += 1u;
         }
         // One loop for all shadows: the walk through the tree is compiled wherever it is called.
-        var arrives = array<f32, 2>(0.0, 0.0);
+        var found = array<vec3f, 2>(vec3f(0.0), vec3f(0.0));
         for (var i = 0u; i < 2u; i++) {
-            if is_dark(incident[i].light) { continue; }
-            arrives[i] = arriving(incident[i].origin, incident[i].direction, incident[i].distance);
+            let one = incident[i];
+            if is_dark(one.light + one.beyond) { continue; }
+            let arrives = arriving(one.origin, one.direction, one.distance, medium);
+            found[i] = arrives * select(one.light, one.beyond, liquid_count > 0u);
         }
-        if on_floor {
-            let ground = floor_light_at(ray, floor, path, select(1.0, arrives[0], !is_dark(incident[0].light)));
+        if on_floor && !in_liquid {
+            let ground = floor_light_at(ray, floor, path, select(1.0, found[0].g, !is_dark(incident[0].light)));
             light += through * ground.rgb;
             through *= 1.0 - ground.a;
             path += floor;
         } else {
-            light += through * (incident[0].light * arrives[0] + incident[1].light * arrives[1]);
+            light += through * (found[0] + found[1]);
             through *= passes;
         }
         if !goes_on { break; }
         ray = next;
+        medium = next_medium;
         if bounces + scatterings > CERTAIN {
             let survives = min(max(through.r, max(through.g, through.b)), 0.95);
             if sampled.w >= survives { break; }

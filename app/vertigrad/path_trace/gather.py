@@ -16,6 +16,7 @@ from ..renderer.layers.birds import BirdsDrawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
 from ..renderer.layers.light import LightLayer, area_lights
+from ..renderer.layers.liquid import LiquidDrawing
 from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.volume import VolumeDrawing
@@ -90,6 +91,14 @@ def _birds(layer: Layer, moment: Moment) -> Shapes:
     return triangles(bird_geometry(layer, moment), [_lit(layer.style)])
 
 
+def _liquid(layer: Layer, moment: Moment) -> Shapes:
+    style, values = layer.style, layer.drawing.uniform()
+    surface = Surface(
+        roughness=style.roughness, absorption=values["absorption"], ior=style.ior, scattering=style.scattering
+    )
+    return triangles(geometry(layer), [surface])
+
+
 def _asset(layer: Layer, moment: Moment) -> Shapes:
     return asset_shapes(layer)
 
@@ -101,5 +110,6 @@ _KINDS: dict[type[Any], Callable[[Layer, Moment], Shapes]] = {
     InstancesDrawing: _triangles,
     ArrowsDrawing: _triangles,
     BirdsDrawing: _birds,
+    LiquidDrawing: _liquid,
     AssetDrawing: _asset,
 }

@@ -12,13 +12,16 @@ from ..export import Geometry
 from . import packing
 from .tree import MOST_PRIMITIVES, Tree, build
 
-SPHERE, CLEAR, FLAT = (np.uint32(1 << bit) for bit in (31, 30, 29))
+SPHERE, CLEAR, FLAT, LIQUID = (np.uint32(1 << bit) for bit in (31, 30, 29, 28))
 MOST_MATERIALS = 1 << 24
 OPAQUE = 0.999  # of an alpha, as in shaders/common/coverage.wgsl
 
 
 class Surface(NamedTuple):
-    """A material: its rows in the shader. `emission` is linear light, `unlit` 1 where colors are shown as they are."""
+    """A material: its rows in the shader. `emission` is linear light, `unlit` 1 where colors are shown as they are.
+
+    With an index of refraction `ior` it is the surface of a liquid, which absorbs and scatters for each world unit.
+    """
 
     metallic: float = 0.0
     roughness: float = 0.5
@@ -26,6 +29,9 @@ class Surface(NamedTuple):
     brightness: float = 1.0
     emission: tuple[float, float, float] = (0.0, 0.0, 0.0)
     unlit: float = 0.0
+    absorption: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    ior: float = 0.0
+    scattering: float = 0.0
 
 
 class Shapes(NamedTuple):
@@ -75,6 +81,8 @@ def triangles(
         words[:, 0, 3] |= material[index[:, 0]].astype(np.uint32)
     if normals is None:
         words[:, 0, 3] |= FLAT
+    if materials[0].ior > 0.0:
+        words[:, 0, 3] |= LIQUID
     words[:, 1, 3] = 3 * np.arange(len(index), dtype=np.uint32)
     corners = packing.corners(colors, normals)[index].reshape(-1, packing.WORDS)
     return Shapes(words, corners, places.min(axis=1), places.max(axis=1), materials)
@@ -122,5 +130,8 @@ def concatenated(found: Sequence[Shapes]) -> Scene:
 
 
 def _rows(materials: Sequence[Surface]) -> np.ndarray:
-    values = [(*one[:4], *one.emission, one.unlit) for one in materials]
+    values = [
+        (*one[:4], *one.emission, one.unlit, *one.absorption, one.ior, one.scattering, 0.0, 0.0, 0.0)
+        for one in materials
+    ]
     return np.array(values, np.float32).view(np.uint32).reshape(-1, 4)

@@ -1,0 +1,60 @@
+// The surfaces of liquids for a path tracer: by Fresnel's equations a ray is mirrored, or refracted by Snell's law. What is mirrored
+// outside is as rough as the liquid. Needs common/trace_surface.wgsl.
+
+const NOT_BENT = 0u;
+const REFRACTED = 1u;
+const MIRRORED = 2u;        // inside a liquid
+const BLURRED = 0.3;        // least roughness with which a liquid mirrors light onto what is matt: sharper, it is noise
+
+// What happens to a ray at a surface.
+struct Bend {
+    kind: u32,              // NOT_BENT: it is scattered
+    direction: vec3f,
+    passes: f32,            // radiance that comes along it, to that of the ray before: that inside is ior^2 as large
+    medium: Medium,
+    chance: f32,            // of being scattered
+    ior: f32,               // of a liquid that scatters; 0: it is none
+}
+
+// A surface that is no liquid scatters always.
+fn no_bend() -> Bend {
+    return Bend(NOT_BENT, vec3f(0.0), 1.0, AIR, 1.0, 0.0);
+}
+
+fn bend_at(surface: Surface, ray: Ray, liquid: Medium, medium: Medium, random_: f32) -> Bend {
+    let cosine = max(dot(surface.normal, -ray.direction), 1e-4);
+    let ratio = select(1.0 / liquid.ior, liquid.ior, surface.is_front);
+    let mirrored = fresnel(cosine, ratio);
+    if random_ < mirrored {
+        if surface.is_front { return Bend(NOT_BENT, vec3f(0.0), 1.0, medium, mirrored, liquid.ior); }
+        let direction = mirrored_within(surface, ray.direction);
+        return Bend(MIRRORED, direction, 1.0, medium, mirrored, liquid.ior);
+    }
+    var direction = refract(ray.direction, surface.normal, 1.0 / ratio);
+    if !(dot(direction, surface.side) < 0.0) { direction = refract(ray.direction, surface.side, 1.0 / ratio); }
+    if !(dot(direction, direction) > 0.0) { direction = ray.direction; }
+    if surface.is_front { return Bend(REFRACTED, direction, 1.0 / (ratio * ratio), liquid, mirrored, liquid.ior); }
+    // A line of sight that begins in a liquid sees the radiance there.
+    let passes = select(liquid.ior * liquid.ior, 1.0, medium.ior == 0.0);
+    return Bend(REFRACTED, direction, passes, AIR, mirrored, liquid.ior);
+}
+
+// By a smooth normal, or by that of the triangle where it would leave the liquid.
+fn mirrored_within(surface: Surface, direction: vec3f) -> vec3f {
+    let smooth_ = reflect(direction, surface.normal);
+    return select(reflect(direction, surface.side), smooth_, dot(smooth_, surface.side) > 0.0);
+}
+
+// A surface of facets that mirror everything.
+fn mirror_of(surface: Surface, to_eye: vec3f, on_matt: bool) -> Facing {
+    let roughness = max(surface.material.roughness, select(0.0, BLURRED, on_matt));
+    let only = Reflection(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(1.0));
+    let cosine = max(dot(surface.normal, to_eye), 1e-4);
+    return Facing(Material(vec3f(1.0), 1.0, roughness), surface.normal, to_eye, cosine, only, 1.0);
+}
+
+// The fraction that facets of a liquid mirror from a direction; 1 of other surfaces, whose facets are known.
+fn mirrored_part(bend: Bend, surface: Facing, direction: vec3f) -> f32 {
+    if bend.ior == 0.0 { return 1.0; }
+    return fresnel(max(dot(normalize(direction + surface.to_eye), surface.to_eye), 1e-4), bend.ior);
+}
