@@ -14,6 +14,7 @@ from vertigrad.errors import InputError, OutOfMemory
 from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen, render
 from vertigrad.headless.offscreen import require_drawable
+from vertigrad.headless.path_trace import path_trace
 from vertigrad.session import STEP, Session
 from vertigrad.session.commands import Play, SetParameter
 
@@ -284,8 +285,10 @@ def center_and_spread(image: np.ndarray) -> tuple[float, float]:
     return center, (weight * (rows - center) ** 2).sum()
 
 
-@pytest.mark.parametrize("shutter", [1.0, 0.5])
-def test_the_streak_of_a_moving_point_is_its_way_while_the_shutter_is_open(steady, tmp_path, monkeypatch, shutter):
+@pytest.mark.parametrize(("shutter", "traced"), [(1.0, False), (0.5, False), (1.0, True), (0.5, True)])
+def test_the_streak_of_a_moving_point_is_its_way_while_the_shutter_is_open(
+    steady, tmp_path, monkeypatch, shutter, traced
+):
     """One point that rises by 0.6 in each frame; the variance of a streak is a twelfth of its squared length."""
     use_models(monkeypatch)
     view = '[view]\nbackground = "#000000"\nbloom = 0\nvignette = 0\ntone_map = "none"\nsamples = 24\n'
@@ -297,7 +300,10 @@ def test_the_streak_of_a_moving_point_is_its_way_while_the_shutter_is_open(stead
         options = ["row.count=1", f"view.shutter={value}"]
         with Session(steady, path, options) as session:
             session.clock.set_speed(0.6 / STEP)
-            record = render(session, 3, (72, 96), [tmp_path / "a.png"])
+            file, size = tmp_path / "a.png", (72, 96)
+            record = render(session, 3, size, [] if traced else [file], draw=not traced, exposure=value * traced)
+            if traced:
+                path_trace(session, 48, size, [file], exposure=value)
             assert session.time == pytest.approx(1.8)
             assert session.clock.frame == record.finish(session)["frames"] == 3
         found.append(center_and_spread(pixels(tmp_path / "a.png")))

@@ -36,6 +36,7 @@ def traced(
     seed: int,
     transparent: bool,
     exr: ExrOptions,
+    exposure: float,
 ) -> str:
     """Trace and write the image; returns a summary.
 
@@ -56,6 +57,7 @@ def traced(
             seed=seed,
             transparent=transparent,
             exr=exr,
+            exposure=exposure,
         )
     if found.samples < samples:
         result = f"{files}: the image has these" if found.samples else "no image was written"

@@ -144,7 +144,7 @@ def command(
         if turntable:
             session.carry_out(FollowKeyframes(False))
         session.carry_out(Turntable(options.finite("--turntable", turntable)))
-        done = 0
+        done, exposure = 0, session.view.shutter if path_trace is not None else 0.0
 
         def show(finished: int) -> None:
             nonlocal done
@@ -165,9 +165,10 @@ def command(
                 first=first,
                 exr=exr,
                 draw=path_trace is None,
+                exposure=exposure,
             )
         if path_trace is not None:
-            text = traced(session, path_trace, pixels, output, bounces, seed or 0, transparent, exr)
+            text = traced(session, path_trace, pixels, output, bounces, seed or 0, transparent, exr, exposure)
         summary = finish_run(record, session, report, require_zero_copy)
     if path_trace is not None:
         console.print(text)

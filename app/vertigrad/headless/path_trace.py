@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..path_trace import BOUNCES, PathTracer, TracedImage, flat_view, gather, untraced
+from ..models.stepping import no_dropped_time
+from ..path_trace import BOUNCES, Gathered, PathTracer, TracedImage, flat_view, gather, untraced
 from ..renderer.quality import HIGH
 from ..renderer.renderer import Renderer
 from ..renderer.view_uniforms import moment_of
-from ..session import Session
+from ..session import STEP, Session
 from ..session.readbacks import wait_for_readbacks
 from .exr import SUFFIX as EXR
 from .exr import USUAL_EXR, ExrOptions, save_exr
@@ -57,13 +58,15 @@ def path_trace(
     seed: int = 0,
     transparent: bool = False,
     exr: ExrOptions = USUAL_EXR,
+    exposure: float = 0.0,
 ) -> Traced:
     """Trace `samples` paths through each of `size` pixels of what the session shows now, and write the image.
 
     `progress` is called with the samples that a pixel has on average. As soon as `stopped` says so the image is
     written as it is then; without a sample in each pixel it is not. `warn` gets sentences on what is left out. The same
-    seed gives the same image on the same GPU. Raises `InputError` if nothing can be traced or written, `LimitError` and
-    `OutOfMemory` if it is too much for this GPU.
+    seed gives the same image on the same GPU. With an `exposure`, the fraction of a frame by which `render` ended
+    early, the session goes on for as long, and samples are spread over moments of it: motion blur. Raises `InputError`
+    if nothing can be traced or written, `LimitError` and `OutOfMemory` if it is too much for this GPU.
     """
     if samples < 1:
         raise InputError(f"{samples} samples; a path-traced image needs at least 1")
@@ -73,22 +76,45 @@ def path_trace(
     require_drawable(gpu, size)
     session.look(size)
     gpu.sync()
-    moment = moment_of(session.view, session.camera, session.time)
-    gathered = gather(list(session.stage.layers.values()), moment)
+    moments = min(session.view.samples, samples) if exposure > 0.0 else 1
+    if exposure > 0.0:
+        _expose(session, exposure / moments, moments == 1)
+    gathered = _gathered(session)
     for sentence in (*gathered.left_out, *untraced(session.view)):
         warn(sentence)
+    if session.view.shutter > 0.0 and exposure == 0.0:
+        warn("view.shutter: this path-traced image is of one moment, and has no motion blur")
     begun = time.perf_counter()
     with (
         enough_memory(size),
+        no_dropped_time(),
         closing(PathTracer(gpu, gathered, session.view, session.camera, size, bounces, seed)) as tracer,
     ):
-        while tracer.samples < samples and not stopped():
-            tracer.advance(samples)
-            progress(tracer.done)
+        for index in range(moments):
+            if index > 0:
+                session.cameras.advance(STEP * exposure / moments)
+                _expose(session, exposure / moments, index == moments - 1)
+                tracer.move(_gathered(session), session.camera)
+            limit = -(-samples * (index + 1) // moments)
+            while tracer.samples < limit and not stopped():
+                tracer.advance(limit)
+                progress(tracer.done)
         seconds = time.perf_counter() - begun
         for path in outputs if tracer.samples else ():
             write_image(session, tracer, path, transparent, exr)
         return Traced(tracer.samples, seconds)
+
+
+def _expose(session: Session, part: float, last: bool) -> None:
+    """Advance the models by a part of the frame."""
+    with session.gpu.frames.frame():
+        session.advance(part, last)
+    session.gpu.sync()
+
+
+def _gathered(session: Session) -> Gathered:
+    moment = moment_of(session.view, session.camera, session.time)
+    return gather(list(session.stage.layers.values()), moment)
 
 
 def write_image(

@@ -54,6 +54,7 @@ def render(
     exr: ExrOptions = USUAL_EXR,
     draw: bool = True,
     files: Sequence[RunFile] = (),
+    exposure: float = 0.0,
 ) -> RunRecord:
     """Run `frames` frames, write their images and geometry to `outputs`, and return the counted bytes and times.
 
@@ -64,9 +65,9 @@ def render(
     NPZ file for the diagnostics and `watches` of each frame, which waits for the GPU. `layers` are those whose geometry
     is written, by default all. `video` are options of videos, which leave out frames to last as long as the run, `exr`
     those of EXR images. `files` are further ones that read the run; they are closed. Frames before `first` (from 0) are
-    not written. Without `draw` nothing is drawn; there may be
-    no images among the outputs then. Raises `InputError` for outputs that cannot be written and for what cannot be
-    drawn, `OutOfMemory` if there is not enough GPU memory.
+    not written. Without `draw` nothing is drawn; there may be no images among the outputs then. The last frame ends
+    this `exposure` early, a fraction of it, in which `path_trace` goes on. Raises `InputError` for outputs that cannot
+    be written and for what cannot be drawn, `OutOfMemory` if there is not enough GPU memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
@@ -84,6 +85,7 @@ def render(
 
         for _ in range(warm_up):
             shooting.frame()
+        shooting.exposure = exposure
         gpu.sync()
         record = RunRecord(gpu)
         for number in range(frames):
@@ -121,6 +123,7 @@ class _Shooting:
     ):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
         self._session, self._supersample, self._draws = session, supersample, draws
+        self.exposure = 0.0  # of the last frame, that is left for others
         with enough_memory(size):
             self._offscreen = Offscreen(session.gpu, size)
             self._renderer = Renderer(session.gpu, FORMAT, transparent)
@@ -135,7 +138,10 @@ class _Shooting:
         session = self._session
         with session.gpu.frames.frame():
             session.apply()
-            self._advance_and_draw(outputs)
+            if last and self.exposure > 0.0:
+                self._advance_until_exposed()
+            else:
+                self._advance_and_draw(outputs)
             if number % MEASURED == MEASURED - 1:
                 session.measure()
             if session.watches.thorough:
@@ -173,12 +179,22 @@ class _Shooting:
             if self._draws:
                 self._draw(linear, Sample(index, index == count - 1) if count > 1 else None)
 
+    def _advance_until_exposed(self) -> None:
+        """Advance by the part of a frame in which the shutter is closed."""
+        if self.exposure < 1.0:
+            self._advance(1.0 - self.exposure, last=False)
+        self._advance_camera(0.0)
+
     def _advance(self, part: float, last: bool) -> None:
         """Advance models and camera by a part of a frame."""
+        self._advance_camera(part)
+        self._session.advance(part, last)
+
+    def _advance_camera(self, next_part: float) -> None:
+        """Let the camera follow the parts that have passed, but not the next one."""
         if self._parts_passed > 0.0:
             self._session.cameras.advance(STEP * self._parts_passed)
-        self._parts_passed = part
-        self._session.advance(part, last)
+        self._parts_passed = next_part
 
     def _draw(self, linear: bool, sample: Sample | None) -> None:
         """Draw the image, or one sample of it; with `linear` once more as linear light."""

@@ -30,7 +30,7 @@ WITHOUT: dict[str, Any] = {
 LIT: dict[str, Any] = {
     **{"shadows": 0.0, "occlusion": 0.0, "environment": "gradient", "environment_backdrop": False, "floor": "none"},
 }
-EXPOSED: dict[str, Any] = {"aperture": 0.0, "shutter": 0.0}  # the tracer has its own lens, and nothing moves
+EXPOSED: dict[str, Any] = {"aperture": 0.0, "shutter": 0.0}  # the tracer has its own lens and shutter
 
 
 class TracedImage:
@@ -82,7 +82,4 @@ def untraced(view: View) -> list[str]:
     """Sentences on what of a view is left out."""
     usual = View()
     found = [name for name, none in WITHOUT.items() if getattr(view, name) not in (none, getattr(usual, name))]
-    sentences = [f"view.{name} is not drawn in a path-traced image" for name in found]
-    if view.shutter > 0.0:
-        sentences.append("view.shutter: a path-traced image has no motion blur")
-    return sentences
+    return [f"view.{name} is not drawn in a path-traced image" for name in found]

@@ -55,31 +55,46 @@ class PathTracer:
     ):
         if not 0 <= bounces <= MOST_BOUNCES:
             raise InputError(f"bounces: {bounces}; expected a number from 0 to {MOST_BOUNCES:,}")
-        self._gpu, self.size = gpu, size
+        self._gpu, self._view, self.size = gpu, view, size
         self.samples = self.ahead = 0
         self._rate = 0.0  # samples of a pixel in a second
+        self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
+        self._fixed: dict[str, Any] = floor(gpu, gathered.layers, view, camera, size) | {
+            **{"size": size, "key": (seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF)},
+            **{"bounces": bounces, "scatterings": SCATTERINGS * (bounces + 1)},
+            **dict(zip(("clip_0", "clip_1", "clip_2"), _clips(view), strict=True)),
+        }
+        self._scene, self._held = ExitStack(), ExitStack()
+        self._held.callback(self._scene.close)
+        self.sums = Tensor.zeros((size[1], size[0], 4), name="sums")
+        self._held.callback(self.sums.close)
+        self.move(gathered, camera)
+
+    def move(self, gathered: Gathered, camera: OrbitCamera) -> None:
+        """Go on with another scene and camera: the image is the mean over all. Raises `LimitError`."""
+        gpu, view, size = self._gpu, self._view, self.size
         scene, tables = concatenated(gathered.shapes), Tables()
         rows = [scene.materials, *(volumes.words(one, tables) for one in gathered.volumes)]
         reflected = tables.add(reflectance.table())
         values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))
         values |= lamps(gathered.lights, tables)
-        values |= dict(zip(("clip_0", "clip_1", "clip_2"), _clips(view), strict=True))
-        values |= floor(gpu, gathered.layers, view, camera, size)
-        self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
         nodes = np.zeros((1, 4), np.uint32) if scene.tree is None else scene.tree.nodes.reshape(-1, 4)
         arrays = {
             **{"nodes": nodes, "primitives": scene.primitives, "corners": scene.corners},
             **{"materials": np.concatenate(rows), "tables": tables.concatenated()},
         }
-        self._held = ExitStack()
-        self._tensors = {name: self._hold(Tensor.from_numpy(array, name=name)) for name, array in arrays.items()}
-        self.sums = self._hold(Tensor.zeros((size[1], size[0], 4), name="sums"))
-        self._values: dict[str, Any] = values | {
-            **{"size": size, "key": (seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF), "reflectance": reflected},
-            **{"bounces": bounces, "scatterings": SCATTERINGS * (bounces + 1)},
-            **{"has_tree": int(scene.tree is not None), "first_volume": len(scene.materials)},
-            "volume_count": len(gathered.volumes),
-        }
+        self._scene.close()
+        self._tensors = {name: Tensor.from_numpy(array, name=name) for name, array in arrays.items()}
+        for tensor in self._tensors.values():
+            self._scene.callback(tensor.close)
+        self._values: dict[str, Any] = (
+            self._fixed
+            | values
+            | {
+                **{"reflectance": reflected, "has_tree": int(scene.tree is not None)},
+                **{"first_volume": len(scene.materials), "volume_count": len(gathered.volumes)},
+            }
+        )
 
     @property
     def done(self) -> float:
@@ -123,10 +138,6 @@ class PathTracer:
     def close(self) -> None:
         """Release the memory. Idempotent."""
         self._held.close()
-
-    def _hold(self, tensor: Tensor) -> Tensor:
-        self._held.callback(tensor.close)
-        return tensor
 
 
 def _corners(scene: Scene, gathered: Gathered) -> np.ndarray:
