@@ -4,8 +4,8 @@
 // of view of the nearest sphere, and its size; of `column_*` the length of liquid along the line of sight, and that of it which
 // is near the surface. A particle is a blob of the volume that it has at rest, (2 size)³, whose profile across is (1 - x²)²: a
 // column through many particles has the right length at any spacing.
-// Drops and thin sheets have something behind them: `thick_fragment` and `behind_fragment` find the same as `front_*` without
-// what is thin, the surface that is seen through it.
+// Drops and thin sheets have something behind them: `next_fragment` finds the same as `front_*` without what is thin, and
+// `apart_fragment` the surface that is seen through it.
 // With PICKING spheres are drawn as the indices of their rows. `sphere_depth` draws the shadow.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
@@ -36,8 +36,10 @@ struct Corner {
 @group(0) @binding(2) var solid_depth: texture_depth_multisampled_2d;
 @group(0) @binding(3) var fronts: texture_2d<f32>;
 @group(0) @binding(4) var columns: texture_2d<f32>;
+@group(0) @binding(5) var nexts: texture_2d<f32>;
 
 const COLUMN = 3.0;     // reach of a blob, in sizes
+const APART = 8.0;      // sizes from the front of something thin to that of something else
 
 fn particle_corner(corner: u32, row: u32, particle: Particle, scale: f32) -> Corner {
     var out: Corner;
@@ -94,21 +96,24 @@ fn front_fragment(in: Corner) -> Front {
     return front_of(in);
 }
 
-// What is thick is the same surface.
 @fragment
-fn thick_fragment(in: Screen) -> Front {
-    let pixel = vec2i(in.pixel.xy);
-    let front = textureLoad(fronts, pixel, 0).xy;
-    if front.x <= 0.0 || thinness(pixel, front) > 0.0 { discard; }
-    return Front(front, depth_at(vec3f(0.0, 0.0, -front.x)));
-}
-
-@fragment
-fn behind_fragment(in: Corner) -> Front {
+fn next_fragment(in: Corner) -> Front {
     let pixel = vec2i(in.clip.xy);
     let front = textureLoad(fronts, pixel, 0).xy;
     if front.x <= 0.0 || is_near(in.center, front) || thinness(pixel, front) <= 0.0 { discard; }
     return front_of(in);
+}
+
+// What is thick is the same surface, and so is what has no air before the next particles, or no particles behind and is no drop.
+@fragment
+fn apart_fragment(in: Screen) -> @location(0) vec2f {
+    let pixel = vec2i(in.pixel.xy);
+    let front = textureLoad(fronts, pixel, 0).xy;
+    let next = textureLoad(nexts, pixel, 0).xy;
+    if front.x <= 0.0 || thinness(pixel, front) <= 0.0 { return front; }
+    let is_near = next.x < front.x + APART * front.y;
+    let is_same = select(roundness(pixel, front) <= 0.0, is_near, next.x > 0.0);
+    return select(next, front, is_same);
 }
 
 @fragment

@@ -4,18 +4,21 @@
 // In: distances along the direction of view, 0 where there is no liquid; those and sizes as they were drawn; STRIDE, pixels
 // from one tap to the next at most. Where a radius takes more than TAPS pixels, taps skip some, which
 // leaves a pattern of as many pixels; passes with STRIDE = 1 after that take it away (à-trous: Holschneider et al. 1989).
-// With BEHIND also those of the foremost surface, as it was drawn and after this pass: what is the same there is not filtered again.
+// Without BEHIND also those of the surface behind what is thin, as it was drawn and after this pass: what is the same there is
+// not filtered again, and drops before it leave no trace.
 // Out: distances.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
 //% include "common/fullscreen.wgsl"
+//% if not BEHIND
 //% include "common/liquid_layers.wgsl"
+//% endif
 
 @group(0) @binding(2) var fronts: texture_2d<f32>;
 @group(0) @binding(3) var distances: texture_2d<f32>;
+//% if not BEHIND
 @group(0) @binding(4) var columns: texture_2d<f32>;
-//% if BEHIND
-@group(0) @binding(5) var foremost: texture_2d<f32>;
+@group(0) @binding(5) var behind: texture_2d<f32>;
 @group(0) @binding(6) var filtered: texture_2d<f32>;
 //% endif
 
@@ -31,11 +34,11 @@ fn filter_fragment(in: Screen) -> @location(0) f32 {
     let here = textureLoad(distances, pixel, 0).x;
     if here <= 0.0 { discard; }
     let size = textureLoad(fronts, pixel, 0).y;
-    //% if BEHIND
-    if textureLoad(foremost, pixel, 0).x == textureLoad(fronts, pixel, 0).x { return textureLoad(filtered, pixel, 0).x; }
+    var reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
+    //% if not BEHIND
+    if textureLoad(behind, pixel, 0).x == textureLoad(fronts, pixel, 0).x { return textureLoad(filtered, pixel, 0).x; }
+    reach *= 1.0 - roundness(pixel, vec2f(here, size));     // a drop stays round
     //% endif
-    // A drop stays round.
-    let reach = style.smoothing * size * (1.0 - roundness(pixel, vec2f(here, size))) / pixel_at(vec3f(0.0, 0.0, -here));
     let stride = clamp(ceil(reach / TAPS), 1.0, STRIDE);
     let taps = min(floor(reach / stride), TAPS);
     var low = RANGE * size;     // how far behind, and before this pixel, the surface reaches; it grows with what is found

@@ -1,6 +1,6 @@
 // Light from the surface of a liquid: reflection of the surroundings and of the sun, by Fresnel's equations; what is behind,
 // refracted and absorbed (Beer-Lambert); and light that is scattered once on the way.
-// In: filtered distances; distances and sizes of the foremost surface as they were drawn; lengths of columns, in distances of
+// In: filtered distances; distances and sizes of the foremost surface, and of the one behind what is thin, as they were drawn; lengths of columns, in distances of
 // the camera's target; depth and light of what is opaque; light of the liquid behind what is thin. With BEHIND it is that light
 // which is computed, in pixels where the foremost surface is thin.
 // Out: linear premultiplied color.
@@ -19,8 +19,9 @@
 @group(0) @binding(5) var smooth_sampler: sampler;
 @group(0) @binding(6) var solid_depth: texture_depth_multisampled_2d;
 @group(0) @binding(7) var solid_light: texture_multisampled_2d<f32>;
+@group(0) @binding(8) var behinds: texture_2d<f32>;
 //% if not BEHIND
-@group(0) @binding(8) var liquid_light: texture_2d<f32>;
+@group(0) @binding(9) var liquid_light: texture_2d<f32>;
 //% endif
 
 const MISSES = vec2f(0.3, 0.8);     // by which what is opaque may be farther than expected, up to certainly another object
@@ -103,7 +104,8 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
     let distance = textureLoad(distances, vec2i(pixel), 0).x;
     if distance <= 0.0 { discard; }
     let front = textureLoad(fronts, vec2i(pixel), 0).xy;
-    let thin = thinness(vec2i(pixel), front);
+    let is_apart = textureLoad(behinds, vec2i(pixel), 0).x != front.x;
+    let thin = select(0.0, thinness(vec2i(pixel), front), is_apart);
     //% if BEHIND
     if thin <= 0.0 { discard; }
     //% endif
@@ -137,7 +139,8 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
     let f0 = vec3f(fresnel(1.0, style.ior));
     let sun = direct_light(mirror, f0, only, normal, -sight, facing, view.sun_direction) * view.sun * open;
 
-    let exit = path_through(eye, normal, bent, path, roundness(vec2i(pixel), front), solid);
+    let ball = select(0.0, roundness(vec2i(pixel), front), is_apart);
+    let exit = path_through(eye, normal, bent, path, ball, solid);
     let under = behind(eye, sight, exit, pixel, thin);
     let mirrored = Reflection(vec3f(reflected), vec3f(0.0), vec3f(0.0), vec3f(1.0));
     let areas = light_of_areas(mirror, mirrored, normal, -sight, eye, pixel);

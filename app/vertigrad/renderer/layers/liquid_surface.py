@@ -26,18 +26,19 @@ TAPS = 32  # that the filter averages to either side at most
 STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteration: the last one takes away their pattern
 ITERATIONS = len(STRIDE)
 SURFACES = ("", " behind")  # the foremost one, and that without what is thin, in the names of passes
-FILTERS = [f"filter{surface} {k}" for k in range(2 * ITERATIONS) for surface in SURFACES]
+FILTERS = [f"filter{surface} {k}" for k in range(2 * ITERATIONS) for surface in reversed(SURFACES)]
 COARSE = 2  # pixels along each side of one in which the lengths of columns are added up
 NEARER: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": True, "depth_compare": "greater"}
 ADD = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 # What each pass reads, after the uniforms `View` and `Style`
-SHADED = ("unfilterable", "unfilterable", "texture", "sampler", "depth samples", "samples")
+SHADED = ("unfilterable", "unfilterable", "texture", "sampler", "depth samples", "samples", "unfilterable")
 READ: Mapping[str, Sequence[str]] = {
     "front": (),
     "column": ("depth samples", "unfilterable"),
-    "behind": ("depth samples", "unfilterable", "texture"),
-    "filter": ("unfilterable",) * 3,
-    "filter behind": ("unfilterable",) * 5,
+    "next": ("depth samples", "unfilterable", "texture"),
+    "apart": ("depth samples", "unfilterable", "texture", "unfilterable"),
+    "filter": ("unfilterable",) * 5,
+    "filter behind": ("unfilterable",) * 2,
     "shading behind": SHADED,
     "shading": (*SHADED, "unfilterable"),
     "cover": ("unfilterable", "unfilterable"),
@@ -66,14 +67,12 @@ class LiquidSurface:
         if self._read != (frame.depth, frame.image):
             self._bind(frame.depth, frame.image)
         pipelines, offsets = self._pipelines(frame.colors, frame.area_lights), (frame.view_offset, style_offset)
-        for name in ("front", "column", "behind"):
+        for name in ("front", "column", "next"):
             with self._gpu.recorder.render_pass("layers", self._passes[name]) as pass_:
-                pass_.set_bind_group(0, self._groups[name], offsets)
-                if name == "behind":
-                    pass_.set_pipeline(pipelines["thick"])
-                    pass_.draw(3)
                 pass_.set_pipeline(pipelines[name])
+                pass_.set_bind_group(0, self._groups[name], offsets)
                 draw(pass_)
+        self._fill("apart", pipelines["apart"], offsets)
         for name in FILTERS:
             self._fill(name, pipelines[name], offsets)
         for name in ("shading behind", "shading"):
@@ -109,31 +108,33 @@ class LiquidSurface:
         self._filtered = [[create_view(gpu, size, DISTANCE) for _ in AXES] for _ in SURFACES]
         self._colors = [create_view(gpu, size, format) for _ in SURFACES]
         depth = create_view(gpu, size, DEPTH, wgpu.TextureUsage.RENDER_ATTACHMENT)
+        self._next = create_view(gpu, size, FRONT)
         into = {"column": self._columns, "shading": self._colors[0], "shading behind": self._colors[1]}
-        into |= {name: self._filtered[k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
+        into["apart"] = self._fronts[1]
+        into |= {name: self._filtered[1 - k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
         self._passes = {name: RenderPass([_cleared(view)]) for name, view in into.items()}
         nearest = {"view": depth, "depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "discard"}
-        for name, view in zip(("front", "behind"), self._fronts, strict=True):
+        for name, view in (("front", self._fronts[0]), ("next", self._next)):
             self._passes[name] = RenderPass([_cleared(view)], nearest)
         self._size, self._format, self._read = size, format, ()
 
     def _bind(self, depth: wgpu.GPUTextureView, image: wgpu.GPUTextureView) -> None:
         """Create the bind groups for an image of this depth and this light."""
         (front, behind), (last, last_behind) = self._fronts, (views[-1] for views in self._filtered)
-        shaded = self._columns, smooth_sampler(self._gpu), depth, image
+        shaded = self._columns, smooth_sampler(self._gpu), depth, image, behind
         resources: dict[str, Sequence[Any]] = {
             "front": (),
             "column": (depth, front),
-            "behind": (depth, front, self._columns),
+            "next": (depth, front, self._columns),
+            "apart": (depth, front, self._columns, self._next),
             "shading": (front, last, *shaded, self._colors[1]),
             "shading behind": (front, last_behind, *shaded),
             "cover": (last, self._colors[0]),
         }
         for k in range(2 * ITERATIONS):
-            results = [views[k % 2] for views in self._filtered]
             sources = [views[(k - 1) % 2] for views in self._filtered] if k else self._fronts
-            resources[f"filter {k}"] = front, sources[0], self._columns
-            resources[f"filter behind {k}"] = behind, sources[1], self._columns, front, results[0]
+            resources[f"filter {k}"] = front, sources[0], self._columns, behind, self._filtered[1][k % 2]
+            resources[f"filter behind {k}"] = behind, sources[1]
         uniforms = uniform_range(self._gpu, VIEW_SIZE), uniform_range(self._gpu, self._style_size)
         self._groups = {
             name: bind_group(self._gpu, self._layouts[name.rstrip(" 0123456789")], (*uniforms, *bound))
@@ -148,14 +149,14 @@ class LiquidSurface:
         front, column = [{"format": FRONT}], [{"format": COLUMN, "blend": {"color": ADD, "alpha": ADD}}]
         stages = {
             "front": ("sphere_vertex", "front_fragment"),
-            "behind": ("sphere_vertex", "behind_fragment"),
+            "next": ("sphere_vertex", "next_fragment"),
         }
         found = {
             name: render_pipeline(gpu, SHADER, entries, [layouts[name]], front, depth=NEARER, **particles)
             for name, entries in stages.items()
         }
-        found["thick"] = fullscreen_pipeline(
-            *(gpu, SHADER, "thick_fragment", layouts["behind"], front), depth=NEARER, defines=self._defines
+        found["apart"] = fullscreen_pipeline(
+            *(gpu, SHADER, "apart_fragment", layouts["apart"], front), defines=self._defines
         )
         found["column"] = render_pipeline(
             *(gpu, SHADER, ("column_vertex", "column_fragment"), [layouts["column"]], column), **particles
