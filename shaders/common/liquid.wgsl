@@ -8,6 +8,9 @@ struct Style {              // packed by name in renderer/layers/liquid.py
     smoothing: f32,         // reach of the filter, in sizes
     ior: f32,               // index of refraction
     roughness: f32,
+    rest_density: f32,
+    drop_size: f32,         // mean size of particles that fly alone, relative to others
+    size_variation: f32,    // of these from row to row, relative to it
     shadow: f32,            // the fraction of the sun's light that is taken away
 }
 

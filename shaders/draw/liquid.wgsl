@@ -5,7 +5,7 @@
 // is near the surface. A particle is a blob of the volume that it has at rest, (2 size)³, whose profile across is (1 - x²)²: a
 // column through many particles has the right length at any spacing.
 // Drops and thin sheets have something behind them: `next_fragment` finds the same as `front_*` without what is thin, and
-// `apart_fragment` the surface that is seen through it.
+// `separate_fragment` the surface that is seen through it.
 // With PICKING spheres are drawn as the indices of their rows. `sphere_depth` draws the shadow.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
@@ -13,6 +13,7 @@
 //% include "common/coverage.wgsl"
 //% include "common/liquid_layers.wgsl"
 //% include "common/fullscreen.wgsl"
+//% include "common/row_number.wgsl"
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
 //% endif
@@ -21,6 +22,9 @@ struct Particle {
     @location(0) position: ${POSITION},
 //% if SIZE
     @location(1) size: ${SIZE},
+//% endif
+//% if DENSITY
+    @location(2) density: ${DENSITY},
 //% endif
 }
 
@@ -39,7 +43,8 @@ struct Corner {
 @group(0) @binding(5) var nexts: texture_2d<f32>;
 
 const COLUMN = 3.0;     // reach of a blob, in sizes
-const APART = 8.0;      // sizes from the front of something thin to that of something else
+const ALONE = vec2f(0.35, 0.7);     // relative densities of a particle without others around, and of one in a sheet
+const SEPARATE = 8.0;      // sizes from the front of something thin to that of something else
 
 fn particle_corner(corner: u32, row: u32, particle: Particle, scale: f32) -> Corner {
     var out: Corner;
@@ -47,6 +52,11 @@ fn particle_corner(corner: u32, row: u32, particle: Particle, scale: f32) -> Cor
     out.size = style.size * f32(particle.size);
 //% else
     out.size = style.size;
+//% endif
+//% if DENSITY
+    let alone = 1.0 - smoothstep(ALONE.x, ALONE.y, f32(particle.density) / style.rest_density);
+    let drop = style.drop_size * (1.0 + style.size_variation * (2.0 * row_number(row) - 1.0));
+    out.size *= mix(1.0, min(drop, 1.0), alone);
 //% endif
     out.center = (view.world_to_eye * vec4f(vec3f(particle.position), 1.0)).xyz;
     out.row = row;
@@ -106,12 +116,12 @@ fn next_fragment(in: Corner) -> Front {
 
 // What is thick is the same surface, and so is what has no air before the next particles, or no particles behind and is no drop.
 @fragment
-fn apart_fragment(in: Screen) -> @location(0) vec2f {
+fn separate_fragment(in: Screen) -> @location(0) vec2f {
     let pixel = vec2i(in.pixel.xy);
     let front = textureLoad(fronts, pixel, 0).xy;
     let next = textureLoad(nexts, pixel, 0).xy;
     if front.x <= 0.0 || thinness(pixel, front) <= 0.0 { return front; }
-    let is_near = next.x < front.x + APART * front.y;
+    let is_near = next.x < front.x + SEPARATE * front.y;
     let is_same = select(roundness(pixel, front) <= 0.0, is_near, next.x > 0.0);
     return select(next, front, is_same);
 }

@@ -104,8 +104,8 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
     let distance = textureLoad(distances, vec2i(pixel), 0).x;
     if distance <= 0.0 { discard; }
     let front = textureLoad(fronts, vec2i(pixel), 0).xy;
-    let is_apart = textureLoad(behinds, vec2i(pixel), 0).x != front.x;
-    let thin = select(0.0, thinness(vec2i(pixel), front), is_apart);
+    let is_separate = textureLoad(behinds, vec2i(pixel), 0).x != front.x;
+    let thin = select(0.0, thinness(vec2i(pixel), front), is_separate);
     //% if BEHIND
     if thin <= 0.0 { discard; }
     //% endif
@@ -139,7 +139,7 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
     let f0 = vec3f(fresnel(1.0, style.ior));
     let sun = direct_light(mirror, f0, only, normal, -sight, facing, view.sun_direction) * view.sun * open;
 
-    let ball = select(0.0, roundness(vec2i(pixel), front), is_apart);
+    let ball = select(0.0, roundness(vec2i(pixel), front), is_separate);
     let exit = path_through(eye, normal, bent, path, ball, solid);
     let under = behind(eye, sight, exit, pixel, thin);
     let mirrored = Reflection(vec3f(reflected), vec3f(0.0), vec3f(0.0), vec3f(1.0));

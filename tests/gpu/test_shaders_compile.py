@@ -602,8 +602,8 @@ SHADERS: dict[str, list[Defines]] = {
         for each, mask, picking, color in product(["", "f32"], [False, True], choices(PICKING=[False, True]), COLORS)
     ],
     "draw/liquid.wgsl": [
-        {"POSITION": "vec3f", "COARSE": 2, "SIZE": size, "PICKING": picking}
-        for size, picking in product(["", "f32"], [False, True])
+        {"POSITION": "vec3f", "COARSE": 2, "SIZE": each, "DENSITY": each, "PICKING": picking}
+        for each, picking in product(["", "f32"], [False, True])
     ],
     "draw/bird_triangles.wgsl": [{}],
     "draw/liquid_filter.wgsl": choices(

@@ -198,6 +198,18 @@ def test_water_is_seen_behind_a_sheet(layer, render):
     assert abs(found.mean() / expected - 1) < 0.05  # the sheet alone reflects a seventh of that
 
 
+def test_particles_that_fly_alone_are_smaller(layer, render):
+    """By their density: there are some alone, and some at rest, which are drawn as without a density."""
+    style = {**CLEAR, "scattering": 100.0, "drop_size": 0.5}
+    covered = {}
+    for density in (318.0, 1000.0, None):
+        bound = {} if density is None else {"density": np.full(1, density, np.float32)}
+        drop = layer("liquid", style, position=np.zeros((1, 3), np.float32), size=0.3, **bound)
+        covered[density] = (light(render([drop], from_above(), SKY, SIZE)) > 0.1).sum()
+    assert covered[1000.0] == covered[None] > 900
+    assert abs(covered[318.0] / covered[None] - 0.25) < 0.03
+
+
 def test_opaque_objects_hide_it_and_are_hidden_by_it(layer, render):
     ink = layer("liquid", BLACK, position=slab(), **SLAB)
     above, below = (

@@ -58,7 +58,8 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         case "points":
             return {}, {**colored, "size": 0.3 * scalar}
         case "liquid":
-            return {"scattering": 20.0}, {"position": position, "size": 0.3 * scalar}
+            attributes = {"size": 0.3 * scalar, "density": 1000.0 * scalar}
+            return {"scattering": 20.0}, {"position": position, **attributes}
         case "instances":
             mesh, index = corners()
             turn = random(ROWS, 4, seed=7)

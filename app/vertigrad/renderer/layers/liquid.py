@@ -21,7 +21,7 @@ from .recipe import Recipe, Stage
 RECIPE = Recipe(
     shader="draw/liquid.wgsl",
     stages=[],  # the surface is drawn by `LiquidSurface`
-    locations={"position": 0, "size": 1},
+    locations={"position": 0, "size": 1, "density": 2},
     topology="triangle-strip",
     defines={"COARSE": COARSE},
 )
@@ -51,6 +51,20 @@ class LiquidStyle(Params):
     )
     sphere_scale: float = number(
         1.6, min=0.5, max=4.0, doc="radius of the sphere of each particle, in sizes; larger ones leave fewer gaps"
+    )
+    rest_density: float = number(
+        1000.0,
+        min=1e-6,
+        max=1e12,
+        slider_max=2e4,
+        scale="log",
+        doc="of the liquid, in the unit of the attribute density",
+    )
+    drop_size: float = number(
+        0.55, min=0.05, max=1.0, doc="mean size of particles that fly alone, where density is bound, relative to others"
+    )
+    size_variation: float = number(
+        0.0, min=0.0, max=0.9, doc="random variation of the size of particles that fly alone, relative to it"
     )
     shadow: float = number(0.4, min=0.0, max=1.0, doc="fraction of the sun's light that its shadow takes away")
 
@@ -110,8 +124,8 @@ class LiquidLayer(Layer):
 
     Particles are drawn as spheres, whose depth is filtered over the image (Truong and Yuksel 2018). Light is reflected
     by Fresnel's equations; what was drawn as opaque is seen through it, refracted, and absorbed (Beer-Lambert) along
-    the length of liquid that is in the line of sight. Each particle has the volume (2 `size`)³. A row that is not
-    finite is not drawn.
+    the length of liquid that is in the line of sight. Each particle has the volume (2 `size`)³; one that flies alone,
+    by its `density`, stands for a spray of which a drop is drawn. A row that is not finite is not drawn.
     """
 
     casts = True
@@ -120,4 +134,7 @@ class LiquidLayer(Layer):
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": styles.POSITION,
         "size": AttributeSpec(False, (1,), 0.01, "half the distance of particles at rest, in world units"),
+        "density": AttributeSpec(
+            False, (1,), None, "density, by which particles that fly alone are smaller drops", without="all are of size"
+        ),
     }

@@ -36,7 +36,7 @@ READ: Mapping[str, Sequence[str]] = {
     "front": (),
     "column": ("depth samples", "unfilterable"),
     "next": ("depth samples", "unfilterable", "texture"),
-    "apart": ("depth samples", "unfilterable", "texture", "unfilterable"),
+    "separate": ("depth samples", "unfilterable", "texture", "unfilterable"),
     "filter": ("unfilterable",) * 5,
     "filter behind": ("unfilterable",) * 2,
     "shading behind": SHADED,
@@ -72,7 +72,7 @@ class LiquidSurface:
                 pass_.set_pipeline(pipelines[name])
                 pass_.set_bind_group(0, self._groups[name], offsets)
                 draw(pass_)
-        self._fill("apart", pipelines["apart"], offsets)
+        self._fill("separate", pipelines["separate"], offsets)
         for name in FILTERS:
             self._fill(name, pipelines[name], offsets)
         for name in ("shading behind", "shading"):
@@ -110,7 +110,7 @@ class LiquidSurface:
         depth = create_view(gpu, size, DEPTH, wgpu.TextureUsage.RENDER_ATTACHMENT)
         self._next = create_view(gpu, size, FRONT)
         into = {"column": self._columns, "shading": self._colors[0], "shading behind": self._colors[1]}
-        into["apart"] = self._fronts[1]
+        into["separate"] = self._fronts[1]
         into |= {name: self._filtered[1 - k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
         self._passes = {name: RenderPass([_cleared(view)]) for name, view in into.items()}
         nearest = {"view": depth, "depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "discard"}
@@ -126,7 +126,7 @@ class LiquidSurface:
             "front": (),
             "column": (depth, front),
             "next": (depth, front, self._columns),
-            "apart": (depth, front, self._columns, self._next),
+            "separate": (depth, front, self._columns, self._next),
             "shading": (front, last, *shaded, self._colors[1]),
             "shading behind": (front, last_behind, *shaded),
             "cover": (last, self._colors[0]),
@@ -155,8 +155,8 @@ class LiquidSurface:
             name: render_pipeline(gpu, SHADER, entries, [layouts[name]], front, depth=NEARER, **particles)
             for name, entries in stages.items()
         }
-        found["apart"] = fullscreen_pipeline(
-            *(gpu, SHADER, "apart_fragment", layouts["apart"], front), defines=self._defines
+        found["separate"] = fullscreen_pipeline(
+            *(gpu, SHADER, "separate_fragment", layouts["separate"], front), defines=self._defines
         )
         found["column"] = render_pipeline(
             *(gpu, SHADER, ("column_vertex", "column_fragment"), [layouts["column"]], column), **particles
