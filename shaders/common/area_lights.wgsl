@@ -9,77 +9,59 @@
 
 const RIM = 12u;                // corners of a disc
 
-struct Outline {                // a polygon, relative to the point that it lights; two more corners where planes cut it
-    corners: array<vec3f, 14>,
-    count: u32,
+struct Outline {                // of a light, relative to the point that it lights
+    toward: vec3f,
+    right: vec3f,
+    above: vec3f,
+    corners: u32,               // 4 of a rectangle, RIM of an ellipse; 0: it does not shine there
 }
 
-// What of a light shines on a position of eye space, counterclockwise as the light has it.
+// What of a light shines on a position of eye space.
 fn outline_from(light: AreaLight, eye: vec3f) -> Outline {
-    var out: Outline;
     let toward = light.center - eye;
-    var right = light.right;
-    var above = light.above;
-    if light.kind > 1.5 {       // a sphere: the disc of its outline
-        let away = length(toward);
-        let radius = length(right);
-        if away <= radius { return out; }
-        let grown = radius / sqrt(1.0 - (radius / away) * (radius / away));
-        right = normalize(select(vec3f(toward.y, -toward.x, 0.0), vec3f(0.0, toward.z, -toward.y), abs(toward.x) < abs(toward.z)));
-        above = grown * cross(right, toward / away);
-        right = grown * right;
-    } else if dot(cross(right, above), toward) >= 0.0 {
-        return out;             // behind it
+    if light.kind < 1.5 {
+        let before = dot(cross(light.right, light.above), toward) < 0.0;
+        return Outline(toward, light.right, light.above, select(0u, select(4u, RIM, light.kind > 0.5), before));
     }
-    if light.kind < 0.5 {
-        out.corners[0] = toward - right - above;
-        out.corners[1] = toward + right - above;
-        out.corners[2] = toward + right + above;
-        out.corners[3] = toward - right + above;
-        out.count = 4u;
-        return out;
-    }
-    for (var i = 0u; i < RIM; i++) {
-        let angle = f32(i) * (2.0 * PI / f32(RIM));
-        out.corners[i] = toward + 1.0235 * (cos(angle) * right + sin(angle) * above);  // of the area of the ellipse
-    }
-    out.count = RIM;
-    return out;
+    let away = length(toward);      // a sphere: the disc of its outline
+    let radius = length(light.right);
+    let grown = radius / sqrt(max(1.0 - (radius / away) * (radius / away), 1e-6));
+    let side = select(vec3f(toward.y, -toward.x, 0.0), vec3f(0.0, toward.z, -toward.y), abs(toward.x) < abs(toward.z));
+    let right = normalize(side);
+    return Outline(toward, grown * right, grown * cross(right, toward / away), select(0u, RIM, away > radius));
 }
 
-// The part of a polygon on the side of a plane through the origin (Sutherland and Hodgman 1974).
-fn cut(polygon: Outline, side: vec3f) -> Outline {
-    var out: Outline;
-    var before = polygon.corners[max(polygon.count, 1u) - 1u];
-    for (var i = 0u; i < polygon.count; i++) {
-        let corner = polygon.corners[i];
-        let heights = vec2f(dot(before, side), dot(corner, side));
-        if (heights.x > 0.0) != (heights.y > 0.0) {
-            out.corners[min(out.count, 13u)] = mix(before, corner, heights.x / (heights.x - heights.y));
-            out.count++;
-        }
-        if heights.y > 0.0 {
-            out.corners[min(out.count, 13u)] = corner;
-            out.count++;
-        }
-        before = corner;
-    }
-    return out;
+// Corners, counterclockwise as the light has them.
+fn outline_corner(outline: Outline, number: u32) -> vec3f {
+    let angle = f32(number) * (2.0 * PI / f32(RIM));
+    let round = 1.0235 * vec2f(cos(angle), sin(angle));     // the polygon has the area of the ellipse
+    let square = vec2f(select(-1.0, 1.0, number == 1u || number == 2u), select(-1.0, 1.0, number > 1u));
+    let at = select(round, square, outline.corners == 4u);
+    return outline.toward + at.x * outline.right + at.y * outline.above;
 }
 
-// The part of a cosine lobe around `normal` that a polygon above the horizon covers: the sum over its edges of their angle, along their
-// common normal.
-fn covered_cosine(polygon: Outline, normal: vec3f) -> f32 {
-    var sum = 0.0;
-    var before = normalize(polygon.corners[max(polygon.count, 1u) - 1u]);
-    for (var i = 0u; i < polygon.count; i++) {
-        let corner = normalize(polygon.corners[i]);
-        let around = cross(before, corner);
-        let sine = length(around);
-        sum += dot(around, normal) * select(1.0, atan2(sine, dot(before, corner)) / sine, sine > 1e-7);
-        before = corner;
-    }
-    return abs(sum) / (2.0 * PI);
+// A polygon whose corners come one after the other, and the part of a cosine lobe that it covers: the sum over its edges of their
+// angle, along their common normal.
+struct Covered {
+    first: vec3f,
+    last: vec3f,
+    sum: f32,
+}
+
+fn edge_between(one: vec3f, other: vec3f, normal: vec3f) -> f32 {
+    let around = cross(one, other);
+    let sine = length(around);
+    return dot(around, normal) * select(1.0, atan2(sine, dot(one, other)) / sine, sine > 1e-7);
+}
+
+fn with_corner(before: Covered, corner: vec3f, normal: vec3f) -> Covered {
+    let direction = normalize(corner);
+    if all(before.first == vec3f(0.0)) { return Covered(direction, direction, 0.0); }
+    return Covered(before.first, direction, before.sum + edge_between(before.last, direction, normal));
+}
+
+fn covered_cosine(polygon: Covered, normal: vec3f) -> f32 {
+    return abs(polygon.sum + edge_between(polygon.last, polygon.first, normal)) / (2.0 * PI);
 }
 
 struct AreaLobe {               // of facets, in the frame of a surface
@@ -102,16 +84,56 @@ fn area_lobe(roughness: f32, normal: vec3f, to_eye: vec3f) -> AreaLobe {
     );
 }
 
-fn transformed(lobe: AreaLobe, polygon: Outline) -> Outline {
-    var out: Outline;
-    out.count = polygon.count;
-    for (var i = 0u; i < polygon.count; i++) {
-        let v = polygon.corners[i] * lobe.axes;
-        let along = lobe.tilt.x * v.z - lobe.tilt.y * v.x;
-        let across = lobe.tilt.x * v.x + lobe.tilt.y * v.z;
-        out.corners[i] = vec3f((across - lobe.numbers.z * along) / lobe.numbers.x, v.y / lobe.numbers.y, along);
+fn in_lobe(lobe: AreaLobe, corner: vec3f) -> vec3f {
+    let v = corner * lobe.axes;
+    let along = lobe.tilt.x * v.z - lobe.tilt.y * v.x;
+    let across = lobe.tilt.x * v.x + lobe.tilt.y * v.z;
+    return vec3f((across - lobe.numbers.z * along) / lobe.numbers.x, v.y / lobe.numbers.y, along);
+}
+
+fn horizon_between(one: vec3f, height: f32, other: vec3f, other_height: f32) -> vec3f {
+    return mix(one, other, height / (height - other_height));
+}
+
+// The parts of the cosine lobe around `normal` and of that of the facets that an outline covers. Both are cut off at their horizon, the
+// second one at both, while its corners come (Sutherland and Hodgman 1974): arrays of corners would have to be in memory.
+fn covered_lobes(outline: Outline, normal: vec3f, lobe: AreaLobe) -> vec2f {
+    const UP = vec3f(0.0, 0.0, 1.0);
+    var above = Covered();
+    var facets = Covered();
+    var corner = outline_corner(outline, max(outline.corners, 1u) - 1u);
+    var height = dot(corner, normal);
+    var first = vec3f(0.0);         // of those in the facets' lobe that are above the surface, and the latest
+    var latest = vec3f(0.0);
+    var begun = false;
+    for (var n = 0u; n <= outline.corners; n++) {
+        let is_last = n == outline.corners;     // from the latest corner back to the first
+        let before = corner;
+        let height_before = height;
+        corner = outline_corner(outline, n);
+        height = dot(corner, normal);
+        for (var part = 0u; part < 2u; part++) {     // where an edge meets the horizon, then its end
+            let meets = (height_before > 0.0) != (height > 0.0);
+            if select(!select(height > 0.0, meets, part == 0u), part > 0u || !begun, is_last) { continue; }
+            var next = first;
+            if !is_last {
+                let point = select(corner, horizon_between(before, height_before, corner, height), part == 0u);
+                above = with_corner(above, point, normal);
+                next = in_lobe(lobe, point);
+                if !begun {
+                    first = next;
+                    latest = next;
+                    begun = true;
+                }
+            }
+            if (latest.z > 0.0) != (next.z > 0.0) {
+                facets = with_corner(facets, horizon_between(latest, latest.z, next, next.z), UP);
+            }
+            if next.z > 0.0 && !is_last { facets = with_corner(facets, next, UP); }
+            latest = next;
+        }
     }
-    return out;
+    return vec2f(covered_cosine(above, normal), covered_cosine(facets, UP));
 }
 
 // Light of all of them that leaves a surface toward the eye, by the parts of its reflection.
@@ -125,11 +147,9 @@ fn light_of_areas(
     let lobe = area_lobe(material.roughness, normal, to_eye);
     for (var i = 0u; i < count; i++) {
         let light = view.lights[i];
-        let above = cut(outline_from(light, eye), normal);
-        if above.count < 3u { continue; }
-        let facets = cut(transformed(lobe, above), vec3f(0.0, 0.0, 1.0));
-        let mirrored = part.once * part.gain * covered_cosine(facets, vec3f(0.0, 0.0, 1.0));
-        let light_ = light.radiance * (part.below * covered_cosine(above, normal) + mirrored);
+        let covered = covered_lobes(outline_from(light, eye), normal, lobe);
+        let light_ = light.radiance * (part.below * covered.x + part.once * part.gain * covered.y);
+        if !any(light_ > vec3f(0.0)) { continue; }
         sum += light_ * area_open(light, eye, normal, pixel);
     }
     //% endif
