@@ -96,6 +96,7 @@ class Mpm(FixedStepModel):
             "material": OutputSpec((n,), "u32", "0 water, 1 jelly, 2 snow, 3 sand", "materials"),
             "color": OutputSpec((n, 3), "f32", "color of the material", "colors"),
             "floor": OutputSpec((2, 2, 3), "f32", "floor surface just below the box [m]"),
+            "floor_center": OutputSpec((1, 3), "f32", "middle of the floor [m]: the place of a larger one"),
             **body_outputs(),
         }
 
@@ -198,6 +199,7 @@ class Mpm(FixedStepModel):
         parts.empty("order", n, dtype=u32)
         parts.empty("colors", n, 3)
         parts.copied("floor", grid.floor)
+        parts.copied("floor_center", grid.floor.reshape(4, 3).mean(axis=0, keepdims=True))
         placed = self._obstacle if self._obstacle_kind == "placed" else None
         groups = groups_of(grid.nodes, GRID_WORKGROUP)
         self._bodies = RigidBodies(parts, placed, self.name, groups, **grid.box)

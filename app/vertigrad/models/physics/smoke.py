@@ -75,6 +75,7 @@ class Smoke(FixedStepModel):
             "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle", "ball", slice(3)),
             "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle; 0: none", "ball", 3),
             "floor": OutputSpec((2, 2, 3), "f32", "corners of the floor, which goes on around the box [m]"),
+            "floor_center": OutputSpec((1, 3), "f32", "middle of the floor [m]: the place of a larger one"),
         }
 
     @property
@@ -141,6 +142,7 @@ class Smoke(FixedStepModel):
         self._totals = zeros("totals", 4)
         zeros("ball", 1, 4)
         parts.copied("floor", self._floor())
+        parts.copied("floor_center", self._floor().reshape(4, 3).mean(axis=0, keepdims=True))
         self._pressure = Multigrid(self._size, parts)
         self._tensors["pressure"] = self._pressure.pressure  # the finest level's
         plans = parts.plans("walls", "advect", "spread", "push", "cycle", "drift", "look")

@@ -42,6 +42,13 @@ def cube() -> Shape:
     return _checked(np.array(positions), np.array(normals), np.array(index))
 
 
+def plane() -> Shape:
+    """From -1 to 1 along x and z, at y = 0, facing up."""
+    positions = np.array([(-1, 0, -1), (1, 0, -1), (-1, 0, 1), (1, 0, 1)], np.float32)
+    normals = np.tile(np.array([0, 1, 0], np.float32), (4, 1))
+    return Shape(positions, normals, np.array([[0, 2, 1], [1, 2, 3]], np.uint32))
+
+
 def octahedron() -> Shape:
     """With its corners 1 from the middle along each axis; its faces are flat."""
     positions, normals = [], []
@@ -75,7 +82,7 @@ def arrow() -> Shape:
     )
 
 
-SHAPES = {make.__name__: make for make in (cube, sphere, octahedron, cylinder, cone)}
+SHAPES = {make.__name__: make for make in (cube, sphere, octahedron, cylinder, cone, plane)}
 
 
 @cache
