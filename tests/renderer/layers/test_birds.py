@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import ParameterError
+from vertigrad.export.birds import corners
 from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.layers.birds import INDEX
+from vertigrad.renderer.moment import Moment
 
 from ..light_reference import row_number
 from .kinds import PLAIN
@@ -73,3 +76,9 @@ def test_wings_beat_at_a_rate_of_their_own(layer: Any, shot: Any) -> None:
 def test_a_bank_that_is_no_angle_is_refused(layer: Any) -> None:
     with pytest.raises(ParameterError, match="bank must be an angle in radians"):
         bird(layer, (1.0, 0.0, 0.0), bank="left")
+
+
+def test_vertices_are_shared_by_corners_of_one_position(layer: Any) -> None:
+    rows = {"position": ONE, "direction": np.float32([[1, 2, 3]])}
+    (found,) = corners(layer("birds", {}, **rows).drawing, rows, Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), 0.1))
+    assert np.array_equal(found, found[INDEX]) and len(np.unique(found, axis=0)) == len(np.unique(INDEX)) == 19

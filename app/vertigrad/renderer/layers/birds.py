@@ -6,20 +6,26 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import wgpu
+import numpy as np
 
 from ...errors import ParameterError
 from ...params import angle, number
+from ...tensor import Tensor
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .drawing import Drawing
+from .meshes import IndexedDrawing
 from .recipe import Recipe, Stage
 
 CORNERS = 45  # of the triangles of a bird: `BODY_CORNERS` and twice `WING_CORNERS` in the shader
+# For each of them the first that is at the same place, so that a vertex is computed once: the body, and one wing.
+BODY = (0, 1, 2, 0, 2, 5, 0, 5, 8, 0, 8, 1, 12, 2, 1, 12, 5, 2, 12, 8, 5, 12, 1, 8, 24, 25, 26)
+WING = (0, 1, 2, 2, 1, 5, 1, 7, 5)
+INDEX = np.array([*BODY, *(len(BODY) + n for n in WING), *(len(BODY) + len(WING) + n for n in WING)], np.uint32)
 RECIPE = Recipe(
     shader="draw/birds.wgsl",
     stages=[Stage("bird", "bird")],
     locations={"position": 0, "color": 1, "size": 2, "extent": 3, "direction": 4, "bank": 5},
+    deferred=True,
 )
 
 
@@ -32,16 +38,14 @@ class BirdsStyle(styles.LitStyle):
     glide: float = number(0.3, min=0.0, max=1.0, doc="fraction of the time in which a bird glides without wing beats")
 
 
-class BirdsDrawing(Drawing):
+class BirdsDrawing(IndexedDrawing):
     """A bird for each row, whose vertices follow from their indices."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, BirdsLayer.ATTRIBUTES)
         self._size, self._bank = self.attributes.number("size"), self._roll()
-        self.create(RECIPE, [self.attributes])
-
-    def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        pass_.draw(CORNERS, self.attributes.rows)
+        self.index, self.count = self.hold(Tensor.from_numpy(INDEX, name=f"{self.name}.index")), self.attributes.rows
+        self.create(RECIPE, [self.attributes], others=[self.index])
 
     def uniform(self) -> dict[str, Any]:
         style = self.style
