@@ -77,13 +77,7 @@ fn line_fragment(in: Corner) -> Output {
     return output(vec4f(unlit(color.rgb), 1.0) * alpha);
 }
 //% elif not PICKING
-struct Pixel {
-    @location(0) color: vec4f,
-    @location(1) display: vec4f,     // the same: common/output.wgsl
-//% if SAMPLE_MASK
-    @builtin(sample_mask) samples: u32,
-//% endif
-}
+//% include "common/pixel.wgsl"
 
 // Light of a tube: its normal leans aside as far as a fragment is away from the piece's line, also beyond its ends, where the
 // next piece goes on.
@@ -113,19 +107,11 @@ fn line_light(in: Corner, here: Nearest, base: vec3f) -> vec3f {
 fn line_fragment(in: Corner) -> Pixel {
     let here = nearest_part(in);
     let color = line_color(in, here.part);
-    var out: Pixel;
     var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
     samples &= select(alpha_samples(color.a, in.clip.xy), 15u, color.a >= 1.0);
     let is_thin = light_fraction(in, here.part) < FULL;
     if samples == 0u || is_thin || beyond_clips(visible_position(in, here.part)) > 0.0 { discard; }
-    out.color = vec4f(line_light(in, here, color.rgb), 1.0);
-//% if SAMPLE_MASK
-    out.samples = samples;
-//% else
-    out.color.a = coverage(samples);
-//% endif
-    out.display = out.color;
-    return out;
+    return solid_pixel(line_light(in, here, color.rgb), samples);
 }
 
 @fragment

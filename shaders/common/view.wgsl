@@ -64,6 +64,15 @@ fn depth_at(eye: vec3f) -> f32 {
     return clamp(z.x / z.y, 0.0, 1.0);
 }
 
+// The position in eye space of a pixel of this depth, in an image of `size` pixels.
+fn unprojected(pixel: vec2f, size: vec2f, depth: f32) -> vec3f {
+    let along = view.eye_to_clip[2].zw;
+    let at_eye = view.eye_to_clip[3].zw;
+    let z = (at_eye.x - depth * at_eye.y) / (depth * along.y - along.x);
+    let clip = (pixel / size * 2.0 - 1.0) * vec2f(1.0, -1.0);
+    return vec3f(across_at(clip) * select(-z, 1.0, is_parallel()), z);
+}
+
 // Width of one pixel at `eye`, in world units.
 fn pixel_at(eye: vec3f) -> f32 {
     return view.pixel * select(-eye.z, 1.0, is_parallel());

@@ -8,6 +8,7 @@
 //% include "common/coverage.wgsl"
 //% include "common/shadows.wgsl"
 //% include "common/transparency.wgsl"
+//% include "common/pixel.wgsl"
 
 struct Style {              // packed by name in renderer/layers/asset.py
     color: vec4f,           // linear; where no color is bound
@@ -364,14 +365,6 @@ fn behind(in: Corner, surface: Surface, thickness: f32) -> vec4f {
 //% endif
 // fragments ---------------------------------------------------------------------------------------------------------
 
-struct Pixel {
-    @location(0) color: vec4f,
-    @location(1) display: vec4f,     // the same: common/output.wgsl
-//% if SAMPLE_MASK
-    @builtin(sample_mask) samples: u32,
-//% endif
-}
-
 // Whether it is drawn by `asset_through`.
 fn transmits(in: Corner) -> bool {
 //% if TRANSMISSION
@@ -404,7 +397,6 @@ fn masked_samples(in: Corner, where_: Coordinates) -> u32 {
 
 @fragment
 fn asset_fragment(in: Corner, @builtin(front_facing) front: bool) -> Pixel {
-    var out: Pixel;
     let where_ = coordinates_of(in);
     let across = dpdx(in.eye);
     let down = dpdy(in.eye);
@@ -414,14 +406,7 @@ fn asset_fragment(in: Corner, @builtin(front_facing) front: bool) -> Pixel {
     if mode == MASK { samples &= masked_samples(in, where_); }
     let clear = mode == BLEND && style.blend > 0.0 && surface.base.a < OPAQUE;
     if samples == 0u || clear || is_culled(in, front) || transmits(in) { discard; }
-    out.color = vec4f(light_of(in, surface), 1.0);
-//% if SAMPLE_MASK
-    out.samples = samples;
-//% else
-    out.color.a = coverage(samples);
-//% endif
-    out.display = out.color;
-    return out;
+    return solid_pixel(light_of(in, surface), samples);
 }
 
 //% if TRANSMISSION

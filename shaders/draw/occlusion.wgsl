@@ -23,19 +23,8 @@ fn depth_near(pixel: vec2i) -> f32 {
     return select(0.0, textureLoad(depths, clamp(pixel, vec2i(0), last), 0), inside);
 }
 
-// The position in eye space of a pixel of this depth.
-fn eye_at(pixel: vec2f, depth: f32) -> vec3f {
-    let along = view.eye_to_clip[2].zw;
-    let at_eye = view.eye_to_clip[3].zw;
-    let z = (at_eye.x - depth * at_eye.y) / (depth * along.y - along.x);
-    let size = vec2f(textureDimensions(depths));
-    let clip = (pixel / size * 2.0 - 1.0) * vec2f(1.0, -1.0);
-    let wide = select(-z, 1.0, is_parallel());
-    return vec3f(across_at(clip) * wide, z);
-}
-
 fn eye_near(pixel: vec2i) -> vec3f {
-    return eye_at(vec2f(pixel) + 0.5, max(depth_near(pixel), 1e-12));
+    return unprojected(vec2f(pixel) + 0.5, vec2f(textureDimensions(depths)), max(depth_near(pixel), 1e-12));
 }
 
 // The step to the next pixel on the side on which the surface continues.

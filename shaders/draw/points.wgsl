@@ -108,14 +108,8 @@ fn solid_fragment(in: Corner) -> PickPixel {
     return picked_row(in.row, hit.position);
 }
 //% else
-struct Pixel {
-    @location(0) color: vec4f,
-    @location(1) display: vec4f,     // the same: common/output.wgsl
-    @builtin(frag_depth) depth: f32,
-//% if SAMPLE_MASK
-    @builtin(sample_mask) samples: u32,
-//% endif
-}
+//% set OWN_DEPTH = True
+//% include "common/pixel.wgsl"
 
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
@@ -127,16 +121,13 @@ fn solid_fragment(in: Corner) -> Pixel {
     let outward = hit.aside / max(hit.miss, 1e-20);
     let gradient = -scale * vec2f(dot(outward, dpdx(in.eye)), dot(outward, dpdy(in.eye)));
 
-    var out: Pixel;
-    var samples = covered_samples(hit.miss - in.radius, gradient);
+    let samples = covered_samples(hit.miss - in.radius, gradient);
     if samples == 0u || beyond_clips(hit.position) > 0.0 || in.color.a < OPAQUE { discard; }
-    out.color = vec4f(bounded(sphere_light(in, hit, normal)), 1.0);
-//% if SAMPLE_MASK
-    out.samples = samples;
+//% if GBUFFER
+    var out = solid_pixel(Material(in.color.rgb, style.metallic, style.roughness), normal, samples);
 //% else
-    out.color.a = coverage(samples);
+    var out = solid_pixel(bounded(sphere_light(in, hit, normal)), samples);
 //% endif
-    out.display = out.color;
     out.depth = depth_at(hit.position);
     return out;
 }

@@ -89,8 +89,14 @@ def sorts() -> list[Defines]:
 
 
 # Compute shaders that a layer binds itself, like its draw shaders.
-OPTIONAL = {"AREA_LIGHTS"}  # values that shaders do without
-NO_KERNELS = ("draw/point_splatting.wgsl", "draw/splat_tiles.wgsl", "draw/volume.wgsl")
+OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
+NO_KERNELS = ("draw/deferred.wgsl", "draw/point_splatting.wgsl", "draw/splat_tiles.wgsl", "draw/volume.wgsl")
+SOLID: list[Defines] = [
+    {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
+    for mask, gbuffer, picking in product([False, True], repeat=3)
+    if not gbuffer or (mask and not picking)
+]
+LIT = [{name: one for name, one in drawn.items() if name != "PICKING"} for drawn in SOLID if not drawn["PICKING"]]
 COLORS = [
     {"COLOR": "", "COLOR_COMPONENTS": 0, "COLORMAPPED": False},
     {"COLOR": "f32", "COLOR_COMPONENTS": 1, "COLORMAPPED": True},
@@ -548,25 +554,26 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "draw/extent.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
     "draw/instances.wgsl": [
-        {"POSITION": "vec3f", "MESH": "vec3f", "MESH_NORMAL": normal, "SAMPLE_MASK": mask, "PICKING": picking}
+        {"POSITION": "vec3f", "MESH": "vec3f", "MESH_NORMAL": normal, **solid}
         | {"ARROW": arrow, "SIZE": "" if arrow else size, "DIRECTION": "vec3f" if arrow else direction, **color}
-        for (normal, size, direction, arrow), mask, picking, color in product(
+        for (normal, size, direction, arrow), solid, color in product(
             [
                 ("", "", "", False),
                 ("vec3f", "f32", "vec4f", False),
                 ("vec3f", "vec3f", "vec3f", False),
                 ("vec3f", "", "", True),
             ],
-            [False, True],
-            [False, True],
+            SOLID,
             COLORS,
         )
     ],
-    "draw/isosurface.wgsl": choices(
-        COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], SAMPLE_MASK=[False, True], VERTICES=[15]
-    ),
+    "draw/isosurface.wgsl": [
+        {"COLOR_COMPONENTS": components, "VERTICES": 15, **solid} for components, solid in product([0, 1, 3], SOLID)
+    ],
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
+    "draw/deferred.wgsl": choices(FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True]),
+    "draw/deferred_cover.wgsl": [{}],
     "draw/light.wgsl": [{}],
     "draw/reprojection.wgsl": choices(SPLIT=[False, True]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
@@ -588,18 +595,17 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "models/splat_mesh.wgsl": [{}],
     "draw/lines.wgsl": [
-        {"POSITION": "vec3f", "WIDTH": width, "TRAILS": trails, "SAMPLE_MASK": mask, **drawn, **color}
+        {"POSITION": "vec3f", "WIDTH": width, "TRAILS": trails, "SAMPLE_MASK": mask, "GBUFFER": False, **drawn, **color}
         for width, trails, mask, drawn, color in product(["", "f32"], [False, True], [False, True], REFERRED, COLORS)
     ],
     "draw/points.wgsl": [
-        {"POSITION": "vec3f", "SIZE": size, "SAMPLE_MASK": mask, "PICKING": picking, "PULLED": pulled, **color}
-        for size, (mask, picking, pulled), color in product(
-            ["", "f32"], [(*mask, False) for mask in product([False, True], repeat=2)] + [(True, False, True)], COLORS
-        )
+        {"POSITION": "vec3f", "SIZE": size, "PULLED": pulled, **solid, **color}
+        for size, pulled, solid, color in product(["", "f32"], [False, True], SOLID, COLORS)
+        if not pulled or (solid["SAMPLE_MASK"] and not solid["PICKING"])
     ],
     "draw/birds.wgsl": [
-        {"POSITION": "vec3f", "DIRECTION": "vec3f", "SIZE": each, "BANK": each, "SAMPLE_MASK": mask, **picking, **color}
-        for each, mask, picking, color in product(["", "f32"], [False, True], choices(PICKING=[False, True]), COLORS)
+        {"POSITION": "vec3f", "DIRECTION": "vec3f", "SIZE": each, "BANK": each, **solid, **color}
+        for each, solid, color in product(["", "f32"], SOLID, COLORS)
     ],
     "draw/liquid.wgsl": [
         {"POSITION": "vec3f", "COARSE": 2, "SIZE": each, "DENSITY": each, "PICKING": picking}
@@ -618,12 +624,12 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "draw/point_splatting_composite.wgsl": [{}],
     "draw/surface.wgsl": [
-        {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
-        for normal, mask, color in product(["", "vec3f"], [False, True], COLORS)
+        {"POSITION": "vec3f", "NORMAL": normal, **solid, **color}
+        for normal, solid, color in product(["", "vec3f"], LIT, COLORS)
     ],
     "draw/asset.wgsl": [
         {"POSITION": "vec3f", "NORMAL": "vec3f", "TANGENT": more and "vec4f", "TEXCOORD": more and "vec4f", **color}
-        | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "LIGHTS": bool(more)}
+        | {"MATERIAL": more and "f32", "SAMPLE_MASK": mask, "GBUFFER": False, "LIGHTS": bool(more)}
         | {"COLUMNS": 148 if more else 76, "COATS": bool(more), "TRANSMISSION": bool(more) and mask}
         for more, mask, color in product(["", "all"], [False, True], COLORS)
     ],

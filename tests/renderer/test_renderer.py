@@ -204,6 +204,7 @@ def test_every_variant_compiles(gpu, path, position, color, components, third, m
         "COLOR_COMPONENTS": components,
         "COLORMAPPED": components == 1,
         "SAMPLE_MASK": mask,
+        "GBUFFER": False,
         "PICKING": False,
         **({"PULLED": False} if path == "draw/points.wgsl" else {}),
     }

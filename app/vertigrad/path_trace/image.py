@@ -43,7 +43,7 @@ class TracedImage:
     def __init__(self, gpu: Gpu, tracer: PathTracer):
         self._gpu, self._tracer = gpu, tracer
         self.name, self.style = "path trace", SimpleNamespace()
-        self.display_referred = self.reads_depth = self.surveys = False
+        self.display_referred = self.reads_depth = self.surveys = self.is_deferred = False
 
     @property
     def drawing(self) -> TracedImage:

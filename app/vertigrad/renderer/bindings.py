@@ -24,10 +24,18 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "textures": {"texture": {"sample_type": "float", "view_dimension": "2d-array"}},
     "unfilterable": {"texture": {"sample_type": "unfilterable-float"}},
     "samples": {"texture": {"sample_type": "unfilterable-float", "multisampled": True}},
+    "integer samples": {"texture": {"sample_type": "uint", "multisampled": True}},
+    "unfilterable textures": {"texture": {"sample_type": "unfilterable-float", "view_dimension": "2d-array"}},
     "depth": {"texture": {"sample_type": "depth"}},
     "depths": {"texture": {"sample_type": "depth", "view_dimension": "2d-array"}},
     "depth samples": {"texture": {"sample_type": "depth", "multisampled": True}},
     "stored": {"storage_texture": {"access": "write-only", "format": "rgba32float"}},
+    "stored layers": {
+        "storage_texture": {"access": "write-only", "format": "rgba16float", "view_dimension": "2d-array"}
+    },
+    "precise stored layers": {
+        "storage_texture": {"access": "write-only", "format": "rgba32float", "view_dimension": "2d-array"}
+    },
     "sampler": {"sampler": {"type": "filtering"}},
     "comparison": {"sampler": {"type": "comparison"}},
 }

@@ -13,6 +13,7 @@ from .accumulation import Accumulation
 from .annotations.annotations import Annotations, has_annotations
 from .bloom import Bloom
 from .camera import OrbitCamera
+from .deferred import Deferred
 from .depth_image import DepthImage, require_depth
 from .handles import HandleDrawing, Handles
 from .highlight import Highlight, Mark, RowMarks
@@ -55,6 +56,7 @@ class Renderer:
         self._lighting = Lighting(gpu)
         self._transparency: Transparency | None = None
         self._accumulation: Accumulation | None = None
+        self._deferred: Deferred | None = None
         self._uniforms = FrameUniforms()
         self._transparent = transparent
         self._post_process = PostProcess(gpu, self._target, self._bloom, color_format, transparent)
@@ -120,7 +122,7 @@ class Renderer:
             drawn = drawn_size(size, level)
             if self._target.resize(drawn, split):
                 self._bloom.resize(self._target.light, drawn, level.scale)
-                self._transparency = self._accumulation = None
+                self._transparency = self._accumulation = self._deferred = None
                 self._post_process.resized()
             finish = Finish(
                 view.bloom > 0.0,
@@ -173,7 +175,7 @@ class Renderer:
         self._post_process.compile()
         self._bloom.compile()
         self._lighting.compile()
-        self._accumulation = None
+        self._accumulation = self._deferred = None
         if self._transparency is not None:
             self._transparency.compile()
 
@@ -210,15 +212,32 @@ class Renderer:
         if keep_depth or any([layer.drawing.reads_depth or layer.transparency != "none" for layer in layers]):
             self._draw_in_two_passes(layers, frame, resolve, notes)
             return
-        with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
-            pass_.set_bind_group(1, self._lighting.group)
-            for layer in layers:
-                layer.drawing.draw(pass_, frame)
+        others = self._defer(layers, frame)
+        with recorder.render_pass("layers", self._target.layers_pass[resolve, len(others) < len(layers)]) as pass_:
+            self._draw_solid(pass_, layers, others, frame)
             self._draw_backdrop(pass_, frame)
             if notes is not None:
                 notes.draw_lines(pass_, frame)
             for layer in layers:
                 layer.drawing.draw_over(pass_, frame)
+
+    def _defer(self, layers: Sequence[Layer], frame: Frame) -> Sequence[Layer]:
+        """Draw the layers whose light is computed after all of them are drawn; returns the others."""
+        deferred = [layer for layer in layers if layer.drawing.is_deferred]
+        if deferred:
+            self._deferred = self._deferred or Deferred(self._gpu, self._target)
+            self._deferred.record(deferred, frame, self._lighting.group)
+        return [layer for layer in layers if not layer.drawing.is_deferred]
+
+    def _draw_solid(
+        self, pass_: wgpu.GPURenderPassEncoder, layers: Sequence[Layer], others: Sequence[Layer], frame: Frame
+    ) -> None:
+        """Draw `others` of the layers, and the light of those that were deferred."""
+        if len(others) < len(layers) and self._deferred is not None:
+            self._deferred.cover(pass_)
+        pass_.set_bind_group(1, self._lighting.group)
+        for layer in others:
+            layer.drawing.draw(pass_, frame)
 
     def _draw_backdrop(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         if self._backdrop is not None:
@@ -233,11 +252,10 @@ class Renderer:
         surveying = [layer for layer in layers if layer.drawing.surveys]
         for layer in surveying:
             layer.drawing.survey(over)
-        with recorder.render_pass("layers", target.solid_pass) as pass_:
-            pass_.set_bind_group(1, self._lighting.group)
-            for layer in layers:
-                if layer.transparency != "all":
-                    layer.drawing.draw(pass_, frame)
+        solid = [layer for layer in layers if layer.transparency != "all"]
+        others = self._defer(solid, over)
+        with recorder.render_pass("layers", target.solid_pass[len(others) < len(solid)]) as pass_:
+            self._draw_solid(pass_, solid, others, frame)
             self._draw_backdrop(pass_, frame)
         for layer in layers:
             if layer.drawing.refracts:

@@ -15,6 +15,7 @@ COLOR = "rgba16float"  # linear light, or what a screen shows, premultiplied by 
 PRECISE = "rgba32float"  # the same for files of 32-bit floats
 OPACITY = "rgba16float"  # optical depths along the sun: renderer/opacity_map.py
 WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/common/transparency.wgsl
+GBUFFER = "rgba16float", "rgba16uint"  # of surfaces that are lit later: shaders/common/pixel.wgsl
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
 ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `PickPixel` in shaders/common/pick_pixel.wgsl
 ROW_BYTES, CORNERS_BYTES = 16, 8  # of a pixel
@@ -22,8 +23,8 @@ PRECISE_FEATURES = ("float32-blendable", "float32-filterable", "texture-adapter-
 LEAST_ALPHA = 0.125  # fragments with a smaller alpha cannot be picked
 
 # "color"; "depth": of solid things, one sample per pixel; "opacity": optical depths along the sun; "clear": what is
-# transparent; "rows": rows instead of colors
-Drawn = Literal["color", "depth", "opacity", "clear", "rows"]
+# transparent; "rows": rows instead of colors; "gbuffer": what opaque surfaces are made of
+Drawn = Literal["color", "depth", "opacity", "clear", "rows", "gbuffer"]
 
 _ADDED = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 _MULTIPLIED = {"src_factor": "zero", "dst_factor": "src", "operation": "add"}
@@ -97,6 +98,8 @@ def pass_states(
     if drawn in ("depth", "rows"):
         return PassStates(ROW_TARGETS if drawn == "rows" else (), _depth_state(write=True), {"count": 1})
     over = over or drawn == "clear"
+    if drawn == "gbuffer":
+        return PassStates([{"format": format} for format in GBUFFER], _depth_state(write=True), {"count": SAMPLES})
     targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, colors, display_referred)
     by_alpha = not (over or handles_samples(gpu))
     samples = {"count": SAMPLES, "mask": 0xFFFFFFFF, "alpha_to_coverage_enabled": by_alpha}
@@ -132,8 +135,8 @@ class Target:
     into one of the two attenuates the other, so the sum of their coverages is at most 1.
 
     `layers_pass` draws everything in one pass; `solid_pass` and `over_pass` do the same in two, and in the second one
-    `depth` can be read. `refracted_pass` draws more opaque surfaces in between. `image` is the input of tone mapping:
-    the samples where they can be read, else `light`.
+    `depth` can be read. The first two can keep the depth of a G-buffer (`Deferred`). `refracted_pass` draws more opaque
+    surfaces in between. `image` is the input of tone mapping: the samples where they can be read, else `light`.
     Textures are dropped, never destroyed, when the size changes: commands recorded with the old ones may still wait
     for their submit, and wgpu frees a texture when the last of them has finished.
     """
@@ -162,8 +165,13 @@ class Target:
         read = {"view": self.depth, "depth_read_only": True}
         more = {"view": self.depth, "depth_load_op": "load", "depth_store_op": "store"}
         own = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]
-        self.layers_pass = {resolve: RenderPass(self._colors("clear", resolve), unread) for resolve in (False, True)}
-        self.solid_pass = RenderPass(own, stored)
+        loaded_depth = {"view": self.depth, "depth_load_op": "load"}
+        self.layers_pass = {
+            (resolve, loaded): RenderPass(self._colors("clear", resolve), unread | (loaded_depth if loaded else {}))
+            for resolve in (False, True)
+            for loaded in (False, True)
+        }
+        self.solid_pass = {False: RenderPass(own, stored), True: RenderPass(own, {**stored, **loaded_depth})}
         loaded = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("load", False)]
         self.refracted_pass = RenderPass(loaded, more)
         self.over_pass = {resolve: RenderPass(self._colors("load", resolve), read) for resolve in (False, True)}

@@ -16,7 +16,7 @@ from ..colormap import colormap_texture
 from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import draw_cache, smooth_sampler
-from ..target import DEPTH, SAMPLES, Colors, create_view
+from ..target import DEPTH, SAMPLES, Colors, create_view, handles_samples
 from ..vertex_layout import StepMode
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
@@ -108,6 +108,11 @@ class Drawing(ABC):
     def is_display_referred(self) -> bool:
         """Whether colors are shown without exposure, tone mapping and bloom, with this style."""
         return not getattr(self.style, "tone_mapped", True)
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether `draw` also draws frames of "gbuffer", with this style."""
+        return self._recipe.deferred and not self.display_referred and handles_samples(self.gpu)
 
     def hold(self, owned: T) -> T:
         """Close it with the drawing."""

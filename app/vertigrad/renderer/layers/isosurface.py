@@ -28,6 +28,7 @@ RECIPE = Recipe(
     shader="draw/isosurface.wgsl",
     stages=[Stage("isosurface", "isosurface")],
     defines={"VERTICES": VERTICES},
+    deferred=True,
 )
 
 

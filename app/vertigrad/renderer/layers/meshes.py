@@ -29,6 +29,7 @@ RECIPE = Recipe(
     stages=[Stage("instance", "instance")],
     locations={"position": 0, "color": 1, "size": 2, "extent": 3, "direction": 4, "mesh": 5, "mesh_normal": 6},
     defines={"ARROW": False},
+    deferred=True,
 )
 MESH: Mapping[str, AttributeSpec] = {
     "mesh": AttributeSpec(False, (3,), None, "vertices of the mesh", own_rows=True),

@@ -17,7 +17,7 @@ from ...ops.sizes import draw_size
 from ...tensor import Tensor, i32, u32
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
-from ..target import Colors, cover_states, handles_samples, pass_states
+from ..target import Colors, Drawn, cover_states, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes
 from .base import Frame
@@ -84,8 +84,8 @@ class PointSplatting:
                 entry: compute_pipeline(self._gpu, SHADER, entry, [self._layouts["compute"]], self._defines)
                 for entry in ("survey", "gather")
             }
-            self._draws: dict[Colors, dict[str, wgpu.GPURenderPipeline]] = {}
-            self._pipelines(Colors())
+            self._covers: dict[Colors, wgpu.GPURenderPipeline] = {}
+            self._sphere_draws: dict[tuple[Colors, Drawn], wgpu.GPURenderPipeline] = {}
             self._held = stack.pop_all()
 
     def survey(self, frame: Frame, style_offset: int) -> None:
@@ -98,7 +98,7 @@ class PointSplatting:
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
         """Draw the spheres."""
-        pass_.set_pipeline(self._pipelines(frame.colors)["spheres"])
+        pass_.set_pipeline(self._spheres_pipeline(frame))
         pass_.set_bind_group(0, self._group("spheres", None), (frame.view_offset, style_offset, self._layout_offset))
         pass_.draw_indirect(self._many.block.buffer, 0)
 
@@ -108,7 +108,7 @@ class PointSplatting:
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the sums."""
-        pass_.set_pipeline(self._pipelines(frame.colors)["cover"])
+        pass_.set_pipeline(self._cover_pipeline(frame.colors))
         pass_.set_bind_group(0, self._group("cover", None), (self._layout_offset,))
         pass_.draw(3)
 
@@ -200,27 +200,26 @@ class PointSplatting:
             found |= {2: "texture", 3: "sampler", 11: "storage"}
         return found | ({12: "storage"} if kind == "spheres" else {5: "written", 6: "written", 7: "depth samples"})
 
-    def _pipelines(self, colors: Colors) -> dict[str, wgpu.GPURenderPipeline]:
-        """The pipelines that draw spheres and sums, into a target with these colors."""
-        if colors not in self._draws:
-            gpu = self._gpu
-            spheres = {"POSITION": "vec3f", "PICKING": False, "PULLED": True, "SAMPLE_MASK": True}
-            self._draws[colors] = {
-                "spheres": render_pipeline(
-                    gpu,
-                    SPHERES_SHADER,
-                    ("solid_vertex", "solid_fragment"),
-                    [self._layouts["spheres"], lighting_layout(gpu)],
-                    defines={**self._defines, **spheres},
-                    topology="triangle-strip",
-                    **pass_states(gpu, "color", over=False, colors=colors)._asdict(),
-                ),
-                "cover": fullscreen_pipeline(
-                    gpu,
-                    COMPOSITE_SHADER,
-                    "cover_fragment",
-                    self._layouts["cover"],
-                    **cover_states(gpu, colors)._asdict(),
-                ),
-            }
-        return self._draws[colors]
+    def _spheres_pipeline(self, frame: Frame) -> wgpu.GPURenderPipeline:
+        key = frame.colors, frame.drawn
+        if key not in self._sphere_draws:
+            gbuffer = frame.drawn == "gbuffer"
+            defines = {"POSITION": "vec3f", "PICKING": False, "PULLED": True, "SAMPLE_MASK": True, "GBUFFER": gbuffer}
+            self._sphere_draws[key] = render_pipeline(
+                self._gpu,
+                SPHERES_SHADER,
+                ("solid_vertex", "solid_fragment"),
+                [self._layouts["spheres"]] if gbuffer else [self._layouts["spheres"], lighting_layout(self._gpu)],
+                defines={**self._defines, **defines},
+                topology="triangle-strip",
+                **pass_states(self._gpu, frame.drawn, over=False, colors=frame.colors)._asdict(),
+            )
+        return self._sphere_draws[key]
+
+    def _cover_pipeline(self, colors: Colors) -> wgpu.GPURenderPipeline:
+        if colors not in self._covers:
+            self._covers[colors] = fullscreen_pipeline(
+                *(self._gpu, COMPOSITE_SHADER, "cover_fragment", self._layouts["cover"]),
+                **cover_states(self._gpu, colors)._asdict(),
+            )
+        return self._covers[colors]

@@ -20,6 +20,7 @@ RECIPE = Recipe(
     stages=[Stage("solid", "solid"), Stage("distant", "distant", over=True)],
     locations={"position": 0, "color": 1, "size": 2, "extent": 3},
     topology="triangle-strip",
+    deferred=True,
     defines={"PULLED": False},
 )
 
@@ -54,6 +55,11 @@ class PointsDrawing(Drawing):
             self.splatting = self.hold(PointSplatting(self))
         self.reads_depth = self.surveys = self.splatting is not None
 
+    @property
+    def is_deferred(self) -> bool:
+        """Spheres that emit light are not."""
+        return self.style.emissive == 0.0 and super().is_deferred
+
     def survey(self, frame: Frame) -> None:
         """With splatting, determine which rows are drawn as spheres."""
         if self.splatting is not None:
@@ -62,7 +68,7 @@ class PointsDrawing(Drawing):
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the points that are large enough as spheres."""
-        if self.splatting is None or frame.drawn != "color":
+        if self.splatting is None or frame.drawn not in ("color", "gbuffer"):
             super().draw(pass_, frame)
         else:
             self.splatting.draw(pass_, frame, self._offset)

@@ -36,7 +36,8 @@ class Recipe:
 
     `locations` are those of the attributes in the shader, `defines` are values for the shader in addition to those
     that every drawing has. With `depth` the shader reads the depth of opaque objects as its first resource, and does
-    the depth test itself. With `computes` compute shaders read the same resources.
+    the depth test itself. With `computes` compute shaders read the same resources. With `deferred`
+    the stages that do not blend can also draw into a G-buffer: shaders/common/pixel.wgsl.
     """
 
     shader: str
@@ -46,6 +47,7 @@ class Recipe:
     cull: str = "none"
     depth: bool = False
     computes: bool = False
+    deferred: bool = False
     defines: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -71,6 +73,7 @@ class StagePipelines:
             "COLOR_COMPONENTS": vertices[0].components("color") if vertices else 0,
             "SAMPLE_MASK": handles_samples(gpu),
             "PICKING": False,
+            "GBUFFER": False,
             "DISPLAY_REFERRED": False,
             **recipe.defines,
             **defines,
@@ -108,11 +111,12 @@ class StagePipelines:
             self._gpu,
             recipe.shader,
             (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
-            [layout] if drawn in ("depth", "opacity", "rows") else [layout, lighting_layout(self._gpu)],
+            [layout] if drawn in ("depth", "opacity", "rows", "gbuffer") else [layout, lighting_layout(self._gpu)],
             states.targets,
             defines={
                 **self.defines,
                 "PICKING": drawn == "rows",
+                "GBUFFER": drawn == "gbuffer",
                 "DISPLAY_REFERRED": display,
                 "AREA_LIGHTS": area_lights,
             },

@@ -22,6 +22,7 @@ RECIPE = Recipe(
     shader="draw/surface.wgsl",
     stages=[Stage("surface", "surface")],
     locations={"position": 0, "color": 1, "normal": 2, "extent": 3},
+    deferred=True,
 )
 
 

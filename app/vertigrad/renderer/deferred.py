@@ -1,0 +1,81 @@
+"""`Deferred`: deferred shading, in a compute shader.
+
+Layers draw what their opaque surfaces are made of into a G-buffer; then each visible sample is lit once. GPUs that are
+made for computing run fragment shaders on few of their multiprocessors, and light is most of the work: record 0165.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import wgpu
+
+from ..gpu import Gpu, RenderPass
+from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
+from .layers.base import Frame, Layer
+from .pipelines import compute_pipeline, fullscreen_pipeline
+from .target import GBUFFER, NO_DEPTH_TEST, SAMPLES, Target, create_view, pass_states
+from .view_uniforms import VIEW_SIZE
+
+SHADER, ENTRY, COVER_SHADER = "draw/deferred.wgsl", "shade_pixels", "draw/deferred_cover.wgsl"
+TILE = 8  # pixels along each side of a workgroup
+
+
+class Deferred:
+    """The G-buffer for images of the current size of `target`; must be recreated when that is resized."""
+
+    def __init__(self, gpu: Gpu, target: Target):
+        self._gpu, self._size, self._colors = gpu, target.size, target.colors
+        drawn, bound = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
+        views = [create_view(gpu, self._size, format, drawn | bound, SAMPLES) for format in GBUFFER]
+        clear = {"resolve_target": None, "clear_value": (0, 0, 0, 0), "load_op": "clear", "store_op": "store"}
+        depth = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
+        self._pass = RenderPass([{"view": view, **clear} for view in views], {"view": target.depth, **depth})
+        lit = gpu.create_texture(
+            size=(*self._size, SAMPLES),
+            format=self._colors.format,  # pyright: ignore[reportArgumentType]
+            usage=wgpu.TextureUsage.STORAGE_BINDING | bound,
+        ).create_view(dimension="2d-array")
+        stored = "stored layers" if self._colors.format == "rgba16float" else "precise stored layers"
+        kinds = ("uniform", "samples", "integer samples", "depth samples", stored)
+        self._layout = bind_group_layout(gpu, kinds, COMPUTE)
+        self._cover_layout = bind_group_layout(gpu, ("unfilterable textures",), FRAGMENT)
+        resources = (uniform_range(gpu, VIEW_SIZE), *views, target.depth, lit)
+        self._group = bind_group(gpu, self._layout, resources)
+        self._lit = bind_group(gpu, self._cover_layout, (lit,))
+        self.compile()
+
+    def compile(self) -> None:
+        """Create the pipelines; also called after shaders have changed. Raises `ShaderError`."""
+        layouts = [self._layout, lighting_layout(self._gpu)]
+        self._shade = {
+            areas: compute_pipeline(
+                *(self._gpu, SHADER, ENTRY, layouts, {"FORMAT": self._colors.format, "AREA_LIGHTS": areas})
+            )
+            for areas in (False, True)
+        }
+        states = pass_states(self._gpu, "color", over=False, colors=self._colors)
+        self._cover = fullscreen_pipeline(
+            *(self._gpu, COVER_SHADER, "cover_fragment", self._cover_layout),
+            **states._replace(depth=NO_DEPTH_TEST)._asdict(),
+        )
+
+    def record(self, layers: Sequence[Layer], frame: Frame, lighting: wgpu.GPUBindGroup) -> None:
+        """Record what draws the opaque parts of `layers` into the G-buffer, and computes their light."""
+        recorder, gbuffer = self._gpu.recorder, Frame(frame.view_offset, frame.depth, drawn="gbuffer")
+        with recorder.render_pass("surfaces", self._pass) as pass_:
+            for layer in layers:
+                layer.drawing.draw(pass_, gbuffer)
+        with recorder.group("shading"):
+            pass_ = recorder.compute_pass()
+            pass_.set_pipeline(self._shade[frame.area_lights])
+            pass_.set_bind_group(0, self._group, (frame.view_offset,))
+            pass_.set_bind_group(1, lighting)
+            pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
+        recorder.dispatches += 1
+
+    def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        """Draw the light into the samples of the target."""
+        pass_.set_pipeline(self._cover)
+        pass_.set_bind_group(0, self._lit)
+        pass_.draw(3)

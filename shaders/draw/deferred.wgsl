@@ -1,0 +1,71 @@
+// Deferred shading: light from the opaque surfaces that are visible, computed for each pixel after all of them were drawn.
+// In: four samples of what common/gbuffer.wgsl stores, and of the depth. Out: light toward the eye for each sample, in a layer of
+// an array each; alpha 0 where there is no surface. Samples of one surface are lit once, in their middle.
+//% include "common/view.wgsl"
+//% include "common/color.wgsl"
+//% include "common/lighting.wgsl"
+//% include "common/coverage.wgsl"
+//% include "common/shadows.wgsl"
+//% include "common/octahedral.wgsl"
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var paints: texture_multisampled_2d<f32>;
+@group(0) @binding(2) var shapes: texture_multisampled_2d<u32>;
+@group(0) @binding(3) var depths: texture_depth_multisampled_2d;
+@group(0) @binding(4) var lit_samples: texture_storage_2d_array<${FORMAT}, write>;
+
+const STEEPEST = 8.0;       // pixels between the depths of samples of one surface
+
+struct Found {
+    paint: vec4f,
+    shape: vec4u,
+    depth: f32,
+}
+
+fn sample_at(pixel: vec2u, number: u32) -> Found {
+    let n = i32(number);
+    return Found(textureLoad(paints, pixel, n), textureLoad(shapes, pixel, n), textureLoad(depths, pixel, n));
+}
+
+fn light_from(found: Found, pixel: vec2f, middle: vec2f) -> vec3f {
+    let eye = unprojected(middle, vec2f(textureDimensions(depths)), found.depth);
+    let normal = from_octahedral(found.shape.x | (found.shape.y << 16u));
+    let material = Material(found.paint.rgb, f32(found.shape.z) / 65535.0, found.paint.a);
+    return bounded(lit_at(material, normal, -sight_to(eye), eye, pixel));
+}
+
+@compute @workgroup_size(8, 8)
+fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(depths)) { return; }
+    let pixel = id.xy;
+    var left = 15u;         // samples that are not lit yet
+    for (var first = 0u; first < 4u; first++) {
+        if (left & (1u << first)) == 0u { continue; }
+        var found = sample_at(pixel, first);
+        let far = unprojected(vec2f(pixel), vec2f(textureDimensions(depths)), max(found.depth, 1e-12));
+        let gap = STEEPEST * pixel_at(far);
+        var same = 0u;
+        var middle = vec2f(0.0);
+        var depth = 0.0;
+        for (var i = first; i < 4u; i++) {
+            let other = sample_at(pixel, i);
+            let there = unprojected(vec2f(pixel), vec2f(textureDimensions(depths)), max(other.depth, 1e-12));
+            let alike = all(other.paint == found.paint) && all(other.shape == found.shape) && abs(there.z - far.z) <= gap;
+            if (left & (1u << i)) != 0u && alike {
+                same |= 1u << i;
+                middle += SAMPLES[i];
+                depth += other.depth;
+            }
+        }
+        left &= ~same;
+        let count = f32(countOneBits(same));
+        found.depth = depth / count;
+        var color = vec4f(0.0);
+        if found.shape.w > 0u {
+            color = vec4f(light_from(found, vec2f(pixel) + 0.5, vec2f(pixel) + 0.5 + middle / count), 1.0);
+        }
+        for (var i = first; i < 4u; i++) {
+            if (same & (1u << i)) != 0u { textureStore(lit_samples, pixel, i, color); }
+        }
+    }
+}
