@@ -77,6 +77,7 @@ def isolated_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """The user's own settings are neither read nor written, by programs that tests start included."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path_factory.mktemp("settings")))
+        patch.setenv("VERTIGRAD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

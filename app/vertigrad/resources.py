@@ -38,6 +38,14 @@ def state_folder() -> Path:
     return Path(folder) if folder else user_state_path("vertigrad", appauthor=False)
 
 
+def cache_folder() -> Path:
+    """The folder for what can be made again: VERTIGRAD_CACHE, or the system's folder for caches of programs."""
+    from platformdirs import user_cache_path
+
+    folder = os.environ.get("VERTIGRAD_CACHE")
+    return Path(folder) if folder else user_cache_path("vertigrad")
+
+
 def log_file() -> Path:
     """The folder of the window's log: VERTIGRAD_CONFIG_DIR, or the system's folder for logs of programs."""
     from platformdirs import user_log_path

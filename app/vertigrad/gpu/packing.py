@@ -52,8 +52,11 @@ def _assign(
         live_range = live_ranges[index]
         best = live_range.nbytes, 0, len(slots)  # a slot of its own
         for number, slot in enumerate(slots):
-            gap, growth = slot.gap(live_range), max(0, live_range.nbytes - slot.nbytes)
-            if gap is not None and not (growth and number < len(existing)):
+            growth = max(0, live_range.nbytes - slot.nbytes)
+            if growth > best[0] or (growth and number < len(existing)):
+                continue
+            gap = slot.gap(live_range)
+            if gap is not None:
                 best = min(best, (growth, gap, number))
         number = best[2]
         if number == len(slots):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+import jinja2.bccache
 import jinja2.meta
 
 from .. import resources
@@ -24,6 +27,24 @@ _texts: dict[str, str] = {}  # of every file that was used; those that are edite
 _shipped: dict[str, str] = {}  # the same, as they were read first
 
 
+class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
+    """Templates as Python compiled them, on disk: Jinja2 takes a tenth of a second for ten of them.
+
+    A file is for a name and a text, and for the versions in its name; `OPTIONS` counts up when the environment's change.
+    """
+
+    OPTIONS = 1
+
+    def __init__(self) -> None:
+        version = f"{self.OPTIONS}-{metadata.version('jinja2')}"
+        super().__init__(str(resources.cache_folder() / "templates"), f"{version}-%s")
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        with suppress(OSError):  # it is compiled again next time
+            Path(self.directory).mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
+
+
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
@@ -36,6 +57,7 @@ def _environment() -> jinja2.Environment:
         comment_start_string="/*#",
         comment_end_string="#*/",
         undefined=jinja2.StrictUndefined,
+        bytecode_cache=_CompiledTemplates(),
         keep_trailing_newline=True,  # an included file must not swallow the line after it into its last comment
         trim_blocks=True,
         lstrip_blocks=True,
@@ -125,7 +147,7 @@ class _SourceLine(NamedTuple):
 
 def _origins(name: str, defines: Mapping[str, Any] | None) -> list[_SourceLine]:
     """Where each line of the rendered file `name` came from: rendered once more, with every line marked."""
-    marked = _environment().overlay(loader=jinja2.FunctionLoader(_load_marked))
+    marked = _environment().overlay(loader=jinja2.FunctionLoader(_load_marked), bytecode_cache=None)
     lines, last = [], _SourceLine(name, 1)
     for line in marked.get_template(name).render(defines or {}).splitlines():
         for mark in _MARK.finditer(line):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,9 @@ _BINDING = re.compile(
 _NUMBER = re.compile(r"@(\w+)\(\s*(\d+)[iu]?\s*,?\s*\)")  # an attribute with one literal number
 _STRUCT = re.compile(r"\bstruct\s+(\w+)\s*\{([^}]*)\}")
 _FIELD = re.compile(r"((?:@\w+(?:\([^)]*\))?\s*)*)(\w+)\s*:\s*(.+)", re.S)
-_FUNCTION = re.compile(r"((?:@\w+(?:\([^)]*\))?\s*)*)\bfn\s+(\w+)\s*\(")
-_BRACE = re.compile(r"[{}]")
+_FUNCTION = re.compile(r"fn(?<!\wfn)\s+(\w+)\s*\(")  # begins with literal text, which is found fast
 _WORKGROUP = re.compile(r"@workgroup_size\(\s*(\d+)[iu]?\s*(?:,\s*(\d+)[iu]?\s*)?(?:,\s*(\d+)[iu]?\s*)?,?\s*\)")
-_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")  # no member names
+_WORD = re.compile(r"\.?\w+")  # names, numbers, and members with their point
 _ARRAY = re.compile(r"array<\s*(.+?)\s*(?:,\s*(\d+)\s*)?>$", re.S)
 _SCALARS = {"f32": ("f", 4), "i32": ("i", 4), "u32": ("I", 4), "f16": ("e", 2)}
 _SUFFIX = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
@@ -98,13 +97,14 @@ class Interface:
 def interface(source: str, entry: str, name: str) -> Interface:
     """Parse `source` for what the compute entry point `entry` uses. Raises `ShaderError`, naming `name`."""
     text = _COMMENT.sub(" ", source)
-    functions = dict(_functions(text))
+    functions, declarations = _parts(text)
     if entry not in functions or "@compute" not in functions[entry][0]:
         found = ", ".join(n for n, (attributes, _) in functions.items() if "@compute" in attributes) or "none"
         raise ShaderError(f"{name}: no compute entry point {entry!r}; there is {found}")
     words = _reachable_words(functions, entry)
-    structs = {m[1]: m[2] for m in _STRUCT.finditer(text)}
-    bindings = tuple(sorted(_bindings(text, words, name), key=lambda b: b.number))
+    structs = {m[1]: m[2] for m in _STRUCT.finditer(declarations)}
+    declared = _BINDING.findall(declarations)
+    bindings = tuple(sorted(_bindings(declared, words, name), key=lambda b: b.number))
     uniforms = [b for b in bindings if b.access == "uniform"]
     if len(uniforms) > 1:
         raise ShaderError(f"{name}: {entry} uses {len(uniforms)} uniform structs; a kernel may have one")
@@ -116,7 +116,7 @@ def interface(source: str, entry: str, name: str) -> Interface:
     body = functions[entry][1]
     splits = layout is not None and FIRST in layout.fields and re.search(rf"\.\s*{FIRST}\b", body) is not None
     folds = "num_workgroups" in body
-    unused = {match[4] for match in _BINDING.finditer(text)} - {binding.name for binding in bindings}
+    unused = {variable for *_, variable, _ in declared} - {binding.name for binding in bindings}
     zero = {f"{name}_{what}" for name in unused for what in ("offset", "strides")}
     fields = tuple(name for name in layout.fields if name not in zero) if layout else ()
     return Interface(bindings, layout, fields, (x, y, z), folds, splits and not folds)
@@ -128,15 +128,22 @@ def struct_layout(source: str, struct_name: str, name: str) -> UniformLayout:
     return _layout(struct_name, structs, name)
 
 
-def _functions(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """(name, (attributes, signature and body)) of each function."""
+def _parts(text: str) -> tuple[dict[str, tuple[str, str]], str]:
+    """(attributes, signature and body) of each function by name, and the declarations outside of functions."""
+    functions: dict[str, tuple[str, str]] = {}
+    outside, last = [], 0
     for match in _FUNCTION.finditer(text):
-        depth = 0
-        for brace in _BRACE.finditer(text, match.end()):
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                yield match[2], (match[1], text[match.end() : brace.start()])
-                break
+        depth, end = 1, text.find("{", match.end())
+        while depth and end >= 0:
+            start, end = end + 1, text.find("}", end + 1)
+            depth += text.count("{", start, end) - 1
+        if not depth and end >= 0:
+            before = text[last : match.start()]
+            declared = max(before.rfind(";"), before.rfind("}")) + 1  # up to there
+            functions[match[1]] = before[declared:], text[match.end() : end]
+            outside.append(before[:declared])
+            last = end
+    return functions, "".join([*outside, text[last:]])
 
 
 def _reachable_words(functions: dict[str, tuple[str, str]], entry: str) -> set[str]:
@@ -150,8 +157,9 @@ def _reachable_words(functions: dict[str, tuple[str, str]], entry: str) -> set[s
     return words
 
 
-def _bindings(text: str, words: set[str], name: str) -> Iterator[Binding]:
-    for attributes, space, access, variable, type_ in _BINDING.findall(text):
+def _bindings(declared: Sequence[tuple[str, ...]], words: set[str], name: str) -> Iterator[Binding]:
+    """Those of the declared variables that are among `words`."""
+    for attributes, space, access, variable, type_ in declared:
         if variable not in words:
             continue
         literals = dict(_NUMBER.findall(attributes))

@@ -154,8 +154,7 @@ class Node:
 
     def upload(self, array: np.ndarray) -> Tensor:
         """A constant of the plan."""
-        self.trace.constants.append(Tensor.from_numpy(array))
-        return self.trace.constants[-1]
+        return self.trace.upload(array)
 
     def take_tail(self, tail: Tail) -> None:
         """The result is that of the last node of `tail`, which need not be lowered any more."""

@@ -27,6 +27,7 @@ from .tail import HEADS, Tail, tail_of
 from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
+SMALL = 16  # elements of a constant up to which it is looked up by its bytes
 MOST_STEPS = 100_000  # nodes walked in all, those of unrolled loops counted each time
 
 
@@ -67,6 +68,7 @@ class Trace:
         self.constants: list[Tensor] = []
         self.guards: list[Guard] = []
         self._steps = 0
+        self._small: dict[tuple[str, tuple[int, ...], bytes], Tensor] = {}  # constants of few elements
 
     def graph(self, graph: onnx.GraphProto, inputs: Sequence[Value | None], outer: Scope) -> list[Value | None]:
         """The outputs of `graph` for these inputs, which follow the order of its own; names may be those of `outer`."""
@@ -78,17 +80,19 @@ class Trace:
         for sparse in graph.sparse_initializer:
             local[sparse.values.name] = constant(self.dense(sparse), sparse.values.data_type)
         local.update(zip([entry.name for entry in graph.input], inputs, strict=False))
-        left = Counter(name for node in graph.node for name in names_used(node))
+        nodes = list(graph.node)
+        used = [names_used(node) for node in nodes]
+        left = Counter(name for names in used for name in names)
         left.update(entry.name for entry in graph.output)
-        consumers = _consumers(graph)
-        done: list[onnx.NodeProto] = []  # by the kernel of a node before them
+        consumers = _consumers(graph, nodes, used)
+        done: set[int] = set()  # ids of nodes that the kernel of one before them does
         outermost = len(scope.maps) == 2
-        for number, proto in enumerate(graph.node):
+        for number, (proto, names) in enumerate(zip(nodes, used, strict=True)):
             if outermost:
-                report(f"recording {self.name}: {number} of {len(graph.node)} nodes", number, len(graph.node))
-            if not any(proto is other for other in done):
-                done += self._step(proto, scope, local, consumers)
-            for name in names_used(proto):
+                report(f"recording {self.name}: {number} of {len(nodes)} nodes", number, len(nodes))
+            if id(proto) not in done:
+                done.update(id(other) for other in self._step(proto, scope, local, consumers))
+            for name in names:
                 left[name] -= 1
                 if not left[name]:
                     local.pop(name, None)  # nobody needs it any more: its memory is for those after it
@@ -105,9 +109,19 @@ class Trace:
                 value.tensor, value.expression = ops.evaluate(value.expression), None
             else:
                 assert value.host is not None
-                value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, "a constant"))
-                self.constants.append(value.tensor)
+                value.tensor = self.upload(to_storage(value.host, value.elem, "a constant"))
         return value.tensor
+
+    def upload(self, array: np.ndarray) -> Tensor:
+        """A constant of the plan. Small ones that are equal are one tensor: exporters repeat numbers of formulas."""
+        key = (array.dtype.str, array.shape, array.tobytes()) if array.size <= SMALL else None
+        tensor = self._small.get(key) if key is not None else None
+        if tensor is None:
+            tensor = Tensor.from_numpy(array)
+            self.constants.append(tensor)
+            if key is not None:
+                self._small[key] = tensor
+        return tensor
 
     def known(self, node: Node, value: Value, what: str) -> np.ndarray:
         """The numbers of a value, now: those of the GPU are read, and the rest of the network is recorded for them.
@@ -197,7 +211,8 @@ class Trace:
         if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
             return value
         read = {other.tensor.owner for other in node.inputs if other is not None and other.tensor is not None}
-        if value.tensor.owner in read:  # a view of what the node reads, which stays as it is
+        read |= {tensor.owner for tensor in self.constants}
+        if value.tensor.owner in read:  # a view of what the node reads, or a constant, which stays as it is
             value = replace(value, tensor=ops.copy(value.tensor), sizes=None)
         assert value.tensor is not None
         self.stages.add_mask(name, value.tensor)
@@ -205,7 +220,8 @@ class Trace:
 
     def _note(self, node: Node) -> None:
         """What was recorded lately belongs to this node."""
-        self.nodes += [str(node)] * (len(self.stages) - len(self.nodes))
+        if recorded := len(self.stages) - len(self.nodes):
+            self.nodes += [str(node)] * recorded
 
     def _results(self, node: Node) -> Sequence[Value | None]:
         folded = self._folded(node)
@@ -262,15 +278,20 @@ class Trace:
         return self._typed(node, index, node.result(result, elem, max(bounds) if bounds else None))
 
 
-def _consumers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:
-    """The nodes that need each value, a node twice if it needs it twice; none for what is needed elsewhere as well."""
+def _consumers(
+    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], used: Sequence[set[str]]
+) -> dict[str, list[onnx.NodeProto]]:
+    """The nodes that need each value, a node twice if it needs it twice; none for what is needed elsewhere as well.
+
+    `used` are the values that each node reads, those in the graphs within it included.
+    """
     found: dict[str, list[onnx.NodeProto]] = {}
     elsewhere = {entry.name for entry in graph.output}
-    for node in graph.node:
+    for node, names in zip(nodes, used, strict=True):
         direct = [name for name in node.input if name]
         for name in direct:
             found.setdefault(name, []).append(node)
-        elsewhere |= names_used(node) - set(direct)
+        elsewhere |= names.difference(direct)
     return {name: nodes for name, nodes in found.items() if name not in elsewhere}
 
 

@@ -39,6 +39,7 @@ STORAGE: dict[int, DType] = {
     **dict.fromkeys((*UNSIGNED, TensorProto.UINT64, *CODES), u32),
     **dict.fromkeys(BFLOAT16, f32),
 }
+_TYPE_NAMES = {elem: name.lower() for name, elem in TensorProto.DataType.items()}
 INTEGERS = (*WIDE, *SIGNED, *UNSIGNED, TensorProto.INT32, TensorProto.UINT32)
 WORD = (1 << 31) - 1  # largest number that any of them holds on the GPU
 INPUT_BOUND = 1 << 24  # what a 64-bit input is held to if it is calculated with
@@ -108,7 +109,7 @@ def elem_of(dtype: Any) -> int:
 
 def type_name(elem: int) -> str:
     """An element type in ONNX's own words, such as "int64"."""
-    return TensorProto.DataType.Name(elem).lower() if elem in TensorProto.DataType.values() else f"type {elem}"
+    return _TYPE_NAMES.get(elem) or f"type {elem}"
 
 
 def to_storage(array: np.ndarray, elem: int, what: str) -> np.ndarray:
