@@ -4,8 +4,8 @@
     python -m tests.bench.cold_start layout.onnx --profile
 
 Every process reads the network, records it, waits for its pipelines, and runs it twice. Half of the processes have no
-cache of the driver on disk (of NVIDIA's driver and of Mesa). `--profile` shows the functions of Python by their own time
-instead.
+caches on disk (of the driver, NVIDIA's and Mesa's, and of templates). `--profile` shows the functions of Python by
+their own time instead.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ import os
 import pstats
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 NO_CACHE = {"__GL_SHADER_DISK_CACHE": "0", "MESA_SHADER_CACHE_DISABLE": "true"}
 CACHE = {"__GL_SHADER_DISK_CACHE": "1", "MESA_SHADER_CACHE_DISABLE": "false"}
 PARTS = ("import", "adapter", "read", "record", "pipelines", "first run", "second run")
 
 
-def cold_start(file: Path, sizes: dict[str, list[int]]) -> dict[str, float]:
+def cold_start(file: Path, sizes: dict[str, list[int]]) -> dict[str, Any]:
     """Seconds of each part; `pipelines` is the wait for those that threads still compile after the recording."""
     times, begun = {}, time.perf_counter()
 
@@ -89,9 +91,11 @@ def main() -> None:
 def _compare(processes: int) -> None:
     command = [sys.executable, "-m", "tests.bench.cold_start", *sys.argv[1:], "--once"]
     print(f"{'':12}{''.join(f'{part:>12}' for part in ('total', *PARTS))}")
-    for number in range(processes):
-        for name, cache in (("no cache", NO_CACHE), ("cache", CACHE)):
-            done = subprocess.run(command, env=os.environ | cache, capture_output=True, text=True, check=True)
+    for name, cache in (("no cache", NO_CACHE), ("cache", CACHE)) * processes:
+        with tempfile.TemporaryDirectory() as folder:
+            templates = {"VERTIGRAD_CACHE": folder} if cache is NO_CACHE else {}
+            environment = os.environ | cache | templates
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
             found = json.loads(done.stdout.splitlines()[-1])
             print(f"{name:12}{''.join(f'{found[part]:12.3f}' for part in ('total', *PARTS))}", flush=True)
     print({key: found[key] for key in found.keys() - {"total", *PARTS}})

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import jinja2
 import pytest
 
 from vertigrad import resources
@@ -166,3 +167,30 @@ def test_an_edit_that_fails_leaves_the_text_in_use(write):
         assert shader.render("a.wgsl") == "// two\n"
     assert shader.render("a.wgsl") == "// two\n"
     assert not shader.is_as_shipped("a.wgsl")
+
+
+def test_compiled_templates_are_read_from_the_cache(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("VERTIGRAD_CACHE", str(tmp_path / "cache"))
+    compiled, compile_ = [], jinja2.Environment.compile
+
+    def noted(environment, source, *arguments, **options):
+        compiled.append(source)
+        return compile_(environment, source, *arguments, **options)
+
+    monkeypatch.setattr(jinja2.Environment, "compile", noted)
+
+    def rendered(text: str) -> int:
+        """How many templates a new process would compile for it."""
+        compiled.clear()
+        write(a=text)
+        shader.forget()
+        assert shader.render("a.wgsl", {"N": 3}) == text.replace("${N}", "3")
+        return len(compiled)
+
+    assert [rendered("let n = ${N};\n"), rendered("let n = ${N};\n"), rendered("let m = ${N};\n")] == [1, 0, 1]
+    (file,) = (tmp_path / "cache" / "templates").iterdir()
+    file.write_bytes(file.read_bytes()[:30])
+    assert [rendered("let m = ${N};\n"), rendered("let m = ${N};\n")] == [1, 0]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VERTIGRAD_CACHE", str(tmp_path / "file"))
+    assert [rendered("let m = ${N};\n"), rendered("let m = ${N};\n")] == [1, 1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import onnx
 import pytest
@@ -11,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 from vertigrad import Tensor
 from vertigrad.errors import InputError, UnsupportedOp
 from vertigrad.gpu import Gpu
-from vertigrad.onnx_import import Network, backend
+from vertigrad.onnx_import import Network, backend, reader
 from vertigrad.onnx_import.fold import can_fold
 
 from .networks import model, node, reals
@@ -342,3 +344,36 @@ def test_an_operator_without_a_lowering_uses_its_definition_in_onnx(steady: Gpu)
 def test_the_backend_of_onnx_has_the_name_of_its_first_device() -> None:
     assert backend.supports_device("CPU") and backend.supports_device("CPU:1")
     assert not backend.supports_device("CUDA")
+
+
+def test_equal_small_constants_are_uploaded_once(steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    created, from_numpy = [], Tensor.from_numpy
+    monkeypatch.setattr(Tensor, "from_numpy", lambda array, *name: created.append(array) or from_numpy(array, *name))
+    nodes, x = [], "x"
+    for i in range(6):
+        nodes += [node("Add", [x, f"a{i}"], [f"s{i}"]), node("CumSum", [f"s{i}", "axis"], [f"c{i}"])]
+        x = f"c{i}"
+    numbers = {f"a{i}": np.float32([1, 2, 3] if i % 2 else [0, 0, -0.0]) for i in range(6)}
+    with Network(model(nodes, {"x": [2, 3]}, [x], {**numbers, "axis": np.array(1)})) as network:
+        start, expected = reals(2, 3), reals(2, 3)
+        for i in range(6):
+            expected = np.cumsum(expected + numbers[f"a{i}"], 1, dtype=np.float32)
+        np.testing.assert_allclose(network.run({"x": start})["c5"], expected, rtol=1e-5)
+    assert [array.shape for array in created].count((3,)) == 2
+
+
+def test_a_file_that_was_read_lately_is_not_read_again(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, taken = reader.read, []
+    monkeypatch.setattr(reader, "read", lambda path: taken.append(path) or read(path))
+    path = tmp_path / "net.onnx"
+    onnx.save(two_layers(), path)
+    Network(path).show_inside(["c"])
+    assert Network(path).outputs == ["y"] and len(taken) == 1, "what one adds is not in the other"
+    changed = two_layers()
+    changed.graph.output[0].name = changed.graph.node[-1].output[0] = "z"
+    onnx.save(changed, path)
+    os.utime(path, ns=(1, 1))
+    assert Network(path).outputs == ["z"] and len(taken) == 2
+    path.unlink()
+    with pytest.raises(InputError, match=r"net.onnx: cannot be read"):
+        Network(path)

@@ -30,7 +30,8 @@ _shipped: dict[str, str] = {}  # the same, as they were read first
 class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
     """Templates as Python compiled them, on disk: Jinja2 takes a tenth of a second for ten of them.
 
-    A file is for a name and a text, and for the versions in its name; `OPTIONS` counts up when the environment's change.
+    A file is for a name and a text, and for the versions in its name; `OPTIONS` counts up when those of the environment
+    change.
     """
 
     OPTIONS = 1
@@ -38,6 +39,12 @@ class _CompiledTemplates(jinja2.FileSystemBytecodeCache):
     def __init__(self) -> None:
         version = f"{self.OPTIONS}-{metadata.version('jinja2')}"
         super().__init__(str(resources.cache_folder() / "templates"), f"{version}-%s")
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        try:
+            super().load_bytecode(bucket)
+        except Exception:  # a damaged file: unpickling raises anything
+            bucket.reset()
 
     def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
         with suppress(OSError):  # it is compiled again next time

@@ -19,15 +19,13 @@ from ..gpu.compiling import compile_kernels
 from ..progress import portion
 from ..tensor import Tensor, f16, f32
 from . import lowerings, reader
-from .doubles import as_floats
+from .files import prepare, read_prepared
 from .fold import SMALL_INTEGER
-from .graph import opset_versions, prepared
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
 from .inside import InnerTensor, expose, inner_tensors, require_computed
 from .node import DataDependent
 from .probe import Probe
 from .program import Program, Redecided, upload
-from .registry import is_lowered
 from .stages import Stages
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, to_storage, type_name
@@ -64,14 +62,12 @@ class Network(Closing):
         if isinstance(model, onnx.ModelProto):
             self.source, self._folder = model.graph.name or "network", None
             reader.check(model, self.source)
+            self._model, self._versions = prepare(model, self.source, float64_as_f32)
         else:
             path = Path(model)
             self.source, self._folder = str(path), path.parent
-            model = reader.read(path)
-        model = as_floats(model, self.source) if float64_as_f32 else model
+            self._model, self._versions = read_prepared(path, float64_as_f32)
         self.dims = dict(dims or {})
-        self._versions = opset_versions(model)
-        self._model = prepared(model, self.source, is_lowered)
         self._own_outputs = len(self._model.graph.output)
         self._masked: tuple[str, ...] = ()
         self.show_inside(inside)
