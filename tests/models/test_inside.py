@@ -151,6 +151,7 @@ def test_what_cannot_be_observed_changes_nothing(model: Onnx) -> None:
         ("relu", "/enc/0/relu"),
         ("0/sum", "/enc/0/sum"),
         ("gradient of relu[3] by x", "gradient of /enc/0/relu[3] by x"),
+        ("gradient of out[3] by 0/relu", "gradient of out[3] by /enc/0/relu"),
     ],
 )
 def test_a_tensor_is_found_by_the_end_of_its_name(name: str, found: str) -> None:
@@ -172,3 +173,28 @@ def test_a_name_that_is_not_found_is_answered_with_near_ones(name: str, message:
     with pytest.raises(InputError) as error:
         resolved(name, NAMES)
     assert message in str(error.value)
+
+
+def test_gradients_of_an_output_by_activations(model: Onnx) -> None:
+    by_relu = np.zeros((5, 6), np.float32)
+    by_relu[1] = W2[:, 1]
+    names = ("gradient of out[3] by 0/relu", "gradient of out[3] by /enc/0/sum", "out", "/enc/0/relu")
+    model.inside.observe(Observed(names))
+    for _ in range(2):
+        found = {name: tensor.numpy() for name, tensor in model.inside.tensors().items()}
+        np.testing.assert_allclose(found["gradient of out[3] by /enc/0/relu"], by_relu, rtol=1e-6)
+        np.testing.assert_allclose(found["gradient of out[3] by /enc/0/sum"], by_relu * (X @ W1 > 0), rtol=1e-6)
+        np.testing.assert_allclose(found["/enc/0/relu"], hidden(), rtol=1e-5)
+        np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+        model.step(0.1)
+    model.inside.observe(Observed(("gradient of out[4] by /enc/0/relu",)))  # another element, nothing is recorded
+    (gradient,) = model.inside.tensors().values()
+    np.testing.assert_allclose(gradient.numpy()[2], W2[:, 0], rtol=1e-6)
+    for wrong, message in (
+        ("gradient of /enc/0/relu[0] by out", "does not depend on"),
+        ("gradient of out[3] by y", "no input or tensor inside 'y'; its inputs of floats: x"),
+        ("gradient of out[10] by /enc/0/relu", "no element 10"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.inside.observe(Observed((wrong,)))
+        assert list(model.inside.tensors()) == ["gradient of out[4] by /enc/0/relu"]

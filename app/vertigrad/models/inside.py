@@ -36,7 +36,10 @@ _GRADIENT = re.compile(r"gradient of (.+)\[(\d{1,15})\](?: by (.+))?")
 
 
 class GradientName(NamedTuple):
-    """`"gradient of /encoder/3/attn[12] by image"`: of element 12, by the input `source`; the first if it is empty."""
+    """`"gradient of /encoder/3/attn[12] by image"`: of element 12, by an input or by a tensor inside.
+
+    By the first input of floats if `source` is empty.
+    """
 
     tensor: str
     element: int
@@ -159,11 +162,13 @@ class HeldInside(Inside):
 def resolved(name: str, known: Collection[str]) -> str:
     """The full name of a tensor, given it or its end, such as "attn" for "/encoder/3/attn".
 
-    Of the gradient of a tensor, the name of the tensor is found like that. Raises `InputError` with names that are near
-    if there is none, or with all of them if there are several.
+    Of the gradient of a tensor, the names of the tensors are found like that. Raises `InputError` with names that are
+    near if there is none, or with all of them if there are several.
     """
     gradient = GradientName.of(name)
     if gradient is not None:
+        with suppress(InputError):  # it may be an input
+            gradient = gradient._replace(source=gradient.source and resolved(gradient.source, known))
         return str(gradient._replace(tensor=resolved(gradient.tensor, known)))
     if name in known:
         return name

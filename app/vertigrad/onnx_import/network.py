@@ -145,18 +145,20 @@ class Network(Closing):
         constants: Mapping[str, np.ndarray],
         probe: Probe | None = None,
         bounds: Mapping[str, int] = MappingProxyType({}),
+        leaf: str = "",
     ) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
         Arrays among the inputs are uploaded once, to be set again by `Program.set`; `constants` never change, and are
         folded. `probe` takes statistics of what nodes compute. `bounds` are the largest magnitudes of tensors of
-        integers, 2²⁴ for those of 64 bits by default. Raises as `program`.
+        integers, 2²⁴ for those of 64 bits by default. Gradients go back to the inputs that require them, or end at
+        `leaf`, a tensor that is shown inside. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(arrays, tensors, frozenset(constants), False, probe, bounds)
+            program = self._record(arrays, tensors, frozenset(constants), False, probe, bounds, leaf)
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -246,6 +248,7 @@ class Network(Closing):
         can_read: bool = False,
         probe: Probe | None = None,
         bounds: Mapping[str, int] = MappingProxyType({}),
+        leaf: str = "",
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
@@ -257,8 +260,10 @@ class Network(Closing):
         fill = partial(upload, self.source, created, arrays, elems) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
-        defers = not any(tensor.requires_grad for tensor in tensors.values())  # gradients need each operation
-        trace = Trace(self.source, self._versions, stages, self._folder, small, self._masked, probe, defers)
+        has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
+        trace = Trace(
+            self.source, self._versions, stages, self._folder, small, self._masked, probe, not has_gradient, leaf
+        )
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries

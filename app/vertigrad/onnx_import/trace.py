@@ -38,7 +38,7 @@ class Trace:
     calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
     `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. Of the tensors
     in `masked`, which are outputs of the outermost graph, units can be set to zero later. `probe` takes statistics of
-    what the nodes of that graph compute.
+    what the nodes of that graph compute. Its tensor `leaf` requires a gradient: backward passes end there.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class Trace:
         masked: Collection[str] = (),
         probe: Probe | None = None,
         defers: bool = True,
+        leaf: str = "",
     ):
         self.source = source
         self.name = Path(source).name
@@ -58,6 +59,7 @@ class Trace:
         self.small = small
         self.masked = frozenset(masked)
         self.probe = probe
+        self.leaf = leaf
         self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
@@ -203,8 +205,18 @@ class Trace:
             value = local.get(name)
             if name in self.masked:
                 value = local[name] = self._with_mask(name, value, node)
+            if name == self.leaf:
+                value = local[name] = self._as_leaf(value)
             if self.probe is not None and value is not None and value.tensor is not None:
                 self.probe.add(name, node.op, value.tensor)
+
+    def _as_leaf(self, value: Value | None) -> Value | None:
+        """The value requiring a gradient, which does not go on to what it was computed from."""
+        if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
+            raise InputError(f"{self.source}: there is no gradient by {self.leaf!r}, which is no tensor of floats")
+        leaf = value.tensor.detach()
+        leaf.requires_grad = True
+        return replace(value, tensor=leaf)
 
     def _with_mask(self, name: str, value: Value | None, node: Node) -> Value | None:
         """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""

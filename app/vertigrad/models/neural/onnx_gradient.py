@@ -1,4 +1,4 @@
-"""`InputGradient`: the gradient of one element inside a network by an input: what of the input it depends on."""
+"""`InputGradient`: the gradient of one element inside a network by an input or an activation: what it depends on."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class InputGradient(Closing):
     """The backward pass from one element of a tensor, recorded once; `select` chooses another element.
 
-    `result` has the shape of the input. The network runs a second time for it, without units that are set to zero.
-    Raises `InputError` for an input that there is not, or operators without a gradient.
+    `result` has the shape of the input or the activation. The network runs a second time for it, without units that are
+    set to zero. Raises `InputError` for an input or a tensor that there is not, or operators without a gradient.
     """
 
     def __init__(
@@ -33,14 +33,21 @@ class InputGradient(Closing):
         constants: Mapping[str, np.ndarray],
         name: GradientName,
     ):
-        source = _input(name, inputs)
         with ExitStack() as parts:
-            leaf = parts.enter_context(inputs[source].detach())
-            leaf.requires_grad = True
-            network.show_inside((name.tensor,))
-            self._program = network.bind({**inputs, source: leaf}, constants)
+            if name.source in network.tensors:
+                network.show_inside((name.tensor, name.source))
+                self._program = network.bind(inputs, constants, leaf=name.source)
+                leaf = self._program.tensor(name.source)
+            else:
+                source = _input(name, inputs)
+                leaf = parts.enter_context(inputs[source].detach())
+                leaf.requires_grad = True
+                network.show_inside((name.tensor,))
+                self._program = network.bind({**inputs, source: leaf}, constants)
             parts.callback(self._program.close)
             tensor = self._program.tensor(name.tensor)
+            if not tensor.requires_grad:
+                raise InputError(f"{name}: it does not depend on that, or only by comparisons, rounding or indices")
             self._count, self._shape = tensor.size, tensor.shape
             self._seed = parts.enter_context(Tensor.zeros(tensor.shape, tensor.dtype, f"seed of {name}"))
             self.result = parts.enter_context(Tensor.zeros(leaf.shape, leaf.dtype, str(name)))
@@ -124,5 +131,5 @@ def _input(name: GradientName, inputs: Mapping[str, Tensor]) -> str:
     source = name.source or next(iter(floats), "")
     if source not in floats:
         known = f"its inputs of floats: {', '.join(floats)}" if floats else "it has no inputs of floats"
-        raise InputError(f"{name}: there is no input {source!r}; {known}")
+        raise InputError(f"{name}: there is no input or tensor inside {source!r}; {known}")
     return source
