@@ -1,6 +1,6 @@
 // A floor ruled at round distances, without an end: for each pixel the position where its line of sight meets it. Lines of a
 // finer rule come in as the eye comes closer. In: the box around everything, above it. Out: linear premultiplied
-// color, and depth.
+// color, computed for all pixels (renderer/computed_image.py) and then drawn with its depth.
 //% include "common/view.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
@@ -12,6 +12,9 @@
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<uniform> overlay: Overlay;
 @group(0) @binding(2) var<storage, read> bounds: array<vec4f>;
+
+@group(2) @binding(0) var computed: texture_storage_2d<rgba32float, write>;
+@group(2) @binding(0) var colors: texture_2d<f32>;
 
 struct Ground {
     @location(0) color: vec4f,
@@ -56,12 +59,14 @@ fn floor_height(up: vec3f) -> f32 {
     return select(under, overlay.floor_height, overlay.own_floor > 0.0);
 }
 
-@fragment
-fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
+fn is_behind(here: Meeting) -> bool {
+    return !(-here.eye.z > view.near) & !is_parallel();
+}
+
+fn floor_color(pixel: vec2f) -> vec4f {
     let up = round(turned_to_world(view.up));
-    let pixel = at.xy / view.scale;     // of those that are shown
     let here = meeting(pixel, up);
-    if !(-here.eye.z > view.near) & !is_parallel() { discard; }
+    if is_behind(here) { return vec4f(0.0); }
     let position = here.position;
     let right = abs(meeting(pixel + vec2f(1.0, 0.0), up).position - position);
     let below = abs(meeting(pixel + vec2f(0.0, 1.0), up).position - position);
@@ -73,7 +78,19 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let fade = floor_fade(here.world, middle, size, up);
     let alpha = cover * fade * floor_steep(here.slope);
     let shade = FLOOR_SHADE * (1.0 - sun_open(here.eye, view.up, pixel)) * fade * (1.0 - alpha);
-    if !(alpha + shade > 0.002) { discard; }
-    let color = vec4f(vec3f(overlay.light) * alpha, alpha + shade);
+    return vec4f(vec3f(overlay.light) * alpha, alpha + shade);
+}
+
+@compute @workgroup_size(8, 8)
+fn floor_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(computed)) { return; }
+    textureStore(computed, id.xy, floor_color((vec2f(id.xy) + 0.5) / view.scale));     // pixels of those that are shown
+}
+
+@fragment
+fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
+    let color = textureLoad(colors, vec2i(at.xy), 0);
+    if !(color.a > 0.002) { discard; }
+    let here = meeting(at.xy / view.scale, round(turned_to_world(view.up)));
     return Ground(color, color, depth_at(here.eye));
 }

@@ -90,7 +90,7 @@ def sorts() -> list[Defines]:
 
 # Compute shaders that a layer binds itself, like its draw shaders.
 OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
-NO_KERNELS = ("draw/deferred.wgsl", "draw/point_splatting.wgsl", "draw/splat_tiles.wgsl", "draw/volume.wgsl")
+NO_KERNELS = [f"draw/{name}.wgsl" for name in ("deferred", "floor", "point_splatting", "splat_tiles", "volume")]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
     for mask, gbuffer, picking in product([False, True], repeat=3)

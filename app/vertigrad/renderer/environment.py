@@ -113,7 +113,7 @@ class Environment:
         gpu, is_image = self._gpu, view.environment == IMAGE and self._image is not None
         kinds = ("uniform", "uniform", "texture", "sampler")
         layout = bind_group_layout(gpu, kinds, FRAGMENT)
-        states = pass_states(gpu, "color", over=True, colors=colors)
+        states = pass_states(gpu, "color", over=False, colors=colors)
         pipeline = render_pipeline(
             gpu,
             SHADER,

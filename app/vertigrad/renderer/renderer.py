@@ -209,6 +209,8 @@ class Renderer:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
+        if notes is not None:
+            notes.compute(frame, self._target.size, self._lighting.group)
         if keep_depth or any([layer.drawing.reads_depth or layer.transparency != "none" for layer in layers]):
             self._draw_in_two_passes(layers, frame, resolve, notes)
             return

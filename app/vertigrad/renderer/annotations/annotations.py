@@ -10,7 +10,7 @@ import numpy as np
 import wgpu
 
 from ...gpu import Direction, Gpu, RenderPass, Traffic
-from ..bindings import Bindings, lighting_layout, whole_buffer
+from ..bindings import BOTH, COMPUTE, Bindings, whole_buffer
 from ..camera import OrbitCamera
 from ..colormap import colormap_texture
 from ..layers.base import Frame, Layer
@@ -19,6 +19,7 @@ from ..target import BLEND_OVER, Colors, pass_states
 from ..view import View
 from ..view_uniforms import VIEW_SIZE
 from .axes_bounds import AxesBounds
+from .floor import Floor
 from .font import Font, font
 from .overlay import (
     OVERLAY_SIZE,
@@ -33,7 +34,7 @@ from .overlay import (
 )
 
 BAR_SHADER, AXES_SHADER = "draw/color_bar.wgsl", "draw/axes.wgsl"
-BOX_SHADER, FLOOR_SHADER = "draw/axes_box.wgsl", "draw/floor.wgsl"
+BOX_SHADER = "draw/axes_box.wgsl"
 PER_TICK, MOST_TICKS = 19, 12  # glyphs of a tick: its mark and the digits of a number; mirrored by the shaders
 PER_BAR = 3 + PER_TICK * MOST_TICKS
 AXES_QUADS = 3 * PER_TICK * MOST_TICKS
@@ -86,7 +87,7 @@ class Annotations:
         self._format = color_format
         self._transparent = transparent
         self._bounds = AxesBounds(gpu)
-        self._lines = Bindings(gpu, UNIFORMS, ["storage"])
+        self._lines = Bindings(gpu, UNIFORMS, ["storage"], BOTH | COMPUTE)
         self._axes = Bindings(gpu, UNIFORMS, ["storage", "texture", "storage"])
         self._bar_layout = Bindings(gpu, UNIFORMS, BAR_KINDS).layout
         self._colored: dict[Layer, Bindings] = {}
@@ -94,13 +95,14 @@ class Annotations:
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
         self._offset = 0
         self._pipelines: dict[tuple[str, str | Colors], wgpu.GPURenderPipeline] = {}
+        self._floor: Floor | None = None
         self._bars: list[Layer] = []
         self._key: tuple[Any, ...] = ()
         draw_cache(gpu).users.add(self)
 
     def compile(self) -> None:
         """Drop the pipelines, whose shaders may have changed; they are created again when needed."""
-        self._pipelines = {}
+        self._pipelines, self._floor = {}, None
 
     def prepare(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> None:
         """Lay out the next frame, and record what must precede its passes; the layers were prepared before."""
@@ -123,19 +125,25 @@ class Annotations:
         self._overlay = overlay_uniform(view, camera, size, list(zip(layouts, ranges, strict=True)), self._font)
         self._write(titles)
 
+    def compute(self, frame: Frame, size: tuple[int, int], lighting: wgpu.GPUBindGroup) -> None:
+        """Record the color of the floor, for an image of which `size` pixels are drawn; before `draw_lines`."""
+        self._offset = self._gpu.uniforms.push(self._overlay)
+        if self._view.floor != "none":
+            self._floor = self._floor or Floor(self._gpu, self._lines.layout)
+            self._floor.compute(size, lighting, self._line_group(), (frame.view_offset, self._offset))
+
     def draw_lines(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw floor and axes box, in the pass of the transparent layers."""
-        self._offset = self._gpu.uniforms.push(self._overlay)
-        offsets = (frame.view_offset, self._offset)
-        group = self._lines.group(id(self._bounds.buffer), lambda: [whole_buffer(self._bounds.buffer)])
-        if self._view.floor != "none":
-            pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor", frame.colors))
-            pass_.set_bind_group(0, group, offsets)
-            pass_.draw(3)
+        offsets, group = (frame.view_offset, self._offset), self._line_group()
+        if self._view.floor != "none" and self._floor is not None:
+            self._floor.draw(pass_, frame.colors, group, offsets)
         if self._view.axes:
-            pass_.set_pipeline(self._line_pipeline(BOX_SHADER, "box", frame.colors))
+            pass_.set_pipeline(self._box_pipeline(frame.colors))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(4, BOX_LINES)
+
+    def _line_group(self) -> wgpu.GPUBindGroup:
+        return self._lines.group(id(self._bounds.buffer), lambda: [whole_buffer(self._bounds.buffer)])
 
     def draw_text(self, view_offset: int, corner: tuple[int, int], target: wgpu.GPUTextureView) -> None:
         """Record color bars, numbers and texts over the final image, at `corner` of the target."""
@@ -211,18 +219,13 @@ class Annotations:
             ],
         )
 
-    def _line_pipeline(self, shader: str, stage: str, colors: Colors) -> wgpu.GPURenderPipeline:
-        found = self._pipelines.get((stage, colors))
+    def _box_pipeline(self, colors: Colors) -> wgpu.GPURenderPipeline:
+        found = self._pipelines.get(("box", colors))
         if found is None:
-            states, layouts = pass_states(self._gpu, "color", True, colors), [self._lines.layout]
-            lit = stage == "floor"  # shadows fall on it
-            found = self._pipelines[stage, colors] = render_pipeline(
-                self._gpu,
-                shader,
-                (f"{stage}_vertex", f"{stage}_fragment"),
-                [*layouts, lighting_layout(self._gpu)] if lit else layouts,
-                topology="triangle-list" if lit else "triangle-strip",
-                **states._asdict(),
+            found = self._pipelines["box", colors] = render_pipeline(
+                *(self._gpu, BOX_SHADER, ("box_vertex", "box_fragment"), [self._lines.layout]),
+                topology="triangle-strip",
+                **pass_states(self._gpu, "color", True, colors)._asdict(),
             )
         return found
 

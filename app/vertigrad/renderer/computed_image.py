@@ -1,0 +1,64 @@
+"""`ComputedImage`: a color for each pixel, computed by a compute shader and drawn later by fragments that only read it.
+
+Fragments could compute the same, but GPUs made for computing run these on few of their multiprocessors: record 0161.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import wgpu
+
+from ..gpu import Gpu
+from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout
+from .pipelines import compute_pipeline
+from .target import create_view
+
+FORMAT = "rgba32float"  # mirrored in the shaders
+TILE = 8  # pixels along each side of a workgroup
+
+
+class ComputedImage:
+    """For images of any size: `compute` outside of any pass, then bind `source`, of `source_layout`, and draw.
+
+    `layout` is that of group 0 of the shader; group 1 has the lighting, and `entry` writes to group 2.
+    """
+
+    def __init__(
+        self,
+        gpu: Gpu,
+        shader: str,
+        entry: str,
+        layout: wgpu.GPUBindGroupLayout,
+        defines: Mapping[str, Any] | None = None,
+    ):
+        self._gpu = gpu
+        self._written = bind_group_layout(gpu, ("stored",), COMPUTE)
+        self.source_layout = bind_group_layout(gpu, ("unfilterable",), FRAGMENT)
+        layouts = [layout, lighting_layout(gpu), self._written]
+        self._pipeline = compute_pipeline(gpu, shader, entry, layouts, defines or {})
+        self._size = (0, 0)
+
+    def compute(
+        self, size: tuple[int, int], lighting: wgpu.GPUBindGroup, group: wgpu.GPUBindGroup, offsets: tuple[int, ...]
+    ) -> None:
+        """Record the computation of `size` pixels; `group` has what the shader reads, its uniforms at these offsets."""
+        if size != self._size:
+            self._resize(size)
+        recorder = self._gpu.recorder
+        with recorder.group("layers"):
+            pass_ = recorder.compute_pass()
+            pass_.set_pipeline(self._pipeline)
+            pass_.set_bind_group(0, group, offsets)
+            pass_.set_bind_group(1, lighting)
+            pass_.set_bind_group(2, self._target)
+            pass_.dispatch_workgroups(*(-(-side // TILE) for side in size))
+        recorder.dispatches += 1
+
+    def _resize(self, size: tuple[int, int]) -> None:
+        usage = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
+        view = create_view(self._gpu, size, FORMAT, usage)
+        self._target = bind_group(self._gpu, self._written, [view])
+        self.source = bind_group(self._gpu, self.source_layout, [view])
+        self._size = size
