@@ -7,7 +7,7 @@
 struct Pixel {
 //% if GBUFFER
     @location(0) paint: vec4f,      // the material's base color and roughness
-    @location(1) shape: vec4u,      // 16 bits each: two of the normal in eye space, the metallic fraction, 1
+    @location(1) shape: vec4u,      // 16 bits each: two of the normal in eye space, the metallic fraction, none
 //% else
     @location(0) color: vec4f,
     @location(1) display: vec4f,    // the same: common/output.wgsl
@@ -26,7 +26,7 @@ fn solid_pixel(material: Material, normal: vec3f, samples: u32) -> Pixel {
     let word = octahedral(normal);
     let metallic = u32(clamp(material.metallic, 0.0, 1.0) * 65535.0 + 0.5);
     out.paint = vec4f(bounded(material.base), material.roughness);
-    out.shape = vec4u(word & 0xffffu, word >> 16u, metallic, 1u);
+    out.shape = vec4u(word & 0xffffu, word >> 16u, metallic, 0u);
     out.samples = samples;
     return out;
 }

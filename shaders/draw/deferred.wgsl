@@ -1,5 +1,5 @@
 // Deferred shading: light from the opaque surfaces that are visible, computed for each pixel after all of them were drawn.
-// In: four samples of what common/gbuffer.wgsl stores, and of the depth. Out: light toward the eye for each sample, in a layer of
+// In: four samples of what common/pixel.wgsl stores, and of the depth, 0 where there is no surface. Out: light toward the eye for each sample, in a layer of
 // an array each; alpha 0 where there is no surface. Samples of one surface are lit once, in their middle.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
@@ -34,6 +34,18 @@ fn light_from(found: Found, pixel: vec2f, middle: vec2f) -> vec3f {
     return bounded(lit_at(material, normal, -sight_to(eye), eye, pixel));
 }
 
+fn distance_of(pixel: vec2u, depth: f32) -> f32 {
+    return unprojected(vec2f(pixel), vec2f(textureDimensions(depths)), depth).z;
+}
+
+// Whether two samples of a pixel are of one surface, or both of none.
+fn are_alike(one: Found, other: Found, pixel: vec2u) -> bool {
+    if one.depth <= 0.0 || other.depth <= 0.0 { return one.depth <= 0.0 && other.depth <= 0.0; }
+    let near = distance_of(pixel, one.depth);
+    let gap = abs(distance_of(pixel, other.depth) - near);
+    return all(one.paint == other.paint) && all(one.shape == other.shape) && gap <= STEEPEST * pixel_at(vec3f(0.0, 0.0, near));
+}
+
 @compute @workgroup_size(8, 8)
 fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
     if any(id.xy >= textureDimensions(depths)) { return; }
@@ -42,16 +54,12 @@ fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
     for (var first = 0u; first < 4u; first++) {
         if (left & (1u << first)) == 0u { continue; }
         var found = sample_at(pixel, first);
-        let far = unprojected(vec2f(pixel), vec2f(textureDimensions(depths)), max(found.depth, 1e-12));
-        let gap = STEEPEST * pixel_at(far);
         var same = 0u;
         var middle = vec2f(0.0);
         var depth = 0.0;
         for (var i = first; i < 4u; i++) {
             let other = sample_at(pixel, i);
-            let there = unprojected(vec2f(pixel), vec2f(textureDimensions(depths)), max(other.depth, 1e-12));
-            let alike = all(other.paint == found.paint) && all(other.shape == found.shape) && abs(there.z - far.z) <= gap;
-            if (left & (1u << i)) != 0u && alike {
+            if (left & (1u << i)) != 0u && are_alike(found, other, pixel) {
                 same |= 1u << i;
                 middle += SAMPLES[i];
                 depth += other.depth;
@@ -59,9 +67,9 @@ fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
         }
         left &= ~same;
         let count = f32(countOneBits(same));
-        found.depth = depth / count;
         var color = vec4f(0.0);
-        if found.shape.w > 0u {
+        if found.depth > 0.0 {
+            found.depth = depth / count;
             color = vec4f(light_from(found, vec2f(pixel) + 0.5, vec2f(pixel) + 0.5 + middle / count), 1.0);
         }
         for (var i = first; i < 4u; i++) {

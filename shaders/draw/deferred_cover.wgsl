@@ -1,4 +1,4 @@
-// The light of surfaces that draw/deferred.wgsl has lit, for each sample. Out: color.
+// The light of surfaces that draw/deferred.wgsl has lit, for each sample; nothing where there is none. Out: color.
 //% include "common/fullscreen.wgsl"
 //% include "common/output.wgsl"
 
@@ -6,7 +6,5 @@
 
 @fragment
 fn cover_fragment(in: Screen, @builtin(sample_index) which: u32) -> Output {
-    let color = textureLoad(lit_samples, vec2i(in.pixel.xy), which, 0);
-    if color.a == 0.0 { discard; }
-    return output(color);
+    return output(textureLoad(lit_samples, vec2i(in.pixel.xy), which, 0));
 }

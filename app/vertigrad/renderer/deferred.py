@@ -28,9 +28,9 @@ class Deferred:
         self._gpu, self._size, self._colors = gpu, target.size, target.colors
         drawn, bound = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
         views = [create_view(gpu, self._size, format, drawn | bound, SAMPLES) for format in GBUFFER]
-        clear = {"resolve_target": None, "clear_value": (0, 0, 0, 0), "load_op": "clear", "store_op": "store"}
+        uncleared = {"resolve_target": None, "load_op": "load", "store_op": "store"}  # what has no depth is not read
         depth = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
-        self._pass = RenderPass([{"view": view, **clear} for view in views], {"view": target.depth, **depth})
+        self._pass = RenderPass([{"view": view, **uncleared} for view in views], {"view": target.depth, **depth})
         lit = gpu.create_texture(
             size=(*self._size, SAMPLES),
             format=self._colors.format,  # pyright: ignore[reportArgumentType]

@@ -164,16 +164,13 @@ class Target:
         unread, stored = {**depth, "depth_store_op": "discard"}, {**depth, "depth_store_op": "store"}
         read = {"view": self.depth, "depth_read_only": True}
         more = {"view": self.depth, "depth_load_op": "load", "depth_store_op": "store"}
-        own = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]
-        loaded_depth = {"view": self.depth, "depth_load_op": "load"}
-        self.layers_pass = {
-            (resolve, loaded): RenderPass(self._colors("clear", resolve), unread | (loaded_depth if loaded else {}))
-            for resolve in (False, True)
-            for loaded in (False, True)
-        }
-        self.solid_pass = {False: RenderPass(own, stored), True: RenderPass(own, {**stored, **loaded_depth})}
-        loaded = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("load", False)]
-        self.refracted_pass = RenderPass(loaded, more)
+        self.layers_pass = {}
+        self.solid_pass = {}
+        for deferred, keep in ((False, {}), (True, {"depth_load_op": "load"})):
+            for resolve in (False, True):
+                self.layers_pass[resolve, deferred] = RenderPass(self._first_colors(deferred, resolve), unread | keep)
+            self.solid_pass[deferred] = RenderPass(_unresolved(self._first_colors(deferred, False)), stored | keep)
+        self.refracted_pass = RenderPass(_unresolved(self._colors("load", False)), more)
         self.over_pass = {resolve: RenderPass(self._colors("load", resolve), read) for resolve in (False, True)}
         return True
 
@@ -186,6 +183,11 @@ class Target:
         if not self.by_sample:
             self._display = create_view(self._gpu, self.size, format, sampled | wgpu.TextureUsage.TEXTURE_BINDING, 1)
         self.display = self._display_samples if self.by_sample else self._display
+
+    def _first_colors(self, deferred: bool, resolve: bool) -> list[dict[str, Any]]:
+        """Those of the first pass: the light of deferred shading is written to all samples, so they need no clear."""
+        light, *display = self._colors("clear", resolve)
+        return [light | ({"load_op": "load"} if deferred else {}), *display]
 
     def _colors(self, load: str, resolve: bool) -> list[dict[str, Any]]:
         light = self._color(self._samples, self.light if resolve or not self.by_sample else None, load)
@@ -201,3 +203,7 @@ class Target:
             "load_op": load,
             "store_op": "store" if self.by_sample else "discard",
         }
+
+
+def _unresolved(colors: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**color, "resolve_target": None, "store_op": "store"} for color in colors]
