@@ -96,6 +96,7 @@ class Fluid(FixedStepModel):
             "body": OutputSpec((*FACETS, 3), "f32", "surface of the body in the tank [m]; a point if there is none"),
             "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of the body"),
             "floor": OutputSpec((2, 2, 3), "f32", "corners of the tank's floor [m]"),
+            "floor_center": OutputSpec((1, 3), "f32", "middle of the floor [m]: the place of a larger one"),
             **body_outputs(),
         }
 
@@ -215,6 +216,7 @@ class Fluid(FixedStepModel):
         parts.copied("radius", np.full(n, 0.5 * self.spacing, np.float32))
         body, body_normal = parts.empty("body", *FACETS, 3), parts.empty("body_normal", *FACETS, 3)
         parts.copied("floor", start.floor())
+        parts.copied("floor_center", start.floor().reshape(4, 3).mean(axis=0, keepdims=True))
         self._record_step(parts)
         state = {name: self._tensors[name] for name in ("positions", "velocities", "pressures")}
         self._nozzle = Nozzle(parts, start, state)
