@@ -15,6 +15,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.models import registry
 from vertigrad.models.physics.obstacle_mass import rigid
 from vertigrad.models.reference import obstacle as reference
+from vertigrad.scripting.scene import Scene
 
 FRAME = 1.0 / 60.0
 RADIUS = 0.2
@@ -192,3 +193,19 @@ def test_heights_and_nothing_cannot_be_bodies(make: Callable[..., Any]) -> None:
         make("obstacle", {"heights": heights}, density=100.0)
     with pytest.raises(InputError, match="it has no shape"):
         make("obstacle", shape="none", density=100.0)
+
+
+@pytest.mark.turns(3)
+def test_crates_ride_the_waves_of_the_storm_tank():
+    """With few particles: the paddle pushes a wave onto the reef, and the crates stay at the surface."""
+    with Scene.load("storm_tank", sets=["water.spacing=0.1"]) as scene:
+        scene.step(45)
+        position = scene.outputs["water.position"].numpy()
+        bodies = scene.outputs["water.obstacle_position"].numpy()
+        reef = position[position[:, 0] > 1.95]
+        assert len(reef) > 0.02 * len(position) and reef[:, 1].min() > 0.25
+        for crate in bodies[:2]:
+            around = np.linalg.norm(position[:, [0, 2]] - crate[[0, 2]], axis=1) < 0.3
+            assert 0.25 < crate[1] < position[around, 1].max() + 0.15
+        assert bodies[0, 0] > 1.55, "carried along from 1.35 m"
+        assert (scene.outputs["foam.radius"].numpy() > 0.0).sum() > 50

@@ -122,7 +122,8 @@ def smaller(name: str) -> Scene:
     for key, model in load(path).models.items():
         sizes = {size: getattr(model.params, size, None) for size in ("count", "resolution", "samples")}
         sets += [f"{key}.{size}={n // 2}" for size, n in sizes.items() if isinstance(n, int) and n > 24]
-    return load(path, sets=sets + (["learner.data.samples=2000"] if name == "sdf_fit" else []))
+    others = {"sdf_fit": ["learner.data.samples=2000"], "storm_tank": ["water.spacing=0.1"]}
+    return load(path, sets=sets + others.get(name, []))
 
 
 @pytest.mark.turns(3)
