@@ -9,7 +9,6 @@
 // Out: distances.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
-//% include "common/fullscreen.wgsl"
 //% if not BEHIND
 //% include "common/liquid_layers.wgsl"
 //% endif
@@ -27,12 +26,12 @@ const STRIDE = ${STRIDE}.0;
 const RANGE = 10.0;     // sizes by which distances may differ and still are of the same surface
 const FARTHER = 1.0;    // sizes by which what is farther counts as farther
 
-@fragment
-fn filter_fragment(in: Screen) -> @location(0) f32 {
-    let pixel = vec2i(in.pixel.xy);
+@group(1) @binding(0) var filtered_distances: texture_storage_2d<r32float, write>;
+
+fn filtered_at(pixel: vec2i) -> f32 {
     let bounds = vec2i(textureDimensions(distances));
     let here = textureLoad(distances, pixel, 0).x;
-    if here <= 0.0 { discard; }
+    if here <= 0.0 { return 0.0; }
     let size = textureLoad(fronts, pixel, 0).y;
     var reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
     //% if not BEHIND
@@ -63,4 +62,10 @@ fn filter_fragment(in: Screen) -> @location(0) f32 {
         weights += 2.0 * weight;
     }
     return sum / weights;
+}
+
+@compute @workgroup_size(8, 8)
+fn filter_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(distances)) { return; }
+    textureStore(filtered_distances, id.xy, vec4f(filtered_at(vec2i(id.xy)), 0.0, 0.0, 0.0));
 }

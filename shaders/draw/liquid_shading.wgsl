@@ -9,7 +9,6 @@
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
 //% include "common/color.wgsl"
-//% include "common/fullscreen.wgsl"
 //% include "common/liquid_layers.wgsl"
 //% include "common/fresnel.wgsl"
 
@@ -98,16 +97,17 @@ fn behind(eye: vec3f, sight: vec3f, exit: Path, pixel: vec2f, thin: f32) -> vec4
     //% endif
 }
 
-@fragment
-fn shading_fragment(in: Screen) -> @location(0) vec4f {
-    let pixel = in.pixel.xy;
+@group(2) @binding(0) var light: texture_storage_2d<${FORMAT}, write>;
+
+// `pixel` is the middle of one.
+fn light_toward_eye(pixel: vec2f) -> vec4f {
     let distance = textureLoad(distances, vec2i(pixel), 0).x;
-    if distance <= 0.0 { discard; }
+    if distance <= 0.0 { return vec4f(0.0); }
     let front = textureLoad(fronts, vec2i(pixel), 0).xy;
     let is_separate = textureLoad(behinds, vec2i(pixel), 0).x != front.x;
     let thin = select(0.0, thinness(vec2i(pixel), front), is_separate);
     //% if BEHIND
-    if thin <= 0.0 { discard; }
+    if thin <= 0.0 { return vec4f(0.0); }
     //% endif
     let eye = eye_at(pixel, image_size(), distance);
     let normal = normal_at(eye, pixel);
@@ -116,7 +116,7 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
 
     let along = max(-sight.z, 1e-3);    // distance along the direction of view for each unit of the line of sight
     let solid = max(distance_of(textureLoad(solid_depth, vec2i(pixel), 0)) - distance, 0.0) / along;
-    let lengths = textureSampleLevel(columns, smooth_sampler, in.uv, 0.0).xy * view.distance;
+    let lengths = textureSampleLevel(columns, smooth_sampler, pixel / image_size(), 0.0).xy * view.distance;
     //% if BEHIND
     let straight = min(lengths.x - lengths.y, solid);
     //% else
@@ -144,8 +144,14 @@ fn shading_fragment(in: Screen) -> @location(0) vec4f {
     let under = behind(eye, sight, exit, pixel, thin);
     let mirrored = Reflection(vec3f(reflected), vec3f(0.0), vec3f(0.0), vec3f(1.0));
     let areas = light_of_areas(mirror, mirrored, normal, -sight, eye, pixel);
-    let light = reflected * sky_toward(reflect(sight, normal), style.roughness) + sun + areas
+    let leaving = reflected * sky_toward(reflect(sight, normal), style.roughness) + sun + areas
         + (1.0 - reflected) * (passes * under.rgb + scattered);
     let through = (1.0 - reflected) * dot(passes, vec3f(1.0 / 3.0));
-    return vec4f(bounded(light), 1.0 - through * (1.0 - under.a));
+    return vec4f(bounded(leaving), 1.0 - through * (1.0 - under.a));
+}
+
+@compute @workgroup_size(8, 8)
+fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(distances)) { return; }
+    textureStore(light, id.xy, light_toward_eye(vec2f(id.xy) + 0.5));
 }

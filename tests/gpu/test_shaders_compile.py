@@ -90,7 +90,10 @@ def sorts() -> list[Defines]:
 
 # Compute shaders that a layer binds itself, like its draw shaders.
 OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
-NO_KERNELS = [f"draw/{name}.wgsl" for name in ("deferred", "floor", "point_splatting", "splat_tiles", "volume")]
+NO_KERNELS = [
+    f"draw/{name}.wgsl"
+    for name in ("deferred", "floor", "liquid_filter", "liquid_shading", "point_splatting", "splat_tiles", "volume")
+]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
     for mask, gbuffer, picking in product([False, True], repeat=3)
@@ -616,7 +619,9 @@ SHADERS: dict[str, list[Defines]] = {
         AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], COARSE=[2], BEHIND=[False, True]
     ),
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),
-    "draw/liquid_shading.wgsl": choices(COARSE=[2], BEHIND=[False, True], AREA_LIGHTS=[False, True]),
+    "draw/liquid_shading.wgsl": choices(
+        COARSE=[2], BEHIND=[False, True], AREA_LIGHTS=[False, True], FORMAT=["rgba16float", "rgba32float"]
+    ),
     "draw/liquid_cover.wgsl": [{}],
     "draw/point_splatting.wgsl": [
         {"SIZE": size, "PICKING": picking, **color}

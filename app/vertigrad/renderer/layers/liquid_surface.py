@@ -8,9 +8,9 @@ from typing import Any
 import wgpu
 
 from ...gpu import Gpu, RenderPass
-from ..bindings import bind_group, bind_group_layout, lighting_layout, uniform_range
-from ..pipelines import fullscreen_pipeline, render_pipeline, smooth_sampler
-from ..target import DEPTH, Colors, create_view, pass_states
+from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
+from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline, smooth_sampler
+from ..target import COLOR, DEPTH, Colors, create_view, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .base import Frame
 
@@ -27,6 +27,9 @@ STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteratio
 ITERATIONS = len(STRIDE)
 SURFACES = ("", " behind")  # the foremost one, and that without what is thin, in the names of passes
 FILTERS = [f"filter{surface} {k}" for k in range(2 * ITERATIONS) for surface in reversed(SURFACES)]
+SHADINGS = ("shading behind", "shading")
+COMPUTED = (*FILTERS, *SHADINGS)
+TILE = 8  # pixels along each side of a workgroup
 COARSE = 2  # pixels along each side of one in which the lengths of columns are added up
 NEARER: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": True, "depth_compare": "greater"}
 ADD = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
@@ -55,8 +58,11 @@ class LiquidSurface:
         self._gpu, self._style_size, self._defines, self._buffers = gpu, style_size, defines, buffers
         self._size, self._format = (0, 0), ""
         self._read: tuple[object, ...] = ()  # what the bind groups were made for
-        self._layouts = {name: bind_group_layout(gpu, ("uniform", "uniform", *kinds)) for name, kinds in READ.items()}
-        self._pipelines(Colors(), False)
+        self._layouts = {
+            name: bind_group_layout(gpu, ("uniform", "uniform", *kinds), BOTH | COMPUTE) for name, kinds in READ.items()
+        }
+        self._pipelines(Colors())
+        self._computes(COLOR, False)
 
     def record(self, frame: Frame, style_offset: int, draw: Callable[[wgpu.GPURenderPassEncoder], None]) -> None:
         """Record the passes that compute the surface and its light; `draw` draws a quad for each particle."""
@@ -66,37 +72,38 @@ class LiquidSurface:
             self._resize((width, height), frame.colors.format)
         if self._read != (frame.depth, frame.image):
             self._bind(frame.depth, frame.image)
-        pipelines, offsets = self._pipelines(frame.colors, frame.area_lights), (frame.view_offset, style_offset)
+        pipelines, offsets = self._pipelines(frame.colors), (frame.view_offset, style_offset)
         for name in ("front", "column", "next"):
             with self._gpu.recorder.render_pass("layers", self._passes[name]) as pass_:
                 pass_.set_pipeline(pipelines[name])
                 pass_.set_bind_group(0, self._groups[name], offsets)
                 draw(pass_)
-        self._fill("separate", pipelines["separate"], offsets)
-        for name in FILTERS:
-            self._fill(name, pipelines[name], offsets)
-        for name in ("shading behind", "shading"):
-            self._fill(name, pipelines[name], offsets, frame.lighting)
+        with self._gpu.recorder.render_pass("layers", self._passes["separate"]) as pass_:
+            pass_.set_pipeline(pipelines["separate"])
+            pass_.set_bind_group(0, self._groups["separate"], offsets)
+            pass_.draw(3)
+        self._compute(offsets, frame)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
         """Draw the surface over what is opaque, with its depth."""
-        pass_.set_pipeline(self._pipelines(frame.colors, frame.area_lights)["cover"])
+        pass_.set_pipeline(self._pipelines(frame.colors)["cover"])
         pass_.set_bind_group(0, self._groups["cover"], (frame.view_offset, style_offset))
         pass_.draw(3)
 
-    def _fill(
-        self,
-        name: str,
-        pipeline: wgpu.GPURenderPipeline,
-        offsets: tuple[int, int],
-        lighting: wgpu.GPUBindGroup | None = None,
-    ) -> None:
-        with self._gpu.recorder.render_pass("layers", self._passes[name]) as pass_:
-            pass_.set_pipeline(pipeline)
-            pass_.set_bind_group(0, self._groups[name], offsets)
-            if lighting is not None:
-                pass_.set_bind_group(1, lighting)
-            pass_.draw(3)
+    def _compute(self, offsets: tuple[int, int], frame: Frame) -> None:
+        """Record the filter and the light of all pixels: compute shaders, for the reason that record 0161 gives."""
+        assert frame.lighting is not None
+        recorder, pipelines = self._gpu.recorder, self._computes(frame.colors.format, frame.area_lights)
+        with recorder.group("layers"):
+            pass_ = recorder.compute_pass()
+            for name in COMPUTED:
+                pass_.set_pipeline(pipelines[name])
+                pass_.set_bind_group(0, self._groups[name], offsets)
+                if name in SHADINGS:
+                    pass_.set_bind_group(1, frame.lighting)
+                pass_.set_bind_group(2 if name in SHADINGS else 1, self._targets[name])
+                pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
+        recorder.dispatches += len(COMPUTED)
 
     def _resize(self, size: tuple[int, int], format: str) -> None:
         """Create the textures for images of this size."""
@@ -105,14 +112,16 @@ class LiquidSurface:
             [create_view(gpu, size, FRONT) for _ in SURFACES],
             create_view(gpu, coarse, COLUMN),
         )
-        self._filtered = [[create_view(gpu, size, DISTANCE) for _ in AXES] for _ in SURFACES]
-        self._colors = [create_view(gpu, size, format) for _ in SURFACES]
+        stored = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
+        self._filtered = [[create_view(gpu, size, DISTANCE, stored) for _ in AXES] for _ in SURFACES]
+        self._colors = [create_view(gpu, size, format, stored) for _ in SURFACES]
         depth = create_view(gpu, size, DEPTH, wgpu.TextureUsage.RENDER_ATTACHMENT)
         self._next = create_view(gpu, size, FRONT)
-        into = {"column": self._columns, "shading": self._colors[0], "shading behind": self._colors[1]}
-        into["separate"] = self._fronts[1]
+        into = {"shading": self._colors[0], "shading behind": self._colors[1]}
         into |= {name: self._filtered[1 - k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
-        self._passes = {name: RenderPass([_cleared(view)]) for name, view in into.items()}
+        self._targets = {name: bind_group(gpu, self._written(name, format), [view]) for name, view in into.items()}
+        drawn = {"column": self._columns, "separate": self._fronts[1]}
+        self._passes = {name: RenderPass([_cleared(view)]) for name, view in drawn.items()}
         nearest = {"view": depth, "depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "discard"}
         for name, view in (("front", self._fronts[0]), ("next", self._next)):
             self._passes[name] = RenderPass([_cleared(view)], nearest)
@@ -142,8 +151,8 @@ class LiquidSurface:
         }
         self._read = depth, image
 
-    def _pipelines(self, colors: Colors, area_lights: bool) -> dict[str, wgpu.GPURenderPipeline]:
-        """The pipelines for a target with these colors, perhaps lit by area lights, from the cache."""
+    def _pipelines(self, colors: Colors) -> dict[str, wgpu.GPURenderPipeline]:
+        """The pipelines for a target with these colors, from the cache."""
         gpu, layouts = self._gpu, self._layouts
         particles = {"defines": self._defines, "buffers": self._buffers, "topology": "triangle-strip"}
         front, column = [{"format": FRONT}], [{"format": COLUMN, "blend": {"color": ADD, "alpha": ADD}}]
@@ -165,25 +174,28 @@ class LiquidSurface:
             *(gpu, COVER_SHADER, "cover_fragment", layouts["cover"]),
             **pass_states(gpu, "color", over=False, colors=colors)._asdict(),
         )
-        for surface in SURFACES:
-            variant = {"BEHIND": surface != "", "COARSE": COARSE}
-            found[f"shading{surface}"] = render_pipeline(
-                *(gpu, SHADING_SHADER, ("fullscreen_vertex", "shading_fragment")),
-                [layouts[f"shading{surface}"], lighting_layout(gpu)],
-                [{"format": colors.format}],
-                defines={"AREA_LIGHTS": area_lights, **variant},
-            )
-            for k in range(2 * ITERATIONS):
-                defines = {"AXIS": AXES[k % 2], "TAPS": TAPS, "STRIDE": STRIDE[k // 2], **variant}
-                found[f"filter{surface} {k}"] = fullscreen_pipeline(
-                    gpu,
-                    FILTER_SHADER,
-                    "filter_fragment",
-                    layouts[f"filter{surface}"],
-                    [{"format": DISTANCE}],
-                    defines=defines,
-                )
         return found
+
+    def _computes(self, format: str, area_lights: bool) -> dict[str, wgpu.GPUComputePipeline]:
+        """The pipelines of what is computed, for light of this format, perhaps of area lights, from the cache."""
+        gpu, found = self._gpu, {}
+        for name in COMPUTED:
+            kind, layouts = name.rstrip(" 0123456789"), []
+            variant: dict[str, Any] = {"BEHIND": kind.endswith("behind"), "COARSE": COARSE}
+            if name in SHADINGS:
+                shader, entry, layouts = SHADING_SHADER, "shade_pixels", [lighting_layout(gpu)]
+                variant |= {"AREA_LIGHTS": area_lights, "FORMAT": format}
+            else:
+                shader, entry, k = FILTER_SHADER, "filter_pixels", int(name.split()[-1])
+                variant |= {"AXIS": AXES[k % 2], "TAPS": TAPS, "STRIDE": STRIDE[k // 2]}
+            layouts = [self._layouts[kind], *layouts, self._written(name, format)]
+            found[name] = compute_pipeline(gpu, shader, entry, layouts, variant)
+        return found
+
+    def _written(self, name: str, format: str) -> wgpu.GPUBindGroupLayout:
+        """The layout of the texture that is written under this name."""
+        light = "stored light" if format == COLOR else "stored"
+        return bind_group_layout(self._gpu, (light if name in SHADINGS else "stored distances",), COMPUTE)
 
 
 def _cleared(view: wgpu.GPUTextureView) -> dict[str, Any]:
