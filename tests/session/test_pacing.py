@@ -692,6 +692,26 @@ def test_whole_steps_that_take_too_long_are_found_by_the_timer():
         assert (pacer.step_ms, pacer.slices) == (ms, expected)
 
 
+def test_a_long_frame_is_a_reason_to_measure_its_step_but_no_measurement(monkeypatch: pytest.MonkeyPatch):
+    """A frame of 300 ms seems to have taken 30 ms if the CPU was late to wait for the one before it."""
+    gpu, now = fake_gpu(timed=False), 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    pacer = Pacer(gpu)  # type: ignore[arg-type]
+    pacer.budget = 10.0
+    gpu.tracker.frame = 1
+    pacer.begin(False)
+    pacer.stepped()
+    gpu.tracker.frame, gpu.frames.took = 2, SimpleNamespace(frame=1, ms=30.0)
+    pacer.begin(False)
+    assert pacer.slices and pacer.step_ms is None
+    pacer.weigh([("model.step", "kick", 100)])  # type: ignore[list-item]
+    granted = pacer.grant("model.step", "kick", 100, True)  # type: ignore[arg-type]
+    now += 0.003 * granted
+    pacer.end()
+    pacer.weigh([("model.step", "kick", 100)])  # type: ignore[list-item]
+    assert pacer.step_ms == pytest.approx(300.0)
+
+
 def test_times_that_arrive_together_are_processed_in_order():
     machine = Machine(20.0, kick=1.0)
     for kick in (1.0, 5.0, 2.0):

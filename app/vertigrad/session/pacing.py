@@ -55,7 +55,7 @@ class Pacer:
     A part of a step may take the budget, or as long as drawing does if that is longer: else slow drawing would leave
     the models a small share of the time. What workgroups of each kernel take is learned from the timer; where that
     tells nothing, by waiting for them.
-    `step_ms` is what a step takes as a whole, None before one was measured. The budget, and what
+    `step_ms` is what a step takes as a whole, None before one or all its parts were measured. The budget, and what
     is known of kernels on this adapter, are taken over from the pacer `before`.
     """
 
@@ -173,13 +173,17 @@ class Pacer:
             self._arrived = submissions[-1].arrived
 
     def _suspect(self) -> None:
-        """Without times it is known only how long whole frames took, drawing included: a long one is looked into."""
+        """Without times it is known only how long whole frames took: a long one is looked into.
+
+        What it took is no measurement of its step: drawing is part of it, and while the CPU was busy with the frame
+        after it, the time before it was waited for is not.
+        """
         took = self._gpu.frames.took
         sent = self._sent.pop(took.frame, None) if took is not None else None
         if took is None or sent is None or not sent.steps or self._gpu.tracker.frame < self._trusted:
             return
         if took.ms > self.budget:
-            self._long, self.step_ms = True, took.ms / sent.steps
+            self._long, self.step_ms = True, None
 
     def _take(self, sent: _Sent, times: dict[str, float]) -> None:
         self._drawings.append(sum(ms for group, ms in times.items() if not computes(group)))
