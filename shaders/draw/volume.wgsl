@@ -182,28 +182,62 @@ fn glow_at(world: vec3f) -> vec3f {
 //% endif
 }
 
-// How much of sun and sky reaches this point.
-fn reached(world: vec3f) -> vec2f {
+// What reaches a point: of sun and sky the fraction, and the light of area lights, of which a white matt surface would have as much.
+struct Reached {
+    open: vec2f,
+    lamps: vec3f,
+}
+
+fn reached(world: vec3f) -> Reached {
     let size = vec3i(style.light_size);
     let relative = (world - style.low) / (style.high - style.low);
     let position = clamp(relative * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
     let low = vec3i(position);
     let part = position - vec3f(low);
-    var sum = vec2f(0.0);
+    let count = size.x * size.y * size.z;
+    var sum = Reached(vec2f(0.0), vec3f(0.0));
     for (var corner = 0; corner < 8; corner++) {
         let offset = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
         let cell = min(low + offset, size - 1);
         let weights = select(1.0 - part, part, offset == vec3i(1));
-        sum += weights.x * weights.y * weights.z * light[(cell.z * size.y + cell.y) * size.x + cell.x];
+        let weight = weights.x * weights.y * weights.z;
+        let at = (cell.z * size.y + cell.y) * size.x + cell.x;
+        sum.open += weight * light[at];
+        if view.light_count > 0u { sum.lamps += weight * vec3f(light[count + at], light[2 * count + at].x); }
     }
     return sum;
 }
 
 // Light scattered toward the eye by what is white, for each unit that it takes away.
-fn scattered(world: vec3f, eye: vec3f, phase: f32, overhead: vec3f) -> vec3f {
+fn scattered(world: vec3f, eye: vec3f, phase: f32, lamp_phase: f32, overhead: vec3f) -> vec3f {
     var open = vec2f(sun_in_air(eye), 1.0);
-    if (style.shadow > 0.0) & (abs(world.x) < 1e30) { open *= mix(vec2f(1.0), reached(world), style.shadow); }
-    return view.sun * (SUNNY * phase * open.x) + overhead * open.y;
+    var lamps = vec3f(0.0);
+    if ((style.shadow > 0.0) | (view.light_count > 0u)) & (abs(world.x) < 1e30) {
+        let found = reached(world);
+        if style.shadow > 0.0 { open *= mix(vec2f(1.0), found.open, style.shadow); }
+        lamps = found.lamps;
+    }
+    return SUNNY * (view.sun * (phase * open.x) + lamps * lamp_phase) + overhead * open.y;
+}
+
+// How much is scattered from a direction, of which `cosine` is that to the line of sight; 1 if it is the same in all (Henyey and
+// Greenstein 1941).
+fn phase_of(cosine: f32) -> f32 {
+    let g = style.anisotropy;
+    return (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
+}
+
+// The same of the area lights together, as they shine on a position of eye space.
+fn phase_of_lamps(eye: vec3f, sight: vec3f) -> f32 {
+    var sum = vec2f(0.0, 1e-30);
+    for (var i = 0u; i < view.light_count; i++) {
+        let lamp = view.lights[i];
+        let away = lamp.center - eye;
+        let area = dot(lamp.right, lamp.right) + dot(lamp.above, lamp.above);
+        let weight = dot(lamp.radiance, vec3f(1.0)) * area / (dot(away, away) + area);
+        sum += weight * vec2f(phase_of(dot(sight, normalize(away))), 1.0);
+    }
+    return sum.x / sum.y;
 }
 
 fn noise(pixel: vec2f) -> f32 {
@@ -256,9 +290,9 @@ fn march(eye: vec3f, pixel: vec2f, depth: f32) -> vec4f {
     let dither = noise(pixel);  // the start of each march: bands become grain that is not visible
     let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
     let sun = turned_to_world(view.sun_direction);
-    let g = style.anisotropy;
-    let cosine = dot(segment.sight, sun);
-    let phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
+    let phase = phase_of(dot(segment.sight, sun));
+    let middle = segment.start + segment.sight * (0.5 * (segment.begin + segment.end));
+    let lamp_phase = phase_of_lamps(to_eye(middle), sight_to(eye));
     let up = select(vec3f(0.0), view.up, dot(eye, eye) < 1e30);     // the position matters in name only
     let overhead = 0.5 * (sky_around(up) + sky_around(-up));
     var color = vec3f(0.0);
@@ -270,7 +304,7 @@ fn march(eye: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         let taken = clear * (1.0 - exp(-extinction * step));
         var radiance = vec3f(style.brightness);
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
-            radiance = mix(scattered(world, to_eye(world), phase, overhead), radiance, style.emissive);
+            radiance = mix(scattered(world, to_eye(world), phase, lamp_phase, overhead), radiance, style.emissive);
         }
         color += taken * (radiance * color_at(world) + glow_at(world));
         clear -= taken;

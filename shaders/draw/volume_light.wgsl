@@ -1,5 +1,6 @@
 // How much light of the sun, and of the sky overhead, reaches the middle of each cell of a box through the density in it.
-// In: samples of the density, and their extent. Out: for each cell, x fastest, the two fractions let through.
+// In: samples of the density, and their extent. Out: for each cell, x fastest, the two fractions let through; and, by the entry point
+// `lamps`, behind those of all cells the light of area lights: red and green, and behind that blue.
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
@@ -19,6 +20,10 @@ struct Params {
     up: vec3f,
     pad0: f32,
     density_range: vec2f,
+    lamp_count: u32,
+    shadow: f32,            // 0: the light of lamps reaches everything, 1: as it would
+    low: vec3f,             // corner of the box in world space
+    lamps: array<vec4f, 32>,    // of each its center and kind, half its width, half its height, and its radiance
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -29,6 +34,8 @@ struct Params {
 
 const MOST_STEPS = 192;
 const DARK = 12.0;          // optical depth behind which nothing is visible
+const ROUND = 0.88622693;   // half the edge of a square as large as a disc of radius 1
+const PI = 3.14159265;
 
 ${field.functions("densities", "params.densities_size", "params.densities_offset", "params.densities_strides")}
 
@@ -41,15 +48,64 @@ fn extinction_at(position: vec3f, range: vec2f) -> f32 {
     return select(0.0, params.extinction * opacity_at(full), is_finite(value));
 }
 
-// The optical depth from a position in the box, counted from its lowest corner, to where a direction leaves it.
-fn optical_depth(position: vec3f, direction: vec3f, step: f32, range: vec2f) -> f32 {
+// The optical depth from a position in the box, counted from its lowest corner, to where a direction leaves it, or so many steps on.
+fn optical_depth(position: vec3f, direction: vec3f, step: f32, most: i32, range: vec2f) -> f32 {
     var sum = 0.0;
-    for (var i = 0; i < MOST_STEPS && sum < DARK; i++) {
+    for (var i = 0; i < most && sum < DARK; i++) {
         let here = position + direction * (step * (f32(i) + 0.5));
         if any(here < vec3f(0.0)) || any(here > params.box) { break; }
         sum += step * extinction_at(here, range);
     }
     return sum;
+}
+
+// The solid angle of a parallelogram of corners a, a + b, a + c and a + b + c, as seen from the origin (Van Oosterom and Strackee 1983,
+// "The Solid Angle of a Plane Triangle").
+fn solid_angle(a: vec3f, b: vec3f, c: vec3f) -> f32 {
+    return triangle_angle(a, a + b, a + c) + triangle_angle(a + b, a + b + c, a + c);
+}
+
+fn triangle_angle(a: vec3f, b: vec3f, c: vec3f) -> f32 {
+    let lengths = vec3f(length(a), length(b), length(c));
+    let below = lengths.x * lengths.y * lengths.z + dot(a, b) * lengths.z + dot(a, c) * lengths.y + dot(b, c) * lengths.x;
+    return 2.0 * atan2(abs(dot(a, cross(b, c))), below);
+}
+
+// In how large a solid angle a lamp shines on a position; `away` is from there to its center.
+fn lamp_angle(kind: f32, away: vec3f, right: vec3f, above: vec3f) -> f32 {
+    if kind > 1.5 {
+        let squared = min(dot(right, right) / max(dot(away, away), 1e-30), 1.0);
+        return 2.0 * PI * squared / (1.0 + sqrt(1.0 - squared));
+    }
+    if dot(cross(right, above), away) >= 0.0 { return 0.0; }    // behind it
+    let part = select(1.0, ROUND, kind > 0.5);
+    return solid_angle(away - part * (right + above), 2.0 * part * right, 2.0 * part * above);
+}
+
+@compute @workgroup_size(64)
+fn lamps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 64u);
+    let count = params.light_size.x * params.light_size.y * params.light_size.z;
+    if i >= count { return; }
+    let cell = vec3u(i % params.light_size.x, (i / params.light_size.x) % params.light_size.y, i / (params.light_size.x * params.light_size.y));
+    let edges = params.box / vec3f(params.light_size);
+    let position = (vec3f(cell) + 0.5) * edges;
+    let step = min(edges.x, min(edges.y, edges.z));
+    let range = select(params.density_range, density_extent[0], params.auto_density > 0.0);
+    var sum = vec3f(0.0);
+    for (var lamp = 0u; lamp < params.lamp_count; lamp++) {
+        let center = params.lamps[4u * lamp];
+        let away = center.xyz - params.low - position;
+        let angle = lamp_angle(center.w, away, params.lamps[4u * lamp + 1u].xyz, params.lamps[4u * lamp + 2u].xyz);
+        if angle <= 0.0 { continue; }
+        let most = min(i32(length(away) / step) + 1, MOST_STEPS);
+        let depth = optical_depth(position, normalize(away), step, most, range);
+        let straight = 0.65 * exp(-depth) + 0.35 * exp(-0.25 * depth);  // and what is scattered on the way, as that of the sun
+        sum += params.lamps[4u * lamp + 3u].xyz * (angle / PI * mix(1.0, straight, params.shadow));
+    }
+    let first = params.light_offset / 2u + count + i;
+    light[first] = sum.xy;
+    light[first + count] = vec2f(sum.z, 0.0);
 }
 
 @compute @workgroup_size(64)
@@ -62,8 +118,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let position = (vec3f(cell) + 0.5) * edges;
     let step = min(edges.x, min(edges.y, edges.z));
     let range = select(params.density_range, density_extent[0], params.auto_density > 0.0);
-    let sun = optical_depth(position, params.sun, step, range);
-    let sky = optical_depth(position, params.up, step, range);
+    let sun = optical_depth(position, params.sun, step, MOST_STEPS, range);
+    let sky = optical_depth(position, params.up, step, MOST_STEPS, range);
     // What is scattered several times gets farther than what comes straight; the sky comes from all sides.
     let straight = 0.65 * exp(-sun) + 0.35 * exp(-0.25 * sun);
     let around = 0.6 * exp(-0.5 * sky) + 0.4 * exp(-0.12 * sky);

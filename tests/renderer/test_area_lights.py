@@ -156,3 +156,44 @@ def test_there_may_be_eight(layer, tmp_path):
     file.write_text("version = 1\n" + "".join(f"[layers.lamp_{n}]\ntype = 'light'\n" for n in range(9)))
     with pytest.raises(SceneError, match=r"layers\.lamp_8.*there may be 8 layers of the type light"):
         load(file)
+
+
+SMOKE = {"samples": "nodes", "low": (-0.5,) * 3, "high": (0.5,) * 3, "density_range": (0.0, 1.0), "shadow": 1.0}
+
+
+@pytest.mark.parametrize("anisotropy", [0.0, 0.6])
+def test_a_far_light_lights_a_volume_as_a_sun_of_its_irradiance(layer, render, anisotropy):
+    """Thick smoke, from aside: within 3 % of the mean, and each pixel within 6 of 255 levels."""
+    style = {**SMOKE, "extinction": 3.0, "anisotropy": anisotropy}
+    smoke = layer("volume", style, density=np.ones((9, 9, 9), np.float32), color=(1.0, 1.0, 1.0))
+    lamp = {"shape": "disc", "position": (0, 30, 0), "width": 2.0, "height": 2.0, "visible": False, "shadows": False}
+    lamp = layer("light", {**lamp, "power": 0.8 * math.pi**2 * 900.0})  # its irradiance is power / pi / 900
+    view = SUN.model_copy(update={"sun": 0.8})
+    camera = OrbitCamera(distance=3.0, pitch=0.3, yaw=0.4, fov=30.0)
+    of_sun, of_lamp = (
+        render(layers, camera, one, (48, 48)).astype(float) for layers, one in (([smoke], view), ([smoke, lamp], DARK))
+    )
+    assert of_sun.max() > 60
+    assert of_lamp.mean() == pytest.approx(of_sun.mean(), rel=0.03)
+    assert np.abs(of_lamp - of_sun).max() <= 6
+
+
+@pytest.mark.parametrize(
+    ("shape", "width", "height"), [("rectangle", 1.0, 0.6), ("disc", 1.0, 1.0), ("sphere", 0.8, 0.8)]
+)
+def test_the_light_of_a_near_light_in_a_volume_is_its_solid_angle(layer, render, shape, width, height):
+    """Thin smoke half a unit below it, without shadows and anisotropy: of what the smoke takes away, within 4 %."""
+    small = {"low": (-0.02,) * 3, "high": (0.02,) * 3, "extinction": 8.0, "anisotropy": 0.0, "shadow": 0.0}
+    smoke = layer("volume", {**SMOKE, **small}, density=np.ones((5, 5, 5), np.float32), color=(1.0, 1.0, 1.0))
+    style = {"shape": shape, "position": (0, 0.5, 0), "width": width, "height": height, "visible": False}
+    lamp = layer("light", {**style, "power": 2.0})
+    x, y = width / 2, height / 2
+    angle = {
+        "rectangle": 4 * math.asin(x * y / math.sqrt((x * x + 0.25) * (y * y + 0.25))),
+        "disc": 2 * math.pi * (1 - 0.5 / math.hypot(0.5, x)),
+        "sphere": 2 * math.pi * (1 - math.sqrt(1 - x * x / 0.25)),
+    }[shape]
+    radiance = 2.0 / math.pi / area_light(LightStyle(**style)).area
+    camera = OrbitCamera(distance=0.5, pitch=0.0, fov=1.0)
+    found = linear(render([smoke, lamp], camera, DARK, (8, 8)).astype(float)).mean()
+    assert found == pytest.approx(0.85 * radiance * angle / math.pi * (1 - math.exp(-0.32)), rel=0.04)

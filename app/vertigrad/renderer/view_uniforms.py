@@ -211,7 +211,7 @@ class FrameUniforms:
             self._view = bytearray(view_uniform(view, camera, size, time, level))
             self._over = self._view if level.scale == 1.0 else bytearray(view_uniform(view, camera, size, time))
             self._post_process = post_process_uniform(view, size, camera.orthographic, level)
-            self.moment = moment_of(view, camera, time)
+            self.moment = moment_of(view, camera, time)._replace(lights=lights)
             rows = drawn_size(size, level)[1]
             self.maps = sun_uniforms(view, camera, rows, level)
             if lights:
@@ -220,8 +220,7 @@ class FrameUniforms:
                 self.maps += light_uniforms(view, cameras, level.march)
             self._key = key
         elif time != self.moment.time:
-            last = self.moment
-            self.moment = Moment(last.sun, last.up, time, last.forward)
+            self.moment = self.moment._replace(time=time)
         _TIME.pack_into(self._view, TIME_AT, time)
         if self._over is not self._view:
             _TIME.pack_into(self._over, TIME_AT, time)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import wgpu
 
 from ...errors import LimitError
@@ -13,6 +14,7 @@ from ...params import number, text
 from ...params.curve import sampled
 from ...tensor import Tensor
 from .. import black_body
+from ..area_lights import MOST_LIGHTS
 from ..extent import Extent
 from ..moment import Moment
 from ..target import handles_samples
@@ -86,7 +88,7 @@ class VolumeDrawing(FieldDrawing):
         else:
             self.add_color_extent()
         x, y, z = self._light_size
-        self._light = self.hold(Tensor.empty((x * y * z, 2), name=f"{self.name}.light"))
+        self._light = self.hold(Tensor.empty((3, x * y * z, 2), name=f"{self.name}.light"))
         curve = sampled(self.style.opacity_curve, CURVE_SAMPLES)
         self._opacity = self.hold(Tensor.from_numpy(curve, name=f"{self.name}.opacity"))
         hot, glow = self.fields.get("temperature"), []
@@ -107,7 +109,8 @@ class VolumeDrawing(FieldDrawing):
         """Determine which extents are needed, and whether light is."""
         super().restyle()
         style, self._extents = self.style, self.plan_key
-        self._shaded = style.shadow > 0.0 and style.emissive < 1.0
+        self._scatters = style.emissive < 1.0
+        self._shaded = style.shadow > 0.0 and self._scatters
         low, high = self.box.fit(style)
         self._shading: dict[str, Any] = {
             "box": tuple(b - a for a, b in zip(low, high, strict=True)),
@@ -124,25 +127,51 @@ class VolumeDrawing(FieldDrawing):
         else:
             for extent in self._extents:
                 extent.record()
+        if moment is not None and moment.lights and self._scatters:
+            self._light_by(moment)
+
+    def _light_by(self, moment: Moment) -> None:
+        """Compute the light of area lights in each cell."""
+        rows = [(*one.center, one.kind, *one.right, 0.0, *one.above, 0.0, *one.radiance, 0.0) for one in moment.lights]
+        lamps = np.zeros((MOST_LIGHTS, 16), np.float32)
+        lamps[: len(rows)] = rows
+        Kernel.load(LIGHT_SHADER, "lamps")(
+            self._light.shape[1],
+            light=self._light,
+            lamp_count=len(rows),
+            lamps=lamps,
+            low=self.box.fit(self.style)[0],
+            shadow=self.style.shadow,
+            sun=moment.sun,
+            up=moment.up,
+            **self._inputs,
+            **self._shading,
+        )
 
     def record(self, plan: Plan) -> None:
         """Compute the extents, then the light in each cell."""
         for extent in self.plan_key:
             extent.add_to(plan)
-        density = self.fields["density"]
         plan.dispatch(
             Kernel.load(LIGHT_SHADER),
-            self._light.shape[0],
-            overwrites=("light",),
-            densities=density.tensor,
-            density_extent=self._density_extent.pair,
+            self._light.shape[1],
             light=self._light,
-            opacity=self._opacity,
-            densities_size=density.size,
-            densities_strides=density.strides,
-            light_size=self._light_size,
-            pad0=0.0,
+            low=(0.0,) * 3,
+            lamp_count=0,
+            lamps=np.zeros((MOST_LIGHTS, 16), np.float32),
+            shadow=0.0,
+            **self._inputs,
         )
+
+    @property
+    def _inputs(self) -> dict[str, Any]:
+        """The density, for light through it."""
+        density = self.fields["density"]
+        return {
+            **{"densities": density.tensor, "density_extent": self._density_extent.pair, "opacity": self._opacity},
+            **{"densities_size": density.size, "densities_strides": density.strides},
+            **{"light_size": self._light_size, "pad0": 0.0},
+        }
 
     def shadow_box(self) -> tuple[Vector, Vector] | None:
         return self.box.fit(self.style) if self.style.shadow > 0.0 else None
