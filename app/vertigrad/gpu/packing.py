@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ class LiveRange(NamedTuple):
 
 
 class ArenaSlot(NamedTuple):
-    """Memory of so many bytes for results whose live ranges do not overlap."""
+    """Memory of so many bytes for results whose live ranges, in the order of time, do not overlap."""
 
     nbytes: int
     live_ranges: tuple[LiveRange, ...] = ()
@@ -26,8 +27,16 @@ class ArenaSlot(NamedTuple):
 
         0 where nothing uses the slot.
         """
-        gaps = [max(live_range.first - other.last, other.first - live_range.last) for other in self.live_ranges]
+        at = bisect(self.live_ranges, live_range)
+        neighbors = self.live_ranges[max(at - 1, 0) : at + 1]
+        gaps = [max(live_range.first - other.last, other.first - live_range.last) for other in neighbors]
         return None if min(gaps, default=1) <= 0 else min(gaps, default=0)
+
+    def with_range(self, live_range: LiveRange) -> ArenaSlot:
+        """The slot, used for `live_range` too, which it is free for; grown to its size if it is smaller."""
+        at = bisect(self.live_ranges, live_range)
+        ranges = (*self.live_ranges[:at], live_range, *self.live_ranges[at:])
+        return ArenaSlot(max(self.nbytes, live_range.nbytes), ranges)
 
 
 def pack(live_ranges: Sequence[LiveRange], slots: list[ArenaSlot]) -> list[int]:
@@ -61,7 +70,6 @@ def _assign(
         number = best[2]
         if number == len(slots):
             slots.append(ArenaSlot(0))
-        slot = slots[number]
-        slots[number] = ArenaSlot(max(slot.nbytes, live_range.nbytes), (*slot.live_ranges, live_range))
+        slots[number] = slots[number].with_range(live_range)
         chosen[index] = number
     return chosen, slots

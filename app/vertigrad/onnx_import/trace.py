@@ -13,7 +13,7 @@ import onnx
 
 from .. import ops
 from ..errors import GpuError, InputError, TensorError
-from ..progress import report
+from ..progress import is_followed, report
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
@@ -88,9 +88,9 @@ class Trace:
         left.update(entry.name for entry in graph.output)
         consumers = _consumers(graph, nodes, used)
         done: set[int] = set()  # ids of nodes that the kernel of one before them does
-        outermost = len(scope.maps) == 2
+        reports = is_followed() and len(scope.maps) == 2  # of the outermost graph
         for number, (proto, names) in enumerate(zip(nodes, used, strict=True)):
-            if outermost:
+            if reports:
                 report(f"recording {self.name}: {number} of {len(nodes)} nodes", number, len(nodes))
             if id(proto) not in done:
                 done.update(id(other) for other in self._step(proto, scope, local, consumers))
