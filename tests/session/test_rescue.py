@@ -8,9 +8,12 @@ import sys
 import textwrap
 from pathlib import Path
 
+import onnx
 import pytest
 
 from vertigrad.sharing import cuda
+
+from ..onnx_import.networks import layered
 
 PRELUDE = """
 import numpy as np
@@ -115,6 +118,35 @@ def test_models_are_reset_when_no_state_is_on_the_host() -> None:
             assert found == (96, 5), found
             frames(session, 2, *drawing())
             assert session.frame == 2, (session.frame, session.messages)
+        """)
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("thread", [True, False])
+def test_a_network_that_was_being_recorded_is_recorded_again(tmp_path: Path, thread: bool) -> None:
+    onnx.save(layered(40), tmp_path / "net.onnx")
+    run(f"""
+        from pathlib import Path
+        from vertigrad import slices
+        from vertigrad.session import loading
+        from vertigrad.session.commands import Open
+        slices.LEAST = slices.MOST = 0.0
+        loading.LARGE_NETWORK = 0 if {thread} else 1 << 30
+        path = Path({str(tmp_path / "net.onnx")!r})
+        with open_session() as session:
+            shown, session.reads_ahead = drawing(), True
+            session.post(Open(path))
+            frames(session, 1, *shown)
+            while "9 of 80 nodes" not in (session.loading or session.commands.current).what:
+                frames(session, 1, *shown)
+            lose(session, shown)
+            assert session.scene.path != path
+            shown = drawing()
+            while session.scene.path != path:
+                assert session.loading or session.commands, session.messages
+                frames(session, 1, *shown)
+            assert all(one.holds for one in session.stage.instances["net"].model.compare_with_reference())
+        assert session.allocations.left_behind() == [], gpu.tracker.leak_report()
         """)
 
 

@@ -66,6 +66,12 @@ class CommandQueue:
             current.work.close()
             self._session.gpu.submit()
 
+    def restart(self) -> None:
+        """Begin again with the command that takes several frames: the device that had parts of it was lost."""
+        if self.current is not None:
+            self._posted.appendleft(self.current.command)
+            self.cancel()
+
     def _begin_all(self) -> None:
         while (command := self._next()) is not None:
             self._session.questions.answered(command)

@@ -7,6 +7,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,15 @@ def cancel(session: Session) -> None:
     if loading is not None:
         loading.close()
         session.gpu.submit()
+
+
+def restart(session: Session) -> None:
+    """Begin again with the scene that is being read or built: the device that had parts of it was lost."""
+    loading = session.loading
+    if loading is not None:
+        with suppress(VertigradError):
+            cancel(session)
+        session.loading = Loading(loading.source, session.sizes, session.open)
 
 
 def proceed(session: Session) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..errors import DeviceLost, NoAdapter, OutOfMemory, VertigradError
 from ..gpu import Gpu, Reading, Traffic
 from ..scene.stage import Stage
+from . import loading
 from .clock import Clock
 from .running import Running
 from .snapshots import state, words
@@ -126,7 +127,8 @@ def recover(session: Session) -> str:
     """Reopen the GPU after its device was lost, and rebuild what runs; returns a message about the models.
 
     Scene, parameters, history, unsaved edits, camera and watches stay. The models continue from the last state that
-    reached the host, or else from the start. Raises `DeviceLost` if that cannot be done.
+    reached the host, or else from the start. What was in progress begins again. Raises `DeviceLost` if that cannot be
+    done.
     """
     before = session.running
     state = session.rescue.usable(before.clock)
@@ -143,6 +145,9 @@ def recover(session: Session) -> str:
         session.stop_comparing()
     with suppress(VertigradError):  # much of it needs the device; the rest is freed with it
         before.close()
+    with suppress(VertigradError):
+        session.commands.restart()
+    loading.restart(session)
     text = "The GPU's device was lost and has been reopened. "
     if state is not None and state.fits(running.stage):
         with running.stage.rewriting():
