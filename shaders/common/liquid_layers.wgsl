@@ -1,6 +1,6 @@
-// Thin parts of a liquid, such as drops, and what is behind them. Needs common/liquid.wgsl, and textures `fronts`, distances and
-// sizes, and `columns`, lengths of columns in distances of the camera's target, which are coarser: all of them, and those near
-// the front.
+// Thin parts of a liquid, such as drops, and what is behind them. Needs common/liquid.wgsl, and coarser textures: `nearests`, the
+// nearest distances and their sizes, and `columns`, lengths of columns in distances of the camera's target: all of them, and
+// those near the front.
 
 const COARSE = ${COARSE};    // pixels of the image along each side of one in which columns are added up
 const NEAR = 5.0;       // sizes from the front to the centers of particles that are near it
@@ -12,16 +12,6 @@ fn is_near(center: vec3f, front: vec2f) -> bool {
     return -center.z < front.x + NEAR * front.y;
 }
 
-// The nearest front in a pixel in which columns are added up.
-fn nearest_front(coarse: vec2i) -> vec2f {
-    var nearest = vec2f(0.0);
-    for (var i = 0; i < COARSE * COARSE; i++) {
-        let front = textureLoad(fronts, coarse * COARSE + vec2i(i % COARSE, i / COARSE), 0).xy;
-        if front.x > 0.0 && (nearest.x <= 0.0 || front.x < nearest.x) { nearest = front; }
-    }
-    return nearest;
-}
-
 // From 0, where faces are parallel, to 1, where it is a ball: if there is little of it near here, and around.
 fn roundness(pixel: vec2i, front: vec2f) -> f32 {
     let enough = BALL.y * front.y / view.distance;
@@ -31,7 +21,7 @@ fn roundness(pixel: vec2i, front: vec2f) -> f32 {
     let last = vec2i(textureDimensions(columns)) - 1;
     for (var i = 0; i < 9; i++) {
         let coarse = clamp((pixel + reach * vec2i(i % 3 - 1, i / 3 - 1)) / COARSE, vec2i(0), last);
-        let there = nearest_front(coarse);
+        let there = textureLoad(nearests, coarse, 0).xy;
         let is_same = there.x > 0.0 && abs(there.x - front.x) < NEAR * front.y;
         most = max(most, select(0.0, textureLoad(columns, coarse, 0).y, is_same));
     }
@@ -42,6 +32,6 @@ fn roundness(pixel: vec2i, front: vec2f) -> f32 {
 fn thinness(pixel: vec2i, front: vec2f) -> f32 {
     let coarse = pixel / COARSE;
     let length = textureLoad(columns, coarse, 0).y * view.distance / (NEAR * front.y);
-    let is_nearest = front.x < nearest_front(coarse).x + NEAR * front.y;
+    let is_nearest = front.x < textureLoad(nearests, coarse, 0).x + NEAR * front.y;
     return select(0.0, 1.0 - smoothstep(THIN.x, THIN.y, length), is_nearest);
 }

@@ -5,7 +5,7 @@
 // is near the surface. A particle is a blob of the volume that it has at rest, (2 size)³, whose profile across is (1 - x²)²: a
 // column through many particles has the right length at any spacing.
 // Drops and thin sheets have something behind them: `next_fragment` finds the same as `front_*` without what is thin, and
-// `separate_fragment` the surface that is seen through it.
+// `separate_fragment` the surface that is seen through it, how thin that is, and how round.
 // With PICKING spheres are drawn as the indices of their rows. `sphere_depth` draws the shadow.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
@@ -39,8 +39,9 @@ struct Corner {
 
 @group(0) @binding(2) var solid_depth: texture_depth_multisampled_2d;
 @group(0) @binding(3) var fronts: texture_2d<f32>;
-@group(0) @binding(4) var columns: texture_2d<f32>;
-@group(0) @binding(5) var nexts: texture_2d<f32>;
+@group(0) @binding(4) var nearests: texture_2d<f32>;
+@group(0) @binding(5) var columns: texture_2d<f32>;
+@group(0) @binding(6) var nexts: texture_2d<f32>;
 
 const COLUMN = 3.0;     // reach of a blob, in sizes
 const ALONE = vec2f(0.35, 0.7);     // relative densities of a particle without others around, and of one in a sheet
@@ -108,22 +109,37 @@ fn front_fragment(in: Corner) -> Front {
 
 @fragment
 fn next_fragment(in: Corner) -> Front {
+    let found = front_of(in);
     let pixel = vec2i(in.clip.xy);
     let front = textureLoad(fronts, pixel, 0).xy;
     if front.x <= 0.0 || is_near(in.center, front) || thinness(pixel, front) <= 0.0 { discard; }
-    return front_of(in);
+    return found;
+}
+
+// The nearest front in a pixel in which columns are added up.
+@fragment
+fn nearest_fragment(in: Screen) -> @location(0) vec2f {
+    var nearest = vec2f(0.0);
+    for (var i = 0; i < COARSE * COARSE; i++) {
+        let front = textureLoad(fronts, vec2i(in.pixel.xy) * COARSE + vec2i(i % COARSE, i / COARSE), 0).xy;
+        if front.x > 0.0 && (nearest.x <= 0.0 || front.x < nearest.x) { nearest = front; }
+    }
+    return nearest;
 }
 
 // What is thick is the same surface, and so is what has no air before the next particles, or no particles behind and is no drop.
 @fragment
-fn separate_fragment(in: Screen) -> @location(0) vec2f {
+fn separate_fragment(in: Screen) -> @location(0) vec4f {
     let pixel = vec2i(in.pixel.xy);
     let front = textureLoad(fronts, pixel, 0).xy;
+    if front.x <= 0.0 { discard; }
+    let thin = thinness(pixel, front);
+    if thin <= 0.0 { return vec4f(front, 0.0, 0.0); }
     let next = textureLoad(nexts, pixel, 0).xy;
-    if front.x <= 0.0 || thinness(pixel, front) <= 0.0 { return front; }
-    let is_near = next.x < front.x + SEPARATE * front.y;
-    let is_same = select(roundness(pixel, front) <= 0.0, is_near, next.x > 0.0);
-    return select(next, front, is_same);
+    let ball = roundness(pixel, front);
+    let is_close = next.x < front.x + SEPARATE * front.y;
+    let is_same = select(ball <= 0.0, is_close, next.x > 0.0);
+    return select(vec4f(next, thin, ball), vec4f(front, 0.0, 0.0), is_same);
 }
 
 @fragment
@@ -137,7 +153,7 @@ fn column_fragment(in: Corner) -> @location(0) vec4f {
     let volume = 8.0 * in.size * in.size * in.size;
     // In distances of the camera's target, so that half floats hold it in worlds of any size.
     let length = volume / (radius * radius) * fall * fall * (3.0 / 3.14159265) / view.distance;
-    let front = nearest_front(vec2i(in.clip.xy));
+    let front = textureLoad(nearests, vec2i(in.clip.xy), 0).xy;
     return vec4f(length, select(0.0, length, is_near(in.center, front)), 0.0, 0.0);
 }
 

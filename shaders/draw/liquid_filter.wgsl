@@ -9,16 +9,12 @@
 // Out: distances.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
-//% if not BEHIND
-//% include "common/liquid_layers.wgsl"
-//% endif
 
 @group(0) @binding(2) var fronts: texture_2d<f32>;
 @group(0) @binding(3) var distances: texture_2d<f32>;
 //% if not BEHIND
-@group(0) @binding(4) var columns: texture_2d<f32>;
-@group(0) @binding(5) var behind: texture_2d<f32>;
-@group(0) @binding(6) var filtered: texture_2d<f32>;
+@group(0) @binding(4) var behinds: texture_2d<f32>;     // and how thin and round the foremost surface is
+@group(0) @binding(5) var filtered: texture_2d<f32>;
 //% endif
 
 const TAPS = ${TAPS}.0;     // to either side, at most
@@ -35,8 +31,9 @@ fn filtered_at(pixel: vec2i) -> f32 {
     let size = textureLoad(fronts, pixel, 0).y;
     var reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
     //% if not BEHIND
-    if textureLoad(behind, pixel, 0).x == textureLoad(fronts, pixel, 0).x { return textureLoad(filtered, pixel, 0).x; }
-    reach *= 1.0 - roundness(pixel, vec2f(here, size));     // a drop stays round
+    let behind = textureLoad(behinds, pixel, 0);
+    if behind.x == textureLoad(fronts, pixel, 0).x { return textureLoad(filtered, pixel, 0).x; }
+    reach *= 1.0 - behind.w;    // a drop stays round
     //% endif
     let stride = clamp(ceil(reach / TAPS), 1.0, STRIDE);
     let taps = min(floor(reach / stride), TAPS);

@@ -1,15 +1,14 @@
 // Light from the surface of a liquid: reflection of the surroundings and of the sun, by Fresnel's equations; what is behind,
 // refracted and absorbed (Beer-Lambert); and light that is scattered once on the way.
-// In: filtered distances; distances and sizes of the foremost surface, and of the one behind what is thin, as they were drawn; lengths of columns, in distances of
-// the camera's target; depth and light of what is opaque; light of the liquid behind what is thin. With BEHIND it is that light
-// which is computed, in pixels where the foremost surface is thin.
+// In: filtered distances; distances and sizes of the foremost surface as they were drawn, and how thin and round it is;
+// lengths of columns, in distances of the camera's target; depth and light of what is opaque; light of the liquid behind what
+// is thin. With BEHIND it is that light which is computed, in pixels where the foremost surface is thin.
 // Out: linear premultiplied color.
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
 //% include "common/color.wgsl"
-//% include "common/liquid_layers.wgsl"
 //% include "common/fresnel.wgsl"
 
 @group(0) @binding(2) var fronts: texture_2d<f32>;
@@ -104,8 +103,8 @@ fn light_toward_eye(pixel: vec2f) -> vec4f {
     let distance = textureLoad(distances, vec2i(pixel), 0).x;
     if distance <= 0.0 { return vec4f(0.0); }
     let front = textureLoad(fronts, vec2i(pixel), 0).xy;
-    let is_separate = textureLoad(behinds, vec2i(pixel), 0).x != front.x;
-    let thin = select(0.0, thinness(vec2i(pixel), front), is_separate);
+    let thin_and_round = textureLoad(behinds, vec2i(pixel), 0).zw;
+    let thin = thin_and_round.x;
     //% if BEHIND
     if thin <= 0.0 { return vec4f(0.0); }
     //% endif
@@ -139,8 +138,7 @@ fn light_toward_eye(pixel: vec2f) -> vec4f {
     let f0 = vec3f(fresnel(1.0, style.ior));
     let sun = direct_light(mirror, f0, only, normal, -sight, facing, view.sun_direction) * view.sun * open;
 
-    let ball = select(0.0, roundness(vec2i(pixel), front), is_separate);
-    let exit = path_through(eye, normal, bent, path, ball, solid);
+    let exit = path_through(eye, normal, bent, path, thin_and_round.y, solid);
     let under = behind(eye, sight, exit, pixel, thin);
     let mirrored = Reflection(vec3f(reflected), vec3f(0.0), vec3f(0.0), vec3f(1.0));
     let areas = light_of_areas(mirror, mirrored, normal, -sight, eye, pixel);

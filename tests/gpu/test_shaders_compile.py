@@ -615,12 +615,10 @@ SHADERS: dict[str, list[Defines]] = {
         for each, picking in product(["", "f32"], [False, True])
     ],
     "draw/bird_triangles.wgsl": [{}],
-    "draw/liquid_filter.wgsl": choices(
-        AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], COARSE=[2], BEHIND=[False, True]
-    ),
+    "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], BEHIND=[False, True]),
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),
     "draw/liquid_shading.wgsl": choices(
-        COARSE=[2], BEHIND=[False, True], AREA_LIGHTS=[False, True], FORMAT=["rgba16float", "rgba32float"]
+        BEHIND=[False, True], AREA_LIGHTS=[False, True], FORMAT=["rgba16float", "rgba32float"]
     ),
     "draw/liquid_cover.wgsl": [{}],
     "draw/point_splatting.wgsl": [

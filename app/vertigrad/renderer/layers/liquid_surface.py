@@ -20,7 +20,7 @@ SHADER, FILTER_SHADER, SHADING_SHADER, COVER_SHADER = (
     "draw/liquid_shading.wgsl",
     "draw/liquid_cover.wgsl",
 )
-FRONT, DISTANCE, COLUMN = "rg32float", "r32float", "rg16float"
+FRONT, BEHIND, DISTANCE, COLUMN = "rg32float", "rgba32float", "r32float", "rg16float"
 AXES = ("1, 0", "0, 1")  # along both of which each iteration of the filter goes (Truong and Yuksel 2018, section 4.3)
 TAPS = 32  # that the filter averages to either side at most
 STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteration: the last one takes away their pattern
@@ -37,10 +37,11 @@ ADD = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 SHADED = ("unfilterable", "unfilterable", "texture", "sampler", "depth samples", "samples", "unfilterable")
 READ: Mapping[str, Sequence[str]] = {
     "front": (),
-    "column": ("depth samples", "unfilterable"),
-    "next": ("depth samples", "unfilterable", "texture"),
-    "separate": ("depth samples", "unfilterable", "texture", "unfilterable"),
-    "filter": ("unfilterable",) * 5,
+    "nearest": ("depth samples", "unfilterable"),
+    "column": ("depth samples", "unfilterable", "unfilterable"),
+    "next": ("depth samples", "unfilterable", "unfilterable", "texture"),
+    "separate": ("depth samples", "unfilterable", "unfilterable", "texture", "unfilterable"),
+    "filter": ("unfilterable",) * 4,
     "filter behind": ("unfilterable",) * 2,
     "shading behind": SHADED,
     "shading": (*SHADED, "unfilterable"),
@@ -73,15 +74,14 @@ class LiquidSurface:
         if self._read != (frame.depth, frame.image):
             self._bind(frame.depth, frame.image)
         pipelines, offsets = self._pipelines(frame.colors), (frame.view_offset, style_offset)
-        for name in ("front", "column", "next"):
+        for name in ("front", "nearest", "column", "next", "separate"):
             with self._gpu.recorder.render_pass("layers", self._passes[name]) as pass_:
                 pass_.set_pipeline(pipelines[name])
                 pass_.set_bind_group(0, self._groups[name], offsets)
-                draw(pass_)
-        with self._gpu.recorder.render_pass("layers", self._passes["separate"]) as pass_:
-            pass_.set_pipeline(pipelines["separate"])
-            pass_.set_bind_group(0, self._groups["separate"], offsets)
-            pass_.draw(3)
+                if name in ("nearest", "separate"):
+                    pass_.draw(3)
+                else:
+                    draw(pass_)
         self._compute(offsets, frame)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style_offset: int) -> None:
@@ -108,10 +108,8 @@ class LiquidSurface:
     def _resize(self, size: tuple[int, int], format: str) -> None:
         """Create the textures for images of this size."""
         gpu, coarse = self._gpu, tuple(-(-n // COARSE) for n in size)
-        self._fronts, self._columns = (
-            [create_view(gpu, size, FRONT) for _ in SURFACES],
-            create_view(gpu, coarse, COLUMN),
-        )
+        self._fronts = [create_view(gpu, size, kind) for kind in (FRONT, BEHIND)]
+        self._nearest, self._columns = create_view(gpu, coarse, FRONT), create_view(gpu, coarse, COLUMN)
         stored = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
         self._filtered = [[create_view(gpu, size, DISTANCE, stored) for _ in AXES] for _ in SURFACES]
         self._colors = [create_view(gpu, size, format, stored) for _ in SURFACES]
@@ -120,7 +118,7 @@ class LiquidSurface:
         into = {"shading": self._colors[0], "shading behind": self._colors[1]}
         into |= {name: self._filtered[1 - k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
         self._targets = {name: bind_group(gpu, self._written(name, format), [view]) for name, view in into.items()}
-        drawn = {"column": self._columns, "separate": self._fronts[1]}
+        drawn = {"nearest": self._nearest, "column": self._columns, "separate": self._fronts[1]}
         self._passes = {name: RenderPass([_cleared(view)]) for name, view in drawn.items()}
         nearest = {"view": depth, "depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "discard"}
         for name, view in (("front", self._fronts[0]), ("next", self._next)):
@@ -133,16 +131,17 @@ class LiquidSurface:
         shaded = self._columns, smooth_sampler(self._gpu), depth, image, behind
         resources: dict[str, Sequence[Any]] = {
             "front": (),
-            "column": (depth, front),
-            "next": (depth, front, self._columns),
-            "separate": (depth, front, self._columns, self._next),
+            "nearest": (depth, front),
+            "column": (depth, front, self._nearest),
+            "next": (depth, front, self._nearest, self._columns),
+            "separate": (depth, front, self._nearest, self._columns, self._next),
             "shading": (front, last, *shaded, self._colors[1]),
             "shading behind": (front, last_behind, *shaded),
             "cover": (last, self._colors[0]),
         }
         for k in range(2 * ITERATIONS):
             sources = [views[(k - 1) % 2] for views in self._filtered] if k else self._fronts
-            resources[f"filter {k}"] = front, sources[0], self._columns, behind, self._filtered[1][k % 2]
+            resources[f"filter {k}"] = front, sources[0], behind, self._filtered[1][k % 2]
             resources[f"filter behind {k}"] = behind, sources[1]
         uniforms = uniform_range(self._gpu, VIEW_SIZE), uniform_range(self._gpu, self._style_size)
         self._groups = {
@@ -164,9 +163,10 @@ class LiquidSurface:
             name: render_pipeline(gpu, SHADER, entries, [layouts[name]], front, depth=NEARER, **particles)
             for name, entries in stages.items()
         }
-        found["separate"] = fullscreen_pipeline(
-            *(gpu, SHADER, "separate_fragment", layouts["separate"], front), defines=self._defines
-        )
+        for name, targets in (("nearest", front), ("separate", [{"format": BEHIND}])):
+            found[name] = fullscreen_pipeline(
+                *(gpu, SHADER, f"{name}_fragment", layouts[name], targets), defines=self._defines
+            )
         found["column"] = render_pipeline(
             *(gpu, SHADER, ("column_vertex", "column_fragment"), [layouts["column"]], column), **particles
         )
@@ -181,7 +181,7 @@ class LiquidSurface:
         gpu, found = self._gpu, {}
         for name in COMPUTED:
             kind, layouts = name.rstrip(" 0123456789"), []
-            variant: dict[str, Any] = {"BEHIND": kind.endswith("behind"), "COARSE": COARSE}
+            variant: dict[str, Any] = {"BEHIND": kind.endswith("behind")}
             if name in SHADINGS:
                 shader, entry, layouts = SHADING_SHADER, "shade_pixels", [lighting_layout(gpu)]
                 variant |= {"AREA_LIGHTS": area_lights, "FORMAT": format}
