@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,10 @@ import onnx
 import pytest
 
 from vertigrad import slices
-from vertigrad.gpu import Gpu
+from vertigrad.gpu import Gpu, Plan
 from vertigrad.models.data import point_levels, uploads
 from vertigrad.models.data.point_formats import table
-from vertigrad.progress import Cancelled, Progress, report
+from vertigrad.progress import Cancelled, Progress, is_followed, pause_until, portion, report
 from vertigrad.scene import load
 from vertigrad.session import Session, loading
 from vertigrad.session.commands import CancelLoading, Home, Open, Reload, SetParameter
@@ -277,3 +278,28 @@ def test_what_is_wrong_with_a_network_is_shown_after_some_frames(ahead: Session,
     ahead.post(Open(network))
     until(ahead, lambda: bool(ahead.messages))
     assert "MatMul" in ahead.messages["scene"] and ahead.running is before and ahead.loading is None
+
+
+def test_work_in_slices_waits_for_others_and_has_a_context_of_its_own(steady: Gpu) -> None:
+    other: Future[int] = Future()
+
+    def work() -> int:
+        with Plan("sliced").recording(), portion(0.5, 1.0), portion(0.0, 0.5):
+            report("waiting", 1, 2)
+            pause_until(other.done)
+        if other.result() < 0:
+            raise ValueError("below 0")
+        return other.result()
+
+    for result in (7, -7):
+        sliced, other = slices.Sliced(work), Future()
+        assert not sliced.proceed() and not sliced.proceed() and sliced.progress.fraction == 0.625
+        assert steady.recording is None and not is_followed()
+        pause_until(other.done)  # nothing to wait for where nobody slices
+        other.set_result(result)
+        if result < 0:
+            with pytest.raises(ValueError, match="below 0"):
+                sliced.proceed()
+        else:
+            assert sliced.proceed() and sliced.result == 7
+        sliced.close()
