@@ -111,8 +111,21 @@ fn solid_fragment(in: Corner) -> PickPixel {
 //% set OWN_DEPTH = True
 //% include "common/pixel.wgsl"
 
+//% if GBUFFER
+@group(1) @binding(0) var farthest: texture_2d<f32>;    // depths of draw/farthest.wgsl, or a single 0
+
+// Whether all of a sphere is behind what is opaque around this pixel.
+fn is_hidden(in: Corner) -> bool {
+    let pixel = min(vec2i(in.clip.xy), vec2i(textureDimensions(farthest)) - 1);
+    return depth_at(vec3f(0.0, 0.0, in.center.z + in.radius)) < textureLoad(farthest, pixel, 0).x;
+}
+
+//% endif
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
+//% if GBUFFER
+    if is_hidden(in) { discard; }
+//% endif
     let hit = hit_sphere(in.eye, in.center, in.radius);
     let normal = normalize(hit.position - in.center) * select(1.0, -1.0, hit.inside);
 

@@ -91,8 +91,8 @@ def sorts() -> list[Defines]:
 # Compute shaders that a layer binds itself, like its draw shaders.
 OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
 NO_KERNELS = [
-    f"draw/{name}.wgsl"
-    for name in ("deferred", "floor", "liquid_filter", "liquid_shading", "point_splatting", "splat_tiles", "volume")
+    *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_shading")),
+    *(f"draw/{name}.wgsl" for name in ("point_splatting", "splat_tiles", "volume")),
 ]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
@@ -577,6 +577,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/deferred.wgsl": choices(FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True]),
     "draw/deferred_cover.wgsl": [{}],
+    "draw/farthest.wgsl": [{}],
     "draw/light.wgsl": [{}],
     "draw/reprojection.wgsl": choices(SPLIT=[False, True]),
     "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),

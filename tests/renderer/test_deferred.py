@@ -118,6 +118,28 @@ def test_colors_beyond_white_are_not_limited(layer: Any, both: Any) -> None:
     assert_alike(*both([near, far], FACING, sun=0.4, sky=0.2))
 
 
+def test_balls_behind_others_are_skipped_and_those_in_gaps_are_not(layer: Any, render: Any) -> None:
+    size, color = 0.1 + 0.05 * random(800, seed=5), random(800, 3, low=0.0)
+    cloud = layer("points", {}, position=random(800, 3), size=size, color=color)
+    skipped = render([cloud], CAMERA, View(**VIEW), SIZE).astype(int)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PointsDrawing, "skips_hidden", False)
+        assert_alike(skipped, render([cloud], CAMERA, View(**VIEW), SIZE).astype(int))
+
+
+def test_what_was_hidden_is_drawn_once_it_is_not(layer: Any, gpu: Gpu) -> None:
+    """A ball before another one is moved away, in images that have no ambient occlusion, and so no depths before."""
+    front, renderer, images = np.float32([[0, 0, 1.5]]), Renderer(gpu, FORMAT), []
+    near, far = (layer("points", {}, position=z, size=0.4) for z in (front, np.float32([[0, 0, -1.0]])))
+    for layers, occlusion in (([near, far], 0.7), ([far], 0.0)):
+        target = Offscreen(gpu, SIZE)
+        with gpu.frames.frame():
+            renderer.draw(layers, FACING, View(**{**VIEW, "occlusion": occlusion}), target.view, SIZE)
+            target.read(lambda image: images.append(np.array(image)))
+        gpu.sync()
+    assert images[0][60, 80, 0] > 40 and images[1][60, 80, 0] > 40
+
+
 def test_a_renderer_that_draws_another_size_draws_what_a_new_one_does(layer: Any, gpu: Gpu) -> None:
     ball, renderer = layer("points", {}, position=random(6, 3), size=0.4), Renderer(gpu, FORMAT)
     images = []

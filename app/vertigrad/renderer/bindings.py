@@ -96,6 +96,11 @@ class Bindings:
         return bind_group(self._gpu, self.layout, [*uniforms, *resources])
 
 
+def hidden_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
+    """Group 1 of pipelines that draw into a G-buffer: the depths behind which all is hidden (draw/farthest.wgsl)."""
+    return bind_group_layout(gpu, ("unfilterable",), FRAGMENT)
+
+
 def lighting_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
     """Group 1 of pipelines that light their fragments.
 

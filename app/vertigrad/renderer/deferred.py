@@ -11,13 +11,22 @@ from collections.abc import Sequence
 import wgpu
 
 from ..gpu import Gpu, RenderPass
-from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
+from .bindings import (
+    COMPUTE,
+    FRAGMENT,
+    bind_group,
+    bind_group_layout,
+    hidden_layout,
+    lighting_layout,
+    uniform_range,
+)
 from .layers.base import Frame, Layer
 from .pipelines import compute_pipeline, fullscreen_pipeline
 from .target import GBUFFER, NO_DEPTH_TEST, SAMPLES, Target, create_view, pass_states
 from .view_uniforms import VIEW_SIZE
 
 SHADER, ENTRY, COVER_SHADER = "draw/deferred.wgsl", "shade_pixels", "draw/deferred_cover.wgsl"
+HIDDEN_SHADER, DISTANCE = "draw/farthest.wgsl", "r32float"
 TILE = 8  # pixels along each side of a workgroup
 
 
@@ -26,6 +35,7 @@ class Deferred:
 
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu, self._size, self._colors = gpu, target.size, target.colors
+        self._hidden = Hidden(gpu, self._size)
         drawn, bound = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
         views = [create_view(gpu, self._size, format, drawn | bound, SAMPLES) for format in GBUFFER]
         uncleared = {"resolve_target": None, "load_op": "load", "store_op": "store"}  # what has no depth is not read
@@ -48,6 +58,7 @@ class Deferred:
     def compile(self) -> None:
         """Create the pipelines; also called after shaders have changed. Raises `ShaderError`."""
         layouts = [self._layout, lighting_layout(self._gpu)]
+        self._hidden.compile()
         self._shade = {
             areas: compute_pipeline(
                 *(self._gpu, SHADER, ENTRY, layouts, {"FORMAT": self._colors.format, "AREA_LIGHTS": areas})
@@ -60,10 +71,22 @@ class Deferred:
             **states._replace(depth=NO_DEPTH_TEST)._asdict(),
         )
 
-    def record(self, layers: Sequence[Layer], frame: Frame, lighting: wgpu.GPUBindGroup) -> None:
-        """Record what draws the opaque parts of `layers` into the G-buffer, and computes their light."""
+    def record(
+        self,
+        layers: Sequence[Layer],
+        frame: Frame,
+        lighting: wgpu.GPUBindGroup,
+        depths: wgpu.GPUTextureView | None,
+    ) -> None:
+        """Record what draws the opaque parts of `layers` into the G-buffer, and computes their light.
+
+        `depths` is the depth of what hides things behind it, one sample for each pixel, if that is known.
+        """
+        skips = any([layer.drawing.skips_hidden for layer in layers])
+        hidden = self._hidden.record(depths if skips else None)
         recorder, gbuffer = self._gpu.recorder, Frame(frame.view_offset, frame.depth, drawn="gbuffer")
         with recorder.render_pass("surfaces", self._pass) as pass_:
+            pass_.set_bind_group(1, hidden)
             for layer in layers:
                 layer.drawing.draw(pass_, gbuffer)
         with recorder.group("shading"):
@@ -79,3 +102,34 @@ class Deferred:
         pass_.set_pipeline(self._cover)
         pass_.set_bind_group(0, self._lit)
         pass_.draw(3)
+
+
+class Hidden:
+    """The depths behind which all is hidden, for images of `size` pixels."""
+
+    def __init__(self, gpu: Gpu, size: tuple[int, int]):
+        self._gpu, self._size = gpu, size
+        self._layout = bind_group_layout(gpu, ("depth", "stored distances"), COMPUTE)
+        stored = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
+        nothing = create_view(gpu, (1, 1), DISTANCE, stored)
+        self._nothing = bind_group(gpu, hidden_layout(gpu), [nothing])
+        self._farthest = create_view(gpu, size, DISTANCE, stored)
+        self._found = bind_group(gpu, hidden_layout(gpu), [self._farthest])
+        self.compile()
+
+    def compile(self) -> None:
+        """Create the pipeline; also called after the shader has changed. Raises `ShaderError`."""
+        self._pipeline = compute_pipeline(self._gpu, HIDDEN_SHADER, "farthest_pixels", [self._layout], {})
+
+    def record(self, depths: wgpu.GPUTextureView | None) -> wgpu.GPUBindGroup:
+        """Record the computation, if there are `depths`; returns what is bound as group 1."""
+        if depths is None or tuple(depths.texture.size[:2]) != self._size:
+            return self._nothing
+        recorder = self._gpu.recorder
+        with recorder.group("surfaces"):
+            pass_ = recorder.compute_pass()
+            pass_.set_pipeline(self._pipeline)
+            pass_.set_bind_group(0, bind_group(self._gpu, self._layout, [depths, self._farthest]))
+            pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
+        recorder.dispatches += 1
+        return self._found

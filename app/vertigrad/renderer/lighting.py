@@ -99,6 +99,7 @@ class Lighting:
         map of optical depths, if there is one.
         """
         self.environment.record(view, camera)
+        self.depths = self._nothing.view
         if (level, size) != (self._level, self._size):
             self._take(level, size)
         shaded, occluded = bool(maps), has_occlusion(view, level)

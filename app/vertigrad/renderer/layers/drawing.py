@@ -50,6 +50,7 @@ class Drawing(ABC):
     plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
     rebuilds: tuple[str, ...] = ()  # values of the style on which `build` depends
     surveys = False  # whether `survey` and `gather` do anything
+    skips_hidden = False  # whether frames of "gbuffer" are drawn faster where it is known what is hidden
     shades = False  # whether `draw_shade` does anything
     refracts = False  # whether `refract` and `draw_refracted` do
 

@@ -15,7 +15,7 @@ from ...memory import Block
 from ...ops.compaction import nonzero
 from ...ops.sizes import draw_size
 from ...tensor import Tensor, i32, u32
-from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
+from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, hidden_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
 from ..target import Colors, Drawn, cover_states, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
@@ -209,7 +209,7 @@ class PointSplatting:
                 self._gpu,
                 SPHERES_SHADER,
                 ("solid_vertex", "solid_fragment"),
-                [self._layouts["spheres"]] if gbuffer else [self._layouts["spheres"], lighting_layout(self._gpu)],
+                [self._layouts["spheres"], (hidden_layout if gbuffer else lighting_layout)(self._gpu)],
                 defines={**self._defines, **defines},
                 topology="triangle-strip",
                 **pass_states(self._gpu, frame.drawn, over=False, colors=frame.colors)._asdict(),

@@ -46,6 +46,8 @@ class PointsStyle(styles.LitStyle):
 class PointsDrawing(Drawing):
     """An instance of a quad for each row; if there are many rows, small points are added up by compute shaders."""
 
+    skips_hidden = True
+
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, PointsLayer.ATTRIBUTES)
         self._size = self.attributes.number("size")

@@ -9,7 +9,7 @@ from typing import Any
 import wgpu
 
 from ...gpu import Gpu, shader, wgsl
-from ..bindings import BOTH, COMPUTE, Bindings, lighting_layout
+from ..bindings import BOTH, COMPUTE, Bindings, hidden_layout, lighting_layout
 from ..pipelines import draw_cache, render_pipeline
 from ..target import NO_DEPTH_TEST, Colors, Drawn, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
@@ -105,13 +105,12 @@ class StagePipelines:
         self, stage: Stage, drawn: Drawn, colors: Colors, display: bool, area_lights: bool
     ) -> wgpu.GPURenderPipeline:
         recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, colors, display)
-        layout = self.bindings.layout
         part = drawn if drawn in ("depth", "opacity", "clear") else "fragment"
         return render_pipeline(
             self._gpu,
             recipe.shader,
             (f"{stage.vertex}_vertex", f"{stage.fragment}_{part}"),
-            [layout] if drawn in ("depth", "opacity", "rows", "gbuffer") else [layout, lighting_layout(self._gpu)],
+            self._layouts(drawn),
             states.targets,
             defines={
                 **self.defines,
@@ -126,6 +125,11 @@ class StagePipelines:
             depth=NO_DEPTH_TEST if recipe.depth and drawn == "color" else states.depth,
             multisample=states.multisample,
         )
+
+    def _layouts(self, drawn: Drawn) -> list[wgpu.GPUBindGroupLayout]:
+        if drawn in ("depth", "opacity", "rows"):
+            return [self.bindings.layout]
+        return [self.bindings.layout, (hidden_layout if drawn == "gbuffer" else lighting_layout)(self._gpu)]
 
     def _style_layout(self) -> wgsl.UniformLayout:
         path, defines = self._recipe.shader, self.defines
