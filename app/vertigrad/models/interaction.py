@@ -58,6 +58,21 @@ class Interaction(NamedTuple):
             return self.point
         return _sum(self.origin, tuple(far * part for part in self.direction))
 
+    def inside(self, low: Vector, high: Vector) -> Vector:
+        """`point` if it is in this box; else the middle of what the ray has in it; `point` if the ray misses it."""
+        if all(a <= x <= b for a, x, b in zip(low, self.point, high, strict=True)):
+            return self.point
+        enters, leaves = 0.0, FAR
+        for start, along, a, b in zip(self.origin, self.direction, low, high, strict=True):
+            if along:
+                first, last = sorted(((a - start) / along, (b - start) / along))
+                enters, leaves = max(enters, first), min(leaves, last)
+            elif not a <= start <= b:
+                return self.point
+        if enters > leaves:
+            return self.point
+        return _sum(self.origin, tuple(0.5 * (enters + leaves) * part for part in self.direction))
+
 
 NO_INTERACTION = Interaction(Gesture.DRAG, (0.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 0.0, 0.0), radius=1.0, strength=0.0)
 

@@ -43,4 +43,5 @@ class Nozzle:
         stride = self._start.count // layer
         velocity = tuple(speed * along for along in interaction.direction)
         first = self.layers * SCATTER % stride
-        self._plan.replay(layer=layer, first=first, stride=stride, nozzle=interaction.point, velocity=velocity)
+        nozzle = interaction.inside(self._start.low, self._start.high)  # what is under the mouse may be behind the tank
+        self._plan.replay(layer=layer, first=first, stride=stride, nozzle=nozzle, velocity=velocity)
