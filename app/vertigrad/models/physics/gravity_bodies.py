@@ -60,6 +60,9 @@ class GravityParams(params.Params):
     )
 
 
+AT_START = -1.0  # of `GravityModel.conserved`: accelerations and energy are not computed yet
+
+
 class GravityModel(NamedTensorsModel):
     """Bodies (n, 4), positions with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
@@ -143,12 +146,15 @@ class GravityModel(NamedTensorsModel):
         """`start` gives the bodies, instead of those drawn from `seed`; all of them count as stars."""
         self._start = start
         self.clocks = (FixedStep(),)
-        self._conserved = 0.0  # softening for which `_reference` is the energy that is to stay; 0: it changes
+        self._conserved = (
+            0.0  # softening for which `_reference` is the energy that is to stay; 0: it changes; or AT_START
+        )
         super().__init__(name, params, inputs, seed)
 
     def step(self, dt: float) -> None:
         steps, length = self.clocks[0].divide(dt * self._params.time_scale, self._frame_part)
         fields = self._fields(length, self._tool())
+        self._begin()
         for _ in range(steps):
             self._step.replay(**fields)
         if self._interaction is not None:
@@ -168,6 +174,7 @@ class GravityModel(NamedTensorsModel):
         return frame / math.ceil(frame / longest * (1.0 - 1e-9)) if frame > 0.0 else longest
 
     def diagnostics(self) -> dict[str, Tensor]:
+        self._begin()
         sums = self._measured()
         kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
         energy = kinetic + potential
@@ -186,6 +193,7 @@ class GravityModel(NamedTensorsModel):
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64, by all pairs."""
         dt, tool, softening = self.max_time_step, self._tool(), self._params.softening
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
+        self._begin()
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         first = self._accelerations.numpy().astype(float)[pick, :3]
         self._step.replay(**self._fields(dt, tool))
@@ -210,8 +218,15 @@ class GravityModel(NamedTensorsModel):
     def reset(self) -> None:
         ops.assign(self._bodies, self._first_bodies)
         ops.assign(self._velocities, self._first_velocities)
-        self._force.replay(**self._fields())
-        self._conserve()
+        ops.assign(self._accelerations, 0.0)
+        ops.assign(self._reference, 0.0)
+        self._conserved = AT_START
+
+    def _begin(self) -> None:
+        """Compute the accelerations and the energy of the start, if this is it; the first image waits for neither."""
+        if self._conserved == AT_START:
+            self._force.replay(**self._fields())
+            self._conserve()
 
     def _create(self, parts: Parts) -> None:
         start = self.first(self._params, self._seed) if self._start is None else self._start
