@@ -1,12 +1,13 @@
-// What a march along each line of sight found (draw/volume.wgsl), over what is solid. Out: linear premultiplied color.
+// An image with one sample per pixel over what is solid: what a march along each line of sight found (draw/volume.wgsl), or soft
+// sprites (draw/marks.wgsl). In and out: premultiplied color.
 //% include "common/fullscreen.wgsl"
 //% include "common/output.wgsl"
 
-@group(0) @binding(0) var marched: texture_2d<f32>;
+@group(0) @binding(0) var one_sample: texture_2d<f32>;
 
 @fragment
 fn cover_fragment(in: Screen) -> Output {
-    let color = textureLoad(marched, vec2i(in.pixel.xy), 0);
+    let color = textureLoad(one_sample, vec2i(in.pixel.xy), 0);
     if color.a == 0.0 && all(color.rgb == vec3f(0.0)) { discard; }
     return output(color);
 }

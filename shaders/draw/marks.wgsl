@@ -1,6 +1,7 @@
 // Flat marks for points, with one color each: discs that face the eye, soft sprites that blend over what is there, or single
 // pixels. In: the attributes of each point, each from its own vertex buffer. Out: premultiplied color.
-// SHAPE is "disc", "sprite" or "pixel". With PICKING the same is drawn as the indices of the rows.
+// SHAPE is "disc", "sprite" or "pixel". With SOFT sprites are drawn into one sample per pixel, and hidden by the part of four
+// samples that is nearer. With PICKING the same is drawn as the indices of the rows.
 //% import "common/attributes.wgsl" as attributes
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
@@ -50,9 +51,12 @@ struct Corner {
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<uniform> style: Style;
+//% if SOFT
+@group(0) @binding(2) var solid_depth: texture_depth_multisampled_2d;
+//% endif
 //% if COLORMAPPED
-@group(0) @binding(2) var colormap: texture_2d<f32>;
-@group(0) @binding(3) var smooth_sampler: sampler;
+@group(0) @binding(${3 if SOFT else 2}) var colormap: texture_2d<f32>;
+@group(0) @binding(${4 if SOFT else 3}) var smooth_sampler: sampler;
 //% endif
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
@@ -113,37 +117,34 @@ fn mark_fragment(in: Corner) -> PickPixel {
     return picked_row(in.row, in.center);
 }
 //% elif SHAPE == "sprite"
+// The part of a pixel's samples in which what is solid is behind `clip`, where that is not tested.
+fn visible_part(clip: vec4f) -> f32 {
+//% if SOFT
+    var part = 0.0;
+    for (var i = 0; i < 4; i++) { part += select(0.0, 0.25, clip.z > textureLoad(solid_depth, vec2i(clip.xy), i)); }
+    return part;
+//% else
+    return 1.0;
+//% endif
+}
+
 @fragment
 fn mark_fragment(in: Corner) -> Output {
     let fraction = clamp(length(in.offset) / in.radius, 0.0, 1.0);
     let inner = style.hardness * max(1.0 - 1.0 / in.radius, 0.0);
     let rest = 1.0 - smoothstep(inner, 1.0, fraction);
-    let alpha = clamp(in.color.a, 0.0, 1.0) * rest * rest;
+    let alpha = clamp(in.color.a, 0.0, 1.0) * rest * rest * visible_part(in.clip);
     return output(vec4f(unlit(in.color.rgb), 1.0 - style.glow) * alpha);
 }
 //% else
-struct Pixel {
-    @location(0) color: vec4f,
-    @location(1) display: vec4f,     // the same: common/output.wgsl
-//% if SAMPLE_MASK
-    @builtin(sample_mask) samples: u32,
-//% endif
-}
+//% include "common/pixel.wgsl"
 
 @fragment
 fn mark_fragment(in: Corner) -> Pixel {
-    var out: Pixel;
     let away = max(length(in.offset), 1e-6);
     var samples = covered_samples(outside(in), in.offset / away * vec2f(1.0, -1.0));
     if in.color.a < 1.0 { samples &= alpha_samples(in.color.a, in.clip.xy); }
     if samples == 0u { discard; }
-    out.color = vec4f(unlit(in.color.rgb), 1.0);
-//% if SAMPLE_MASK
-    out.samples = samples;
-//% else
-    out.color.a = coverage(samples);
-//% endif
-    out.display = out.color;
-    return out;
+    return solid_pixel(unlit(in.color.rgb), samples);
 }
 //% endif

@@ -1,7 +1,7 @@
 // A volume of something that absorbs, scatters and shines, by a march along each line of sight through its box.
 // In: samples of the density and perhaps of the color; the optical depth toward the sun and the sky
 // (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied color.
-// `march_pixels` marches once for each pixel whose samples all have one depth (renderer/layers/marched_image.py draws what it
+// `march_pixels` marches once for each pixel whose samples all have one depth (renderer/layers/one_sample.py draws what it
 // found); `edge_*` marches for each sample of the others, at outlines of what is solid. `shade_*` draws its shadow: optical
 // depths from the sun to eight planes.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:

@@ -592,9 +592,15 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/streamlines.wgsl": choices(SEEDS=[False, True], SCALARS=[False, True]),
     "draw/vectors.wgsl": [{}],
     "draw/marks.wgsl": [
-        {"POSITION": "vec3f", "SIZE": size, "SHAPE": shape, "SAMPLE_MASK": mask, **drawn, **color}
-        for size, shape, mask, drawn, color in product(
-            ["", "f32"], ["disc", "sprite", "pixel"], [False, True], REFERRED, COLORS
+        {"POSITION": "vec3f", "SIZE": size, **shape, "GBUFFER": False, **drawn, **color}
+        for size, shape, drawn, color in product(
+            ["", "f32"],
+            [
+                *choices(SHAPE=["disc", "sprite", "pixel"], SAMPLE_MASK=[False, True], SOFT=[False]),
+                {"SHAPE": "sprite", "SAMPLE_MASK": True, "SOFT": True},
+            ],
+            REFERRED,
+            COLORS,
         )
     ],
     "models/splat_mesh.wgsl": [{}],

@@ -5,6 +5,7 @@ import pytest
 
 from vertigrad.errors import LayoutError, ParameterError
 from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.layers import marks as marks_module
 from vertigrad.renderer.picking import Picker
 from vertigrad.renderer.target import handles_samples
 from vertigrad.tensor import Tensor
@@ -83,6 +84,26 @@ def test_a_sprite_fades_toward_its_rim(layer, render, hardness, glow):
     expected = displayed(0x40 / 255 * (1 - alpha * (1 - glow)) + alpha * np.array([0xC0, 0x40, 0x20]) / 255)
     inside = np.hypot(X, Y) < 22
     assert np.abs(shown - expected)[inside].max() < 1.5
+
+
+def test_sprites_of_one_sample_are_those_of_four(layer, render, monkeypatch):
+    """Between balls: where these have outlines, what is hidden is a part of a pixel."""
+    rng = np.random.default_rng(5)
+    balls = layer("points", {}, position=rng.uniform(-0.8, 0.8, (9, 3)).astype(np.float32), size=0.3)
+    position, color = (
+        rng.uniform(-0.9, 0.9, (200, 3)).astype(np.float32),
+        rng.uniform(0, 1, (200, 4)).astype(np.float32),
+    )
+    shown = []
+    for samples in (True, False):
+        monkeypatch.setattr(marks_module, "handles_samples", lambda gpu, samples=samples: samples)
+        sprites = layer("marks", {"shape": "sprite"}, position=position, color=color, size=0.15)
+        assert sprites.drawing.surveys == samples
+        shown.append(render([balls, sprites], CAMERA, VIEW).astype(int))
+    difference = np.abs(shown[0] - shown[1]).max(axis=-1)
+    assert difference.mean() < 0.3 and (difference > 8).mean() < 0.004
+    alone = render([balls], CAMERA, VIEW).astype(int)
+    assert np.abs(shown[0] - alone).max(axis=-1).mean() > 10
 
 
 def test_nearer_marks_are_in_front_and_non_finite_ones_are_not_drawn(layer, render):

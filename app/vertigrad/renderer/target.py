@@ -23,8 +23,9 @@ PRECISE_FEATURES = ("float32-blendable", "float32-filterable", "texture-adapter-
 LEAST_ALPHA = 0.125  # fragments with a smaller alpha cannot be picked
 
 # "color"; "depth": of solid things, one sample per pixel; "opacity": optical depths along the sun; "clear": what is
-# transparent; "rows": rows instead of colors; "gbuffer": what opaque surfaces are made of
-Drawn = Literal["color", "depth", "opacity", "clear", "rows", "gbuffer"]
+# transparent; "rows": rows instead of colors; "gbuffer": what opaque surfaces are made of;
+# "soft": what blends and has no outlines, in one sample per pixel
+Drawn = Literal["color", "depth", "opacity", "clear", "rows", "gbuffer", "soft"]
 
 _ADDED = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 _MULTIPLIED = {"src_factor": "zero", "dst_factor": "src", "operation": "add"}
@@ -98,6 +99,8 @@ def pass_states(
     if drawn in ("depth", "rows"):
         return PassStates(ROW_TARGETS if drawn == "rows" else (), _depth_state(write=True), {"count": 1})
     over = over or drawn == "clear"
+    if drawn == "soft":
+        return PassStates([{"format": colors.format, "blend": BLEND_OVER}], None, {"count": 1})
     if drawn == "gbuffer":
         return PassStates([{"format": format} for format in GBUFFER], _depth_state(write=True), {"count": SAMPLES})
     targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, colors, display_referred)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import wgpu
 
 from ...params import Params, choice, number, switch
+from ..target import handles_samples
 from . import styles
-from .base import Attribute, AttributeSpec, Layer
+from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
+from .one_sample import SoftImage
 from .recipe import Recipe, Stage
 from .styles import Range
 
@@ -21,10 +24,11 @@ RECIPES = {
         stages=[Stage("mark", "mark", over=shape == "sprite")],
         locations={"position": 0, "color": 1, "size": 2, "extent": 3},
         topology=topology,
-        defines={"SHAPE": shape},
+        defines={"SHAPE": shape, "SOFT": False},
     )
     for shape, topology in SHAPES.items()
 }
+SOFT = replace(RECIPES["sprite"], depth=True, defines={"SHAPE": "sprite", "SOFT": True})
 
 
 class MarksStyle(Params):
@@ -51,7 +55,23 @@ class MarksDrawing(Drawing):
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, MarksLayer.ATTRIBUTES)
         self._size = self.attributes.number("size")
-        self.create(RECIPES[self.style.shape], [self.attributes])
+        is_soft = self.style.shape == "sprite" and handles_samples(self.gpu)
+        self.create(SOFT if is_soft else RECIPES[self.style.shape], [self.attributes])
+        self._image = SoftImage(self.gpu) if is_soft else None
+        self.reads_depth = self.surveys = is_soft
+
+    def gather(self, frame: Frame) -> None:
+        """Draw sprites into an image of their own, with one sample per pixel."""
+        if self._image is not None:
+            soft = replace(frame, drawn="soft")
+            self._image.record(frame, lambda pass_: self._draw(pass_, soft, self.over))
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw that image over the others, or sprites themselves."""
+        if self._image is not None:
+            self._image.cover(pass_, frame.colors, self.display_referred)
+        else:
+            super().draw_over(pass_, frame)
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(1 if self._recipe is RECIPES["pixel"] else 4, self.attributes.rows)

@@ -86,7 +86,7 @@ class StagePipelines:
         self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool, area_lights: bool = False
     ) -> wgpu.GPURenderPipeline:
         """The pipeline of a stage in a pass, perhaps with area lights; the others are as of `target.color_targets`."""
-        if drawn != "color":
+        if drawn not in ("color", "soft"):
             colors, display_referred = Colors(), False
         key = stage, drawn, colors, display_referred, area_lights and drawn in ("color", "clear")
         if key not in self._pipelines:
@@ -127,7 +127,7 @@ class StagePipelines:
         )
 
     def _layouts(self, drawn: Drawn) -> list[wgpu.GPUBindGroupLayout]:
-        if drawn in ("depth", "opacity", "rows"):
+        if drawn in ("depth", "opacity", "rows", "soft"):
             return [self.bindings.layout]
         return [self.bindings.layout, (hidden_layout if drawn == "gbuffer" else lighting_layout)(self._gpu)]
 

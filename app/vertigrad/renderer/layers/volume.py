@@ -22,7 +22,7 @@ from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .box import BoxStyle, Vector, inset
 from .field import FieldDrawing
-from .marched_image import MarchedImage
+from .one_sample import MarchedImage
 from .recipe import Recipe, Stage
 from .styles import Range, ends
 
