@@ -6,6 +6,7 @@ struct Fields { columns: u32, layers: u32, rows: u32, air_columns: u32, air_rows
 @group(0) @binding(2) var<storage, read_write> paint: array<f32>;       // sRGB at the same nodes
 @group(0) @binding(3) var<storage, read_write> wall: array<f32>;        // (air rows, air columns): 1 inside the car
 @group(0) @binding(4) var<storage, read_write> ground: array<f32>;
+@group(0) @binding(5) var<storage, read_write> ground_normal: array<f32>;
 
 const LOW = vec3f(-1.05, -0.34, -0.6);      // of the car's grid
 const HIGH = vec3f(0.35, 0.34, -0.15);
@@ -82,5 +83,8 @@ fn section(@builtin(global_invocation_id) id: vec3u) {
     let at = (vec2f(id.xy) - 0.5 * vec2f(f32(fields.air_columns - 1u), f32(fields.air_rows - 1u))) * edge;
     let inside = field(vec3f(at.x, 0.0, at.y) - MIDDLE) < 0.0;
     wall[id.y * fields.air_columns + id.x] = select(0.0, 1.0, inside);
-    if all(id.xy == vec2u(0u)) { ground[2] = MIDDLE.z - 0.01; }
+    if all(id.xy == vec2u(0u)) {
+        ground[2] = MIDDLE.z;
+        ground_normal[2] = 1.0;
+    }
 }
