@@ -1,9 +1,9 @@
 // A volume of something that absorbs, scatters and shines, by a march along each line of sight through its box.
 // In: samples of the density and perhaps of the color; the optical depth toward the sun and the sky
 // (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied color.
-// `march_pixels` marches once for each pixel whose samples all have one depth (renderer/layers/one_sample.py draws what it
-// found); `edge_*` marches for each sample of the others, at outlines of what is solid. `shade_*` draws its shadow: optical
-// depths from the sun to eight planes.
+// `march_pixels` marches once for each pixel whose samples all have one depth, and for each sample of the others, at outlines of what
+// is solid (renderer/layers/marched_image.py draws what it found). `shade_*` draws its shadow: optical depths from the sun to
+// eight planes.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
 // With TEMPERATURE it emits light as a black body does: as much as it absorbs, times that of its temperature (Kirchhoff's law).
@@ -14,7 +14,7 @@
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
-//% include "common/output.wgsl"
+//% include "common/coverage.wgsl"
 //% include "common/field.wgsl"
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
@@ -72,7 +72,7 @@ struct Corner {
 @group(0) @binding(${FIRST + 3}) var smooth_sampler: sampler;
 //% endif
 
-@group(2) @binding(0) var marched: texture_storage_2d<rgba32float, write>;
+@group(2) @binding(0) var marched: texture_storage_2d_array<${FORMAT}, write>;
 
 const SURROUNDINGS = 293.0;     // K
 const MOST_STEPS = 2048.0;
@@ -333,18 +333,16 @@ fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
         return;
     }
     let pixel = vec2f(id.xy) + 0.5;
-    var color = vec4f();
-    if !on_outline(pixel) {
-        let clip = (2.0 * pixel / vec2f(size) - 1.0) * vec2f(1.0, -1.0);
-        color = march(vec3f(across_at(clip), -1.0), pixel, depth_of(pixel, 0));
+    let is_outline = on_outline(pixel);
+    var color = vec4f(0.0);
+    for (var i = 0; i < 4; i++) {
+        if i == 0 || is_outline {
+            let at = pixel + select(vec2f(0.0), SAMPLES[i], is_outline);
+            let clip = (2.0 * at / vec2f(size) - 1.0) * vec2f(1.0, -1.0);
+            color = march(vec3f(across_at(clip), -1.0), pixel, depth_of(pixel, i));
+        }
+        textureStore(marched, id.xy, i, color);
     }
-    textureStore(marched, id.xy, color);
-}
-
-@fragment
-fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> Output {
-    if !on_outline(in.clip.xy) { discard; }
-    return output(march(to_eye(in.world), in.clip.xy, depth_of(in.clip.xy, i32(which))));
 }
 
 // The box from the sun, at a depth that is never cut off.

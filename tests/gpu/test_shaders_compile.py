@@ -576,7 +576,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/deferred.wgsl": choices(FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True]),
-    "draw/deferred_cover.wgsl": [{}],
+    "draw/samples_cover.wgsl": choices(BLENDED=[False, True]),
     "draw/farthest.wgsl": [{}],
     "draw/light.wgsl": [{}],
     "draw/reprojection.wgsl": choices(SPLIT=[False, True]),
@@ -651,8 +651,10 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/light_behind.wgsl": [{}],
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
-    "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], TEMPERATURE=[False, True]),
-    "draw/march_cover.wgsl": [{}],
+    "draw/volume.wgsl": choices(
+        COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], TEMPERATURE=[False, True], FORMAT=["rgba16float"]
+    ),
+    "draw/soft_cover.wgsl": [{}],
     "draw/volume_light.wgsl": [{}],
 }
 

@@ -13,7 +13,6 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .bindings import (
     COMPUTE,
-    FRAGMENT,
     bind_group,
     bind_group_layout,
     hidden_layout,
@@ -21,13 +20,13 @@ from .bindings import (
     uniform_range,
 )
 from .layers.base import Frame, Layer
-from .pipelines import compute_pipeline, fullscreen_pipeline
-from .target import GBUFFER, NO_DEPTH_TEST, SAMPLES, Target, create_view, pass_states
+from .pipelines import compute_pipeline
+from .sample_image import TILE, SampleImage, stored_kind
+from .target import GBUFFER, SAMPLES, Target, create_view
 from .view_uniforms import VIEW_SIZE
 
-SHADER, ENTRY, COVER_SHADER = "draw/deferred.wgsl", "shade_pixels", "draw/deferred_cover.wgsl"
+SHADER, ENTRY = "draw/deferred.wgsl", "shade_pixels"
 HIDDEN_SHADER, DISTANCE = "draw/farthest.wgsl", "r32float"
-TILE = 8  # pixels along each side of a workgroup
 
 
 class Deferred:
@@ -41,35 +40,12 @@ class Deferred:
         uncleared = {"resolve_target": None, "load_op": "load", "store_op": "store"}  # what has no depth is not read
         depth = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
         self._pass = RenderPass([{"view": view, **uncleared} for view in views], {"view": target.depth, **depth})
-        lit = gpu.create_texture(
-            size=(*self._size, SAMPLES),
-            format=self._colors.format,  # pyright: ignore[reportArgumentType]
-            usage=wgpu.TextureUsage.STORAGE_BINDING | bound,
-        ).create_view(dimension="2d-array")
-        stored = "stored layers" if self._colors.format == "rgba16float" else "precise stored layers"
-        kinds = ("uniform", "samples", "integer samples", "depth samples", stored)
+        self._lit = SampleImage(gpu, self._size, self._colors.format, blended=False)
+        kinds = ("uniform", "samples", "integer samples", "depth samples", stored_kind(self._colors.format))
         self._layout = bind_group_layout(gpu, kinds, COMPUTE)
-        self._cover_layout = bind_group_layout(gpu, ("unfilterable textures",), FRAGMENT)
-        resources = (uniform_range(gpu, VIEW_SIZE), *views, target.depth, lit)
+        resources = (uniform_range(gpu, VIEW_SIZE), *views, target.depth, self._lit.view)
         self._group = bind_group(gpu, self._layout, resources)
-        self._lit = bind_group(gpu, self._cover_layout, (lit,))
-        self.compile()
-
-    def compile(self) -> None:
-        """Create the pipelines; also called after shaders have changed. Raises `ShaderError`."""
-        layouts = [self._layout, lighting_layout(self._gpu)]
-        self._hidden.compile()
-        self._shade = {
-            areas: compute_pipeline(
-                *(self._gpu, SHADER, ENTRY, layouts, {"FORMAT": self._colors.format, "AREA_LIGHTS": areas})
-            )
-            for areas in (False, True)
-        }
-        states = pass_states(self._gpu, "color", over=False, colors=self._colors)
-        self._cover = fullscreen_pipeline(
-            *(self._gpu, COVER_SHADER, "cover_fragment", self._cover_layout),
-            **states._replace(depth=NO_DEPTH_TEST)._asdict(),
-        )
+        self._shaders: dict[bool, wgpu.GPUComputePipeline] = {}
 
     def record(
         self,
@@ -91,17 +67,22 @@ class Deferred:
                 layer.drawing.draw(pass_, gbuffer)
         with recorder.group("shading"):
             pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._shade[frame.area_lights])
+            pass_.set_pipeline(self._shader(frame.area_lights))
             pass_.set_bind_group(0, self._group, (frame.view_offset,))
             pass_.set_bind_group(1, lighting)
-            pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
+            pass_.dispatch_workgroups(*self._lit.workgroups)
         recorder.dispatches += 1
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Draw the light into the samples of the target."""
-        pass_.set_pipeline(self._cover)
-        pass_.set_bind_group(0, self._lit)
-        pass_.draw(3)
+        self._lit.cover(pass_, self._colors)
+
+    def _shader(self, area_lights: bool) -> wgpu.GPUComputePipeline:
+        if area_lights not in self._shaders:
+            defines = {"FORMAT": self._colors.format, "AREA_LIGHTS": area_lights}
+            layouts = [self._layout, lighting_layout(self._gpu)]
+            self._shaders[area_lights] = compute_pipeline(self._gpu, SHADER, ENTRY, layouts, defines)
+        return self._shaders[area_lights]
 
 
 class Hidden:
@@ -115,11 +96,7 @@ class Hidden:
         self._nothing = bind_group(gpu, hidden_layout(gpu), [nothing])
         self._farthest = create_view(gpu, size, DISTANCE, stored)
         self._found = bind_group(gpu, hidden_layout(gpu), [self._farthest])
-        self.compile()
-
-    def compile(self) -> None:
-        """Create the pipeline; also called after the shader has changed. Raises `ShaderError`."""
-        self._pipeline = compute_pipeline(self._gpu, HIDDEN_SHADER, "farthest_pixels", [self._layout], {})
+        self._pipeline = compute_pipeline(gpu, HIDDEN_SHADER, "farthest_pixels", [self._layout], {})
 
     def record(self, depths: wgpu.GPUTextureView | None) -> wgpu.GPUBindGroup:
         """Record the computation, if there are `depths`; returns what is bound as group 1."""

@@ -59,6 +59,13 @@ class Frame:
     lighting: wgpu.GPUBindGroup | None = None  # and group 1 of pipelines that light their fragments
     area_lights: bool = False  # whether there are any
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """The pixels of the image, in a frame that has a depth."""
+        assert self.depth is not None
+        width, height, _ = self.depth.texture.size
+        return width, height
+
 
 class Layer:
     """Draws tensors, bound by attribute name, from their own blocks: their bytes are never copied.

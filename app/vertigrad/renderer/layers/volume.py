@@ -17,21 +17,21 @@ from .. import black_body
 from ..area_lights import MOST_LIGHTS
 from ..extent import Extent
 from ..moment import Moment
-from ..target import handles_samples
+from ..target import COLOR, handles_samples
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .box import BoxStyle, Vector, inset
 from .field import FieldDrawing
-from .one_sample import MarchedImage
+from .marched_image import MarchedImage
 from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
 CURVE_SAMPLES = 256  # of the opacity curve
 MOST_LIGHT = 48  # cells of the grid of light along each axis; light varies slowly
-RECIPE = Recipe(  # outlines of what is solid; pixels of one depth are computed
+RECIPE = Recipe(
     shader="draw/volume.wgsl",
-    stages=[Stage("volume", "edge", over=True, rows=False)],
+    stages=[],
     cull="front",
     depth=True,
     computes=True,
@@ -95,7 +95,7 @@ class VolumeDrawing(FieldDrawing):
         if hot is not None:
             glow = [hot.tensor, self.hold(Tensor.from_numpy(black_body.table(), name=f"{self.name}.black_body"))]
         stored = [density.tensor, self._density_extent.pair, self._light, self._opacity, *glow]
-        self.create_fields(RECIPE, stored, defines={"TEMPERATURE": hot is not None})
+        self.create_fields(RECIPE, stored, defines={"TEMPERATURE": hot is not None, "FORMAT": COLOR})
         self.rows = [PROBE]
         self._image = MarchedImage(self.gpu, RECIPE.shader, self.pipelines.bindings.layout, self.pipelines.defines)
 
@@ -180,14 +180,12 @@ class VolumeDrawing(FieldDrawing):
         self._draw(pass_, frame, [SHADE])
 
     def gather(self, frame: Frame) -> None:
-        """March along the lines of sight of pixels whose samples have one depth."""
+        """March along the lines of sight."""
         self._image.march(frame, self.bound(frame), self._offset)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw what the march has found, and march for each sample of the other pixels."""
-        assert self._group is not None, "it has gathered"
+        """Draw what the march has found."""
         self._image.cover(pass_, frame.colors, self.display_referred)
-        self._draw_stages(pass_, frame, self.over, self._group)
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(36)

@@ -1,5 +1,4 @@
-// An image with one sample per pixel over what is solid: what a march along each line of sight found (draw/volume.wgsl), or soft
-// sprites (draw/marks.wgsl). In and out: premultiplied color.
+// Soft sprites (draw/marks.wgsl) over what is solid, in one sample per pixel. In and out: premultiplied color.
 //% include "common/fullscreen.wgsl"
 //% include "common/output.wgsl"
 
