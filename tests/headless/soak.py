@@ -285,7 +285,7 @@ class Soak:
             self.frame(self._set(key, self.base[key]))
         self.session.rescue.every = 0.0
         self.session.rescue.forget()
-        for command in (Reset(), SetRewindMemory(0)):
+        for command in (Reset(), SetRewindMemory(0), Play(True)):  # what was not stepped since shares other blocks
             self.frame(Act("rests", command))
         self.gpu.wait_idle()
         self.frame()
