@@ -53,6 +53,7 @@ def until(session: Session, condition: Callable[[], bool]) -> None:
         assert time.monotonic() < end, session.loading and (session.loading.progress.what, session.loading.fraction)
         session.apply()
         session.advance()
+        session.gpu.poll()  # as each frame of a window does
         time.sleep(0.002)
 
 

@@ -276,10 +276,10 @@ def test_no_selection_costs_no_pass(images, steady: Gpu, monkeypatch):
 
     monkeypatch.setattr(steady.recorder, "render_pass", noted)
     image()
-    assert groups == ["layers", "post-process"]
+    assert groups == ["surfaces", "layers", "post-process"]
     session.post(Select("dots", 2))
     image()
-    assert groups[2:] == ["layers", "post-process", "highlight"]
+    assert groups[3:] == ["surfaces", "layers", "post-process", "highlight"]
 
 
 GRID = """version = 1
