@@ -199,7 +199,10 @@ Live = list[tuple[str, int, int, int]]  # name, bytes, owners and pins of each b
 
 
 def opened_anew(session: Session, scenes: Iterable[Path], frames: Callable[[int], None]) -> Live:
-    """The live blocks after these scenes were opened in turn, with the last one idle and nothing in progress."""
+    """The live blocks after these scenes were opened in turn, with the last one idle after a few steps.
+
+    At its start a model may own fewer blocks, until a diagnostic is read or it steps.
+    """
     session.post(Ask(None))
     session.post(Play(False))
     session.post(SetRewindMemory(0))
@@ -207,6 +210,9 @@ def opened_anew(session: Session, scenes: Iterable[Path], frames: Callable[[int]
         session.post(Open(path, discard=True))
         frames(1)
         assert session.scene.path == path, session.messages
+    session.post(Play(True))
+    frames(4)
+    session.post(Play(False))
     frames(12)
     session.gpu.wait_idle()
     return sorted((block.name, block.nbytes, block.owners, block.pins) for block in session.gpu.tracker.live)
