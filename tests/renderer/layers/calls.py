@@ -56,6 +56,13 @@ class Calls:
             for name in ("lib", "libf"):
                 if hasattr(module, name):
                     monkeypatch.setattr(module, name, _Listening(getattr(module, name), self._hear))
+        bind = encoders.ComputeEncoder._set_bind_group_function  # wgpu-py has looked it up
+
+        def set_bind_group(*arguments: Any) -> None:
+            bind(*arguments)
+            self._hear("wgpuComputePassEncoderSetBindGroup", arguments, None)
+
+        monkeypatch.setattr(encoders.ComputeEncoder, "_set_bind_group_function", staticmethod(set_bind_group))
 
     def clear(self) -> None:
         """Clear the recorded draws and moves, but not the contents of bind groups."""
