@@ -12,10 +12,7 @@ struct Surface {
 }
 
 fn corner_normal(row: u32) -> vec3f {
-    let across = unpack2x16snorm(corners[row].x);
-    let up = 1.0 - abs(across.x) - abs(across.y);
-    let folded = max(-up, 0.0);
-    return normalize(vec3f(across + select(vec2f(folded), vec2f(-folded), across >= vec2f(0.0)), up));
+    return from_octahedral(corners[row].x);
 }
 
 fn surface_at(hit: Hit, ray: Ray) -> Surface {

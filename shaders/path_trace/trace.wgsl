@@ -8,6 +8,7 @@
 //% include "common/math.wgsl"
 //% include "common/philox.wgsl"
 //% include "common/color.wgsl"
+//% include "common/octahedral.wgsl"
 //% include "common/trace_scene.wgsl"
 //% include "common/trace_material.wgsl"
 //% include "common/trace_surface.wgsl"
