@@ -12,6 +12,7 @@ import pytest
 from vertigrad.gpu import Gpu
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer import deferred as deferred_module
 from vertigrad.renderer.layers import Layer
 from vertigrad.renderer.layers.drawing import Drawing
 from vertigrad.renderer.layers.points import PointsDrawing
@@ -138,6 +139,15 @@ def test_what_was_hidden_is_drawn_once_it_is_not(layer: Any, gpu: Gpu) -> None:
             target.read(lambda image: images.append(np.array(image)))
         gpu.sync()
     assert images[0][60, 80, 0] > 40 and images[1][60, 80, 0] > 40
+
+
+def test_of_very_large_images_each_fragment_is_lit(layer: Any, render: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that they do not take three times the memory."""
+    ball = layer("points", {}, position=random(6, 3), size=0.4)
+    with forward():
+        expected = render([ball], CAMERA, View(**VIEW), SIZE)
+    monkeypatch.setattr(deferred_module, "MOST_PIXELS", SIZE[0] * SIZE[1] - 1)
+    assert np.array_equal(render([ball], CAMERA, View(**VIEW), SIZE), expected)
 
 
 def test_a_renderer_that_draws_another_size_draws_what_a_new_one_does(layer: Any, gpu: Gpu) -> None:

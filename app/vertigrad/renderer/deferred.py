@@ -26,6 +26,7 @@ from .target import GBUFFER, SAMPLES, Target, create_view
 from .view_uniforms import VIEW_SIZE
 
 SHADER, ENTRY = "draw/deferred.wgsl", "shade_pixels"
+MOST_PIXELS = 1 << 24  # of larger images, which are files, each fragment is lit: a G-buffer takes 96 bytes a pixel
 HIDDEN_SHADER, DISTANCE = "draw/farthest.wgsl", "r32float"
 
 
@@ -46,6 +47,11 @@ class Deferred:
         resources = (uniform_range(gpu, VIEW_SIZE), *views, target.depth, self._lit.view)
         self._group = bind_group(gpu, self._layout, resources)
         self._shaders: dict[bool, wgpu.GPUComputePipeline] = {}
+
+    @staticmethod
+    def fits(size: tuple[int, int]) -> bool:
+        """Whether images of this size are shaded so."""
+        return size[0] * size[1] <= MOST_PIXELS
 
     def record(
         self,

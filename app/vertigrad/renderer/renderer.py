@@ -225,6 +225,8 @@ class Renderer:
 
     def _defer(self, layers: Sequence[Layer], frame: Frame) -> Sequence[Layer]:
         """Draw the layers whose light is computed after all of them are drawn; returns the others."""
+        if not Deferred.fits(self._target.size):
+            return layers
         deferred = [layer for layer in layers if layer.drawing.is_deferred]
         if deferred:
             self._deferred = self._deferred or Deferred(self._gpu, self._target)
