@@ -1,6 +1,6 @@
 // Deferred shading: light from the opaque surfaces that are visible, computed for each pixel after all of them were drawn.
-// In: four samples of what common/pixel.wgsl stores, and of the depth, 0 where there is no surface. Out: light toward the eye for each sample, in a layer of
-// an array each; alpha 0 where there is no surface. Samples of one surface are lit once, in their middle.
+// In: four samples of what common/pixel.wgsl stores, and of the depth, 0 where there is no surface. Out: light toward the eye for
+// each sample, in a layer of an array each; alpha 0 where there is no surface. Samples of one surface are lit once, in their middle.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"

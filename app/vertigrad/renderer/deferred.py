@@ -11,14 +11,7 @@ from collections.abc import Sequence
 import wgpu
 
 from ..gpu import Gpu, RenderPass
-from .bindings import (
-    COMPUTE,
-    bind_group,
-    bind_group_layout,
-    hidden_layout,
-    lighting_layout,
-    uniform_range,
-)
+from .bindings import COMPUTE, bind_group, bind_group_layout, hidden_layout, lighting_layout, uniform_range
 from .layers.base import Frame, Layer
 from .pipelines import compute_pipeline
 from .sample_image import TILE, SampleImage, stored_kind
@@ -102,17 +95,20 @@ class Hidden:
         self._nothing = bind_group(gpu, hidden_layout(gpu), [nothing])
         self._farthest = create_view(gpu, size, DISTANCE, stored)
         self._found = bind_group(gpu, hidden_layout(gpu), [self._farthest])
+        self._depths: wgpu.GPUTextureView | None = None  # that are bound
         self._pipeline = compute_pipeline(gpu, HIDDEN_SHADER, "farthest_pixels", [self._layout], {})
 
     def record(self, depths: wgpu.GPUTextureView | None) -> wgpu.GPUBindGroup:
         """Record the computation, if there are `depths`; returns what is bound as group 1."""
         if depths is None or tuple(depths.texture.size[:2]) != self._size:
             return self._nothing
+        if depths is not self._depths:
+            self._depths, self._group = depths, bind_group(self._gpu, self._layout, [depths, self._farthest])
         recorder = self._gpu.recorder
         with recorder.group("surfaces"):
             pass_ = recorder.compute_pass()
             pass_.set_pipeline(self._pipeline)
-            pass_.set_bind_group(0, bind_group(self._gpu, self._layout, [depths, self._farthest]))
+            pass_.set_bind_group(0, self._group)
             pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
         recorder.dispatches += 1
         return self._found
