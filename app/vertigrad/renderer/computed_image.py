@@ -12,11 +12,10 @@ import wgpu
 
 from ..gpu import Gpu
 from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout
-from .pipelines import compute_pipeline
+from .pipelines import compute_pipeline, tiles
 from .target import create_view
 
 FORMAT = "rgba32float"  # mirrored in the shaders
-TILE = 8  # pixels along each side of a workgroup
 
 
 class ComputedImage:
@@ -53,7 +52,7 @@ class ComputedImage:
             pass_.set_bind_group(0, group, offsets)
             pass_.set_bind_group(1, lighting)
             pass_.set_bind_group(2, self._target)
-            pass_.dispatch_workgroups(*(-(-side // TILE) for side in size))
+            pass_.dispatch_workgroups(*tiles(size))
         recorder.dispatches += 1
 
     def _resize(self, size: tuple[int, int]) -> None:

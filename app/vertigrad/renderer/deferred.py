@@ -13,8 +13,8 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .bindings import COMPUTE, bind_group, bind_group_layout, hidden_layout, lighting_layout, uniform_range
 from .layers.base import Frame, Layer
-from .pipelines import compute_pipeline
-from .sample_image import TILE, SampleImage, stored_kind
+from .pipelines import compute_pipeline, tiles
+from .sample_image import SampleImage, stored_kind
 from .target import GBUFFER, SAMPLES, Target, create_view
 from .view_uniforms import VIEW_SIZE
 
@@ -69,7 +69,7 @@ class Deferred:
             pass_.set_pipeline(self._shader(frame.area_lights))
             pass_.set_bind_group(0, self._group, (frame.view_offset,))
             pass_.set_bind_group(1, lighting)
-            pass_.dispatch_workgroups(*self._lit.workgroups)
+            pass_.dispatch_workgroups(*tiles(self._size))
         recorder.dispatches += 1
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
@@ -109,6 +109,6 @@ class Hidden:
             pass_ = recorder.compute_pass()
             pass_.set_pipeline(self._pipeline)
             pass_.set_bind_group(0, self._group)
-            pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
+            pass_.dispatch_workgroups(*tiles(self._size))
         recorder.dispatches += 1
         return self._found

@@ -13,6 +13,7 @@ from ..errors import ShaderError
 from ..gpu import Gpu, shader
 from ..gpu.device import forgotten_with_the_device
 
+TILE = 8  # pixels along each side of a workgroup of shaders that compute images
 CACHED = 128  # of each kind of object, for each device
 
 T = TypeVar("T")
@@ -159,6 +160,12 @@ def compute_pipeline(
         )
 
     return draw_cache(gpu).get((shader, entry, tuple(layouts), tuple(defines.items())), create)
+
+
+def tiles(size: tuple[int, int]) -> tuple[int, int]:
+    """The workgroups of `TILE` x `TILE` pixels that cover an image of `size` pixels."""
+    width, height = size
+    return -(-width // TILE), -(-height // TILE)
 
 
 def fullscreen_pipeline(

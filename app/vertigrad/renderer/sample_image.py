@@ -13,7 +13,6 @@ from .pipelines import fullscreen_pipeline
 from .target import COLOR, NO_DEPTH_TEST, SAMPLES, Colors, pass_states
 
 COVER_SHADER = "draw/samples_cover.wgsl"
-TILE = 8  # pixels along each side of a workgroup
 
 
 def stored_kind(format: str) -> str:
@@ -34,12 +33,6 @@ class SampleImage:
         self._layout = bind_group_layout(gpu, ("unfilterable textures",), FRAGMENT)
         self._group = bind_group(gpu, self._layout, (self.view,))
         self._pipelines: dict[tuple[Colors, bool], wgpu.GPURenderPipeline] = {}
-
-    @property
-    def workgroups(self) -> tuple[int, int]:
-        """Of `TILE` x `TILE` pixels, as many as cover the image."""
-        width, height = self.size
-        return -(-width // TILE), -(-height // TILE)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, colors: Colors, display_referred: bool = False) -> None:
         """Draw the colors into the samples of the target, or blend them over it."""

@@ -9,7 +9,7 @@ import wgpu
 
 from ...gpu import Gpu, RenderPass
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, lighting_layout, uniform_range
-from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline, smooth_sampler
+from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline, smooth_sampler, tiles
 from ..target import COLOR, DEPTH, Colors, create_view, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .base import Frame
@@ -29,7 +29,6 @@ SURFACES = ("", " behind")  # the foremost one, and that without what is thin, i
 FILTERS = [f"filter{surface} {k}" for k in range(2 * ITERATIONS) for surface in reversed(SURFACES)]
 SHADINGS = ("shading behind", "shading")
 COMPUTED = (*FILTERS, *SHADINGS)
-TILE = 8  # pixels along each side of a workgroup
 COARSE = 2  # pixels along each side of one in which the lengths of columns are added up
 NEARER: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": True, "depth_compare": "greater"}
 ADD = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
@@ -102,7 +101,7 @@ class LiquidSurface:
                 if name in SHADINGS:
                     pass_.set_bind_group(1, frame.lighting)
                 pass_.set_bind_group(2 if name in SHADINGS else 1, self._targets[name])
-                pass_.dispatch_workgroups(*(-(-side // TILE) for side in self._size))
+                pass_.dispatch_workgroups(*tiles(self._size))
         recorder.dispatches += len(COMPUTED)
 
     def _resize(self, size: tuple[int, int], format: str) -> None:

@@ -9,7 +9,7 @@ import wgpu
 
 from ...gpu import Gpu
 from ..bindings import COMPUTE, bind_group, bind_group_layout, lighting_layout
-from ..pipelines import compute_pipeline
+from ..pipelines import compute_pipeline, tiles
 from ..sample_image import SampleImage, stored_kind
 from ..target import COLOR, Colors
 from .base import Frame
@@ -39,7 +39,7 @@ class MarchedImage:
             pass_.set_bind_group(0, group, (frame.view_offset, style_offset))
             pass_.set_bind_group(1, frame.lighting)
             pass_.set_bind_group(2, self._target)
-            pass_.dispatch_workgroups(*image.workgroups)
+            pass_.dispatch_workgroups(*tiles(image.size))
         recorder.dispatches += 1
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, colors: Colors, display_referred: bool) -> None:
