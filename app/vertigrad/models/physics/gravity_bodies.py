@@ -175,8 +175,8 @@ class GravityModel(NamedTensorsModel):
 
     def diagnostics(self) -> dict[str, Tensor]:
         self._begin()
-        sums = self._measured()
-        kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
+        self._energy.replay(**self._fields())
+        kinetic, potential = self._sums[0].contiguous(), self._sums[1].contiguous()
         energy = kinetic + potential
         return {
             "kinetic": kinetic,
@@ -237,28 +237,29 @@ class GravityModel(NamedTensorsModel):
         self._first_velocities = parts.copied("first_velocities", np.column_stack([start.velocities, speeds]))
         self._bodies, self._velocities = parts.empty("bodies", n, 4), parts.empty("velocities", n, 4)
         self._accelerations, self._energies = parts.empty("accelerations", n, 4), parts.empty("energies", n, 2)
-        self._reference = parts.empty("reference")
+        self._sums, self._reference = parts.empty("sums", 2), parts.empty("reference")
         galaxy = parts.copied("galaxy", start.galaxy.astype(np.float32))
         stars = self.stars(self._params) if self._start is None else n
         shining = {"stars": self._bodies, "star_velocities": self._velocities, "star_galaxies": galaxy}
         self._tensors |= parts.views({name: tensor[:stars] for name, tensor in shining.items()})
         parts.copied("star_radius", radii(start.positions[:stars], start.galaxy[:stars]))
         self._tensors |= {"drifting": self._bodies, "moving": self._velocities}
-        self._step, self._force, self._energy = parts.plans("step", "force", "energy")
+        self._step, self._force, self._energy, self._keep = parts.plans("step", "force", "energy", "keep")
         self._record(parts)
+        with self._energy.recording():
+            ops.sum(self._energies, axis=0, out=self._sums)
+        with self._keep.recording():
+            ops.assign(self._reference, ops.sum(self._sums))
 
     def _fields(self, dt: float = 0.0, tool: Interaction = NO_INTERACTION) -> dict[str, Any]:
         """Fields of the kernels for a step of `dt`; the drag tool is a body."""
         body = {"tool_point": tool.point, "tool_mass": tool.strength, "tool_softening": tool.radius}
         return {"dt": dt, **parameters(self._params, *self.force_parameters), **body}
 
-    def _measured(self) -> Tensor:
-        self._energy.replay(**self._fields())
-        return ops.sum(self._energies, axis=0)
-
     def _conserve(self) -> None:
         """The energy that there is now is what further steps should keep."""
-        ops.assign(self._reference, ops.sum(self._measured()))
+        self._energy.replay(**self._fields())
+        self._keep.replay()
         self._conserved = self._params.softening
 
 
