@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 import wgpu
-from wgpu.backends.wgpu_native import _api, ffi
 
 from vertigrad.gpu.native import dispatch_list, encoders, queue, render_pass
+from vertigrad.gpu.native.foreign import ffi
 
+BACKEND = "wgpu.backends.wgpu_native._api"
 PASSES = ("wgpuRenderPassEncoder", "wgpuComputePassEncoder")
 # indices of the buffers among the arguments: those read, and those written
 MOVES = {
@@ -52,7 +54,7 @@ class Calls:
         self.drawn: set[int] = set()
         self.computed: set[int] = set()
         self.moves: list[tuple[str, set[int], set[int]]] = []
-        for module in (_api, dispatch_list, encoders, queue, render_pass):
+        for module in (sys.modules[BACKEND], dispatch_list, encoders, queue, render_pass):
             for name in ("lib", "libf"):
                 if hasattr(module, name):
                     monkeypatch.setattr(module, name, _Listening(getattr(module, name), self._hear))

@@ -3,6 +3,7 @@
 Written against wgpu-py 0.32.0 / wgpu-native 29.0.1.1.
 """
 
+from . import declarations as declarations  # first: it imports wgpu-py's backend
 from .device import set_vsync, subgroup_sizes, surface_formats, surface_usages, timestamp_period, trusted_module
 from .dispatch_list import DispatchList, Size
 from .encoders import CommandEncoder, ComputeEncoder
