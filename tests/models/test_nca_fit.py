@@ -10,6 +10,7 @@ import pytest
 
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
+from vertigrad.models.inside import Observed
 from vertigrad.models.learning.nca_fit import COLORS, HOLD, LARGEST, PAPER, NcaFit, Params
 from vertigrad.models.learning.nca_fit_images import IMAGES, image
 from vertigrad.models.reference import nca_fit as reference
@@ -75,6 +76,36 @@ def test_the_gradient_of_the_reference_is_correct() -> None:
         patch = around[row : row + 3, column : column + 3]
         np.testing.assert_allclose(along[row, column], np.einsum("ij,ijk->k", kernel, patch))
         np.testing.assert_allclose(down[row, column], np.einsum("ji,ijk->k", kernel, patch))
+
+
+def test_gradients_between_steps_of_growth(make: Make) -> None:
+    model, other = make(steps=5), make(steps=5)
+    element = 4 * 14 * 14 + 6 * 14 + 8  # of a channel, by row and column
+    names = [f"gradient of grown.5[{element}]{by}" for by in ("", " by grown.3", " by one")]
+    model.inside.observe(Observed((*names, "grown.3", "gradients.grown.5")))
+    run(model, 3)
+    run(other, 3)
+    for ours, theirs in zip(model.state().values(), other.state().values(), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())  # looking changes nothing
+    one, two = model._one.numpy().astype(float), model._two.numpy().astype(float)
+    states = reference.grown(model._cell.numpy().astype(float).reshape(14, 14, 6), one, two, 5)
+    found = {name: tensor.numpy().astype(float) for name, tensor in model.inside.tensors().items()}
+    np.testing.assert_allclose(found["grown.3"], states[3].transpose(2, 0, 1), rtol=1e-4, atol=1e-5)
+    for name, first in ((names[0], 0), (names[1], 3)):
+        away = np.random.default_rng(0).normal(size=states[0].shape)
+        ends = [reference.grown(states[first] + h * away, one, two, 5 - first)[-1][6, 8, 4] for h in (1e-4, -1e-4)]
+        along = float(np.sum(found[name] * away.transpose(2, 0, 1)))
+        assert along == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-3)
+    rows, columns = np.nonzero(np.abs(found[names[1]]).sum(0))
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (4, 8, 6, 10)  # two steps reach two cells
+    seed = np.zeros_like(states[0])
+    seed[6, 8, 4] = 1.0
+    by_one, _ = reference.gradients(states, seed, one, two)
+    np.testing.assert_allclose(found[names[2]], by_one, rtol=1e-3, atol=1e-6)
+    by_image = np.zeros_like(states[0])
+    target = model._target_cells.numpy().astype(float).reshape(14, 14, COLORS)
+    by_image[..., :COLORS] = 2.0 * (states[5][..., :COLORS] - target) / target.size
+    np.testing.assert_allclose(found["gradients.grown.5"], by_image.transpose(2, 0, 1), rtol=1e-3, atol=1e-7)
 
 
 def test_growth_and_gradients_agree_with_the_reference(make: Make) -> None:

@@ -498,6 +498,50 @@ def test_activations_and_their_gradients_are_observed(make: Make, what: str) -> 
         model.inside.observe(Observed((names[0],), {names[0]: (1,)}))
 
 
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("what", ["blobs", "conv", "hash"])
+def test_gradients_of_an_element_are_those_of_its_example(make: Make, what: str) -> None:
+    model = make(KINDS[what], batch_size=32)
+    last, row = len(model._network.layers) - 1, 5
+    assert model._batch is not None
+    size = int(np.prod(model._network.shape_after(last + 1)))
+    target, middle = f"activations.{last}", f"activations.{last - 2}"
+    names = [f"gradient of {target}[{row * size + size - 1}]{by}" for by in ("", f" by {middle}", f" by {last}.weight")]
+    model.inside.observe(Observed((*names, middle)))
+    advance(model, 2)
+    weights = {name: tensor.numpy().astype(float) for name, tensor in model._weights.items()}
+
+    def expected(row: int, unit: int) -> list[np.ndarray]:
+        x, vjps = model._examples.numpy()[model._batch.numpy()[row : row + 1]].astype(float), []
+        for number, layer in enumerate(model._network.layers):
+            x, vjp = layer.reference(x, model._network.weights_of(weights, number))
+            vjps.append(vjp)
+        gradient, own = vjps[last](np.eye(size)[unit : unit + 1].reshape(x.shape))
+        by_weight = own["weight"]
+        by_middle = gradient = vjps[last - 1](gradient)[0]
+        for vjp in reversed(vjps[: last - 1]):
+            gradient, _ = vjp(gradient)
+        return [gradient[0], by_middle[0], by_weight]
+
+    for name, array in zip(names, expected(row, size - 1), strict=True):
+        if what == "hash" and name == names[0]:
+            continue  # the reference of the grid has no gradient by positions
+        np.testing.assert_allclose(model.inside.tensors()[name].numpy(), array, rtol=1e-3, atol=1e-6)
+    other = f"gradient of {target}[0] by {middle}"
+    model.inside.observe(Observed((other,)))
+    np.testing.assert_allclose(model.inside.tensors()[other].numpy(), expected(0, 0)[1], rtol=1e-3, atol=1e-6)
+    for wrong, message in (
+        (f"gradient of {middle}[0] by {target}", "does not depend on"),
+        (f"gradient of {middle}[0] by {last}.weight", "does not depend on"),
+        (f"gradient of {target}[0] by targets", "no gradient with 'targets'"),
+        ("gradient of loss[0]", "no gradient with 'loss'"),
+        (f"gradient of {target}[{32 * size}]", "has no element"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.inside.observe(Observed((wrong,)))
+        assert list(model.inside.tensors()) == [other]
+
+
 def test_loss_and_gradient_are_available_before_the_first_step(make: Make) -> None:
     values = statistics(make(batch_size=0))
     assert values["loss"] == pytest.approx(np.log(3.0), rel=0.3) and values["gradient_norm"] > 0.0

@@ -145,8 +145,12 @@ class HeldInside(Inside):
         }
 
     def observe(self, observed: Observed) -> None:
+        kind = type(self._model).__name__
         if observed.ablated:
-            raise InputError(f"{type(self._model).__name__} computes no tensors of which units could be set to zero")
+            raise InputError(f"{kind} computes no tensors of which units could be set to zero")
+        for name in observed.tensors:
+            if GradientName.of(name) is not None:
+                raise InputError(f"{kind} has no {name!r}: there are gradients of elements inside networks only")
         self._names = observed.tensors
 
     def tensors(self) -> Mapping[str, Tensor]:

@@ -14,10 +14,13 @@ from ...params import choice, integer
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..inside import Inside
 from ..parts import Parts
 from ..quantities import array_size, log_number
 from ..reference import nca_fit as reference
+from .nca_fit_chain import GrowthChain
 from .nca_fit_images import IMAGES, image
+from .train_inside import TrainedInside
 from .training_model import PlayingModel, learning_rate, steps_per_second, train_switch
 
 SHADER = "models/nca_fit.wgsl"
@@ -73,7 +76,7 @@ class NcaFit(PlayingModel):
         }
 
     def step(self, dt: float) -> None:
-        params = self._params
+        params, taken = self._params, self._steps_taken
         self._train(dt, params.learning_rate)
         for _ in range(self._playing.due(dt, 1.0 / params.playback_rate)):
             self._shown += 1
@@ -82,6 +85,12 @@ class NcaFit(PlayingModel):
             elif self._shown <= params.steps:
                 self._grow.replay()
         self._show.replay()
+        if self._steps_taken != taken:
+            self._inside.replay()
+
+    @property
+    def inside(self) -> Inside:
+        return self._inside
 
     def compare_with_reference(self) -> list[Comparison]:
         """What is grown by the rule as it is, and the gradients of the loss by both layers."""
@@ -110,6 +119,7 @@ class NcaFit(PlayingModel):
         self._evaluate.replay()
         self._begin()
         self._show.replay()
+        self._inside.replay()
 
     def _create(self, parts: Parts) -> None:
         params, random = self._params, np.random.default_rng(self._seed)
@@ -143,6 +153,9 @@ class NcaFit(PlayingModel):
             ops.clip(cells[..., :3] + clear * PAPER, 0.0, 1.0, out=self._image)
             ops.clip(cells[..., 3], 0.0, 1.0, out=self._height)
             ops.multiply(self._height.reshape(-1), LARGEST / shape[0], out=self._radius)
+        layers = parts.views({"one": self._one.detach(), "two": self._two.detach()})  # which catch no gradients
+        chain = GrowthChain(self._stepped, params.steps, layers, self._cell, self._target_cells)
+        self._inside = parts.enter_context(TrainedInside(self, chain))
 
     def _error(self) -> Tensor:
         return learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._target_cells)

@@ -22,6 +22,7 @@ from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
 from ..inside import Inside
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from .train_chain import NetworkChain
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
 from .train_inside import TrainedInside
@@ -174,8 +175,8 @@ class Train(NamedTensorsModel):
         self._create_tensors(parts, kind)
         self._record(parts)
         rows = len(self._data.inputs) if self._batch is None else self._batch.size
-        inside = TrainedInside(self, self._network, self._weights, self._chosen, rows, self._loss_of)
-        self._inside = parts.enter_context(inside)
+        chain = NetworkChain(self._network, self._weights, self._chosen, rows, self._loss_of)
+        self._inside = parts.enter_context(TrainedInside(self, chain))
 
     def _create_tensors(self, parts: Parts, kind: Kind) -> None:
         name, held = self.name, parts.enter_context
@@ -227,11 +228,14 @@ class Train(NamedTensorsModel):
                 ops.assign(self._statistics["gradient_norm"], norm)
             self._optimizer.step(norm=norm)
 
-    def _chosen(self) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of the batch."""
-        if self._batch is None:
+    def _chosen(self, row: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the batch, or of that example of it."""
+        chosen = self._batch if row is None or self._batch is None else ops.take(self._batch, row, 0)
+        if chosen is None:
+            chosen = row
+        if chosen is None:
             return self._examples, self._targets
-        return ops.take(self._examples, self._batch, 0), ops.take(self._targets, self._batch, 0)
+        return ops.take(self._examples, chosen, 0), ops.take(self._targets, chosen, 0)
 
     def _record_choice(self, batch: Tensor, count: int) -> None:
         """Random numbers of examples, those of step n at n times the batch's size in the stream; `first` stays open."""

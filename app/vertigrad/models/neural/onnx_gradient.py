@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import ops
-from ...closing import Closing
 from ...errors import GradientError, InputError
 from ...gpu import Plan
 from ...tensor import Tensor
+from ..element_gradient import ElementGradient, one_hot
 from ..inside import GradientName
 
 if TYPE_CHECKING:
     from ...onnx_import import Network
 
 
-class InputGradient(Closing):
+class InputGradient(ElementGradient):
     """The backward pass from one element of a tensor, recorded once; `select` chooses another element.
 
     `result` has the shape of the input or the activation. The network runs a second time for it, without units that are
@@ -48,7 +48,6 @@ class InputGradient(Closing):
             tensor = self._program.tensor(name.tensor)
             if not tensor.requires_grad:
                 raise InputError(f"{name}: it does not depend on that, or only by comparisons, rounding or indices")
-            self._count, self._shape = tensor.size, tensor.shape
             self._seed = parts.enter_context(Tensor.zeros(tensor.shape, tensor.dtype, f"seed of {name}"))
             self.result = parts.enter_context(Tensor.zeros(leaf.shape, leaf.dtype, str(name)))
             self._plan = parts.enter_context(Plan(str(name)))
@@ -66,64 +65,15 @@ class InputGradient(Closing):
             self._parts = parts.pop_all()
 
     def select(self, element: int) -> None:
-        """Take the gradient of this element, by its row-major index. Raises `InputError` if there is none."""
-        if element >= self._count:
-            raise InputError(f"a tensor of shape {self._shape} has no element {element:,}")
-        seed = np.zeros(self._count, self._seed.dtype.numpy)
-        seed[element] = 1.0
-        self._seed[...] = seed.reshape(self._shape)
+        self._seed[...] = one_hot(self._seed.shape, element, self._seed.dtype.numpy)
 
     def replay(self) -> None:
-        """Compute it for the input as it is now."""
         self._program.replay()
         self._plan.replay()
 
     def close(self) -> None:
         """Give everything back. Idempotent."""
         self._parts.close()
-
-
-class InputGradients(Closing):
-    """The gradients that are observed. Of two that differ in the element only one is recorded, for the latest."""
-
-    def __init__(self, network: Network, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray]):
-        self._arguments = network, inputs, constants
-        self._recorded: dict[tuple[str, str], InputGradient] = {}
-        self._names: list[GradientName] = []
-
-    def take(self, names: Sequence[GradientName]) -> None:
-        """Compute these gradients from now on, and no others. Raises as `InputGradient`; then nothing has changed."""
-        found: dict[tuple[str, str], InputGradient] = {}
-        try:
-            for name in names:
-                key = name.tensor, name.source
-                found[key] = self._recorded.get(key) or InputGradient(*self._arguments, name)
-                found[key].select(name.element)
-        except BaseException:
-            for key, one in found.items():
-                if key not in self._recorded:
-                    one.close()
-            for name in self._names:
-                self._recorded[name.tensor, name.source].select(name.element)
-            raise
-        for key, one in self._recorded.items():
-            if key not in found:
-                one.close()
-        self._recorded, self._names = found, list(names)
-
-    def results(self) -> dict[str, Tensor]:
-        """The gradients by name."""
-        return {str(name): self._recorded[name.tensor, name.source].result for name in self._names}
-
-    def replay(self) -> None:
-        """Compute them for the input as it is now."""
-        for one in self._recorded.values():
-            one.replay()
-
-    def close(self) -> None:
-        """Give everything back. Idempotent."""
-        for one in self._recorded.values():
-            one.close()
 
 
 def _input(name: GradientName, inputs: Mapping[str, Tensor]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,9 @@ from ... import ops
 from ...errors import InputError
 from ...gpu import Plan, Traffic
 from ...tensor import Tensor
+from ..element_gradient import ElementGradients
 from ..inside import GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
-from .onnx_gradient import InputGradients
+from .onnx_gradient import InputGradient
 from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class RunningNetwork(Inside):
         self.outputs: dict[str, Tensor] = {}
         self._tensors: dict[str, Tensor] = {}
         self._observed = Observed()
-        self._gradients = InputGradients(network, self._inputs, self._constants)
+        self._gradients = ElementGradients(partial(InputGradient, network, self._inputs, self._constants))
         self._record(observed)
 
     def known(self) -> Mapping[str, InnerTensor]:

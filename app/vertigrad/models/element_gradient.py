@@ -1,0 +1,88 @@
+"""`ElementGradient`: the gradient of one element of a tensor by others, inside a model; and all that are observed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..closing import Closing
+from ..errors import InputError
+from .inside import GradientName
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class ElementGradient(Closing, ABC):
+    """A backward pass from one element of a tensor, recorded once; `select` chooses another element.
+
+    `result` is the gradient after `replay`; close it.
+    """
+
+    result: Tensor
+
+    @abstractmethod
+    def select(self, element: int) -> None:
+        """Take the gradient of this element, by its row-major index. Raises `InputError` if there is none."""
+
+    @abstractmethod
+    def replay(self) -> None:
+        """Compute it for the inputs and weights as they are now."""
+
+
+class ElementGradients(Closing):
+    """The gradients that are observed. Of two that differ in the element only one is recorded, for the latest.
+
+    `record` records the gradient of a name, and raises `InputError` if there is none.
+    """
+
+    def __init__(self, record: Callable[[GradientName], ElementGradient]):
+        self._record = record
+        self._recorded: dict[tuple[str, str], ElementGradient] = {}
+        self._names: list[GradientName] = []
+
+    def take(self, names: Sequence[GradientName]) -> None:
+        """Compute these gradients from now on, and no others. Raises `InputError`; then nothing has changed."""
+        found: dict[tuple[str, str], ElementGradient] = {}
+        try:
+            for name in names:
+                key = name.tensor, name.source
+                found[key] = self._recorded.get(key) or self._record(name)
+                found[key].select(name.element)
+        except BaseException:
+            for key, one in found.items():
+                if key not in self._recorded:
+                    one.close()
+            for name in self._names:
+                self._recorded[name.tensor, name.source].select(name.element)
+            raise
+        for key, one in self._recorded.items():
+            if key not in found:
+                one.close()
+        self._recorded, self._names = found, list(names)
+
+    def results(self) -> dict[str, Tensor]:
+        """The gradients by name."""
+        return {str(name): self._recorded[name.tensor, name.source].result for name in self._names}
+
+    def replay(self) -> None:
+        """Compute them for the inputs and weights as they are now."""
+        for one in self._recorded.values():
+            one.replay()
+
+    def close(self) -> None:
+        """Give everything back. Idempotent."""
+        for one in self._recorded.values():
+            one.close()
+
+
+def one_hot(shape: tuple[int, ...], element: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros of this shape with a 1 at a row-major index. Raises `InputError` if it has no such element."""
+    seed = np.zeros(shape, dtype)
+    if element >= seed.size:
+        raise InputError(f"a tensor of shape {shape} has no element {element:,}")
+    seed.reshape(-1)[element] = 1.0
+    return seed
