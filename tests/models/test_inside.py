@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 from vertigrad import Tensor
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models.inside import Observed, resolved
+from vertigrad.models.inside import HeldInside, Observed, resolved
 from vertigrad.models.neural.onnx import Onnx, declare
 from vertigrad.models.neural.onnx_graph import edges_between, layout
 from vertigrad.ops.summary import Summary
@@ -198,3 +198,8 @@ def test_gradients_of_an_output_by_activations(model: Onnx) -> None:
         with pytest.raises(InputError, match=message):
             model.inside.observe(Observed((wrong,)))
         assert list(model.inside.tensors()) == ["gradient of out[4] by /enc/0/relu"]
+
+
+def test_models_without_a_network_refuse_gradients() -> None:
+    with pytest.raises(InputError, match="gradients of elements inside networks only"):
+        HeldInside(None).observe(Observed(("gradient of values[0]",)))  # type: ignore[arg-type]

@@ -20,10 +20,12 @@ from vertigrad.session.commands import (
     HideInputGradient,
     HideTensor,
     HoverNode,
+    MoveGradients,
     Redo,
     Reload,
     Save,
     SetParameter,
+    ShowGradient,
     ShowGraph,
     ShowInputGradient,
     ShowTensor,
@@ -33,6 +35,7 @@ from vertigrad.session.commands import (
 from vertigrad.session.followed_row import Row
 from vertigrad.session.hovered_node import EVERY, node_under
 from vertigrad.session.row_set import pixels_of
+from vertigrad.session.shown_gradients import target
 from vertigrad.session.shown_tensors import picked_element, picked_node
 
 from ..models.test_inside import W1, W2, network
@@ -142,6 +145,33 @@ def test_the_receptive_field_of_a_picked_element(session: Session) -> None:
     assert list(session.stage.layers) == ["first", "relu"]
     do(session, Undo(), Undo(), Undo())
     assert list(session.stage.layers) == ["first", "relu"]
+
+
+def test_gradients_of_a_target_by_tensors_inside(session: Session) -> None:
+    sums = "/enc/0/sum"
+    do(session, ShowGradient("net", "out", 3, RELU[1]), ShowGradient("net", "out", 3, sums))
+    assert target(session, "net") == ("out", 3)
+    assert session.tensor_statistics.chosen == ("net", f"gradient of out[3] by {sums}")
+    expected = np.zeros((5, 6), np.float32)
+    expected[1] = W2[:, 1]
+    np.testing.assert_allclose(pixels(session, "gradient"), expected, rtol=1e-5)
+    np.testing.assert_allclose(pixels(session, "gradient_2"), expected * (HIDDEN > 0), rtol=1e-5)
+    do(session, MoveGradients("net", "out", 4))
+    assert list(session.stage.layers) == ["first", "gradient", "gradient_2"]
+    assert session.tensor_statistics.chosen == ("net", f"gradient of out[4] by {sums}")
+    moved = np.zeros((5, 6), np.float32)
+    moved[2] = W2[:, 0]
+    np.testing.assert_allclose(pixels(session, "gradient"), moved, rtol=1e-5)
+    do(session, Undo())
+    np.testing.assert_allclose(pixels(session, "gradient"), expected, rtol=1e-5)
+    session.post(MoveGradients("net", "/enc/0/sum", 0))  # which does not depend on what follows it
+    session.apply()
+    assert "does not depend on" in "".join(session.messages.values())
+    assert target(session, "net") == ("out", 3)
+    do(session, MoveGradients("net", "out", 3), HideTensor("net", f"gradient of out[3] by {sums}"), Save())
+    assert 'tensor = "net:gradient of out[3] by /enc/0/relu"' in session.scene.path.read_text()
+    do(session, Reload(restart=True))
+    np.testing.assert_allclose(pixels(session, "gradient"), expected, rtol=1e-5)
 
 
 def test_what_is_shown_is_saved_and_read_again(session: Session) -> None:

@@ -79,6 +79,7 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(
     driver.click(items.at("receptive field"))
     assert f"gradient of {RELU}[{picked[2]}]" in session.stage.instances["net"].observed_tensors
     driver.key("ctrl+z")
+    gradients_of_a_target(driver, items)
     driver.click(items.at(f"##{RELU}"))
     assert list(session.stage.layers) == ["first"]
     driver.key("ctrl+z")
@@ -86,9 +87,36 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(
     the_node_under_the_mouse_has_a_label(driver, items, monkeypatch)
 
 
+def gradients_of_a_target(driver: Driver, items) -> None:
+    def observed(name: str) -> np.ndarray:
+        """Once it has been recorded, in slices between frames."""
+        driver.frames_until(lambda: name in driver.session.stage.instances["net"].observed_tensors)
+        driver.frames(1)
+        return driver.session.stage.instances["net"].observed_tensors[name].numpy()
+
+    by_relu = np.zeros((5, 6), np.float32)
+    by_relu[0] = W2[:, 0]
+    driver.click(items.at(f"##gradient by {RELU}"))
+    np.testing.assert_allclose(observed(f"gradient of out[0] by {RELU}"), by_relu, rtol=1e-5)
+    driver.click(items.at("###by input"))
+    by_x = np.zeros((5, 3), np.float32)
+    by_x[0] = (W1 * (X[:1] @ W1 > 0)) @ W2[:, 0]
+    np.testing.assert_allclose(observed("gradient of out[0] by x"), by_x, rtol=1e-5, atol=1e-6)
+    driver.type_into(items.at("##element"), "3")
+    driver.key("Return")
+    by_relu = np.zeros((5, 6), np.float32)
+    by_relu[1] = W2[:, 1]
+    np.testing.assert_allclose(observed(f"gradient of out[3] by {RELU}"), by_relu, rtol=1e-5)
+    assert "gradient of out[3] by x" in driver.session.stage.instances["net"].observed_tensors
+    driver.click(items.at(f"##gradient of out[3] by {RELU}"))
+    driver.click(items.at("###by input"))
+    driver.frames_until(lambda: list(driver.session.stage.layers) == ["first", "relu"])
+
+
 def the_node_under_the_mouse_has_a_label(driver: Driver, items, monkeypatch: pytest.MonkeyPatch) -> None:
     session = driver.session
     driver.click(items.at(icons.ICON_FA_CUBES))
+    driver.frames_until(lambda: "nodes" in session.stage.layers)
     driver.frames_until(lambda: not session.cameras.moving, most=200)
     graph, style = session.stage.instances["net"].inside.graph, session.stage.layers["nodes"].style
     row = [node.name for node in graph.nodes].index(RELU)

@@ -66,6 +66,13 @@ class Observed:
         return bool(self.tensors or self.ablated)
 
 
+class Differentiable(NamedTuple):
+    """Names of the tensors of whose elements there are gradients, and of those by which; the input is the first."""
+
+    targets: Sequence[str] = ()
+    sources: Sequence[str] = ()
+
+
 class Inside(ABC):
     """The inside of a running model."""
 
@@ -84,6 +91,10 @@ class Inside(ABC):
     def unit_axis(self, name: str) -> int | None:
         """The axis of an observed tensor along which it has units that can be set to zero; None if there are none."""
         return None
+
+    def differentiable(self) -> Differentiable:
+        """What there are gradients of elements of, and by what; nothing in a model without such gradients."""
+        return Differentiable()
 
     @property
     def graph(self) -> Graph | None:

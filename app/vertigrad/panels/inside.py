@@ -21,10 +21,12 @@ from ..session.commands import (
     ShowTensor,
     ToggleUnit,
 )
-from ..session.shown_tensors import picked_element, picked_node, shown_as, shown_gradient
+from ..session.shown_gradients import shown_gradient, shown_gradients
+from ..session.shown_tensors import picked_element, picked_node, shown_as
 from ..session.tensor_statistics import RANGES, TensorState
 from . import plots
 from .controls import search_field
+from .inside_gradients import ICON, GradientTarget
 from .rows import color, explain, fact, fitted, icon_button, scale, show_tooltip
 from .tables import Throttled, draw_parts, heading, next_column, number, right, row_height, visible_rows
 from .theme import ACCENT, BAD, DIM, FIELD, TEXT
@@ -50,6 +52,7 @@ class InsideView:
         self._find = ""
         self._lines = Throttled(listed)
         self._others = Throttled(with_tensor)
+        self._target = GradientTarget()
 
     def draw(self, session: Session) -> None:
         """Draw both in the room that is left."""
@@ -82,7 +85,10 @@ class InsideView:
                 session.post(ShowGraph(self._model))
         imgui.same_line()
         self._find, _ = search_field(self._find, 400.0 * scale())
-        lines = [line for line in self._lines(session, self._model) if self._find.lower() in _text(line).lower()]
+        self._target.draw(session, self._model)
+        shown = [Line(str(name), "gradient", "") for name in shown_gradients(session, self._model)]
+        lines = [*shown, *self._lines(session, self._model)]
+        lines = [line for line in lines if self._find.lower() in _text(line).lower()]
         if imgui.begin_child("tensor lines", ImVec2(0.0, 0.0), 0, imgui.WindowFlags_.no_saved_settings.value):
             for index in visible_rows(len(lines), row_height()):
                 self._line(session, lines[index])
@@ -94,11 +100,15 @@ class InsideView:
         icon = icons.ICON_FA_EYE if shown else "   "
         room = imgui.get_content_region_avail().x
         imgui.push_style_color(imgui.Col_.text.value, ACCENT if shown else TEXT)
-        clicked, _ = imgui.selectable(f"{icon}##{line.name}", chosen, 0, ImVec2(0.0, imgui.get_text_line_height()))
+        flags = imgui.SelectableFlags_.allow_overlap.value
+        clicked, _ = imgui.selectable(f"{icon}##{line.name}", chosen, flags, ImVec2(0.0, imgui.get_text_line_height()))
         verb = "hide it" if shown else "show it in the scene"
         explain(f"{line.name}\n{line.operator}  {line.shape}\nclick to {verb}")
         imgui.same_line(24.0 * scale())
-        imgui.text(fitted(line.name, 0.55 * room))
+        if self._target.of(session, self._model) is not None:
+            self._target.draw_button(session, self._model, line.name)
+            imgui.same_line(48.0 * scale())
+        imgui.text(fitted(line.name.removeprefix("gradient of "), 0.5 * room))
         imgui.pop_style_color()
         imgui.same_line()
         right(fitted(f"{line.operator}  {line.shape}", 0.4 * room), DIM)
@@ -122,11 +132,30 @@ class InsideView:
         if state is None:
             imgui.text_colored(DIM, "…")
             return
-        _picked(session, chosen, state)
+        self._picked(session, chosen, state)
         _summary(session, state)
         if state.peaks is not None:
             _units(session, chosen, state.peaks)
         self._comparison(session, chosen, state)
+
+    def _picked(self, session: Session, chosen: tuple[str, str], state: TensorState) -> None:
+        """The element of the chosen tensor that was picked in the viewport, and what can be done with it."""
+        if shown_gradient(session, *chosen) is not None and imgui.button("hide the receptive field"):
+            session.post(HideInputGradient(*chosen))
+        picked = picked_element(session)
+        if picked is None or picked[:2] != chosen or picked[2] >= math.prod(state.shape):
+            return
+        index = ", ".join(map(str, np.unravel_index(picked[2], state.shape))) if state.shape else "0"
+        heading("picked element", f"[{index}]")
+        if not self._target.has(session, *chosen):
+            return
+        if imgui.button(f"{icons.ICON_FA_CROSSHAIRS}  receptive field"):
+            session.post(ShowInputGradient(*picked))
+        explain("show the gradient of this element by the network's input, by the backward pass")
+        imgui.same_line()
+        if imgui.button(f"{ICON}  take as target"):
+            self._target.choose(session, *picked)
+        explain("take gradients of this element: the buttons in the list show them by other tensors")
 
     def _comparison(self, session: Session, chosen: tuple[str, str], state: TensorState) -> None:
         """The difference to the tensor of the same name in other models."""
@@ -200,20 +229,6 @@ def _summary(session: Session, state: TensorState) -> None:
     if state.dead is not None and state.peaks is not None:
         tint = BAD if state.dead else TEXT
         fact("dead units", f"{state.dead:,} of {len(state.peaks):,}", tint, "units that were 0 in all frames seen")
-
-
-def _picked(session: Session, chosen: tuple[str, str], state: TensorState) -> None:
-    """The element of the chosen tensor that was picked in the viewport, and what can be done with it."""
-    if shown_gradient(session, *chosen) is not None and imgui.button("hide the receptive field"):
-        session.post(HideInputGradient(*chosen))
-    picked = picked_element(session)
-    if picked is None or picked[:2] != chosen or picked[2] >= math.prod(state.shape):
-        return
-    index = ", ".join(map(str, np.unravel_index(picked[2], state.shape))) if state.shape else "0"
-    heading("picked element", f"[{index}]")
-    if imgui.button(f"{icons.ICON_FA_CROSSHAIRS}  receptive field"):
-        session.post(ShowInputGradient(*picked))
-    explain("show the gradient of this element by the network's input, by the backward pass")
 
 
 def _units(session: Session, chosen: tuple[str, str], peaks: np.ndarray) -> None:

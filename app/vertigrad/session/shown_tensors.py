@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GpuError
-from ..models.inside import GradientName
 from ..params import same
 from ..renderer.bounds import Bounds
 from ..renderer.layers import types as layer_types
@@ -76,26 +75,6 @@ def graph_layers(session: Session, model: str) -> list[LayerSpec]:
         inner_layer(new_layer_name("wires", taken), model, GRAPH[1], wires),
         inner_layer(new_layer_name("nodes", taken), model, GRAPH[0], nodes),
     ]
-
-
-def shown_gradient(session: Session, model: str, tensor: str) -> LayerSpec | None:
-    """The layer that shows the gradient of an element of this tensor; None if there is none."""
-    for layer in session.scene_edits.extras.tensors.values():
-        ref = layer.attributes[TENSOR]
-        found = GradientName.of(ref.output) if isinstance(ref, OutputRef) and ref.model == model else None
-        if found is not None and found.tensor == tensor:
-            return layer
-    return None
-
-
-def gradient_layer(session: Session, model: str, tensor: str, element: int) -> LayerSpec:
-    """A layer for the gradient of an element by the input: the one that there is for this tensor, or a new one."""
-    name, before = str(GradientName(tensor, element)), shown_gradient(session, model, tensor)
-    if before is not None:
-        return inner_layer(before.name, model, name, session.stage.layers[before.name].style.model_copy())
-    layer = new_layer(session, model, name)
-    style = layer.style.with_values({"normalize": False, "colormap": "inferno"})
-    return inner_layer(new_layer_name("gradient", session.stage.layers), model, name, style)
 
 
 def changed_tensors(session: Session) -> dict[KeyPath, Any]:

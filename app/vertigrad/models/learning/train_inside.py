@@ -13,7 +13,7 @@ from ...gpu import Plan
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
 from ..element_gradient import ElementGradients
-from ..inside import GradientName, HeldInside, InnerTensor, Observed, resolved
+from ..inside import Differentiable, GradientName, HeldInside, InnerTensor, Observed, resolved
 from .chain import Chain, StageGradient
 
 if TYPE_CHECKING:
@@ -37,11 +37,15 @@ class TrainedInside(HeldInside, Closing):
         self._elements = ElementGradients(partial(StageGradient, chain))
 
     def known(self) -> Mapping[str, InnerTensor]:
-        chain, found = self._chain, dict(super().known())
+        chain, found = self._chain, dict[str, InnerTensor]()
         for number, name in enumerate(chain.names):
             found[name] = InnerTensor(chain.operator(number), f32.name, chain.shape(number))
             found[GRADIENTS + name] = found[name]._replace(operator=f"gradient by {chain.operator(number)}")
-        return found
+        return found | super().known()
+
+    def differentiable(self) -> Differentiable:
+        chain = self._chain
+        return Differentiable(chain.names, (chain.source, *chain.names, *chain.weights))
 
     def observe(self, observed: Observed) -> None:
         if observed.ablated:

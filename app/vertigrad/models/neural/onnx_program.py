@@ -14,13 +14,15 @@ from ...errors import InputError
 from ...gpu import Plan, Traffic
 from ...tensor import Tensor
 from ..element_gradient import ElementGradients
-from ..inside import GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
+from ..inside import Differentiable, GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
 from .onnx_gradient import InputGradient
 from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
     from ...onnx_import.probe import Probe
+
+FLOATS = ("float", "float16", None)  # types of tensors that there are gradients by; None: not known beforehand
 
 
 class NotFinite(Source):
@@ -114,6 +116,11 @@ class RunningNetwork(Inside):
     def unit_axis(self, name: str) -> int | None:
         mask = self._program.masks.get(name)
         return mask.axis if mask is not None else None
+
+    def differentiable(self) -> Differentiable:
+        inputs = [name for name, tensor in self._inputs.items() if tensor.dtype.kind == "float"]
+        found = [name for name, one in self._network.tensors.items() if one.dtype in FLOATS]
+        return Differentiable(found, (*inputs, *found))
 
     @property
     def graph(self) -> Graph | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ...models.inside import GradientName
 from ..command import command, command_of
 from ..hovered_node import HoveredNode
 from ..running import FITTED_ASPECT
 from ..session import Session
-from ..shown_tensors import GRAPH, difference_layer, gradient_layer, graph_layers, new_layer, shown_as, shown_gradient
+from ..shown_gradients import gradient_layer, moved_gradients, shown_gradient
+from ..shown_tensors import GRAPH, difference_layer, graph_layers, new_layer, shown_as
 
 HoverNode = command_of("graph", lambda session: session.hovered_node)(HoveredNode.choose)
 
@@ -65,20 +67,43 @@ def HideDifference(session: Session, model: str, tensor: str, other: str) -> Non
         session.tensor_statistics.choose(model, tensor)
 
 
+@command("gradients of {model}")
+def ShowGradient(session: Session, model: str, tensor: str, element: int, source: str) -> None:
+    """Show the gradient of an element of a tensor by `source`, another tensor inside the model or an input of it.
+
+    The layer that shows that of another element of the tensor by `source` shows this one instead.
+    """
+    name = GradientName(tensor, element, source)
+    session.scene_edits.show_tensor(gradient_layer(session, model, name))
+    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    session.tensor_statistics.choose(model, str(name))
+
+
+@command("gradients of {model}")
+def MoveGradients(session: Session, model: str, tensor: str, element: int) -> None:
+    """Show the gradients of this element by all the tensors by which the gradient of another one is shown."""
+    layers = moved_gradients(session, model, tensor, element)
+    if layers:
+        session.scene_edits.show_tensor(*layers)
+        chosen = session.tensor_statistics.chosen
+        before = GradientName.of(chosen[1]) if chosen is not None and chosen[0] == model else None
+        if before is not None and before.source:
+            session.tensor_statistics.choose(model, str(GradientName(tensor, element, before.source)))
+
+
 @command("gradient of {tensor}")
 def ShowInputGradient(session: Session, model: str, tensor: str, element: int) -> None:
     """Show the gradient of an element of a tensor by the network's input: its receptive field.
 
     The layer that shows that of another element of the tensor shows this one instead.
     """
-    layer = gradient_layer(session, model, tensor, element)
-    session.scene_edits.show_tensor(layer)
+    session.scene_edits.show_tensor(gradient_layer(session, model, GradientName(tensor, element)))
     session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
 
 
 @command("gradient of {tensor}")
 def HideInputGradient(session: Session, model: str, tensor: str) -> None:
-    """Remove the layer that shows the gradient of an element of a tensor."""
+    """Remove the layer that shows the gradient of an element of a tensor by the network's input."""
     layer = shown_gradient(session, model, tensor)
     if layer is not None:
         session.scene_edits.hide_tensor(layer.name)
