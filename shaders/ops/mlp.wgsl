@@ -3,7 +3,8 @@
 // EACH_POINTS points, as sums that the template writes out. Weights come through workgroup memory too, STAGE inputs at
 // a time in two buffers that take turns: after LATE inputs the next stage goes from registers into the other one, and
 // the stage after that is fetched (after the last one the last is fetched again, without use). With STAGE = 0 they are read
-// from where they are stored. A last layer of few outputs is computed from the sums of the layer before it.
+// from where they are stored, UNROLL inputs in each turn of the loop. A last layer of few outputs is computed from the
+// sums of the layer before it.
 // In: INPUTS, features of a point, padded to a multiple of 4; HIDDEN, number of hidden layers; WIDTH of each, a
 //     multiple of EACH_NEURONS and of 2 STAGE; OUTPUTS, padded to a multiple of 4; LAST_WIDE, whether the last layer is
 //     computed as the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 are
@@ -146,7 +147,7 @@ bias += ${WIDTH}u;
 
 // All of a layer's sums; afterwards nobody reads the signal any more.
 //% macro dense(inputs, staged)
-//% set UNROLL = 8 if inputs % 8 == 0 else 4
+//% set few = [UNROLL, 8 if inputs % 8 == 0 else 4] | min
 //% if staged
 for (var c = 0u; c < ${inputs // STAGE}u; c += 2u) {
     //% for here in (0, 1)
@@ -161,8 +162,8 @@ for (var c = 0u; c < ${inputs // STAGE}u; c += 2u) {
     //% endfor
 }
 //% else
-for (var k = 0u; k < ${inputs}u; k += ${UNROLL}u) {
-    ${multiply(range(UNROLL), "k * " ~ LINE ~ "u + my_point", "weights[at + k * " ~ QUADS ~ "u + my_neuron + ")}
+for (var k = 0u; k < ${inputs}u; k += ${few}u) {
+    ${multiply(range(few), "k * " ~ LINE ~ "u + my_point", "weights[at + k * " ~ QUADS ~ "u + my_neuron + ")}
 }
 workgroupBarrier();
 //% endif
