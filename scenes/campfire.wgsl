@@ -15,6 +15,7 @@ const TURN = 6.2831853;
 const THICK = 0.034;        // radius of a log [m]
 const LONG = 0.25;          // half its length [m]
 const REACH = 8.0;          // half the edge of the ground [m]
+const NIGHT = vec2f(1.0, 5.0);  // from here to there [m] the ground becomes as dark as what is behind it
 const SOIL = vec3f(0.30, 0.26, 0.22);
 const SOOT = vec3f(0.09, 0.085, 0.08);
 const RISE = 0.42;          // slope of the logs, which lean on each other
@@ -62,6 +63,7 @@ fn spread(@builtin(global_invocation_id) id: vec3u) {
     ground_position[3u * row] = at.x;
     ground_position[3u * row + 2u] = at.y;
     let shade = 0.85 + 0.3 * random(row, 0u);
-    let color = shade * mix(SOOT, SOIL, smoothstep(0.7, 1.0, length(at) / fields.ring));
+    let lit = 1.0 - smoothstep(NIGHT.x, NIGHT.y, length(at));
+    let color = lit * shade * mix(SOOT, SOIL, smoothstep(0.7, 1.0, length(at) / fields.ring));
     for (var k = 0u; k < 3u; k++) { ground_color[3u * row + k] = color[k]; }
 }
