@@ -108,6 +108,18 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     np.testing.assert_array_equal(position(model), later)
 
 
+def test_a_step_of_no_length_asks_the_network_once(make: Make) -> None:
+    """The velocity of its middle is that of its start: the same bits as by two evaluations."""
+    model = make()
+    model.step(0.3)
+    model._replay(0.0)
+    once = model._points.numpy()
+    model._at_rest = model._plan
+    model._replay(0.0)
+    np.testing.assert_array_equal(model._points.numpy(), once)
+    assert once[:, 7].any()
+
+
 @pytest.mark.turns(4)
 def test_a_long_step_is_divided(make: Make) -> None:
     once, often = make(count=500, morph_speed=0.9), make(count=500, morph_speed=0.9)

@@ -113,12 +113,15 @@ class Flow(NamedTensorsModel):
         self._points, middles = parts.zeros("points", count, 8), parts.zeros("middles", count, 8)
         velocities = parts.empty("velocities", count, 3)
         self._plan = parts.plan("step")
+        self._at_rest = parts.plan("at rest")
         add = Kernels(SHADER, self._tensors, {"count": count}).add
-        for entry, source in (("aim", self._points), ("halve", middles)):
-            add(self._plan, entry, count)
-            with self._plan.recording():
-                self._net(source[:, 0:7], out=velocities)
-        add(self._plan, "move_on", count)
+        halves = ("aim", self._points), ("halve", middles)
+        for plan, evaluations in ((self._plan, halves), (self._at_rest, halves[:1])):
+            for entry, source in evaluations:
+                add(plan, entry, count)
+                with plan.recording():
+                    self._net(source[:, 0:7], out=velocities)
+            add(plan, "move_on", count)
 
     def _begin(self) -> None:
         """Noise: by the same path forward and back, rounding would add up."""
@@ -133,7 +136,9 @@ class Flow(NamedTensorsModel):
             self._replay(remaining / parts)
 
     def _replay(self, step: float) -> None:
-        self._plan.replay(time=self._now, step=step, shape=self._shape())
+        """One step; in one of no length the velocity of its middle is that of its start."""
+        plan = self._plan if step else self._at_rest
+        plan.replay(time=self._now, step=step, shape=self._shape())
         self._now += step
 
     def _lap(self) -> float:
