@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vertigrad import Tensor
+from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.inside import Observed
 from vertigrad.models.learning.nca_fit import COLORS, HOLD, LARGEST, PAPER, NcaFit, Params
@@ -105,6 +106,8 @@ def test_gradients_between_steps_of_growth(make: Make) -> None:
     by_image = np.zeros_like(states[0])
     target = model._target_cells.numpy().astype(float).reshape(14, 14, COLORS)
     by_image[..., :COLORS] = 2.0 * (states[5][..., :COLORS] - target) / target.size
+    with pytest.raises(InputError, match="cannot be set to zero"):
+        model.inside.observe(Observed(("grown.3",), {"grown.3": (0,)}))
     np.testing.assert_allclose(found["gradients.grown.5"], by_image.transpose(2, 0, 1), rtol=1e-3, atol=1e-7)
 
 

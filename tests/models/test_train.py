@@ -13,6 +13,7 @@ import pytest
 from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.learn.layers import Activation
 from vertigrad.models.base import Fault, Model
 from vertigrad.models.inside import Observed, tensors_of
 from vertigrad.models.learning import train_views
@@ -494,8 +495,53 @@ def test_activations_and_their_gradients_are_observed(make: Make, what: str) -> 
     model.inside.observe(Observed((names[-1],)))
     assert list(model.inside.tensors()) == names[-1:]
     np.testing.assert_array_equal(model.inside.tensors()[names[-1]].numpy(), found[names[-1]])
-    with pytest.raises(InputError, match="cannot be set to zero"):
-        model.inside.observe(Observed((names[0],), {names[0]: (1,)}))
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("what", ["blobs", "conv"])
+def test_units_are_set_to_zero_in_what_is_tested_and_drawn(make: Make, what: str) -> None:
+    model, whole = make(KINDS[what], batch_size=32), make(KINDS[what], batch_size=32)
+    last = len(model._network.layers) - 1
+    first = next(number for number, layer in enumerate(model._network.layers) if isinstance(layer, Activation))
+    ablated, field = f"activations.{first}", f"gradient of activations.{last}[0] by activations.{first}"
+    advance(model, 1)
+    advance(whole, 1)
+    drawn = model.outputs()["ground"].numpy()
+    model.inside.observe(Observed((ablated, field), {ablated: (1,)}))
+
+    def require_ablated(units: tuple[int, ...]) -> None:
+        x, targets = model._tests(model._data)
+        for number, layer in enumerate(model._network.layers):
+            weights = {name: tensor.numpy().astype(float) for name, tensor in model._weights.items()}
+            x, _ = layer.reference(x.astype(float), model._network.weights_of(weights, number))
+            if number == first:
+                x[:, units] = 0.0
+        shifted = x - x.max(1, keepdims=True)
+        losses = np.log(np.exp(shifted).sum(1)) - shifted[np.arange(len(targets)), targets]
+        assert statistics(model)["test_loss"] == pytest.approx(losses.mean(), rel=1e-3)
+        assert np.all(model.inside.tensors()[ablated].numpy()[:, units] == 0.0)
+
+    require_ablated((1,))
+    assert not np.array_equal(model.outputs()["ground"].numpy(), drawn)
+    advance(model, 2)
+    advance(whole, 2)
+    require_ablated((1,))
+    assert not np.any(np.isnan(model.inside.tensors()[field].numpy()))
+    for name, tensor in model._weights.items():  # training goes on with all units
+        np.testing.assert_array_equal(tensor.numpy(), whole._weights[name].numpy())
+    found = model.inside.tensors()[ablated]
+    model.inside.observe(Observed((ablated, field), {ablated: (0,)}))
+    assert model.inside.tensors()[ablated] is found  # another unit records nothing
+    require_ablated((0,))
+    count = model._network.shape_after(first + 1)[0]
+    with pytest.raises(InputError, match=f"no unit {count}; its units are 0 to {count - 1}"):
+        model.inside.observe(Observed((ablated,), {ablated: (count,)}))
+    with pytest.raises(InputError, match="no tensor"):
+        model.inside.observe(Observed((ablated,), {"loss": (0,)}))
+    require_ablated((0,))
+    model.inside.observe(Observed())
+    np.testing.assert_array_equal(model.outputs()["ground"].numpy(), whole.outputs()["ground"].numpy())
+    assert list(type(model).ablatable(model._params)) == [f"activations.{number}" for number in range(last + 1)]
 
 
 @pytest.mark.turns(3)

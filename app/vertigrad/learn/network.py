@@ -21,13 +21,15 @@ class Network:
     """Layers one after the other; `input_shape` is that of one example.
 
     A weight's name is its layer's number and its own, "2.weight": those of PyTorch's `Sequential` of the same layers.
-    `runs` are those layers, by the first of them, that are one kernel where weights are stored in a row.
+    `runs` are those layers, by the first of them, that are one kernel where weights are stored in a row. In `apply`,
+    what a layer computes is multiplied by its factors in `masks`, if any: 0 for units that are left out.
     Raises `ShapeError` if a layer cannot take what the one before it gives.
     """
 
     layers: Sequence[Layer]
     input_shape: Shape
     runs: Mapping[int, Run] = field(default_factory=dict)
+    masks: Mapping[int, Tensor] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         self.shape_after(len(self.layers))
@@ -66,21 +68,11 @@ class Network:
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], first: int = 0, last: int | None = None) -> Tensor:
         """What layers `first` to `last` − 1 make of a batch (n, ...); activations are folded in where they can be."""
         end = len(self.layers) if last is None else last
-        at = first
-        while at < end:
-            run = self.runs.get(at)
-            if run and run.last > end:
-                run = None
-            if run and (isinstance(weights, Weights) or (run.backward_fused and isinstance(weights, Leaves))):
-                x = run.apply(x, weights.together(f"{at}.weight", f"{run.last - 1}.bias"))
-                at = run.last
-                continue
-            layer = self.layers[at]
-            follows = self.layers[at + 1] if at + 1 < end and isinstance(layer, Linear | Conv) else None
-            folded = follows.name if isinstance(follows, Activation) else None
-            x = layer.apply(x, self.weights_of(weights, at), folded)
-            at += 1 if folded is None else 2
-        return x
+        for number in sorted(self.masks):
+            if first <= number < end:
+                x = self._without_masks(x, weights, first, number + 1) * self.masks[number]
+                first = number + 1
+        return self._without_masks(x, weights, first, end)
 
     def reference(self, x: np.ndarray, weights: Mapping[str, np.ndarray]) -> np.ndarray:
         """What the network makes of a batch, in float64."""
@@ -96,6 +88,23 @@ class Network:
             gradient, own = vjp(gradient)
             found |= {f"{number}.{name}": array for name, array in own.items()}
         return self.trainable(found)
+
+    def _without_masks(self, x: Tensor, weights: Mapping[str, Tensor], first: int, end: int) -> Tensor:
+        at = first
+        while at < end:
+            run = self.runs.get(at)
+            if run and run.last > end:
+                run = None
+            if run and (isinstance(weights, Weights) or (run.backward_fused and isinstance(weights, Leaves))):
+                x = run.apply(x, weights.together(f"{at}.weight", f"{run.last - 1}.bias"))
+                at = run.last
+                continue
+            layer = self.layers[at]
+            follows = self.layers[at + 1] if at + 1 < end and isinstance(layer, Linear | Conv) else None
+            folded = follows.name if isinstance(follows, Activation) else None
+            x = layer.apply(x, self.weights_of(weights, at), folded)
+            at += 1 if folded is None else 2
+        return x
 
     def _forward(self, x: np.ndarray, weights: Mapping[str, np.ndarray]):  # type: ignore[no-untyped-def]
         doubled = {name: np.asarray(array, float) for name, array in weights.items()}

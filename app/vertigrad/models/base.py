@@ -323,6 +323,14 @@ class Model(ABC):
         """
         return None
 
+    @classmethod
+    def ablatable(cls, params: Any) -> Mapping[str, InnerTensor] | None:
+        """Tensors inside of which units can be set to zero, known without a GPU; None for a model that has none.
+
+        Raises as `inner_tensors`.
+        """
+        return cls.inner_tensors(params)
+
     @property
     def inside(self) -> Inside:
         """The tensors inside the model that can be drawn: by default those that it keeps from step to step."""

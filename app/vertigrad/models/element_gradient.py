@@ -64,6 +64,12 @@ class ElementGradients(Closing):
                 one.close()
         self._recorded, self._names = found, list(names)
 
+    def record_again(self) -> None:
+        """Record all of them again, as after the network has changed."""
+        names = self._names
+        self.take([])
+        self.take(names)
+
     def results(self) -> dict[str, Tensor]:
         """The gradients by name."""
         return {str(name): self._recorded[name.tensor, name.source].result for name in self._names}

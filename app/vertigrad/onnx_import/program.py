@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..gpu import Plan, gpu
+from ..ops.mask import Mask
 from ..tensor import Tensor
-from .mask import Mask
 from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage

@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import ops
 from ..gpu import Plan
+from ..ops.mask import Mask
 from ..tensor import Tensor
-from .mask import Mask
 
 
 class Decision(NamedTuple):

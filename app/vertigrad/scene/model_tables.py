@@ -137,7 +137,7 @@ def _ablated(
             reader.problems.at_value((*path, name), f"expected numbers of units from 0, got {described(units)}")
             continue
         try:
-            known = kind.inner_tensors(checked.params) if checked.sound else {}
+            known = kind.ablatable(checked.params) if checked.sound else {}
             if known is None:
                 reader.problems.at_key(path, f"{table['type']}: only units inside of networks can be set to zero")
             elif known:

@@ -50,6 +50,19 @@ class Chain(ABC):
     def loss(self, result: Tensor, targets: Tensor) -> Tensor:
         """Record the loss of what the last stage computes."""
 
+    def unit_axis(self, name: str) -> int | None:
+        """The axis of what a stage computes along which it has units that can be set to zero; None without such."""
+        return None
+
+    def require_units(self, units: Mapping[str, Sequence[int]]) -> None:
+        """Raise `InputError` if there are no such units of what stages compute, which can be set to zero."""
+        if units:
+            raise InputError("units of this network cannot be set to zero")
+
+    def ablate(self, units: Mapping[str, Sequence[int]]) -> bool:
+        """Set exactly these units, which there are, to zero; returns whether stages must be recorded again."""
+        return False
+
     def as_shown(self, x: Tensor) -> Tensor:
         """A stage's tensor with the axes of `shape`."""
         return x

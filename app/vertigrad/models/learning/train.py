@@ -11,22 +11,24 @@ from pydantic import create_model
 
 from ... import ops, params
 from ...errors import InputError, ShapeError
-from ...gpu import Kernel
+from ...gpu import Plan
 from ...learn.export import to_onnx, to_safetensors
+from ...learn.network import Network
 from ...learn.weights import Weights
-from ...ops.philox import key_of, stream_words
 from ...params import choice, file, integer, number
-from ...tensor import Tensor, f32, i32, u32
+from ...tensor import Tensor, f32, i32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
-from ..inside import Inside
+from ..inside import InnerTensor, Inside
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
-from .train_chain import NetworkChain
+from .train_batch import record_choice
+from .train_chain import NetworkChain, names_of
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
 from .train_inside import TrainedInside
 from .train_network import loss_gradient, loss_of, network_of, optimizer_of, prepared
+from .train_shown import ShownNetwork
 from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
 from .training_model import learning_rate, train_switch
@@ -90,14 +92,20 @@ class Train(NamedTensorsModel):
             raise InputError(f"the network does not fit its data: {error}") from error
         return specs_of(tables, kind)
 
+    @classmethod
+    def ablatable(cls, params: Params) -> Mapping[str, InnerTensor]:
+        tables = _tables_of(cls)
+        network, _ = network_of(tables, kind_of(tables.data), np.random.default_rng(0))
+        return {name: InnerTensor("layer") for name in names_of(network)}
+
     def step(self, dt: float) -> None:
         values = self._params
         if values.train and dt > 0.0:
             self._optimizer.lr, self._optimizer.weight_decay = values.learning_rate, values.weight_decay
             for _ in range(values.steps):
                 self._step()
-            self._evaluate.replay()
-        self._draws[values.show].replay()
+            self._shown.replay("evaluate")
+        self._shown.replay(values.show)
         self._inside.replay()
 
     def diagnostics(self) -> dict[str, Tensor]:
@@ -130,10 +138,10 @@ class Train(NamedTensorsModel):
         self._step()  # which moves nothing: so there are a loss and a gradient from the start
         self._optimizer.lr = rate
         self._optimizer.reset()
-        self._evaluate.replay()
+        self._shown.replay("evaluate")
         if self._file is not None and self._goes_on:
             self._optimizer.step_count = restore(self._file, self._memory())
-        self._draws[self._params.show].replay()
+        self._shown.replay(self._params.show)
         self._inside.replay()
 
     @property
@@ -175,7 +183,7 @@ class Train(NamedTensorsModel):
         self._create_tensors(parts, kind)
         self._record(parts)
         rows = len(self._data.inputs) if self._batch is None else self._batch.size
-        chain = NetworkChain(self._network, self._weights, self._chosen, rows, self._loss_of)
+        chain = NetworkChain(self._shown, self._weights, self._chosen, rows, self._loss_of, self._show)
         self._inside = parts.enter_context(TrainedInside(self, chain))
 
     def _create_tensors(self, parts: Parts, kind: Kind) -> None:
@@ -193,16 +201,11 @@ class Train(NamedTensorsModel):
         self._batch = parts.zeros("batch", size, dtype=i32) if 0 < size < count else None
 
     def _record(self, parts: Parts) -> None:
-        self._train_step, self._evaluate = parts.plans("train", "evaluate")
-        self._draws = {which: parts.plan(f"draw {which}") for which in ("newest", "best")}
+        self._train_step = parts.plan("train")
         self._record_training()
         self._gradients = parts.views(self._weights.parts(self._optimizer.gradients[0]))  # of the last step
-        tests = [parts.copied("tests", array) for array in self._tests(self._data)]
-        with self._evaluate.recording(), no_grad():
-            self._record_evaluation(*tests)
-        for which, weights in (("newest", self._weights), ("best", self._best)):
-            with self._draws[which].recording(), no_grad():
-                self._view.record(self._network, weights)
+        self._test_inputs, self._test_targets = (parts.copied("tests", array) for array in self._tests(self._data))
+        self._shown = parts.enter_context(ShownNetwork(self.name, self._network, self._record_shown))
 
     def _memory(self) -> dict[str, Tensor]:
         """All that steps depend on, but for their number."""
@@ -216,7 +219,7 @@ class Train(NamedTensorsModel):
     def _record_training(self) -> None:
         with self._train_step.recording():
             if self._batch is not None:
-                self._record_choice(self._batch, self._examples.shape[0])
+                record_choice(self._train_step, self._batch, len(self._data.inputs), self._seed, self.name)
             inputs, targets = self._chosen()
             leaves = self._weights.leaves()
             loss = self._loss_of(self._network.apply(inputs, leaves), targets)
@@ -237,35 +240,32 @@ class Train(NamedTensorsModel):
             return self._examples, self._targets
         return ops.take(self._examples, chosen, 0), ops.take(self._targets, chosen, 0)
 
-    def _record_choice(self, batch: Tensor, count: int) -> None:
-        """Random numbers of examples, those of step n at n times the batch's size in the stream; `first` stays open."""
-        self._train_step.dispatch(
-            Kernel.load("ops/random.wgsl", defines={"KIND": "integers"}),
-            (batch.size + 3) // 4 + 1,
-            overwrites=("out",),
-            out=batch.bitcast(u32),
-            count=batch.size,
-            key=key_of(self._seed),
-            stream=stream_words(f"{self.name}.batch"),
-            low=0.0,
-            high=0.0,
-            least=0,
-            range=count,
-        )
-
     def _first(self) -> dict[str, Any]:
         assert self._batch is not None
         offset = self._optimizer.step_count * self._batch.size
         return {"first": (offset & 0xFFFFFFFF, offset >> 32)}
 
-    def _record_evaluation(self, inputs: Tensor, targets: Tensor) -> None:
-        """The loss of the tests; if it is the least so far, the weights are saved."""
-        result = self._network.apply(inputs, self._weights)
+    def _record_shown(self, plans: Mapping[str, Plan], network: Network) -> None:
+        with plans["evaluate"].recording(), no_grad():
+            self._record_evaluation(network, self._test_inputs, self._test_targets)
+        for which, weights in (("newest", self._weights), ("best", self._best)):
+            with plans[which].recording(), no_grad():
+                self._view.record(network, weights)
+
+    def _show(self) -> None:
+        """Test and draw it again."""
+        self._shown.replay("evaluate")
+        self._shown.replay(self._params.show)
+
+    def _record_evaluation(self, network: Network, inputs: Tensor, targets: Tensor) -> None:
+        """The loss of the tests; if it is the least so far, and of the whole network, the weights are saved."""
+        result = network.apply(inputs, self._weights)
         statistics = self._statistics
         ops.assign(statistics["test_loss"], self._loss_of(result, targets))
-        is_better = ops.less(statistics["test_loss"], statistics["best_loss"])
-        ops.where(is_better, self._weights.row, self._best.row, out=self._best.row)
-        ops.minimum(statistics["test_loss"], statistics["best_loss"], out=statistics["best_loss"])
+        if not network.masks:
+            is_better = ops.less(statistics["test_loss"], statistics["best_loss"])
+            ops.where(is_better, self._weights.row, self._best.row, out=self._best.row)
+            ops.minimum(statistics["test_loss"], statistics["best_loss"], out=statistics["best_loss"])
         if isinstance(self._tables.data, Classes):
             right = ops.equal(ops.argmax(result, axis=-1), targets)
             ops.assign(statistics["accuracy"], ops.mean(ops.cast(right, f32)))

@@ -41,29 +41,30 @@ class TrainedInside(HeldInside, Closing):
         for number, name in enumerate(chain.names):
             found[name] = InnerTensor(chain.operator(number), f32.name, chain.shape(number))
             found[GRADIENTS + name] = found[name]._replace(operator=f"gradient by {chain.operator(number)}")
-        return found | super().known()
+        return {**found, **super().known()}
 
     def differentiable(self) -> Differentiable:
         chain = self._chain
         return Differentiable(chain.names, (chain.source, *chain.names, *chain.weights))
 
     def observe(self, observed: Observed) -> None:
-        if observed.ablated:
-            raise InputError("units of a network that is trained cannot be set to zero")
-        known = self.known() if observed.tensors else {}
-        full = [_full(name, known) for name in observed.tensors]
-        gradients = [found for name in full if (found := GradientName.of(name)) is not None]
-        computed = [name for name in full if self._is_computed(name)]
-        before = [found for name in self._elements.results() if (found := GradientName.of(name)) is not None]
-        self._elements.take(gradients)
-        if set(computed) != set(self._computed):
-            try:
-                self._record(computed)
-            except BaseException:
-                self._elements.take(before)
-                raise
+        chain, known = self._chain, self.known() if observed else {}
+        names = [_full(name, known) for name in observed.tensors]
+        gradients = {name: found for name in names if (found := GradientName.of(name)) is not None}
+        units = {resolved(name, chain.names): each for name, each in observed.ablated.items() if each}
+        chain.require_units(units)
+        self._elements.take(list(gradients.values()))
+        computed = [name for name in names if name.removeprefix(GRADIENTS) in chain.names]
+        is_other = chain.ablate(units)
+        if is_other:
+            self._elements.record_again()
+        if is_other or set(computed) != set(self._computed):
+            self._record(computed)
         self.replay()
-        super().observe(Observed(tuple(name for name in full if GradientName.of(name) is None)))
+        super().observe(Observed(tuple(name for name in names if name not in gradients)))
+
+    def unit_axis(self, name: str) -> int | None:
+        return self._chain.unit_axis(name) if name in self._chain.names else None
 
     def tensors(self) -> Mapping[str, Tensor]:
         return {**super().tensors(), **self._computed, **self._elements.results()}
@@ -81,9 +82,6 @@ class TrainedInside(HeldInside, Closing):
         self._computed = {}
 
     # inside -----------------------------------------------------------------------------------------------------
-
-    def _is_computed(self, name: str) -> bool:
-        return name.removeprefix(GRADIENTS) in self._chain.names
 
     def _record(self, names: Sequence[str]) -> None:
         with ExitStack() as parts:

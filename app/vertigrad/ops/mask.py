@@ -28,13 +28,12 @@ class Mask(Closing):
     @property
     def count(self) -> int:
         """The number of units."""
-        return self.shape[self.axis] if self.shape else 1
+        return _count(self.shape)
 
     def set(self, units: Iterable[int]) -> None:
         """Set these units to zero, and no others. Raises `InputError` if there are none of these numbers."""
         units = frozenset(units)
-        if wrong := sorted(unit for unit in units if not 0 <= unit < self.count):
-            raise InputError(f"{self.name} has no unit {wrong[0]}; its units are 0 to {self.count - 1}")
+        require_units(self.name, self.shape, units)
         if units != self.units:
             factors = np.ones(self.count, self._dtype)
             factors[sorted(units)] = 0.0
@@ -71,3 +70,13 @@ def unit_at(shape: tuple[int, ...], element: int) -> int:
         return 0
     axis = unit_axis(shape)
     return element // math.prod(shape[axis + 1 :]) % shape[axis]
+
+
+def require_units(name: str, shape: tuple[int, ...], units: Iterable[int]) -> None:
+    """Raise `InputError` if the tensor `name` of this shape has no units of these numbers."""
+    if wrong := sorted(unit for unit in units if not 0 <= unit < _count(shape)):
+        raise InputError(f"{name} has no unit {wrong[0]}; its units are 0 to {_count(shape) - 1}")
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    return shape[unit_axis(shape)] if shape else 1
