@@ -527,7 +527,7 @@ def test_units_are_set_to_zero_in_what_is_tested_and_drawn(make: Make, what: str
     advance(whole, 2)
     require_ablated((1,))
     assert not np.any(np.isnan(model.inside.tensors()[field].numpy()))
-    for name, tensor in model._weights.items():  # training goes on with all units
+    for name, tensor in model._weights.items():  # training has all units
         np.testing.assert_array_equal(tensor.numpy(), whole._weights[name].numpy())
     found = model.inside.tensors()[ablated]
     model.inside.observe(Observed((ablated, field), {ablated: (0,)}))
