@@ -2,19 +2,19 @@
 // In: the depth of solid things. Out: the visibility of the sky, 0 to 1, and `relative_depth`.
 // In some planes through the line of sight the horizon on either side is searched for; the light between the two has a
 // closed form (Jimenez, Wu, Pesce and Jarabo 2016, "Practical Realtime Strategies for Accurate Indirect Occlusion").
-//% include "common/fullscreen.wgsl"
 //% include "common/view.wgsl"
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var depths: texture_depth_2d;
 @group(0) @binding(2) var found: texture_2d<f32>;
+@group(0) @binding(3) var visibility: texture_storage_2d<rgba16float, write>;
 
 const PLANES = ${PLANES}u;
 const STEPS = ${STEPS}u;    // to either side
 const PI = 3.14159265;
 const WIDEST = 160.0;       // pixels that are searched
 const NOWHERE = 60.0;       // `relative_depth` on the background
-const TILE = 4u;            // pixels a side, each with other directions; `smooth_fragment` takes their mean
+const TILE = 4u;            // pixels a side, each with other directions; `smooth_pixels` takes their mean
 
 // Outside of the image is background.
 fn depth_near(pixel: vec2i) -> f32 {
@@ -52,18 +52,17 @@ fn horizon(
     return highest;
 }
 
-@fragment
-fn search_fragment(in: Screen) -> @location(0) vec4f {
-    let pixel = vec2i(in.pixel.xy) * 2;
+fn searched(at: vec2u) -> vec2f {
+    let pixel = vec2i(at) * 2;
     let depth = depth_near(pixel);
-    if depth <= 0.0 { return vec4f(1.0, NOWHERE, 0.0, 0.0); }
+    if depth <= 0.0 { return vec2f(1.0, NOWHERE); }
     let eye = eye_near(pixel);
     let to_eye = -sight_to(eye);
     let right = smoother(eye, eye_near(pixel - vec2i(1, 0)), eye_near(pixel + vec2i(1, 0)));
     let down = smoother(eye, eye_near(pixel - vec2i(0, 1)), eye_near(pixel + vec2i(0, 1)));
     let normal = normalize(cross(down, right));
     let reach = min(view.occlusion_radius / pixel_at(eye), WIDEST);
-    let tile = vec2u(in.pixel.xy) % TILE;
+    let tile = at % TILE;
     let turn = (f32((tile.x + tile.y) % TILE * TILE + tile.x) + 0.5) / f32(TILE * TILE);
     let jitter = (f32((tile.y + TILE - tile.x) % TILE) + 0.5) / f32(TILE);
     let start = vec2f(pixel) + 0.5;
@@ -86,7 +85,7 @@ fn search_fragment(in: Screen) -> @location(0) vec4f {
         visible += flat_length * (arc(first, lean) + arc(second, lean));
         most += flat_length * (arc(lean + 0.5 * PI, lean) + arc(lean - 0.5 * PI, lean));
     }
-    return vec4f(clamp(visible / max(most, 1e-6), 0.0, 1.0), relative_depth(eye), 0.0, 0.0);
+    return vec2f(clamp(visible / max(most, 1e-6), 0.0, 1.0), relative_depth(eye));
 }
 
 // The light between the line of sight and an angle, weighed by the cosine to a normal that leans by `lean`.
@@ -109,9 +108,7 @@ fn slope_along(here: f32, pixel: vec2i, direction: vec2i) -> f32 {
 
 // The mean of what is near and in the same plane. Weights fall off linearly to a tile's width, so that all pixels of a tile
 // have the same weight in the sum, and no pattern is left.
-@fragment
-fn smooth_fragment(in: Screen) -> @location(0) vec4f {
-    let pixel = vec2i(in.pixel.xy);
+fn smoothed(pixel: vec2i) -> vec2f {
     let here = found_at(pixel);
     let slope = vec2f(slope_along(here.y, pixel, vec2i(1, 0)), slope_along(here.y, pixel, vec2i(0, 1)));
     var sum = vec2f(0.0);
@@ -123,5 +120,17 @@ fn smooth_fragment(in: Screen) -> @location(0) vec4f {
             sum += vec2f(near.x, 1.0) * weight * max(1.0 - 25.0 * step, 0.0);
         }
     }
-    return vec4f(sum.x / max(sum.y, 1e-6), here.y, 0.0, 0.0);
+    return vec2f(sum.x / max(sum.y, 1e-6), here.y);
+}
+
+@compute @workgroup_size(8, 8)
+fn search_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(visibility)) { return; }
+    textureStore(visibility, id.xy, vec4f(searched(id.xy), 0.0, 0.0));
+}
+
+@compute @workgroup_size(8, 8)
+fn smooth_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(visibility)) { return; }
+    textureStore(visibility, id.xy, vec4f(smoothed(vec2i(id.xy)), 0.0, 0.0));
 }

@@ -92,7 +92,7 @@ def sorts() -> list[Defines]:
 OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
 NO_KERNELS = [
     *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_shading")),
-    *(f"draw/{name}.wgsl" for name in ("point_splatting", "splat_tiles", "volume")),
+    *(f"draw/{name}.wgsl" for name in ("occlusion", "point_splatting", "splat_tiles", "volume")),
 ]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}

@@ -121,7 +121,7 @@ class Lighting:
         if self._maps is None or (texels, len(maps)) != self._maps_size:
             self._maps, self._maps_size = Depths(self._gpu, (texels, texels), len(maps)), (texels, len(maps))
             self._groups.clear()
-        casting = [layer for layer in layers if layer.casts or layer.drawing.shades]
+        casting = [layer for layer in layers if layer.casts_shadow]
         for number, view in enumerate(maps):
             self._maps.record("shadows", casting, self._gpu.uniforms.push(view), number)
 

@@ -158,6 +158,11 @@ class Layer:
         """Rows that can be picked: of a grid its samples, else those of "position"."""
         return self.drawing.row_count
 
+    @property
+    def casts_shadow(self) -> bool:
+        """Whether it is drawn into shadow maps."""
+        return (self.casts and getattr(self.style, "casts_shadow", True)) or self.drawing.shades
+
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""
         return self.drawing.blocks()

@@ -24,6 +24,7 @@ class InstancesStyle(Params):
     range: Range = styles.color_range()
     metallic: float = styles.METALLIC
     roughness: float = styles.roughness(0.5)
+    casts_shadow: bool = styles.CASTS_SHADOW
 
 
 class InstancesDrawing(MeshesDrawing):
