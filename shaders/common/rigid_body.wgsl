@@ -11,7 +11,7 @@ fn rigid_acceleration(which: u32, at: vec3f) -> vec3f {
 //%- endmacro
 
 // add_loads: into `sums`, a row of two vec4 for each obstacle and workgroup, what the invocations of a workgroup give to each
-// obstacle, in their order. To be called by all of them. A load is a force and, in w, the bound; `which` obstacles.OBSTACLES
+// obstacle, in an order that does not change. To be called by all of them. A load is a force and, in w, the bound; `which` obstacles.OBSTACLES
 // and more is none.
 //% macro loads(sums, answers, obstacles, workgroup)
 var<workgroup> loads: array<vec4f, ${workgroup}>;
@@ -21,15 +21,27 @@ fn add_loads(group: u32, lane: u32, which: u32, load: vec4f, at: vec3f) {
     loads[lane] = load;
     load_arms[lane] = vec4f(at, f32(which));
     workgroupBarrier();
-    if lane < ${obstacles}u {
-        let center = ${answers}[5u * lane + 4u].xyz;
-        var force = vec4f(0.0);
-        var torque = vec3f(0.0);
-        for (var k = 0u; k < ${workgroup}u; k += 1u) {
-            if load_arms[k].w == f32(lane) {
-                force += loads[k];
-                torque += cross(load_arms[k].xyz - center, loads[k].xyz);
-            }
+    // Each obstacle has so many invocations; each adds up every so many-th load.
+    const PARTS = ${8 if obstacles <= 16 else 4}u;
+    let mine = lane % ${obstacles}u;
+    let part = lane / ${obstacles}u;
+    let center = ${answers}[5u * mine + 4u].xyz;
+    var force = vec4f(0.0);
+    var torque = vec3f(0.0);
+    for (var k = part; k < select(0u, ${workgroup}u, part < PARTS); k += PARTS) {
+        if load_arms[k].w == f32(mine) {
+            force += loads[k];
+            torque += cross(load_arms[k].xyz - center, loads[k].xyz);
+        }
+    }
+    workgroupBarrier();
+    loads[lane] = force;
+    load_arms[lane] = vec4f(torque, 0.0);
+    workgroupBarrier();
+    if part == 0u {
+        for (var k = 1u; k < PARTS; k += 1u) {
+            force += loads[lane + k * ${obstacles}u];
+            torque += load_arms[lane + k * ${obstacles}u].xyz;
         }
         let row = 2u * (group * ${obstacles}u + lane);
         ${sums}[row] = force;

@@ -70,7 +70,7 @@ struct Params {
 // Relative density, from `predict` on what it will be beyond 1 without pressure; and `sorted_pressures` an iteration ago.
 @group(0) @binding(19) var<storage, read_write> excess: array<vec2f>;
 @group(0) @binding(20) var<storage, read_write> total: array<atomic<u32>>;  // error of an iteration, summed in units of 1 / TOTAL
-@group(0) @binding(21) var<storage, read_write> size: array<u32>;  // workgroups of an iteration; none once it has converged
+@group(0) @binding(21) var<storage, read_write> size: array<vec4u>;  // workgroups of an iteration, of load, of answer; none once it has converged
 @group(0) @binding(22) var<storage, read_write> solved: array<f32>;  // mean error, and iterations taken
 @group(0) @binding(23) var<storage, read_write> mechanical: array<f32>;  // pressure as force per area [Pa]
 
@@ -226,9 +226,15 @@ fn driven(i: u32) -> f32 {
 fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
     if i == 0u {
-        size[0] = num_workgroups.x;
-        size[1] = num_workgroups.y;
-        size[2] = num_workgroups.z;
+        size[0] = vec4u(num_workgroups, 0u);
+        //% if FIELD == "placed"
+        var are_moved = false;
+        for (var k = 0u; k < ${OBSTACLES}u; k += 1u) {
+            are_moved |= field[blocks[k] + 35u] == 1.0;
+        }
+        size[1] = select(vec4u(0u), size[0], are_moved);
+        size[2] = select(vec4u(0u), vec4u(${OBSTACLES}u, 1u, 1u, 0u), are_moved);
+        //% endif
     }
     if i >= params.count {
         return;
@@ -311,13 +317,15 @@ fn relax(
 @compute @workgroup_size(1)
 fn judge() {
     let sum = atomicExchange(&total[0], 0u);
-    if size[0] == 0u {
+    if size[0].x == 0u {
         return;
     }
     solved[0] = f32(sum) * (MOST_ERROR / TOTAL);
     solved[1] = f32(params.iteration);
     if solved[0] < params.tolerance {
-        size[0] = 0u;
+        for (var k = 0u; k < 3u; k += 1u) {
+            size[k].x = 0u;
+        }
     }
 }
 

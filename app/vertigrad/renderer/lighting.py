@@ -102,9 +102,10 @@ class Lighting:
         self.depths = self._nothing.view
         if (level, size) != (self._level, self._size):
             self._take(level, size)
-        shaded, occluded = bool(maps), has_occlusion(view, level)
+        casting = [layer for layer in layers if layer.casts_shadow]
+        shaded, occluded = bool(maps and casting), has_occlusion(view, level)
         if shaded:
-            self._record_maps(layers, maps, shadow_texels(view.shadow_resolution, size[1], level))
+            self._record_maps(casting, maps, shadow_texels(view.shadow_resolution, size[1], level))
         if opacity:
             self._record_opacity(layers, opacity, level.opacity_texels)
         if occluded or view.edges > 0.0:
@@ -117,11 +118,10 @@ class Lighting:
                 self._occlusion.record(frame.view_offset)
         self.group = self._group((shaded, occluded, self.environment.is_used, bool(opacity)))
 
-    def _record_maps(self, layers: Sequence[Layer], maps: Sequence[bytes], texels: int) -> None:
+    def _record_maps(self, casting: Sequence[Layer], maps: Sequence[bytes], texels: int) -> None:
         if self._maps is None or (texels, len(maps)) != self._maps_size:
             self._maps, self._maps_size = Depths(self._gpu, (texels, texels), len(maps)), (texels, len(maps))
             self._groups.clear()
-        casting = [layer for layer in layers if layer.casts_shadow]
         for number, view in enumerate(maps):
             self._maps.record("shadows", casting, self._gpu.uniforms.push(view), number)
 

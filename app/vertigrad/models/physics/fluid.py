@@ -209,7 +209,8 @@ class Fluid(FixedStepModel):
         parts.empty("sorted_pressures", n)
         parts.empty("excess", n, 2)
         parts.zeros("total", 1, dtype=u32)
-        self._size, self._solved = parts.empty("size", 3, dtype=u32), parts.empty("solved", 2)
+        self._solved, size = parts.empty("solved", 2), parts.zeros("size", 3, 4, dtype=u32)
+        self._sizes = [parts.enter_context(size[k, 0:3]) for k in range(3)]  # of an iteration, load, answer
         self._mechanical = parts.empty("mechanical", n)
         groups, placed = groups_of(n, 128), self._obstacle if self._obstacle_kind == "placed" else None
         self._bodies = RigidBodies(parts, placed, self.name, groups, low=start.low, high=start.high)
@@ -261,11 +262,12 @@ class Fluid(FixedStepModel):
         self._bodies.add(self._step, "predict")
         add("predict", sorted_velocities=pushed)
         weights = fluid_reference.chebyshev_weights(self._params.iterations)
+        iterated, loaded, answered = self._sizes
         for iteration, weight in enumerate(weights, 1):
             measured = iteration % CHECKED == 0 or iteration == len(weights)
-            add("accelerate", new_velocities=sorted_velocities, indirect=self._size)
-            self._record_load(add)
-            relaxation = {"chebyshev_weight": weight, "measured": measured, "indirect": self._size}
+            add("accelerate", new_velocities=sorted_velocities, indirect=iterated)
+            self._record_load(add, loaded, answered)
+            relaxation = {"chebyshev_weight": weight, "measured": measured, "indirect": iterated}
             add("relax", new_pressures=sorted_pressures, **relaxation)
             if measured:
                 kernels.add(self._step, "judge", 1, iteration=iteration)
@@ -277,11 +279,13 @@ class Fluid(FixedStepModel):
         self._measure = parts.plan("measure")
         kernels.add(self._measure, "measure", n, "mechanical")
 
-    def _record_load(self, add: Callable[..., None]) -> None:
-        """What pressure does to bodies, and how they answer."""
+    def _record_load(
+        self, add: Callable[..., None], load: Tensor | None = None, answer: Tensor | None = None
+    ) -> None:
+        """What pressure does to bodies, and how they answer; the tensors have the workgroups of the two kernels."""
         if self._bodies.count:
-            add("load")
-            self._bodies.add(self._step, "answer")
+            add("load", indirect=load)
+            self._bodies.add(self._step, "answer", indirect=answer)
 
     def _shape_body(self) -> None:
         fields = self._fields()
