@@ -6,8 +6,8 @@
 
 struct Pixel {
 //% if GBUFFER
-    @location(0) paint: vec4f,      // the material's base color and roughness
-    @location(1) shape: vec4u,      // 16 bits each: two of the normal in eye space, the metallic fraction, none
+    @location(0) paint: vec4u,      // the base color as halves; 10 bits of the roughness, 6 of the metallic fraction
+    @location(1) normal: vec2u,     // in eye space, 16 bits each
 //% else
     @location(0) color: vec4f,
     @location(1) display: vec4f,    // the same: common/output.wgsl
@@ -23,10 +23,12 @@ struct Pixel {
 //% if GBUFFER
 fn solid_pixel(material: Material, normal: vec3f, samples: u32) -> Pixel {
     var out: Pixel;
+    let base = bounded(material.base);
+    let red_green = pack2x16float(base.rg);
+    let rest = vec2u(clamp(vec2f(material.metallic, material.roughness), vec2f(0.0), vec2f(1.0)) * vec2f(63.0, 1023.0) + 0.5);
+    out.paint = vec4u(red_green & 0xffffu, red_green >> 16u, pack2x16float(vec2f(base.b, 0.0)), rest.x | (rest.y << 6u));
     let word = octahedral(normal);
-    let metallic = u32(clamp(material.metallic, 0.0, 1.0) * 65535.0 + 0.5);
-    out.paint = vec4f(bounded(material.base), material.roughness);
-    out.shape = vec4u(word & 0xffffu, word >> 16u, metallic, 0u);
+    out.normal = vec2u(word & 0xffffu, word >> 16u);
     out.samples = samples;
     return out;
 }

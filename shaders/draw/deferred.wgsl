@@ -9,28 +9,30 @@
 //% include "common/octahedral.wgsl"
 
 @group(0) @binding(0) var<uniform> view: View;
-@group(0) @binding(1) var paints: texture_multisampled_2d<f32>;
-@group(0) @binding(2) var shapes: texture_multisampled_2d<u32>;
+@group(0) @binding(1) var paints: texture_multisampled_2d<u32>;
+@group(0) @binding(2) var normals: texture_multisampled_2d<u32>;
 @group(0) @binding(3) var depths: texture_depth_multisampled_2d;
 @group(0) @binding(4) var lit_samples: texture_storage_2d_array<${FORMAT}, write>;
 
 const STEEPEST = 8.0;       // pixels between the depths of samples of one surface
 
 struct Found {
-    paint: vec4f,
-    shape: vec4u,
+    paint: vec4u,
+    normal: vec2u,
     depth: f32,
 }
 
 fn sample_at(pixel: vec2u, number: u32) -> Found {
     let n = i32(number);
-    return Found(textureLoad(paints, pixel, n), textureLoad(shapes, pixel, n), textureLoad(depths, pixel, n));
+    return Found(textureLoad(paints, pixel, n), textureLoad(normals, pixel, n).xy, textureLoad(depths, pixel, n));
 }
 
 fn light_from(found: Found, pixel: vec2f, middle: vec2f) -> vec3f {
     let eye = unprojected(middle, vec2f(textureDimensions(depths)), found.depth);
-    let normal = from_octahedral(found.shape.x | (found.shape.y << 16u));
-    let material = Material(found.paint.rgb, f32(found.shape.z) / 65535.0, found.paint.a);
+    let normal = from_octahedral(found.normal.x | (found.normal.y << 16u));
+    let base = vec3f(unpack2x16float(found.paint.x | (found.paint.y << 16u)), unpack2x16float(found.paint.z).x);
+    let rest = vec2f(vec2u(found.paint.w & 63u, found.paint.w >> 6u)) / vec2f(63.0, 1023.0);
+    let material = Material(base, rest.x, rest.y);
     return bounded(lit_at(material, normal, -sight_to(eye), eye, pixel));
 }
 
@@ -43,7 +45,7 @@ fn are_alike(one: Found, other: Found, pixel: vec2u) -> bool {
     if one.depth <= 0.0 || other.depth <= 0.0 { return one.depth <= 0.0 && other.depth <= 0.0; }
     let near = distance_of(pixel, one.depth);
     let gap = abs(distance_of(pixel, other.depth) - near);
-    return all(one.paint == other.paint) && all(one.shape == other.shape) && gap <= STEEPEST * pixel_at(vec3f(0.0, 0.0, near));
+    return all(one.paint == other.paint) && all(one.normal == other.normal) && gap <= STEEPEST * pixel_at(vec3f(0.0, 0.0, near));
 }
 
 @compute @workgroup_size(8, 8)

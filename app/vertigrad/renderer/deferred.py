@@ -19,7 +19,7 @@ from .target import GBUFFER, SAMPLES, Target, create_view
 from .view_uniforms import VIEW_SIZE
 
 SHADER, ENTRY = "draw/deferred.wgsl", "shade_pixels"
-MOST_PIXELS = 1 << 24  # of larger images, which are files, each fragment is lit: a G-buffer takes 96 bytes a pixel
+MOST_PIXELS = 1 << 24  # of larger images, which are files, each fragment is lit: a G-buffer takes 80 bytes a pixel
 HIDDEN_SHADER, DISTANCE = "draw/farthest.wgsl", "r32float"
 
 
@@ -35,7 +35,7 @@ class Deferred:
         depth = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
         self._pass = RenderPass([{"view": view, **uncleared} for view in views], {"view": target.depth, **depth})
         self._lit = SampleImage(gpu, self._size, self._colors.format, blended=False)
-        kinds = ("uniform", "samples", "integer samples", "depth samples", stored_kind(self._colors.format))
+        kinds = ("uniform", "integer samples", "integer samples", "depth samples", stored_kind(self._colors.format))
         self._layout = bind_group_layout(gpu, kinds, COMPUTE)
         resources = (uniform_range(gpu, VIEW_SIZE), *views, target.depth, self._lit.view)
         self._group = bind_group(gpu, self._layout, resources)
