@@ -14,12 +14,11 @@
 @group(0) @binding(2) var fronts: texture_2d<f32>;
 @group(0) @binding(3) var distances: texture_2d<f32>;
 @group(0) @binding(4) var columns: texture_2d<f32>;
-@group(0) @binding(5) var smooth_sampler: sampler;
-@group(0) @binding(6) var solid_depth: texture_depth_multisampled_2d;
-@group(0) @binding(7) var solid_light: texture_multisampled_2d<f32>;
-@group(0) @binding(8) var behinds: texture_2d<f32>;
+@group(0) @binding(5) var solid_depth: texture_depth_multisampled_2d;
+@group(0) @binding(6) var solid_light: texture_multisampled_2d<f32>;
+@group(0) @binding(7) var behinds: texture_2d<f32>;
 //% if not BEHIND
-@group(0) @binding(9) var liquid_light: texture_2d<f32>;
+@group(0) @binding(8) var liquid_light: texture_2d<f32>;
 //% endif
 
 const MISSES = vec2f(0.3, 0.8);     // by which what is opaque may be farther than expected, up to certainly another object
@@ -115,7 +114,7 @@ fn light_toward_eye(pixel: vec2f) -> vec4f {
 
     let along = max(-sight.z, 1e-3);    // distance along the direction of view for each unit of the line of sight
     let solid = max(distance_of(textureLoad(solid_depth, vec2i(pixel), 0)) - distance, 0.0) / along;
-    let lengths = textureSampleLevel(columns, smooth_sampler, pixel / image_size(), 0.0).xy * view.distance;
+    let lengths = textureLoad(columns, vec2i(pixel), 0).xy * view.distance;
     //% if BEHIND
     let straight = min(lengths.x - lengths.y, solid);
     //% else

@@ -91,8 +91,9 @@ def sorts() -> list[Defines]:
 # Compute shaders that a layer binds itself, like its draw shaders.
 OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
 NO_KERNELS = [
-    *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_shading")),
-    *(f"draw/{name}.wgsl" for name in ("occlusion", "point_splatting", "splat_tiles", "volume")),
+    *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_lists")),
+    *(f"draw/{name}.wgsl" for name in ("liquid_shading", "liquid_tiles", "occlusion", "point_splatting")),
+    *(f"draw/{name}.wgsl" for name in ("splat_tiles", "volume")),
 ]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
@@ -618,9 +619,14 @@ SHADERS: dict[str, list[Defines]] = {
         for each, solid, color in product(["", "f32"], SOLID, COLORS)
     ],
     "draw/liquid.wgsl": [
-        {"POSITION": "vec3f", "COARSE": 2, "SIZE": each, "DENSITY": each, "PICKING": picking}
+        {"POSITION": "vec3f", "SIZE": each, "DENSITY": each, "PICKING": picking}
         for each, picking in product(["", "f32"], [False, True])
     ],
+    "draw/liquid_lists.wgsl": [
+        {"TILE": 16, "LEVELS": 12, "ENTRY": entry, "POSITION": one, "SIZE": each, "DENSITY": each}
+        for entry, (one, each) in product(["project", "count", "scatter"], [("f32", ""), ("i32", "u32")])
+    ],
+    "draw/liquid_tiles.wgsl": choices(TILE=[8, 16], LEVELS=[12], ENTRY=["find_fronts", "find_behinds"]),
     "draw/bird_triangles.wgsl": [{}],
     "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], BEHIND=[False, True]),
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),

@@ -30,6 +30,7 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "depths": {"texture": {"sample_type": "depth", "view_dimension": "2d-array"}},
     "depth samples": {"texture": {"sample_type": "depth", "multisampled": True}},
     "stored distances": {"storage_texture": {"access": "write-only", "format": "r32float"}},
+    "stored pairs": {"storage_texture": {"access": "write-only", "format": "rg32float"}},
     "stored light": {"storage_texture": {"access": "write-only", "format": "rgba16float"}},
     "stored": {"storage_texture": {"access": "write-only", "format": "rgba32float"}},
     "stored layers": {

@@ -112,6 +112,8 @@ class Lighting:
             self._eye = self._eye or Depths(self._gpu, size)
             self.depths = self._eye.view
             solid = [layer for layer in layers if layer.casts and layer.transparency != "all"]
+            if view.edges <= 0.0:
+                solid = [layer for layer in solid if layer.drawing.occludes]
             self._eye.record("depths", solid, frame.view_offset)
             if occluded:
                 self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)

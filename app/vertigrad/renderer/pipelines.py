@@ -168,6 +168,13 @@ def tiles(size: tuple[int, int]) -> tuple[int, int]:
     return -(-width // TILE), -(-height // TILE)
 
 
+def workgroups(gpu: Gpu, rows: int, workgroup: int) -> tuple[int, int]:
+    """Workgroups of so many invocations for all rows, in two dimensions if one is not enough."""
+    count = -(-rows // workgroup)
+    down = -(-count // gpu.limits["max-compute-workgroups-per-dimension"])
+    return -(-count // down), down
+
+
 def fullscreen_pipeline(
     gpu: Gpu,
     shader: str,

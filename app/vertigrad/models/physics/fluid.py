@@ -279,9 +279,7 @@ class Fluid(FixedStepModel):
         self._measure = parts.plan("measure")
         kernels.add(self._measure, "measure", n, "mechanical")
 
-    def _record_load(
-        self, add: Callable[..., None], load: Tensor | None = None, answer: Tensor | None = None
-    ) -> None:
+    def _record_load(self, add: Callable[..., None], load: Tensor | None = None, answer: Tensor | None = None) -> None:
         """What pressure does to bodies, and how they answer; the tensors have the workgroups of the two kernels."""
         if self._bodies.count:
             add("load", indirect=load)

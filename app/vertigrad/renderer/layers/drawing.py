@@ -52,6 +52,7 @@ class Drawing(ABC):
     surveys = False  # whether `survey` and `gather` do anything
     skips_hidden = False  # whether frames of "gbuffer" are drawn faster where it is known what is hidden
     shades = False  # whether `draw_shade` does anything
+    occludes = True  # whether its opaque parts take light of the sky from what is near
     refracts = False  # whether `refract` and `draw_refracted` do
 
     def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):

@@ -15,7 +15,8 @@ from ..target import handles_samples
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
-from .liquid_surface import COARSE, LiquidSurface
+from .liquid_surface import LiquidSurface
+from .liquid_tiles import LiquidTiles
 from .recipe import Recipe, Stage
 
 RECIPE = Recipe(
@@ -23,7 +24,6 @@ RECIPE = Recipe(
     stages=[],  # the surface is drawn by `LiquidSurface`
     locations={"position": 0, "size": 1, "density": 2},
     topology="triangle-strip",
-    defines={"COARSE": COARSE},
 )
 SPHERE = Stage("sphere", "sphere")  # drawn in frames of depth and of rows only
 DARKEST = 0.999  # of the shadow: what lets some light through is no opaque object
@@ -70,10 +70,11 @@ class LiquidStyle(Params):
 
 
 class LiquidDrawing(Drawing):
-    """An instance of a quad for each particle, and the passes over the image that make a surface of them."""
+    """A quad for each particle where its depth or row is asked for, and what computes the surface of all of them."""
 
     reads_depth = True
     refracts = True
+    occludes = False  # light goes through it
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         if not handles_samples(self.gpu):
@@ -85,8 +86,9 @@ class LiquidDrawing(Drawing):
         self._size = self.attributes.number("size")
         self.create(RECIPE, [self.attributes])
         self.rows = [SPHERE]
-        shared = [one.descriptor(RECIPE.locations) for one in self.attributes.buffers]
-        self._surface = LiquidSurface(self.gpu, self.pipelines.style.size, self.pipelines.defines, shared)
+        style_size = self.pipelines.style.size
+        self._tiles = self.hold(LiquidTiles(self.gpu, self.name, self.attributes, style_size))
+        self._surface = LiquidSurface(self.gpu, self._tiles, style_size)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the spheres where only depth is asked for: in the shadow map."""
@@ -96,7 +98,7 @@ class LiquidDrawing(Drawing):
     def refract(self, frame: Frame) -> None:
         """Compute the surface and its light, from the opaque objects behind it."""
         self.bound(frame)
-        self._surface.record(frame, self._offset, self._draw_particles)
+        self._surface.record(frame, self._offset)
 
     def draw_refracted(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the surface."""
@@ -113,10 +115,6 @@ class LiquidDrawing(Drawing):
             "absorption": tuple(-math.log(c) / style.absorption_distance for c in passes),
             "shadow": min(style.shadow, DARKEST),
         }
-
-    def _draw_particles(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        self._buffers.set(pass_)
-        self.draw_call(pass_)
 
 
 class LiquidLayer(Layer):

@@ -16,7 +16,7 @@ from ...ops.compaction import nonzero
 from ...ops.sizes import draw_size
 from ...tensor import Tensor, i32, u32
 from ..bindings import BOTH, COMPUTE, bind_group, bind_group_layout, hidden_layout, lighting_layout, uniform_range
-from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline
+from ..pipelines import compute_pipeline, fullscreen_pipeline, render_pipeline, workgroups
 from ..target import Colors, Drawn, cover_states, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes
@@ -158,14 +158,8 @@ class PointSplatting:
             pass_.set_pipeline(self._computes[entry])
             offsets = frame.view_offset, style_offset, self._layout_offset
             pass_.set_bind_group(0, self._group("compute", frame.depth), offsets)
-            pass_.dispatch_workgroups(*self._workgroups())
+            pass_.dispatch_workgroups(*workgroups(self._gpu, self._drawing.attributes.rows, WORKGROUP))
         recorder.dispatches += 1
-
-    def _workgroups(self) -> tuple[int, int]:
-        """Workgroups for all rows, in two dimensions if one is not enough."""
-        count = -(-self._drawing.attributes.rows // WORKGROUP)
-        down = -(-count // self._gpu.limits["max-compute-workgroups-per-dimension"])
-        return -(-count // down), down
 
     def _group(self, kind: str, depth: wgpu.GPUTextureView | None) -> wgpu.GPUBindGroup:
         style = self._drawing.style

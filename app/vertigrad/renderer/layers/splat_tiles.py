@@ -15,7 +15,7 @@ from ...ops.scans import scan
 from ...ops.sorting import argsort, sort_pairs
 from ...tensor import Readback, Tensor, u32
 from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
-from ..pipelines import compute_pipeline, fullscreen_pipeline
+from ..pipelines import compute_pipeline, fullscreen_pipeline, workgroups
 from ..target import COLOR, NO_DEPTH_TEST, SAMPLES, Colors, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .attributes import Bound
@@ -90,7 +90,7 @@ class SplatTiles:
         if self._viewport(frame) != self._size:
             self._resize(*self._viewport(frame))
         across, down = self._tiles()
-        self._dispatch("project", frame, style_offset, self._workgroups())
+        self._dispatch("project", frame, style_offset, workgroups(self._gpu, self._drawing.attributes.rows, WORKGROUP))
         self._lists.replay()
         self._dispatch("blend", frame, style_offset, (across, down))
         if self._reading is None:
@@ -184,12 +184,6 @@ class SplatTiles:
     def _tiles(self) -> tuple[int, int]:
         width, height = self._size
         return -(-width // TILE), -(-height // TILE)
-
-    def _workgroups(self) -> tuple[int, int]:
-        """Workgroups for all rows, in two dimensions if one is not enough."""
-        count = -(-self._drawing.attributes.rows // WORKGROUP)
-        down = -(-count // self._gpu.limits["max-compute-workgroups-per-dimension"])
-        return -(-count // down), down
 
     def _dispatch(self, entry: str, frame: Frame, style_offset: int, workgroups: tuple[int, int]) -> None:
         recorder = self._gpu.recorder

@@ -1,0 +1,227 @@
+"""`LiquidTiles`: what the lines of sight meet of a liquid's particles, computed tile by tile.
+
+A rasterizer writes each particle to every pixel that it covers; GPUs that are made for computing write few pixels at a
+time (record 0169).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import wgpu
+
+from ...gpu import Gpu, Plan, Traffic
+from ...memory import Block
+from ...ops.scans import scan
+from ...tensor import Readback, Tensor, f32, u32
+from ..bindings import COMPUTE, bind_group, bind_group_layout, uniform_range
+from ..pipelines import compute_pipeline, workgroups
+from ..target import create_view
+from ..view_uniforms import VIEW_SIZE
+from .attributes import Attributes, Bound
+from .base import Frame
+from .storage import storage_range
+
+LISTS_SHADER, SHADER = "draw/liquid_lists.wgsl", "draw/liquid_tiles.wgsl"
+LISTS = struct.Struct("<2III2I2I2I8x")  # `Lists` in shaders/common/liquid_grid.wgsl
+READ = ("position", "size", "density")
+FRONT, COLUMN, BEHIND = "rg32float", "rg32float", "rgba32float"  # mirrored in the shader
+TILE = 16  # pixels, across and down
+SOFTWARE_TILE = 8  # on a software adapter, where particles are small
+LEVELS = 12  # of sizes of tiles: the last one is wider than any image
+WORKGROUP = 128
+PAIRS_A_ROW = 24  # of tiles and rows, that there is memory for at first
+PAIRS = 1 << 16  # memory for pairs grows by so many
+MOST_PAIRS = 1 << 24  # and to so many: where more particles fill an image, tiles are larger
+ENTRIES = ("project", "count", "scatter", "find_fronts", "find_behinds")
+# What each entry point reads and writes, by its binding; 0 to 2 are the uniforms `View`, `Style` and `Lists`
+BOUND: Mapping[str, Mapping[int, tuple[str, str]]] = {
+    "project": {4: ("particles", "written"), 5: ("rects", "written"), 6: ("totals", "written")},
+    "count": {5: ("rects", "storage"), 6: ("totals", "storage"), 7: ("counts", "written")},
+    "scatter": {
+        **{5: ("rects", "storage"), 6: ("totals", "storage"), 7: ("counts", "written")},
+        **{8: ("starts", "storage"), 9: ("rows", "written")},
+    },
+    "find_fronts": {
+        **{3: ("particles", "storage"), 4: ("totals", "storage"), 5: ("starts", "storage"), 6: ("rows", "storage")},
+        **{7: ("depth", "depth samples"), 8: ("fronts", "stored pairs"), 9: ("columns", "stored pairs")},
+    },
+    "find_behinds": {
+        **{3: ("particles", "storage"), 4: ("totals", "storage"), 5: ("starts", "storage"), 6: ("rows", "storage")},
+        **{7: ("fronts", "unfilterable"), 8: ("columns", "unfilterable"), 9: ("behinds", "stored")},
+    },
+}
+
+
+class LiquidTiles:
+    """For images of any size: `record` after opaque objects, outside of any pass.
+
+    `fronts` has for each pixel the distance and the size of the foremost particle, `columns` the lengths of liquid,
+    `behinds` the surface behind what is thin: shaders/draw/liquid_tiles.wgsl. There is memory for a number of pairs of
+    a tile and a particle; an image with more has larger tiles, which take longer, and later ones more memory.
+    """
+
+    fronts: wgpu.GPUTextureView
+    columns: wgpu.GPUTextureView
+    behinds: wgpu.GPUTextureView
+
+    def __init__(self, gpu: Gpu, name: str, attributes: Attributes, style_size: int):
+        self._gpu, self._name, self._style_size = gpu, name, style_size
+        self._read = {name: attributes.tensors[name] for name in READ if name in attributes.tensors}
+        self._rows = rows = attributes.rows
+        types = {name.upper(): _number(self._read[name]) if name in self._read else "" for name in READ}
+        self._tile = SOFTWARE_TILE if gpu.adapter.kind == "software" else TILE
+        self._defines = {"TILE": self._tile, "LEVELS": LEVELS, **types}
+        self._size, self._capacity = (0, 0), _rounded(min(PAIRS_A_ROW * rows, MOST_PAIRS), rows)
+        self._depth: wgpu.GPUTextureView | None = None  # that is bound
+        self._reading: Readback | None = None
+        self._blocks: list[Block] = []  # that are bound
+        self._sized, self._of_rows = ExitStack(), ExitStack()  # what depends on the image and the capacity; the rest
+        with ExitStack() as stack:
+            self._stored = {
+                "particles": stack.enter_context(Tensor.empty((rows, 4), f32, name=f"{name}.particles")),
+                "rects": stack.enter_context(Tensor.empty((rows, 2), u32, name=f"{name}.rects")),
+                "totals": stack.enter_context(Tensor.empty((LEVELS, 2), u32, name=f"{name}.pairs")),
+            }
+            self._layouts = {entry: bind_group_layout(gpu, self._kinds(entry), COMPUTE) for entry in ENTRIES}
+            self._of_rows = stack.pop_all()
+        for entry in ENTRIES:
+            self._pipeline(entry)
+
+    def record(self, frame: Frame, style_offset: int) -> None:
+        """Record the lists and what is computed from them."""
+        self._grow()
+        if frame.size != self._size:
+            self._resize(frame.size)
+        blocks = [*self.blocks(), *(bound.tensor.block for bound in self._read.values())]
+        if (blocks, frame.depth) != (self._blocks, self._depth):
+            self._bind(frame)
+            self._blocks, self._depth = blocks, frame.depth
+        recorder, totals = self._gpu.recorder, self._stored["totals"]
+        recorder.use(blocks)
+        recorder.encoder.clear_buffer(totals.block.buffer, totals.offset, totals.nbytes)
+        offsets = frame.view_offset, style_offset, self._gpu.uniforms.push(self._lists())
+        groups = workgroups(self._gpu, self._rows, WORKGROUP)
+        self._dispatch("project", offsets, groups)
+        self._dispatch("count", offsets[2:], groups)
+        self._starts.replay()
+        self._dispatch("scatter", offsets[2:], groups)
+        for entry in ("find_fronts", "find_behinds"):
+            self._dispatch(entry, offsets, self._tiles())
+        if self._reading is None:
+            self._reading = totals.read_async(Traffic.DIAGNOSTICS)
+
+    def blocks(self) -> list[Block]:
+        """The blocks that it owns."""
+        return [tensor.block for tensor in self._stored.values()]
+
+    def report(self) -> dict[str, int]:
+        """The pairs that there is memory for."""
+        return {"capacity": self._capacity}
+
+    def close(self) -> None:
+        """Release the memory. Idempotent."""
+        self._sized.close()
+        self._of_rows.close()
+        self._groups = {}
+
+    def _grow(self) -> None:
+        """Make room for the pairs of an earlier image, when their number has arrived."""
+        if self._reading is None or not self._reading.done:
+            return
+        (low, high), self._reading = self._reading.result()[0], None
+        needed = min(int(low) + (int(high) << 32), MOST_PAIRS)
+        if needed > self._capacity:
+            self._capacity, self._size = _rounded(min(needed + needed // 4, MOST_PAIRS), self._rows), (0, 0)
+
+    def _resize(self, size: tuple[int, int]) -> None:
+        """Create what depends on the size of the image, and on the capacity."""
+        self._sized.close()
+        self._size = size
+        across, down = self._tiles()
+        with ExitStack() as stack:
+            # One more than there are tiles: where the last list ends.
+            counts = stack.enter_context(Tensor.zeros(across * down + 1, u32, name=f"{self._name}.counts"))
+            starts = stack.enter_context(Tensor.empty(across * down + 1, u32, name=f"{self._name}.starts"))
+            rows = stack.enter_context(Tensor.empty(self._capacity, u32, name=f"{self._name}.rows"))
+            self._starts = stack.enter_context(Plan(f"{self._name}.lists"))
+            with self._starts.recording():
+                scan("sum", counts, exclusive=True, out=starts)
+            self._sized = stack.pop_all()
+        self._stored |= {"counts": counts, "starts": starts, "rows": rows}
+        usage = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
+        formats = FRONT, COLUMN, BEHIND
+        self.fronts, self.columns, self.behinds = (create_view(self._gpu, size, one, usage) for one in formats)
+        self._blocks = []
+
+    def _bind(self, frame: Frame) -> None:
+        """Create the bind groups for an image with the depth of this frame."""
+        gpu = self._gpu
+        textures = {"fronts": self.fronts, "columns": self.columns, "behinds": self.behinds, "depth": frame.depth}
+        sizes = {0: VIEW_SIZE, 1: self._style_size, 2: LISTS.size}
+        self._groups = {}
+        for entry in ENTRIES:
+            resources: dict[int, Any] = {}
+            for binding in self._kinds(entry):
+                if binding in sizes:
+                    resources[binding] = uniform_range(gpu, sizes[binding])
+                elif binding in BOUND[entry]:
+                    what = BOUND[entry][binding][0]
+                    stored = self._stored.get(what)
+                    resources[binding] = textures[what] if stored is None else storage_range(gpu, stored, "a layer")[0]
+                else:
+                    resources[binding] = self._read[_attribute(binding)].resource(gpu)[0]
+            self._groups[entry] = bind_group(gpu, self._layouts[entry], resources)
+
+    def _kinds(self, entry: str) -> dict[int, str]:
+        """The kinds of the resources of an entry point, by their binding."""
+        uniforms = {2: "uniform"} if entry in ("count", "scatter") else dict.fromkeys(range(3), "uniform")
+        kinds = uniforms | {binding: kind for binding, (_, kind) in BOUND[entry].items()}
+        if entry == "project":
+            kinds |= {ATTRIBUTE_BINDINGS[name]: "storage" for name in self._read}
+        return kinds
+
+    def _pipeline(self, entry: str) -> wgpu.GPUComputePipeline:
+        shader = SHADER if entry.startswith("find") else LISTS_SHADER
+        defines = {**self._defines, "ENTRY": entry}
+        return compute_pipeline(self._gpu, shader, entry, [self._layouts[entry]], defines)
+
+    def _dispatch(self, entry: str, offsets: tuple[int, ...], workgroups: tuple[int, int]) -> None:
+        recorder = self._gpu.recorder
+        with recorder.group("layers"):
+            pass_ = recorder.compute_pass()
+            pass_.set_pipeline(self._pipeline(entry))
+            pass_.set_bind_group(0, self._groups[entry], offsets)
+            pass_.dispatch_workgroups(*workgroups)
+        recorder.dispatches += 1
+
+    def _lists(self) -> bytes:
+        found: list[int] = []  # of each attribute, its first element and the elements from one row to the next
+        for name in READ:
+            bound = self._read.get(name)
+            found += (bound.resource(self._gpu)[1], bound.stride) if bound else (0, 0)
+        return LISTS.pack(*self._size, self._rows, self._capacity, *found)
+
+    def _tiles(self) -> tuple[int, int]:
+        width, height = self._size
+        return -(-width // self._tile), -(-height // self._tile)
+
+
+ATTRIBUTE_BINDINGS = {"position": 3, "size": 7, "density": 8}
+
+
+def _attribute(binding: int) -> str:
+    return next(name for name, at in ATTRIBUTE_BINDINGS.items() if at == binding)
+
+
+def _number(bound: Bound) -> str:
+    """The type of an attribute's numbers in WGSL: vertex formats of one and three components have words."""
+    return {"float": "f32", "int": "i32"}.get(bound.tensor.dtype.kind, "u32")
+
+
+def _rounded(pairs: int, rows: int) -> int:
+    """A capacity for so many pairs, and for one of each row: those of tiles that are as large as the image."""
+    return -(-max(pairs, rows) // PAIRS) * PAIRS
