@@ -125,6 +125,11 @@ fn read_batch(first: u32, range: vec2u, lane: u32) -> u32 {
 
 //% if ENTRY == "find_fronts"
 const LENGTH = 8.0 / (COLUMN * COLUMN) * 3.0 / 3.14159265;     // through the middle of a particle, in sizes
+const UNIT = 16777216.0;        // in a distance of the camera's target: lists are in any order, and so sums are of integers
+
+fn plus(sum: vec4u, more: vec4u) -> vec4u {
+    return select(sum + more, vec4u(0xffffffffu), sum + more < sum);
+}
 
 @compute @workgroup_size(SIDE, SIDE)
 fn find_fronts(
@@ -145,24 +150,25 @@ fn find_fronts(
         solid[i] = distance_of(textureLoad(solid_depth, pixel, 0));
     }
     let near = near_end(front.distance, front.size);
-    var all = vec4f(0.0);
-    var foremost = vec4f(0.0);
+    let scale = LENGTH * UNIT / view.distance;
+    var all = vec4u(0u);
+    var foremost = vec4u(0u);
     for (var first = range.x; first < range.y; first += BATCH) {
         let count = read_batch(first, range, lane);
         for (var i = 0u; i < select(0u, count, any(front.distance > vec4f(0.0))); i++) {
             let particle = batch[i];
             let reach = particle.w * COLUMN;
             let fall = max(1.0 - passes_of(sights, particle).miss2 / (reach * reach), vec4f(0.0));
-            let length = select(vec4f(0.0), LENGTH * max(particle.w, 0.0) * fall * fall, vec4f(particle.z) <= solid);
-            all += length;
-            foremost += select(vec4f(0.0), length, vec4f(particle.z) < near);
+            let length = vec4u(select(vec4f(0.0), scale * max(particle.w, 0.0) * fall * fall, vec4f(particle.z) <= solid));
+            all = plus(all, length);
+            foremost = plus(foremost, select(vec4u(0u), length, vec4f(particle.z) < near));
         }
     }
     for (var i = 0u; i < 4u; i++) {
         let pixel = pixel_of_four(id.xy, i);
         if any(pixel >= lists.viewport) { continue; }
         textureStore(fronts, pixel, vec4f(front.distance[i], front.size[i], 0.0, 0.0));
-        textureStore(columns, pixel, vec4f(all[i], foremost[i], 0.0, 0.0) / view.distance);
+        textureStore(columns, pixel, vec4f(vec2f(vec2u(all[i], foremost[i])) / UNIT, 0.0, 0.0));
     }
 }
 //% else

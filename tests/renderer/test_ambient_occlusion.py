@@ -56,6 +56,24 @@ def test_a_shadow_is_where_the_sun_casts_it(layer, render, floor, azimuth, eleva
             assert (shown[y, x] < 0.1) == dark, (position, side)
 
 
+@pytest.mark.parametrize("kind", ["points", "instances"])
+def test_a_layer_may_cast_no_shadow(layer, render, floor, kind):
+    """Also where others do; where none does there are no shadow maps."""
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_azimuth": 90.0, "sun_elevation": 60.0}
+    style = {"casts_shadow": False, **({"shape": "sphere"} if kind == "instances" else {})}
+    clear = layer(kind, style, position=np.float32([[0.3, 0.9, -0.2]]), size=0.25)
+    other = layer("points", position=np.float32([[-1.5, 0.9, 1.0]]), size=0.25)
+    toward = sun_in_world(View(**sun), DOWN)
+    feet = [on_screen(DOWN, center - toward * 0.9 / toward[1]) for center in ((0.3, 0.9, -0.2), (-1.5, 0.9, 1.0))]
+    lit = occlusion(render, [floor], **sun)
+    alone, both = (occlusion(render, layers, **sun) for layers in ([floor, clear], [floor, clear, other]))
+    clear.style.casts_shadow = True
+    casting = occlusion(render, [floor, clear, other], **sun)
+    (x, y), (there_x, there_y) = feet
+    assert alone[y, x] == both[y, x] == pytest.approx(lit[y, x], abs=0.01)
+    assert both[there_y, there_x] < 0.02 and casting[there_y, there_x] < 0.02 and casting[y, x] < 0.02
+
+
 def test_disabled_shadows_do_not_change_the_image(layer, render, floor):
     ball = layer("points", position=np.float32([[0, 0.9, 0]]), size=0.25)
     plain = occlusion(render, [floor, ball])

@@ -9,6 +9,7 @@ import pytest
 
 from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.layers import liquid_tiles
 from vertigrad.renderer.picking import Picker
 from vertigrad.renderer.target import handles_samples
 
@@ -255,6 +256,43 @@ def test_particles_are_picked_and_rows_that_are_not_finite_are_not_drawn(gpu, la
     gpu.submit()
     gpu.readback.wait(reading)
     assert picked[0].row == 2 and abs(picked[0].depth - (4.0 - 0.3 * 1.6)) < 0.01
+
+
+def test_an_image_with_more_pairs_than_there_is_memory_for_has_larger_tiles(layer, render, monkeypatch):
+    """The first image is right, and later ones have memory for small tiles."""
+    water = layer("liquid", CLEAR, position=slab(), **SLAB)
+    whole = render([water], from_above(pitch=30.0), SKY, SIZE)
+    monkeypatch.setattr(liquid_tiles, "PAIRS", 1)
+    monkeypatch.setattr(liquid_tiles, "PAIRS_A_ROW", 1)
+    short = layer("liquid", CLEAR, position=slab(), **SLAB)
+    rows = len(slab())
+    tiles = short.drawing._tiles
+    assert tiles.report()["capacity"] == rows
+    images = [render([short], from_above(pitch=30.0), SKY, SIZE) for _ in range(4)]
+    assert tiles.report()["capacity"] > 1.2 * rows
+    monkeypatch.setattr(liquid_tiles, "MOST_PAIRS", rows + 1)
+    crowded = layer("liquid", CLEAR, position=slab(), **SLAB)
+    images += [render([crowded], from_above(pitch=30.0), SKY, SIZE) for _ in range(4)]
+    assert crowded.drawing._tiles.report()["capacity"] == rows + 1
+    for image in images:
+        assert np.array_equal(image, whole)
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_a_particle_that_reaches_around_the_eye_or_is_cut_off(layer, render, orthographic):
+    """Particles behind, around and before the eye, and a clip plane through the one that is before it."""
+    position = np.float32([[0, 0, 0], [0, 0, 3.98], [0, 0, 6], [0.02, 0, 3.2]])
+    camera = OrbitCamera(distance=4.0, pitch=0.0, yaw=0.0, fov=20.0, orthographic=orthographic)
+    style = {**BLACK, "smoothing": 0.0, "sphere_scale": 1.6}
+    ball = layer("liquid", style, position=position[:1], size=0.2)
+    every = layer("liquid", style, position=position[:3], size=0.2)
+    alone, among = (light(render([one], camera, SKY, SIZE)) for one in (ball, every))
+    assert (alone > 0.002).sum() > 100
+    if not orthographic:  # the eye is nowhere, and what is behind the image's plane is before it
+        assert np.array_equal(alone, among)
+    cut = View(**{**vars(SKY), "clip_normal": (1.0, 0.0, 0.0)})
+    half = light(render([ball], camera, cut, SIZE))
+    assert (half[:, :47] > 0.002).sum() > 40 and half[:, 49:].max() < 0.002
 
 
 def test_one_layer_is_drawn_into_images_of_any_size(layer, render):

@@ -53,7 +53,7 @@ class Lighting:
     """Draws the shadow maps and computes the ambient occlusion, each only where it is needed.
 
     `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is the
-    depth of opaque objects, one sample per pixel, or a single empty texel.
+    depth of opaque objects, one sample per pixel, or a single empty texel; `hides` whether nothing is seen behind that.
     """
 
     def __init__(self, gpu: Gpu):
@@ -73,7 +73,7 @@ class Lighting:
         self.environment = Environment(gpu)
         self._level, self._size = HIGH, (0, 0)
         self.group = self._group((False,) * 4)
-        self.depths = self._nothing.view
+        self.depths, self.hides = self._nothing.view, True
 
     def compile(self) -> None:
         """Get the pipelines from the cache, after shaders have changed."""
@@ -114,6 +114,7 @@ class Lighting:
             solid = [layer for layer in layers if layer.casts and layer.transparency != "all"]
             if view.edges <= 0.0:
                 solid = [layer for layer in solid if layer.drawing.occludes]
+            self.hides = not any([layer.drawing.refracts for layer in solid])
             self._eye.record("depths", solid, frame.view_offset)
             if occluded:
                 self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)

@@ -230,8 +230,7 @@ class Renderer:
         deferred = [layer for layer in layers if layer.drawing.is_deferred]
         if deferred:
             self._deferred = self._deferred or Deferred(self._gpu, self._target)
-            hides = not any([layer.drawing.refracts for layer in layers])  # what is behind liquids can be seen
-            depths = self._lighting.depths if hides else None
+            depths = self._lighting.depths if self._lighting.hides else None
             self._deferred.record(deferred, frame, self._lighting.group, depths)
         return [layer for layer in layers if not layer.drawing.is_deferred]
 

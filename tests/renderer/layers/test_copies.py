@@ -22,8 +22,9 @@ from vertigrad.tensor import Tensor
 from .calls import Calls, address, addresses
 from .kinds import KINDS, drawn
 
-# read by compute shaders that compute what is drawn: trails, streamlines, arrows of a field, marched volumes
+# read by compute shaders that compute what is drawn: liquids, trails, streamlines, arrows of a field, marched volumes
 COMPUTED_OF = {
+    "liquid": {"position", "size", "density"},
     "trails": {"position"},
     "streamlines": {"vectors", "seeds", "color"},
     "vectors": {"vectors"},

@@ -20,7 +20,7 @@ UP = (0.0, 1.0, 0.0)
 OF_ROWS = ("points", "liquid", "marks", "instances", "birds", "arrows", "lines", "trails", "splats")
 OF_SAMPLES = {"slices": "values", "isosurface": "values", "volume": "density"}
 OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
-STORED = ("asset", "splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
+STORED = ("liquid", "asset", "splats", *OF_GRIDS)  # whose shaders read everything from storage buffers
 LENGTHS = {"size", "direction", "position", "mesh", "scale", "seeds"}  # attributes in world units
 STYLED = {"streamlines": ("length", "width"), "vectors": ("scale",), "image": ("width",)}  # and values of styles
 STYLED["liquid"] = ("absorption_distance",)
@@ -200,7 +200,7 @@ def test_a_window_without_pixels_is_allowed(gpu: Gpu, layer: Any, kind: str, siz
     assert not gpu.recorder.pending
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "liquid"])  # which binds no storage
+@pytest.mark.parametrize("kind", KINDS)
 def test_more_than_the_adapter_binds_is_refused_by_name(
     gpu: Gpu, layer: Any, shot: Any, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

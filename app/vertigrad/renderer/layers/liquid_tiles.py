@@ -71,6 +71,8 @@ class LiquidTiles:
     def __init__(self, gpu: Gpu, name: str, attributes: Attributes, style_size: int):
         self._gpu, self._name, self._style_size = gpu, name, style_size
         self._read = {name: attributes.tensors[name] for name in READ if name in attributes.tensors}
+        for attribute, bound in self._read.items():
+            bound.resource(gpu, f"layer {name!r}: {attribute}")
         self._rows = rows = attributes.rows
         types = {name.upper(): _number(self._read[name]) if name in self._read else "" for name in READ}
         self._tile = SOFTWARE_TILE if gpu.adapter.kind == "software" else TILE
