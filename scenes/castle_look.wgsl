@@ -16,9 +16,12 @@ struct Fields {
 @group(0) @binding(8) var<storage, read_write> bar_position: array<f32>;
 @group(0) @binding(9) var<storage, read_write> bar_size: array<f32>;
 @group(0) @binding(10) var<storage, read_write> table: array<f32>;
+@group(0) @binding(11) var<storage, read_write> shelf: array<f32>;
 
 // Steps of a sequence that fills a cube evenly (Roberts 2018, "The unreasonable effectiveness of quasirandom sequences").
 const STEPS = vec3f(0.8191725, 0.6710436, 0.5497005);
+
+const SHELF = vec2f(-0.4, 0.159);     // middle of the part of it that is in the tank [m]
 
 @compute @workgroup_size(64)
 fn pour(@builtin(global_invocation_id) id: vec3u) {
@@ -39,7 +42,7 @@ fn scatter(@builtin(global_invocation_id) id: vec3u) {
     grain_size[grain] = select(fields.grain, 0.0, material[row] == 0u);
 }
 
-// The posts of the tank, and the rim around its bed; the table under it.
+// The posts of the tank, and the rim around its bed; the table under it, and the shelf inside.
 @compute @workgroup_size(8)
 fn frame(@builtin(global_invocation_id) id: vec3u) {
     if id.x >= 8u { return; }
@@ -57,5 +60,9 @@ fn frame(@builtin(global_invocation_id) id: vec3u) {
         bar_position[3u * id.x + k] = middle[k];
         bar_size[3u * id.x + k] = size[k];
     }
-    if id.x == 0u { table[1] = -0.02; }
+    if id.x == 0u {
+        table[1] = -0.02;
+        shelf[0] = SHELF.x;
+        shelf[1] = SHELF.y;
+    }
 }
