@@ -190,6 +190,11 @@ def test_gradients_of_an_output_by_activations(model: Onnx) -> None:
     model.inside.observe(Observed(("gradient of out[4] by /enc/0/relu",)))  # another element, nothing is recorded
     (gradient,) = model.inside.tensors().values()
     np.testing.assert_allclose(gradient.numpy()[2], W2[:, 0], rtol=1e-6)
+    names = [f"gradient of out[{element}] by /enc/0/relu" for element in (4, 3)]
+    model.inside.observe(Observed(tuple(names)))  # both at once
+    for name, (row, unit) in zip(names, ((2, 0), (1, 1)), strict=True):
+        np.testing.assert_allclose(model.inside.tensors()[name].numpy()[row], W2[:, unit], rtol=1e-6)
+    model.inside.observe(Observed(tuple(names[:1])))
     for wrong, message in (
         ("gradient of /enc/0/relu[0] by out", "does not depend on"),
         ("gradient of out[3] by y", "no input or tensor inside 'y'; its inputs of floats: x"),

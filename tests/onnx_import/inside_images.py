@@ -19,6 +19,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 import vertigrad
+from vertigrad import resources
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import Session
@@ -28,6 +29,7 @@ from .published import FOLDER
 
 TARGET = Path(__file__).parents[2] / "docs" / "images"
 SIZE, FOV = (1120, 280), 40.0
+FRAMES = 30  # of training: 480 steps
 SENTENCE = "a network reads its own attention"
 
 
@@ -112,18 +114,8 @@ def scene(shown: Shown, folder: Path, network: Path) -> Path:
     if array.dtype.kind == "i":
         values = f"{shown.source} = {array.tolist()}, attention_mask = {np.ones_like(array).tolist()}"
     dims = f"dims = {{ sequence_length = {array.shape[1]}, batch_size = 1 }}\n" if array.dtype.kind == "i" else ""
-    middle, half = (shown.low + shown.high) / 2, (shown.high - shown.low) / 2 * SIZE[1] / SIZE[0]
-    distance = half / math.tan(math.radians(FOV / 2))
     text = f"""version = 1
-[camera]
-position = [{middle}, 0, {distance}]
-target = [{middle}, 0, 0]
-orthographic = true
-fov = {FOV}
-[view]
-background = "#10141c"
-bloom = 0
-[models.page]
+{_view((shown.low + shown.high) / 2, (shown.high - shown.low) / 2)}[models.page]
 type = "array"
 file = "page.npy"
 [models.net]
@@ -136,14 +128,57 @@ inputs = {{ {values} }}
     return folder / "scene.toml"
 
 
+def _view(middle: float, half: float) -> str:
+    """The camera's and the view's table, for what is so far from the middle along x."""
+    distance = half * SIZE[1] / SIZE[0] / math.tan(math.radians(FOV / 2))
+    return f"""[camera]
+position = [{middle}, 0, {distance}]
+target = [{middle}, 0, 0]
+orthographic = true
+fov = {FOV}
+[view]
+background = "#10141c"
+bloom = 0
+"""
+
+
+def training(folder: Path) -> Path:
+    """The scene `digits`, and of one of its examples what its pixels do to each of the ten classes."""
+    tables = resources.path("scenes", "digits.toml").read_text().split("\n\n")
+    models = "\n\n".join(table for table in tables if table.startswith("[models.learner"))
+    layers = [
+        f'class_{number} = {{ tensor = "learner:gradient of activations.10[{number}] by inputs", colormap = "vik",'
+        f" range = [-2, 2], size = 1.5, center = [{1.7 * (number % 5) - 2.75}, {0.85 - 1.7 * (number // 5)}, 0] }}"
+        for number in range(10)
+    ]
+    first = 'first = { tensor = "learner:activations.0", size = 3.2, center = [-5.8, 0, 0], colormap = "gray" }'
+    text = f"""version = 1
+{_view(0.0, 15.4 / 2)}{models}
+[layers]
+{chr(10).join([first, *layers])}
+late = {{ tensor = "learner:activations.6", size = 2.3, center = [6.35, 0, 0], colormap = "magma" }}
+"""
+    (folder / "scene.toml").write_text(text)
+    return folder / "scene.toml"
+
+
 def draw(name: str, shown: Shown) -> None:
     """Draw one image, or say that the network is not there."""
     network = FOLDER / shown.file
     if not network.exists():
         print(f"{name}: {network} is not there; python -m tests.onnx_import.published fetches it")
         return
+    with tempfile.TemporaryDirectory() as folder:
+        draw_scene(name, scene(shown, Path(folder), network))
+
+
+def draw_scene(name: str, path: Path, frames: int = 0) -> None:
+    """Draw the image of a scene after so many frames."""
     gpu = vertigrad.gpu()
-    with tempfile.TemporaryDirectory() as folder, Session(gpu, scene(shown, Path(folder), network)) as session:
+    with Session(gpu, path) as session:
+        for _ in range(frames):
+            with gpu.frames.frame():
+                session.stage.step(1 / 60)
         offscreen, renderer = Offscreen(gpu, SIZE), Renderer(gpu, FORMAT)
         with gpu.frames.frame():
             session.draw_to_file(renderer, offscreen.view, SIZE)
@@ -158,3 +193,5 @@ def draw(name: str, shown: Shown) -> None:
 if __name__ == "__main__":
     for each in NETWORKS.items():
         draw(*each)
+    with tempfile.TemporaryDirectory() as trained:
+        draw_scene("inside-training", training(Path(trained)), FRAMES)

@@ -34,45 +34,48 @@ class ElementGradient(Closing, ABC):
 
 
 class ElementGradients(Closing):
-    """The gradients that are observed. Of two that differ in the element only one is recorded, for the latest.
+    """The gradients that are observed. One of another element takes over a recording that is no longer needed.
 
     `record` records the gradient of a name, and raises `InputError` if there is none.
     """
 
     def __init__(self, record: Callable[[GradientName], ElementGradient]):
         self._record = record
-        self._recorded: dict[tuple[str, str], ElementGradient] = {}
-        self._names: list[GradientName] = []
+        self._recorded: dict[GradientName, ElementGradient] = {}
 
     def take(self, names: Sequence[GradientName]) -> None:
         """Compute these gradients from now on, and no others. Raises `InputError`; then nothing has changed."""
-        found: dict[tuple[str, str], ElementGradient] = {}
+        before = self._recorded
+        found = {name: before[name] for name in names if name in before}
+        free = {name: one for name, one in before.items() if name not in found}
+        new: list[ElementGradient] = []
         try:
             for name in names:
-                key = name.tensor, name.source
-                found[key] = self._recorded.get(key) or self._record(name)
-                found[key].select(name.element)
+                if name not in found:
+                    same = next((one for one in free if one._replace(element=name.element) == name), None)
+                    if same is None:
+                        new.append(self._record(name))
+                    found[name] = new[-1] if same is None else free.pop(same)
+                    found[name].select(name.element)
         except BaseException:
-            for key, one in found.items():
-                if key not in self._recorded:
-                    one.close()
-            for name in self._names:
-                self._recorded[name.tensor, name.source].select(name.element)
-            raise
-        for key, one in self._recorded.items():
-            if key not in found:
+            for one in new:
                 one.close()
-        self._recorded, self._names = found, list(names)
+            for name, one in before.items():
+                one.select(name.element)
+            raise
+        for one in free.values():
+            one.close()
+        self._recorded = {name: found[name] for name in names}
 
     def record_again(self) -> None:
         """Record all of them again, as after the network has changed."""
-        names = self._names
+        names = list(self._recorded)
         self.take([])
         self.take(names)
 
     def results(self) -> dict[str, Tensor]:
         """The gradients by name."""
-        return {str(name): self._recorded[name.tensor, name.source].result for name in self._names}
+        return {str(name): one.result for name, one in self._recorded.items()}
 
     def replay(self) -> None:
         """Compute them for the inputs and weights as they are now."""
