@@ -8,6 +8,7 @@ from ..data.triangles import nearest_points
 
 NEAR = 7 / 8  # fraction of the positions near the surface; the others are anywhere
 PART = 2048  # positions per batch
+CELLS = 12  # along each axis of the box of the positions: those of a cell are near the same triangles
 
 
 def sample_positions(
@@ -33,20 +34,40 @@ def on_surface(positions: np.ndarray, index: np.ndarray, count: int, random: np.
 def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np.ndarray:
     """Signed distances (n,) of positions (n, 3) from the triangles of a closed mesh, float64.
 
-    A triangle can be the nearest only if its middle is no farther than the nearest middle by more than the largest
-    triangle reaches: few are left to be tested. The sign is that of the triangle that faces the point most;
-    where several are equally near, that one decides whether a position is inside.
+    A triangle can be the nearest only if its middle is no farther than the nearest middle by more than the triangle
+    reaches: few are left to be tested, first for a whole cell of positions, then for each of them. The sign is that of
+    the triangle that faces the point most; where several are equally near, that one decides whether a position is
+    inside.
     """
     corners = positions.astype(float)[index]
     middles = corners.mean(axis=1)
-    reach = np.linalg.norm(corners - middles[:, None], axis=-1).max()
-    return np.concatenate([_part(corners, middles, reach, spots[at : at + PART]) for at in range(0, len(spots), PART)])
+    reaches = np.linalg.norm(corners - middles[:, None], axis=-1).max(axis=1)
+    found = np.empty(len(spots))
+    for members in _by_cell(spots):
+        inside = spots[members]
+        center = inside.mean(axis=0)
+        radius = np.linalg.norm(inside - center, axis=1).max()
+        away = np.linalg.norm(middles - center, axis=1)
+        near = away <= (away.min() + 2.0 * radius + reaches) * (1.0 + 1e-9) + 1e-9
+        found[members] = _part(corners[near], middles[near], reaches[near], inside)
+    return found
 
 
-def _part(corners: np.ndarray, middles: np.ndarray, reach: float, spots: np.ndarray) -> np.ndarray:
+def _by_cell(spots: np.ndarray) -> list[np.ndarray]:
+    """The numbers of the positions in each cell that has some, in batches."""
+    low, high = spots.min(axis=0), spots.max(axis=0)
+    cell = np.minimum((spots - low) / np.maximum(high - low, 1e-300) * CELLS, CELLS - 1).astype(int)
+    key = cell @ (CELLS**2, CELLS, 1)
+    order = np.argsort(key, kind="stable")
+    cells = np.split(order, np.nonzero(np.diff(key[order]))[0] + 1)
+    return [batch for members in cells for batch in np.array_split(members, -(-len(members) // PART))]
+
+
+def _part(corners: np.ndarray, middles: np.ndarray, reaches: np.ndarray, spots: np.ndarray) -> np.ndarray:
     squares = (spots**2).sum(1)[:, None] + (middles**2).sum(1) - 2.0 * spots @ middles.T
-    limit = (np.sqrt(np.maximum(squares.min(axis=1), 0.0)) + reach) * (1.0 + 1e-9) + 1e-9
-    spot, triangle = np.nonzero(squares <= (limit**2)[:, None])
+    nearest = np.sqrt(np.maximum(squares.min(axis=1), 0.0))
+    limit = (nearest[:, None] + reaches) * (1.0 + 1e-9) + 1e-9
+    spot, triangle = np.nonzero(squares <= limit**2)
     away = spots[spot] - nearest_points(corners[triangle], spots[spot])
     length = np.linalg.norm(away, axis=1)
     a, b, c = np.moveaxis(corners[triangle], 1, 0)
