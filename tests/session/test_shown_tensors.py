@@ -120,6 +120,10 @@ def test_a_unit_is_ablated_with_undo(session: Session) -> None:
     np.testing.assert_allclose(out(session), ablated @ W2, rtol=1e-5, atol=1e-5)
     do(session, ToggleUnit(*RELU, 2))
     np.testing.assert_allclose(out(session), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
+    do(session, ToggleUnit("net", "/enc/1/attn", 0))  # which is not shown: the network is recorded again
+    drawn = session.stage.instances["net"].observed_tensors[RELU[1]].block.id
+    assert session.stage.layers["relu"].report()["tensor"]["block"] == drawn
+    do(session, Undo())
     session.post(ToggleUnit(*RELU, 9))
     session.apply()
     assert "its units are 0 to 5" in "".join(session.messages.values())

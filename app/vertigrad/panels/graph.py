@@ -79,6 +79,7 @@ class GraphPanel(Panel):
     def __init__(self, show: Show) -> None:
         self._show = show
         self._graph = Throttled(graph)
+        self._latest: tuple[list[Box], list[Wire]] = ([], [])
         self._inside = InsideView()
 
     def draw(self, session: Session) -> None:
@@ -90,7 +91,9 @@ class GraphPanel(Panel):
             self._inside.draw(session)
 
     def _draw_graph(self, session: Session, width: float) -> None:
-        boxes, wires = self._graph(session)
+        if session.commands.current is None:  # while a long command runs, layers may have tensors that are replaced
+            self._latest = self._graph(session)
+        boxes, wires = self._latest
         flags = imgui.WindowFlags_.horizontal_scrollbar | imgui.WindowFlags_.no_saved_settings
         if imgui.begin_child("graph", ImVec2(width, 0.0), 0, flags.value):
             chosen = self._draw_all(boxes, wires)

@@ -177,7 +177,7 @@ class Stage:
         created: dict[str, Layer] = {}
         observed_before = {name: self.instances[name].observed for name in change.observed}
         try:
-            observe(scene, self.instances, change.observed)
+            others = observe(scene, self.instances, change.observed)
             fresh = built(scene, change.specs, {name: change.params[name] for name in change.built}, self.instances)
             self.scene, self.specs = scene, dict(change.specs)
             for name in fresh.keys() & change.carried:
@@ -185,7 +185,7 @@ class Stage:
             self.instances = {name: fresh[name] if name in fresh else self.instances[name] for name in scene.order}
             created = {name: self._layer(name, change.styles[name]) for name in change.created_layers}
             self.layers = {name: created[name] if name in created else self.layers[name] for name in scene.layers}
-            for name in change.bound_layers:
+            for name in dict.fromkeys((*change.bound_layers, *layers_of(scene, others))):
                 self._bind(name)
         except BaseException:
             self.scene, self.specs, self.instances, self.layers = before

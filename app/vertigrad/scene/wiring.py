@@ -50,13 +50,19 @@ def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelIns
         raise scene.error(("layers", name, "colorbar"), "this layer does not use its colormap: color is not a scalar")
 
 
-def observe(scene: Scene, instances: Mapping[str, ModelInstance], observed: Mapping[str, Observed]) -> None:
-    """Observe these tensors inside of models. Raises `SceneError`, and what recording a model raises."""
+def observe(scene: Scene, instances: Mapping[str, ModelInstance], observed: Mapping[str, Observed]) -> set[str]:
+    """Observe these tensors inside of models; returns the models of which any is another tensor than before.
+
+    Raises `SceneError`, and what recording a model raises.
+    """
+    others: set[str] = set()
     for name, one in observed.items():
         try:
-            instances[name].observe(one)
+            if instances[name].observe(one):
+                others.add(name)
         except _UNFIT as error:
             raise scene.error(("models", name), str(error)) from error
+    return others
 
 
 def layers_of(scene: Scene, models: Collection[str]) -> list[str]:
