@@ -72,6 +72,7 @@ struct Corner {
 @group(0) @binding(${FIRST + 3}) var smooth_sampler: sampler;
 //% endif
 
+@group(1) @binding(0) var opacities: texture_storage_2d_array<rgba16float, write>;    // of `shade_pixels`, which lights nothing
 @group(2) @binding(0) var marched: texture_storage_2d_array<${FORMAT}, write>;
 
 const SURROUNDINGS = 293.0;     // K
@@ -345,21 +346,13 @@ fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
     }
 }
 
-// The box from the sun, at a depth that is never cut off.
-@vertex
-fn shade_vertex(@builtin(vertex_index) number: u32) -> Corner {
-    let corner = box_corner(number);
-    return Corner(vec4f(corner.clip.xy, 0.5, 1.0), corner.world);
-}
-
-struct OpticalDepths {
-    @location(0) near: vec4f,
-    @location(1) far: vec4f,
-}
-
-@fragment
-fn shade_opacity(in: Corner) -> OpticalDepths {
-    let segment = segment_through(to_eye(in.world), 0.0);
+// The optical depths from the sun to each plane of its map, as renderer/opacity_map.py has it: near ones and far ones.
+@compute @workgroup_size(8, 8)
+fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
+    let size = textureDimensions(opacities);
+    if any(id.xy >= size) { return; }
+    let clip = (2.0 * (vec2f(id.xy) + 0.5) / vec2f(size) - 1.0) * vec2f(1.0, -1.0);
+    let segment = segment_through(vec3f(across_at(clip), -1.0), 0.0);
     let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
     let scale = view.eye_to_clip[2].z;      // of depth, which is 1 at the sun's end of the map
     var depths = array<f32, PLANES>();
@@ -376,9 +369,8 @@ fn shade_opacity(in: Corner) -> OpticalDepths {
         depths[plane] = style.shadow * sum;
         begin = max(begin, end);
     }
-    return OpticalDepths(
-        vec4f(depths[0], depths[1], depths[2], depths[3]), vec4f(depths[4], depths[5], depths[6], depths[7]),
-    );
+    textureStore(opacities, id.xy, 0, vec4f(depths[0], depths[1], depths[2], depths[3]));
+    textureStore(opacities, id.xy, 1, vec4f(depths[4], depths[5], depths[6], depths[7]));
 }
 
 //% if PICKING

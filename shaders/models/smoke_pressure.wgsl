@@ -208,13 +208,14 @@ fn prolong(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
 }
 
 // The coarsest level, in one workgroup: sweeps of both colors.
-@compute @workgroup_size(64)
+@compute @workgroup_size(256)
 fn solve(@builtin(local_invocation_index) lane: u32) {
-    let count = params.size.x * params.size.y * params.size.z;
-    for (var half = 0u; half < ${2 * LAST_SWEEPS}u; half += 1u) {
-        for (var i = lane; i < count; i += 64u) {
-            let cell = cell_of(i, params.size);
-            if (u32(cell.x + cell.y + cell.z) & 1u) == (half & 1u) {
+    let half = vec3u((params.size.x + 1u) / 2u, params.size.y, params.size.z);
+    for (var color = 0u; color < ${2 * LAST_SWEEPS}u; color += 1u) {
+        for (var i = lane; i < half.x * half.y * half.z; i += 256u) {
+            var cell = cell_of(i, half);
+            cell.x = 2 * cell.x + ((cell.y + cell.z + i32(color)) & 1);
+            if cell.x < i32(params.size.x) {
                 relax(cell, params.size);
             }
         }

@@ -577,6 +577,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/deferred.wgsl": choices(FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True]),
+    "draw/opacity_cover.wgsl": [{}],
     "draw/samples_cover.wgsl": choices(BLENDED=[False, True]),
     "draw/farthest.wgsl": [{}],
     "draw/light.wgsl": [{}],

@@ -40,7 +40,9 @@ class OpacityMap:
     def record(self, layers: Sequence[Layer], view: bytes) -> None:
         """Record the optical depths of these layers; `view` has the bytes of `View` along the sun."""
         frame = Frame(self._gpu.uniforms.push(view), drawn="opacity")
+        attenuating = [layer.drawing for layer in layers if layer.drawing.shadow_box() is not None]
+        for drawing in attenuating:
+            drawing.compute_opacity(self.texels, frame)
         with self._gpu.recorder.render_pass("shadows", self._pass) as pass_:
-            for layer in layers:
-                if layer.drawing.shadow_box() is not None:
-                    layer.drawing.draw_opacity(pass_, frame)
+            for drawing in attenuating:
+                drawing.draw_opacity(pass_)

@@ -55,7 +55,7 @@ class Multigrid:
         """Add one V-cycle."""
         own: dict[str, Any] = {"walls": self._walls[level], "pressure": self._pressures[level], "rhs": self._rhs[level]}
         if level == len(self.sizes) - 1:
-            self._add(plan, "solve", level, threads=(64, 1, 1), **own)
+            self._add(plan, "solve", level, threads=(256, 1, 1), **own)
             return
         below = level + 1
         coarse: dict[str, Any] = {"coarse_pressure": self._pressures[below], "coarse_rhs": self._rhs[below]}

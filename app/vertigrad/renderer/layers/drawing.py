@@ -244,8 +244,14 @@ class Drawing(ABC):
         """Low and high corner in world space of what takes light away from what is behind it, without being opaque."""
         return None
 
-    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:  # noqa: B027
-        """Record the optical depths of a frame of "opacity"; called where there is a `shadow_box`."""
+    def compute_opacity(self, texels: int, frame: Frame) -> None:  # noqa: B027
+        """Record the optical depths of a frame of "opacity", for a map of so many texels along each side.
+
+        Called where there is a `shadow_box`, outside of any pass.
+        """
+
+    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder) -> None:  # noqa: B027
+        """Add them to the map."""
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the stages of a frame of "rows": each pixel gets the index of a row instead of a color.

@@ -20,8 +20,8 @@ from .attributes import Attributes
 class Stage:
     """A pair of entry points, VERTEX_vertex and FRAGMENT_fragment.
 
-    FRAGMENT_depth, FRAGMENT_opacity and FRAGMENT_clear draw "depth", "opacity" and "clear" frames. `over`: it blends
-    and does not write depth; `rows`: it is also drawn in frames of rows.
+    FRAGMENT_depth and FRAGMENT_clear draw "depth" and "clear" frames. `over`: it blends and does not write depth;
+    `rows`: it is also drawn in frames of rows.
     """
 
     vertex: str
@@ -105,7 +105,7 @@ class StagePipelines:
         self, stage: Stage, drawn: Drawn, colors: Colors, display: bool, area_lights: bool
     ) -> wgpu.GPURenderPipeline:
         recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, colors, display)
-        part = drawn if drawn in ("depth", "opacity", "clear") else "fragment"
+        part = drawn if drawn in ("depth", "clear") else "fragment"
         return render_pipeline(
             self._gpu,
             recipe.shader,
@@ -127,7 +127,7 @@ class StagePipelines:
         )
 
     def _layouts(self, drawn: Drawn) -> list[wgpu.GPUBindGroupLayout]:
-        if drawn in ("depth", "opacity", "rows", "soft"):
+        if drawn in ("depth", "rows", "soft"):
             return [self.bindings.layout]
         return [self.bindings.layout, (hidden_layout if drawn == "gbuffer" else lighting_layout)(self._gpu)]
 

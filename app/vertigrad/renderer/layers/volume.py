@@ -23,6 +23,7 @@ from .base import Attribute, AttributeSpec, Frame, Layer
 from .box import BoxStyle, Vector, inset
 from .field import FieldDrawing
 from .marched_image import MarchedImage
+from .opacity_image import OpacityImage
 from .recipe import Recipe, Stage
 from .styles import Range, ends
 
@@ -37,7 +38,6 @@ RECIPE = Recipe(
     computes=True,
 )
 PROBE = Stage("volume", "probe")  # drawn in frames of rows only
-SHADE = Stage("shade", "shade")  # and in frames of opacity
 
 
 class VolumeStyle(BoxStyle):
@@ -97,7 +97,8 @@ class VolumeDrawing(FieldDrawing):
         stored = [density.tensor, self._density_extent.pair, self._light, self._opacity, *glow]
         self.create_fields(RECIPE, stored, defines={"TEMPERATURE": hot is not None, "FORMAT": COLOR})
         self.rows = [PROBE]
-        self._image = MarchedImage(self.gpu, RECIPE.shader, self.pipelines.bindings.layout, self.pipelines.defines)
+        shared = self.gpu, RECIPE.shader, self.pipelines.bindings.layout, self.pipelines.defines
+        self._image, self._shade = MarchedImage(*shared), OpacityImage(*shared)
 
     @property
     def plan_key(self) -> tuple[Extent, ...]:
@@ -176,8 +177,11 @@ class VolumeDrawing(FieldDrawing):
     def shadow_box(self) -> tuple[Vector, Vector] | None:
         return self.box.fit(self.style) if self.style.shadow > 0.0 else None
 
-    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        self._draw(pass_, frame, [SHADE])
+    def compute_opacity(self, texels: int, frame: Frame) -> None:
+        self._shade.compute(texels, frame, self.bound(frame), self._offset)
+
+    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        self._shade.cover(pass_)
 
     def gather(self, frame: Frame) -> None:
         """March along the lines of sight."""
