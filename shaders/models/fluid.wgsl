@@ -28,6 +28,7 @@ struct Params {
     tolerance: f32,    // mean error of the relative density at which the pressure solve ends
     iteration: u32,    // of the pressure solve, the last one that has been recorded
     measured: u32,     // 1 in iterations whose error is summed
+    is_last: u32,      // 1: loads after all iterations
     tank_low: vec3f,
     tank_high: vec3f,
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
@@ -70,7 +71,7 @@ struct Params {
 // Relative density, from `predict` on what it will be beyond 1 without pressure; and `sorted_pressures` an iteration ago.
 @group(0) @binding(19) var<storage, read_write> excess: array<vec2f>;
 @group(0) @binding(20) var<storage, read_write> total: array<atomic<u32>>;  // error of an iteration, summed in units of 1 / TOTAL
-@group(0) @binding(21) var<storage, read_write> size: array<vec4u>;  // workgroups of an iteration, of load, of answer; none once it has converged
+@group(0) @binding(21) var<storage, read_write> going: array<u32>;  // 1 until the solve has converged; and the same if a body is moved
 @group(0) @binding(22) var<storage, read_write> solved: array<f32>;  // mean error, and iterations taken
 @group(0) @binding(23) var<storage, read_write> mechanical: array<f32>;  // pressure as force per area [Pa]
 
@@ -226,14 +227,13 @@ fn driven(i: u32) -> f32 {
 fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
     if i == 0u {
-        size[0] = vec4u(num_workgroups, 0u);
+        going[0] = 1u;
         //% if FIELD == "placed"
         var are_moved = false;
         for (var k = 0u; k < ${OBSTACLES}u; k += 1u) {
             are_moved |= field[blocks[k] + 35u] == 1.0;
         }
-        size[1] = select(vec4u(0u), size[0], are_moved);
-        size[2] = select(vec4u(0u), vec4u(${OBSTACLES}u, 1u, 1u, 0u), are_moved);
+        going[1] = u32(are_moved);
         //% endif
     }
     if i >= params.count {
@@ -254,11 +254,12 @@ fn pressed(i: u32) -> vec3f {
     return sum;
 }
 
-// Acceleration by pressure.
+// Acceleration by pressure. Iterations that are left when the solve has converged do nothing: a dispatch whose size the GPU reads
+// takes longer, since wgpu checks it.
 @compute @workgroup_size(128)
 fn accelerate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
-    if i < params.count {
+    if i < params.count && going[0] == 1u {
         new_velocities[i] = vec4f(pressed(i), 0.0);
     }
 }
@@ -301,7 +302,7 @@ fn relax(
         atomicStore(&error, 0u);
     }
     workgroupBarrier();
-    if i < params.count {
+    if i < params.count && going[0] == 1u {
         let left = relaxed(i);
         if params.measured == 1u {
             atomicAdd(&error, u32(min(left, MOST_ERROR) * ERROR));
@@ -313,19 +314,18 @@ fn relax(
     }
 }
 
-// Whether the pressure solve has converged: then its other iterations have no workgroups.
+// Whether the pressure solve has converged: then its other iterations do nothing.
 @compute @workgroup_size(1)
 fn judge() {
     let sum = atomicExchange(&total[0], 0u);
-    if size[0].x == 0u {
+    if going[0] == 0u {
         return;
     }
     solved[0] = f32(sum) * (MOST_ERROR / TOTAL);
     solved[1] = f32(params.iteration);
     if solved[0] < params.tolerance {
-        for (var k = 0u; k < 3u; k += 1u) {
-            size[k].x = 0u;
-        }
+        going[0] = 0u;
+        going[1] = 0u;
     }
 }
 
@@ -340,7 +340,7 @@ fn load(
 ) {
     let row = group.y * num_workgroups.x + group.x;
     let i = linear_index(id, num_workgroups, 128u);
-    if row * 128u >= params.count {
+    if row * 128u >= params.count || (params.is_last == 0u && going[1] == 0u) {
         return;
     }
     if near_solids[row] == 0u {

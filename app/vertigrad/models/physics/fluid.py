@@ -209,8 +209,7 @@ class Fluid(FixedStepModel):
         parts.empty("sorted_pressures", n)
         parts.empty("excess", n, 2)
         parts.zeros("total", 1, dtype=u32)
-        self._solved, size = parts.empty("solved", 2), parts.zeros("size", 3, 4, dtype=u32)
-        self._sizes = [parts.enter_context(size[k, 0:3]) for k in range(3)]  # of an iteration, load, answer
+        self._solved, _ = parts.empty("solved", 2), parts.zeros("going", 2, dtype=u32)
         self._mechanical = parts.empty("mechanical", n)
         groups, placed = groups_of(n, 128), self._obstacle if self._obstacle_kind == "placed" else None
         self._bodies = RigidBodies(parts, placed, self.name, groups, low=start.low, high=start.high)
@@ -235,7 +234,9 @@ class Fluid(FixedStepModel):
             grid.build(position)
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
         inputs = {"order": grid.order, "starts": grid.starts}
-        constants = self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0}
+        constants = (
+            self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0, "is_last": 0}
+        )
         if self._obstacle is not None and self._obstacle_kind == "grid":
             inputs["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
         elif self._obstacle is not None:
@@ -262,16 +263,14 @@ class Fluid(FixedStepModel):
         self._bodies.add(self._step, "predict")
         add("predict", sorted_velocities=pushed)
         weights = fluid_reference.chebyshev_weights(self._params.iterations)
-        iterated, loaded, answered = self._sizes
         for iteration, weight in enumerate(weights, 1):
             measured = iteration % CHECKED == 0 or iteration == len(weights)
-            add("accelerate", new_velocities=sorted_velocities, indirect=iterated)
-            self._record_load(add, loaded, answered)
-            relaxation = {"chebyshev_weight": weight, "measured": measured, "indirect": iterated}
-            add("relax", new_pressures=sorted_pressures, **relaxation)
+            add("accelerate", new_velocities=sorted_velocities)
+            self._record_load(add, False)
+            add("relax", new_pressures=sorted_pressures, chebyshev_weight=weight, measured=measured)
             if measured:
                 kernels.add(self._step, "judge", 1, iteration=iteration)
-        self._record_load(add)
+        self._record_load(add, True)
         self._bodies.add(self._step, "advance")
         add("finish", sorted_velocities=pushed)
         self._bodies.add(self._step, "answer")
@@ -279,11 +278,11 @@ class Fluid(FixedStepModel):
         self._measure = parts.plan("measure")
         kernels.add(self._measure, "measure", n, "mechanical")
 
-    def _record_load(self, add: Callable[..., None], load: Tensor | None = None, answer: Tensor | None = None) -> None:
-        """What pressure does to bodies, and how they answer; the tensors have the workgroups of the two kernels."""
+    def _record_load(self, add: Callable[..., None], is_last: bool) -> None:
+        """What pressure does to bodies, and how they answer; before the last time only if bodies are moved."""
         if self._bodies.count:
-            add("load", indirect=load)
-            self._bodies.add(self._step, "answer", indirect=answer)
+            add("load", is_last=is_last)
+            self._bodies.add(self._step, "answer")
 
     def _shape_body(self) -> None:
         fields = self._fields()
