@@ -239,16 +239,12 @@ class Flock(FixedStepModel):
 
 
 def start(count: int, extent: tuple[float, float, float], seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions in a bent flock, dense inside and thin at one end, that turns around itself; each (count, 3), f32."""
+    """Positions in an ellipsoid in the middle of the box, and headings all around; each (count, 3), f32."""
     random = np.random.default_rng(seed)
-    positions = random.standard_normal((count, 3))
-    positions /= np.maximum(np.linalg.norm(positions, axis=1, keepdims=True), 1e-12)
-    positions *= random.random((count, 1)) ** 0.37  # of a ball: denser than evenly in the middle
-    along = positions[:, 0].copy()
-    positions[:, 1:] *= (0.72 - 0.28 * along)[:, None]
-    positions[:, 1] += 0.45 * np.sin(2.6 * along) * np.abs(along)
-    positions[:, 2] += 0.3 * along**2
-    headings = np.column_stack([-positions[:, 2], 0.3 * positions[:, 1], along + 0.4])
-    headings += 0.25 * random.standard_normal((count, 3))
+    headings = random.standard_normal((count, 3))
     headings /= np.maximum(np.linalg.norm(headings, axis=1, keepdims=True), 1e-12)
-    return (positions * (0.4 * np.asarray(extent))).astype(np.float32), headings.astype(np.float32)
+    positions = random.standard_normal((count, 3))
+    positions *= (random.random((count, 1)) ** (1 / 3)) / np.maximum(
+        np.linalg.norm(positions, axis=1, keepdims=True), 1e-12
+    )
+    return (positions * (0.35 * np.asarray(extent))).astype(np.float32), headings.astype(np.float32)

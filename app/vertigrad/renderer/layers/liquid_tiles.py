@@ -37,6 +37,8 @@ PAIRS_A_ROW = 24  # of tiles and rows, that there is memory for at first
 PAIRS = 1 << 16  # memory for pairs grows by so many
 MOST_PAIRS = 1 << 24  # and to so many: where more particles fill an image, tiles are larger
 ENTRIES = ("project", "count", "scatter", "find_fronts", "find_behinds")
+ATTRIBUTES = {"position": 3, "size": 7, "density": 8}  # bindings that `project` reads
+LISTED = {3: ("particles", "storage"), 4: ("totals", "storage"), 5: ("starts", "storage"), 6: ("rows", "storage")}
 # What each entry point reads and writes, by its binding; 0 to 2 are the uniforms `View`, `Style` and `Lists`
 BOUND: Mapping[str, Mapping[int, tuple[str, str]]] = {
     "project": {4: ("particles", "written"), 5: ("rects", "written"), 6: ("totals", "written")},
@@ -46,11 +48,11 @@ BOUND: Mapping[str, Mapping[int, tuple[str, str]]] = {
         **{8: ("starts", "storage"), 9: ("rows", "written")},
     },
     "find_fronts": {
-        **{3: ("particles", "storage"), 4: ("totals", "storage"), 5: ("starts", "storage"), 6: ("rows", "storage")},
+        **LISTED,
         **{7: ("depth", "depth samples"), 8: ("fronts", "stored pairs"), 9: ("columns", "stored pairs")},
     },
     "find_behinds": {
-        **{3: ("particles", "storage"), 4: ("totals", "storage"), 5: ("starts", "storage"), 6: ("rows", "storage")},
+        **LISTED,
         **{7: ("fronts", "unfilterable"), 8: ("columns", "unfilterable"), 9: ("behinds", "stored")},
     },
 }
@@ -112,7 +114,7 @@ class LiquidTiles:
         self._starts.replay()
         self._dispatch("scatter", offsets[2:], groups)
         for entry in ("find_fronts", "find_behinds"):
-            self._dispatch(entry, offsets, self._tiles())
+            self._dispatch(entry, offsets, self._tiles(self._size))
         if self._reading is None:
             self._reading = totals.read_async(Traffic.DIAGNOSTICS)
 
@@ -142,8 +144,8 @@ class LiquidTiles:
     def _resize(self, size: tuple[int, int]) -> None:
         """Create what depends on the size of the image, and on the capacity."""
         self._sized.close()
-        self._size = size
-        across, down = self._tiles()
+        self._size = (0, 0)  # until there is memory for all of it
+        across, down = self._tiles(size)
         with ExitStack() as stack:
             # One more than there are tiles: where the last list ends.
             counts = stack.enter_context(Tensor.zeros(across * down + 1, u32, name=f"{self._name}.counts"))
@@ -157,33 +159,29 @@ class LiquidTiles:
         usage = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
         formats = FRONT, COLUMN, BEHIND
         self.fronts, self.columns, self.behinds = (create_view(self._gpu, size, one, usage) for one in formats)
-        self._blocks = []
+        self._blocks, self._size = [], size
 
     def _bind(self, frame: Frame) -> None:
         """Create the bind groups for an image with the depth of this frame."""
         gpu = self._gpu
-        textures = {"fronts": self.fronts, "columns": self.columns, "behinds": self.behinds, "depth": frame.depth}
         sizes = {0: VIEW_SIZE, 1: self._style_size, 2: LISTS.size}
+        known: dict[str, Any] = {"fronts": self.fronts, "columns": self.columns, "behinds": self.behinds}
+        known |= {name: storage_range(gpu, tensor, "a layer")[0] for name, tensor in self._stored.items()}
+        known["depth"] = frame.depth
+        attributes = {ATTRIBUTES[name]: bound.resource(gpu)[0] for name, bound in self._read.items()}
         self._groups = {}
         for entry in ENTRIES:
-            resources: dict[int, Any] = {}
-            for binding in self._kinds(entry):
-                if binding in sizes:
-                    resources[binding] = uniform_range(gpu, sizes[binding])
-                elif binding in BOUND[entry]:
-                    what = BOUND[entry][binding][0]
-                    stored = self._stored.get(what)
-                    resources[binding] = textures[what] if stored is None else storage_range(gpu, stored, "a layer")[0]
-                else:
-                    resources[binding] = self._read[_attribute(binding)].resource(gpu)[0]
-            self._groups[entry] = bind_group(gpu, self._layouts[entry], resources)
+            resources = attributes if entry == "project" else {}
+            resources = resources | {binding: known[name] for binding, (name, _) in BOUND[entry].items()}
+            uniforms = {n: uniform_range(gpu, sizes[n]) for n, kind in self._kinds(entry).items() if kind == "uniform"}
+            self._groups[entry] = bind_group(gpu, self._layouts[entry], uniforms | resources)
 
     def _kinds(self, entry: str) -> dict[int, str]:
         """The kinds of the resources of an entry point, by their binding."""
         uniforms = {2: "uniform"} if entry in ("count", "scatter") else dict.fromkeys(range(3), "uniform")
         kinds = uniforms | {binding: kind for binding, (_, kind) in BOUND[entry].items()}
         if entry == "project":
-            kinds |= {ATTRIBUTE_BINDINGS[name]: "storage" for name in self._read}
+            kinds |= {ATTRIBUTES[name]: "storage" for name in self._read}
         return kinds
 
     def _pipeline(self, entry: str) -> wgpu.GPUComputePipeline:
@@ -191,13 +189,13 @@ class LiquidTiles:
         defines = {**self._defines, "ENTRY": entry}
         return compute_pipeline(self._gpu, shader, entry, [self._layouts[entry]], defines)
 
-    def _dispatch(self, entry: str, offsets: tuple[int, ...], workgroups: tuple[int, int]) -> None:
+    def _dispatch(self, entry: str, offsets: tuple[int, ...], groups: tuple[int, int]) -> None:
         recorder = self._gpu.recorder
         with recorder.group("layers"):
             pass_ = recorder.compute_pass()
             pass_.set_pipeline(self._pipeline(entry))
             pass_.set_bind_group(0, self._groups[entry], offsets)
-            pass_.dispatch_workgroups(*workgroups)
+            pass_.dispatch_workgroups(*groups)
         recorder.dispatches += 1
 
     def _lists(self) -> bytes:
@@ -207,16 +205,9 @@ class LiquidTiles:
             found += (bound.resource(self._gpu)[1], bound.stride) if bound else (0, 0)
         return LISTS.pack(*self._size, self._rows, self._capacity, *found)
 
-    def _tiles(self) -> tuple[int, int]:
-        width, height = self._size
+    def _tiles(self, size: tuple[int, int]) -> tuple[int, int]:
+        width, height = size
         return -(-width // self._tile), -(-height // self._tile)
-
-
-ATTRIBUTE_BINDINGS = {"position": 3, "size": 7, "density": 8}
-
-
-def _attribute(binding: int) -> str:
-    return next(name for name, at in ATTRIBUTE_BINDINGS.items() if at == binding)
 
 
 def _number(bound: Bound) -> str:
