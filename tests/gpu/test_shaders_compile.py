@@ -173,9 +173,11 @@ def networks() -> list[Defines]:
         *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 4, "LAST_WIDE": False} for n in (1, 3)),
         *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 32, "LAST_WIDE": True} for n in (0, 2)),
     ]
-    variants = choices(POINTS=[32], EACH_POINTS=[4], EACH_NEURONS=[8], STAGE=[0, 8], WEIGHTS=["f32", "f16"])
+    variants = choices(POINTS=[32], EACH_POINTS=[4], EACH_NEURONS=[8], WEIGHTS=["f32", "f16"])
+    stages = {"STAGE": 0, "UNROLL": 1}, {"STAGE": 8, "UNROLL": 8}
     return [
-        {**common, **encoding, **form, **variant} for encoding, form, variant in product(encodings(), forms, variants)
+        {**common, **encoding, **form, **variant, **stage}
+        for encoding, form, variant, stage in product(encodings(), forms, variants, stages)
     ]
 
 

@@ -36,7 +36,7 @@ EXPOSED: dict[str, Any] = {"aperture": 0.0, "shutter": 0.0}  # the tracer has it
 class TracedImage:
     """Takes the place of a layer in `Renderer.draw`, with the view of `flat_view`: it covers the whole image."""
 
-    casts = False
+    casts = casts_shadow = False
     transparency = "none"
     colorbar = None
 
