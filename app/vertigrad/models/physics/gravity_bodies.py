@@ -249,7 +249,7 @@ class GravityModel(NamedTensorsModel):
         with self._energy.recording():
             ops.sum(self._energies, axis=0, out=self._sums)
         with self._keep.recording():
-            ops.assign(self._reference, ops.sum(self._sums))
+            ops.sum(self._sums, out=self._reference)
 
     def _fields(self, dt: float = 0.0, tool: Interaction = NO_INTERACTION) -> dict[str, Any]:
         """Fields of the kernels for a step of `dt`; the drag tool is a body."""
