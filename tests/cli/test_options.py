@@ -155,6 +155,7 @@ def test_an_unknown_type(vertigrad, verb) -> None:
     assert "did you mean" in outcome.messages[0]
 
 
+@pytest.mark.turns(3)
 def test_every_model_and_layer_has_a_page(vertigrad, monkeypatch) -> None:
     from vertigrad.models import registry
     from vertigrad.renderer.layers import types

@@ -128,7 +128,7 @@ def idle_session(session: Session, scene: Path) -> None:
     session.gpu.wait_idle()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of the process from /proc")
 def test_hundreds_of_frames_leave_no_memory_allocated(steady: Gpu, tmp_path, monkeypatch):
     use_models(monkeypatch)
@@ -163,7 +163,7 @@ def test_hundreds_of_frames_leave_no_memory_allocated(steady: Gpu, tmp_path, mon
     assert held(steady) == before
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_no_edit_is_lost_when_allocations_fail_and_the_device_is_lost():
     """Runs in a subprocess, which loses its device: nothing may grow there either."""
     root = Path(__file__).parents[2]

@@ -160,7 +160,7 @@ def opened(server: tuple[str, Path], folder: Path, *cells: str) -> Iterator[Note
     shutil.rmtree(folder / "browser", ignore_errors=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_a_slider_in_the_widget_changes_the_image_while_a_cell_runs(server: tuple[str, Path], tmp_path: Path) -> None:
     with opened(server, tmp_path, POINTS + STATE, LOOP) as notebook:
         page = notebook.page
@@ -188,7 +188,7 @@ def test_a_slider_in_the_widget_changes_the_image_while_a_cell_runs(server: tupl
         until(lambda: _has_image(notebook.folder / "points.ipynb"), "the image in the saved notebook")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_two_widgets_of_one_notebook_have_their_own_gui_mouse_keys_and_size(
     server: tuple[str, Path], tmp_path: Path
 ) -> None:

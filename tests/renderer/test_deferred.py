@@ -54,6 +54,7 @@ def assert_alike(deferred: np.ndarray, forward: np.ndarray) -> None:
     assert (difference > 24).mean() < 0.0015
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("kind", "orthographic"),
     [

@@ -35,7 +35,7 @@ def test_shared_memory_in_a_process_with_the_layer() -> None:
     assert "skipped" not in report
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_buffers_lifetimes_and_tensors_work_with_the_layer() -> None:
     assert "passed" in pytest_with_layer(*FOLDERS, *(f"--ignore={file}" for file in NO_MEMORY), "--maxfail=5")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -224,6 +225,7 @@ numbers = st.one_of(st.integers(0, 11), st.integers(-3, -1))  # negative: from t
 steps = st.lists(st.builds(Step, st.sampled_from(MAKING + WRITING), numbers, numbers, numbers), min_size=2, max_size=9)
 
 
+@pytest.mark.turns(3)
 @settings(max_examples=60, deadline=None)
 @given(steps=steps, seed=st.integers(0, 1000))
 @example(
