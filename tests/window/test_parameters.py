@@ -114,8 +114,9 @@ def test_a_choice_and_a_boolean_take_effect_immediately(opened, rows: Rows, monk
     driver = opened()
     open_section(driver, monkeypatch, "ground")
     style, before = params(driver, "layers.ground"), driver.image()
+    was_flipped = style.colormap_flip
     driver.click(rows.at("colormap_flip", 0.05))
-    assert style.colormap_flip
+    assert style.colormap_flip != was_flipped
     flipped = driver.image()
     assert np.abs(flipped - before)[MIDDLE].mean() > 5.0
     was = style.colormap

@@ -112,6 +112,11 @@ class Readback:
         """Whether `result` will not wait."""
         return self._reading is None or self._reading.done
 
+    @property
+    def dropped(self) -> bool:
+        """Whether the values never come: the commands that would have read them were dropped after an error."""
+        return self._reading is not None and self._reading.dropped
+
     def result(self) -> np.ndarray:
         """The values as a NumPy array of the tensor's shape, writable and independent of it."""
         if 0 in self._shape:

@@ -13,6 +13,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.layers import Layer, types
 from vertigrad.renderer.moment import Moment
+from vertigrad.renderer.target import create_view
 
 from .kinds import CAMERA, KINDS, PLAIN, ROWS, drawn
 
@@ -216,6 +217,27 @@ def test_more_than_the_adapter_binds_is_refused_by_name(
     constant = {n: v for n, v in attributes.items() if n != "color"}
     if kind not in ("trails", *STORED):
         assert shown(shot, layer(kind, style, **constant))[..., 3].max() > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_is_drawn_after_an_image_that_was_dropped(
+    gpu: Gpu, layer: Any, shot: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Also where it reads back what it has recorded."""
+    monkeypatch.setattr("vertigrad.renderer.layers.splat_tiles.SOFTWARE_MANY", 1)
+    style, attributes = drawn(kind)
+    created = layer(kind, style, **attributes)
+    expected = shown(shot, created)
+    gpu.wait_idle()
+    dropped, size = Renderer(gpu, "rgba8unorm"), (48, 36)
+    target = create_view(gpu, size, "rgba8unorm")
+    for _ in range(2):
+        created.prepare(None)
+        dropped.draw([created], CAMERA, View(**PLAIN), target, size)
+        gpu.abandon()
+    for _ in range(2):
+        found = shown(shot, created)
+        assert kind == "trails" or np.array_equal(found, expected)  # which grow with each image
 
 
 def test_every_type_of_layer_is_tested_here() -> None:

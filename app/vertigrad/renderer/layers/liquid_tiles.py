@@ -136,7 +136,10 @@ class LiquidTiles:
         """Make room for the pairs of an earlier image, when their number has arrived."""
         if self._reading is None or not self._reading.done:
             return
-        (low, high), self._reading = self._reading.result()[0], None
+        reading, self._reading = self._reading, None
+        if reading.dropped:
+            return
+        low, high = reading.result()[0]
         needed = min(int(low) + (int(high) << 32), MOST_PAIRS)
         if needed > self._capacity:
             self._capacity, self._size = _rounded(min(needed + needed // 4, MOST_PAIRS), self._rows), (0, 0)

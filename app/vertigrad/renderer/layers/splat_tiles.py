@@ -110,7 +110,7 @@ class SplatTiles:
 
     def report(self) -> dict[str, int]:
         """The pairs of the latest image that was counted, and those that there is memory for."""
-        found = self._reading.result() if self._reading is not None else [0]
+        found = self._reading.result() if self._reading is not None and not self._reading.dropped else [0]
         return {"pairs": int(found[0]), "capacity": self._capacity}
 
     def close(self) -> None:
@@ -123,7 +123,10 @@ class SplatTiles:
         """Make room for the pairs of an earlier image, when their number has arrived."""
         if self._reading is None or not self._reading.done:
             return
-        pairs, self._reading = int(self._reading.result()[0]), None
+        reading, self._reading = self._reading, None
+        if reading.dropped:
+            return
+        pairs = int(reading.result()[0])
         if pairs > self._capacity:
             capacity = min(self._rounded(pairs + pairs // 4), self._gpu.limits["max-storage-buffer-binding-size"] // 4)
             if capacity > self._capacity:

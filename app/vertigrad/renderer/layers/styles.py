@@ -52,7 +52,7 @@ def length(default: float, slider_min: float, slider_max: float, doc: str, min: 
 COLORMAP_FLIP: Any = switch(False, doc="reverse the colormap")
 METALLIC: Any = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
 EMISSIVE: Any = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: emits light")
-CASTS_SHADOW: Any = switch(True, doc="draw it into shadow maps; path-traced images have all shadows")
+CASTS_SHADOW: Any = switch(True, doc="draw it into shadow maps; path tracing does not use them")
 TONE_MAPPED: Any = switch(False, doc="apply exposure, tone mapping and bloom")
 
 
