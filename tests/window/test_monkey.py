@@ -208,7 +208,10 @@ def opened_anew(session: Session, scenes: Iterable[Path], frames: Callable[[int]
     session.post(SetRewindMemory(0))
     for path in scenes:
         session.post(Open(path, discard=True))
-        frames(1)
+        for _ in range(60):  # a long command takes several frames
+            frames(1)
+            if session.scene.path == path:
+                break
         assert session.scene.path == path, session.messages
     session.post(Play(True))
     frames(4)
