@@ -52,6 +52,11 @@ def measured(model: Model) -> list[str]:
     return sorted(found)
 
 
+def bits(model: Model) -> dict[str, bytes]:
+    """The model's saved state."""
+    return {name: tensor.numpy().tobytes() for name, tensor in model.state().items()}
+
+
 def specs(model: Model) -> list[str]:
     return sorted(model.diagnostic_specs)
 
@@ -61,7 +66,12 @@ def specs(model: Model) -> list[str]:
 def test_diagnostics_of_simulations(gpu: Gpu, name: str) -> None:
     kind = registry.types()[name]
     with closing(kind("model", kind.Params.parse(SMALL[name]), {}, 0)) as model:
-        assert measured(model) == specs(model)
+        for steps in range(2):
+            before, scalars = bits(model), model.scalar_state()
+            assert measured(model) == specs(model)
+            assert bits(model) == before, f"measuring changes the state, {steps} steps on"
+            assert model.scalar_state() == scalars
+            model.step(1 / 60)
 
 
 def test_diagnostics_of_data(steady: Gpu, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_forces_of_the_start_are_computed_in_the_first_step_also_after_going_bac
 def test_the_energy_reference_is_reset_after_external_changes(make) -> None:
     """An interaction and another softening change the energy: from then on the new one is to be conserved."""
     model = make(random_bodies(100), softening=0.2, time_scale=1.0)
-    model.diagnostics()
+    model.step(0.0)
     before = model.state()["reference"].item()
     model.interact(Interaction(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.5, 0.0, 0.0), radius=0.3, strength=5.0))
     for _ in range(10):

@@ -69,8 +69,8 @@ def desktop(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
     desktop = Desktop(server)
     desktop.move(0, 0)
     yield desktop
-    assert not desktop.windows(), "a window was left open"
     desktop.close()
+    assert not desktop.windows(), "a window was left open"
 
 
 @pytest.fixture

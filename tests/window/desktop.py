@@ -26,6 +26,7 @@ class Desktop:
         self._x = _xlib()
         self._connection = self._x.XOpenDisplay(name.encode())
         assert self._connection, f"no connection to {name}"
+        self._pressed: set[int] = set()
 
     def xdotool(self, *arguments: object) -> str:
         """Run xdotool with a chain of commands; returns what it prints."""
@@ -43,10 +44,12 @@ class Desktop:
         self.xdotool("mousemove", round(x), round(y))
 
     def press(self, button: int = LEFT) -> None:
+        self._pressed.add(button)
         self.xdotool("mousedown", button)
 
     def release(self, button: int = LEFT) -> None:
         self.xdotool("mouseup", button)
+        self._pressed.discard(button)
 
     def click(self, button: int = LEFT, times: int = 1) -> None:
         self.xdotool("click", "--repeat", times, "--delay", 1, button)
@@ -105,6 +108,9 @@ class Desktop:
         return np.asarray(ImageGrab.grab(xdisplay=self.name).convert("RGB"))
 
     def close(self) -> None:
+        """Disconnect; a button that a failed test left pressed would take the next one's clicks."""
+        for button in list(self._pressed):
+            self.release(button)
         self._x.XCloseDisplay(self._connection)
 
     def _atom(self, name: str) -> int:

@@ -92,7 +92,10 @@ forgotten_with_the_device.append(lambda gpu: _caches.pop(gpu, None))
 
 def draw_cache(gpu: Gpu) -> DrawCache:
     """The cache that belongs to `gpu`."""
-    return _caches.setdefault(gpu, DrawCache())
+    cache = _caches.get(gpu)
+    if cache is None:
+        cache = _caches[gpu] = DrawCache()
+    return cache
 
 
 def draw_shader(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgpu.GPUShaderModule:

@@ -174,15 +174,14 @@ class GravityModel(NamedTensorsModel):
         return frame / math.ceil(frame / longest * (1.0 - 1e-9)) if frame > 0.0 else longest
 
     def diagnostics(self) -> dict[str, Tensor]:
-        self._begin()
         self._energy.replay(**self._fields())
         kinetic, potential = self._sums[0].contiguous(), self._sums[1].contiguous()
-        energy = kinetic + potential
+        energy, referenced = kinetic + potential, self._conserved > 0.0
         return {
             "kinetic": kinetic,
             "potential": potential,
             "energy": energy,
-            "energy_drift": ops.absolute(energy / self._reference - 1.0) * float(self._conserved > 0.0),
+            "energy_drift": ops.absolute(energy / self._reference - 1.0) if referenced else Tensor.full(1, 0.0),
             "time_step": Tensor.full(1, self.max_time_step),
             "cfl": Tensor.full(1, self.max_time_step / self._scale.crossing_time(self._params.softening)),
             "momentum": _mass_weighted_length(self._velocities, self._bodies),

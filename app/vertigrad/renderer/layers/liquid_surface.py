@@ -53,6 +53,7 @@ class LiquidSurface:
         self._layouts = {
             name: bind_group_layout(gpu, ("uniform", "uniform", *kinds), BOTH | COMPUTE) for name, kinds in READ.items()
         }
+        self._pipelines: dict[tuple[str, bool], dict[str, wgpu.GPUComputePipeline]] = {}
         self._cover(Colors())
         self._computes(COLOR, False)
 
@@ -126,7 +127,9 @@ class LiquidSurface:
         )
 
     def _computes(self, format: str, area_lights: bool) -> dict[str, wgpu.GPUComputePipeline]:
-        """The pipelines of what is computed, for light of this format, perhaps of area lights, from the cache."""
+        """The pipelines of what is computed, for light of this format, perhaps of area lights."""
+        if (format, area_lights) in self._pipelines:
+            return self._pipelines[format, area_lights]
         gpu, found = self._gpu, {}
         for name in COMPUTED:
             kind, layouts = name.rstrip(" 0123456789"), []
@@ -139,6 +142,7 @@ class LiquidSurface:
                 variant |= {"AXIS": AXES[k % 2], "TAPS": TAPS, "STRIDE": STRIDE[k // 2]}
             layouts = [self._layouts[kind], *layouts, self._written(name, format)]
             found[name] = compute_pipeline(gpu, shader, entry, layouts, variant)
+        self._pipelines[format, area_lights] = found
         return found
 
     def _written(self, name: str, format: str) -> wgpu.GPUBindGroupLayout:

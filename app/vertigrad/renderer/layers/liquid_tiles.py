@@ -92,8 +92,7 @@ class LiquidTiles:
             }
             self._layouts = {entry: bind_group_layout(gpu, self._kinds(entry), COMPUTE) for entry in ENTRIES}
             self._of_rows = stack.pop_all()
-        for entry in ENTRIES:
-            self._pipeline(entry)
+        self._pipelines = {entry: self._pipeline(entry) for entry in ENTRIES}
 
     def record(self, frame: Frame, style_offset: int) -> None:
         """Record the lists and what is computed from them."""
@@ -196,7 +195,7 @@ class LiquidTiles:
         recorder = self._gpu.recorder
         with recorder.group("layers"):
             pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._pipeline(entry))
+            pass_.set_pipeline(self._pipelines[entry])
             pass_.set_bind_group(0, self._groups[entry], offsets)
             pass_.dispatch_workgroups(*groups)
         recorder.dispatches += 1
