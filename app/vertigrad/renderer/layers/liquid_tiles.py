@@ -13,16 +13,17 @@ from typing import Any
 
 import wgpu
 
-from ...gpu import Gpu, Plan, Traffic
+from ...gpu import Gpu, Plan
 from ...memory import Block
 from ...ops.scans import scan
-from ...tensor import Readback, Tensor, f32, u32
+from ...tensor import Tensor, f32, u32
 from ..bindings import COMPUTE, bind_group, bind_group_layout, uniform_range
 from ..pipelines import compute_pipeline, workgroups
 from ..target import create_view
 from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes, Bound
 from .base import Frame
+from .latest_values import LatestValues
 from .storage import storage_range
 
 LISTS_SHADER, SHADER = "draw/liquid_lists.wgsl", "draw/liquid_tiles.wgsl"
@@ -81,7 +82,6 @@ class LiquidTiles:
         self._defines = {"TILE": self._tile, "LEVELS": LEVELS, **types}
         self._size, self._capacity = (0, 0), _rounded(min(PAIRS_A_ROW * rows, MOST_PAIRS), rows)
         self._depth: wgpu.GPUTextureView | None = None  # that is bound
-        self._reading: Readback | None = None
         self._blocks: list[Block] = []  # that are bound
         self._sized, self._of_rows = ExitStack(), ExitStack()  # what depends on the image and the capacity; the rest
         with ExitStack() as stack:
@@ -90,6 +90,7 @@ class LiquidTiles:
                 "rects": stack.enter_context(Tensor.empty((rows, 2), u32, name=f"{name}.rects")),
                 "totals": stack.enter_context(Tensor.empty((LEVELS, 2), u32, name=f"{name}.pairs")),
             }
+            self._pairs = LatestValues(self._stored["totals"])
             self._layouts = {entry: bind_group_layout(gpu, self._kinds(entry), COMPUTE) for entry in ENTRIES}
             self._of_rows = stack.pop_all()
         self._pipelines = {entry: self._pipeline(entry) for entry in ENTRIES}
@@ -114,8 +115,7 @@ class LiquidTiles:
         self._dispatch("scatter", offsets[2:], groups)
         for entry in ("find_fronts", "find_behinds"):
             self._dispatch(entry, offsets, self._tiles(self._size))
-        if self._reading is None:
-            self._reading = totals.read_async(Traffic.DIAGNOSTICS)
+        self._pairs.request()
 
     def blocks(self) -> list[Block]:
         """The blocks that it owns."""
@@ -133,12 +133,10 @@ class LiquidTiles:
 
     def _grow(self) -> None:
         """Make room for the pairs of an earlier image, when their number has arrived."""
-        if self._reading is None or not self._reading.done:
+        found = self._pairs.take()
+        if found is None:
             return
-        reading, self._reading = self._reading, None
-        if reading.dropped:
-            return
-        low, high = reading.result()[0]
+        low, high = found[0]
         needed = min(int(low) + (int(high) << 32), MOST_PAIRS)
         if needed > self._capacity:
             self._capacity, self._size = _rounded(min(needed + needed // 4, MOST_PAIRS), self._rows), (0, 0)

@@ -9,11 +9,11 @@ from typing import Any
 
 import wgpu
 
-from ...gpu import Gpu, Kernel, Plan, Traffic
+from ...gpu import Gpu, Kernel, Plan
 from ...memory import Block
 from ...ops.scans import scan
 from ...ops.sorting import argsort, sort_pairs
-from ...tensor import Readback, Tensor, u32
+from ...tensor import Tensor, u32
 from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
 from ..pipelines import compute_pipeline, fullscreen_pipeline, workgroups
 from ..target import COLOR, NO_DEPTH_TEST, SAMPLES, Colors, handles_samples, pass_states
@@ -21,6 +21,7 @@ from ..view_uniforms import VIEW_SIZE
 from .attributes import Bound
 from .base import Frame
 from .drawing import Drawing
+from .latest_values import LatestValues
 from .storage import storage_range
 
 SHADER, LISTS_SHADER, COVER_SHADER = "draw/splat_tiles.wgsl", "draw/splat_lists.wgsl", "draw/splat_tiles_cover.wgsl"
@@ -58,7 +59,6 @@ class SplatTiles:
         self._covers: dict[Colors, wgpu.GPURenderPipeline] = {}
         self._size = (0, 0)
         self._capacity = self._rounded(PAIRS_A_ROW * drawing.attributes.rows)
-        self._reading: Readback | None = None
         self._sized, self._of_rows = ExitStack(), ExitStack()  # what depends on the image and the capacity; the rest
         self._layouts = {
             "compute": bind_group_layout(self._gpu, self._kinds(), COMPUTE),
@@ -75,6 +75,7 @@ class SplatTiles:
             self._projected, self._keys = self._words(stack, "projected", rows, WORDS), self._words(stack, "keys", rows)
             self._counts, self._rects = self._words(stack, "counts", rows), self._words(stack, "rects", rows, 2)
             self._total = self._words(stack, "pairs", 1)
+            self._pairs = LatestValues(self._total)
             self._of_rows = stack.pop_all()
 
     def fits(self, frame: Frame) -> bool:
@@ -93,8 +94,7 @@ class SplatTiles:
         self._dispatch("project", frame, style_offset, workgroups(self._gpu, self._drawing.attributes.rows, WORKGROUP))
         self._lists.replay()
         self._dispatch("blend", frame, style_offset, (across, down))
-        if self._reading is None:
-            self._reading = self._total.read_async(Traffic.DIAGNOSTICS)
+        self._pairs.request()
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw what was blended."""
@@ -110,8 +110,8 @@ class SplatTiles:
 
     def report(self) -> dict[str, int]:
         """The pairs of the latest image that was counted, and those that there is memory for."""
-        found = self._reading.result() if self._reading is not None and not self._reading.dropped else [0]
-        return {"pairs": int(found[0]), "capacity": self._capacity}
+        found = self._pairs.wait()
+        return {"pairs": 0 if found is None else int(found[0]), "capacity": self._capacity}
 
     def close(self) -> None:
         """Release the memory. Idempotent."""
@@ -121,12 +121,8 @@ class SplatTiles:
 
     def _grow(self) -> None:
         """Make room for the pairs of an earlier image, when their number has arrived."""
-        if self._reading is None or not self._reading.done:
-            return
-        reading, self._reading = self._reading, None
-        if reading.dropped:
-            return
-        pairs = int(reading.result()[0])
+        found = self._pairs.take()
+        pairs = 0 if found is None else int(found[0])
         if pairs > self._capacity:
             capacity = min(self._rounded(pairs + pairs // 4), self._gpu.limits["max-storage-buffer-binding-size"] // 4)
             if capacity > self._capacity:
