@@ -35,6 +35,7 @@ def test_a_number_in_the_name_writes_every_frame(vertigrad, tmp_path) -> None:
     assert 0.0 < np.abs(first.vertices - last.vertices).max() < 1.0
 
 
+@pytest.mark.turns(2)
 def test_only_the_named_layers_are_written(vertigrad, tmp_path) -> None:
     small = ("--set", "cloth.resolution=16")
     call = ("render", "cloth", *SMALL, *small, "--layer", "cloth")

@@ -131,6 +131,7 @@ def test_each_kind_of_error_has_the_exit_code_of_the_readme() -> None:
     assert [kind.exit_code for kind in kinds] == [1, 2, 3, 4]
 
 
+@pytest.mark.turns(2)
 def test_the_package_is_a_program() -> None:
     done = subprocess.run([sys.executable, "-m", "vertigrad", "--version"], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout.strip()) == (0, f"vertigrad {package.__version__}")
@@ -192,6 +193,7 @@ def test_outputs_of_a_type_that_needs_a_file_are_those_of_a_scene(vertigrad, mon
     assert "shape in depth" in text and "pixels" in text and "scenes: depth" in text
 
 
+@pytest.mark.turns(2)
 def test_a_setting_without_effect_is_reported(vertigrad, tmp_path) -> None:
     quick = ("--set", "skin.resolution=16", "--size", "32x24", "-o", tmp_path / "one.png")
     overridden = vertigrad("render", "reaction_sphere", "--set", "skin.pattern=eta", "--set", "skin.feed=0.05", *quick)

@@ -187,6 +187,7 @@ def copied(monkeypatch):
         layer.drop()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("how", "message", "directions"),
     [
@@ -419,6 +420,7 @@ def test_bench_reports_what_could_not_be_measured(vertigrad, row, tmp_path, stea
     assert loaded(tmp_path / "b.json")["ms_per_frame"]["draw"] is None
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("bad", [7, 40], ids=["on the way", "in the last step"])
 def test_a_run_stops_at_nan_on_request(vertigrad, row, tmp_path, monkeypatch, bad):
     plain, steps = Rising.step, Counter()

@@ -13,6 +13,7 @@ def in_process(monkeypatch):
     monkeypatch.setattr(runner, "opened_workers", lambda jobs, adapter, scheduler: ThisProcess(adapter))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.usefixtures("in_process")
 def test_a_sweep_writes_its_folder_and_goes_on_when_started_again(vertigrad, row, tmp_path):
     out = tmp_path / "out"

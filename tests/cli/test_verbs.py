@@ -176,6 +176,7 @@ def processor_seconds(call: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+@pytest.mark.turns(2)
 def test_help_is_fast():
     """It costs little more than importing the libraries of the command line."""
     libraries = [sys.executable, "-c", "import jinja2, numpy, pydantic, typer.rich_utils, wgpu.backends.wgpu_native"]
@@ -188,6 +189,7 @@ def test_help_is_fast():
     assert mine < 1.6 * theirs, f"help takes {mine:.2f} s of the processor, the libraries alone {theirs:.2f} s"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("arguments", [["--help"], ["render", "--help"], ["no-such-verb"], ["render", "--no-such"]])
 def test_help_and_usage_errors_import_nothing_heavy(arguments):
     code = (

@@ -37,6 +37,7 @@ def render(vertigrad, scene, tmp_path):
     return frame_image
 
 
+@pytest.mark.turns(2)
 def test_a_bookmark_or_two_positions(render):
     plain, above = render(), render("--camera", "from above")
     assert np.abs(plain - above).max() > 50

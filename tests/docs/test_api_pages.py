@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 
 
+@pytest.mark.turns(2)
 def test_the_pages_equal_the_generated_ones() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools" / "api_pages.py", "--check"], check=False)
     assert done.returncode == 0, "run make pages"

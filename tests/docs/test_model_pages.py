@@ -25,6 +25,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.turns(2)
 def test_the_pages_equal_the_generated_ones() -> None:
     done = subprocess.run([sys.executable, ROOT / "tools" / "model_pages.py", "--check"], check=False)
     assert done.returncode == 0, "run make pages"

@@ -44,6 +44,7 @@ def test_every_example_runs_and_draws(name: str, gpu: Gpu, opened, monkeypatch: 
     assert viewer.image().std() > 2.0
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_programs_of_the_page_run(number: int, gpu: Gpu, opened) -> None:  # noqa: F811
     pytest.importorskip("torch")

@@ -28,6 +28,7 @@ def samples(prim: Any, name: str, frame: float) -> np.ndarray:
     return np.array(prim.GetAttribute(name).Get(frame))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("suffix", [".usda", ".usdc", ".usd"])
 def test_a_run_has_the_points_of_every_frame(steady: Gpu, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"new/run{suffix}"

@@ -138,6 +138,7 @@ def opened(open_: Callable[[Path], None], path: Path) -> None:
         assert str(error).strip(), "an error without a message"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_file_raises_a_vertigrad_error(kind: str, steady: Gpu, tmp_path: Path) -> None:
     make, open_, of_text = KINDS[kind]

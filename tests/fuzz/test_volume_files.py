@@ -112,6 +112,7 @@ def typed(name: str) -> Damage:
     return damage
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", scans.VOLUME_NAMES)
 def test_200_damaged_files(name: str, tmp_path: Path) -> None:
     data, chance = scans.volume_files()[name], random.Random(name)

@@ -285,6 +285,7 @@ def center_and_spread(image: np.ndarray) -> tuple[float, float]:
     return center, (weight * (rows - center) ** 2).sum()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("shutter", "traced"), [(1.0, False), (0.5, False), (1.0, True), (0.5, True)])
 def test_the_streak_of_a_moving_point_is_its_way_while_the_shutter_is_open(
     steady, tmp_path, monkeypatch, shutter, traced

@@ -144,6 +144,7 @@ def test_large_constants_are_left_to_the_gpu(steady: Gpu) -> None:
         network.program({"x": reals(1)})
 
 
+@pytest.mark.turns(2)
 def test_memory_is_shared_by_values_that_are_not_needed_at_once(gpu: Gpu) -> None:
     """Forty layers in the memory of a few: results reuse memory that is no longer needed."""
     nodes = [node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"]) for i in range(40)]

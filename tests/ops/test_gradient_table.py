@@ -213,6 +213,7 @@ def page() -> Iterator[str]:
         yield f"| `{name}` | {found(name)} |"
 
 
+@pytest.mark.turns(2)
 def test_the_page_lists_the_gradient_of_each_operation(gpu: Gpu) -> None:
     text = "\n".join(page()) + "\n"
     if os.environ.get("VERTIGRAD_UPDATE") == "1":
@@ -246,6 +247,7 @@ def back(results: list[Tensor]) -> None:
             each.backward(Tensor.full(each.shape, 1.0, each.dtype), keep_graph=True)
 
 
+@pytest.mark.turns(2)
 def test_a_plan_gives_the_same_bits(gpu: Gpu) -> None:
     """Also at the second replay, when freed memory is used for something else."""
     for name in sorted(SAMPLES.keys() - {"masked_select"}):  # which reads a count back

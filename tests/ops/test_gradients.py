@@ -432,6 +432,7 @@ def test_convolution(gpu: Gpu, stride: int, padding: int, dilation: int) -> None
     )
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("groups", "stride", "padding", "dilation"), [(2, 1, 0, 1), (2, 2, 1, 2), (4, 2, 1, 1)])
 def test_convolution_in_groups(gpu: Gpu, groups: int, stride: int, padding: int, dilation: int) -> None:
     """Equal to convolutions of parts of the channels, also transposed."""
@@ -606,6 +607,7 @@ def test_a_recorded_value_that_is_written_later_is_detected(gpu: Gpu) -> None:
             z.backward()
 
 
+@pytest.mark.turns(2)
 def test_memory_does_not_grow_with_the_number_of_steps(steady: Gpu) -> None:
     with Tensor.from_numpy(np.ones((8, 8), np.float32), "w") as weights:
         weights.requires_grad = True

@@ -62,6 +62,7 @@ def test_frequencies(data: st.DataObject, count: int, dimensions: int, number: i
     assert np.abs(x_tensor.grad.numpy() - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("shape", "dimensions", "cells"),
     [((3, 40, 2), 3, (2, 9)), ((2, 30, 4), 2, (3, 20)), ((4, 17, 1), 1, (2, 40)), ((1, 7, 2), 4, (2, 2))],

@@ -64,6 +64,7 @@ def learned(
         return tensor.grad, mlp.parameters.grad, *backpropagated(x, net, activation, gradient)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("sizes", [[3, 64, 64, 64, 4], [2, 33, 50, 7, 3], [5, 4], [1, 1, 1], [130, 48, 100]])
 def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
     for number in (0, 77, 300):
@@ -199,6 +200,7 @@ def test_parameters_and_layers_share_memory(steady: Gpu) -> None:
         assert np.abs(before).max() > 0.1 and not mlp(x).numpy().any()
 
 
+@pytest.mark.turns(2)
 def test_training_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
     """Two networks with the same initialization, each one plan of a whole step: the loss falls, to the same bits."""
     x = np.random.default_rng(4).uniform(-1, 1, (600, 2)).astype(np.float32)

@@ -37,6 +37,7 @@ def together(kind: str, arrays: dict[str, np.ndarray], **how: Any) -> None:
     check(ours, theirs, list(arrays.values()))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("kind", "how"),
     [

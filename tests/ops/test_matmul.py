@@ -160,6 +160,7 @@ def test_half_precision_is_summed_in_f32(types: str, shape: tuple[int, int, int]
     assert np.array_equal(got, np.full((rows, columns), 4096 + inner - 1, got.dtype))
 
 
+@pytest.mark.turns(2)
 def test_a_long_inner_axis_with_few_results_is_split():
     gpu = vertigrad.gpu()
     for shape, dispatches in (((40, 4096, 30), 3), ((1, 16384, 3), 3), ((40, 4099, 30), 1), ((700, 1024, 700), 1)):

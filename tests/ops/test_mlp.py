@@ -83,6 +83,7 @@ def test_every_variant_that_fits(steady: Gpu, variant: str, sizes: list[int]) ->
         close(out, expected(x, net, "relu"))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", ["relu", "sine", "tanh", "gelu", "silu", "sigmoid", "softplus"])
 def test_activations(name: str) -> None:
     net, x = layers([3, 16, 16, 2]), points(40, 3)

@@ -32,6 +32,7 @@ def ours(case: dict) -> dict:
     return {"kernel_size": given.pop("size"), "ceil_mode": given.pop("ceil"), **given}
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @examples
 @given(st.data(), seeds)

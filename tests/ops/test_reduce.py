@@ -71,6 +71,7 @@ def axes(draw: st.DrawFn, rank: int, name: str) -> Any:
     return tuple(axis - rank * draw(st.integers(0, 1)) for axis in chosen)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
 @pytest.mark.parametrize("name", FOLDS)
 @examples

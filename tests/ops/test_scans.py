@@ -57,6 +57,7 @@ def compare(
     assert (np.abs(values.astype(np.float64) - want) <= error).all()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("how", HOW)
 @examples
 @given(data=st.data(), seed=seeds)

@@ -44,6 +44,7 @@ def test_gather_nd(data: st.DataObject, dtype: str, seed: int) -> None:
     assert np.array_equal(ops.gather_nd(x, index_array, batch_axes=batch).numpy(), want)
 
 
+@pytest.mark.turns(2)
 @more_examples
 @given(st.data(), st.sampled_from(["none", *REDUCTIONS]), st.sampled_from(DTYPES), seeds)
 def test_scatter_nd(data: st.DataObject, reduction: str, dtype: str, seed: int) -> None:
@@ -73,6 +74,7 @@ def compare(got: np.ndarray, want: np.ndarray, a: np.ndarray, b: np.ndarray) -> 
         assert np.array_equal(got, want)
 
 
+@pytest.mark.turns(2)
 @more_examples
 @given(st.data(), st.sampled_from(["none", *REDUCTIONS]), st.sampled_from(["f32", "i32", "u8", "f16"]), seeds)
 def test_scatter_elements(data: st.DataObject, reduction: str, dtype: str, seed: int) -> None:

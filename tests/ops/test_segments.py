@@ -52,6 +52,7 @@ def compare(how: str, a: np.ndarray, got: Tensor, offsets: np.ndarray) -> None:
         assert not (np.abs(got.numpy() - want) > error).any()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("how", HOW)
 @examples
 @given(data=st.data(), seed=seeds)

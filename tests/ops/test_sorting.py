@@ -56,6 +56,7 @@ def test_only_keys_only_indices_and_both(name: str, n: int):
         assert ops.sort(a, descending=True).numpy().tobytes() == a[order(a, True)].tobytes()
 
 
+@pytest.mark.turns(2)
 @examples
 @given(data=st.data(), seed=seeds)
 def test_any_layout_axis_and_type(data: st.DataObject, seed: int):

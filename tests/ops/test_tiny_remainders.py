@@ -54,6 +54,7 @@ def test_sums_of_tiny_floats_vanish_where_they_are_flushed(flushing: dict[str, A
     assert flushing["scaled_down"](flushing["scaled_up"](a) + flushing["scaled_up"](b)).value == LEAST / 2
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("name", "function"),
     [("remainder_f", np.remainder), ("fmod_f", np.fmod), ("floor_divide_f", None), ("truncate_divide_f", None)],

@@ -60,6 +60,7 @@ def shipped_resources() -> set[str]:
     return {f"vertigrad/_data/{file}" for file in {*files, "README.md"} if not file.startswith("assets/training/")}
 
 
+@pytest.mark.turns(2)
 def test_the_wheel_contains_every_resource_and_nothing_else(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     resources = {name for name in names if name.startswith("vertigrad/_data/")}
@@ -69,6 +70,7 @@ def test_the_wheel_contains_every_resource_and_nothing_else(wheel: Path):
     assert top == {"vertigrad", wheel.name.removesuffix("-py3-none-any.whl") + ".dist-info"}
 
 
+@pytest.mark.turns(2)
 def test_the_installed_package_is_in_the_new_environment(scripts: Path, tmp_path: Path):
     ask = "import vertigrad, vertigrad.resources as r; print(vertigrad.__file__); print(r.root())"
     found = run(scripts / Path(sys.executable).name, "-c", ask, cwd=tmp_path).split()

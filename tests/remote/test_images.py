@@ -67,6 +67,7 @@ def test_jpeg(gradient: np.ndarray):
     assert kind is Kind.JPEG and close_to(pixels(data), gradient[..., :3])
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("codec", ["h264", "jpeg"])
 def test_a_viewer_gets_the_image_and_at_rest_the_exact_one(served: Served, codec: str):
     def act():
@@ -116,6 +117,7 @@ def test_the_image_has_the_size_of_the_page(served: Served):
     assert driven(served, act)
 
 
+@pytest.mark.turns(2)
 def test_a_slow_viewer_gets_no_more_than_it_shows(served: Served):
     """And then the newest image: those between are dropped, while a quick viewer next to it gets them."""
     served.viewer._session.carry_out(commands.Play(True))

@@ -316,6 +316,7 @@ def standing(layer, render, parallel=False, scale=1.0, size=(640, 480)):
     return *shown, on_screen(camera, (0, 0, 0), size)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("parallel", [False, True], ids=["perspective", "orthographic"])
 def test_there_are_no_streaks_at_contacts(layer, render, parallel):
     """Each pixel samples few directions; these must not be visible in front of a ball on the floor."""

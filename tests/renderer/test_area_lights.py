@@ -80,6 +80,7 @@ def test_irradiance_is_that_of_the_form_factor(gpu, layer, render, style, form_f
         assert of_sun > 0.5
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("metallic", "roughness", "bound"), [(0.0, 0.9, 1.2), (1.0, 0.4, 3.5), (1.0, 0.15, 1.6)])
 @pytest.mark.parametrize("shape", ["rectangle", "sphere"])
 def test_the_renderer_draws_the_light_of_the_path_tracer(gpu, layer, render, shape, metallic, roughness, bound):

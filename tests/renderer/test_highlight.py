@@ -98,6 +98,7 @@ def test_edges_of_a_cell_are_drawn_from_corner_to_corner_below_the_ring(layer, r
     )  # fmt: skip
 
 
+@pytest.mark.turns(2)
 def test_lines_and_gaps_grow_with_images_higher_than_800_pixels(layer, render):
     frame = (900, 1000)
     balls = layer("points", position=POSITIONS, size=0.25)

@@ -72,6 +72,7 @@ def test_one_color_in_every_form(layer, render, kind):
         assert same(render([layer(kind, position=position, color=everywhere, **sizes)], CAMERA), expected, 1)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kind", ["points", "surface"])
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint32])
 def test_a_scalar_uses_the_colormap(layer, render, kind, dtype):

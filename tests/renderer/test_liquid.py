@@ -258,6 +258,7 @@ def test_particles_are_picked_and_rows_that_are_not_finite_are_not_drawn(gpu, la
     assert picked[0].row == 2 and abs(picked[0].depth - (4.0 - 0.3 * 1.6)) < 0.01
 
 
+@pytest.mark.turns(2)
 def test_an_image_with_more_pairs_than_there_is_memory_for_has_larger_tiles(layer, render, monkeypatch):
     """The first image is right, and later ones have memory for small tiles."""
     water = layer("liquid", CLEAR, position=slab(), **SLAB)

@@ -181,6 +181,7 @@ def drawn(renderer: Renderer, gpu: Gpu, layer: Layer, view: View, level: Level) 
     return read(gpu, texture)[..., :3]
 
 
+@pytest.mark.turns(2)
 def test_the_cost_of_levels_is_in_their_order(gpu: Gpu, layer: Callable[..., Layer]) -> None:
     if gpu.adapter.kind != "software":
         pytest.skip(f"{gpu.adapter} draws an image of this size in no measurable time")

@@ -77,6 +77,7 @@ def test_harmonics_change_with_the_view_and_degrees_differ(layer, render):
         assert np.abs(few - more).mean() > 2
 
 
+@pytest.mark.turns(2)
 @DRAWN
 def test_splats_behind_a_mesh_are_hidden(layer, render, many):
     """A square across the view, at a depth between those of the splats."""

@@ -103,6 +103,7 @@ def test_a_flat_field(layer, plane, components):
     assert np.abs(position[0, :, 3 - axis]).max() == 0.0
 
 
+@pytest.mark.turns(2)
 def test_a_view_of_a_tensor_and_released_memory(gpu, layer, render):
     state = np.zeros((9, 9, 9, 7), np.float32)
     state[..., 1:4], state[..., 5] = SADDLE, X

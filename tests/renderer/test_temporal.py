@@ -57,6 +57,7 @@ def test_at_rest_it_is_the_mean_of_all_samples_whatever_was_before(play, balls):
     assert np.array_equal(play(before + rest), smooth(play, [balls], CAMERA))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("step", "part"), [(0.0, 0.45), (0.001, 0.65), (0.004, 0.95), (0.05, 2.0)])
 def test_a_slow_image_is_nearer_to_a_smooth_one_and_a_fast_one_has_no_trail(play, balls, step, part):
     """Mean differences from the smooth image, to those of an image of its own: small balls that the camera orbits."""

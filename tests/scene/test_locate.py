@@ -95,6 +95,7 @@ def is_key(text: str, key: str) -> bool:
     return False
 
 
+@pytest.mark.turns(2)
 @settings(max_examples=150, deadline=None)
 @given(tables())
 def test_every_key_and_value_is_at_the_reported_location(text):

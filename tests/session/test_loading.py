@@ -243,6 +243,7 @@ def test_a_network_that_is_canceled_leaves_nothing(
         assert ahead.running is before and len(ahead.gpu.tracker.live) == blocks
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("file", [True, False])
 def test_while_a_network_is_reloaded_models_pause_and_other_commands_wait(
     ahead: Session, network: Path, file: bool

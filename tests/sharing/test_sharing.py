@@ -66,6 +66,7 @@ def test_info_says_why_memory_is_not_shared(setting: str, reason: str) -> None:
     assert reason in report
 
 
+@pytest.mark.turns(2)
 def test_info_says_that_memory_is_shared() -> None:
     command = [sys.executable, "-m", "vertigrad", "info"]
     report = subprocess.run(command, env=WITH_LAYER, capture_output=True, text=True, timeout=120).stdout

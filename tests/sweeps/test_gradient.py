@@ -115,6 +115,7 @@ def slopes(found) -> list[float]:
     return [value for name, value in found[0].outcomes.items() if name.startswith("d(")]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("metric", ["ball.reach", "far.position:max", "miss"])
 def test_derivatives_are_those_of_the_formula(searched, metric):
     found = searched(

@@ -47,6 +47,7 @@ def test_groups_of_a_menu_are_contiguous(shell: Open):
         assert len(runs) <= len(set(groups)) + 1, f"{menu_}: {groups}"
 
 
+@pytest.mark.turns(2)
 def test_every_action_can_be_performed_at_any_time(shell: Open):
     """No action raises, in any state; each posts a command or changes the workspace."""
     one = shell()

@@ -28,6 +28,7 @@ def test_left_drag_orbits_the_target_and_h_resets_the_camera(opened):
     assert (driver.image() == home).all()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("button", [RIGHT, MIDDLE])
 def test_right_or_middle_drag_moves_the_image_with_the_mouse(opened, button):
     driver = opened(panels=False)
@@ -149,6 +150,7 @@ def letting_go(driver, *keys):
     driver.frames()
 
 
+@pytest.mark.turns(2)
 def test_flight_keys_fly_while_the_right_button_is_held_and_the_mouse_looks_around(opened):
     driver = opened(panels=False)
     camera = driver.session.camera
@@ -177,6 +179,7 @@ def test_flight_keys_fly_while_the_right_button_is_held_and_the_mouse_looks_arou
     assert camera.yaw < yaw, "a right drag without keys moves sideways again"
 
 
+@pytest.mark.turns(2)
 def test_flight_mode_needs_no_button(opened):
     driver = opened(panels=False)
     camera, pace = driver.session.camera, driver.session.cameras.fly_speed
@@ -218,6 +221,7 @@ def test_wheel_with_shift_pans_sideways_and_with_alt_orbits(opened):
     assert camera.target != target and camera.distance == pytest.approx(distance)
 
 
+@pytest.mark.turns(2)
 def test_keys_for_axis_aligned_and_previous_views(opened):
     driver = opened(panels=False)
     camera = driver.session.camera
@@ -261,6 +265,7 @@ def test_keys_do_not_move_the_camera_while_typing(opened, rows: Rows):
     assert vars(driver.session.camera) == before and not driver.session.cameras.moving
 
 
+@pytest.mark.turns(2)
 def test_a_click_on_an_axis_looks_along_it_and_a_drag_turns(opened):
     driver = opened()
     camera, viewport = driver.session.camera, driver.viewer.gui.viewport

@@ -65,6 +65,7 @@ def here(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.turns(2)
 def test_f12_writes_the_displayed_image(opened, here):
     driver = opened(panels=False)
     driver.key("F12")
@@ -81,6 +82,7 @@ def test_f12_writes_the_displayed_image(opened, here):
     assert len(list(here.glob("*.png"))) == 3, "none replaces another"
 
 
+@pytest.mark.turns(2)
 def test_images_larger_than_the_window_show_more_detail(opened, here):
     driver = opened(panels=False)
     plain = screenshot(driver, CaptureRequest(folder=here))
@@ -136,6 +138,7 @@ def test_a_screenshot_without_background(opened, here):
     assert np.abs(cut[alpha == 255, :3] - plain[alpha == 255]).max() <= 1
 
 
+@pytest.mark.turns(2)
 def test_an_exr_screenshot_is_that_of_the_command_line(opened, here, steady, items):
     driver = opened("cloth", "cloth.resolution=16", size=(900, 700))
     driver.viewer.gui.workspace.show("Capture")
@@ -191,6 +194,7 @@ def test_a_folder_of_an_unknown_user_is_reported(opened, here):
         assert driver.session.messages.pop(topic) == "~nosuchuser/x: there is no home folder of that user"
 
 
+@pytest.mark.turns(2)
 def test_the_folder_is_typed_into_the_panel(opened, here, items, monkeypatch):
     driver = opened(size=(900, 700))
     monkeypatch.setenv("HOME", str(here / "home"))
@@ -230,6 +234,7 @@ def test_two_screenshots_of_one_frame_are_two_files(opened, here, monkeypatch):
     assert sorted(shapes) == [(200, 320, 3), (400, 640, 3), (400, 640, 4)]
 
 
+@pytest.mark.turns(2)
 def test_a_deleted_working_folder(opened, here, items, monkeypatch):
     """Capture and the dialogs for opening and saving fall back to the home folder."""
     (here / "gone").mkdir()
@@ -250,6 +255,7 @@ def test_a_deleted_working_folder(opened, here, items, monkeypatch):
         driver.frames()
 
 
+@pytest.mark.turns(2)
 def test_every_step_is_one_frame_of_the_video(opened, here):
     driver = opened("neural_field", "terrain.amplitude=0.5", "terrain.frequency=1", panels=False)
     driver.session.post(Turntable(60.0))
@@ -272,6 +278,7 @@ def test_every_step_is_one_frame_of_the_video(opened, here):
     assert driver.session.capture.recording is None
 
 
+@pytest.mark.turns(2)
 def test_a_window_resized_during_a_recording(opened, here):
     driver = opened(panels=False)
     driver.session.post(StartRecording(RecordingOptions(here)))
@@ -332,6 +339,7 @@ def test_closing_the_window_finishes_the_video(opened, here, steady):
     assert driver.session.written["recording"] == path
 
 
+@pytest.mark.turns(2)
 def test_a_recording_continues_in_an_idle_window(opened, here, monkeypatch):
     from vertigrad.viewer import loop
 

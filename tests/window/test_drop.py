@@ -126,6 +126,7 @@ def test_a_large_file_is_read_while_the_window_goes_on_and_can_be_canceled(
     assert not driver.session.messages
 
 
+@pytest.mark.turns(2)
 def test_a_dropped_network_is_recorded_while_frames_are_drawn_and_escape_cancels(
     opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

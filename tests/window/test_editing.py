@@ -45,6 +45,7 @@ def steps(driver: Driver) -> list[str]:
     return [step.label for step in driver.session.scene_edits.history.done]
 
 
+@pytest.mark.turns(2)
 def test_a_drag_is_undone_and_redone_as_one_step(driver: Driver, rows: Rows):
     driver.frames(2)
     before = driver.image()
@@ -67,6 +68,7 @@ def test_a_drag_is_undone_and_redone_as_one_step(driver: Driver, rows: Rows):
     assert height(driver) < dragged and steps(driver) == ["height", "height"]
 
 
+@pytest.mark.turns(2)
 def test_undo_applies_to_the_text_field_while_typing(driver: Driver, rows: Rows):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     dragged = height(driver)
@@ -86,6 +88,7 @@ def test_buttons_undo_too_and_name_the_step(driver: Driver, rows: Rows, items: I
     assert height(driver) > 1.0
 
 
+@pytest.mark.turns(2)
 def test_a_typed_value_and_a_rebuild_are_one_step_each(driver: Driver, rows: Rows):
     driver.frames(2)
     driver.type_into(rows.at("height"), "1.25")
@@ -102,6 +105,7 @@ def test_a_typed_value_and_a_rebuild_are_one_step_each(driver: Driver, rows: Row
     assert height(driver) == 0.3
 
 
+@pytest.mark.turns(2)
 def test_a_color_dragged_in_its_picker_is_one_step(driver: Driver, rows: Rows, items: Items):
     view = driver.session.view
     driver.click(items.at("##search"))
@@ -118,6 +122,7 @@ def test_a_color_dragged_in_its_picker_is_one_step(driver: Driver, rows: Rows, i
     assert view.background == was
 
 
+@pytest.mark.turns(2)
 def test_search_shows_matches_and_is_cleared(driver: Driver, rows: Rows, items: Items):
     driver.click(items.at("##search"))
     driver.desktop.type("sun elev")
@@ -137,6 +142,7 @@ def test_search_shows_matches_and_is_cleared(driver: Driver, rows: Rows, items: 
     assert "height" in rows.rects and "sun_elevation" not in rows.rects, "the view is closed as before"
 
 
+@pytest.mark.turns(2)
 def test_the_menu_of_a_parameter(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     menu(driver, rows.at("height"))
@@ -166,6 +172,7 @@ def test_a_right_click_sets_nothing(driver: Driver, rows: Rows):
     assert steps(driver) == []
 
 
+@pytest.mark.turns(2)
 def test_animate_with_the_menu(driver: Driver, rows: Rows, items: Items):
     driver.frames(2)
     menu(driver, rows.at("height"))
@@ -186,6 +193,7 @@ def test_animate_with_the_menu(driver: Driver, rows: Rows, items: Items):
     assert driver.session.scene_edits.extras.animations == {} and height(driver) == 0.3
 
 
+@pytest.mark.turns(2)
 def test_a_color_is_animated_with_the_menu(driver: Driver, rows: Rows, items: Items):
     key = Key("view", "background")
     driver.click(items.at("##search"))
@@ -203,6 +211,7 @@ def test_a_color_is_animated_with_the_menu(driver: Driver, rows: Rows, items: It
     assert driver.session.scene_edits.extras.animations == {} and len(steps(driver)) == 2
 
 
+@pytest.mark.turns(2)
 def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     menu(driver, items.at("terrain##"))
@@ -217,6 +226,7 @@ def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     assert driver.session.scene_edits.differing() == {}
 
 
+@pytest.mark.turns(2)
 def test_presets_from_the_list(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     dragged = height(driver)
@@ -249,6 +259,7 @@ def test_presets_from_the_list(driver: Driver, rows: Rows, items: Items):
     assert [preset.name for preset in driver.session.scene_edits.extras.presets] == ["higher"]
 
 
+@pytest.mark.turns(2)
 def test_compare_a_b_by_key_and_by_button(driver: Driver, rows: Rows, items: Items):
     driver.frames(2)
     before = driver.image()
@@ -263,6 +274,7 @@ def test_compare_a_b_by_key_and_by_button(driver: Driver, rows: Rows, items: Ite
     assert np.array_equal(driver.image()[MIDDLE], moved[MIDDLE])
 
 
+@pytest.mark.turns(2)
 def test_the_command_line_of_the_displayed_scene(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     driver.drag((200, 300), (260, 320))  # the camera

@@ -73,6 +73,7 @@ STAGES = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_error_in_any_stage_of_a_frame_pauses_the_run_and_is_shown(driver: Driver, monkeypatch, stage: str):
     session = driver.session

@@ -78,6 +78,7 @@ def along(driver, start, end):
     return halfway
 
 
+@pytest.mark.turns(2)
 def test_an_arrow_is_dragged_in_one_step(hill):
     driver = hill()
     middle, right = shown(driver)[:2]
@@ -97,6 +98,7 @@ def test_an_arrow_is_dragged_in_one_step(hill):
     assert not driver.session.scene_edits.history.done
 
 
+@pytest.mark.turns(2)
 def test_two_drags_are_two_steps_and_limits_apply(hill):
     driver = hill()
     for _ in range(2):
@@ -111,6 +113,7 @@ def test_two_drags_are_two_steps_and_limits_apply(hill):
     assert not driver.session.messages
 
 
+@pytest.mark.turns(2)
 def test_a_position_that_rebuilds_is_set_at_the_release(hill):
     driver = hill()
     middle, _, up, _ = shown(driver, REBUILT)
@@ -125,6 +128,7 @@ def test_a_position_that_rebuilds_is_set_at_the_release(hill):
     assert len(driver.session.scene_edits.history.done) == 1
 
 
+@pytest.mark.turns(2)
 def test_a_press_in_the_frame_of_the_move_goes_to_the_gizmo(hill):
     """The mouse crosses the screen and presses before another frame is drawn."""
     driver = hill()
@@ -141,6 +145,7 @@ def test_a_press_in_the_frame_of_the_move_goes_to_the_gizmo(hill):
     assert driver.session.camera.position == camera
 
 
+@pytest.mark.turns(2)
 def test_elsewhere_the_mouse_moves_the_camera(hill):
     driver = hill()
     middle = shown(driver)[0]
@@ -150,6 +155,7 @@ def test_elsewhere_the_mouse_moves_the_camera(hill):
     assert value(driver) == (0.5, 0.0, 0.0)
 
 
+@pytest.mark.turns(2)
 def test_the_button_in_the_panel(hill, items):
     driver = hill()
     assert driver.viewer.gui.workspace.gizmo is None

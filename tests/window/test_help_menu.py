@@ -57,6 +57,7 @@ def test_documentation_is_opened_by_the_systems_program(driver: Driver, items: I
     assert not driver.session.messages
 
 
+@pytest.mark.turns(2)
 def test_a_running_program_does_not_block(driver: Driver, items: Items, program, monkeypatch) -> None:
     monkeypatch.setattr(files, "WAIT", 0.05)
     noted = program("sleep 0.5; exit 3")
@@ -66,6 +67,7 @@ def test_a_running_program_does_not_block(driver: Driver, items: Items, program,
     assert not driver.session.messages
 
 
+@pytest.mark.turns(2)
 def test_a_program_that_fails_late_does_not_block_frames(driver, items, program, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(files, "WAIT", 600.0)
     noted = program(f"for _ in $(seq 400); do [ -e {tmp_path}/go ] && break; sleep 0.05; done; exit 3")
@@ -78,6 +80,7 @@ def test_a_program_that_fails_late_does_not_block_frames(driver, items, program,
     assert "ended with 3" in driver.session.messages["documentation"]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("ending", ["exit 3", None])
 def test_without_a_program_a_message_shows_the_address(driver, items, program, tmp_path, monkeypatch, ending) -> None:
     if ending is None:
@@ -91,6 +94,7 @@ def test_without_a_program_a_message_shows_the_address(driver, items, program, t
     assert str(resources.documentation()) in message and "no program to open it with" in message
 
 
+@pytest.mark.turns(2)
 def test_shortcuts_open_from_the_menu_and_by_f1(driver: Driver, items: Items) -> None:
     workspace = driver.viewer.gui.workspace
     choose(driver, items, "Keyboard shortcuts")
@@ -101,6 +105,7 @@ def test_shortcuts_open_from_the_menu_and_by_f1(driver: Driver, items: Items) ->
     assert "Help" in workspace.visible_panels
 
 
+@pytest.mark.turns(2)
 def test_about_shows_and_copies_the_system_information(driver: Driver, items: Items, monkeypatch) -> None:
     opened_urls: list[str] = []
     drawn = imgui.text_colored
@@ -117,6 +122,7 @@ def test_about_shows_and_copies_the_system_information(driver: Driver, items: It
     assert text.startswith(f"Vertigrad: {vertigrad.__version__}\n")
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("direction", ["button", "Escape"])
 def test_about_closes(driver: Driver, items: Items, direction: str) -> None:
     choose(driver, items, "About Vertigrad")

@@ -141,6 +141,7 @@ def test_every_panel_can_be_drawn_at_any_size(desk, title: str, size: tuple[int,
     assert title in one.gui.workspace.visible_panels or size[0] < 100
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("title", TITLES)
 def test_every_panel_works_after_a_scene_change_and_a_rebuild(desk, title: str, tmp_path: Path):
     one = desk(title)
@@ -163,6 +164,7 @@ def test_panels_without_data_are_empty(desk):
     assert one.session.inspector.target is None
 
 
+@pytest.mark.turns(2)
 @pytest.mark.bench
 @pytest.mark.parametrize("title", TITLES)
 def test_panels_are_cheap(steady: Gpu, title: str):
@@ -311,6 +313,7 @@ def test_rows_are_requested_when_they_become_visible(desk):
     assert set(one.session.inspector.pages) == {400 // 128}
 
 
+@pytest.mark.turns(2)
 def test_a_click_on_a_heading_plots_its_column(desk):
     one = desk("Tensors")
     one.panel("Tensors").show(one.session, "galaxy.position")
@@ -460,6 +463,7 @@ def test_boxes_do_not_overlap(desk):
     imgui.end_frame()
 
 
+@pytest.mark.turns(2)
 def test_a_click_on_an_output_opens_the_tensor(desk):
     one = desk("Graph", scene="neural_field")
     window = next(w for w in one.gui._context.windows if w.name == "Graph")

@@ -59,6 +59,7 @@ def test_f5_reads_the_scene_file_again(opened, tmp_path, packaged_copy):
     assert np.abs(driver.image() - before).mean() > 2.0
 
 
+@pytest.mark.turns(2)
 def test_a_key_held_down_counts_once_but_for_steps(opened):
     driver = opened("nbody", "galaxy.count=64", size=(200, 150), panels=False)
     session = driver.session
@@ -87,6 +88,7 @@ def test_keys_with_control_are_ignored(opened):
     assert driver.session.time == 0.0 and not driver.session.playing
 
 
+@pytest.mark.turns(2)
 def test_keys_typed_into_a_field_are_ignored(opened, rows: Rows):
     driver = opened()
     driver.type_into(rows.at("height"), "n h r g 5")
@@ -99,6 +101,7 @@ def test_keys_typed_into_a_field_are_ignored(opened, rows: Rows):
     assert session.time > 0.0
 
 
+@pytest.mark.turns(2)
 def test_keys_typed_right_after_a_click_into_a_field_are_no_shortcuts(opened, items):
     """All events arrive within one frame, as at a low frame rate."""
     driver = opened(size=(900, 600))

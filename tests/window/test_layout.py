@@ -58,6 +58,7 @@ def test_nothing_covers_the_viewport_or_another_panel(shell: Open, scale: float,
                 assert disjoint(rect, other), f"{name} at {size}"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("where", ["beside the panels", "below the menu"])
 def test_the_viewport_fills_the_rest_of_the_window(shell: Open, steady: Gpu, where: str):
     """Its pixels are those of an image file of that size."""
@@ -95,6 +96,7 @@ def test_the_message_stays_within_the_viewport(shell: Open):
     assert "##message" not in one.windows()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_covers_agrees_with_imgui_everywhere(shell: Open, scale: float):
     """Also where a border can be dragged, over a floating panel, and with the panels hidden."""

@@ -262,6 +262,7 @@ def light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gallery, "packaged", lambda: [])  # their counts are those of a hardware GPU
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_actions_in_any_order(
     steady: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config, seed: int

@@ -46,6 +46,7 @@ def test_a_slider_takes_effect_while_it_is_dragged(opened, rows: Rows):
     assert params(driver).height == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.turns(2)
 def test_a_slider_that_rebuilds_the_model_takes_effect_at_the_release(opened, rows: Rows):
     driver = opened()
     layer, block = driver.session.stage.layers["ground"], driver.session.stage.instances["terrain"].outputs["position"]
@@ -86,6 +87,7 @@ def test_a_typed_value_is_set_when_the_field_is_left(opened, rows: Rows):
     assert params(driver).resolution == 30
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("text", ["nan", "inf", "1e999", "-1e60", "--", ""])
 def test_invalid_numbers_are_not_set(opened, rows: Rows, text: str):
     driver = opened()
@@ -94,6 +96,7 @@ def test_invalid_numbers_are_not_set(opened, rows: Rows, text: str):
     assert params(driver).height == 0.3
 
 
+@pytest.mark.turns(2)
 def test_an_invalid_value_is_reported_until_a_valid_one_is_set(opened, rows: Rows):
     driver = opened()
     before = driver.image()
@@ -127,6 +130,7 @@ def test_a_choice_and_a_boolean_take_effect_immediately(opened, rows: Rows, monk
     assert np.abs(driver.image() - flipped)[MIDDLE].mean() > 5.0
 
 
+@pytest.mark.turns(2)
 def test_a_range_is_set_to_automatic_and_back(opened, rows: Rows, monkeypatch):
     driver = opened()
     open_section(driver, monkeypatch, "ground")
@@ -161,6 +165,7 @@ def test_a_color_is_set_when_it_is_complete(opened, rows: Rows, monkeypatch):
     assert green > blue > red > 10.0
 
 
+@pytest.mark.turns(2)
 def test_a_file_is_set_with_enter(opened, rows: Rows, tmp_path, packaged_copy):
     scene = packaged_copy("neural_field")
     weights = tmp_path / "mine.safetensors"
@@ -184,6 +189,7 @@ def test_a_file_is_set_with_enter(opened, rows: Rows, tmp_path, packaged_copy):
     assert rows.values["weights"] == "mine.safetensors"
 
 
+@pytest.mark.turns(2)
 def test_a_dot_marks_changed_values_and_resets_them(opened, rows: Rows):
     driver = opened("neural_field", "terrain.height=0.4")
     _, top, _, bottom = rows.rects["height"]
@@ -197,6 +203,7 @@ def test_a_dot_marks_changed_values_and_resets_them(opened, rows: Rows):
     assert not is_accent(driver.image(), dot)
 
 
+@pytest.mark.turns(2)
 def test_the_panel_shows_values_of_the_command_line_and_hints_of_the_scene(
     opened, rows: Rows, packaged_copy, monkeypatch
 ):
@@ -239,6 +246,7 @@ def is_accent(image: np.ndarray, position: tuple[float, float]) -> bool:
     return bool(red > 180 and blue < 120)
 
 
+@pytest.mark.turns(2)
 def test_a_parameter_without_effect_is_gray_and_gives_the_reason(opened, rows: Rows, monkeypatch):
     shown: list[str] = []
     monkeypatch.setattr(parameters, "show_tooltip", shown.append)

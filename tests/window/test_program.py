@@ -93,6 +93,7 @@ def test_edits_survive_a_killed_window(desktop: Desktop, tmp_path):
     assert not list(unsaved.iterdir())
 
 
+@pytest.mark.turns(2)
 def test_a_run_of_a_number_of_frames(desktop: Desktop, tmp_path):
     report = tmp_path / "report.json"
     running = start("neural_field", "--set", "terrain.resolution=12", "--frames", "12", "--report", str(report))

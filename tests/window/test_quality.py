@@ -85,6 +85,7 @@ def show(opened: Callable[..., Driver], sets: str, slow: Drawn, seconds: float) 
     return driver
 
 
+@pytest.mark.turns(2)
 def test_slow_images_are_drawn_more_cheaply_and_the_panels_give_the_reason(
     opened: Callable[..., Driver], slow: Drawn, texts: dict[str, list[str]]
 ) -> None:
@@ -110,12 +111,14 @@ def test_the_first_image_on_a_software_adapter_is_a_cheap_one(opened: Callable[.
     assert driver.session.quality.level is (LOW if driver.session.gpu.adapter.kind == "software" else HIGH)
 
 
+@pytest.mark.turns(2)
 def test_an_explicit_level_is_constant_even_if_slow(opened: Callable[..., Driver], slow: Drawn) -> None:
     driver = show(opened, "view.quality=high", slow, 0.2)
     driver.frames(7)
     assert set(slow.levels) == {HIGH} and driver.session.quality.level is HIGH and driver.session.quality.ms == 0.0
 
 
+@pytest.mark.turns(2)
 def test_nothing_changes_while_a_video_is_recorded(
     opened: Callable[..., Driver], slow: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

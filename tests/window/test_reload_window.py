@@ -40,6 +40,7 @@ def terrain(opened, project: Path) -> Driver:
     return driver
 
 
+@pytest.mark.turns(2)
 def test_a_shader_with_an_error_that_is_then_fixed(terrain: Driver, project: Path):
     session, good = terrain.session, terrain.image()
     file = project / "shaders" / "models" / "neural_field.wgsl"
@@ -81,6 +82,7 @@ def test_an_edit_of_a_shader_is_shown_and_keeps_the_state(opened, project: Path)
     assert session.messages == {}
 
 
+@pytest.mark.turns(2)
 def test_a_scene_replaced_by_a_rename_moves_the_slider(opened, project: Path):
     """As editors save atomically: to a temporary file that is then renamed."""
     scene = project / "scenes" / "neural_field.toml"

@@ -78,6 +78,7 @@ def close(driver: Driver) -> None:
     driver.frames(6)
 
 
+@pytest.mark.turns(2)
 def test_closing_asks_if_something_is_unsaved_and_cancel_continues(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     before = text(driver)
@@ -107,6 +108,7 @@ def test_enter_saves_and_closes(driver: Driver, rows: Rows):
     assert driver.viewer.closed and "height = 0.3" not in text(driver)
 
 
+@pytest.mark.turns(2)
 def test_closing_can_discard_the_changes(driver: Driver, rows: Rows, items: Items):
     before = text(driver)
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
@@ -115,6 +117,7 @@ def test_closing_can_discard_the_changes(driver: Driver, rows: Rows, items: Item
     assert driver.viewer.closed and text(driver) == before
 
 
+@pytest.mark.turns(2)
 def test_closing_without_changes_asks_nothing(driver: Driver, rows: Rows):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     driver.key("ctrl+z")
@@ -131,6 +134,7 @@ def test_the_question_is_shown_without_panels(driver: Driver, items: Items):
     assert driver.viewer.closed
 
 
+@pytest.mark.turns(2)
 def test_a_file_changed_by_another_program(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     value = driver.session.scene_edits.value(HEIGHT)
@@ -153,6 +157,7 @@ def test_a_file_changed_by_another_program(driver: Driver, rows: Rows, items: It
     assert text(driver) == expected(driver, again).replace("amplitude = 0.1", "amplitude = 0.2")
 
 
+@pytest.mark.turns(2)
 def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_path):
     before, path = text(driver), driver.session.scene.path
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
@@ -227,6 +232,7 @@ def test_a_folder_that_cannot_be_written_is_reported(raw: Driver, tmp_path, monk
     assert raw.session.scene.path == tmp_path / "a.npy" and [*tmp_path.glob("*.toml")] == []
 
 
+@pytest.mark.turns(2)
 def test_save_as_can_be_canceled(driver: Driver, items: Items):
     driver.key("ctrl+shift+s")
     driver.frames(4)
@@ -241,6 +247,7 @@ def test_save_as_can_be_canceled(driver: Driver, items: Items):
     assert driver.session.questions.first is None
 
 
+@pytest.mark.turns(2)
 def test_a_read_only_file_asks_for_another_name_and_then_closes(driver: Driver, rows: Rows, items: Items, tmp_path):
     driver.session.scene.path.chmod(0o444)
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))

@@ -85,6 +85,7 @@ def test_a_click_on_a_button_calls_its_function(script: Script, items: Items) ->
     assert stop.clicked and calls == ["again"]
 
 
+@pytest.mark.turns(2)
 def test_keys_of_the_script_come_before_those_of_the_program(script: Script) -> None:
     pressed = []
     viewer = script.viewer
@@ -100,6 +101,7 @@ def test_keys_of_the_script_come_before_those_of_the_program(script: Script) -> 
     assert viewer.session.playing is playing
 
 
+@pytest.mark.turns(2)
 def test_a_click_on_a_point_is_reported_with_its_position(script: Script) -> None:
     picked = []
     viewer = script.viewer
@@ -116,6 +118,7 @@ def test_a_click_on_a_point_is_reported_with_its_position(script: Script) -> Non
     assert picked[0].position == pytest.approx(tuple(POINTS[2]))
 
 
+@pytest.mark.turns(2)
 def test_an_error_in_a_callback_is_shown_and_the_window_continues(script: Script, items: Items, caplog) -> None:
     calls = []
 
@@ -138,6 +141,7 @@ def test_an_error_in_a_callback_is_shown_and_the_window_continues(script: Script
     assert items.find("Dismiss") or items.find("Copy")
 
 
+@pytest.mark.turns(2)
 def test_a_plot_is_drawn_in_the_watch_panel(script: Script) -> None:
     viewer = script.viewer
     viewer.points("cloud", position=POINTS)
@@ -152,6 +156,7 @@ def test_a_plot_is_drawn_in_the_watch_panel(script: Script) -> None:
     assert np.abs(shown.astype(int) - before).max() > 100
 
 
+@pytest.mark.turns(2)
 def test_a_gizmo_is_shown_and_moves_the_control(script: Script) -> None:
     viewer = script.viewer
     viewer.camera(position=(0, 0, 6))

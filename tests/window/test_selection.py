@@ -51,6 +51,7 @@ def selected(driver, row):
     assert driver.session.selection.row.row == row
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("panels", [False, True])
 def test_click_drag_and_escape(stars, panels):
     driver = stars(panels=panels)

@@ -40,6 +40,7 @@ def looping(viewer: vg.Viewer, act: Callable[[], T]) -> T:
         return future.result()
 
 
+@pytest.mark.turns(2)
 def test_browsers_see_the_window_and_use_it(viewer: vg.Viewer, desktop: Desktop) -> None:
     url = viewer.serve(port=0)
     viewer.session.playing = False

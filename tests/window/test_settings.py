@@ -207,6 +207,7 @@ def test_fullscreen_is_entered_and_left(opened: Callable[..., Driver]):
     driver.frames_until(lambda: driver.viewer.window.size == (500, 400))
 
 
+@pytest.mark.turns(2)
 def test_runs_with_a_number_of_frames_write_no_settings(desktop: Desktop, tmp_path: Path):
     environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path)}
     program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())", "run", "nbody"]

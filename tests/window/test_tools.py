@@ -80,6 +80,7 @@ def test_without_a_tool_a_drag_moves_the_camera_except_with_ctrl(galaxy):
     assert session.tool.gesture is None
 
 
+@pytest.mark.turns(2)
 def test_with_a_tool_other_buttons_and_alt_move_the_camera(row):
     driver = row()
     session = driver.session
@@ -96,6 +97,7 @@ def test_with_a_tool_other_buttons_and_alt_move_the_camera(row):
     assert session.camera.position != camera and not session.tool.pressed
 
 
+@pytest.mark.turns(2)
 def test_the_palette_has_the_tools_that_the_models_support(row, items, tmp_path):
     driver = row()
     names = "Orbit", "Drag (D)", "Emit (E)", "Cut (C)", "Paint (P)"
@@ -126,6 +128,7 @@ def test_a_click_on_the_palette_is_no_interaction(row, items):
     assert not driver.session.clock.interactions.gestures
 
 
+@pytest.mark.turns(2)
 def test_the_wheel_changes_the_brush(row):
     driver = row()
     brush, camera = driver.session.tool.brush, driver.session.camera.distance
@@ -164,6 +167,7 @@ def test_the_wheel_stops_at_the_limits_of_the_brush(row):
     assert driver.session.tool.brush.radius == 1.0 and not driver.session.messages
 
 
+@pytest.mark.turns(2)
 def test_the_brush_circle_is_at_the_mouse_with_the_brush_radius(row):
     driver = row(panels=False)
     driver.desktop.move(*middle(driver, 0, -180))

@@ -53,6 +53,7 @@ def curve(driver: Driver) -> list[tuple[float, float]]:
     return list(parse_curve(driver.session.stage.layers["scan"].style.opacity_curve))
 
 
+@pytest.mark.turns(2)
 def test_points_are_dragged_added_and_removed_and_undone(edited) -> None:
     driver, at = edited
     driver.drag(at(1.0, 1.0), at(0.7, 0.1))

@@ -23,6 +23,7 @@ from vertigrad.viewer.loop import IDLE_WAIT
 SIZES = [(640, 400), (333, 217), (1280, 900), (97, 640), (17, 5), (1, 1), (320, 1), (500, 300)]
 
 
+@pytest.mark.turns(2)
 def test_image_follows_the_size_of_the_window(opened):
     driver = opened(size=(400, 300), playing=True, panels=False)
     blocks = {block.id for block in driver.session.gpu.tracker.live}
@@ -194,6 +195,7 @@ def test_text_is_copied_to_and_from_other_programs(opened):
     assert imgui.get_clipboard_text() == "0.25 κ"
 
 
+@pytest.mark.turns(2)
 def test_a_high_resolution_screen(desktop, steady, tmp_path):
     """The screen's settings are read when a program starts, so this runs in a subprocess."""
     desktop.set_resources("Xft.dpi: 192")

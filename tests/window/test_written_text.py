@@ -11,6 +11,7 @@ from imgui_bundle import imgui
 from ..language.test_onnx_decoder import SCENE, Decoder, continued
 
 
+@pytest.mark.turns(2)
 def test_a_text_is_written_over_the_viewport(opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     onnx.save(Decoder().model(), tmp_path / "model.onnx")
     (tmp_path / "scene.toml").write_text(SCENE)
