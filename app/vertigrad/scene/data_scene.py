@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +9,10 @@ from ..errors import InputError
 from .kinds import ARRAYS, ASSETS, DATA, IMAGES, NETWORKS, POINTS, RECORDINGS, VIDEOS, VOLUMES
 from .locate import dotted
 from .recorded_scene import recording_text
+from .scene_tables import Tables, background, outputs, scene_of, written
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from ..onnx_import import Network
-
-Tables = dict[str, dict[str, Any]]  # by header, such as "layers.points"
 
 SLANTED, FACING = (1.9, 1.4, 3.2), (0.0, 0.0, 4.0)  # positions of the eye
 UPWARDS = {
@@ -26,10 +20,6 @@ UPWARDS = {
     ".las": "z",
     ".laz": "z",
 }  # the up axis in most programs that write these; for the other formats the convention is y
-FOLDER_FILE = "zarr.json"  # that describes its folder
-MOST_SLIDERS = 32  # elements of an input that get sliders
-ROWS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions without one: of points, of images, of anything else
-IMAGE_SIDES = 8  # an array with at least so many rows and columns is taken for an image
 
 
 def scene_text(path: Path) -> str:
@@ -42,7 +32,9 @@ def scene_text(path: Path) -> str:
 
     kind = path.suffix.lower()
     if kind in NETWORKS:
-        return _network_text(path)
+        from .network_scene import network_text
+
+        return network_text(path)
     if kind in IMAGES | VIDEOS:
         return _image_text(path, "image" if kind in IMAGES else "video", "pixels")
     if kind in ARRAYS:
@@ -69,11 +61,11 @@ def points_text(path: Path) -> str:
     up = UPWARDS.get(path.suffix.lower(), "y")
     size = round(min(max(1.0 / max(point_file.count(path), 1) ** 0.5, 0.002), 0.05), 4)
     if not point_file.is_colored(path):
-        layer = {"type": "points", **_outputs("data", ["position"]), "color": "#c9d0da", "size": size}
+        layer = {"type": "points", **outputs("data", ["position"]), "color": "#c9d0da", "size": size}
     else:
-        layer = {"type": "marks", **_outputs("data", ["position", "color"]), "size": size}
+        layer = {"type": "marks", **outputs("data", ["position", "color"]), "size": size}
     model = {"type": "point_cloud", "file": path.name, **({"up": up} if up != "y" else {})}
-    return _text(path, SLANTED, {"models.data": model, "layers.points": layer, **_view("#16181d")})
+    return scene_of(path, SLANTED, {"models.data": model, "layers.points": layer, **background("#16181d")})
 
 
 def photos_text(path: Path) -> str:
@@ -93,7 +85,7 @@ def photos_text(path: Path) -> str:
     except InputError:  # the model reports it
         pass
     names = ["position", "scale", "rotation", "opacity", "color", "harmonics"]
-    tables["layers.splats"] = {"type": "splats", **_outputs("photos", names)}
+    tables["layers.splats"] = {"type": "splats", **outputs("photos", names)}
     frustums = {"position": "photos.camera", "direction": "photos.camera_rotation", "color": "photos.camera_color"}
     frustums |= {"mesh": "photos.frustum", "index": "photos.frustum_index"}
     tables["layers.cameras"] = {"type": "instances", **frustums, "size": size}
@@ -101,40 +93,12 @@ def photos_text(path: Path) -> str:
         placed = {"placement": "front", "anchor": anchor, "screen_fraction": 0.24, "margin": 0.04}
         tables[f"layers.{layer}"] = {"type": "image", "pixels": f"photos.{output}", **placed}
     camera = {"position": position, "target": target, "fov": round(fov, 2)}
-    parts = [_lines({"version": 1, "title": path.parent.name if path.is_file() else path.name})]
-    parts += [f"[{key}]\n{_lines(table)}" for key, table in {"camera": camera, **tables, **_view("#14161b")}.items()]
-    return "\n".join(parts)
-
-
-def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36, up: str = "y") -> str:
-    camera: dict[str, Any] = {"position": position, "target": (0.0, 0.0, 0.0), "fov": fov, "fit": True}
-    camera |= {"up": up} if up != "y" else {}
-    parts = [_lines({"version": 1, "title": path.parent.stem if path.name == FOLDER_FILE else path.stem})]
-    parts += [f"[{header}]\n{_lines(table)}" for header, table in {"camera": camera, **tables}.items()]
-    return "\n".join(parts)
-
-
-def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{key} = {_literal(value)}\n" for key, value in table.items())
-
-
-def _literal(value: Any) -> str:
-    """A value in TOML: that of JSON, except for tables."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{dotted((key,))} = {_literal(inner)}' for key, inner in value.items())} }}"
-    return json.dumps(value, ensure_ascii=False)
+    title = path.parent.name if path.is_file() else path.name
+    return written(title, {"camera": camera, **tables, **background("#14161b")})
 
 
 def _data(path: Path, model: str) -> Tables:
     return {"models.data": {"type": model, "file": path.name}}
-
-
-def _outputs(model: str, names: Iterable[str]) -> dict[str, str]:
-    return {name: f"{model}.{name}" for name in names}
-
-
-def _view(background: str, **more: float) -> Tables:
-    return {"view": {"background": background, **more}}
 
 
 # files of data ------------------------------------------------------------------------------------------------------
@@ -143,7 +107,7 @@ def _view(background: str, **more: float) -> Tables:
 def _image_text(path: Path, model: str, output: str) -> str:
     """An upright image that faces the eye."""
     tables = {**_data(path, model), "layers.image": {"type": "image", "pixels": f"data.{output}"}}
-    return _text(path, FACING, {**tables, **_view("#16181d", bloom=0.0, vignette=0.0)})
+    return scene_of(path, FACING, {**tables, **background("#16181d", bloom=0.0, vignette=0.0)})
 
 
 def _splats_text(path: Path) -> str:
@@ -157,10 +121,10 @@ def _splats_text(path: Path) -> str:
         splats = None
     if splats is not None and splats.harmonics.shape[1]:
         names.append("harmonics")
-    layer |= _outputs("data", names)
+    layer |= outputs("data", names)
     if splats is not None and splats.antialiased:
         layer["antialiased"] = True
-    return _text(path, SLANTED, {**_data(path, "splats"), "layers.splats": layer, **_view("#14161b")})
+    return scene_of(path, SLANTED, {**_data(path, "splats"), "layers.splats": layer, **background("#14161b")})
 
 
 def _array_text(path: Path) -> str:
@@ -174,7 +138,7 @@ def _array_text(path: Path) -> str:
     array = array_file.read(path)
     if _is_image_array(array):
         return _image_text(path, "array", "values")
-    return _text(path, SLANTED, {**_data(path, "array"), **_grid(path, array)})
+    return scene_of(path, SLANTED, {**_data(path, "array"), **_grid(path, array)})
 
 
 def _volume_text(path: Path) -> str:
@@ -188,7 +152,7 @@ def _volume_text(path: Path) -> str:
     values = {"density": "data.values", "color": "data.values", "extinction": 12.0, "emissive": 0.5, "colormap": "gray"}
     model = {"type": "volume", "file": path.name}
     layers = {"layers.volume": {"type": "volume", **values, **box}}
-    return _text(path, (1.9, -3.2, 1.4), {"models.data": model, **layers, **_view("#14161b")}, up="z")
+    return scene_of(path, (1.9, -3.2, 1.4), {"models.data": model, **layers, **background("#14161b")}, up="z")
 
 
 def _is_image_array(array: np.ndarray) -> bool:
@@ -199,10 +163,10 @@ def _grid(path: Path, array: np.ndarray) -> Tables:
     shape = array.shape
     if len(shape) == 3 and min(shape) >= 2:
         values = {"density": "data.values", "color": "data.values", "extinction": 12.0, "emissive": 0.5}
-        return {"layers.volume": {"type": "volume", **values}, **_view("#14161b")}
+        return {"layers.volume": {"type": "volume", **values}, **background("#14161b")}
     if len(shape) == 4 and shape[3] == 3 and min(shape[:3]) >= 2:
         style = {"count": 400, "width": 0.012, "length": 0.8}
-        return {"layers.lines": {"type": "streamlines", "vectors": "data.values", **style}, **_view("#171c26")}
+        return {"layers.lines": {"type": "streamlines", "vectors": "data.values", **style}, **background("#171c26")}
     raise InputError(
         f"{path}: its array has the shape {shape}; without a scene file, arrays can be points (n, 3) or with colors "
         "(n, 6), images (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
@@ -213,9 +177,9 @@ def _grid(path: Path, array: np.ndarray) -> Tables:
 def _mesh_text(path: Path) -> str:
     up = UPWARDS.get(path.suffix.lower(), "y")
     color = "mesh.color" if _is_colored(path, up) else "#b9bec7"
-    layer = {"type": "surface", **_outputs("mesh", ["position", "normal", "index"]), "color": color, "roughness": 0.45}
+    layer = {"type": "surface", **outputs("mesh", ["position", "normal", "index"]), "color": color, "roughness": 0.45}
     model = {"type": "mesh", "file": path.name, "up": up}
-    return _text(path, SLANTED, {"models.mesh": model, "layers.mesh": layer, **_view("#20242c")})
+    return scene_of(path, SLANTED, {"models.mesh": model, "layers.mesh": layer, **background("#20242c")})
 
 
 def _has_materials(path: Path) -> bool:
@@ -237,18 +201,18 @@ def _asset_text(path: Path) -> str:
     params = asset.Params(file=path)
     views: Tables = {}
     try:
-        outputs = list(asset.Asset.output_specs(params))
+        names = list(asset.Asset.output_specs(params))
         blends = any(one.alpha_mode == BLEND for one in asset.content(params).materials)
         for name, (position, target, fov) in asset.views(params).items():
             view = {"position": _rounded(position), "target": _rounded(target)}
             lens: dict[str, Any] = {"fov": min(max(round(fov, 3), 1.0), 170.0)} if fov else {"orthographic": True}
             views[dotted(("camera", "bookmarks", name))] = view | lens
     except InputError:  # the model reports it
-        outputs, blends = ["position", "normal", "index"], True
-    layer = {"type": "asset", **_outputs("asset", outputs), **({} if blends else {"blend": False})}
+        names, blends = ["position", "normal", "index"], True
+    layer = {"type": "asset", **outputs("asset", names), **({} if blends else {"blend": False})}
     model = {"type": "asset", "file": path.name}
-    view = _view("#20242c", shadows=0.7, occlusion=0.5)
-    return _text(path, SLANTED, {**views, "models.asset": model, "layers.asset": layer, **view})
+    view = background("#20242c", shadows=0.7, occlusion=0.5)
+    return scene_of(path, SLANTED, {**views, "models.asset": model, "layers.asset": layer, **view})
 
 
 def _rounded(vector: np.ndarray) -> list[float]:
@@ -273,94 +237,3 @@ def _is_colored(path: Path, up: str) -> bool:
         return mesh_file.read(path, 2.0, up, 40.0).colors is not None
     except InputError:
         return False
-
-
-# networks -----------------------------------------------------------------------------------------------------------
-
-
-def _network_text(path: Path) -> str:
-    """A scene with sliders for the network's inputs, and a layer that fits the shape of its output."""
-    from ..onnx_import import Network
-
-    network = Network(path)
-    dims = _dims(network)
-    output, drawn = _drawn(Network(path, dims))
-    model: dict[str, Any] = {"type": "onnx", "file": path.name}
-    if dims:
-        model["dims"] = dims
-    for name, (dtype, sizes) in network.inputs.items():
-        shape = tuple(size if isinstance(size, int) else dims.get(size or "", 1) for size in sizes or ())
-        model[f"inputs.{dotted((name,))}"] = _feed(dtype, shape)
-    model["outputs"] = {"position" if drawn == "points" else "values": output}
-    position = (2.0, 1.5, 4.0) if drawn == "points" else (0.0, 2.2, 4.0)
-    return _text(path, position, {"models.net": model, **_network_layers(drawn)}, fov=40)
-
-
-def _network_layers(drawn: str) -> Tables:
-    if drawn == "points":
-        return {"layers.points": {"type": "points", "position": "net.position", "color": "#e8a24c", "size": 0.01}}
-    values = {"inputs": {"values": "net.values"}}
-    if drawn == "bars":
-        shape = {**_outputs("bars", ["position", "normal"]), "index": "bars.triangles", "color": "bars.level"}
-        return {"models.bars": {"type": "bars", **values}, "layers.bars": {"type": "surface", **shape}}
-    flat = {"height": 0.0} if drawn == "image" else {}
-    color = "relief.color" if drawn == "image" else "relief.level"
-    shape = {**_outputs("relief", ["position", "normal"]), "color": color}
-    return {"models.relief": {"type": "relief", **values, **flat}, "layers.relief": {"type": "surface", **shape}}
-
-
-def _drawn(network: Network) -> tuple[str, str]:
-    """The output that is drawn, and as what: "points", "image", "relief" (a height field) or "bars"."""
-    found = []
-    for name, spec in network.output_specs().items():
-        if spec.dtype not in ("f32", "f16"):
-            continue
-        shape = tuple(size for size in spec.shape if size != 1)
-        if len(shape) >= 2 and shape[-1] == 3 and not _is_image(shape):
-            found.append((0, name, "points"))
-        elif _is_image(shape):
-            found.append((1, name, "image"))
-        elif len(shape) == 2 and (shape[0] or 0) >= IMAGE_SIDES <= (shape[1] or IMAGE_SIDES):
-            found.append((2, name, "relief"))
-        elif len(shape) <= 2:
-            found.append((3, name, "bars"))
-    if not found:
-        shapes = {name: spec.shape for name, spec in network.output_specs().items()}
-        raise InputError(
-            f"{network.source}: none of its outputs looks like points, an image, a height field or bars: {shapes}; "
-            "write a scene for it (docs/onnx.md)"
-        )
-    _, name, drawn = min(found, key=lambda entry: entry[0])
-    return name, drawn
-
-
-def _is_image(shape: Sequence[int | None]) -> bool:
-    """(3, rows, columns), or (rows, columns, 3)."""
-    if len(shape) != 3:
-        return False
-    sides = shape[1:] if shape[0] == 3 else shape[:2] if shape[2] == 3 else (0,)
-    return all(side is None or side >= IMAGE_SIDES for side in sides)
-
-
-def _dims(network: Network) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for _, sizes in network.inputs.values():
-        sizes = sizes or ()
-        for axis, size in enumerate(sizes):
-            if not isinstance(size, str) or size in found:
-                continue
-            if len(sizes) == 2 and sizes[1] in (2, 3):
-                found[size] = ROWS
-            elif len(sizes) == 4 and axis >= 2:
-                found[size] = SIDE
-            elif axis > 0:
-                found[size] = STEPS
-    return found
-
-
-def _feed(dtype: Any, shape: tuple[int, ...]) -> Any:
-    if dtype.kind in "iub":
-        return 0
-    if math.prod(shape) <= MOST_SLIDERS:
-        return {"slider": [-2, 2]}
-    return {"start": "uniform" if shape[-1:] in ((2,), (3,)) else "normal"}
