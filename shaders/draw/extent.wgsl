@@ -1,12 +1,14 @@
 // The smallest and the largest of many numbers, for the two ends of a colormap. NaN and infinities are passed over.
 // `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one; `reduce_few` does it alone for a few.
-// In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number.
+// In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number. Where `symmetric` is not 0,
+// it is (-m, m) with the largest magnitude m, and (-1, 1) if there was none.
 
 struct Params {
     shape: vec3u,           // of the values along three axes; before them 1s
     count: u32,             // of values, or of pairs
     values_strides: vec3i,  // elements from one value to the next along each axis
     values_offset: u32,     // elements
+    symmetric: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -53,7 +55,10 @@ fn widest_of_own(first: u32, step: u32) -> vec2f {
 }
 
 fn store(all: vec2f, lane: u32) {
-    if lane == 0u { extent[0] = select(vec2f(0.0, 1.0), all, all.x <= all.y); }
+    if lane != 0u { return; }
+    let largest = select(max(abs(all.x), abs(all.y)), 1.0, all.x > all.y);
+    let ends = select(vec2f(0.0, 1.0), all, all.x <= all.y);
+    extent[0] = select(ends, vec2f(-largest, largest), params.symmetric != 0u);
 }
 
 @compute @workgroup_size(${WORKGROUP})

@@ -191,7 +191,7 @@ def test_which_layers_have_a_bar(layer, render, front):
     assert np.any(expected != named)
 
 
-@pytest.mark.parametrize("range_", [(0.0, 1.0), "auto"])
+@pytest.mark.parametrize("range_", [(0.0, 1.0), "auto", "symmetric"])
 @pytest.mark.parametrize("kind", ["volume", "isosurface", "image"])
 def test_layers_of_grids_have_bars_too(layer, render, front, kind, range_):
     grid = np.linspace(0, 1, 27, dtype=np.float32).reshape(3, 3, 3)
@@ -203,7 +203,8 @@ def test_layers_of_grids_have_bars_too(layer, render, front, kind, range_):
     drawn.colorbar = ColorBar(title="speed", unit="m/s")
     shown = render([drawn], front, view(), SIZE)
     left, top, *_ = position_of_bar(drawn)
-    expected = render([legend(layer, range=(0.0, 1.0))], front, view(), SIZE)[top:, left:]
+    ends = (-1.0, 1.0) if range_ == "symmetric" else (0.0, 1.0)
+    expected = render([legend(layer, range=ends)], front, view(), SIZE)[top:, left:]
     np.testing.assert_array_equal(shown[top:, left:], expected)
 
 

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vertigrad.renderer.extent import Extent
+from vertigrad.renderer.layers.styles import SYMMETRIC, ends_among
 from vertigrad.renderer.vertex_layout import vertex_layout
 from vertigrad.tensor import Tensor
 
@@ -59,6 +60,24 @@ def test_integers(gpu, dtype):
     array = np.arange(5, 400, dtype=dtype)
     with Tensor.from_numpy(array) as tensor:
         assert extent_of(tensor) == (5.0, 399.0)
+
+
+@pytest.mark.parametrize("count", [5, 5000])
+def test_a_symmetric_extent(gpu, count):
+    array = np.random.default_rng(count).normal(-1.0, 2.0, count).astype(np.float32)
+    array[3] = np.nan
+    with Tensor.from_numpy(array) as tensor:
+        extent = Extent(tensor)
+        for symmetric, factor in ((True, 1.0), (False, 1.0), (True, -3.0)):  # the largest magnitude at either end
+            tensor[...] = array * np.float32(factor)
+            extent.symmetric = symmetric
+            extent.record()
+            expected = ends_among(SYMMETRIC if symmetric else "auto", array * factor)
+            assert tuple(extent.pair.numpy()[0]) == pytest.approx(expected, rel=1e-6)
+        tensor[...] = np.full(count, np.nan, np.float32)
+        extent.record()
+        assert tuple(extent.pair.numpy()[0]) == (-1.0, 1.0) == ends_among(SYMMETRIC, array[3:4])
+        extent.close()
 
 
 def test_the_extent_follows_the_values(gpu):

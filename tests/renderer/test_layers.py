@@ -96,13 +96,20 @@ def test_a_scalar_uses_the_colormap(layer, render, kind, dtype):
     assert same(render([flipped], CAMERA), render([last], CAMERA), 2)
 
 
+@pytest.mark.parametrize("range_", ["auto", "symmetric"])
 @pytest.mark.parametrize("kind", ["points", "surface"])
-def test_the_automatic_range_is_that_of_the_values(layer, render, kind):
+def test_an_automatic_range_is_that_of_the_values(layer, render, kind, range_):
     position = POSITION if kind == "points" else grid()
     values = RNG.normal(3, 20, position.shape[:-1]).astype(np.float32)
-    auto = layer(kind, {"range": "auto"}, position=position, color=values)
-    fixed = layer(kind, {"range": (float(values.min()), float(values.max()))}, position=position, color=values)
+    auto = layer(kind, {"range": range_}, position=position, color=values)
+    most = float(np.abs(values).max())
+    ends = {"auto": (float(values.min()), float(values.max())), "symmetric": (-most, most)}[range_]
+    fixed = layer(kind, {"range": ends}, position=position, color=values)
     assert same(render([auto], CAMERA), render([fixed], CAMERA), 1)
+    fixed.style.change("range", "auto" if range_ == "symmetric" else "symmetric")
+    assert not same(render([auto], CAMERA), render([fixed], CAMERA), 1)
+    fixed.style.change("range", range_)
+    assert same(render([auto], CAMERA), render([fixed], CAMERA))
 
 
 def test_a_style_is_read_when_it_is_drawn(layer, render):

@@ -170,6 +170,24 @@ def test_the_same_values_in_any_layout(layer, render):
             assert np.array_equal(got, expected)
 
 
+def test_a_symmetric_range(layer, render):
+    """Of the color, whether the density has the same extent or its own, and of the density."""
+    values = np.random.default_rng(4).uniform(-1, 3, (5, 5, 5)).astype(np.float32)
+    most = float(np.abs(values).max())
+    extents = {"auto": (float(values.min()), float(values.max())), "symmetric": (-most, most)}
+    style = {**GLOW, **BOX, "extinction": 6.0, "colormap": "vik", "opacity_curve": "0:1 0.5:0 1:1"}
+    drawn = layer("volume", style, density=values, color=values)
+    fixed = layer("volume", style, density=values, color=values)
+    for color, density in (("auto", "symmetric"), ("symmetric", "symmetric"), ("symmetric", "auto")):
+        drawn.style.change("range", color)
+        drawn.style.change("density_range", density)
+        fixed.style.change("range", extents[color])
+        fixed.style.change("density_range", extents[density])
+        expected = render([fixed], CAMERA)
+        assert np.ptp(expected) > 60
+        assert np.abs(render([drawn], CAMERA).astype(int) - expected).max() <= 1
+
+
 def test_a_nan_is_transparent(layer, render):
     values = np.zeros((4, 4, 4), np.float32)
     values[1, 1, 1], values[2, 2, 2] = np.nan, np.inf

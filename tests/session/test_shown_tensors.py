@@ -176,6 +176,8 @@ def test_gradients_of_a_target_by_tensors_inside(session: Session) -> None:
     assert 'tensor = "net:gradient of out[3] by /enc/0/relu"' in session.scene.path.read_text()
     do(session, Reload(restart=True))
     np.testing.assert_allclose(pixels(session, "gradient"), expected, rtol=1e-5)
+    saved = load(session.scene.path).layers["gradient"].style
+    assert (saved.colormap, saved.range, saved.normalize) == ("vik", "symmetric", False)
 
 
 def test_what_is_shown_is_saved_and_read_again(session: Session) -> None:
@@ -312,6 +314,7 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         do(session, CompareTensor("net", RELU[1], "other"))
         away = HIDDEN - np.maximum(2.0 * X @ W1, 0.0)
         np.testing.assert_allclose(pixels(session, "difference"), away, rtol=1e-5, atol=1e-5)
+        assert session.stage.layers["difference"].style.range == "symmetric"
         session.inspect_now()
         state = session.tensor_statistics.state
         assert state is not None and state.difference is not None and state.difference.norm is not None

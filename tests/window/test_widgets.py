@@ -339,6 +339,11 @@ def test_a_keyword_instead_of_numbers(bench):
     assert again.click(0.93) == [(2.0, 4.0)]
 
 
+def test_several_keywords_come_one_after_another(bench):
+    one = bench(interval("auto", words=("auto", "symmetric")), (0.25, 0.5))
+    assert [one.click(0.93) for _ in range(3)] == [["auto"], ["symmetric"], [(0.0, 1.0)]]
+
+
 def test_the_low_end_of_a_range_stays_below_the_high_one(bench):
     one = bench(interval((0.0, 1.0)), (0.0, 1.0))
     one.ctrl_click(0.2)

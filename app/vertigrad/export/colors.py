@@ -8,6 +8,7 @@ import numpy as np
 
 from ..params import parse_color
 from ..renderer.colormap import colormap_colors
+from ..renderer.layers.styles import ends_among
 from .geometry import repeated, to_light, to_srgb
 
 BLACK = (0.0, 0.0, 0.0)
@@ -34,20 +35,14 @@ def row_colors(values: np.ndarray | None, constant: Any, style: Any, count: int)
 
 
 def colormapped(scalars: np.ndarray, among: np.ndarray, style: Any) -> np.ndarray:
-    """The colors of scalars as the style has them, f32 (n, 3), sRGB; a range "auto" is that of `among`.
+    """The colors of scalars as the style has them, f32 (n, 3), sRGB; a range found on the GPU is that of `among`.
 
     As the shaders: linear between the colors of the map, as light.
     """
-    low, high = _extent(among) if style.range == "auto" else map(float, style.range)
+    low, high = ends_among(style.range, among)
     span, values = high - low, scalars.astype(np.float64)
     fraction = np.nan_to_num((values - low) / span) if abs(span) > 1e-30 else np.full(len(values), 0.5)
     light = to_light(colormap_colors(style.colormap, style.colormap_flip)[:, :3] / 255.0)
     at = np.clip(fraction, 0.0, 1.0) * (len(light) - 1)
     found = np.stack([np.interp(at, np.arange(len(light)), light[:, channel]) for channel in range(3)], axis=1)
     return to_srgb(found).astype(np.float32)
-
-
-def _extent(values: np.ndarray) -> tuple[float, float]:
-    """The smallest and the largest finite value; (0, 1) if there is none, as for the shaders."""
-    finite = values[np.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from ..tensor import DType, Readback, Tensor
     from .base import Model
 
+GRADIENTS = "gradients."  # begins the names of gradients of the loss
 TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
 NEAR = 5  # names that a message lists
 
@@ -53,6 +54,11 @@ class GradientName(NamedTuple):
 
     def __str__(self) -> str:
         return f"gradient of {self.tensor}[{self.element}]" + (f" by {self.source}" if self.source else "")
+
+
+def is_gradient(name: str) -> bool:
+    """Whether a tensor of this name is a gradient: of an element, or of the loss."""
+    return name.startswith(GRADIENTS) or GradientName.of(name) is not None
 
 
 @dataclass(frozen=True)

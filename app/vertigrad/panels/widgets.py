@@ -208,11 +208,11 @@ def _elements(spec: ParamSpec, ends: tuple[float, float] | None, values: tuple[f
 
 
 def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]]) -> tuple[bool, Any]:
-    """The widget of the numbers, with a button for the word that may replace them, if any."""
+    """The widget of the numbers, with a button for the words that may replace them, one after another."""
     if not spec.words:
         return numbers()
-    word, gap = spec.words[0], imgui.get_style().item_inner_spacing.x
-    taken = isinstance(value, str)
+    taken, gap = isinstance(value, str), imgui.get_style().item_inner_spacing.x
+    word = value if taken else spec.words[0]
     width = imgui.calc_item_width() - button_width(word) - gap
     changed = False
     if taken:
@@ -224,7 +224,8 @@ def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]
         changed, value = numbers()
     imgui.same_line(0.0, gap)
     if _word_button(word, taken):
-        return True, _some_numbers(spec) if taken else word
+        following = spec.words[spec.words.index(word) + taken :]
+        return True, following[0] if following else _some_numbers(spec)
     return changed, value
 
 

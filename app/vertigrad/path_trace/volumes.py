@@ -13,6 +13,7 @@ from ..params.curve import sampled
 from ..renderer import black_body
 from ..renderer.colormap import colormap_colors
 from ..renderer.layers.box import inset
+from ..renderer.layers.styles import ends_among
 from ..renderer.layers.volume import CURVE_SAMPLES, VolumeDrawing
 from .tables import Tables
 
@@ -45,7 +46,7 @@ def words(volume: VolumeSnapshot, tables: Tables) -> np.ndarray:
     numbers[0] = (*low, style.extinction)
     numbers[1] = (*high, inset(style))
     words[2] = (*reversed(density.shape), first)
-    numbers[3, :2] = _ends(style.density_range, density)
+    numbers[3, :2] = ends_among(style.density_range, density)
     words[3, 2] = tables.add(curve)
     numbers[3, 3] = style.extinction * float(curve.max())
     numbers[6, 3] = style.emissive
@@ -68,7 +69,7 @@ def _add_color(volume: VolumeSnapshot, density: np.ndarray, first: int, tables: 
     words[4, 3] = 1
     is_density = color.shape == density.shape and np.array_equal(color, density, equal_nan=True)
     words[5] = (*size, first if is_density else tables.add(color))
-    numbers[6, :2] = _ends(style.range, color)
+    numbers[6, :2] = ends_among(style.range, color)
     words[6, 2] = tables.add(to_light(colormap_colors(style.colormap, style.colormap_flip)[:, :3] / 255.0))
 
 
@@ -80,11 +81,3 @@ def _add_temperature(volume: VolumeSnapshot, tables: Tables, words: np.ndarray) 
     words[7, 2:] = tables.add(colors), len(colors)
     words[8] = (*reversed(temperature.shape), tables.add(temperature))
     words.view(np.float32)[9, :2] = black_body.COLDEST, black_body.HOTTEST
-
-
-def _ends(range: Any, values: np.ndarray) -> tuple[float, float]:
-    """The two ends; those of "auto" are the smallest and the largest finite value."""
-    if range != "auto":
-        return float(range[0]), float(range[1])
-    finite = values[np.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)

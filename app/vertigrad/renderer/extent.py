@@ -20,7 +20,10 @@ class Extent:
 
     `pair` is the result, shape (1, 2). It is set when `record` is called. NaN and infinities do not count; if there are
     no other values, the result is (0, 1). Without a layout, all elements count: of up to three axes, with any strides.
+    With `symmetric` it is (-m, m) with the largest magnitude m; (-1, 1) if there are no values.
     """
+
+    symmetric = False  # for what is recorded later
 
     def __init__(self, values: Tensor, layout: VertexLayout | None = None):
         self._values = values
@@ -38,19 +41,20 @@ class Extent:
             self._pairs.close()
             raise
         self._plan: Plan | None = None
+        self._recorded_symmetric = False
 
     def record(self) -> None:
         """Record the reduction into the open submission."""
-        if self._plan is None:
+        if self._plan is None or self._recorded_symmetric != self.symmetric:
             plan = Plan(self.pair.name)
             self.add_to(plan)
-            self._plan = plan
+            self._close_plan()
+            self._plan, self._recorded_symmetric = plan, self.symmetric
         self._plan.replay()
 
     def close(self) -> None:
         """Release the memory. Idempotent."""
-        if self._plan is not None:
-            self._plan.close()
+        self._close_plan()
         for tensor in (self._pairs, self.pair):
             tensor.close()
 
@@ -63,6 +67,7 @@ class Extent:
             "count": self._count,
             "shape": (*[1] * missing, *self._shape),
             "values_strides": (*[0] * missing, *self._strides),
+            "symmetric": int(self.symmetric),
         }
         if self._count <= FEW:
             reduce_few = Kernel.load(SHADER, "reduce_few", defines)
@@ -80,4 +85,10 @@ class Extent:
             shape=(1, 1, 1),
             values_offset=0,
             values_strides=(0, 0, 0),
+            symmetric=int(self.symmetric),
         )
+
+    def _close_plan(self) -> None:
+        if self._plan is not None:
+            self._plan.close()
+            self._plan = None

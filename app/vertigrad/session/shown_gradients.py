@@ -42,8 +42,7 @@ def gradient_layer(session: Session, model: str, name: GradientName) -> LayerSpe
     if before is not None:
         return inner_layer(before.name, model, str(name), session.stage.layers[before.name].style.model_copy())
     layer = new_layer(session, model, str(name))
-    style = layer.style.with_values({"normalize": False, "colormap": "inferno"})
-    return inner_layer(new_layer_name("gradient", session.stage.layers), model, str(name), style)
+    return inner_layer(new_layer_name("gradient", session.stage.layers), model, str(name), layer.style)
 
 
 def moved_gradients(session: Session, model: str, tensor: str, element: int) -> list[LayerSpec]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GpuError
+from ..models.inside import is_gradient
 from ..params import same
 from ..renderer.bounds import Bounds
 from ..renderer.layers import types as layer_types
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 GAP = 0.08  # between two layers, of their size
 GRAPH = "graph", "graph.wires"  # tensors inside networks: the layout of the graph
+SIGNED = {
+    "normalize": False,
+    "colormap": "vik",
+    "range": "symmetric",
+}  # values of the style, for differences and gradients
 FRACTION = 0.7  # size of a new layer, of the longest edge of the others
 
 
@@ -33,14 +39,15 @@ def shown_as(session: Session, model: str, tensor: str, minus: str = "") -> str 
 def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
     """A layer for this tensor, to the right of all that is drawn. Waits for the GPU."""
     center, size = _free_position(session)
-    style = layer_types()[TENSOR].Style.parse({"center": center, "size": size})
+    signed = SIGNED if is_gradient(tensor) else {}
+    style = layer_types()[TENSOR].Style.parse({"center": center, "size": size, **signed})
     return inner_layer(new_layer_name(tensor, session.stage.layers), model, tensor, style)
 
 
 def difference_layer(session: Session, model: str, tensor: str, other: str) -> LayerSpec:
     """A layer for a tensor minus that of the same name in another model. Waits for the GPU."""
     layer = new_layer(session, model, tensor)
-    style = layer.style.with_values({"normalize": False})
+    style = layer.style.with_values(SIGNED)
     return inner_layer(new_layer_name("difference", session.stage.layers), model, tensor, style, other)
 
 

@@ -13,13 +13,11 @@ from ...gpu import Plan
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
 from ..element_gradient import ElementGradients
-from ..inside import Differentiable, GradientName, HeldInside, InnerTensor, Observed, resolved
+from ..inside import GRADIENTS, Differentiable, GradientName, HeldInside, InnerTensor, Observed, resolved
 from .chain import Chain, StageGradient
 
 if TYPE_CHECKING:
     from ..base import Model
-
-GRADIENTS = "gradients."  # of the loss
 
 
 class TrainedInside(HeldInside, Closing):

@@ -177,7 +177,8 @@ def overlay_uniform(
         line_light(view),
     )
     packed = [
-        BAR.pack(*layout[:4], *ends(range_), float(range_ == "auto"), layout.total_width) for layout, range_ in bars
+        BAR.pack(*layout[:4], *ends(range_), float(isinstance(range_, str)), layout.total_width)
+        for layout, range_ in bars
     ]
     return (overlay + b"".join(packed)).ljust(OVERLAY_SIZE, b"\0")
 

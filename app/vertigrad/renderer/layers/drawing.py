@@ -23,7 +23,7 @@ from .base import Attribute, AttributeSpec, Frame
 from .box import Vector
 from .recipe import Recipe, Stage, StagePipelines
 from .storage import Blocks, storage_range
-from .styles import Range, ends
+from .styles import SYMMETRIC, Range, ends
 
 
 class Closable(Protocol):
@@ -39,7 +39,8 @@ class Drawing(ABC):
     """Pipelines, bind groups, vertex buffers and uniforms for one set of attributes.
 
     A subclass defines `build`, which sets `attributes`, calls `hold` for what it owns, and `create`; `uniform`; and
-    `draw_call`. A color of one component is mapped by the colormap: `extent` is its range, for the range "auto".
+    `draw_call`. A color of one component is mapped by the colormap: `extent` is its range, for the ranges "auto"
+    and "symmetric".
     """
 
     attributes: Attributes
@@ -94,7 +95,7 @@ class Drawing(ABC):
     @property
     def plan_key(self) -> tuple[object, ...] | None:
         """The values on which `plan` depends: it is rerecorded when they change; None: nothing is computed."""
-        return (self.is_automatic,) if self.plans_extent else None
+        return (self.is_automatic and self.style.range,) if self.plans_extent else None
 
     @property
     def row_count(self) -> int:
@@ -103,8 +104,8 @@ class Drawing(ABC):
 
     @property
     def is_automatic(self) -> bool:
-        """Whether the range of the colors is that of the scalars."""
-        return self.extent is not None and self.style.range == "auto"
+        """Whether the range of the colors is found on the GPU."""
+        return self.extent is not None and isinstance(self.style.range, str)
 
     @property
     def is_display_referred(self) -> bool:
@@ -193,7 +194,9 @@ class Drawing(ABC):
         """Update what depends on a style that has changed."""
         style = self.style
         range: Range = getattr(style, "range", "auto")
-        color_values = {"color": self.color, "range": ends(range), "auto_range": range == "auto"}
+        color_values = {"color": self.color, "range": ends(range), "auto_range": isinstance(range, str)}
+        if self.extent is not None:
+            self.extent.symmetric = range == SYMMETRIC
         self.packed = self.pipelines.pack_style(vars(style) | color_values | self.uniform())
         self.display_referred = self.is_display_referred
         self._group = None
@@ -209,8 +212,8 @@ class Drawing(ABC):
         self.compute(moment)
 
     def compute(self, moment: Moment | None) -> None:
-        """Record what is computed before each frame: the extent of the colors, for the range "auto"."""
-        if self.extent is not None and self.style.range == "auto":
+        """Record what is computed before each frame: the extent of the colors, if it is the range."""
+        if self.extent is not None and self.is_automatic:
             self.extent.record()
 
     def survey(self, frame: Frame) -> None:  # noqa: B027

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
+
 from ...params import Params, choice, interval, number, switch
 from ..colormap import COLORMAPS
 from .base import AttributeSpec, Constant
 
-Range = tuple[float, float] | Literal["auto"]
+Range = tuple[float, float] | Literal["auto", "symmetric"]
+SYMMETRIC = "symmetric"  # about zero
 
 BLUE_GRAY, WARM_GRAY = (0.72, 0.76, 0.82), (0.72, 0.70, 0.67)
 POSITION = AttributeSpec(True, (3,), None, "x, y, z in world space")
@@ -29,9 +32,11 @@ def colormap(default: str, doc: str = "colors of a scalar color") -> Any:
     return choice(default, COLORMAPS, doc=doc)
 
 
-def color_range(doc: str = "values at the two ends of the colormap; auto: minimum and maximum") -> Any:
+def color_range(
+    doc: str = "values at the two ends of the colormap; auto: minimum and maximum; symmetric: about 0",
+) -> Any:
     """A `Range`: that of the colormap."""
-    return interval("auto", words=("auto",), doc=doc)
+    return interval("auto", words=("auto", SYMMETRIC), doc=doc)
 
 
 def roughness(default: float, doc: str = "0.05: polished, 1: matte") -> Any:
@@ -68,5 +73,16 @@ class LitStyle(Params):
 
 
 def ends(range: Range) -> tuple[float, float]:
-    """The two ends of a range for a shader, which ignores them if the range is "auto"."""
-    return (0.0, 1.0) if range == "auto" else (float(range[0]), float(range[1]))
+    """The two ends of a range for a shader, which ignores them if the GPU finds them."""
+    return (0.0, 1.0) if isinstance(range, str) else (float(range[0]), float(range[1]))
+
+
+def ends_among(range: Range, values: np.ndarray) -> tuple[float, float]:
+    """The two ends of a range for these values, as the shaders find them; NaN and infinities do not count."""
+    if not isinstance(range, str):
+        return float(range[0]), float(range[1])
+    finite = values[np.isfinite(values)]
+    if range == SYMMETRIC:
+        largest = float(np.abs(finite).max()) if finite.size else 1.0
+        return -largest, largest
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)

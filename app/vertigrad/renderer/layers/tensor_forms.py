@@ -24,6 +24,7 @@ from .image import ImageLayer, ImageStyle
 from .instances import InstancesLayer, InstancesStyle
 from .lines import LinesLayer, LinesStyle
 from .points import PointsLayer, PointsStyle
+from .styles import SYMMETRIC
 from .surface import SurfaceLayer, SurfaceStyle
 from .volume import VolumeLayer, VolumeStyle
 
@@ -314,6 +315,8 @@ class VolumeForm(Form):
         half = [0.5 * style.size * count / max(cells) for count in cells]
         low, high = (tuple(c + sign * h for c, h in zip(style.center, half, strict=True)) for sign in (-1, 1))
         same = {name: getattr(style, name) for name in ("brightness", *_COLORS)}
+        if style.range == SYMMETRIC:  # dense at both ends, zero is transparent
+            same |= {"density_range": SYMMETRIC, "opacity_curve": "0:1 0.5:0 1:1"}
         return VolumeStyle(low=low, high=high, emissive=1.0, extinction=8.0 / style.size, **same)
 
     def element(self, row: int) -> int | None:

@@ -25,7 +25,7 @@ from .field import FieldDrawing
 from .marched_image import MarchedImage
 from .opacity_image import OpacityImage
 from .recipe import Recipe, Stage
-from .styles import Range, ends
+from .styles import SYMMETRIC, Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
 CURVE_SAMPLES = 256  # of the opacity curve
@@ -83,7 +83,8 @@ class VolumeDrawing(FieldDrawing):
         density, color = self.fields["density"], self.fields.get("color")
         self._light_size = tuple(min(max(-(-n // 2), 2), MOST_LIGHT) for n in density.size)
         self._density_extent = self.hold(Extent(density.tensor))
-        if color is not None and color.tensor is density.tensor:
+        same = (self.style.range == SYMMETRIC) == (self.style.density_range == SYMMETRIC)
+        if color is not None and color.tensor is density.tensor and same:
             self.add_extent(self._density_extent)
         else:
             self.add_color_extent()
@@ -101,15 +102,24 @@ class VolumeDrawing(FieldDrawing):
         self._image, self._shade = MarchedImage(*shared), OpacityImage(*shared)
 
     @property
-    def plan_key(self) -> tuple[Extent, ...]:
-        """The extents of automatic ranges, each once."""
+    def plan_key(self) -> tuple[object, ...]:
+        return (*self._extents(), self.style.range == SYMMETRIC, self.style.density_range == SYMMETRIC)
+
+    def _extents(self) -> list[Extent]:
+        """Those of ranges that are found on the GPU, each once."""
         ranges = ((self._density_extent, self.style.density_range), (self.extent, self.style.range))
-        return tuple(dict.fromkeys([one for one, range in ranges if one is not None and range == "auto"]))
+        return list(dict.fromkeys(one for one, range in ranges if one is not None and isinstance(range, str)))
+
+    def _rebuild_values(self) -> list[object]:
+        """Also whether both ranges have one extent."""
+        ranges = self.style.range, self.style.density_range
+        return [*super()._rebuild_values(), *(range == SYMMETRIC for range in ranges)]
 
     def restyle(self) -> None:
-        """Determine which extents are needed, and whether light is."""
+        """Determine which extents are symmetric, and whether light is needed."""
+        self._density_extent.symmetric = self.style.density_range == SYMMETRIC
         super().restyle()
-        style, self._extents = self.style, self.plan_key
+        style = self.style
         self._scatters = style.emissive < 1.0
         self._shaded = style.shadow > 0.0 and self._scatters
         low, high = self.box.fit(style)
@@ -117,7 +127,7 @@ class VolumeDrawing(FieldDrawing):
             "box": tuple(b - a for a, b in zip(low, high, strict=True)),
             "extinction": style.extinction,
             "inset": inset(style),
-            "auto_density": float(style.density_range == "auto"),
+            "auto_density": float(isinstance(style.density_range, str)),
             "density_range": ends(style.density_range),
         }
 
@@ -126,7 +136,7 @@ class VolumeDrawing(FieldDrawing):
         if moment is not None and self._shaded:
             self.plan.replay(**self._shading, sun=moment.sun, up=moment.up)
         else:
-            for extent in self._extents:
+            for extent in self._extents():
                 extent.record()
         if moment is not None and moment.lights and self._scatters:
             self._light_by(moment)
@@ -151,7 +161,7 @@ class VolumeDrawing(FieldDrawing):
 
     def record(self, plan: Plan) -> None:
         """Compute the extents, then the light in each cell."""
-        for extent in self.plan_key:
+        for extent in self._extents():
             extent.add_to(plan)
         plan.dispatch(
             Kernel.load(LIGHT_SHADER),
@@ -199,7 +209,7 @@ class VolumeDrawing(FieldDrawing):
         return super().uniform() | {
             "color": self.color[:3],
             "density_range": ends(density_range),
-            "auto_density": density_range == "auto",
+            "auto_density": isinstance(density_range, str),
             "light_size": self._light_size,
             "coldest": black_body.COLDEST,
             "hottest": black_body.HOTTEST,
