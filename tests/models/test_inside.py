@@ -175,7 +175,7 @@ def test_a_name_that_is_not_found_is_answered_with_near_ones(name: str, message:
     assert message in str(error.value)
 
 
-def test_gradients_of_an_output_by_activations(model: Onnx) -> None:
+def test_gradients_of_an_output_by_activations_and_weights(model: Onnx) -> None:
     by_relu = np.zeros((5, 6), np.float32)
     by_relu[1] = W2[:, 1]
     names = ("gradient of out[3] by 0/relu", "gradient of out[3] by /enc/0/sum", "out", "/enc/0/relu")
@@ -187,6 +187,11 @@ def test_gradients_of_an_output_by_activations(model: Onnx) -> None:
         np.testing.assert_allclose(found["/enc/0/relu"], hidden(), rtol=1e-5)
         np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
         model.step(0.1)
+    model.inside.observe(Observed(("gradient of out[3] by w1", "gradient of out[3] by w2")))
+    model.step(0.1)
+    found = {name: tensor.numpy() for name, tensor in model.inside.tensors().items()}
+    np.testing.assert_allclose(found["gradient of out[3] by w1"], X.T @ (by_relu * (X @ W1 > 0)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["gradient of out[3] by w2"], np.outer(hidden()[1], [0, 1]), rtol=1e-5)
     model.inside.observe(Observed(("gradient of out[4] by /enc/0/relu",)))  # another element, nothing is recorded
     (gradient,) = model.inside.tensors().values()
     np.testing.assert_allclose(gradient.numpy()[2], W2[:, 0], rtol=1e-6)
@@ -197,12 +202,21 @@ def test_gradients_of_an_output_by_activations(model: Onnx) -> None:
     model.inside.observe(Observed(tuple(names[:1])))
     for wrong, message in (
         ("gradient of /enc/0/relu[0] by out", "does not depend on"),
-        ("gradient of out[3] by y", "no input or tensor inside 'y'; its inputs of floats: x"),
+        ("gradient of out[3] by y", "no input, tensor inside or weight 'y'; its inputs of floats: x"),
         ("gradient of out[10] by /enc/0/relu", "no element 10"),
     ):
         with pytest.raises(InputError, match=message):
             model.inside.observe(Observed((wrong,)))
         assert list(model.inside.tensors()) == ["gradient of out[4] by /enc/0/relu"]
+
+
+def test_a_network_of_constants_has_no_graph(steady: Gpu, tmp_path: Path) -> None:
+    path = network(tmp_path)
+    kind, _ = declare({"file": str(path), "inputs": {"x": X.tolist()}}, Path)
+    model = kind("net", kind.Params(file=path), {}, 0)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(InputError, match="all inputs are constants"):
+        model.inside.observe(Observed(("graph",)))  # pyright: ignore[reportAttributeAccessIssue]
+    model.close()
 
 
 def test_models_without_a_network_refuse_gradients() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from vertigrad.errors import LayoutError
 from vertigrad.renderer import OrbitCamera
-from vertigrad.renderer.layers.tensor_forms import default_form
+from vertigrad.renderer.layers.tensor_shapes import default_form
 from vertigrad.tensor import Tensor
 
 RNG = np.random.default_rng(5)
@@ -93,6 +93,20 @@ def test_a_channel_is_a_surface_or_a_volume(steady, layer) -> None:
     assert values.reshape(-1)[surface.element(7)] == plane.reshape(-1)[7]
     volume = layer("tensor", {"draw": "volume", "channel": 1}, tensor=values)
     np.testing.assert_array_equal(drawn(volume, "density"), values[1])
+
+
+@pytest.mark.parametrize("draw", ["volume", "bars", "points"])
+def test_values_about_zero_have_a_symmetric_range(steady, layer, draw: str) -> None:
+    values = RNG.normal(1.0, 1.0, size=(3, 4, 5)).astype(np.float32)
+    shown = layer("tensor", {"draw": draw, "colormap": "vik", "range": "symmetric"}, tensor=values)
+    shown.prepare()
+    colors = values.reshape(-1, 5)[:, -1] if draw == "points" else values
+    np.testing.assert_allclose(
+        shown.drawing.extent.pair.numpy()[0], np.abs(colors).max() * np.float32([-1, 1]), rtol=1e-6
+    )
+    if draw == "volume":
+        inner = shown.drawing.style
+        assert inner.density_range == "symmetric" and inner.opacity_curve == "0:1 0.5:0 1:1"
 
 
 @pytest.mark.parametrize(

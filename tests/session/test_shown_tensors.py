@@ -196,6 +196,20 @@ def test_what_is_shown_is_saved_and_read_again(session: Session) -> None:
     np.testing.assert_allclose(out(session), ablated @ W2, rtol=1e-5, atol=1e-5)
 
 
+def test_layers_are_shown_in_rows_and_saved_in_that_order(session: Session) -> None:
+    shown = ["/enc/0/relu", "/enc/1/attn", "out", "/dec/1/attn", "w1"]
+    do(session, *(ShowTensor("net", tensor) for tensor in shown), SetParameter("layers.out", "draw", "bars"))
+    names = ["first", "relu", "attn", "out", "attn_2", "w1"]
+    centers = np.array([session.stage.layers[name].style.center for name in names])
+    steps = (centers - centers[0]) / (1.08 * session.stage.layers["relu"].style.size)
+    np.testing.assert_allclose(steps[:, :2], [[0, 0], [1, 0], [2, 0], [3, 0], [0, -1], [1, -1]], atol=2e-3)
+    do(session, HideTensor("net", "out"), ShowTensor("net", "w2"))  # in its place
+    np.testing.assert_allclose(session.stage.layers["w2"].style.center, centers[3])
+    do(session, SetParameter("layers.w1", "draw", "surface"), Save())
+    order = ["first", "relu", "attn", "attn_2", "w1", "w2"]
+    assert list(load(session.scene.path).layers) == list(session.stage.layers) == order
+
+
 def test_an_edited_file_and_what_is_shown_are_merged(session: Session) -> None:
     do(session, ShowTensor(*RELU))
     path = session.scene.path

@@ -73,10 +73,11 @@ class Observed:
 
 
 class Differentiable(NamedTuple):
-    """Names of the tensors of whose elements there are gradients, and of those by which; the input is the first."""
+    """Names of the tensors of whose elements there are gradients, and of those by which, such as `input`, if any."""
 
     targets: Sequence[str] = ()
     sources: Sequence[str] = ()
+    input: str = ""
 
 
 class Inside(ABC):

@@ -152,7 +152,7 @@ class Network(Closing):
         Arrays among the inputs are uploaded once, to be set again by `Program.set`; `constants` never change, and are
         folded. `probe` takes statistics of what nodes compute. `bounds` are the largest magnitudes of tensors of
         integers, 2²⁴ for those of 64 bits by default. Gradients go back to the inputs that require them, or end at
-        `leaf`, a tensor that is shown inside. Raises as `program`.
+        `leaf`, a tensor that is shown inside or a weight, which is `Program.leaf`. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)

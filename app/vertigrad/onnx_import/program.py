@@ -42,6 +42,7 @@ class Program:
         self.inputs = dict(inputs)
         self._values, self._elems = dict(values), elems
         self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
+        self.leaf = trace.leaf_tensor  # the tensor at which gradients end
         self.closed = False
 
     @property

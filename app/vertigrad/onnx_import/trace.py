@@ -38,7 +38,8 @@ class Trace:
     calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
     `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. Of the tensors
     in `masked`, which are outputs of the outermost graph, units can be set to zero later. `probe` takes statistics of
-    what the nodes of that graph compute. Its tensor `leaf` requires a gradient: backward passes end there.
+    what the nodes of that graph compute. `leaf`, a tensor that they compute or a weight, requires a gradient: backward
+    passes end there. It is then `leaf_tensor`.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Trace:
         self.masked = frozenset(masked)
         self.probe = probe
         self.leaf = leaf
+        self.leaf_tensor: Tensor | None = None
         self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
@@ -81,6 +83,8 @@ class Trace:
             local[tensor.name] = constant(array_of(tensor, self.folder, self.source), tensor.data_type)
         for sparse in graph.sparse_initializer:
             local[sparse.values.name] = constant(self.dense(sparse), sparse.values.data_type)
+        if self.leaf in local and len(scope.maps) == 2:  # no constant any more: it is not folded
+            local[self.leaf] = self._as_leaf(self._uploaded(local[self.leaf]))
         local.update(zip([entry.name for entry in graph.input], inputs, strict=False))
         nodes = list(graph.node)
         used = [names_used(node) for node in nodes]
@@ -214,9 +218,15 @@ class Trace:
         """The value requiring a gradient, which does not go on to what it was computed from."""
         if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
             raise InputError(f"{self.source}: there is no gradient by {self.leaf!r}, which is no tensor of floats")
-        leaf = value.tensor.detach()
+        leaf = self.leaf_tensor = value.tensor.detach()
         leaf.requires_grad = True
-        return replace(value, tensor=leaf)
+        return replace(value, tensor=leaf, host=None)
+
+    def _uploaded(self, value: Value | None) -> Value | None:
+        """The value with a tensor, as far as there is one for its type."""
+        if value is not None and value.elem in STORAGE:
+            self.on_gpu(value)
+        return value
 
     def _with_mask(self, name: str, value: Value | None, node: Node) -> Value | None:
         """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""

@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from . import plots
 from .base import Panel
 from .inside import InsideView
-from .rows import color, scale
+from .rows import color, fitted_end, scale
 from .tables import Throttled, next_column, size, width
 from .theme import ACCENT, BAD, DIM, FIELD, GOOD, LIFTED, TEXT, bold
 from .watch import Show
@@ -23,7 +23,8 @@ from .watch import Show
 GAP, BETWEEN = 96.0, 16.0  # between columns, and between the boxes of one, in logical pixels
 EDGE = 10.0  # between a box and the panel's border
 NEAR = 5.0  # how near the mouse must come to a line
-WIDE, GRAPH = 620.0, 0.4  # logical pixels from which on there is room; the graph's fraction of it
+WIDE, GRAPH = 620.0, 0.4  # logical pixels from which on there is room; the graph's fraction of it, at most
+LABEL = 180.0  # longest name of a port, in logical pixels
 SEGMENTS = 24  # of a line, when the distance of the mouse is measured
 
 
@@ -83,16 +84,17 @@ class GraphPanel(Panel):
         self._inside = InsideView()
 
     def draw(self, session: Session) -> None:
-        room = imgui.get_content_region_avail().x
-        wide = room >= WIDE * scale() and bool(session.scene.order)
-        self._draw_graph(session, GRAPH * room if wide else 0.0)
+        if session.commands.current is None:  # while a long command runs, layers may have tensors that are replaced
+            self._latest = self._graph(session)
+        room = imgui.get_content_region_avail()
+        wide = room.x >= WIDE * scale() and bool(session.scene.order)
+        needed = arranged(self._latest[0], room.y)[1].x + imgui.get_style().scrollbar_size
+        self._draw_graph(session, min(GRAPH * room.x, needed) if wide else 0.0)
         if wide:
             next_column()
             self._inside.draw(session)
 
     def _draw_graph(self, session: Session, width: float) -> None:
-        if session.commands.current is None:  # while a long command runs, layers may have tensors that are replaced
-            self._latest = self._graph(session)
         boxes, wires = self._latest
         flags = imgui.WindowFlags_.horizontal_scrollbar | imgui.WindowFlags_.no_saved_settings
         if imgui.begin_child("graph", ImVec2(width, 0.0), 0, flags.value):
@@ -193,9 +195,13 @@ def _line() -> float:
     return imgui.get_text_line_height() + 6.0 * scale()
 
 
+def _label(port: Port) -> str:
+    return fitted_end(port.label, LABEL * scale())
+
+
 def _extent(box: Box) -> ImVec2:
     inset = 12.0 * scale()
-    widest = max([width(port.label) for port in (*box.inputs, *box.outputs)], default=0.0)
+    widest = max([width(_label(port)) for port in (*box.inputs, *box.outputs)], default=0.0)
     title = 1.06 * width(box.title) + width(box.kind) + 18.0 * scale()
     rows = max(1, len(box.inputs) + len(box.outputs))
     return ImVec2(max(title, widest) + 2 * inset, (1 + rows) * _line() + 6.0 * scale())
@@ -219,9 +225,10 @@ def _draw_box(one: Placed, origin: ImVec2, mouse: ImVec2 | None, ports: dict[str
         at_left, y = row < len(box.inputs), corner.y + (1 + row) * line + 3.0 * scale()
         ports[port.key] = ImVec2(corner.x if at_left else far.x, y + line / 2)
         hovered = mouse is not None and corner.x <= mouse.x <= far.x and y <= mouse.y < y + line
-        x = corner.x + inset if at_left else far.x - inset - width(port.label)
+        label = _label(port)
+        x = corner.x + inset if at_left else far.x - inset - width(label)
         tint = ACCENT if hovered else TEXT if port.used else DIM
-        draw.add_text(ImVec2(x, y + 3.0 * scale()), color(tint), port.label)
+        draw.add_text(ImVec2(x, y + 3.0 * scale()), color(tint), label)
         if hovered:
             over = port.tensor
             if port.note:

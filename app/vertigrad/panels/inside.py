@@ -26,8 +26,9 @@ from ..session.shown_tensors import picked_element, picked_node, shown_as
 from ..session.tensor_statistics import RANGES, TensorState
 from . import plots
 from .controls import search_field
+from .inside_forms import draw_forms
 from .inside_gradients import ICON, GradientTarget
-from .rows import color, explain, fact, fitted, icon_button, scale, show_tooltip
+from .rows import color, explain, fact, fitted, fitted_end, icon_button, scale, show_tooltip
 from .tables import Throttled, draw_parts, heading, next_column, number, right, row_height, visible_rows
 from .theme import ACCENT, BAD, DIM, FIELD, TEXT
 
@@ -108,10 +109,13 @@ class InsideView:
         if self._target.of(session, self._model) is not None:
             self._target.draw_button(session, self._model, line.name)
             imgui.same_line(48.0 * scale())
-        imgui.text(fitted(line.name.removeprefix("gradient of "), 0.5 * room))
+        gap = imgui.get_style().item_spacing.x
+        name, left = line.name.removeprefix("gradient of "), imgui.get_content_region_avail().x - 2.0 * gap
+        note = fitted(f"{line.operator}  {line.shape}", max(0.4 * room, left - imgui.calc_text_size(name).x))
+        imgui.text(fitted_end(name, left - imgui.calc_text_size(note).x))
         imgui.pop_style_color()
         imgui.same_line()
-        right(fitted(f"{line.operator}  {line.shape}", 0.4 * room), DIM)
+        right(note, DIM)
         if clicked:
             session.post((HideTensor if shown else ShowTensor)(self._model, line.name))
 
@@ -120,22 +124,33 @@ class InsideView:
     def _facts(self, session: Session) -> None:
         node = picked_node(session)
         if node is not None and node != session.tensor_statistics.chosen:
-            imgui.text(fitted(f"node {node[1]}", imgui.get_content_region_avail().x))
+            imgui.text_colored(DIM, "node")
+            imgui.same_line()
+            imgui.text(fitted_end(node[1], imgui.get_content_region_avail().x))
             if shown_as(session, *node) is None and imgui.button("show the tensor of this node"):
                 session.post(ShowTensor(*node))
         chosen, state = session.tensor_statistics.chosen, session.tensor_statistics.state
         if chosen is None:
             imgui.text_colored(DIM, "click on a tensor to show it in the scene")
             return
-        imgui.text(fitted(chosen[1], imgui.get_content_region_avail().x))
+        shape = "" if state is None else _shape(state.shape) or "one element"
+        room = (
+            imgui.get_content_region_avail().x - imgui.calc_text_size(shape).x - 2.0 * imgui.get_style().item_spacing.x
+        )
+        imgui.text(fitted_end(chosen[1], room))
         explain(f"{chosen[1]}\nclick on an element of it in the scene for its receptive field")
         if state is None:
             imgui.text_colored(DIM, "…")
             return
+        imgui.same_line()
+        right(shape, DIM)
+        layer = shown_as(session, *chosen) or shown_as(session, *chosen, session.tensor_statistics.compared)
+        if layer is not None:
+            draw_forms(session, layer, state.shape)
         self._picked(session, chosen, state)
         _summary(session, state)
         if state.peaks is not None:
-            _units(session, chosen, state.peaks)
+            _units(session, chosen, state.peaks, state.dead or 0)
         self._comparison(session, chosen, state)
 
     def _picked(self, session: Session, chosen: tuple[str, str], state: TensorState) -> None:
@@ -211,7 +226,7 @@ def _summary(session: Session, state: TensorState) -> None:
     summary = state.summary
     if summary.finite:
         limits = (0.0, float(len(state.counts))), (0.0, 1.05 * float(max(state.counts.max(), 1)))
-        with plots.plot("histogram inside", 44.0 * scale(), *limits) as visible:
+        with plots.plot("histogram inside", 32.0 * scale(), *limits) as visible:
             if visible:
                 plots.bars("counts", state.counts.astype(np.float64), plots.SERIES[1])
         heading(number(summary.min), number(summary.max))
@@ -226,18 +241,19 @@ def _summary(session: Session, state: TensorState) -> None:
     if state.saturated is not None:
         label = "zero" if RANGES[state.operator][1] is None else "saturated"
         fact(label, f"{100.0 * state.saturated:.1f} %", tooltip=f"elements at an end of the range of {state.operator}")
-    if state.dead is not None and state.peaks is not None:
-        tint = BAD if state.dead else TEXT
-        fact("dead units", f"{state.dead:,} of {len(state.peaks):,}", tint, "units that were 0 in all frames seen")
 
 
-def _units(session: Session, chosen: tuple[str, str], peaks: np.ndarray) -> None:
+def _units(session: Session, chosen: tuple[str, str], peaks: np.ndarray, dead: int) -> None:
     """A square for each unit, as bright as its largest magnitude; a click sets it to zero, another one no longer."""
     ablated = session.scene_edits.extras.ablated.get(chosen, ())
     count = min(len(peaks), MOST_UNITS)
     side, room = UNIT * scale(), imgui.get_content_region_avail().x
     across = max(1, int(room // side))
-    heading("units: click to ablate", f"{len(ablated)} ablated" if ablated else "")
+    imgui.text_colored(DIM, "units: click to ablate")
+    imgui.same_line()
+    notes = [f"{len(ablated):,} ablated"] if ablated else []
+    right(" · ".join([*notes, f"{dead:,} of {len(peaks):,} dead"]), BAD if dead else DIM)
+    explain("dead: 0 in all frames seen")
     corner = imgui.get_cursor_screen_pos()
     pressed = imgui.invisible_button("units", ImVec2(across * side, -(-count // across) * side))
     mouse = imgui.get_mouse_pos()

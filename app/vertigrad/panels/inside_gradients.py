@@ -69,15 +69,9 @@ class GradientTarget:
         explain(f"the element of it, by its row-major index: {self._index(session, model, tensor, element)}")
         if entered:
             self.choose(session, model, tensor, self._within(session, model, tensor, typed))
-        source = known.sources[0]
-        imgui.same_line()
-        shown = shown_gradient(session, model, tensor, source) is not None
-        imgui.push_style_color(imgui.Col_.text.value, ACCENT if shown else TEXT)
-        room = imgui.get_content_region_avail().x - 2.0 * imgui.get_style().frame_padding.x
-        if imgui.button(f"{fitted(f'by {source}', room)}###by input"):
-            self.toggle(session, model, source)
-        imgui.pop_style_color()
-        explain(f"{'hide' if shown else 'show'} the gradient of this element by {source}, which the network takes")
+        if known.input:
+            imgui.same_line()
+            self._draw_by_input(session, model, tensor, known.input)
 
     def draw_button(self, session: Session, model: str, source: str) -> None:
         """In the line of a tensor: a click shows the gradient of the target by it, or hides that."""
@@ -108,6 +102,15 @@ class GradientTarget:
 
     def _shapes(self, session: Session, model: str) -> dict[str, tuple[int, ...]]:
         return self._shapes_by_model.setdefault(model, Throttled(shapes))(session, model)
+
+    def _draw_by_input(self, session: Session, model: str, tensor: str, source: str) -> None:
+        shown = shown_gradient(session, model, tensor, source) is not None
+        imgui.push_style_color(imgui.Col_.text.value, ACCENT if shown else TEXT)
+        room = imgui.get_content_region_avail().x - 2.0 * imgui.get_style().frame_padding.x
+        if imgui.button(f"{fitted(f'by {source}', room)}###by input"):
+            self.toggle(session, model, source)
+        imgui.pop_style_color()
+        explain(f"{'hide' if shown else 'show'} the gradient of this element by {source}, which the network takes")
 
     def _draw_targets(self, session: Session, model: str, known: Differentiable, tensor: str) -> None:
         names = known.targets[::-1]  # those near the outputs first

@@ -66,10 +66,12 @@ def mark(tooltip: str, animated: bool) -> bool:
     return clicked
 
 
-def icon_button(icon: str, tooltip: str, possible: bool = True) -> bool:
+def icon_button(icon: str, tooltip: str, possible: bool = True, tint: ImVec4 = TEXT) -> bool:
     """A square button; returns whether it was pressed."""
     imgui.begin_disabled(not possible)
+    imgui.push_style_color(imgui.Col_.text.value, tint)
     pressed = imgui.button(icon, ImVec2(imgui.get_frame_height(), imgui.get_frame_height()))
+    imgui.pop_style_color()
     imgui.end_disabled()
     if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip.value | imgui.HoveredFlags_.allow_when_disabled.value):
         imgui.set_tooltip(tooltip)
@@ -166,6 +168,15 @@ def fitted(text: str, width: float) -> str:
     while text and imgui.calc_text_size(text + "…").x > width:
         text = text[:-1]
     return text.rstrip() + "…"
+
+
+def fitted_end(text: str, width: float) -> str:
+    """The text, or as much of its end as `width` has room for, after an ellipsis."""
+    if imgui.calc_text_size(text).x <= width:
+        return text
+    while text and imgui.calc_text_size("…" + text).x > width:
+        text = text[1:]
+    return "…" + text.lstrip()
 
 
 def wrapped(text: str, width: float, lines: int) -> str:

@@ -24,7 +24,7 @@ from .naming import moved, plain, spelled
 from .parameters import THEME, Key, as_read, key_at, settings_of, specs_of, values_of
 from .questions import Question
 from .scene_extras import same_view
-from .shown_tensors import changed_tensors
+from .shown_tensors import changed_tensors, new_tensors
 
 if TYPE_CHECKING:
     from .command import Command
@@ -118,7 +118,11 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     }
     changes = _beneath_theme(session, changes)
     found = _presets(session, folder)
-    values = {**changes, **found.values, **_others(session)}
+    new = {("layers", name) for name in new_tensors(session)}
+    own = {
+        path: value for path, value in changes.items() if path[:2] in new
+    }  # after those that begin the layer's table
+    values = {path: value for path, value in changes.items() if path not in own} | found.values | _others(session) | own
     if folder.resolve() != scene.path.parent:
         values = moved(scene, session.scene_edits.extras.presets, folder) | values
     return replace(found, values=values)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import GpuError
 from ..models.inside import is_gradient
@@ -19,9 +23,11 @@ from .readbacks import wait_for_readbacks
 from .scene_extras import same_tensors
 
 if TYPE_CHECKING:
+    from ..renderer.layers.base import Layer
     from .session import Session
 
 GAP = 0.08  # between two layers, of their size
+COLUMNS = 4  # layers in a row
 GRAPH = "graph", "graph.wires"  # tensors inside networks: the layout of the graph
 SIGNED = {
     "normalize": False,
@@ -37,7 +43,7 @@ def shown_as(session: Session, model: str, tensor: str, minus: str = "") -> str 
 
 
 def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
-    """A layer for this tensor, to the right of all that is drawn. Waits for the GPU."""
+    """A layer for this tensor, next to what is drawn. Waits for the GPU."""
     center, size = _free_position(session)
     signed = SIGNED if is_gradient(tensor) else {}
     style = layer_types()[TENSOR].Style.parse({"center": center, "size": size, **signed})
@@ -84,6 +90,12 @@ def graph_layers(session: Session, model: str) -> list[LayerSpec]:
     ]
 
 
+def new_tensors(session: Session) -> list[str]:
+    """The layers of tensors that are not in the file, in the order in which they were shown."""
+    extras = session.scene_edits
+    return [name for name in extras.extras.tensors if name not in extras.file_extras.tensors]
+
+
 def changed_tensors(session: Session) -> dict[KeyPath, Any]:
     """Entries of the scene's file: layers of tensors that were added or removed, and units that are set to zero."""
     now, before = session.scene_edits.extras, session.scene_edits.file_extras
@@ -113,20 +125,45 @@ def _entries(session: Session, layer: LayerSpec) -> dict[KeyPath, Any]:
 
 
 def _free_position(session: Session) -> tuple[tuple[float, float, float], float]:
-    """Center and size of a new layer."""
-    layers = list(session.stage.layers.values())
-    bounds = Bounds(layers)
-    wait_for_readbacks(session.gpu)
-    try:
-        box = bounds.result()
-    except GpuError:
-        box = None
+    """Center and size of a new layer: in rows that begin with the first layer of a tensor, or to the right of all."""
+    layers = session.stage.layers.values()
+    tensors = [layer.style for layer in layers if isinstance(layer, TensorLayer)]
+    box = _box(session, [layer for layer in layers if not isinstance(layer, TensorLayer)])
+    if tensors:
+        size = tensors[-1].size
+        taken = [(np.array(style.center), style.size) for style in tensors]
+        cells = ((index % COLUMNS, -(index // COLUMNS), 0.0) for index in itertools.count())
+        centers = (taken[0][0] + (1.0 + GAP) * size * np.array(cell) for cell in cells)
+        return _rounded(next(center for center in centers if _is_free(center, size, taken, box))), size
     if box is None:
         return (0.0, 0.0, 0.0), 2.0
     low, high = box
-    edge = float((high - low).max()) or 2.0
-    types = {name: spec.type for name, spec in session.scene.layers.items()}
-    others = [layer.style.size for name, layer in session.stage.layers.items() if types[name] == TENSOR]
-    size = others[-1] if others else FRACTION * edge
+    size = FRACTION * (float((high - low).max()) or 2.0)
     middle = 0.5 * (low + high)
-    return (float(high[0]) + (0.5 + GAP) * size, float(middle[1]), float(middle[2])), float(size)
+    return _rounded((high[0] + (0.5 + GAP) * size, middle[1], middle[2])), float(f"{size:.4g}")
+
+
+def _is_free(
+    center: np.ndarray, size: float, taken: list[tuple[np.ndarray, float]], box: tuple[np.ndarray, np.ndarray] | None
+) -> bool:
+    """Whether a square of this size is beside all others and beside the box, as seen along z."""
+    boxes = [(at - 0.5 * other, at + 0.5 * other) for at, other in taken] + ([] if box is None else [box])
+    reach = 0.5 * size * (1.0 + GAP)
+    return all(((center + reach <= low) | (center - reach >= high))[:2].any() for low, high in boxes)
+
+
+def _rounded(center: Iterable[float]) -> tuple[float, float, float]:
+    x, y, z = (float(f"{part:.4g}") for part in center)
+    return x, y, z
+
+
+def _box(session: Session, layers: list[Layer]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The box around layers; None without any. Waits for the GPU."""
+    if not layers:
+        return None
+    bounds = Bounds(layers)
+    wait_for_readbacks(session.gpu)
+    try:
+        return bounds.result()
+    except GpuError:
+        return None

@@ -1,4 +1,4 @@
-"""`InputGradient`: the gradient of one element inside a network by an input or an activation: what it depends on."""
+"""`InputGradient`: the gradient of one element inside a network by an input, an activation or a weight."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class InputGradient(ElementGradient):
     """The backward pass from one element of a tensor, recorded once; `select` chooses another element.
 
-    `result` has the shape of the input or the activation. The network runs a second time for it, without units that are
-    set to zero. Raises `InputError` for an input or a tensor that there is not, or operators without a gradient.
+    `result` has the shape of the input, the activation or the weight. The network runs a second time for it, without
+    units that are set to zero. Raises `InputError` for an input or a tensor that there is not, or operators without a
+    gradient.
     """
 
     def __init__(
@@ -34,10 +35,13 @@ class InputGradient(ElementGradient):
         name: GradientName,
     ):
         with ExitStack() as parts:
-            if name.source in network.tensors:
-                network.show_inside((name.tensor, name.source))
+            inside = [name.source] if name.source in network.tensors else []
+            if inside or name.source in network.weights:
+                network.show_inside((name.tensor, *inside))
                 self._program = network.bind(inputs, constants, leaf=name.source)
-                leaf = self._program.tensor(name.source)
+                leaf = self._program.leaf
+                assert leaf is not None
+                parts.enter_context(leaf)
             else:
                 source = _input(name, inputs)
                 leaf = parts.enter_context(inputs[source].detach())
@@ -81,5 +85,5 @@ def _input(name: GradientName, inputs: Mapping[str, Tensor]) -> str:
     source = name.source or next(iter(floats), "")
     if source not in floats:
         known = f"its inputs of floats: {', '.join(floats)}" if floats else "it has no inputs of floats"
-        raise InputError(f"{name}: there is no input or tensor inside {source!r}; {known}")
+        raise InputError(f"{name}: there is no input, tensor inside or weight {source!r}; {known}")
     return source

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import ops
 from ...closing import Closing
+from ...errors import InputError
 from ...gpu import Plan, Traffic
 from ...tensor import Readback, Tensor, f32
 from ..inside import Graph, InnerTensor, Node
@@ -32,12 +33,15 @@ class NetworkGraph(Graph, Closing):
     """`rows` (n, 4): a position for each of the probed tensors, and the base-10 logarithm of its root mean square.
 
     `wires` (m, 2, 3) lead from what a node reads to what it computes. Depth, the longest path from the inputs, goes
-    along a helix; nodes of one depth are next to each other. `update` takes the statistics of now.
+    along a helix; nodes of one depth are next to each other. `update` takes the statistics of now. Raises `InputError`
+    for a network that is a constant.
     """
 
     def __init__(self, probe: Probe, sources: Mapping[str, Sequence[str]]):
         self.nodes = [Node(*one) for one in probe.tensors]
         self._probe = probe
+        if not self.nodes:
+            raise InputError("the graph cannot be shown: all inputs are constants, so nothing is computed on the GPU")
         names = [node.name for node in self.nodes]
         edges = edges_between(names, sources)
         positions = self.positions = layout(len(names), edges)

@@ -26,12 +26,12 @@ from .lines import LinesLayer, LinesStyle
 from .points import PointsLayer, PointsStyle
 from .styles import SYMMETRIC
 from .surface import SurfaceLayer, SurfaceStyle
+from .tensor_shapes import default_form, objection, planes, stripped
 from .volume import VolumeLayer, VolumeStyle
 
-MOST_BARS = 2048  # more elements than that are drawn as an image
 GAP = 1  # pixels between channels
 BAR = 0.8  # width of a bar, of the spacing
-DOT, SPREAD = 0.008, 0.2  # radius of a point at most, and of many points times the root of their number, of the size
+DOT, SPREAD = 0.013, 0.2  # radius of a point at most, and of many points times the root of their number, of the size
 LEAST = 1e-30  # largest magnitude below which all values are 0
 
 
@@ -47,7 +47,7 @@ class Form(ExitStack):
     def __init__(self, name: str, style: Any, tensor: Tensor, minus: Tensor | None):
         super().__init__()
         self.name, self._tensor, self._minus = name, tensor, minus
-        self.shape = _stripped(tensor.shape)
+        self.shape = stripped(tensor.shape)
         self.attributes: dict[str, Attribute] = {}
         self._plan: Plan | None = None
         self._extent: Extent | None = None  # of the values, where heights are relative to it
@@ -61,7 +61,7 @@ class Form(ExitStack):
 
     @abstractmethod
     def build(self, style: Any) -> None:
-        """Create `attributes`. Raises `LayoutError` if the tensor's shape does not fit."""
+        """Create `attributes`. Raises `LayoutError`."""
 
     @abstractmethod
     def compute(self, values: Tensor, style: Any) -> None:
@@ -134,7 +134,7 @@ class ImageForm(Form):
     LAYER = ImageLayer
 
     def build(self, style: Any) -> None:
-        channels, height, width = _planes(self.shape)
+        channels, height, width = planes(self.shape)
         self._grid = grid_shape(
             (min(channels, style.channels), height, width), style.columns, GAP if channels > 1 else 0
         )
@@ -146,8 +146,8 @@ class ImageForm(Form):
         if len(self.shape) < 2:
             _fold(values.reshape(-1), out)
         else:
-            planes = values.reshape(-1, grid.height, grid.width)[: grid.channels]
-            image_grid(planes, grid, style.normalize and grid.channels > 1, out)
+            channels = values.reshape(-1, grid.height, grid.width)[: grid.channels]
+            image_grid(channels, grid, style.normalize and grid.channels > 1, out)
 
     def style(self, style: Any) -> Params:
         rows, columns = self._grid.size
@@ -169,8 +169,6 @@ class BarsForm(Form):
     def build(self, style: Any) -> None:
         columns = self.shape[-1] if self.shape else 1
         self._rows, self._columns = math.prod(self.shape) // columns, columns
-        if self._rows * columns > MOST_BARS:
-            raise LayoutError(f"layer {self.name!r}: {self._rows * columns:,} bars; at most {MOST_BARS:,} can be drawn")
         for name, components in (("position", 3), ("size", 3), ("color", 1)):
             self.held(name, self._rows * columns, components)
 
@@ -203,8 +201,6 @@ class PointsForm(Form):
     moved_by = ("center", "size")
 
     def build(self, style: Any) -> None:
-        if len(self.shape) < 2 or self.shape[-1] < 2:
-            raise LayoutError(f"layer {self.name!r}: points need rows of 2 numbers or more, not the shape {self.shape}")
         rows = math.prod(self.shape[:-1])
         self.held("position", rows, 3)
         self.held("color", rows, 1)
@@ -235,8 +231,6 @@ class LinesForm(Form):
     moved_by = ("center", "size")
 
     def build(self, style: Any) -> None:
-        if len(self.shape) < 2 or self.shape[-1] != 3 or self.shape[-2] < 2:
-            raise LayoutError(f"layer {self.name!r}: lines have the shape (lines, rows, 3), not {self.shape}")
         self.held("position", *self.shape)
         self.attributes["width"] = 1.2
 
@@ -262,10 +256,8 @@ class SurfaceForm(Form):
     moved_by = ("center", "size", "height")
 
     def build(self, style: Any) -> None:
-        planes, rows, columns = _planes(self.shape)
-        if len(self.shape) < 2 or min(rows, columns) < 2:
-            raise LayoutError(f"layer {self.name!r}: a surface needs 2 rows and columns, not the shape {self.shape}")
-        _require_channel(self.name, style.channel, planes)
+        channels, rows, columns = planes(self.shape)
+        _require_channel(self.name, style.channel, channels)
         self._first, self._size = style.channel * rows * columns, (rows, columns)
         self.held("position", rows, columns, 3)
         self.held("normal", rows, columns, 3)
@@ -298,10 +290,6 @@ class VolumeForm(Form):
     LAYER = VolumeLayer
 
     def build(self, style: Any) -> None:
-        if len(self.shape) < 3 or min(self.shape[-3:]) < 2:
-            raise LayoutError(
-                f"layer {self.name!r}: a volume needs three axes of 2 elements or more, not the shape {self.shape}"
-            )
         _require_channel(self.name, style.channel, math.prod(self.shape[:-3]))
         self.attributes["color"] = self.held("density", *self.shape[-3:])
 
@@ -337,37 +325,9 @@ FORMS: dict[str, type[Form]] = {
 def form_for(name: str, style: Any, tensor: Tensor, minus: Tensor | None) -> Form:
     """The form that the style asks for, or that fits the shape. Raises `LayoutError`, `LimitError`."""
     kind = default_form(tensor.shape) if style.draw == "auto" else style.draw
+    if why_not := objection(kind, tensor.shape):
+        raise LayoutError(f"layer {name!r}: {why_not}")
     return FORMS[kind](name, style, tensor, minus)
-
-
-def default_form(shape: tuple[int, ...]) -> str:
-    """The form of a tensor of this shape: the name of one of `FORMS`."""
-    stripped = _stripped(shape)
-    if len(stripped) < 2:
-        return "bars" if math.prod(stripped) <= MOST_BARS else "image"
-    if len(stripped) == 2 and stripped[1] in (2, 3):
-        return "points"
-    if len(stripped) == 3 and stripped[1:] == (2, 3):
-        return "lines"
-    if len(shape) >= 5 and len(stripped) >= 3 and min(stripped[-3:]) > 1:
-        return "volume"
-    return "image"
-
-
-def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Without leading axes of 1; one axis if there is only one that is not of 1."""
-    if sum(size != 1 for size in shape) <= 1:
-        return (math.prod(shape),)
-    leading = next((axis for axis, size in enumerate(shape) if size != 1), len(shape))
-    return shape[leading:]
-
-
-def _planes(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """Channels, rows and columns; a vector is folded into rows about as long as there are."""
-    if len(shape) < 2:
-        columns = math.isqrt(max(math.prod(shape) - 1, 0)) + 1
-        return 1, -(-math.prod(shape) // columns), columns
-    return math.prod(shape[:-2]), shape[-2], shape[-1]
 
 
 def _fold(values: Tensor, image: Tensor) -> None:
