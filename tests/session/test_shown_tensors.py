@@ -203,7 +203,7 @@ def test_layers_are_shown_in_rows_and_saved_in_that_order(session: Session) -> N
     centers = np.array([session.stage.layers[name].style.center for name in names])
     steps = (centers - centers[0]) / (1.08 * session.stage.layers["relu"].style.size)
     np.testing.assert_allclose(steps[:, :2], [[0, 0], [1, 0], [2, 0], [3, 0], [0, -1], [1, -1]], atol=2e-3)
-    do(session, HideTensor("net", "out"), ShowTensor("net", "w2"))  # in its place
+    do(session, HideTensor("net", "out"), ShowTensor("net", "w2"))  # where that was
     np.testing.assert_allclose(session.stage.layers["w2"].style.center, centers[3])
     do(session, SetParameter("layers.w1", "draw", "surface"), Save())
     order = ["first", "relu", "attn", "attn_2", "w1", "w2"]
