@@ -3,10 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import errors, ops
-from .gpu import Sync, gpu
-from .tensor import Tensor, from_dlpack
-from .tensor.graph import enable_grad, no_grad
+from .collector import paused
+
+with paused():
+    from . import errors, ops
+    from .gpu import Sync, gpu
+    from .tensor import Tensor, from_dlpack
+    from .tensor.graph import enable_grad, no_grad
 
 if TYPE_CHECKING:
     from .scripting import Scene, Viewer, model, show, torch_model

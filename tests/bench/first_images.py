@@ -90,14 +90,20 @@ def _compiled_modules() -> str:
 
 def window(scene: str, size: tuple[int, int], began: float) -> dict[str, tuple[float, float]]:
     """The time at which the scene was presented in a window."""
-    from vertigrad.cli.running import open_session
-    from vertigrad.viewer.loop import Viewer
+    from vertigrad.collector import paused
 
-    with open_session(scene, [], None, "", ahead=True) as session, Viewer(session, size, vsync=False) as viewer:
-        while not viewer.frame() or session.loading is not None:
-            pass
-        session.gpu.sync()
-        return {"image": (time.time() - began, time.process_time())}
+    with paused(freeze=True):
+        from vertigrad.cli.running import open_session
+
+    with open_session(scene, [], None, "", ahead=True) as session:
+        with paused():
+            from vertigrad.viewer.loop import Viewer
+
+        with Viewer(session, size, vsync=False) as viewer:
+            while not viewer.frame() or session.loading is not None:
+                pass
+            session.gpu.sync()
+            return {"image": (time.time() - began, time.process_time())}
 
 
 def parts(scene: str, size: tuple[int, int], began: float) -> dict[str, tuple[float, float]]:
@@ -107,23 +113,28 @@ def parts(scene: str, size: tuple[int, int], began: float) -> dict[str, tuple[fl
     def passed(part: str) -> None:
         times[part] = time.time() - began, time.process_time()
 
-    import vertigrad
-    from vertigrad.headless.offscreen import FORMAT, Offscreen
-    from vertigrad.renderer.renderer import Renderer
-    from vertigrad.session import Session
-    from vertigrad.session.running import SceneSource
-    from vertigrad.viewer.quality import QualityWatch
+    from vertigrad.collector import paused
+
+    with paused(freeze=True):
+        import vertigrad
+        from vertigrad.cli import render  # noqa: F401
+        from vertigrad.headless.offscreen import FORMAT, Offscreen
+        from vertigrad.renderer.renderer import Renderer
+        from vertigrad.session import Session
+        from vertigrad.session.commands import SetQuality
+        from vertigrad.session.quality import AutoQuality, first_level
+        from vertigrad.session.running import SceneSource
 
     passed("imports")
     gpu = vertigrad.gpu()
     passed("device")
     source = SceneSource(ROOT / "scenes" / f"{scene}.toml")
-    source.load()
+    scene = source.load()
     passed("file")
-    with Session(gpu, source) as session:
+    with Session(gpu, source, scene=scene) as session:
         gpu.sync()
         passed("build")
-        QualityWatch(session).frame(steady=False, held_back=False)
+        session.carry_out(SetQuality(AutoQuality(first_level(gpu.adapter.kind)).quality))
         renderer, target = Renderer(gpu, FORMAT), Offscreen(gpu, size)
 
         def frame(part: str, steps: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ..collector import paused
 from ..errors import InputError
 from . import options
 from .options import console, errors_console
@@ -95,17 +96,18 @@ def command(
     ] = [],  # noqa: B006
 ) -> None:
     """Draw frames of SCENE into PNG files and videos, and write what layers draw as geometry."""
-    from ..export import USD_SUFFIXES, require_usd
-    from ..headless import is_run_file, numbered, render, require_output, require_writable
-    from ..headless.exr import SUFFIX as EXR
-    from ..headless.exr import USUAL_EXR, ExrOptions
-    from ..headless.outputs import USUAL
-    from ..headless.video import VideoOptions, is_video
-    from ..session.catalog import require
-    from ..session.commands import FollowKeyframes, Turntable
-    from ..session.measurements import parse_watch, require_table
-    from .path_trace import require_one_image, traced
-    from .running import begin, finish_run, geometry_bytes, open_session
+    with paused(freeze=True):
+        from ..export import USD_SUFFIXES, require_usd
+        from ..headless import is_run_file, numbered, render, require_output, require_writable
+        from ..headless.exr import SUFFIX as EXR
+        from ..headless.exr import USUAL_EXR, ExrOptions
+        from ..headless.outputs import USUAL
+        from ..headless.video import VideoOptions, is_video
+        from ..session.catalog import require
+        from ..session.commands import FollowKeyframes, Turntable
+        from ..session.measurements import parse_watch, require_table
+        from .path_trace import require_one_image, traced
+        from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
     video, exr = VideoOptions(options.finite("--fps", fps), codec, video_quality), ExrOptions(exr_bits, exr_depth)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..collector import paused
 from ..errors import InputError
 from . import options
 
@@ -55,10 +56,10 @@ def command(
     pixels = options.parse_size(size) if size else None
     _require_display_for(scene)
 
-    from ..headless import require_writable
-    from ..session.commands import SetHotReload, SetPacing, SetRewindMemory
-    from ..viewer import settings_file, view
-    from .running import begin, finish_run, open_session
+    with paused(freeze=True):
+        from ..headless import require_writable
+        from ..session.commands import SetHotReload, SetPacing, SetRewindMemory
+        from .running import begin, finish_run, open_session
 
     if report is not None:
         require_writable(report)
@@ -66,6 +67,9 @@ def command(
     interactions = interactions or options.renamed_option(touches, "--touches", "--interactions")
     ahead = frames is None and interactions is None  # frames are asked for by scripts, which wait for the scene
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality, ahead=ahead) as session:
+        with paused():  # while the GPU computes the models' start
+            from ..viewer import settings_file, view
+
         begin(session, stop_on_nan, interactions)
         for name, value in {"fps_limit": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
             session.carry_out(SetPacing(name, value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,8 @@ def open_session(
     view = camera_from(camera, found) if camera else None
     device = open_gpu(adapter)
     with shown_progress():
-        session = Session(device, path, sets, seed)
+        session = Session(device, path, sets, seed, scene=replace(found, path=path.absolute()))
+    device.submit()  # it computes while the window opens, or the output
     if view is not None:
         session.carry_out(FollowKeyframes(False))
         session.carry_out(JumpTo(view))

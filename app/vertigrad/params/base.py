@@ -43,7 +43,7 @@ class Params(BaseModel):
     plain messages; `parse` and `change` raise `ParameterError` instead.
     """
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=(), defer_build=True)
 
     @field_validator("*", mode="wrap")
     @classmethod

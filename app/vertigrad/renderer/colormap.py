@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
+from importlib import metadata
 
 import numpy as np
 import wgpu
 
-from ..errors import ParameterError
+from .. import resources
+from ..atomic_file import write_file
+from ..errors import InputError, ParameterError
 from ..gpu import Gpu
 from ..params import unknown
 from .pipelines import draw_cache
@@ -41,10 +45,21 @@ def colormap_colors(name: str, flip: bool = False) -> np.ndarray:
     """256 colors, uint8 [256, 4], sRGB. Raises `ParameterError` for a name that is not in `COLORMAPS`."""
     if name not in _SOURCES:
         raise ParameterError(unknown("colormap", name, COLORMAPS))
-    from cmap import Colormap  # takes a fifth of a second to import
+    colors = _stored(name)
+    return np.ascontiguousarray(colors[::-1] if flip else colors)
+
+
+def _stored(name: str) -> np.ndarray:
+    """The colors from the cache folder, or put there: cmap takes a tenth of a second to import and to list its maps."""
+    file = resources.cache_folder() / "colormaps" / f"{metadata.version('cmap')}-{_SOURCES[name]}-{name}-{TEXELS}"
+    with suppress(OSError, ValueError):  # there is none, or it is damaged
+        return np.frombuffer(file.read_bytes(), np.uint8).reshape(TEXELS, 4)
+    from cmap import Colormap
 
     colors = np.round(Colormap(f"{_SOURCES[name]}:{name}").lut(TEXELS) * 255).astype(np.uint8)
-    return np.ascontiguousarray(colors[::-1] if flip else colors)
+    with suppress(InputError):  # it is created again next time
+        write_file(file, colors.tobytes(), make_folder=True)
+    return colors
 
 
 def colormap_texture(gpu: Gpu, name: str, flip: bool = False) -> wgpu.GPUTextureView:

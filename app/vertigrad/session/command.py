@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import make_dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from .session import Session
@@ -52,15 +51,40 @@ def command_of(
     return created
 
 
+class _Fields:
+    """A value that is immutable: its fields are those of `signature`. A class as a dataclass takes long to create."""
+
+    signature: ClassVar[inspect.Signature]
+
+    def __init__(self, *values: Any, **named: Any):
+        bound = self.signature.bind(*values, **named)
+        bound.apply_defaults()
+        vars(self).update(bound.arguments)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: {name} cannot be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
 def _class(topic: str, function: Callable[..., None], call: Callable[..., None]) -> type[Any]:
+    signature = inspect.signature(function)
+    _, *parameters = signature.parameters.values()
     members: dict[str, Any] = {
         "__doc__": function.__doc__,
         "__module__": function.__module__,
+        "signature": signature.replace(parameters=parameters),
         "topic": property(lambda self: topic.format_map(vars(self))),
         "apply": lambda self, session: call(session, **vars(self)),
     }
-    _, *parameters = inspect.signature(function).parameters.values()
-    for each in parameters:
-        if each.default is not each.empty:
-            members[each.name] = each.default
-    return make_dataclass(function.__name__, [each.name for each in parameters], frozen=True, namespace=members)
+    return type(function.__name__, (_Fields,), members)

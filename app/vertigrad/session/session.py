@@ -45,17 +45,24 @@ class Session(SceneParts):
 
     `running` is all that belongs to the scene that is open: another one is built completely and replaces it in one
     assignment. The scene is a file, or one that a script holds in memory. `sets` and `seed` are those of the command
-    line; they hold after a reload as well, `sets` only of the same file.
+    line; they hold after a reload as well, `sets` only of the same file. `scene` is its content, if it was read before.
     Close it, or use it with `with`. Raises `SceneError`, `InputError`, and what a model raises.
     """
 
-    def __init__(self, gpu: Gpu, path: Path | SceneSource, sets: Sequence[str] = (), seed: int | None = None):
+    def __init__(
+        self,
+        gpu: Gpu,
+        path: Path | SceneSource,
+        sets: Sequence[str] = (),
+        seed: int | None = None,
+        scene: Scene | None = None,
+    ):
         self.gpu = gpu
         self.allocations = Allocations(gpu)
         self.sizes = Sizes(gpu)
         with self.allocations.loading():
             source = path if isinstance(path, SceneSource) else SceneSource(path.absolute(), tuple(sets), seed)
-            self.running = Running(gpu, source, self.sizes)
+            self.running = Running(gpu, source, self.sizes, scene=scene and self.sizes.settled(scene))
         self.allocations.loaded_at_start.update(self.allocations.loaded)
         self.viewport_size = (1, 1)  # pixels of the viewport that was drawn last
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
@@ -14,7 +14,32 @@ NAMES = (
 )
 
 
-@cache
+class _Types(Mapping[str, type[Layer]]):
+    """Imports a type's file on first access: all of them take a tenth of a second."""
+
+    def __getitem__(self, name: str) -> type[Layer]:
+        return _layer(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in NAMES
+
+
 def types() -> Mapping[str, type[Layer]]:
     """Each layer class by its name in a scene."""
-    return {name: getattr(import_module(f".{name}", __package__), f"{name.capitalize()}Layer") for name in NAMES}
+    return _TYPES
+
+
+@cache
+def _layer(name: str) -> type[Layer]:
+    if name not in NAMES:
+        raise KeyError(name)
+    return getattr(import_module(f".{name}", __package__), f"{name.capitalize()}Layer")
+
+
+_TYPES = _Types()
