@@ -9,6 +9,7 @@
 //% include "common/shadows.wgsl"
 //% include "common/transparency.wgsl"
 //% include "common/pixel.wgsl"
+//% include "common/asset_materials.wgsl"
 
 struct Style {              // packed by name in renderer/layers/asset.py
     color: vec4f,           // linear; where no color is bound
@@ -51,15 +52,6 @@ struct Corner {
     @location(5) @interpolate(flat) material: u32,
 }
 
-// A texture of a material: content.Map.
-struct Map {
-    layer: f32,         // below 0: none
-    texcoord: f32,
-    wrap: vec2f,        // 0 repeat, 1 clamp, 2 mirror
-    turn: vec4f,        // rows of a matrix
-    shift: vec2f,
-}
-
 struct Coordinates {
     texcoord: vec4f,
     across: vec4f,      // from a pixel to the next
@@ -84,13 +76,7 @@ struct Surface {
 }
 
 const MATERIAL_FLOATS = ${COLUMNS}u;
-const FACTORS = 16u;
-const COAT = 76u;               // strength, roughness, scale of normals, then three maps
-const TRANSMISSION = 116u;      // fraction, thickness, distance and color of the attenuation, index, then two maps
-const MAP_FLOATS = 12u;
 const LIGHT_FLOATS = 16u;
-const MASK = 1.0;
-const BLEND = 2.0;
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<uniform> style: Style;
@@ -142,22 +128,6 @@ fn factor(material: u32, at: u32) -> f32 {
     return materials[style.first_material + MATERIAL_FLOATS * material + at];
 }
 
-fn factors(material: u32, at: u32) -> vec3f {
-    return vec3f(factor(material, at), factor(material, at + 1u), factor(material, at + 2u));
-}
-
-fn map_of(material: u32, number: u32) -> Map {
-    return map_at(material, FACTORS + MAP_FLOATS * number);
-}
-
-fn map_at(material: u32, at: u32) -> Map {
-    return Map(
-        factor(material, at), factor(material, at + 1u), vec2f(factor(material, at + 2u), factor(material, at + 3u)),
-        vec4f(factors(material, at + 4u), factor(material, at + 7u)),
-        vec2f(factor(material, at + 8u), factor(material, at + 9u)),
-    );
-}
-
 // Where a map is sampled, how far apart neighboring pixels are there, and along which axes it ends.
 struct Sample {
     at: vec2f,
@@ -167,13 +137,10 @@ struct Sample {
 }
 
 fn sample_of(map: Map, where_: Coordinates) -> Sample {
-    let second = map.texcoord > 0.5;
-    let turn = transpose(mat2x2f(map.turn.xy, map.turn.zw));
-    let uv = turn * select(where_.texcoord.xy, where_.texcoord.zw, second) + map.shift;
-    let across = turn * select(where_.across.xy, where_.across.zw, second);
-    let down = turn * select(where_.down.xy, where_.down.zw, second);
-    let mirrored = 1.0 - abs(1.0 - 2.0 * fract(0.5 * uv));
-    return Sample(select(uv, mirrored, map.wrap == vec2f(2.0)), across, down, map.wrap > vec2f(0.0));
+    let turn = turn_of(map);
+    let across = turn * set_of(map, where_.across);
+    let down = turn * set_of(map, where_.down);
+    return Sample(uv_of(map, where_.texcoord), across, down, map.wrap > vec2f(0.0));
 }
 
 //% for maps in ("color_maps", "data_maps")
@@ -199,18 +166,6 @@ fn base_color(in: Corner, where_: Coordinates) -> vec4f {
     return base;
 }
 
-// Tangent and bitangent of a texture whose vertices have none, from how it lies on the screen (Schueler 2013, "Followup: Normal
-// Mapping Without Precomputed Tangents"). Derivatives are those of the eye position and of the map's coordinates.
-fn frame_on_screen(normal: vec3f, across: vec3f, down: vec3f, s: Sample) -> mat2x3f {
-    let right = cross(down, normal);
-    let up = cross(normal, across);
-    let tangent = right * s.across.x + up * s.down.x;
-    let bitangent = right * s.across.y + up * s.down.y;
-    let longest = max(dot(tangent, tangent), dot(bitangent, bitangent));
-    let side = sign(dot(normal, cross(across, down)));
-    return mat2x3f(tangent, bitangent) * (side * inverseSqrt(max(longest, 1e-30)));
-}
-
 fn mapped_normal(
     in: Corner, where_: Coordinates, front: bool, across: vec3f, down: vec3f, map: Map, scale: f32,
 ) -> vec3f {
@@ -220,17 +175,13 @@ fn mapped_normal(
     let facing = select(flat_normal * sign(-dot(flat_normal, sight_to(in.eye))), in.normal * side, smooth_);
     let normal = normalize(facing);
     if map.layer < 0.0 { return normal; }
-    let bump = (2.0 * data_maps_at(map, where_).xyz - 1.0) * vec3f(scale, scale, 1.0);
-    var frame = mat2x3f();
+    let texel = data_maps_at(map, where_).xyz;
     if abs(in.tangent.w) > 0.5 {
         let tangent = in.tangent.xyz * side;
-        frame = mat2x3f(tangent, cross(normal, tangent) * in.tangent.w);
-    } else {
-        let s = sample_of(map, where_);
-        frame = frame_on_screen(normal, across, down, s);
-        frame[1] = -frame[1];       // green is up in the image, where v points down
+        return bumped(normal, mat2x3f(tangent, cross(normal, tangent) * in.tangent.w), texel, scale);
     }
-    return normalize(frame * bump.xy + normal * max(bump.z, 1e-3));
+    let s = sample_of(map, where_);
+    return bumped(normal, frame_along(normal, across, down, s.across, s.down), texel, scale);
 }
 
 fn surface_of(in: Corner, where_: Coordinates, front: bool, across: vec3f, down: vec3f) -> Surface {
