@@ -21,16 +21,27 @@ fn no_bend() -> Bend {
     return Bend(NOT_BENT, vec3f(0.0), 1.0, AIR, 1.0, 0.0);
 }
 
-fn bend_at(surface: Surface, ray: Ray, liquid: Medium, medium: Medium, random_: f32) -> Bend {
-    let cosine = max(dot(surface.normal, -ray.direction), 1e-4);
+// `scattered` is a direction to which facets mirror the ray.
+fn bend_at(surface: Surface, ray: Ray, liquid: Medium, medium: Medium, scattered: vec3f, random_: f32) -> Bend {
+    var normal = surface.normal;
+//% if LOBES
+    if surface.is_rough { normal = normalize(scattered - ray.direction); }
+//% endif
+    let cosine = max(dot(normal, -ray.direction), 1e-4);
     let ratio = select(1.0 / liquid.ior, liquid.ior, surface.is_front);
     let mirrored = fresnel(cosine, ratio);
     if random_ < mirrored {
         if surface.is_front { return Bend(NOT_BENT, vec3f(0.0), 1.0, medium, mirrored, liquid.ior); }
-        let direction = mirrored_within(surface, ray.direction);
+        let direction = mirrored_within(surface, normal, ray.direction);
         return Bend(MIRRORED, direction, 1.0, medium, mirrored, liquid.ior);
     }
-    var direction = refract(ray.direction, surface.normal, 1.0 / ratio);
+//% if LOBES
+    if surface.is_thin {
+        let beyond = scattered - 2.0 * max(dot(scattered, surface.side), 0.0) * surface.side;
+        return Bend(REFRACTED, select(ray.direction, beyond, surface.is_rough), 1.0, medium, mirrored, liquid.ior);
+    }
+//% endif
+    var direction = refract(ray.direction, normal, 1.0 / ratio);
     if !(dot(direction, surface.side) < 0.0) { direction = refract(ray.direction, surface.side, 1.0 / ratio); }
     if !(dot(direction, direction) > 0.0) { direction = ray.direction; }
     if surface.is_front { return Bend(REFRACTED, direction, 1.0 / (ratio * ratio), liquid, mirrored, liquid.ior); }
@@ -40,8 +51,8 @@ fn bend_at(surface: Surface, ray: Ray, liquid: Medium, medium: Medium, random_: 
 }
 
 // By a smooth normal, or by that of the triangle where it would leave the liquid.
-fn mirrored_within(surface: Surface, direction: vec3f) -> vec3f {
-    let smooth_ = reflect(direction, surface.normal);
+fn mirrored_within(surface: Surface, normal: vec3f, direction: vec3f) -> vec3f {
+    let smooth_ = reflect(direction, normal);
     return select(reflect(direction, surface.side), smooth_, dot(smooth_, surface.side) > 0.0);
 }
 
@@ -50,8 +61,19 @@ fn mirror_of(surface: Surface, to_eye: vec3f, on_matt: bool) -> Facing {
     let roughness = max(surface.material.roughness, select(0.0, BLURRED, on_matt));
     let only = Reflection(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(1.0));
     let cosine = max(dot(surface.normal, to_eye), 1e-4);
-    return Facing(Material(vec3f(1.0), 1.0, roughness), surface.normal, to_eye, cosine, only, 1.0);
+    return Facing(Material(vec3f(1.0), 1.0, roughness), vec3f(1.0), surface.normal, to_eye, cosine, only, 1.0);
 }
+
+//% if LOBES
+// The chance that a ray is mirrored to this direction, by facets that decide it one by one where they are rough.
+fn chance_of(bend: Bend, surface: Surface, facing: Facing, direction: vec3f) -> f32 {
+    return select(bend.chance, mirrored_part(bend, facing, direction), surface.is_rough);
+}
+//% else
+fn chance_of(bend: Bend, surface: Surface, facing: Facing, direction: vec3f) -> f32 {
+    return bend.chance;
+}
+//% endif
 
 // The fraction that facets of a liquid mirror from a direction; 1 of other surfaces, whose facets are known.
 fn mirrored_part(bend: Bend, surface: Facing, direction: vec3f) -> f32 {

@@ -21,6 +21,7 @@ fn reflectance_at(at: u32) -> vec2f {
 // A surface as it is seen from one direction.
 struct Facing {
     material: Material,
+    f0: vec3f,              // what facets reflect head-on
     normal: vec3f,
     to_eye: vec3f,
     cosine: f32,            // between the two
@@ -28,20 +29,20 @@ struct Facing {
     mirrored: f32,          // the part of the samples that goes to the facets
 }
 
-fn facing_to(material: Material, normal: vec3f, to_eye: vec3f) -> Facing {
+fn facing_to(material: Material, dielectric: f32, normal: vec3f, to_eye: vec3f) -> Facing {
     let cosine = max(dot(normal, to_eye), 1e-4);
-    let part = reflection(material, cosine);
+    let part = reflection_of(material, dielectric, cosine);
     let facets = dot(part.once + part.often, vec3f(1.0));
     let below = dot(part.below, vec3f(1.0));
     let mirrored = select(clamp(facets / (facets + below), 0.1, 0.9), 1.0, below <= 0.0);
-    return Facing(material, normal, to_eye, cosine, part, mirrored);
+    let f0 = mix(vec3f(dielectric), material.base, material.metallic);
+    return Facing(material, f0, normal, to_eye, cosine, part, mirrored);
 }
 
 // Radiance toward the eye for each unit of radiance from a direction, and of solid angle.
 fn reflected(surface: Facing, direction: vec3f) -> vec3f {
-    let f0 = mix(vec3f(0.04), surface.material.base, surface.material.metallic);
     let all = direct_light(
-        surface.material, f0, surface.part, surface.normal, surface.to_eye, surface.cosine, direction,
+        surface.material, surface.f0, surface.part, surface.normal, surface.to_eye, surface.cosine, direction,
     );
     return all / PI;
 }

@@ -124,11 +124,17 @@ fn color_at(primitive: u32, u: f32, v: f32) -> vec4f {
 }
 
 // Whether a ray is stopped by what it hits: by a part of what is transparent.
-fn stops(flags: u32, primitive: u32, ray: Ray, u: f32, v: f32) -> bool {
-    if (flags & CLEAR) == 0u { return true; }
-    return hashed(primitive, ray.chance) < color_at(primitive, u, v).a;
+fn stops(flags: u32, primitive: u32, ray: Ray, alpha: f32) -> bool {
+    return (flags & CLEAR) == 0u || hashed(primitive, ray.chance) < alpha;
 }
 
+//% if not MAPS and not LOBES
+// Of a triangle that lets light through: how opaque it is, and the color with which it does.
+fn passed_color(flags: u32, primitive: u32, u: f32, v: f32) -> vec4f {
+    return vec4f(vec3f(1.0), color_at(primitive, u, v).a);
+}
+
+//% endif
 fn liquid_of(flags: u32) -> Medium {
     let row = 4u * (flags & MATERIAL);
     let values = bitcast<vec4f>(materials[row + 2u]);
@@ -137,15 +143,15 @@ fn liquid_of(flags: u32) -> Medium {
 
 // What liquids take of the light that a straight ray brings: shadow rays go through them, and are not refracted.
 var<private> liquid_count: u32;         // of surfaces on the way
-var<private> liquid_passes: f32;        // the fraction that they do not reflect
+var<private> liquid_passes: vec3f;      // the fraction that they do not reflect
 var<private> liquid_depth: vec3f;       // optical depth, as if a liquid that is entered did not end,
 var<private> liquid_extinction: vec3f;  // and extinction at the end
 
-fn pass_liquid(flags: u32, distance: f32, cosine: f32) {
+fn pass_liquid(flags: u32, distance: f32, cosine: f32, tint: vec3f) {
     let liquid = liquid_of(flags);
     let extinction = (liquid.absorption + liquid.scattering) * sign(cosine);    // above 0: it is entered
     liquid_count += 1u;
-    liquid_passes *= 1.0 - fresnel(max(abs(cosine), 1e-4), liquid.ior);
+    liquid_passes *= tint * (1.0 - fresnel(max(abs(cosine), 1e-4), liquid.ior));
     liquid_depth -= extinction * distance;
     liquid_extinction += extinction;
 }
@@ -166,7 +172,7 @@ fn meet_sphere(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>) 
     var found = near;
     if !(near > 0.0) || is_clipped(ray.origin + near * ray.direction) { found = far; }
     if !(found > 0.0 && found < (*hit).distance) || is_clipped(ray.origin + found * ray.direction) { return; }
-    if stops(first.w, primitive, ray, 0.0, 0.0) { *hit = Hit(found, primitive, 0.0, 0.0); }
+    if stops(first.w, primitive, ray, color_at(primitive, 0.0, 0.0).a) { *hit = Hit(found, primitive, 0.0, 0.0); }
 }
 
 // A triangle, by Moeller and Trumbore 1997.
@@ -184,11 +190,14 @@ fn meet_triangle(primitive: u32, first: vec4u, ray: Ray, anything: bool, hit: pt
     let distance = dot(ac, over) / area;
     if !(u >= 0.0 && v >= 0.0 && u + v <= 1.0 && distance > 0.0 && distance < (*hit).distance) { return; }
     if is_clipped(ray.origin + distance * ray.direction) { return; }
+    var color = vec4f(1.0);
+    if (first.w & (CLEAR | LIQUID)) != 0u { color = passed_color(first.w, primitive, u, v); }
+    if !stops(first.w, primitive, ray, color.a) { return; }
     if anything && (first.w & LIQUID) != 0u {
-        pass_liquid(first.w, distance, area / length(cross(ab, ac)));
+        pass_liquid(first.w, distance, area / length(cross(ab, ac)), color.rgb);
         return;
     }
-    if stops(first.w, primitive, ray, u, v) { *hit = Hit(distance, primitive, u, v); }
+    *hit = Hit(distance, primitive, u, v);
 }
 
 //% if COUNT

@@ -9,6 +9,11 @@ struct Surface {
     emitted: vec3f,
     scattering: f32,        // the part of it that is lit
     is_front: bool,         // the ray came from where the corners of the triangle turn counterclockwise
+    dielectric: f32,        // what it reflects head-on where it is no metal
+    is_clear: bool,         // what it does not reflect is refracted
+    tint: vec3f,            // and multiplied by this
+    is_thin: bool,          // it has two sides that are so close that light goes straight on
+    is_rough: bool,         // facets refract it, as they reflect
 }
 
 fn corner_normal(row: u32) -> vec3f {
@@ -18,7 +23,8 @@ fn corner_normal(row: u32) -> vec3f {
 fn surface_at(hit: Hit, ray: Ray) -> Surface {
     let first = primitives[3u * hit.primitive];
     let second = primitives[3u * hit.primitive + 1u];
-    var out: Surface;
+    var out = Surface();
+    var edges = mat2x3f();
     out.position = ray.origin + hit.distance * ray.direction;
     if (first.w & SPHERE) != 0u {
         let center = bitcast<vec3f>(first.xyz);
@@ -31,6 +37,7 @@ fn surface_at(hit: Hit, ray: Ray) -> Surface {
         let ac = bitcast<vec3f>(primitives[3u * hit.primitive + 2u].xyz) - a;
         out.position = a + hit.u * ab + hit.v * ac;
         out.side = normalize(cross(ab, ac));
+        edges = mat2x3f(ab, ac);
         out.normal = out.side;
         if (first.w & FLAT) == 0u {
             out.normal = normalize(
@@ -43,19 +50,35 @@ fn surface_at(hit: Hit, ray: Ray) -> Surface {
     out.is_front = dot(out.side, to_eye) >= 0.0;
     if !out.is_front { out.side = -out.side; }
     if dot(out.normal, out.side) < 0.0 { out.normal = -out.normal; }
-    // A smooth normal may lean away from the eye near an outline.
-    let facing = dot(out.normal, to_eye);
-    if facing < 0.01 { out.normal = normalize(out.normal + (0.01 - facing) * to_eye); }
     let row = materials[4u * (first.w & MATERIAL)];
     let glow = materials[4u * (first.w & MATERIAL) + 1u];
-    let values = bitcast<vec4f>(row);       // metallic, roughness, emissive, brightness
-    let emission = bitcast<vec4f>(glow);    // light of its own, and 1 for what is not lit
-    let base = color_at(hit.primitive, hit.u, hit.v).rgb;
+    var values = bitcast<vec4f>(row);       // metallic, roughness, emissive, brightness
+    var emission = bitcast<vec4f>(glow);    // light of its own, and 1 for what is not lit
+    var base = color_at(hit.primitive, hit.u, hit.v).rgb;
+    let smooth_normal = out.normal;
+//% if MAPS
+    let mapped = mapped_at(hit, first.w, second.w);
+    let least = min(values.y, LEAST_ROUGHNESS);
+    values *= vec4f(maps[METALLIC_ROUGHNESS].zy, 1.0, 1.0);
+    values.y = max(values.y, least);
+    emission *= vec4f(maps[EMISSIVE].rgb, 1.0);
+    base *= maps[BASE_COLOR].rgb;
+    out.normal = turned_normal(mapped, edges, smooth_normal, out.is_front, NORMAL);
+//% endif
     out.material = Material(base, values.x, values.y);
     // A glowing ball is darker toward its rim, as in draw/points.wgsl.
     let rim = select(1.0, 0.45 + 0.55 * dot(out.normal, to_eye), (first.w & SPHERE) != 0u);
     out.emitted = base * (values.z * values.w * rim + emission.w) + emission.rgb;
     out.scattering = (1.0 - values.z) * (1.0 - emission.w);
+    out.dielectric = PAINT;
+    out.is_clear = (first.w & LIQUID) != 0u;
+    out.tint = vec3f(1.0);
+//% if LOBES
+    choose_layer(&out, details_of(first.w), ${"turned_normal(mapped, edges, smooth_normal, out.is_front, COAT_NORMAL)" if MAPS else "smooth_normal"}, to_eye);
+//% endif
+    // A normal may lean away from the eye near an outline, or where a map turns it.
+    let facing = dot(out.normal, to_eye);
+    if facing < 0.01 { out.normal = normalize(out.normal + (0.01 - facing) * to_eye); }
     return out;
 }
 

@@ -12,6 +12,9 @@
 //% include "common/trace_scene.wgsl"
 //% include "common/trace_material.wgsl"
 //% include "common/trace_surface.wgsl"
+//% if MAPS or LOBES
+//% include "common/trace_asset.wgsl"
+//% endif
 //% include "common/trace_light.wgsl"
 //% include "common/trace_volume.wgsl"
 //% include "common/trace_lamps.wgsl"
@@ -68,7 +71,7 @@ fn power_weight(own: f32, other: f32) -> f32 {
 fn arriving(origin: vec3f, direction: vec3f, farthest: f32, medium: Medium) -> vec3f {
     let ray = Ray(origin, direction, stream + 1u);
     liquid_count = 0u;
-    liquid_passes = 1.0;
+    liquid_passes = vec3f(1.0);
     liquid_depth = vec3f(0.0);
     liquid_extinction = medium.absorption + medium.scattering;
     if traced(ray, farthest, true).primitive != NONE { return vec3f(0.0); }
@@ -244,40 +247,42 @@ fn sample_light(first: Ray) -> vec4f {
         } else {
             let surface = surface_at(hit, ray);
             let flags = primitives[3u * hit.primitive].w;
-            let is_liquid = (flags & LIQUID) != 0u;
-            var facing_eye = facing_to(surface.material, surface.normal, -ray.direction);
+            var facing_eye = facing_to(surface.material, surface.dielectric, surface.normal, -ray.direction);
+            if surface.is_clear { facing_eye = mirror_of(surface, -ray.direction, density > 0.0); }
+            let scattered = reflected_direction(facing_eye, chances.yzw);
             var bend = no_bend();
-            if is_liquid {
-                bend = bend_at(surface, ray, liquid_of(flags), medium, random().x);
-                facing_eye = mirror_of(surface, -ray.direction, density > 0.0);
+            if surface.is_clear {
+                bend = bend_at(surface, ray, liquid_of(flags), medium, scattered, random().x);
                 scatterings += 1u;
             } else {
-                light += through * surface.emitted;
-                through *= surface.scattering;
                 bounces += 1u;
             }
+            light += through * surface.emitted;
+            through *= surface.scattering;
             if bounces > params.bounces + 1u || scatterings > params.scatterings || is_dark(through) { break; }
-            let mirrors = !is_liquid || surface.is_front;   // what is mirrored inside is not looked for
+            let mirrors = !surface.is_clear || surface.is_front;   // what is mirrored inside is not looked for
             if is_lit && mirrors && dot(toward_light, surface.side) > 0.0 {
                 let back = reflected(facing_eye, toward_light) * mirrored_part(bend, facing_eye, toward_light);
-                let other = bend.chance * reflected_density(facing_eye, toward_light);
+                let chance = chance_of(bend, surface, facing_eye, toward_light);
+                let other = chance * reflected_density(facing_eye, toward_light);
                 incident[0] = toward_distant(lifted(surface, hit.distance, toward_light), toward_light, back, other);
             }
             let lamp = sample_of_lamps(surface.position);
             if lamp.density > 0.0 && mirrors && dot(lamp.direction, surface.side) > 0.0 {
-                let other = bend.chance * reflected_density(facing_eye, lamp.direction);
+                let chance = chance_of(bend, surface, facing_eye, lamp.direction);
+                let other = chance * reflected_density(facing_eye, lamp.direction);
                 let back = reflected(facing_eye, lamp.direction) * mirrored_part(bend, facing_eye, lamp.direction);
                 incident[1] = toward_lamp(lifted(surface, hit.distance, lamp.direction), lamp, back, other);
             }
             var direction = bend.direction;
             if bend.kind == NOT_BENT {
-                direction = reflected_direction(facing_eye, chances.yzw);
-                density = bend.chance * reflected_density(facing_eye, direction);
+                direction = scattered;
+                density = chance_of(bend, surface, facing_eye, direction) * reflected_density(facing_eye, direction);
                 goes_on = density > 0.0 && dot(direction, surface.side) > 0.0;
                 passes = reflected(facing_eye, direction) * mirrored_part(bend, facing_eye, direction) / max(density, 1e-30);
                 bent = NOT_BENT;
             } else {
-                passes = vec3f(bend.passes);
+                passes = bend.passes * select(vec3f(1.0), surface.tint, bend.kind == REFRACTED);
                 bent |= bend.kind;
                 next_medium = bend.medium;
                 path += hit.distance;

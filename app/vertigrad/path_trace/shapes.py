@@ -21,6 +21,7 @@ class Surface(NamedTuple):
     """A material: its rows in the shader. `emission` is linear light, `unlit` 1 where colors are shown as they are.
 
     With an index of refraction `ior` it is the surface of a liquid, which absorbs and scatters for each world unit.
+    `details` are where its numbers are in the tables, and its first texels: path_trace/details.py.
     """
 
     metallic: float = 0.0
@@ -32,16 +33,38 @@ class Surface(NamedTuple):
     absorption: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ior: float = 0.0
     scattering: float = 0.0
+    details: tuple[int, int, int] = (0, 0, 0)
+
+
+class Details(NamedTuple):
+    """What an asset's materials have beyond a `Surface`: see path_trace/details.py.
+
+    `vertices` f32 (n, 8): two sets of texture coordinates, a tangent and its handedness. `materials` f32 (m, 4 + 148):
+    the sizes of the maps, then the numbers of `content.Material.floats`. The maps of colors and of data are u8 (k,
+    rows, columns, 4). `has_maps` and `has_layers` (m,): which materials have textures; and which a clear coat, an index
+    of refraction, or transmission.
+    """
+
+    vertices: np.ndarray
+    materials: np.ndarray
+    color_maps: np.ndarray
+    data_maps: np.ndarray
+    has_maps: np.ndarray
+    has_layers: np.ndarray
 
 
 class Shapes(NamedTuple):
-    """`primitives` u32 (n, 3, 4) refer to rows of `corners` u32 (m, 4) and `materials`; `low` and `high` are boxes."""
+    """`primitives` u32 (n, 3, 4) refer to rows of `corners` u32 (m, 4) and `materials`; `low` and `high` are boxes.
+
+    With `details` the last word of a corner is the number of its vertex.
+    """
 
     primitives: np.ndarray
     corners: np.ndarray
     low: np.ndarray
     high: np.ndarray
     materials: Sequence[Surface]
+    details: Details | None = None
 
 
 def spheres(geometry: Geometry, material: Surface) -> Shapes:
@@ -77,14 +100,14 @@ def triangles(
     words = np.zeros((len(index), 3, 4), np.uint32)
     words[:, :, :3] = np.ascontiguousarray(places).view(np.uint32)
     words[:, 0, 3] = _clear(colors[index].reshape(len(index), -1, colors.shape[1]))
-    if material is not None:
-        words[:, 0, 3] |= material[index[:, 0]].astype(np.uint32)
+    row = np.zeros(len(index), np.uint32) if material is None else material[index[:, 0]].astype(np.uint32)
+    words[:, 0, 3] |= row
     if normals is None:
         words[:, 0, 3] |= FLAT
-    if materials[0].ior > 0.0:
-        words[:, 0, 3] |= LIQUID
+    words[:, 0, 3] |= np.where(np.array([one.ior > 0.0 for one in materials])[row], LIQUID, np.uint32(0))
     words[:, 1, 3] = 3 * np.arange(len(index), dtype=np.uint32)
     corners = packing.corners(colors, normals)[index].reshape(-1, packing.WORDS)
+    corners[:, 3] = index.reshape(-1)
     return Shapes(words, corners, places.min(axis=1), places.max(axis=1), materials)
 
 
@@ -134,4 +157,6 @@ def _rows(materials: Sequence[Surface]) -> np.ndarray:
         (*one[:4], *one.emission, one.unlit, *one.absorption, one.ior, one.scattering, 0.0, 0.0, 0.0)
         for one in materials
     ]
-    return np.array(values, np.float32).view(np.uint32).reshape(-1, 4)
+    words = np.array(values, np.float32).view(np.uint32)
+    words[:, 13:] = [one.details for one in materials]
+    return words.reshape(-1, 4)

@@ -17,6 +17,7 @@ from ..renderer.view import View
 from ..renderer.view_uniforms import clip_planes
 from ..tensor import Tensor
 from . import reflectance, volumes
+from .details import detailed
 from .floor import floor
 from .gather import Gathered
 from .light import lamps, light
@@ -58,7 +59,7 @@ class PathTracer:
         self._gpu, self._view, self.size = gpu, view, size
         self.samples = self.ahead = 0
         self._rate = 0.0  # samples of a pixel in a second
-        self._kernel = Kernel.load(SHADER, defines={"COUNT": count_rays})
+        self._counts_rays = count_rays
         self._fixed: dict[str, Any] = floor(gpu, gathered.layers, view, camera, size) | {
             **{"size": size, "key": (seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF)},
             **{"bounces": bounces, "scatterings": SCATTERINGS * (bounces + 1)},
@@ -73,7 +74,10 @@ class PathTracer:
     def move(self, gathered: Gathered, camera: OrbitCamera) -> None:
         """Go on with another scene and camera: the image is the mean over all. Raises `LimitError`."""
         gpu, view, size = self._gpu, self._view, self.size
-        scene, tables = concatenated(gathered.shapes), Tables()
+        tables = Tables()
+        found = detailed(gathered.shapes, tables)
+        scene = concatenated(found.shapes)
+        self._kernel = Kernel.load(SHADER, defines={"COUNT": self._counts_rays, **found.defines})
         rows = [scene.materials, *(volumes.words(one, tables) for one in gathered.volumes)]
         reflected = tables.add(reflectance.table())
         values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))
@@ -83,6 +87,8 @@ class PathTracer:
             **{"nodes": nodes, "primitives": scene.primitives, "corners": scene.corners},
             **{"materials": np.concatenate(rows), "tables": tables.concatenated()},
         }
+        if found.defines["MAPS"]:
+            arrays["texels"] = found.texels
         self._scene.close()
         self._tensors = {name: Tensor.from_numpy(array, name=name) for name, array in arrays.items()}
         for tensor in self._tensors.values():

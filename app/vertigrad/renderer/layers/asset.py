@@ -59,6 +59,7 @@ class AssetDrawing(IndexedDrawing):
         self.index = checked_index(self.name, values.get("index", 0.0))
         self.reported["index"] = self.report_index
         self.materials = self._table(values, "materials", MATERIALS, _plain())
+        self.images = {name: values.get(name) for name in ("color_maps", "data_maps")}
         self._lights = self._table(values, "lights", (LIGHT,), np.zeros((1, LIGHT), np.float32))
         self.light_count = self._lights.shape[0] if isinstance(values.get("lights"), Tensor) else 0
         maps = [self._maps(values, name, is_srgb) for name, is_srgb in (("color_maps", True), ("data_maps", False))]
