@@ -11,7 +11,7 @@ struct Style {              // packed by name in renderer/layers/liquid.py
     rest_density: f32,
     drop_size: f32,         // mean size of particles that fly alone, relative to others
     size_variation: f32,    // of these from row to row, relative to it
-    shadow: f32,            // the fraction of the sun's light that is taken away
+    shadow: f32,            // a factor of the optical depth along the sun's light
 }
 
 @group(0) @binding(0) var<uniform> view: View;

@@ -2,20 +2,11 @@
 // each level: the first level is used at which there is memory for all pairs of a tile and a particle. Needs a uniform
 // `lists`, and for `level_of_lists` the `totals` of pairs at each level, in two words.
 
+//% include "common/liquid_lists.wgsl"
+
 const TILE = ${TILE}u;
 const LEVELS = ${LEVELS}u;          // the last one has one tile
-const COLUMN = 3.0;                 // reach of a particle in the length of columns, in sizes
 const NONE = vec2u(0xffffffffu);    // what touches no tile
-
-struct Lists {              // packed by renderer/layers/liquid_tiles.py
-    viewport: vec2u,        // pixels
-    rows: u32,
-    capacity: u32,          // pairs
-    positions: vec2u,       // first element, and elements from one row to the next
-    sizes: vec2u,
-    densities: vec2u,
-    pad0: vec2u,
-}
 
 // The first and the last tile along x and y, at a level.
 fn tiles_of(rect: vec2u, level: u32) -> vec4u {

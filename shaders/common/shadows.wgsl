@@ -7,7 +7,7 @@
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;
 @group(1) @binding(2) var occlusion: texture_2d<f32>;       // the visible fraction of the sky, and the depth
 
-@group(1) @binding(7) var optical_depths: texture_2d_array<f32>;    // from the sun to eight planes: four in each layer
+@group(1) @binding(7) var optical_depths: texture_2d_array<f32>;    // renderer/opacity_map.py
 
 //% set WITH_AREAS = AREA_LIGHTS is not defined or AREA_LIGHTS
 //% include "common/area_lights.wgsl"
@@ -49,7 +49,7 @@ fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     return sun_past_solids(eye, normal, pixel) * sun_through_volumes(eye);
 }
 
-// The fraction that volumes let through.
+// The fraction that volumes and liquids let through.
 fn sun_through_volumes(eye: vec3f) -> f32 {
     var through = 1.0;
     for (var i = select(view.opacity_maps, 0u, dot(eye, eye) > 1e30); i > 0u; i--) {
@@ -59,10 +59,19 @@ fn sun_through_volumes(eye: vec3f) -> f32 {
         let far = textureSampleLevel(optical_depths, environment_sampler, position.xy, 1, 0.0);
         let before = clamp(vec4f(position.z) - vec4f(0.0, 1.0, 2.0, 3.0), vec4f(0.0), vec4f(1.0));
         let behind = clamp(vec4f(position.z) - vec4f(4.0, 5.0, 6.0, 7.0), vec4f(0.0), vec4f(1.0));
-        let depth = dot(before, near - vec4f(0.0, near.xyz)) + dot(behind, far - vec4f(near.w, far.xyz));
+        let depth = dot(before, near - vec4f(0.0, near.xyz)) + dot(behind, far - vec4f(near.w, far.xyz)) + liquid_depth(position);
         through = 1.0 - view.shadows * (1.0 - exp(-select(0.0, depth, is_inside)));
     }
     return through;
+}
+
+// The optical depth of liquid: that of an even layer. It ends gradually where the map does.
+fn liquid_depth(position: vec3f) -> f32 {
+    let layer = textureSampleLevel(optical_depths, environment_sampler, position.xy, 2, 0.0).xyz;
+    let middle_and_extent = layer.yz / max(layer.x, 1e-5);
+    let before = clamp((position.z - middle_and_extent.x) / max(middle_and_extent.y, 1e-3) + 0.5, 0.0, 1.0);
+    let from_middle = abs(position.xy - 0.5);
+    return layer.x * before * (1.0 - smoothstep(0.45, 0.5, max(from_middle.x, from_middle.y)));
 }
 
 // The fraction that arrives at a position in a volume past what is opaque, from one sample of the finest shadow map that contains it.

@@ -47,7 +47,7 @@ struct View {
     march: f32,             // steps through a volume, to those that its layer wants
     sun_map_count: u32,
     eye_to_opacity: mat4x4f,    // to the map of optical depths: x and y across it, 0 to 1, and z in planes from the sun
-    opacity_maps: u32,      // 1, or 0: no volume has a shadow
+    opacity_maps: u32,      // 1, or 0: no volume and no liquid has a shadow
     light_count: u32,
     light_taps: u32,        // samples of their shadow maps that are looked at
     pad0: u32,

@@ -1,4 +1,4 @@
-// Particles of a liquid as spheres: their depth in a shadow map, or with PICKING the indices of their rows. What is seen of them
+// Particles of a liquid as spheres: their depth, or with PICKING the indices of their rows. What is seen of them
 // otherwise is computed: draw/liquid_tiles.wgsl.
 // In: the attributes of each particle, each from its own vertex buffer.
 //% include "common/view.wgsl"
@@ -27,7 +27,6 @@ struct Corner {
     @location(1) @interpolate(flat) center: vec3f,
     @location(2) @interpolate(flat) radius: f32,
     @location(3) @interpolate(flat) row: u32,
-    @location(4) @interpolate(flat) shadow: f32,
 }
 
 @vertex
@@ -37,7 +36,6 @@ fn sphere_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ro
     out.radius = size * style.sphere_scale;
     out.center = (view.world_to_eye * vec4f(vec3f(particle.position), 1.0)).xyz;
     out.row = row;
-    out.shadow = select(0.0, style.shadow, out.center.z < 1e30);     // in name only: see common/shadows.wgsl
     let reach = outline_reach(out.center, out.radius);
     // Written so that a NaN, a sphere behind the eye and one around the eye all fail.
     let is_visible = -out.center.z > view.near && out.radius > 0.0 && reach > 0.0 && reach < 1e30;
@@ -57,7 +55,7 @@ fn sphere_fragment(in: Corner) -> PickPixel {
 @fragment
 fn sphere_depth(in: Corner) -> @builtin(frag_depth) f32 {
     let hit = hit_sphere(in.eye, in.center, in.radius);
-    if hit.miss >= in.radius || beyond_clips(hit.position) > 0.0 || is_hole(in.shadow, in.clip.xy) { discard; }
+    if hit.miss >= in.radius || beyond_clips(hit.position) > 0.0 { discard; }
     return depth_at(hit.position);
 }
 //% endif

@@ -1,6 +1,7 @@
 // One pass of the filter that makes a surface of the spheres of draw/liquid.wgsl, along one axis of the image: distances near
 // that of a pixel are averaged, farther ones are moved closer, and nearer ones have no weight (Truong and Yuksel 2018, "A
-// Narrow-Range Filter for Screen-Space Fluid Rendering", PACM CGIT 1).
+// Narrow-Range Filter for Screen-Space Fluid Rendering", PACM CGIT 1). The mean is that of a line through them (Cleveland 1979,
+// "Robust Locally Weighted Regression", section 2): where there is nothing on one side, a slope stays one up to the outline.
 // In: distances along the direction of view, 0 where there is no liquid; those and sizes as they were drawn; STRIDE, pixels
 // from one tap to the next at most. Where a radius takes more than TAPS pixels, taps skip some, which
 // leaves a pattern of as many pixels; passes with STRIDE = 1 after that take it away (à-trous: Holschneider et al. 1989).
@@ -21,6 +22,8 @@ const TAPS = ${TAPS}.0;     // to either side, at most
 const STRIDE = ${STRIDE}.0;
 const RANGE = 10.0;     // sizes by which distances may differ and still are of the same surface
 const FARTHER = 1.0;    // sizes by which what is farther counts as farther
+const OUTLINE = 1.0;    // sizes from an outline up to which one side is enough
+const LEAST_SPREAD = 1e-4;  // of positions, squared: of fewer there is no line
 
 @group(1) @binding(0) var filtered_distances: texture_storage_2d<r32float, write>;
 
@@ -29,7 +32,8 @@ fn filtered_at(pixel: vec2i) -> f32 {
     let here = textureLoad(distances, pixel, 0).x;
     if here <= 0.0 { return 0.0; }
     let size = textureLoad(fronts, pixel, 0).y;
-    var reach = style.smoothing * size / pixel_at(vec3f(0.0, 0.0, -here));
+    let width = pixel_at(vec3f(0.0, 0.0, -here));
+    var reach = style.smoothing * size / width;
     //% if not BEHIND
     let behind = textureLoad(behinds, pixel, 0);
     if behind.x == textureLoad(fronts, pixel, 0).x { return textureLoad(filtered, pixel, 0).x; }
@@ -39,8 +43,9 @@ fn filtered_at(pixel: vec2i) -> f32 {
     let taps = min(floor(reach / stride), TAPS);
     var low = RANGE * size;     // how far behind, and before this pixel, the surface reaches; it grows with what is found
     var high = RANGE * size;
-    var sum = here;
-    var weights = 1.0;
+    var weights = vec3f(1.0, 0.0, 0.0);     // sums of the weights, and of them times the position and its square
+    var one_sided = -1.0;                   // the weight of what is there on one side only, from the first such on
+    var sums = vec2f(0.0);                  // of distances from here, and of them times the position
     for (var i = 1.0; i <= taps; i += 1.0) {
         let along = i / taps;
         let offset = i32(i * stride) * vec2i(${AXIS});
@@ -48,17 +53,21 @@ fn filtered_at(pixel: vec2i) -> f32 {
         if any(sides[0] < vec2i(0)) || any(sides[1] >= bounds) { break; }
         let found = vec2f(textureLoad(distances, sides[0], 0).x, textureLoad(distances, sides[1], 0).x);
         let away = found - here;
-        // Both sides, so that a slope stays one: also beyond an outline, whose steps would show as lines across it.
-        if any(found <= vec2f(0.0)) || any(away < vec2f(-high)) { continue; }
-        let within = away <= vec2f(low);
-        low = max(low, max(select(0.0, away.x, within.x), select(0.0, away.y, within.y)) + RANGE * size);
-        high = max(high, RANGE * size - min(away.x, away.y));
-        let counted = select(vec2f(FARTHER * size), away, within);
-        let weight = exp(-4.5 * along * along);
-        sum += weight * (2.0 * here + counted.x + counted.y);
-        weights += 2.0 * weight;
+        let is_there = (found > vec2f(0.0)) & (away >= vec2f(-high));
+        let within = is_there & (away <= vec2f(low));
+        let depths = select(vec2f(0.0), away, within);
+        low = max(low, max(depths.x, depths.y) + RANGE * size);
+        high = max(high, RANGE * size - min(depths.x, depths.y));
+        // Spheres at an outline fall away from the line: what has no counterpart is left out where others are enough.
+        if one_sided < 0.0 && !all(is_there) { one_sided = clamp(2.0 - i * stride * width / (OUTLINE * size), 0.0, 1.0); }
+        let weight = exp(-4.5 * along * along) * select(select(vec2f(0.0), vec2f(one_sided), is_there), vec2f(1.0), all(is_there));
+        let counted = weight * select(vec2f(FARTHER * size), away, within);
+        weights += vec3f(weight.x + weight.y, along * (weight.y - weight.x), along * along * (weight.x + weight.y));
+        sums += vec2f(counted.x + counted.y, along * (counted.y - counted.x));
     }
-    return sum / weights;
+    let spread = weights.x * weights.z - weights.y * weights.y;
+    let line = (weights.z * sums.x - weights.y * sums.y) / max(spread, 1e-20);
+    return here + select(0.0, line, spread > LEAST_SPREAD);
 }
 
 @compute @workgroup_size(8, 8)

@@ -10,18 +10,10 @@
 //% if ENTRY == "project"
 //% include "common/view.wgsl"
 //% include "common/liquid.wgsl"
-//% include "common/row_number.wgsl"
-//% include "common/liquid_particles.wgsl"
-@group(0) @binding(3) var<storage, read> positions: array<${POSITION}>;
+//% include "common/liquid_rows.wgsl"
 @group(0) @binding(4) var<storage, read_write> particles: array<vec4f>;   // see draw/liquid_tiles.wgsl
 @group(0) @binding(5) var<storage, read_write> rects: array<vec2u>;      // the first and the last tile: x in the lower half
 @group(0) @binding(6) var<storage, read_write> totals: array<atomic<u32>>;
-//% if SIZE
-@group(0) @binding(7) var<storage, read> sizes: array<${SIZE}>;
-//% endif
-//% if DENSITY
-@group(0) @binding(8) var<storage, read> densities: array<${DENSITY}>;
-//% endif
 
 var<workgroup> sums: array<atomic<u32>, LEVELS>;
 
@@ -49,14 +41,8 @@ fn pixels_of(eye: vec3f, radius: f32) -> vec4f {
 
 // The tiles that a row touches; NONE if it is not in the image.
 fn rect_of(row: u32) -> vec2u {
-    let at = lists.positions.x + row * lists.positions.y;
-    let world = vec3f(f32(positions[at]), f32(positions[at + 1u]), f32(positions[at + 2u]));
-    let eye = (view.world_to_eye * vec4f(world, 1.0)).xyz;
-    let size = particle_size(
-        row,
-        ${"f32(sizes[lists.sizes.x + row * lists.sizes.y])" if SIZE else "1.0"},
-        ${"f32(densities[lists.densities.x + row * lists.densities.y])" if DENSITY else "0.0"},
-    );
+    let eye = eye_of_row(row);
+    let size = size_of_row(row);
     let is_cut = beyond_clips(eye) > 0.0;
     particles[row] = vec4f(eye.xy / select(-eye.z, 1.0, is_parallel()), -eye.z, select(size, -size, is_cut));
     let radius = size * style.sphere_scale;

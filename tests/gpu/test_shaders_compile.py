@@ -92,7 +92,10 @@ def sorts() -> list[Defines]:
 OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
 NO_KERNELS = [
     *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_lists")),
-    *(f"draw/{name}.wgsl" for name in ("liquid_shading", "liquid_tiles", "occlusion", "point_splatting")),
+    *(
+        f"draw/{name}.wgsl"
+        for name in ("liquid_shading", "liquid_shadow", "liquid_tiles", "occlusion", "point_splatting")
+    ),
     *(f"draw/{name}.wgsl" for name in ("splat_tiles", "volume")),
 ]
 SOLID: list[Defines] = [
@@ -579,7 +582,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/deferred.wgsl": choices(FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True]),
-    "draw/opacity_cover.wgsl": [{}],
+    "draw/opacity_cover.wgsl": choices(LIQUID=[False, True]),
     "draw/samples_cover.wgsl": choices(BLENDED=[False, True]),
     "draw/farthest.wgsl": [{}],
     "draw/light.wgsl": [{}],
@@ -628,6 +631,10 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/liquid_lists.wgsl": [
         {"TILE": 16, "LEVELS": 12, "ENTRY": entry, "POSITION": one, "SIZE": each, "DENSITY": each}
         for entry, (one, each) in product(["project", "count", "scatter"], [("f32", ""), ("i32", "u32")])
+    ],
+    "draw/liquid_shadow.wgsl": [
+        {"ENTRY": entry, "POSITION": one, "SIZE": each, "DENSITY": each}
+        for entry, (one, each) in product(["add_rows", "depths_of_texels"], [("f32", ""), ("i32", "u32")])
     ],
     "draw/liquid_tiles.wgsl": choices(TILE=[8, 16], LEVELS=[12], ENTRY=["find_fronts", "find_behinds"]),
     "draw/bird_triangles.wgsl": [{}],

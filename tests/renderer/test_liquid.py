@@ -112,6 +112,26 @@ def test_a_plane_is_flat_up_to_a_slanted_outline(layer, render):
     assert abs(incidence - 70.0).max() < 3.0
 
 
+def test_a_plane_of_uneven_particles_is_flat_next_to_its_outline(layer, render):
+    """Where particles are on one side only: from two to six pixels within a rim that is an uneven row of spheres."""
+    angles = np.linspace(40.0, 89.9, 491)
+    camera = OrbitCamera(distance=4.0, yaw=math.radians(30), pitch=math.radians(20), fov=20.0, orthographic=True)
+    uneven = slab(2, 14) + np.random.default_rng(0).uniform(-0.02, 0.02, (2 * 14 * 14, 3)).astype(np.float32)
+    ink = layer("liquid", BLACK, position=uneven, **SLAB)
+    found = light(render([ink], camera, SKY, (384, 288)))[:140]
+    covered = [found > 0.01]
+    for _ in range(6):
+        padded = np.pad(covered[-1], 1)
+        covered.append(
+            np.all([np.roll(padded, step, axis)[1:-1, 1:-1] for step in (-1, 0, 1) for axis in (0, 1)], axis=0)
+        )
+    rim = covered[1] & ~covered[6]
+    rim[110:] = False  # where the front is near
+    incidence = np.interp(found[rim], [fresnel(angle, 1.333) for angle in angles], angles)
+    assert rim.sum() > 1000
+    assert abs(incidence - 70.0).mean() < 2.0
+
+
 @pytest.mark.parametrize("layers", [2, 4])
 def test_a_slab_absorbs_by_its_thickness(layer, render, layers):
     floor = layer("surface", position=plate(-SPACING * layers), color="#ffffff")
@@ -232,14 +252,29 @@ def test_it_is_hidden_by_transparent_objects_above_it_only(layer, render):
     assert images[0] < 0.7 and images[1] > 0.97
 
 
-def test_its_shadow_takes_part_of_the_sun(layer, render):
-    view = SKY.model_copy(update={"sun": 1.0, "sky": 0.0, "shadows": 1.0, "sun_elevation": 60.0, "sun_azimuth": 90.0})
-    floor = layer("surface", position=plate(-1.5), color="#ffffff")
-    bright = light(render([floor], from_above(), view, SIZE)).max()
-    wet = layer("liquid", {"shadow": 0.5}, position=slab(across=10), **SLAB)
-    shaded = light(render([floor, wet], from_above(), view, SIZE))
-    in_shadow = shaded[30:42, 18:24]  # 1.5 / tan(60°) to the left of the middle
-    assert 0.3 < in_shadow.mean() / bright < 0.7
+SUN = {"sun": 1.0, "sky": 0.0, "shadows": 1.0, "sun_elevation": 60.0, "sun_azimuth": 90.0, "sun_angle": 0.5}
+INKY = {"absorption_color": "#bcbcbc", "absorption_distance": 0.4, "scattering": 0.0}  # half the light after 0.4
+
+
+def near_sun(across: int = 18) -> np.ndarray:
+    """A slab of uneven particles that shades the middle of a floor at y = 0, behind the eye."""
+    uneven = np.random.default_rng(0).uniform(-0.02, 0.02, (4 * across * across, 3))
+    return np.float32(slab(across=across) + uneven + [1.5 / math.tan(math.radians(60.0)), 1.5, 0.0])
+
+
+@pytest.mark.parametrize("fov", [20.0, 3.0])
+def test_its_shadow_is_even_and_that_of_the_length_of_liquid(layer, render, fov):
+    """From the sun to the floor, as exp(-optical depth); also near by, where each particle is many texels wide."""
+    view = SKY.model_copy(update=SUN)
+    camera = OrbitCamera(distance=1.2, pitch=math.radians(89.99), fov=fov, orthographic=True)
+    floor = layer("surface", position=plate(0.0), color="#ffffff")
+    bright = light(render([floor], camera, view, SIZE)).max()
+    for strength in (1.0, 0.5):
+        wet = layer("liquid", {**INKY, "shadow": strength}, position=near_sun(), **SLAB)
+        shaded = light(render([floor, wet], camera, view, SIZE)) / bright
+        expected = 0.5 ** (strength / math.sin(math.radians(60.0)))  # 0.4 deep, along a slanted line
+        assert abs(shaded.mean() / expected - 1) < 0.04
+        assert shaded.std() < 0.05 * expected
 
 
 @pytest.mark.parametrize("orthographic", [False, True])

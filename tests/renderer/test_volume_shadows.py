@@ -76,7 +76,7 @@ def test_a_ball_shades_the_volume_below_it(layer, render):
 
 def test_a_volume_without_a_shadow_costs_no_map(layer, render, floor):
     clear = box(layer, 5.0, shadow=0.0)
-    assert clear.drawing.shadow_box() is None
+    assert not clear.drawing.attenuates
     assert fraction(render, [floor, clear], (1.1, 0.0, 0.3), [floor]) == pytest.approx(1.0, abs=0.01)
     x, y = on_screen(SIDE, (0.0, 0.0, 0.72))
     assert light(render([floor, clear], SIDE))[y, x] > 0.1

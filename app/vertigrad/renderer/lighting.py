@@ -13,7 +13,7 @@ from .environment import Environment
 from .layers.base import Frame, Layer
 from .lobes import lobes
 from .occlusion import Occlusion
-from .opacity_map import OpacityMap
+from .opacity_map import OpacityMap, map_texels
 from .quality import HIGH, Level
 from .sun import shadow_texels
 from .target import DEPTH, create_view
@@ -107,7 +107,7 @@ class Lighting:
         if shaded:
             self._record_maps(casting, maps, shadow_texels(view.shadow_resolution, size[1], level))
         if opacity:
-            self._record_opacity(layers, opacity, level.opacity_texels)
+            self._record_opacity(layers, opacity, map_texels(layers, level))
         if occluded or view.edges > 0.0:
             self._eye = self._eye or Depths(self._gpu, size)
             self.depths = self._eye.view

@@ -1,7 +1,8 @@
-"""`OpacityMap`: optical depths along the sun's light through volumes, for the surfaces behind and in them.
+"""`OpacityMap`: optical depths along the sun's light through volumes and liquids, for the surfaces behind and in them.
 
 Each texel has the optical depth from the sun to eight planes at even distances (Kim and Neumann 2001, "Opacity Shadow
-Maps"); between planes it is linear. The depths of several volumes are added up.
+Maps"); between planes it is linear. Of liquids, which end abruptly, it has those of an even layer instead: how deep it
+is, and times that the middle and the extent of the layer, in planes. The depths of several layers are added up.
 """
 
 from __future__ import annotations
@@ -21,8 +22,14 @@ from .target import OPACITY
 
 def opacity_camera(layers: Sequence[Layer], camera: OrbitCamera, sun: np.ndarray, level: Level) -> OpacityCamera | None:
     """The camera of the map of these layers; None if none of them attenuates light."""
-    boxes = [box for layer in layers if (box := layer.drawing.shadow_box()) is not None]
-    return OpacityCamera(camera, sun, boxes, level.opacity_texels) if boxes else None
+    boxes = [layer.drawing.shadow_box() for layer in layers if layer.drawing.attenuates]
+    return OpacityCamera(camera, sun, boxes, map_texels(layers, level)) if boxes else None
+
+
+def map_texels(layers: Sequence[Layer], level: Level) -> int:
+    """Texels along each side of the map: more where there is no volume, of which each one is a march."""
+    marched = any(layer.drawing.attenuates and layer.drawing.shadow_box() for layer in layers)
+    return level.opacity_texels if marched else 2 * level.opacity_texels
 
 
 class OpacityMap:
@@ -31,7 +38,7 @@ class OpacityMap:
     def __init__(self, gpu: Gpu, texels: int):
         self._gpu, self.texels = gpu, texels
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
-        layers = PLANES // 4
+        layers = PLANES // 4 + 1
         texture = gpu.create_texture(size=(texels, texels, layers), format=OPACITY, usage=usage)
         self.view = texture.create_view(dimension="2d-array")
         parts = [texture.create_view(dimension="2d", base_array_layer=n, array_layer_count=1) for n in range(layers)]
@@ -40,7 +47,7 @@ class OpacityMap:
     def record(self, layers: Sequence[Layer], view: bytes) -> None:
         """Record the optical depths of these layers; `view` has the bytes of `View` along the sun."""
         frame = Frame(self._gpu.uniforms.push(view), drawn="opacity")
-        attenuating = [layer.drawing for layer in layers if layer.drawing.shadow_box() is not None]
+        attenuating = [layer.drawing for layer in layers if layer.drawing.attenuates]
         for drawing in attenuating:
             drawing.compute_opacity(self.texels, frame)
         with self._gpu.recorder.render_pass("shadows", self._pass) as pass_:

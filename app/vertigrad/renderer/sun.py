@@ -21,6 +21,7 @@ SEARCH_HEIGHT = 7.0  # of casters whose whole penumbra is found, above what they
 SEARCH_LIMIT = 0.5  # and the radius of the search, at most
 PLANES = 8  # of a map of optical depths; mirrored in shaders/common/shadows.wgsl and draw/volume.wgsl
 OPACITY_REACH = 6.0  # half its width at most, in the same half heights
+UNKNOWN_REACH = 2.5  # and around the camera's target, for a layer whose box is not known
 RESOLUTIONS = ("auto", "512", "1024", "2048", "4096")
 
 Box = tuple[Sequence[float], Sequence[float]]  # low and high corner
@@ -107,16 +108,16 @@ class SunCamera:
 class OpacityCamera:
     """Looks along the sun's light at `boxes`, low and high corners in world space, with an orthographic projection.
 
+    A box that is None is around the camera's target.
+
     The map is a square of `texels`; its origin is in the middle of it, with the sun along z, in world units.
     """
 
-    def __init__(self, camera: OrbitCamera, sun: np.ndarray, boxes: Sequence[Box], texels: int):
+    def __init__(self, camera: OrbitCamera, sun: np.ndarray, boxes: Sequence[Box | None], texels: int):
         self._axes = sun_axes(sun)
-        corners = np.concatenate(
-            [np.stack(np.meshgrid(*zip(*box, strict=True)), axis=-1).reshape(-1, 3) for box in boxes]
-        )
-        within = corners @ self._axes.T
         target, reach = self._axes @ np.asarray(camera.target), OPACITY_REACH * camera.half_height
+        around = target + UNKNOWN_REACH * camera.half_height * np.array([[-1.0], [1.0]])
+        within = np.concatenate([self._corners(box) if box else around for box in boxes])
         low = np.clip(within.min(axis=0), target - reach, target + reach)
         high = np.clip(within.max(axis=0), target - reach, target + reach)
         self._middle = 0.5 * (low + high)
@@ -124,6 +125,9 @@ class OpacityCamera:
         self._half = max(float((high - low)[:2].max()) / 2.0, smallest)
         self._half_depth = max(float((high - low)[2]) / 2.0, smallest)
         self.texel = 2.0 * self._half / texels  # its width in world units
+
+    def _corners(self, box: Box) -> np.ndarray:
+        return np.stack(np.meshgrid(*zip(*box, strict=True)), axis=-1).reshape(-1, 3) @ self._axes.T
 
     def view(self) -> np.ndarray:
         """World space to that of the sun, 4x4."""

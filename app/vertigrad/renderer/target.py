@@ -37,7 +37,7 @@ CLEAR_TARGETS: tuple[dict[str, Any], ...] = (
     {"format": WEIGHED, "blend": {"color": _ADDED, "alpha": _ADDED}},
     {"format": THROUGH, "blend": {"color": _MULTIPLIED, "alpha": _MULTIPLIED}},
 )
-OPACITY_TARGETS: tuple[dict[str, Any], ...] = ({"format": OPACITY, "blend": {"color": _ADDED, "alpha": _ADDED}},) * 2
+OPACITY_TARGETS: tuple[dict[str, Any], ...] = ({"format": OPACITY, "blend": {"color": _ADDED, "alpha": _ADDED}},) * 3
 ROW_TARGETS: tuple[dict[str, Any], ...] = ({"format": ROW}, {"format": CORNERS})
 NO_DEPTH_TEST: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": False, "depth_compare": "always"}
 

@@ -161,7 +161,8 @@ class Layer:
     @property
     def casts_shadow(self) -> bool:
         """Whether it is drawn into shadow maps."""
-        return (self.casts and getattr(self.style, "casts_shadow", True)) or self.drawing.shades
+        is_solid = self.casts and self.drawing.occludes and getattr(self.style, "casts_shadow", True)
+        return is_solid or self.drawing.shades
 
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""

@@ -53,7 +53,7 @@ class Drawing(ABC):
     surveys = False  # whether `survey` and `gather` do anything
     skips_hidden = False  # whether frames of "gbuffer" are drawn faster where it is known what is hidden
     shades = False  # whether `draw_shade` does anything
-    occludes = True  # whether its opaque parts take light of the sky from what is near
+    occludes = True  # whether its opaque parts take light of the sun and the sky from what is near
     refracts = False  # whether `refract` and `draw_refracted` do
 
     def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):
@@ -243,14 +243,19 @@ class Drawing(ABC):
     def draw_shade(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:  # noqa: B027
         """Record the depth of what is not solid, in a shadow map; called where it `shades`."""
 
+    @property
+    def attenuates(self) -> bool:
+        """Whether it takes some of the sun's light away from what is behind it, without being opaque."""
+        return False
+
     def shadow_box(self) -> tuple[Vector, Vector] | None:
-        """Low and high corner in world space of what takes light away from what is behind it, without being opaque."""
+        """Low and high corner in world space of what `attenuates`; None if they are not known."""
         return None
 
     def compute_opacity(self, texels: int, frame: Frame) -> None:  # noqa: B027
         """Record the optical depths of a frame of "opacity", for a map of so many texels along each side.
 
-        Called where there is a `shadow_box`, outside of any pass.
+        Called where it `attenuates`, outside of any pass.
         """
 
     def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder) -> None:  # noqa: B027

@@ -15,6 +15,8 @@ from ..target import handles_samples
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
+from .liquid_rows import LiquidRows
+from .liquid_shadow import LiquidShadow
 from .liquid_surface import LiquidSurface
 from .liquid_tiles import LiquidTiles
 from .recipe import Recipe, Stage
@@ -26,7 +28,6 @@ RECIPE = Recipe(
     topology="triangle-strip",
 )
 SPHERE = Stage("sphere", "sphere")  # drawn in frames of depth and of rows only
-DARKEST = 0.999  # of the shadow: what lets some light through is no opaque object
 LEAST = 1e-4  # of a color: its logarithm is finite
 
 
@@ -66,7 +67,12 @@ class LiquidStyle(Params):
     size_variation: float = number(
         0.0, min=0.0, max=0.9, doc="random variation of the size of particles that fly alone, relative to it"
     )
-    shadow: float = number(0.4, min=0.0, max=1.0, doc="fraction of the sun's light that its shadow takes away")
+    shadow: float = number(
+        0.4,
+        min=0.0,
+        max=1.0,
+        doc="strength of its shadow: a factor of the optical depth that the sun's light goes through",
+    )
 
 
 class LiquidDrawing(Drawing):
@@ -74,7 +80,7 @@ class LiquidDrawing(Drawing):
 
     reads_depth = True
     refracts = True
-    occludes = False  # light goes through it
+    occludes = False  # light goes through it: its shadow is in the map of optical depths
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         if not handles_samples(self.gpu):
@@ -87,13 +93,25 @@ class LiquidDrawing(Drawing):
         self.create(RECIPE, [self.attributes])
         self.rows = [SPHERE]
         style_size = self.pipelines.style.size
-        self._tiles = self.hold(LiquidTiles(self.gpu, self.name, self.attributes, style_size))
+        shared = self.gpu, self.name, LiquidRows(self.gpu, self.name, self.attributes), style_size
+        self._tiles, self._shadow = self.hold(LiquidTiles(*shared)), self.hold(LiquidShadow(*shared))
         self._surface = LiquidSurface(self.gpu, self._tiles, style_size)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the spheres where only depth is asked for: in the shadow map."""
+        """Draw the spheres where only depth is asked for."""
         if frame.drawn == "depth":
             self._draw(pass_, frame, [SPHERE])
+
+    @property
+    def attenuates(self) -> bool:
+        return self.style.shadow > 0.0
+
+    def compute_opacity(self, texels: int, frame: Frame) -> None:
+        self.bound(frame)
+        self._shadow.compute(texels, frame, self._offset)
+
+    def draw_opacity(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        self._shadow.cover(pass_)
 
     def refract(self, frame: Frame) -> None:
         """Compute the surface and its light, from the opaque objects behind it."""
@@ -113,7 +131,6 @@ class LiquidDrawing(Drawing):
         return {
             "size": self._size,
             "absorption": tuple(-math.log(c) / style.absorption_distance for c in passes),
-            "shadow": min(style.shadow, DARKEST),
         }
 
 

@@ -6,7 +6,6 @@ time (record 0169).
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -21,14 +20,12 @@ from ..bindings import COMPUTE, bind_group, bind_group_layout, uniform_range
 from ..pipelines import compute_pipeline, workgroups
 from ..target import create_view
 from ..view_uniforms import VIEW_SIZE
-from .attributes import Attributes, Bound
 from .base import Frame
 from .latest_values import LatestValues
+from .liquid_rows import LISTS, LiquidRows
 from .storage import storage_range
 
 LISTS_SHADER, SHADER = "draw/liquid_lists.wgsl", "draw/liquid_tiles.wgsl"
-LISTS = struct.Struct("<2III2I2I2I8x")  # `Lists` in shaders/common/liquid_grid.wgsl
-READ = ("position", "size", "density")
 FRONT, COLUMN, BEHIND = "rg32float", "rg32float", "rgba32float"  # mirrored in the shader
 TILE = 16  # pixels, across and down
 SOFTWARE_TILE = 8  # on a software adapter, where particles are small
@@ -38,7 +35,6 @@ PAIRS_A_ROW = 24  # of tiles and rows, that there is memory for at first
 PAIRS = 1 << 16  # memory for pairs grows by so many
 MOST_PAIRS = 1 << 24  # and to so many: where more particles fill an image, tiles are larger
 ENTRIES = ("project", "count", "scatter", "find_fronts", "find_behinds")
-ATTRIBUTES = {"position": 3, "size": 7, "density": 8}  # bindings that `project` reads
 LISTED = {3: ("particles", "storage"), 4: ("totals", "storage"), 5: ("starts", "storage"), 6: ("rows", "storage")}
 # What each entry point reads and writes, by its binding; 0 to 2 are the uniforms `View`, `Style` and `Lists`
 BOUND: Mapping[str, Mapping[int, tuple[str, str]]] = {
@@ -71,15 +67,11 @@ class LiquidTiles:
     columns: wgpu.GPUTextureView
     behinds: wgpu.GPUTextureView
 
-    def __init__(self, gpu: Gpu, name: str, attributes: Attributes, style_size: int):
-        self._gpu, self._name, self._style_size = gpu, name, style_size
-        self._read = {name: attributes.tensors[name] for name in READ if name in attributes.tensors}
-        for attribute, bound in self._read.items():
-            bound.resource(gpu, f"layer {name!r}: {attribute}")
-        self._rows = rows = attributes.rows
-        types = {name.upper(): _number(self._read[name]) if name in self._read else "" for name in READ}
+    def __init__(self, gpu: Gpu, name: str, read: LiquidRows, style_size: int):
+        self._gpu, self._name, self._read, self._style_size = gpu, name, read, style_size
+        self._rows = rows = read.count
         self._tile = SOFTWARE_TILE if gpu.adapter.kind == "software" else TILE
-        self._defines = {"TILE": self._tile, "LEVELS": LEVELS, **types}
+        self._defines = {"TILE": self._tile, "LEVELS": LEVELS, **read.defines}
         self._size, self._capacity = (0, 0), _rounded(min(PAIRS_A_ROW * rows, MOST_PAIRS), rows)
         self._depth: wgpu.GPUTextureView | None = None  # that is bound
         self._blocks: list[Block] = []  # that are bound
@@ -100,14 +92,14 @@ class LiquidTiles:
         self._grow()
         if frame.size != self._size:
             self._resize(frame.size)
-        blocks = [*self.blocks(), *(bound.tensor.block for bound in self._read.values())]
+        blocks = [*self.blocks(), *self._read.blocks]
         if (blocks, frame.depth) != (self._blocks, self._depth):
             self._bind(frame)
             self._blocks, self._depth = blocks, frame.depth
         recorder, totals = self._gpu.recorder, self._stored["totals"]
         recorder.use(blocks)
         recorder.encoder.clear_buffer(totals.block.buffer, totals.offset, totals.nbytes)
-        offsets = frame.view_offset, style_offset, self._gpu.uniforms.push(self._lists())
+        offsets = frame.view_offset, style_offset, self._gpu.uniforms.push(self._read.lists(self._size, self._capacity))
         groups = workgroups(self._gpu, self._rows, WORKGROUP)
         self._dispatch("project", offsets, groups)
         self._dispatch("count", offsets[2:], groups)
@@ -168,10 +160,9 @@ class LiquidTiles:
         known: dict[str, Any] = {"fronts": self.fronts, "columns": self.columns, "behinds": self.behinds}
         known |= {name: storage_range(gpu, tensor, "a layer")[0] for name, tensor in self._stored.items()}
         known["depth"] = frame.depth
-        attributes = {ATTRIBUTES[name]: bound.resource(gpu)[0] for name, bound in self._read.items()}
         self._groups = {}
         for entry in ENTRIES:
-            resources = attributes if entry == "project" else {}
+            resources = self._read.resources() if entry == "project" else {}
             resources = resources | {binding: known[name] for binding, (name, _) in BOUND[entry].items()}
             uniforms = {n: uniform_range(gpu, sizes[n]) for n, kind in self._kinds(entry).items() if kind == "uniform"}
             self._groups[entry] = bind_group(gpu, self._layouts[entry], uniforms | resources)
@@ -181,7 +172,7 @@ class LiquidTiles:
         uniforms = {2: "uniform"} if entry in ("count", "scatter") else dict.fromkeys(range(3), "uniform")
         kinds = uniforms | {binding: kind for binding, (_, kind) in BOUND[entry].items()}
         if entry == "project":
-            kinds |= {ATTRIBUTES[name]: "storage" for name in self._read}
+            kinds |= self._read.kinds
         return kinds
 
     def _pipeline(self, entry: str) -> wgpu.GPUComputePipeline:
@@ -198,21 +189,9 @@ class LiquidTiles:
             pass_.dispatch_workgroups(*groups)
         recorder.dispatches += 1
 
-    def _lists(self) -> bytes:
-        found: list[int] = []  # of each attribute, its first element and the elements from one row to the next
-        for name in READ:
-            bound = self._read.get(name)
-            found += (bound.resource(self._gpu)[1], bound.stride) if bound else (0, 0)
-        return LISTS.pack(*self._size, self._rows, self._capacity, *found)
-
     def _tiles(self, size: tuple[int, int]) -> tuple[int, int]:
         width, height = size
         return -(-width // self._tile), -(-height // self._tile)
-
-
-def _number(bound: Bound) -> str:
-    """The type of an attribute's numbers in WGSL: vertex formats of one and three components have words."""
-    return {"float": "f32", "int": "i32"}.get(bound.tensor.dtype.kind, "u32")
 
 
 def _rounded(pairs: int, rows: int) -> int:

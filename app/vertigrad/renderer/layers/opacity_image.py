@@ -30,7 +30,9 @@ class OpacityImage:
         defines = {**defines, "FORMAT": COLOR}
         self._pipeline = compute_pipeline(gpu, shader, ENTRY, [layout, self._written], defines)
         self._cover = fullscreen_pipeline(
-            *(gpu, COVER_SHADER, "cover_fragment", self._layout), **pass_states(gpu, "opacity", over=True)._asdict()
+            *(gpu, COVER_SHADER, "cover_fragment", self._layout),
+            defines={"LIQUID": False},
+            **pass_states(gpu, "opacity", over=True)._asdict(),
         )
 
     def compute(self, texels: int, frame: Frame, group: wgpu.GPUBindGroup, style_offset: int) -> None:

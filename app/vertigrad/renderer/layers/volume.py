@@ -184,8 +184,12 @@ class VolumeDrawing(FieldDrawing):
             **{"light_size": self._light_size, "pad0": 0.0},
         }
 
+    @property
+    def attenuates(self) -> bool:
+        return self.style.shadow > 0.0
+
     def shadow_box(self) -> tuple[Vector, Vector] | None:
-        return self.box.fit(self.style) if self.style.shadow > 0.0 else None
+        return self.box.fit(self.style)
 
     def compute_opacity(self, texels: int, frame: Frame) -> None:
         self._shade.compute(texels, frame, self.bound(frame), self._offset)
