@@ -19,6 +19,8 @@ def compile_kernels(plans: Sequence[Plan]) -> None:
         return
     is_software = gpu().adapter.kind == "software"
     uses = {use.kernel: use for plan in plans for use in plan.first_uses if not use.kernel.is_compiled}
+    for kernel in uses:
+        kernel.start()
     for number, (kernel, use) in enumerate(uses.items()):
         report(f"compiling kernels: {number} of {len(uses)}", number, len(uses))
         if is_software:

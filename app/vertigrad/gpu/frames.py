@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ParameterError
+from .compile_jobs import start_waiting
 
 if TYPE_CHECKING:
     from .device import Gpu
@@ -68,6 +69,8 @@ class Frames:
         """Wait for frame N−k only, release what it held, and open frame N; returns N, counted from 1."""
         gpu = self._gpu
         gpu.submit()  # what was recorded between frames is not this frame's
+        if gpu.tracker.frame:
+            start_waiting()
         while len(self._pending) >= self.in_flight:
             self._wait_for_first()
         gpu.pool.tidy()

@@ -7,7 +7,6 @@ import operator
 import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import PurePath
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -18,13 +17,13 @@ from ..errors import LimitError, ShaderError
 from ..progress import pause_until
 from . import native, shader, wgsl
 from .binding import Entry
+from .compile_jobs import CompileJob, forget_waiting
 from .device import Gpu, forgotten_with_the_device
 from .dispatch import Dispatch
 from .process import gpu
 
 MOST_KERNELS = 1024  # loaded kernels retained for their next use; a network of hundreds of layers has that many
 CACHED_GROUPS = 64  # bind groups remembered by a kernel that is called outside of plans
-_THREADS = ThreadPoolExecutor(min(16, os.cpu_count() or 1), "pipelines")  # drivers compile in the calling thread
 _BUFFER_TYPES = {"read": "read-only-storage", "read_write": "storage"}
 
 
@@ -33,8 +32,8 @@ class Kernel:
 
     `source` is WGSL, `entry` its entry point, `name` what messages call it. `trusted` compiles without run-time
     bounds checks: only for shaders that ship with the project and pass their tests; VERTIGRAD_CHECKED=1 turns the
-    checks on everywhere. Raises `ShaderError` with the compiler's message; with `wait=False` at the first use, which
-    waits until a thread has compiled it, side by side with others.
+    checks on everywhere. Raises `ShaderError` with the compiler's message. With `wait=False` that is at the first use,
+    which waits until a thread has compiled it; see `CompileJob`.
     """
 
     def __init__(self, source: str, entry: str, name: str, trusted: bool = False, wait: bool = True):
@@ -64,15 +63,19 @@ class Kernel:
             code = {"module": module or _module(device, source, name, trusted), "entry_point": entry}
             return device.create_compute_pipeline(label=f"{name}:{entry}", layout=layout, compute=code)
 
-        self._pipeline: Future[wgpu.GPUComputePipeline] = _THREADS.submit(create)
+        self._job = CompileJob(create)
         if wait:
             self.pipeline  # noqa: B018  raises what is wrong with it
+
+    def start(self) -> None:
+        """Have a thread compile it, side by side with others, unless that was done before."""
+        self._job.start()
 
     @property
     def pipeline(self) -> wgpu.GPUComputePipeline:
         """What the driver made of it; waits until it is compiled. Raises `ShaderError` with the driver's message."""
         try:
-            return self._pipeline.result()
+            return self._job.result()
         except (wgpu.GPUError, ShaderError) as error:
             message = str(error) if isinstance(error, ShaderError) else f"{self.name}: {error}"
             if self.loaded_from is not None:
@@ -84,7 +87,7 @@ class Kernel:
 
     def wait(self) -> None:
         """As `pipeline`, but work that is done in slices lets frames be drawn meanwhile."""
-        pause_until(self._pipeline.done)
+        pause_until(self._job.start().done)
         _ = self.pipeline
 
     @property
@@ -235,4 +238,4 @@ def _module(device: wgpu.GPUDevice, source: str, name: str, trusted: bool) -> wg
 _Key: TypeAlias = tuple[str, str, bytes | str, bool]
 _alive: WeakValueDictionary[_Key, Kernel] = WeakValueDictionary()  # none is compiled twice, all can be reloaded
 _recent: OrderedDict[_Key, Kernel] = OrderedDict()  # those retained although nobody else holds them, latest last
-forgotten_with_the_device.append(lambda gpu: (_recent.clear(), _alive.clear()))
+forgotten_with_the_device.append(lambda gpu: (_recent.clear(), _alive.clear(), forget_waiting()))

@@ -66,6 +66,8 @@ class Encodings:
         key = tuple([owner.block.id for owner in owners])
         if key not in self._lists:
             for dispatch in dispatches:
+                dispatch.kernel.start()
+            for dispatch in dispatches:
                 dispatch.make_ready()
             key = tuple([owner.block.id for owner in owners])
             self._lists[key] = _encoded(dispatches, owners, writes, starts)

@@ -1,0 +1,47 @@
+"""`CompileJob`: what a driver compiles, in a thread: when it is needed, or else after the first frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
+from weakref import WeakSet
+
+T = TypeVar("T")
+
+_THREADS = ThreadPoolExecutor(min(16, os.cpu_count() or 1), "pipelines")  # drivers compile in the calling thread
+
+
+class CompileJob(Generic[T]):
+    """One of them. It waits for `start`: the first image is shown before the pipelines of steps are compiled."""
+
+    def __init__(self, create: Callable[[], T]):
+        self._create = create
+        self._future: Future[T] | None = None
+        _waiting.add(self)
+
+    def start(self) -> Future[T]:
+        """Have a thread compile it, side by side with others, unless that was done before."""
+        if self._future is None:
+            _waiting.discard(self)
+            self._future = _THREADS.submit(self._create)
+        return self._future
+
+    def result(self) -> T:
+        """What was compiled; waits for it. Raises what the driver does."""
+        return self.start().result()
+
+
+def start_waiting() -> None:
+    """Have threads compile all that was not needed so far."""
+    for job in list(_waiting):
+        job.start()
+
+
+def forget_waiting() -> None:
+    """The device is gone for which they were."""
+    _waiting.clear()
+
+
+_waiting: WeakSet[CompileJob] = WeakSet()
