@@ -17,8 +17,9 @@ from PIL import Image
 from vertigrad import resources
 from vertigrad.errors import InputError, SceneError
 from vertigrad.gpu import Gpu
+from vertigrad.models.data import ply_mesh
 from vertigrad.models.data.mesh import Mesh, Params, distances, sample
-from vertigrad.models.data.mesh_file import FORMATS, MeshFile, read, split_at_creases
+from vertigrad.models.data.mesh_file import FORMATS, MeshFile, _loaded, read, split_at_creases
 from vertigrad.models.data.sdf_grid import lattice
 from vertigrad.scene import load
 from vertigrad.scene.save import refuse_protected
@@ -46,6 +47,44 @@ def test_every_format(tmp_path: Path, suffix: str) -> None:
     assert np.allclose(mesh.positions.max(axis=0), (0.25, 0.5, 1.0)) and np.allclose(mesh.positions.min(axis=0)[2], -1)
     assert np.allclose(np.abs(mesh.normals).max(axis=1), 1.0)
     assert (np.sum(mesh.normals * mesh.positions, axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("kind", ["knot", "colors", "normals"])
+def test_a_usual_ply_is_read_as_trimesh_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path = resources.path("assets", "data", "knot.ply")
+    if kind != "knot":
+        mesh = trimesh.creation.icosphere(2)
+        colors = np.random.default_rng(0).integers(0, 256, (len(mesh.vertices), 4), np.uint8)
+        mesh = trimesh.Trimesh(mesh.vertices, mesh.faces, vertex_colors=colors if kind == "colors" else None)
+        path = tmp_path / "x.ply"
+        path.write_bytes(mesh.export(file_type="ply", vertex_normal=kind == "normals"))  # type: ignore[arg-type]
+    ours = ply_mesh.read(path)
+    assert ours is not None
+    whole = _loaded(path)
+    monkeypatch.setattr(ply_mesh, "read", lambda path: None)
+    for one, other in zip(whole, _loaded(path), strict=True):
+        assert one is other is None or np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"element face 4", b"element face 5"),  # rows that are not there
+        (b"element face 4", b"element face 3"),  # something follows
+        (b"property list uchar int vertex_indices", b"property list uchar float vertex_indices"),
+        (b"\x03" + bytes(4), b"\x04" + bytes(4)),  # four corners
+        (b"\x03\x00\x00\x00\x00", b"\x03\x00\x01\x00\x00"),  # an index beyond the vertices
+        (b"binary_little", b"binary_none"),
+    ],
+)
+def test_any_other_ply_is_left_to_trimesh(tmp_path: Path, old: bytes, new: bytes) -> None:
+    path = tmp_path / "x.ply"
+    content = trimesh.Trimesh(np.eye(4)[:, :3], [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]).export(file_type="ply")
+    assert old in content
+    path.write_bytes(content)
+    assert ply_mesh.read(path) is not None
+    path.write_bytes(content.replace(old, new, 1))
+    assert ply_mesh.read(path) is None
 
 
 def test_size_and_the_upward_axis(tmp_path: Path) -> None:

@@ -375,6 +375,7 @@ def test_an_edited_kernel_is_untrusted_until_it_is_restored(galaxy, project, mon
     assert compiled and not any(compiled)
     compiled.clear()
     edit_shader(project, "models/nbody.wgsl", STILL[::-1], see=see)
+    frames(galaxy, 2)
     assert compiled and all(compiled)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from . import ply_mesh
 from .file_cache import cached
 from .placement import placed
 
@@ -59,7 +60,17 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
 
     Vertices of equal position and color are merged.
     """
-    import trimesh  # takes a fifth of a second
+    found = ply_mesh.read(path) if path.suffix.lower() == ".ply" else None
+    positions, faces, colors = found or _by_trimesh(path)
+    rows = positions if colors is None else np.concatenate([positions, colors], axis=1)
+    rows, index = np.unique(rows, axis=0, return_inverse=True)
+    triangles = index.reshape(-1)[faces]
+    return rows[:, :3], triangles, None if colors is None else rows[:, 3:].astype(np.float32)
+
+
+def _by_trimesh(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """As the file has them."""
+    import trimesh  # takes a second: it imports SciPy and networkx
 
     try:
         scene = trimesh.load_scene(path)
@@ -75,11 +86,7 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     if mesh.vertices.shape[1:] != (3,):
         raise InputError(f"{path}: damaged: its vertices have {mesh.vertices.shape[1]} coordinates, not 3")
     positions, colors = np.asarray(mesh.vertices, np.float64), _gltf_colors(scene, len(mesh.vertices))
-    colors = _colors(path, mesh.visual) if colors is None else colors
-    rows = positions if colors is None else np.concatenate([positions, colors], axis=1)
-    rows, index = np.unique(rows, axis=0, return_inverse=True)
-    triangles = index.reshape(-1)[faces]
-    return rows[:, :3], triangles, None if colors is None else rows[:, 3:].astype(np.float32)
+    return positions, faces, _colors(path, mesh.visual) if colors is None else colors
 
 
 def _colors(path: Path, visual: Any) -> np.ndarray | None:
