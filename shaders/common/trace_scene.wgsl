@@ -57,7 +57,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> nodes: array<vec4u>;
-@group(0) @binding(2) var<storage, read> primitives: array<vec4u>;  // three for each: corners, or center and radius
+@group(0) @binding(2) var<storage, read> primitives: array<vec4u>;  // three for each: corners; center and radius; two ends, radii
 @group(0) @binding(3) var<storage, read> corners: array<vec4u>;     // normal, color (two), and one that is free
 @group(0) @binding(4) var<storage, read> materials: array<vec4u>;   // rows of words: four of each, then those of volumes
 @group(0) @binding(5) var<storage, read> tables: array<f32>;
@@ -66,8 +66,9 @@ struct Params {
 const LEAF = 0x80000000u;       // of a child: 28 bits of the first primitive, and 3 of their number
 const SPHERE = 0x80000000u;     // of a primitive, whose lowest bits are its material
 const CLEAR = 0x40000000u;      // lets light through
-const FLAT = 0x20000000u;       // has no normals
+const FLAT = 0x20000000u;       // has no normals; of a piece of a line: casts no shadow
 const LIQUID = 0x10000000u;     // is a side of a liquid's surface, whose corners turn counterclockwise as seen from outside
+const TUBE = 0x08000000u;       // is a piece of a line
 const MATERIAL = 0x00ffffffu;
 const NONE = 0xffffffffu;
 const MOST_LEVELS = 64u;       // of the tree: its keys have 63 bits
@@ -222,6 +223,10 @@ fn traced(ray: Ray, farthest: f32, anything: bool) -> Hit {
                 let words = primitives[3u * i];
                 if (words.w & SPHERE) != 0u {
                     meet_sphere(i, words, ray, &hit);
+//% if TUBES
+                } else if (words.w & TUBE) != 0u {
+                    if !anything || (words.w & FLAT) == 0u { meet_tube(i, words, ray, &hit); }
+//% endif
                 } else {
                     meet_triangle(i, words, ray, anything, &hit);
                 }

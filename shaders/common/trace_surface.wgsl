@@ -31,6 +31,14 @@ fn surface_at(hit: Hit, ray: Ray) -> Surface {
         out.side = normalize(out.position - center);
         out.position = center + bitcast<f32>(second.x) * out.side;
         out.normal = out.side;
+//% if TUBES
+    } else if (first.w & TUBE) != 0u {
+        let tube = tube_at(hit.primitive);
+        let center = tube.begin + hit.u * tube.along;
+        out.side = normalize(out.position - center);
+        out.position = center + (tube.radius - hit.u * tube.thinner) * out.side;
+        out.normal = out.side;
+//% endif
     } else {
         let a = bitcast<vec3f>(first.xyz);
         let ab = bitcast<vec3f>(second.xyz) - a;

@@ -12,6 +12,9 @@
 //% include "common/trace_scene.wgsl"
 //% include "common/trace_material.wgsl"
 //% include "common/trace_surface.wgsl"
+//% if TUBES
+//% include "common/trace_tube.wgsl"
+//% endif
 //% if MAPS or LOBES
 //% include "common/trace_asset.wgsl"
 //% endif

@@ -59,17 +59,17 @@ def test_what_cannot_be_path_traced_is_refused_before_the_run(vertigrad, monkeyp
 def test_layers_that_are_left_out_are_named(vertigrad, tmp_path):
     scene = tmp_path / "s.toml"
     scene.write_text(
-        'version = 1\n[models.a]\ntype = "nbody"\ncount = 8\n[layers.trace]\ntype = "trails"\nposition = "a.position"\n'
+        'version = 1\n[models.a]\ntype = "nbody"\ncount = 8\n[layers.blobs]\ntype = "splats"\nposition = "a.position"\n'
         '[layers.body]\ntype = "points"\nposition = "a.position"\n'
     )
     call = ("render", scene, "--size", "16x16", "--path-trace", 1, "--set", "view.shutter=0.5")
     outcome = vertigrad(*call, "-o", tmp_path / "a.png")
     assert outcome.code == 0, outcome.err
     assert not any("motion blur" in line for line in outcome.messages)
-    assert any("warning: layer 'trace' is not path-traced: it draws trails" in line for line in outcome.messages)
+    assert any("warning: layer 'blobs' is not path-traced: it draws splats" in line for line in outcome.messages)
     scene.write_text(scene.read_text().split("[layers.body]")[0])
     refused = vertigrad("render", scene, "--size", "16x16", "--path-trace", 1, "-o", tmp_path / "b.png")
-    assert refused.code == 2 and "layer 'trace' is not path-traced" in refused.err
+    assert refused.code == 2 and "layer 'blobs' is not path-traced" in refused.err
     assert not (tmp_path / "b.png").exists()
 
 

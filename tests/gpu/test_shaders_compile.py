@@ -659,8 +659,8 @@ SHADERS: dict[str, list[Defines]] = {
         | {"COLUMNS": 148 if more else 76, "COATS": bool(more), "TRANSMISSION": bool(more) and mask}
         for more, mask, color in product(["", "all"], [False, True], COLORS)
     ],
-    "path_trace/trace.wgsl": choices(COUNT=[False], MAPS=[False, True], LOBES=[False, True])
-    + choices(COUNT=[True], MAPS=[False], LOBES=[False]),
+    "path_trace/trace.wgsl": choices(COUNT=[False], MAPS=[False, True], LOBES=[False, True], TUBES=[False, True])
+    + choices(COUNT=[True], MAPS=[False], LOBES=[False], TUBES=[False]),
     "path_trace/composite.wgsl": [{}],
     "draw/environment_maps.wgsl": choices(
         PART=["image", "sky", "panorama", "shrink", "prefilter", "irradiance", "table", "backdrop"], IMAGE=[False, True]

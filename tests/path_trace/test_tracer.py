@@ -87,14 +87,14 @@ def test_normals_survive_their_packing():
 
 def test_a_layer_without_triangles_is_named(layer):
     ball = layer("points", position=np.zeros((1, 3), np.float32))
-    line = layer("lines", position=np.eye(3, dtype=np.float32)[None])
-    found = gather([ball, line])
+    splats = layer("splats", position=np.eye(3, dtype=np.float32))
+    found = gather([ball, splats])
     assert len(found.shapes) == 1
     assert found.left_out == [
-        "layer 'lines' is not path-traced: it draws lines, which have no triangles, spheres or volume"
+        "layer 'splats' is not path-traced: it draws splats, which have no triangles, spheres, lines or volume"
     ]
-    with pytest.raises(InputError, match="layer 'lines' is not path-traced"):
-        gather([line])
+    with pytest.raises(InputError, match="layer 'splats' is not path-traced"):
+        gather([splats])
 
 
 def test_what_of_a_view_is_not_drawn_is_named():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,23 @@ def bird_geometry(layer: Layer, moment: Moment) -> Geometry:
     index = np.arange(positions.size // 3, dtype=np.uint32).reshape(-1, 3)
     found = common | {"kind": "triangles", "positions": positions.reshape(-1, 3), "index": index}
     return Geometry(**found).finite()
+
+
+def line_geometry(layer: Layer) -> Geometry:
+    """What a layer of lines or trails draws; waits for the GPU.
+
+    Its extras are the "width" of each row (n,), in pixels or, of tubes, in world units, and its "opacity" (n,).
+    """
+    layer.prepare()
+    drawing: LinesDrawing | TrailsDrawing = layer.drawing  # pyright: ignore[reportAssignmentType]
+    rows = rows_of(drawing.drawn)
+    width = drawing.uniform()["width"] * rows.get("width", np.ones((drawing.drawn.rows, 1), np.float32))[:, 0]
+    if isinstance(drawing, LinesDrawing):
+        return replace(_lines(drawing), extras={"width": width, "opacity": np.ones_like(width)}).finite()
+    style, filled = drawing.style, drawing.filled
+    age = np.tile(np.arange(filled)[::-1] / (max(drawing.slots, 2) - 1.0), drawing.drawn.rows).astype(np.float32)
+    extras = {"width": np.repeat(width, filled) * (1.0 - style.taper * age), "opacity": 1.0 - style.fade * age}
+    return replace(_trails(drawing), extras=extras).finite()
 
 
 def snapshot(layer: Layer, rows: np.ndarray | None = None) -> Callable[[], Geometry]:

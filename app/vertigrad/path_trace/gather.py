@@ -16,18 +16,21 @@ from ..renderer.layers.birds import BirdsDrawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
 from ..renderer.layers.light import LightLayer, area_lights
+from ..renderer.layers.lines import LinesDrawing
 from ..renderer.layers.liquid import LiquidDrawing
 from ..renderer.layers.points import PointsDrawing
 from ..renderer.layers.surface import SurfaceDrawing
+from ..renderer.layers.trails import TrailsDrawing
 from ..renderer.layers.volume import VolumeDrawing
 from ..renderer.moment import Moment
 from .asset import asset_shapes, untraced_parts
+from .lines import Lines
 from .shapes import Shapes, Surface, spheres, triangles
 from .volumes import VolumeSnapshot
 
 
 class Gathered(NamedTuple):
-    """The shapes, volumes and area lights of `layers`.
+    """The shapes, volumes, area lights and lines of `layers`.
 
     `left_out` are sentences, each about what is not traced of one of them.
     """
@@ -37,6 +40,7 @@ class Gathered(NamedTuple):
     left_out: Sequence[str]
     lights: Sequence[AreaLight] = ()
     layers: Sequence[Layer] = ()
+    lines: Sequence[Lines] = ()
 
 
 AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
@@ -44,7 +48,7 @@ AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
 
 def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
     """What these draw at a moment; waits for the GPU. Raises `InputError` if none of them can be traced."""
-    shapes, volumes, left_out = list[Shapes](), list[VolumeSnapshot](), list[str]()
+    shapes, volumes, lines, left_out = list[Shapes](), list[VolumeSnapshot](), list[Lines](), list[str]()
     for layer in layers:
         drawing = layer.drawing
         if isinstance(layer, LightLayer):
@@ -53,6 +57,9 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
             layer.prepare()
             arrays = read(field.tensor for field in drawing.fields.values())
             volumes.append(VolumeSnapshot.of(drawing, dict(zip(drawing.fields, arrays, strict=True))))
+            continue
+        if isinstance(drawing, LinesDrawing | TrailsDrawing):
+            lines.append(Lines.of(layer))
             continue
         make = next((make for kind, make in _KINDS.items() if isinstance(drawing, kind)), None)
         if make is None:
@@ -64,14 +71,14 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
         if isinstance(drawing, AssetDrawing):
             left_out += untraced_parts(layer.name, drawing)
     lights = area_lights(layers)
-    if layers and not shapes and not volumes and not lights:
+    if layers and not shapes and not volumes and not lines and not lights:
         raise InputError("path tracing: " + "; ".join(left_out))
-    return Gathered(shapes, volumes, left_out, lights, layers)
+    return Gathered(shapes, volumes, left_out, lights, layers, lines)
 
 
 def _kind(layer: Layer) -> str:
     name = type(layer).__name__.removesuffix("Layer").lower()
-    return f"{name}, which {'have' if name.endswith('s') else 'has'} no triangles, spheres or volume"
+    return f"{name}, which {'have' if name.endswith('s') else 'has'} no triangles, spheres, lines or volume"
 
 
 def _lit(style: Any) -> Surface:

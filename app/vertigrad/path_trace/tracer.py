@@ -75,9 +75,12 @@ class PathTracer:
         """Go on with another scene and camera: the image is the mean over all. Raises `LimitError`."""
         gpu, view, size = self._gpu, self._view, self.size
         tables = Tables()
-        found = detailed(gathered.shapes, tables)
+        tubes = [one.tubes(camera, size) for one in gathered.lines]
+        found = detailed([*gathered.shapes, *tubes], tables)
         scene = concatenated(found.shapes)
-        self._kernel = Kernel.load(SHADER, defines={"COUNT": self._counts_rays, **found.defines})
+        self._kernel = Kernel.load(
+            SHADER, defines={"COUNT": self._counts_rays, "TUBES": len(tubes) > 0, **found.defines}
+        )
         rows = [scene.materials, *(volumes.words(one, tables) for one in gathered.volumes)]
         reflected = tables.add(reflectance.table())
         values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))

@@ -1,0 +1,74 @@
+"""`Lines`: lines and trails as tubes of pieces, for shaders/common/trace_tube.wgsl."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..export import Geometry
+from ..export.layers import line_geometry
+from ..renderer.camera import OrbitCamera
+from ..renderer.layers import Layer
+from ..renderer.layers.lines import LinesDrawing
+from . import packing
+from .shapes import CLEAR, FLAT, OPAQUE, Shapes, Surface
+
+TUBE = np.uint32(1 << 27)
+
+
+class Lines(NamedTuple):
+    """Segments with extras "width" and "opacity"; widths are in pixels, or in world units."""
+
+    geometry: Geometry
+    material: Surface
+    in_pixels: bool
+    brightness: float = 1.0
+
+    @staticmethod
+    def of(layer: Layer) -> Lines:
+        """What a layer of lines or trails draws now: lines of pixels shine, tubes are lit."""
+        style = layer.style
+        if isinstance(layer.drawing, LinesDrawing) and style.tube:
+            return Lines(line_geometry(layer), Surface(0.0, style.roughness), False)
+        return Lines(line_geometry(layer), Surface(unlit=1.0), True, style.brightness)
+
+    def tubes(self, camera: OrbitCamera, size: tuple[int, int]) -> Shapes:
+        """As primitives for an image of `size` = (width, height) pixels."""
+        geometry = self.geometry
+        assert geometry.index is not None
+        radius = 0.5 * geometry.extras["width"].astype(np.float64)
+        if self.in_pixels:
+            radius = radius * _pixels(geometry.positions, camera, size[1])
+        index = geometry.index.astype(np.int64)
+        index = index[(radius[index] > 0.0).any(axis=1)]
+        ends, radii = geometry.positions.astype(np.float32)[index], radius.astype(np.float32)[index]
+        colors = _colors(geometry, self.brightness)
+        words = np.zeros((len(index), 3, 4), np.uint32)
+        words[:, :2, :3] = np.ascontiguousarray(ends).view(np.uint32)
+        clear = (colors[index, 3] < OPAQUE).any(axis=1)
+        shadowless = FLAT if self.in_pixels else np.uint32(0)
+        words[:, 0, 3] = TUBE | shadowless | np.where(clear, CLEAR, np.uint32(0))
+        words[:, 1, 3] = 2 * np.arange(len(index), dtype=np.uint32)
+        words[:, 2, :2] = np.ascontiguousarray(radii).view(np.uint32)
+        words[1:, 2, 2] = np.cumsum(index[1:, 0] != index[:-1, 1])  # the number of the line
+        corners = packing.corners(colors)[index].reshape(-1, packing.WORDS)
+        low, high = (ends - radii[..., None]).min(axis=1), (ends + radii[..., None]).max(axis=1)
+        return Shapes(words, corners, low, high, [self.material])
+
+
+def _pixels(positions: np.ndarray, camera: OrbitCamera, height: int) -> np.ndarray:
+    """The width of a pixel at each position (n, 3), in world units; 0 behind the camera."""
+    pixel = camera.pixel(height)
+    if camera.orthographic:
+        return np.full(len(positions), pixel)
+    back = camera.rotation()[:, 2]
+    return pixel * np.maximum((np.array(camera.position) - positions) @ back, 0.0)
+
+
+def _colors(geometry: Geometry, brightness: float) -> np.ndarray:
+    """Linear light and alpha of each row, f32 (n, 4)."""
+    own = geometry.linear_colors()
+    colors = np.ones((len(own), 4), np.float32)
+    colors[:, : own.shape[1]] = own
+    return colors * np.concatenate([np.full((len(own), 3), brightness), geometry.extras["opacity"][:, None]], axis=1)

@@ -1,0 +1,91 @@
+"""Path-traced lines: the area that tubes cover, their light, and lines and trails as the renderer draws them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from vertigrad.path_trace import TracedImage, flat_view, gather
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.tensor import Tensor
+
+from .test_light import FRONT, FURNACE, WHITE
+
+LOOK = {"bloom": 0.0, "vignette": 0.0, "background": "#000000", "tone_map": "none"}
+CAMERA = OrbitCamera(distance=4.0, fov=35.0, pitch=0.3)
+
+
+def hull(length: float, a: float, b: float) -> float:
+    """The area of the hull of two discs."""
+    angle = math.asin((a - b) / length)  # by which the outer tangents lean
+    sides = (a + b) * math.sqrt(length**2 - (a - b) ** 2)
+    return sides + a * a * (math.pi / 2 + angle) + b * b * (math.pi / 2 - angle)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.2, 0.2), (0.3, 0.1), (0.05, 0.4)])
+def test_a_tube_covers_the_hull_of_two_balls(layer, trace, a, b):
+    """In an image of 2 by 2 units, along its diagonal; 3 sigma are 0.012."""
+    ends = np.float32([[[-0.4, -0.3, 0], [0.4, 0.3, 0]]])
+    tube = layer("lines", {"tube": True}, position=ends, width=np.float32([[2 * a, 2 * b]]))
+    found = trace([tube], FRONT, View(sun=0.0, sky=0.0), (24, 24), 32)[..., 3]
+    assert 4.0 * found.mean() == pytest.approx(hull(1.0, a, b), abs=0.015)
+    assert not gather([tube]).left_out
+
+
+def test_pieces_of_a_line_are_not_more_opaque_where_they_overlap(layer, trace):
+    """A line of forty pieces as long as a quarter of its width, whose alpha is 0.4."""
+    row = np.stack([np.linspace(-0.6, 0.6, 40), 0 * np.arange(40), 0 * np.arange(40)], axis=1).astype(np.float32)
+    tube = layer("lines", {"tube": True}, position=row, width=0.5, color=(1.0, 1.0, 1.0, 0.4))
+    cover = trace([tube], FRONT, View(sun=0.0, sky=0.0), (24, 24), 48)[..., 3]
+    assert 4.0 * cover.mean() == pytest.approx(0.4 * hull(1.2, 0.25, 0.25), abs=0.012)
+
+
+def test_a_white_tube_disappears_in_a_white_furnace(layer, trace):
+    row = np.float32([[-0.8, -0.2, 0.3], [0.1, 0.4, -0.5], [0.8, -0.5, 0.2]])
+    tube = layer("lines", {"tube": True}, position=row, width=np.float32([0.5, 0.3, 0.6]), color=(1.0, 1.0, 1.0))
+    found = trace([tube], CAMERA, FURNACE, samples=32)
+    inside = found[..., 3] > 0.999
+    assert inside.mean() > 0.05
+    assert found[inside][:, :3].mean() == pytest.approx(0.5, rel=0.02)
+
+
+def test_the_renderer_draws_the_same_tubes_and_lines(gpu, layer, render, tracer):
+    """A lit helix, and lines of pixels with colors: the mean difference, at edges, is below 3 of 255 levels."""
+    turn = np.linspace(0, 9, 60)
+    helix = np.stack([0.7 * np.cos(turn), 0.16 * turn - 0.7, 0.7 * np.sin(turn)], axis=1).astype(np.float32)
+    tube = layer("lines", {"tube": True, "roughness": 0.8}, position=helix, width=0.16, color="#e09040")
+    ends = np.float32([[[-1, -0.9, 0.8], [1, -0.6, 0.9]], [[-1, 0.9, -1], [1, 0.7, -1]]])
+    shades = np.float32([[[1, 0.2, 0.1], [0.2, 0.3, 1]], [[0.4, 1, 0.4]] * 2])
+    lines = layer("lines", position=ends, width=3.0, color=shades)
+    size, view = (96, 72), View(sun=0.8, sky=0.0, sun_elevation=50.0, sun_angle=1.0, shadows=1.0, **WHITE, **LOOK)
+    drawn = render([tube, lines], CAMERA, view, size).astype(float)
+    traced = tracer([tube, lines], CAMERA, view, size, 24, bounces=0)
+    shown = render([TracedImage(gpu, traced)], CAMERA, flat_view(view), size).astype(float)
+    assert drawn.mean() > 15
+    assert np.abs(drawn - shown).mean() < 3.0
+    assert shown.mean() == pytest.approx(drawn.mean(), rel=0.1)
+
+
+def test_the_renderer_draws_the_same_trails(gpu, layer, render, tracer):
+    """They fade and taper by their age: the mean difference is below 1.7 of 255 levels."""
+    angle = 0.35 * np.arange(8)[:, None] + np.arange(3) * 2.0
+    positions = np.stack([0.9 * np.cos(angle), 0.4 * np.sin(2 * angle), 0.9 * np.sin(angle)], axis=-1)
+    walk = Tensor.zeros((3, 3), name="walk")
+    trail = layer(
+        "trails",
+        {"fade": 0.8, "taper": 0.6, "length": 10, "tone_mapped": True},
+        position=walk,
+        color="#80c0ff",
+        width=4.0,
+    )
+    size, view = (96, 72), View(sun=0.0, sky=0.0, **LOOK)
+    for number, now in enumerate(positions.astype(np.float32)):
+        with Tensor.from_numpy(now) as current:
+            walk[...] = current
+        drawn = render([trail], CAMERA, view, size, time=0.1 * (number + 1)).astype(float)
+    traced = tracer([trail], CAMERA, view, size, 48, time=0.8)
+    shown = render([TracedImage(gpu, traced)], CAMERA, flat_view(view), size).astype(float)
+    walk.close()
+    assert drawn.mean() > 3
+    assert np.abs(drawn - shown).mean() < 1.7  # the renderer leaves gaps where pieces meet at an angle
+    assert shown.mean() == pytest.approx(drawn.mean(), rel=0.1)
