@@ -46,7 +46,9 @@ def test_an_error_is_raised_at_each_use() -> None:
 
 
 def test_recording_compiles_nothing(gpu: Gpu) -> None:
-    """A plan's kernels are compiled by its first replay, all of them side by side."""
+    """On a software adapter a plan's kernels are compiled by its first replay, all of them side by side."""
+    if gpu.adapter.kind != "software":
+        pytest.skip("compiled while others are recorded")
     kernels = [Kernel(NO_UNIFORM, "main", f"recorded {number}", wait=False) for number in range(2)]
     with Plan() as plan, Tensor.zeros(4) as x:
         for kernel in kernels:

@@ -64,6 +64,8 @@ class Kernel:
             return device.create_compute_pipeline(label=f"{name}:{entry}", layout=layout, compute=code)
 
         self._job = CompileJob(create)
+        if self.gpu.adapter.kind != "software":  # GPU drivers compile while the rest of a network is recorded
+            self._job.start()
         if wait:
             self.pipeline  # noqa: B018  raises what is wrong with it
 
