@@ -190,7 +190,9 @@ def test_what_is_shown_is_saved_and_read_again(session: Session) -> None:
     scene = load(session.scene.path)
     assert scene.layers["relu"].style == session.stage.layers["relu"].style
     assert scene.models["net"].ablated == {"/enc/0/relu": (1,)}
-    do(session, Reload(restart=True))
+    do(session, ShowTensor("net", "out"), SetParameter("layers.out", "draw", "bars"), Reload(restart=True))
+    assert session.stage.layers["relu"].style.colormap == "magma"
+    assert session.stage.layers["out"].style.draw == "bars"  # which is not in the file
     ablated = HIDDEN.copy()
     ablated[:, 1] = 0.0
     np.testing.assert_allclose(out(session), ablated @ W2, rtol=1e-5, atol=1e-5)
@@ -328,6 +330,10 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         do(session, CompareTensor("net", RELU[1], "other"))
         away = HIDDEN - np.maximum(2.0 * X @ W1, 0.0)
         np.testing.assert_allclose(pixels(session, "difference"), away, rtol=1e-5, atol=1e-5)
+        assert list(session.stage.layers) == ["first", "relu", "relu_2", "difference"]  # next to each other
+        np.testing.assert_allclose(pixels(session, "relu_2"), HIDDEN - away, rtol=1e-5, atol=1e-5)
+        x = [session.stage.layers[name].style.center[0] for name in session.stage.layers]
+        np.testing.assert_allclose(np.diff(x), 1.08 * session.stage.layers["relu"].style.size, rtol=2e-3)
         assert session.stage.layers["difference"].style.range == "symmetric"
         session.inspect_now()
         state = session.tensor_statistics.state
@@ -336,5 +342,7 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         do(session, Save())
         saved = load(session.scene.path).layers["difference"].attributes
         assert [ref.text for ref in saved.values()] == [f"net:{RELU[1]}", f"other:{RELU[1]}"]  # type: ignore[union-attr]
-        do(session, HideDifference("net", RELU[1], "other"))
+        do(session, HideDifference("net", RELU[1], "other"), HideTensor("net", RELU[1]))
+        assert list(session.stage.layers) == ["first", "relu_2"]
+        do(session, Undo(), Undo(), Undo())
         assert list(session.stage.layers) == ["first"]

@@ -31,6 +31,7 @@ class Driver:
         self.asked, self._failures = False, list[Failure]()
         self._add = session.failures.add
         session.failures.add = self._note
+        self.draws_viewport = True
         self._between = False  # in a frame whose image is not inspected
         self._draw, viewer._renderer.draw = viewer._renderer.draw, self._draw_if_inspected
 
@@ -60,7 +61,7 @@ class Driver:
             self.viewer.frame()
 
     def _draw_if_inspected(self, *arguments: Any, **options: Any) -> None:
-        if not self._between or self.viewer._capture.busy:
+        if self.draws_viewport and (not self._between or self.viewer._capture.busy):
             self._draw(*arguments, **options)
 
     def frames_until(self, condition: Callable[[], bool], most: int = 60) -> None:

@@ -181,7 +181,7 @@ class InsideView:
                 model, tensor = chosen
                 command = HideDifference if shown else CompareTensor
                 session.post(command(model, tensor, other))
-            explain("show the difference to the tensor of the same name, in the scene and here")
+            explain("show the tensor of the same name next to it, and the difference, in the scene and here")
         if state.difference is None or state.difference.norm is None:
             return
         away, own = state.difference, state.summary.norm or 0.0

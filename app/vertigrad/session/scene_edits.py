@@ -29,7 +29,7 @@ from .parameters import (
 )
 from .ranges import can_be_random, is_log, random_value, value_at
 from .row_selection import RowState
-from .scene_extras import SceneExtras, merge_extras
+from .scene_extras import SceneExtras, merge_extras, same_tensors
 from .undo import UndoHistory, UndoStep
 
 if TYPE_CHECKING:
@@ -192,10 +192,20 @@ class SceneEdits:
         self.change_extras(self.extras.with_ablated(model, tensor, units), f"ablate {tensor}")
 
     def with_tensors(self, scene: Scene) -> Scene:
-        """A scene as its file is now, with the layers of tensors and the units set to zero of both sides."""
-        theirs = SceneExtras.of(scene, self.file_extras.presets)
+        """A scene as its file is now, with the layers of tensors and the units set to zero of both sides.
+
+        Layers that are in the file have their styles from there, all others those that are drawn.
+        """
+        theirs, running = SceneExtras.of(scene, self.file_extras.presets), self._running.stage.layers
         extras, _ = merge_extras(self.file_extras, theirs, self.extras)
-        return with_inside(scene, extras.tensors, extras.ablated)
+        tensors = dict(extras.tensors)
+        for name, layer in tensors.items():
+            read = theirs.tensors.get(name)
+            if read is not None and same_tensors(read, layer):
+                tensors[name] = read
+            elif name in running:
+                tensors[name] = replace(layer, style=running[name].style)
+        return with_inside(scene, tensors, extras.ablated)
 
     def switch_side(self) -> None:
         """Switch between the sides A and B, each of which keeps its values. Raises as `change`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..models.inside import GradientName
+from ..renderer.layers.tensor_shapes import default_form
 from ..scene.inside import TENSOR, inner_layer, new_layer_name
 from ..scene.schema import LayerSpec, OutputRef
 from .shown_tensors import new_layer
@@ -41,8 +42,12 @@ def gradient_layer(session: Session, model: str, name: GradientName) -> LayerSpe
     before = shown_gradient(session, model, name.tensor, name.source)
     if before is not None:
         return inner_layer(before.name, model, str(name), session.stage.layers[before.name].style.model_copy())
-    layer = new_layer(session, model, str(name))
-    return inner_layer(new_layer_name("gradient", session.stage.layers), model, str(name), layer.style)
+    style = new_layer(session, model, str(name)).style
+    known = session.stage.instances[model].inside.known().get(name.source)
+    sizes = () if known is None else known.shape or ()
+    if default_form(tuple(size for size in sizes if isinstance(size, int))) in ("points", "lines"):
+        style = style.with_values({"draw": "image"})  # its rows are no coordinates
+    return inner_layer(new_layer_name("gradient", session.stage.layers), model, str(name), style)
 
 
 def moved_gradients(session: Session, model: str, tensor: str, element: int) -> list[LayerSpec]:

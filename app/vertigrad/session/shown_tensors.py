@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,19 +43,29 @@ def shown_as(session: Session, model: str, tensor: str, minus: str = "") -> str 
     return layer_of(session.scene_edits.extras.tensors, model, tensor, minus)
 
 
-def new_layer(session: Session, model: str, tensor: str) -> LayerSpec:
-    """A layer for this tensor, next to what is drawn. Waits for the GPU."""
-    center, size = _free_position(session)
+def new_layer(session: Session, model: str, tensor: str, number: int = 0) -> LayerSpec:
+    """A layer for this tensor, next to what is drawn and `number` other new ones. Waits for the GPU."""
+    center, size = _free_position(session, number)
     signed = SIGNED if is_gradient(tensor) else {}
     style = layer_types()[TENSOR].Style.parse({"center": center, "size": size, **signed})
     return inner_layer(new_layer_name(tensor, session.stage.layers), model, tensor, style)
 
 
-def difference_layer(session: Session, model: str, tensor: str, other: str) -> LayerSpec:
-    """A layer for a tensor minus that of the same name in another model. Waits for the GPU."""
-    layer = new_layer(session, model, tensor)
-    style = layer.style.with_values(SIGNED)
-    return inner_layer(new_layer_name("difference", session.stage.layers), model, tensor, style, other)
+def compared_layers(session: Session, model: str, tensor: str, other: str) -> list[LayerSpec]:
+    """Layers for a tensor, for that of the same name in another model, and for the difference, unless there are such.
+
+    Waits for the GPU.
+    """
+    models = [name for name in (model, other) if shown_as(session, name, tensor) is None]
+    layers = [new_layer(session, name, tensor, number) for number, name in enumerate(models)]
+    names = [*session.stage.layers]
+    for number, layer in enumerate(layers):
+        layers[number] = replace(layer, name=new_layer_name(tensor, names))
+        names.append(layers[number].name)
+    if shown_as(session, model, tensor, other) is None:
+        style = new_layer(session, model, tensor, len(layers)).style.with_values(SIGNED)
+        layers.append(inner_layer(new_layer_name("difference", names), model, tensor, style, other))
+    return layers
 
 
 def picked_element(session: Session) -> tuple[str, str, int] | None:
@@ -124,8 +135,8 @@ def _entries(session: Session, layer: LayerSpec) -> dict[KeyPath, Any]:
     return found
 
 
-def _free_position(session: Session) -> tuple[tuple[float, float, float], float]:
-    """Center and size of a new layer: in rows that begin with the first layer of a tensor, or to the right of all."""
+def _free_position(session: Session, number: int = 0) -> tuple[tuple[float, float, float], float]:
+    """Center and size of new layer `number`: in rows that begin with the first layer of a tensor, or right of all."""
     layers = session.stage.layers.values()
     tensors = [layer.style for layer in layers if isinstance(layer, TensorLayer)]
     box = _box(session, [layer for layer in layers if not isinstance(layer, TensorLayer)])
@@ -134,13 +145,13 @@ def _free_position(session: Session) -> tuple[tuple[float, float, float], float]
         taken = [(np.array(style.center), style.size) for style in tensors]
         cells = ((index % COLUMNS, -(index // COLUMNS), 0.0) for index in itertools.count())
         centers = (taken[0][0] + (1.0 + GAP) * size * np.array(cell) for cell in cells)
-        return _rounded(next(center for center in centers if _is_free(center, size, taken, box))), size
-    if box is None:
-        return (0.0, 0.0, 0.0), 2.0
-    low, high = box
-    size = FRACTION * (float((high - low).max()) or 2.0)
-    middle = 0.5 * (low + high)
-    return _rounded((high[0] + (0.5 + GAP) * size, middle[1], middle[2])), float(f"{size:.4g}")
+        free = (center for center in centers if _is_free(center, size, taken, box))
+        return _rounded(next(itertools.islice(free, number, None))), size
+    low, high = box or (np.zeros(3), np.zeros(3))
+    size = 2.0 if box is None else FRACTION * (float((high - low).max()) or 2.0)
+    x = 0.0 if box is None else high[0] + (0.5 + GAP) * size
+    _, y, z = 0.5 * (low + high)
+    return _rounded((x + number * (1.0 + GAP) * size, y, z)), float(f"{size:.4g}")
 
 
 def _is_free(

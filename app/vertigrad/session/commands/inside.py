@@ -8,7 +8,7 @@ from ..hovered_node import HoveredNode
 from ..running import FITTED_ASPECT
 from ..session import Session
 from ..shown_gradients import gradient_layer, moved_gradients, shown_gradient
-from ..shown_tensors import GRAPH, difference_layer, graph_layers, new_layer, shown_as
+from ..shown_tensors import GRAPH, compared_layers, graph_layers, new_layer, shown_as
 
 HoverNode = command_of("graph", lambda session: session.hovered_node)(HoveredNode.choose)
 
@@ -24,14 +24,15 @@ def ShowTensor(session: Session, model: str, tensor: str) -> None:
 
 @command("graph of {model}")
 def ShowGraph(session: Session, model: str) -> None:
-    """Show the graph of a network in space, or no longer."""
+    """Show the graph of a network in space, and move the camera to it, or show it no longer."""
     shown = [name for tensor in GRAPH if (name := shown_as(session, model, tensor)) is not None]
     if shown:
         for name in shown:
             session.scene_edits.hide_tensor(name)
         return
-    session.scene_edits.show_tensor(*graph_layers(session, model))
-    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    layers = graph_layers(session, model)
+    session.scene_edits.show_tensor(*layers)
+    session.cameras.frame([session.stage.layers[layer.name] for layer in layers], FITTED_ASPECT)
 
 
 @command("tensor {tensor}")
@@ -52,9 +53,11 @@ def ChooseTensor(session: Session, model: str, tensor: str) -> None:
 
 @command("tensor {tensor}")
 def CompareTensor(session: Session, model: str, tensor: str, other: str) -> None:
-    """Show a tensor minus that of the same name in another model, such as another checkpoint of a network."""
-    session.scene_edits.show_tensor(difference_layer(session, model, tensor, other))
-    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    """Show a tensor, that of the same name in another model, such as another checkpoint, and the difference."""
+    layers = compared_layers(session, model, tensor, other)
+    if layers:
+        session.scene_edits.show_tensor(*layers)
+        session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, tensor, other)
 
 
