@@ -103,13 +103,21 @@ def test_a_plane_is_flat_up_to_a_slanted_outline(layer, render):
     ink = layer("liquid", BLACK, position=slab(2, 14), **SLAB)
     found = light(render([ink], camera, SKY, (192, 144)))[:72]
     upper = np.pad(found > 0.01, 8)
-    inside = np.all([np.roll(upper, (y, x), (0, 1)) for y in range(-7, 8, 7) for x in range(-7, 8, 7)], axis=0)[
+    inside = np.all([np.roll(upper, (y, x), (0, 1)) for y in range(-8, 9, 8) for x in range(-8, 9, 8)], axis=0)[
         8:-8, 8:-8
     ]
     inside[62:] = False  # where the front is near
     incidence = np.interp(found[inside], [fresnel(angle, 1.333) for angle in angles], angles)
     assert inside.sum() > 100
     assert abs(incidence - 70.0).max() < 3.0
+
+
+def test_the_far_rim_of_a_pool_is_straight(layer, render):
+    camera = OrbitCamera(distance=4.0, pitch=math.radians(20), fov=20.0, orthographic=True)
+    milk = layer("liquid", {**CLEAR, "scattering": 100.0}, position=slab(2, 14), **SLAB)
+    found = light(render([milk], camera, SKY, (384, 288)))[:, 130:254]
+    rim = 288 - (found[:144] / found[144].mean()).clip(0, 1).sum(axis=0)
+    assert rim.std() < 0.03 * 0.05 / camera.pixel(288)  # of a row of spheres a tenth of a size
 
 
 def test_a_plane_of_uneven_particles_is_flat_next_to_its_outline(layer, render):

@@ -21,7 +21,9 @@ FILTER_SHADER, SHADING_SHADER, COVER_SHADER = (
     "draw/liquid_cover.wgsl",
 )
 DISTANCE = "r32float"
-AXES = ("1, 0", "0, 1")  # along both of which each iteration of the filter goes (Truong and Yuksel 2018, section 4.3)
+# Along both of which each iteration of the filter goes (Truong and Yuksel 2018, section 4.3); the last one ends along
+# that in which far rims extend: lines that are fitted to what is on one side only differ from one pixel to the next.
+AXES = ("1, 0", "0, 1", "0, 1", "1, 0")
 TAPS = 32  # that the filter averages to either side at most
 STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteration: the last one takes away their pattern
 ITERATIONS = len(STRIDE)
@@ -36,7 +38,7 @@ READ: Mapping[str, Sequence[str]] = {
     "filter behind": ("unfilterable",) * 2,
     "shading behind": SHADED,
     "shading": (*SHADED, "unfilterable"),
-    "cover": ("unfilterable", "unfilterable"),
+    "cover": ("unfilterable",) * 4,
 }
 
 
@@ -92,7 +94,7 @@ class LiquidSurface:
     def _resize(self, size: tuple[int, int], format: str) -> None:
         """Create the textures for images of this size."""
         gpu, stored = self._gpu, wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
-        self._filtered = [[create_view(gpu, size, DISTANCE, stored) for _ in AXES] for _ in SURFACES]
+        self._filtered = [[create_view(gpu, size, DISTANCE, stored) for _ in range(2)] for _ in SURFACES]
         self._colors = [create_view(gpu, size, format, stored) for _ in SURFACES]
         into = {"shading": self._colors[0], "shading behind": self._colors[1]}
         into |= {name: self._filtered[1 - k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
@@ -106,7 +108,7 @@ class LiquidSurface:
         resources: dict[str, Sequence[Any]] = {
             "shading": (front, last, *shaded, self._colors[1]),
             "shading behind": (front, last_behind, *shaded),
-            "cover": (last, self._colors[0]),
+            "cover": (last, self._colors[0], front, behind),
         }
         for k in range(2 * ITERATIONS):
             sources = [views[(k - 1) % 2] for views in self._filtered] if k else [front, behind]
@@ -139,7 +141,7 @@ class LiquidSurface:
                 variant |= {"AREA_LIGHTS": area_lights, "FORMAT": format}
             else:
                 shader, entry, k = FILTER_SHADER, "filter_pixels", int(name.split()[-1])
-                variant |= {"AXIS": AXES[k % 2], "TAPS": TAPS, "STRIDE": STRIDE[k // 2]}
+                variant |= {"AXIS": AXES[k], "TAPS": TAPS, "STRIDE": STRIDE[k // 2]}
             layouts = [self._layouts[kind], *layouts, self._written(name, format)]
             found[name] = compute_pipeline(gpu, shader, entry, layouts, variant)
         self._pipelines[format, area_lights] = found
