@@ -503,7 +503,12 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
     "models/nbody_barnes_hut.wgsl": choices(LEAF=[8, 16], GROUP=[32, 64]),
-    "models/neural_field.wgsl": choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"]),
+    "models/neural_field.wgsl": [
+        {**network, "EACH_POINTS": points, "EACH_QUADS": quads}
+        for network in choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"])
+        for points, quads in ((4, 1), (16, 4))
+        if quads == 1 or network["LAYERS"] == 3
+    ],
     "models/flow.wgsl": [{}],
     "models/flock.wgsl": choices(GRID_WRAPS=[False], PERIODIC=[False, True]),
     "models/smoke.wgsl": choices(OBSTACLE=["", "grid", "placed"]),

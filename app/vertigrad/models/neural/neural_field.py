@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel
+from ...gpu import Kernel, gpu
 from ...params import file, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
@@ -24,6 +24,9 @@ from ..reference.neural_field import GOLDEN, Field, load, surface
 SHADER = "models/neural_field.wgsl"
 POINTS = 4096  # points of a workgroup times the width of the network, as in the shader
 WIDEST = 256
+# Points and quads of outputs of a thread. llvmpipe loads from memory for each lane by itself: more sums, fewer loads.
+HARDWARE = 4, 1
+SOFTWARE = 16, 4
 
 
 class Params(params.Params):
@@ -154,7 +157,9 @@ def _read(weights: Path) -> Field:
 
 def _kernel_defines(field: Field) -> dict[str, Any]:
     width = padded_width(field.width)
-    return {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands, "ACTIVATION": field.activation}
+    points, quads = SOFTWARE if gpu().adapter.kind == "software" else HARDWARE
+    sizes = {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands}
+    return {**sizes, "ACTIVATION": field.activation, "EACH_POINTS": points, "EACH_QUADS": quads}
 
 
 def padded_width(width: int) -> int:
