@@ -1,22 +1,35 @@
-// The area lights of a path tracer: where rays meet them, and samples of them. They stand in no light's way, as in the renderer. Needs
+// The area lights of a path tracer, and small spheres for the points, spots and suns of assets: where rays meet them, and samples of them. They stand in no light's way, as in the renderer. Needs
 // common/trace_scene.wgsl and PI.
 
-struct Lamp {               // rows of path_trace/light.py: four of `tables`
+struct Lamp {               // rows of path_trace/lamps.py, in `tables`
     center: vec3f,
-    kind: f32,              // 0: rectangle, 1: disc, 2: sphere
+    kind: f32,              // 0: rectangle, 1: disc, 2: sphere, 3: a small sphere of an asset
     right: vec3f,           // half the width; of a sphere its radius
     area: f32,
-    above: vec3f,           // half the height; cross(right, above) is where it shines to
+    above: vec3f,           // half the height; cross(right, above) is where it shines to; of kind 3 the direction of its cone
     visible: f32,           // 1: the eye sees it
     radiance: vec3f,
+    range: f32,             // of kind 3: how far it shines, 0: everywhere,
+    cone: vec2f,            // and the cosines of the angles within which it does, fully and at all
 }
 
 fn lamp_at(number: u32) -> Lamp {
-    let at = params.lamps + 16u * number;
+    let at = params.lamps + 18u * number;
     return Lamp(
         lamp_row(at), tables[at + 3u], lamp_row(at + 4u), tables[at + 7u], lamp_row(at + 8u), tables[at + 11u],
-        lamp_row(at + 12u),
+        lamp_row(at + 12u), tables[at + 15u], vec2f(tables[at + 16u], tables[at + 17u]),
     );
+}
+
+// Its radiance toward a position (KHR_lights_punctual, as in draw/asset.wgsl).
+fn lamp_light(lamp: Lamp, origin: vec3f) -> vec3f {
+    if lamp.kind < 2.5 { return lamp.radiance; }
+    let away = origin - lamp.center;
+    let distance = max(length(away), 1e-18);
+    let part = distance / max(lamp.range, 1e-18);
+    let window = select(1.0, clamp(1.0 - part * part * part * part, 0.0, 1.0), lamp.range > 0.0);
+    let cone = clamp((dot(away, lamp.above) / distance - lamp.cone.y) / max(lamp.cone.x - lamp.cone.y, 1e-3), 0.0, 1.0);
+    return lamp.radiance * (window * cone * cone);
 }
 
 fn lamp_row(at: u32) -> vec3f {
@@ -76,7 +89,8 @@ fn lamp_direction(lamp: Lamp, origin: vec3f, random_: vec2f) -> vec3f {
 fn lamp_weight(lamp: Lamp, origin: vec3f) -> f32 {
     let away = origin - lamp.center;
     let is_lit = lamp.kind > 1.5 || dot(cross(lamp.right, lamp.above), away) > 0.0;
-    let light = max(lamp.radiance.r, max(lamp.radiance.g, lamp.radiance.b)) * lamp.area;
+    let radiance = lamp_light(lamp, origin);
+    let light = max(radiance.r, max(radiance.g, radiance.b)) * lamp.area;
     return select(0.0, light / (dot(away, away) + 0.1 * lamp.area), is_lit);
 }
 

@@ -92,7 +92,7 @@ fn lamps_met(ray: Ray, farthest: f32, density: f32) -> vec3f {
         if distance >= farthest { continue; }
         let chosen = lamp_weight(lamp, ray.origin) / max(total, 1e-30)
             * lamp_density(lamp, ray.origin, ray.direction, distance);
-        light += lamp.radiance * power_weight(density, chosen);
+        light += lamp_light(lamp, ray.origin) * power_weight(density, chosen);
     }
     return light;
 }
@@ -130,7 +130,7 @@ fn sample_of_lamps(origin: vec3f) -> LampSample {
     let distance = meet_lamp(lamp, origin, direction);
     if distance >= FAR { return LampSample(); }
     let density = choice.part * lamp_density(lamp, origin, direction, distance);
-    return LampSample(direction, 0.9999 * distance, lamp.radiance / density, density);
+    return LampSample(direction, 0.9999 * distance, lamp_light(lamp, origin) / density, density);
 }
 
 // Light that arrives at a scattering, if nothing is in its way.

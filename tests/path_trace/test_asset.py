@@ -25,7 +25,7 @@ from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.view import sun_in_world
 
 from ..renderer.light_reference import direct_light
-from ..renderer.test_asset import one
+from ..renderer.test_asset import POINT, one
 from .test_liquid import CORNERS, FACES, fresnel
 
 WHITE = {"sky_color": (1, 1, 1), "horizon_color": (1, 1, 1), "ground_color": (1, 1, 1), "sun_color": (1, 1, 1)}
@@ -249,3 +249,28 @@ def test_a_glass_ball_disappears_in_a_white_furnace(layer, trace, roughness, thi
     found = trace([asset], OrbitCamera(distance=4.0, fov=30.0), view, (16, 16), 150, bounces=32)[5:11, 5:11]
     shown = found[..., 0].mean() + 0.5 * (1.0 - found[..., 3].mean())
     assert 0.5 * (1.0 - lost) - 0.005 < shown < 0.505
+
+
+@pytest.mark.parametrize("kind", ["directional", "point", "range", "spot"])
+def test_lights(layer, trace, colors, kind):
+    """KHR_lights_punctual on a square of which the image shows a spot, within 2 %: as those of the renderer."""
+    light, toward = np.array(POINT), np.array([0.0, 1.0, 2.0])
+    light[3] = {"directional": 0, "spot": 2}.get(kind, 1)
+    strength = 1.0 if kind == "directional" else 0.2
+    if kind == "directional":
+        light[4:7] = -toward / math.sqrt(5.0)
+    if kind == "range":
+        light[7], strength = 4.0, (1 - (math.sqrt(5.0) / 4.0) ** 4) / 5.0
+    if kind == "spot":
+        light[4:7] = np.array([0.0, -1.0, -1.0]) / math.sqrt(2.0)
+        angle = -toward / math.sqrt(5.0) @ light[4:7]
+        light[11:13], strength = (angle + 0.02, angle - 0.06), 0.2 * 0.75**2
+    squares, base = Squares(), np.array([0.8, 0.6, 0.4])
+    squares.add(Material((*base, 1.0), metallic=0.2, roughness=0.6))
+    squares.add(matt(maps={"base_color": Map(0)}))
+    asset = layer("asset", **squares.attributes(color_maps=colors, lights=np.float32([light])))
+    camera = OrbitCamera(distance=1.0, fov=1.0, orthographic=True)
+    found = trace([asset], camera, View(sun=0.0, sky=0.0), (8, 8), 32, bounces=0)[..., :3].mean(axis=(0, 1))
+    up = np.array([0.0, 0, 1])
+    expected = direct_light(base, 0.2, 0.6, up, up, toward / math.sqrt(5.0))
+    assert found == pytest.approx(light[8:11] * strength / math.pi * expected, rel=0.02)

@@ -11,6 +11,7 @@ from ..renderer.layers import Layer
 from ..renderer.layers.asset import AssetDrawing
 from ..tensor import Tensor
 from .details import SIZES, VERTEX
+from .lamps import lamps_of_asset
 from .shapes import CLEAR, Details, Shapes, Surface, triangles
 
 FACTORS, MAP = 16, 12  # numbers of a material before its maps, and of each map
@@ -41,9 +42,12 @@ def asset_shapes(layer: Layer) -> Shapes:
     return shapes._replace(details=_details(drawing, table, rows, finite))
 
 
-def untraced_parts(name: str, drawing: AssetDrawing) -> list[str]:
-    """Sentences on what of an asset is left out."""
-    return [f"layer {name!r}: its own lights are not path-traced"] if drawing.light_count else []
+def asset_lights(drawing: AssetDrawing, shapes: Shapes) -> np.ndarray:
+    """The lights of an asset, which lie in its box or shine into it, as rows of lamps (n, 18)."""
+    if not drawing.light_count or not len(shapes.low):
+        return np.zeros((0, 18), np.float32)
+    (table,) = read([drawing.lights])
+    return lamps_of_asset(table, shapes.low.min(axis=0), shapes.high.max(axis=0))
 
 
 def _materials(drawing: AssetDrawing) -> np.ndarray:

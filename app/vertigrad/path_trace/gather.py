@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import InputError
 from ..export import geometry
 from ..export.layers import bird_geometry, read
@@ -23,14 +25,14 @@ from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.trails import TrailsDrawing
 from ..renderer.layers.volume import VolumeDrawing
 from ..renderer.moment import Moment
-from .asset import asset_shapes, untraced_parts
+from .asset import asset_lights, asset_shapes
 from .lines import Lines
 from .shapes import Shapes, Surface, spheres, triangles
 from .volumes import VolumeSnapshot
 
 
 class Gathered(NamedTuple):
-    """The shapes, volumes, area lights and lines of `layers`.
+    """The shapes, volumes, area lights and lines of `layers`; of lights of assets, rows of lamps (n, 18) each.
 
     `left_out` are sentences, each about what is not traced of one of them.
     """
@@ -41,6 +43,7 @@ class Gathered(NamedTuple):
     lights: Sequence[AreaLight] = ()
     layers: Sequence[Layer] = ()
     lines: Sequence[Lines] = ()
+    asset_lights: Sequence[np.ndarray] = ()
 
 
 AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
@@ -48,6 +51,7 @@ AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
 
 def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
     """What these draw at a moment; waits for the GPU. Raises `InputError` if none of them can be traced."""
+    lamps = list[np.ndarray]()
     shapes, volumes, lines, left_out = list[Shapes](), list[VolumeSnapshot](), list[Lines](), list[str]()
     for layer in layers:
         drawing = layer.drawing
@@ -69,11 +73,11 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
         if getattr(drawing.style, "contours", 0.0) > 0.0:
             left_out.append(f"layer {layer.name!r}: its contour lines are not path-traced")
         if isinstance(drawing, AssetDrawing):
-            left_out += untraced_parts(layer.name, drawing)
+            lamps.append(asset_lights(drawing, shapes[-1]))
     lights = area_lights(layers)
     if layers and not shapes and not volumes and not lines and not lights:
         raise InputError("path tracing: " + "; ".join(left_out))
-    return Gathered(shapes, volumes, left_out, lights, layers, lines)
+    return Gathered(shapes, volumes, left_out, lights, layers, lines, lamps)
 
 
 def _kind(layer: Layer) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from ..gpu import Gpu
 from ..params.color_space import linear
 from ..renderer import environment_image
-from ..renderer.area_lights import AreaLight
 from ..renderer.camera import OrbitCamera
 from ..renderer.environment import IMAGE, panorama
 from ..renderer.view import View, has_backdrop, sun_color, sun_in_world
@@ -53,15 +51,6 @@ def light(gpu: Gpu, view: View, camera: OrbitCamera, tables: Tables) -> dict[str
         "blur": view.environment_blur,
         "disc": 0.0 if image or view.environment_blur >= 0.2 else DISC,
     }
-
-
-def lamps(lights: Sequence[AreaLight], tables: Tables) -> dict[str, Any]:
-    """The values of the shader's parameters about area lights, of which `tables` gets a row each."""
-    rows = [
-        (*one.center, one.kind, *one.right, one.area, *one.above, float(one.visible), *one.radiance, 0.0)
-        for one in lights
-    ]
-    return {"lamps": tables.add(np.array(rows, np.float32)), "lamp_count": len(lights)}
 
 
 def around(gpu: Gpu, view: View, camera: OrbitCamera) -> np.ndarray:

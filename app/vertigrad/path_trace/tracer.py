@@ -20,7 +20,8 @@ from . import reflectance, volumes
 from .details import detailed
 from .floor import floor
 from .gather import Gathered
-from .light import lamps, light
+from .lamps import lamps
+from .light import light
 from .shapes import Scene, concatenated
 from .tables import Tables
 from .tree import NOWHERE
@@ -84,7 +85,7 @@ class PathTracer:
         rows = [scene.materials, *(volumes.words(one, tables) for one in gathered.volumes)]
         reflected = tables.add(reflectance.table())
         values = light(gpu, view, camera, tables) | _eye(view, camera, size, _corners(scene, gathered))
-        values |= lamps(gathered.lights, tables)
+        values |= lamps(gathered.lights, gathered.asset_lights, tables)
         nodes = np.zeros((1, 4), np.uint32) if scene.tree is None else scene.tree.nodes.reshape(-1, 4)
         arrays = {
             **{"nodes": nodes, "primitives": scene.primitives, "corners": scene.corners},

@@ -60,14 +60,14 @@ class AssetDrawing(IndexedDrawing):
         self.reported["index"] = self.report_index
         self.materials = self._table(values, "materials", MATERIALS, _plain())
         self.images = {name: values.get(name) for name in ("color_maps", "data_maps")}
-        self._lights = self._table(values, "lights", (LIGHT,), np.zeros((1, LIGHT), np.float32))
-        self.light_count = self._lights.shape[0] if isinstance(values.get("lights"), Tensor) else 0
+        self.lights = self._table(values, "lights", (LIGHT,), np.zeros((1, LIGHT), np.float32))
+        self.light_count = self.lights.shape[0] if isinstance(values.get("lights"), Tensor) else 0
         maps = [self._maps(values, name, is_srgb) for name, is_srgb in (("color_maps", True), ("data_maps", False))]
         textures = [("textures", one.view) for one in maps]
         self.create(
             RECIPE,
             [self.attributes],
-            storage=[self.materials, self._lights],
+            storage=[self.materials, self.lights],
             others=[self.index],
             defines={"LIGHTS": self.light_count > 0, **self._material_defines()},
             textures=[*textures, *(("sampler", map_sampler(self.gpu, ends)) for ends in ENDS)],
@@ -117,7 +117,7 @@ class AssetDrawing(IndexedDrawing):
             draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
     def uniform(self) -> dict[str, Any]:
-        tables = {"material": self.materials, "light": self._lights}
+        tables = {"material": self.materials, "light": self.lights}
         first = {f"first_{name}": storage_range(self.gpu, one, "a layer")[1] // 4 for name, one in tables.items()}
         constant = "color" in self.attributes.constants
         return {
