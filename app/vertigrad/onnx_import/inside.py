@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import onnx
@@ -25,6 +25,14 @@ def inner_tensors(graph: onnx.GraphProto) -> dict[str, InnerTensor]:
     known = _entries(graph)
     nodes = (node for node in graph.node if node.op_type != "Constant")
     return {name: _described(known.get(name), node.op_type) for node in nodes for name in node.output if name}
+
+
+def constants_of(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
+    """The constants of `graph` by name: initializers, and what nodes hold, as some exporters write weights."""
+    yield from ((tensor.name, tensor) for tensor in graph.initializer)
+    for node in graph.node:
+        if node.op_type == "Constant":
+            yield from ((node.output[0], one.t) for one in node.attribute if one.name == "value")
 
 
 def require_computed(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:

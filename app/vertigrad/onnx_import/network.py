@@ -22,7 +22,7 @@ from . import lowerings, reader
 from .files import prepare, read_prepared
 from .fold import SMALL_INTEGER
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
-from .inside import InnerTensor, expose, inner_tensors, require_computed
+from .inside import InnerTensor, constants_of, expose, inner_tensors, require_computed
 from .node import DataDependent
 from .probe import Probe
 from .program import Program, Redecided, upload
@@ -103,13 +103,15 @@ class Network(Closing):
     @property
     def weights(self) -> dict[str, InnerTensor]:
         """Its constants of floats with more than one element, by name."""
-        found = (array for array in self._model.graph.initializer if STORAGE.get(array.data_type) in (f16, f32))
-        large = (array for array in found if math.prod(array.dims) > 1)
-        return {one.name: InnerTensor("weights", type_name(one.data_type), tuple(one.dims)) for one in large}
+        found = (
+            (name, one) for name, one in constants_of(self._model.graph) if STORAGE.get(one.data_type) in (f16, f32)
+        )
+        large = ((name, one) for name, one in found if math.prod(one.dims) > 1)
+        return {name: InnerTensor("weights", type_name(one.data_type), tuple(one.dims)) for name, one in large}
 
     def weight(self, name: str) -> np.ndarray:
         """The elements of one of `weights`."""
-        found = next(array for array in self._model.graph.initializer if array.name == name)
+        found = next(one for known, one in constants_of(self._model.graph) if known == name)
         return to_storage(reader.array_of(found, self._folder, self.source), found.data_type, name)
 
     def show_inside(self, names: Sequence[str], masked: Sequence[str] = ()) -> None:

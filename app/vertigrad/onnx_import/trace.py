@@ -210,7 +210,7 @@ class Trace:
             if name in self.masked:
                 value = local[name] = self._with_mask(name, value, node)
             if name == self.leaf:
-                value = local[name] = self._as_leaf(value)
+                value = local[name] = self._as_leaf(self._uploaded(value))
             if self.probe is not None and value is not None and value.tensor is not None:
                 self.probe.add(name, node.op, value.tensor)
 

@@ -26,7 +26,7 @@ KNOWN = {
 }
 TURN, RISE = 24, 1.2  # steps of depth in a turn of the helix, and how far it gets in that, in radii
 ASIDE = 0.22  # between nodes of one depth, in radii
-LEAST = 1e-12  # root mean square below which the logarithm is constant
+LEAST = 1e-3  # root mean square below which the logarithm is constant: else zeros would use up the colormap
 
 
 class NetworkGraph(Graph, Closing):

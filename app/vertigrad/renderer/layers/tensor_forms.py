@@ -31,7 +31,7 @@ from .volume import VolumeLayer, VolumeStyle
 
 GAP = 1  # pixels between channels
 BAR = 0.8  # width of a bar, of the spacing
-DOT, SPREAD = 0.013, 0.2  # radius of a point at most, and of many points times the root of their number, of the size
+DOT, SPREAD = 0.01, 0.2  # radius of a point at most, and of many points times the root of their number, of the size
 LEAST = 1e-30  # largest magnitude below which all values are 0
 
 
