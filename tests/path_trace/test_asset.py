@@ -274,3 +274,22 @@ def test_lights(layer, trace, colors, kind):
     up = np.array([0.0, 0, 1])
     expected = direct_light(base, 0.2, 0.6, up, up, toward / math.sqrt(5.0))
     assert found == pytest.approx(light[8:11] * strength / math.pi * expected, rel=0.02)
+
+
+def test_the_sun_shines_through_a_pane_in_its_color(layer, trace, colors):
+    """Onto matt ground below it: the part that is no metal and transmits, less Fresnel's, in its color; within 3 %."""
+    squares, tint = Squares(), np.array([0.8, 0.5, 0.2])
+    squares.add(Material((*tint, 1.0), metallic=0.25, roughness=0.0, transmission=Transmission(0.6)))
+    squares.add(matt(maps={"base_color": Map(0)}))
+    found = squares.attributes(color_maps=colors)
+    found["position"] = (found["position"] * np.float32([3, 3, 1]))[:, [0, 2, 1]]
+    pane = layer("asset", **found)
+    level = np.float32([[-9, -3, -9], [9, -3, -9], [9, -3, 9], [-9, -3, 9]])
+    ground = layer("surface", {"roughness": 1.0}, position=level, index=np.uint32([0, 1, 2, 0, 2, 3]), color=(0.5,) * 3)
+    camera = OrbitCamera.from_position((0.0, -1.5, 3.0), (0.0, -3.0, 0.0), 4.0)
+    view = View(sun=1.0, sky=0.0, sun_elevation=90.0, sun_angle=0.5, **WHITE)
+    bright, dark = (
+        trace(layers, camera, view, (12, 12), 64, bounces=0)[..., :3].mean(axis=(0, 1))
+        for layers in ([ground], [ground, pane])
+    )
+    assert dark / bright == pytest.approx(0.75 * 0.6 * 0.96 * tint, rel=0.03)
