@@ -150,6 +150,8 @@ fn passed_color(flags: u32, primitive: u32, u: f32, v: f32) -> vec4f {
 }
 
 //% if LOBES
+const COAT_CHANCE = 0.1;        // with which a clear coat is chosen at least: what it reflects is bright
+
 // One layer of a material, by chance: its clear coat, what transmits light, or what is opaque.
 fn choose_layer(surface: ptr<function, Surface>, details: Details, coat_normal: vec3f, to_eye: vec3f) {
     let m = details.material;
@@ -165,13 +167,19 @@ fn choose_layer(surface: ptr<function, Surface>, details: Details, coat_normal: 
     (*surface).dielectric = factor(m, 15u);
     // A mirror of index 1.5, as in draw/asset.wgsl.
     let facing = clamp(dot(coat_normal, to_eye), 1e-4, 1.0);
-    if next_random() < coat.x * (PAINT + (1.0 - PAINT) * fifth_power(1.0 - facing)) {
+    let reflected = coat.x * (PAINT + (1.0 - PAINT) * fifth_power(1.0 - facing));
+    let chance = select(0.0, max(reflected, COAT_CHANCE), reflected > 0.0);
+    if next_random() < chance {
+        (*surface).scattering *= reflected / chance;
         (*surface).material = Material(vec3f(1.0), 1.0, max(coat.y, 0.05));
         (*surface).normal = coat_normal;
         (*surface).emitted = vec3f(0.0);
         (*surface).is_clear = false;
         return;
     }
+    let below = (1.0 - reflected) / max(1.0 - chance, 1e-6);
+    (*surface).scattering *= below;
+    (*surface).emitted *= below;
     (*surface).is_clear = next_random() < clear;
     if (*surface).is_clear {
         (*surface).tint = material.base;
