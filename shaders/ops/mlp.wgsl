@@ -34,6 +34,7 @@ enable f16;
 //% set END = (INPUTS + (WIDE_LAYERS - 1) * WIDTH) * QUADS
 //% set STAGED = STAGE > 0 and END > BEGIN
 //% set COORDINATES = (POINTS * REAL_INPUTS + THREADS - 1) // THREADS
+//% set ROLLED = EACH_NEURONS * EACH_POINTS > 128
 //% set AHEAD = ENCODING == "" and COORDINATES <= 8
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
@@ -170,17 +171,30 @@ workgroupBarrier();
 at += ${inputs * QUADS}u;
 //%- endmacro
 
-// The input of the next layer: the activations of the sums.
-//% macro activations()
+// The input of the next layer: the activations of the sums. Those of many sums are in a loop, which is compiled sooner.
+//% macro activated_signal()
 //% for n in range(EACH_NEURONS)
 //% for q in range(EACH_POINTS // 4)
 signal[(my_neuron + ${n % 4 * QUADS + n // 4 * ACROSS}u) * ${LINE}u + my_point + ${q * DOWN}u] = vec4f(
     //% for j in range(4)
-    activate(sum${n}_${q}_${j}),
+    ${"" if ROLLED else "activate"}(sum${n}_${q}_${j}),
     //% endfor
 );
 //% endfor
 //% endfor
+//% if ROLLED
+for (var n = 0u; n < ${EACH_NEURONS}u; n += 1u) {
+    let line = (my_neuron + n % 4u * ${QUADS}u + n / 4u * ${ACROSS}u) * ${LINE}u + my_point;
+    for (var q = line; q < line + ${EACH_POINTS // 4 * DOWN}u; q += ${DOWN}u) {
+        let x = signal[q];
+        signal[q] = vec4f(activate(x.x), activate(x.y), activate(x.z), activate(x.w));
+    }
+}
+//% endif
+//%- endmacro
+
+//% macro activations()
+${activated_signal()}
 ${begin()}
 workgroupBarrier();
 //%- endmacro
@@ -295,6 +309,30 @@ fn main(
     //% endfor
     //% endfor
     //% else
+    //% if ROLLED
+    ${activated_signal()}
+    workgroupBarrier();
+    for (var i = lane; i < ${POINT_QUADS * OUTPUTS // 4}u; i += ${THREADS}u) {
+        let quad = i % ${POINT_QUADS}u;
+        let output = i / ${POINT_QUADS}u * 4u;
+        //% for j in range(4)
+        var total${j} = vec4f(biases[bias + output], biases[bias + output + 1u], biases[bias + output + 2u], biases[bias + output + 3u]);
+        //% endfor
+        for (var line = 0u; line < ${WIDTH}u; line += 1u) {
+            let neuron = line % ${QUADS}u * 4u + line / ${QUADS}u;
+            let w = vec4f(weights[at + (neuron * ${OUTPUTS}u + output) / 4u]);
+            let x = signal[line * ${LINE}u + quad];
+            //% for j in range(4)
+            total${j} = fma(vec4f(x[${j}]), w, total${j});
+            //% endfor
+        }
+        for (var k = 0u; k < 4u; k += 1u) {
+            //% for j in range(4)
+            write(first + 4u * quad + ${j}u, output + k, finish(total${j}[k]));
+            //% endfor
+        }
+    }
+    //% else
     //% for n in range(EACH_NEURONS)
     //% for q in range(EACH_POINTS // 4)
     //% for j in range(4)
@@ -334,5 +372,6 @@ fn main(
         }
         workgroupBarrier();
     }
+    //% endif
     //% endif
 }

@@ -178,9 +178,13 @@ def networks() -> list[Defines]:
     ]
     variants = choices(POINTS=[32], EACH_POINTS=[4], EACH_NEURONS=[8], WEIGHTS=["f32", "f16"])
     stages = {"STAGE": 0, "UNROLL": 1}, {"STAGE": 8, "UNROLL": 8}
+    rolled = {"POINTS": 64, "EACH_POINTS": 16, "EACH_NEURONS": 16, "WEIGHTS": "f32", **stages[0]}
     return [
-        {**common, **encoding, **form, **variant, **stage}
-        for encoding, form, variant, stage in product(encodings(), forms, variants, stages)
+        *(
+            {**common, **encoding, **form, **variant, **stage}
+            for encoding, form, variant, stage in product(encodings(), forms, variants, stages)
+        ),
+        *({**common, **encodings()[0], **form, **rolled} for form in forms),
     ]
 
 

@@ -91,19 +91,24 @@ _MEASURED = Network(64, 8, 4, 8)  # the fastest on an H100 for all widths
 _SMALLEST = (Network(64, 4, 4, 4), Network(32, 4, 4, 4), Network(16, 4, 4, 0))  # compiled soon; least room last
 # llvmpipe loads from memory for each lane by itself: sums in registers, few loads, and a loop that is compiled soon.
 _SOFTWARE = (Network(64, 8, 8, 0, unroll=1), Network(32, 8, 8, 0, unroll=1))
+_SOFTWARE_WIDE = Network(64, 16, 16, 0, unroll=1)  # half the loads, but three times as long to compile
+WIDE = 64  # neurons from which on that is worth it
 _OTHERS = (
     *(Network(128, 8, 8, 8), Network(64, 8, 8, 8), Network(64, 4, 8, 8), Network(32, 8, 4, 8), Network(32, 8, 4, 4)),
     *(Network(64, 8, 4, 4), Network(128, 8, 4, 8), Network(128, 8, 4, 4), Network(64, 8, 8, 0)),
 )
-VARIANTS = {"x".join(map(str, variant)): variant for variant in (_MEASURED, *_SMALLEST, *_SOFTWARE, *_OTHERS)}
+VARIANTS = {
+    "x".join(map(str, variant)): variant for variant in (_MEASURED, *_SMALLEST, *_SOFTWARE, _SOFTWARE_WIDE, *_OTHERS)
+}
 
 
 def _default(key: str, gpu: Gpu) -> Network:
-    measured = _SOFTWARE if gpu.adapter.kind == "software" else (_MEASURED,)
+    width, lines = key.split()
+    wide = (_SOFTWARE_WIDE,) if int(width) >= WIDE else ()
+    measured = (*wide, *_SOFTWARE) if gpu.adapter.kind == "software" else (_MEASURED,)
     for variant in (*measured, *_SMALLEST):
         if variant.fits(key, gpu):
             return variant
-    width, lines = key.split()
     room = gpu.limits[WORKGROUP_STORAGE]
     raise LimitError(
         f"a network {width} neurons wide on {lines} features does not fit into the {room} bytes of workgroup "
