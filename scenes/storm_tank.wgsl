@@ -1,4 +1,4 @@
-// How the bodies of a wave tank are drawn: crates as planks between beams, paddle and reef as blocks.
+// How the bodies of a wave tank are drawn: crates as planks between beams, paddle and reef as blocks; on the latter are stones.
 
 struct Fields { planks: u32, beam: f32, gap: f32 }
 @group(0) @binding(0) var<uniform> fields: Fields;
@@ -13,6 +13,8 @@ struct Fields { planks: u32, beam: f32, gap: f32 }
 
 const WALLS = array<vec3f, 2>(vec3f(0.27, 0.30, 0.30), vec3f(0.80, 0.62, 0.20));   // reef, paddle
 
+const SUNK = vec3f(0.07, 0.07, 0.13);      // of the reef's faces, below its stones [m]
+
 struct Box { middle: vec3f, half: vec3f }
 
 // Sizes of a body's two looks: each row is drawn by one of them.
@@ -22,7 +24,7 @@ fn divide(@builtin(global_invocation_id) id: vec3u) {
     let is_crate = id.x < 2u;
     for (var k = 3u * id.x; k < 3u * id.x + 3u; k++) {
         crate_size[k] = select(0.0, body_size[k], is_crate);
-        wall_size[k] = select(body_size[k], 0.0, is_crate);
+        wall_size[k] = select(body_size[k] - select(0.0, SUNK[k - 3u * id.x], id.x == 2u), 0.0, is_crate);
         wall_color[k] = WALLS[max(id.x, 2u) - 2u][k - 3u * id.x];
     }
 }
