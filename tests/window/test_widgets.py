@@ -11,7 +11,7 @@ import pytest
 from imgui_bundle import ImVec2, imgui
 
 from vertigrad.models import registry
-from vertigrad.panels.rows import fitted
+from vertigrad.panels.rows import fitted, fitted_end
 from vertigrad.panels.slider import filled_fraction
 from vertigrad.panels.theme import add_fonts, set_style
 from vertigrad.panels.widgets import Edit, edit, explanation, slider_range
@@ -359,4 +359,7 @@ def test_a_long_label_is_truncated(bench):
     cut = fitted("contour strength", width / 2)
     assert cut.endswith("…") and "contour strength".startswith(cut[:-1]) and imgui.calc_text_size(cut).x <= width / 2
     assert fitted("contour strength", 0.0) == "…"
+    assert fitted_end("contour strength", width) == "contour strength"
+    cut = fitted_end("encoder/3/attention", width)  # what tells it from others is at its end
+    assert cut[0] == "…" and "encoder/3/attention".endswith(cut[1:]) and imgui.calc_text_size(cut).x <= width
     imgui.end_frame()

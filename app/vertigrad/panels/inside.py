@@ -99,7 +99,6 @@ class InsideView:
         shown = shown_as(session, self._model, line.name) is not None
         chosen = session.tensor_statistics.chosen == (self._model, line.name)
         icon = icons.ICON_FA_EYE if shown else "   "
-        room = imgui.get_content_region_avail().x
         imgui.push_style_color(imgui.Col_.text.value, ACCENT if shown else TEXT)
         flags = imgui.SelectableFlags_.allow_overlap.value
         clicked, _ = imgui.selectable(f"{icon}##{line.name}", chosen, flags, ImVec2(0.0, imgui.get_text_line_height()))
@@ -111,7 +110,7 @@ class InsideView:
             imgui.same_line(48.0 * scale())
         gap = imgui.get_style().item_spacing.x
         name, left = line.name.removeprefix("gradient of "), imgui.get_content_region_avail().x - 2.0 * gap
-        note = fitted(f"{line.operator}  {line.shape}", max(0.4 * room, left - imgui.calc_text_size(name).x))
+        note = fitted(f"{line.operator}  {line.shape}", max(0.3 * left, left - imgui.calc_text_size(name).x))
         imgui.text(fitted_end(name, left - imgui.calc_text_size(note).x))
         imgui.pop_style_color()
         imgui.same_line()

@@ -12,11 +12,12 @@ from ..models.inside import Differentiable, GradientName
 from ..session import Session
 from ..session.commands import HideTensor, MoveGradients, ShowGradient
 from ..session.shown_gradients import shown_gradient, target
-from .rows import explain, fitted, scale
+from .rows import explain, fitted, fitted_end, scale
 from .tables import Throttled, visible_rows
 from .theme import ACCENT, DIM, TEXT
 
 ICON = icons.ICON_FA_ARROWS_TO_DOT
+TARGET = 0.35  # width of the target's name, of the line
 
 
 class GradientTarget:
@@ -58,8 +59,9 @@ class GradientTarget:
         imgui.align_text_to_frame_padding()
         imgui.text_colored(DIM, f"{ICON}  of")
         imgui.same_line()
-        imgui.set_next_item_width(0.4 * room)
-        if imgui.begin_combo("##target", tensor):
+        imgui.set_next_item_width(TARGET * room)
+        inner = TARGET * room - imgui.get_frame_height() - 2.0 * imgui.get_style().frame_padding.x
+        if imgui.begin_combo("##target", fitted_end(tensor, inner)):
             self._draw_targets(session, model, known, tensor)
             imgui.end_combo()
         explain(f"{tensor}\nthe tensor of which gradients are taken by the tensors of the list")

@@ -176,7 +176,7 @@ def fitted_end(text: str, width: float) -> str:
         return text
     while text and imgui.calc_text_size("…" + text).x > width:
         text = text[1:]
-    return "…" + text.lstrip()
+    return "…" + text.lstrip(" .")
 
 
 def wrapped(text: str, width: float, lines: int) -> str:
