@@ -360,6 +360,6 @@ def test_a_long_label_is_truncated(bench):
     assert cut.endswith("…") and "contour strength".startswith(cut[:-1]) and imgui.calc_text_size(cut).x <= width / 2
     assert fitted("contour strength", 0.0) == "…"
     assert fitted_end("contour strength", width) == "contour strength"
-    cut = fitted_end("encoder/3/attention", width)  # what tells it from others is at its end
+    cut = fitted_end("encoder/3/attention", width)  # names differ at their ends
     assert cut[0] == "…" and "encoder/3/attention".endswith(cut[1:]) and imgui.calc_text_size(cut).x <= width
     imgui.end_frame()
