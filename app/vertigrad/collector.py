@@ -12,13 +12,13 @@ def paused(freeze: bool = False) -> Iterator[None]:
     """Collect nothing inside, for imports: what modules create lives as long as the process.
 
     With `freeze` what exists at the end is never searched again, so that later collections take less time: only where
-    the process is ours, and before there is anything that may be dropped.
+    the process is ours, before there is anything that may be dropped, and once.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
-        if freeze:
+        if freeze and not gc.get_freeze_count():
             gc.freeze()
     finally:
         if was_enabled:

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import av
 import numpy as np
@@ -180,7 +180,9 @@ def copied(monkeypatch):
                 super().__init__(*arguments)
                 copies.append(self)
 
-        monkeypatch.setitem(cast(dict[str, Any], registry.types()), "copying", SceneExtras)
+        found = registry._layer
+        monkeypatch.setattr(registry, "NAMES", (*registry.NAMES, "copying"))
+        monkeypatch.setattr(registry, "_layer", lambda name: SceneExtras if name == "copying" else found(name))
 
     yield use
     for layer in copies:
