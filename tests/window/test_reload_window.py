@@ -45,7 +45,7 @@ def test_a_shader_with_an_error_that_is_then_fixed(terrain: Driver, project: Pat
     session, good = terrain.session, terrain.image()
     file = project / "shaders" / "models" / "neural_field.wgsl"
     text = file.read_text()
-    line = text[: text.index("sway * shift")].count("\n") + 1
+    line = text[: text.index("sway * sines")].count("\n") + 1
     file.write_text(text.replace("let sway", "let away"))
     frames_until(terrain, lambda: session.messages)
     message = session.messages["shaders"]
