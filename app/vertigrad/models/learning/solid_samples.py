@@ -8,7 +8,9 @@ from ..data.triangles import nearest_points
 
 NEAR = 7 / 8  # fraction of the positions near the surface; the others are anywhere
 PART = 2048  # positions per batch
-CELLS = 12  # along each axis of the box of the positions: those of a cell are near the same triangles
+CELLS = 8  # along each axis of the box of the positions: those of a cell are near the same triangles
+TOGETHER = 64  # cells whose distances from all triangles are computed at once
+ROUNDING = 1e-6  # of these distances, relative to coordinates: they are roots of differences of squares
 
 
 def sample_positions(
@@ -42,15 +44,23 @@ def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np
     corners = positions.astype(float)[index]
     middles = corners.mean(axis=1)
     reaches = np.linalg.norm(corners - middles[:, None], axis=-1).max(axis=1)
-    found = np.empty(len(spots))
-    for members in _by_cell(spots):
-        inside = spots[members]
-        center = inside.mean(axis=0)
-        radius = np.linalg.norm(inside - center, axis=1).max()
-        away = np.linalg.norm(middles - center, axis=1)
-        near = away <= (away.min() + 2.0 * radius + reaches) * (1.0 + 1e-9) + 1e-9
-        found[members] = _part(corners[near], middles[near], reaches[near], inside)
+    found, cells = np.empty(len(spots)), _by_cell(spots)
+    rounding = ROUNDING * max(np.abs(middles).max(), np.abs(spots).max())
+    centers = np.array([spots[members].mean(axis=0) for members in cells])
+    for first in range(0, len(cells), TOGETHER):
+        away = np.sqrt(np.maximum(_squares(centers[first : first + TOGETHER], middles), 0.0))
+        nearest = away.min(axis=1)
+        for at, members in enumerate(cells[first : first + TOGETHER]):
+            inside = spots[members]
+            radius = np.linalg.norm(inside - centers[first + at], axis=1).max()
+            near = away[at] <= (nearest[at] + 2.0 * radius + reaches) * (1.0 + 1e-9) + rounding
+            found[members] = _part(corners[near], middles[near], reaches[near], inside)
     return found
+
+
+def _squares(spots: np.ndarray, middles: np.ndarray) -> np.ndarray:
+    """The square of the distance of each position (n, 3) from each middle (m, 3), (n, m); rounded, also below 0."""
+    return (spots**2).sum(1)[:, None] + (middles**2).sum(1) - 2.0 * spots @ middles.T
 
 
 def _by_cell(spots: np.ndarray) -> list[np.ndarray]:
@@ -64,7 +74,7 @@ def _by_cell(spots: np.ndarray) -> list[np.ndarray]:
 
 
 def _part(corners: np.ndarray, middles: np.ndarray, reaches: np.ndarray, spots: np.ndarray) -> np.ndarray:
-    squares = (spots**2).sum(1)[:, None] + (middles**2).sum(1) - 2.0 * spots @ middles.T
+    squares = _squares(spots, middles)
     nearest = np.sqrt(np.maximum(squares.min(axis=1), 0.0))
     limit = (nearest[:, None] + reaches) * (1.0 + 1e-9) + 1e-9
     spot, triangle = np.nonzero(squares <= limit**2)
