@@ -31,12 +31,9 @@ def asset_shapes(layer: Layer) -> Shapes:
     colors = np.ones((len(own), 4), np.float32)
     colors[:, : own.shape[1]] = own
     colors *= table[row, :4]
-    has_map = table[row, FACTORS] >= 0.0  # of base colors, whose alpha the shader knows
-    colors[:, 3] = np.where(
-        has_map & (table[row, 12] != OPAQUE), colors[:, 3], _alpha(colors[:, 3], *table[row][:, [12, 7]].T)
-    )
+    clear = (table[row, FACTORS] >= 0.0) & (table[row, 12] != OPAQUE)  # by a map, whose alpha the shader knows
+    colors[:, 3] = np.where(clear, colors[:, 3], _alpha(colors[:, 3], table[row, 12], table[row, 7]))
     shapes = triangles(found, [_surface(one) for one in table], row, colors)
-    clear = has_map & (table[row, 12] != OPAQUE)
     assert found.index is not None
     shapes.primitives[:, 0, 3] |= np.where(clear[found.index[:, 0]], CLEAR, np.uint32(0))
     return shapes._replace(details=_details(drawing, table, rows, finite))

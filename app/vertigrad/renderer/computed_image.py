@@ -12,7 +12,7 @@ import wgpu
 
 from ..gpu import Gpu
 from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout
-from .pipelines import compute_pipeline, tiles
+from .pipelines import compute_pipeline, dispatch, tiles
 from .target import create_view
 
 FORMAT = "rgba32float"  # mirrored in the shaders
@@ -45,15 +45,7 @@ class ComputedImage:
         """Record the computation of `size` pixels; `group` has what the shader reads, its uniforms at these offsets."""
         if size != self._size:
             self._resize(size)
-        recorder = self._gpu.recorder
-        with recorder.group("layers"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._pipeline)
-            pass_.set_bind_group(0, group, offsets)
-            pass_.set_bind_group(1, lighting)
-            pass_.set_bind_group(2, self._target)
-            pass_.dispatch_workgroups(*tiles(size))
-        recorder.dispatches += 1
+        dispatch(self._gpu, "layers", self._pipeline, (group, lighting, self._target), offsets, tiles(size))
 
     def _resize(self, size: tuple[int, int]) -> None:
         usage = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING

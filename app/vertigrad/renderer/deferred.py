@@ -13,7 +13,7 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .bindings import COMPUTE, bind_group, bind_group_layout, hidden_layout, lighting_layout, uniform_range
 from .layers.base import Frame, Layer
-from .pipelines import compute_pipeline, tiles
+from .pipelines import compute_pipeline, dispatch, tiles
 from .sample_image import SampleImage, stored_kind
 from .target import GBUFFER, SAMPLES, Target, create_view
 from .view_uniforms import VIEW_SIZE
@@ -64,13 +64,8 @@ class Deferred:
             pass_.set_bind_group(1, hidden)
             for layer in layers:
                 layer.drawing.draw(pass_, gbuffer)
-        with recorder.group("shading"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._shader(frame.area_lights))
-            pass_.set_bind_group(0, self._group, (frame.view_offset,))
-            pass_.set_bind_group(1, lighting)
-            pass_.dispatch_workgroups(*tiles(self._size))
-        recorder.dispatches += 1
+        shader, groups = self._shader(frame.area_lights), (self._group, lighting)
+        dispatch(self._gpu, "shading", shader, groups, (frame.view_offset,), tiles(self._size))
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Draw the light into the samples of the target."""
@@ -104,11 +99,5 @@ class Hidden:
             return self._nothing
         if depths is not self._depths:
             self._depths, self._group = depths, bind_group(self._gpu, self._layout, [depths, self._farthest])
-        recorder = self._gpu.recorder
-        with recorder.group("surfaces"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._pipeline)
-            pass_.set_bind_group(0, self._group)
-            pass_.dispatch_workgroups(*tiles(self._size))
-        recorder.dispatches += 1
+        dispatch(self._gpu, "surfaces", self._pipeline, [self._group], (), tiles(self._size))
         return self._found

@@ -165,6 +165,26 @@ def compute_pipeline(
     return draw_cache(gpu).get((shader, entry, tuple(layouts), tuple(defines.items())), create)
 
 
+def dispatch(
+    gpu: Gpu,
+    part: str,
+    pipeline: wgpu.GPUComputePipeline,
+    groups: Sequence[wgpu.GPUBindGroup],
+    offsets: Sequence[int],
+    workgroups: tuple[int, int],
+) -> None:
+    """Record one dispatch, timed as `part` of the frame; `offsets` are those of the uniforms of the first group."""
+    recorder = gpu.recorder
+    with recorder.group(part):
+        pass_ = recorder.compute_pass()
+        pass_.set_pipeline(pipeline)
+        pass_.set_bind_group(0, groups[0], offsets)
+        for number, group in enumerate(groups[1:], 1):
+            pass_.set_bind_group(number, group)
+        pass_.dispatch_workgroups(*workgroups)
+    recorder.dispatches += 1
+
+
 def tiles(size: tuple[int, int]) -> tuple[int, int]:
     """The workgroups of `TILE` x `TILE` pixels that cover an image of `size` pixels."""
     width, height = size

@@ -10,7 +10,7 @@ from ...gpu import Gpu
 from ...memory import Block
 from ...tensor import Tensor, u32
 from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, uniform_range
-from ..pipelines import compute_pipeline, fullscreen_pipeline, tiles, workgroups
+from ..pipelines import compute_pipeline, dispatch, fullscreen_pipeline, tiles, workgroups
 from ..target import OPACITY, create_view, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .base import Frame
@@ -65,12 +65,7 @@ class LiquidShadow:
             "depths_of_texels": tiles(size),
         }
         for entry, count in groups.items():
-            with recorder.group("shadows"):
-                pass_ = recorder.compute_pass()
-                pass_.set_pipeline(self._pipelines[entry])
-                pass_.set_bind_group(0, self._groups[entry], offsets)
-                pass_.dispatch_workgroups(*count)
-            recorder.dispatches += 1
+            dispatch(self._gpu, "shadows", self._pipelines[entry], [self._groups[entry]], offsets, count)
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Add what was found to the map."""

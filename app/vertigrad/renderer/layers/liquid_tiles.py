@@ -17,7 +17,7 @@ from ...memory import Block
 from ...ops.scans import scan
 from ...tensor import Tensor, f32, u32
 from ..bindings import COMPUTE, bind_group, bind_group_layout, uniform_range
-from ..pipelines import compute_pipeline, workgroups
+from ..pipelines import compute_pipeline, dispatch, workgroups
 from ..target import create_view
 from ..view_uniforms import VIEW_SIZE
 from .base import Frame
@@ -181,13 +181,7 @@ class LiquidTiles:
         return compute_pipeline(self._gpu, shader, entry, [self._layouts[entry]], defines)
 
     def _dispatch(self, entry: str, offsets: tuple[int, ...], groups: tuple[int, int]) -> None:
-        recorder = self._gpu.recorder
-        with recorder.group("layers"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._pipelines[entry])
-            pass_.set_bind_group(0, self._groups[entry], offsets)
-            pass_.dispatch_workgroups(*groups)
-        recorder.dispatches += 1
+        dispatch(self._gpu, "layers", self._pipelines[entry], [self._groups[entry]], offsets, groups)
 
     def _tiles(self, size: tuple[int, int]) -> tuple[int, int]:
         width, height = size

@@ -9,7 +9,7 @@ import wgpu
 
 from ...gpu import Gpu
 from ..bindings import COMPUTE, bind_group, bind_group_layout, lighting_layout
-from ..pipelines import compute_pipeline, tiles
+from ..pipelines import compute_pipeline, dispatch, tiles
 from ..sample_image import SampleImage, stored_kind
 from ..target import COLOR, Colors
 from .base import Frame
@@ -32,15 +32,9 @@ class MarchedImage:
     def march(self, frame: Frame, group: wgpu.GPUBindGroup, style_offset: int) -> None:
         """Record the march of every pixel; `group` has what the layer reads."""
         assert frame.lighting is not None
-        image, recorder = self._fitted(frame), self._gpu.recorder
-        with recorder.group("layers"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._pipeline(image.format))
-            pass_.set_bind_group(0, group, (frame.view_offset, style_offset))
-            pass_.set_bind_group(1, frame.lighting)
-            pass_.set_bind_group(2, self._target)
-            pass_.dispatch_workgroups(*tiles(image.size))
-        recorder.dispatches += 1
+        image, offsets = self._fitted(frame), (frame.view_offset, style_offset)
+        groups = group, frame.lighting, self._target
+        dispatch(self._gpu, "layers", self._pipeline(image.format), groups, offsets, tiles(image.size))
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder, colors: Colors, display_referred: bool) -> None:
         """Blend what was found over the image."""

@@ -9,7 +9,7 @@ import wgpu
 
 from ...gpu import Gpu
 from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout
-from ..pipelines import compute_pipeline, fullscreen_pipeline, tiles
+from ..pipelines import compute_pipeline, dispatch, fullscreen_pipeline, tiles
 from ..sun import PLANES
 from ..target import COLOR, OPACITY, pass_states
 from .base import Frame
@@ -39,14 +39,8 @@ class OpacityImage:
         """Record the march through every texel of a map; `group` has what the layer reads."""
         if texels != self._texels:
             self._resize(texels)
-        recorder = self._gpu.recorder
-        with recorder.group("shadows"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._pipeline)
-            pass_.set_bind_group(0, group, (frame.view_offset, style_offset))
-            pass_.set_bind_group(1, self._target)
-            pass_.dispatch_workgroups(*tiles((texels, texels)))
-        recorder.dispatches += 1
+        groups, offsets = (group, self._target), (frame.view_offset, style_offset)
+        dispatch(self._gpu, "shadows", self._pipeline, groups, offsets, tiles((texels, texels)))
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Add what was found to the map."""

@@ -15,7 +15,7 @@ from ...ops.scans import scan
 from ...ops.sorting import argsort, sort_pairs
 from ...tensor import Tensor, u32
 from ..bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout, uniform_range
-from ..pipelines import compute_pipeline, fullscreen_pipeline, workgroups
+from ..pipelines import compute_pipeline, dispatch, fullscreen_pipeline, workgroups
 from ..target import COLOR, NO_DEPTH_TEST, SAMPLES, Colors, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .attributes import Bound
@@ -185,16 +185,11 @@ class SplatTiles:
         return -(-width // TILE), -(-height // TILE)
 
     def _dispatch(self, entry: str, frame: Frame, style_offset: int, workgroups: tuple[int, int]) -> None:
-        recorder = self._gpu.recorder
-        recorder.use(self.blocks())
-        with recorder.group("layers"):
-            pass_ = recorder.compute_pass()
-            pass_.set_pipeline(self._computes[entry])
-            pass_.set_bind_group(0, self._group("compute", frame.depth), (frame.view_offset, style_offset))
-            if self._defines["SHADOWED"] and frame.lighting is not None:
-                pass_.set_bind_group(1, frame.lighting)
-            pass_.dispatch_workgroups(*workgroups)
-        recorder.dispatches += 1
+        self._gpu.recorder.use(self.blocks())
+        groups = [self._group("compute", frame.depth)]
+        if self._defines["SHADOWED"] and frame.lighting is not None:
+            groups.append(frame.lighting)
+        dispatch(self._gpu, "layers", self._computes[entry], groups, (frame.view_offset, style_offset), workgroups)
 
     def _group(self, kind: str, depth: wgpu.GPUTextureView | None) -> wgpu.GPUBindGroup:
         style = self._drawing.style
