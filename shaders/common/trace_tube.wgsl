@@ -49,11 +49,12 @@ fn meet_tube(primitive: u32, first: vec4u, ray: Ray, hit: ptr<function, Hit>) {
         let b = dot(origin, ray.direction) - begun * toward / spread;
         let c = dot(origin, origin) - tube.radius * tube.radius - begun * begun / spread;
         let root = b * b - a * c;
-        if root >= 0.0 && a > 1e-7 {
-            let side = (-b - sqrt(root)) / a;
-            let part = (begun + side * toward) / spread;
-            if part >= 0.0 && part <= 1.0 { near = min(near, side); }
-        }
+        // Where a ray is steeper than the side (a < 0), only one of the two is on the cone between the spheres.
+        let sides = vec2f(-b - sqrt(max(root, 0.0)), -b + sqrt(max(root, 0.0))) / select(a, 1e-7, abs(a) < 1e-7);
+        let parts = (begun + sides * toward) / spread;
+        let is_met = root >= 0.0 && abs(a) > 1e-7;
+        near = min(near, select(FAR, sides.x, is_met && parts.x >= 0.0 && parts.x <= 1.0));
+        near = min(near, select(FAR, sides.y, is_met && parts.y >= 0.0 && parts.y <= 1.0));
     }
     let distance = near + ahead;
     if near >= FAR || !(distance > 0.0 && distance < (*hit).distance) { return; }

@@ -32,6 +32,21 @@ def test_a_tube_covers_the_hull_of_two_balls(layer, trace, a, b):
     assert not gather([tube]).left_out
 
 
+def test_a_pointed_tube_along_the_view_is_a_cone(layer, trace):
+    """The normals of its side all lean alike: means over rings around its axis are equal."""
+    ends = np.float32([[[0, 0, -0.5], [0, 0, 0.5]]])
+    tube = layer("lines", {"tube": True, "roughness": 1.0}, position=ends, width=np.float32([[1.6, 0.2]]))
+    flat = layer("lines", {"tube": True, "roughness": 1.0}, position=0.0 * ends, width=np.float32([[1.6, 1.6]]))
+    view = View(sun=1.0, sky=0.0, sun_elevation=20.0, sun_azimuth=0.0, shadows=0.0, **WHITE)
+    size = 40
+    x = (np.arange(size) + 0.5) / size * 2.0 - 1.0
+    radius = np.hypot(*np.meshgrid(x, x))
+    cone, ball = (trace([one], FRONT, view, (size, size), 16, bounces=0)[..., 0] for one in (tube, flat))
+    inner, outer = (radius > 0.15) & (radius < 0.3), (radius > 0.4) & (radius < 0.55)  # it is the ball from 0.571
+    assert ball[outer].mean() < 0.92 * ball[inner].mean()
+    assert cone[outer].mean() == pytest.approx(cone[inner].mean(), rel=0.02)
+
+
 def test_pieces_of_a_line_are_not_more_opaque_where_they_overlap(layer, trace):
     """A line of forty pieces as long as a quarter of its width, whose alpha is 0.4."""
     row = np.stack([np.linspace(-0.6, 0.6, 40), 0 * np.arange(40), 0 * np.arange(40)], axis=1).astype(np.float32)
