@@ -94,7 +94,14 @@ NO_KERNELS = [
     *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_lists")),
     *(
         f"draw/{name}.wgsl"
-        for name in ("liquid_shading", "liquid_shadow", "liquid_tiles", "occlusion", "point_splatting")
+        for name in (
+            "liquid_outline",
+            "liquid_shading",
+            "liquid_shadow",
+            "liquid_tiles",
+            "occlusion",
+            "point_splatting",
+        )
     ),
     *(f"draw/{name}.wgsl" for name in ("splat_tiles", "volume")),
 ]
@@ -652,6 +659,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/liquid_shading.wgsl": choices(
         BEHIND=[False, True], AREA_LIGHTS=[False, True], FORMAT=["rgba16float", "rgba32float"]
     ),
+    "draw/liquid_outline.wgsl": [{}],
     "draw/liquid_cover.wgsl": [{}],
     "draw/point_splatting.wgsl": [
         {"SIZE": size, "PICKING": picking, **color}

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from vertigrad.gpu import shader
 from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.layers import liquid_tiles
@@ -138,6 +139,13 @@ def test_a_plane_of_uneven_particles_is_flat_next_to_its_outline(layer, render):
     incidence = np.interp(found[rim], [fresnel(angle, 1.333) for angle in angles], angles)
     assert rim.sum() > 1000
     assert abs(incidence - 70.0).mean() < 2.0
+
+
+def test_the_fragments_that_cover_the_image_read_what_was_computed():
+    """GPUs for computing run fragments on few of their multiprocessors: record 0174."""
+    source = shader.render("draw/liquid_cover.wgsl", {})
+    fragment = source[source.index("fn cover_fragment") :]
+    assert fragment.count("textureLoad(") == 2 and "for " not in fragment
 
 
 @pytest.mark.parametrize("layers", [2, 4])

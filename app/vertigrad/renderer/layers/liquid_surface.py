@@ -15,12 +15,13 @@ from ..view_uniforms import VIEW_SIZE
 from .base import Frame
 from .liquid_tiles import LiquidTiles
 
-FILTER_SHADER, SHADING_SHADER, COVER_SHADER = (
+FILTER_SHADER, OUTLINE_SHADER, SHADING_SHADER, COVER_SHADER = (
     "draw/liquid_filter.wgsl",
+    "draw/liquid_outline.wgsl",
     "draw/liquid_shading.wgsl",
     "draw/liquid_cover.wgsl",
 )
-DISTANCE = "r32float"
+DISTANCE, PAIR = "r32float", "rg32float"
 # Along both of which each iteration of the filter goes (Truong and Yuksel 2018, section 4.3); the last one ends along
 # that in which far rims extend: lines that are fitted to what is on one side only differ from one pixel to the next.
 AXES = ("1, 0", "0, 1", "0, 1", "1, 0")
@@ -29,8 +30,9 @@ STRIDE = (6, 1)  # pixels from one of them to the next at most, in each iteratio
 ITERATIONS = len(STRIDE)
 SURFACES = ("", " behind")  # the foremost one, and that without what is thin, in the names of passes
 FILTERS = [f"filter{surface} {k}" for k in range(2 * ITERATIONS) for surface in reversed(SURFACES)]
+OUTLINE = "outline"
 SHADINGS = ("shading behind", "shading")
-COMPUTED = (*FILTERS, *SHADINGS)
+COMPUTED = (*FILTERS, OUTLINE, *SHADINGS)
 # What each pass reads, after the uniforms `View` and `Style`
 SHADED = ("unfilterable", "unfilterable", "unfilterable", "depth samples", "samples", "unfilterable")
 READ: Mapping[str, Sequence[str]] = {
@@ -38,7 +40,8 @@ READ: Mapping[str, Sequence[str]] = {
     "filter behind": ("unfilterable",) * 2,
     "shading behind": SHADED,
     "shading": (*SHADED, "unfilterable"),
-    "cover": ("unfilterable",) * 4,
+    OUTLINE: ("unfilterable",) * 3,
+    "cover": ("unfilterable",) * 2,
 }
 
 
@@ -77,7 +80,7 @@ class LiquidSurface:
         pass_.draw(3)
 
     def _compute(self, offsets: tuple[int, int], frame: Frame) -> None:
-        """Record the filter and the light of all pixels: compute shaders, for the reason that record 0161 gives."""
+        """Record filter, outline and light of all pixels: compute shaders, for the reason that record 0161 gives."""
         assert frame.lighting is not None
         recorder, pipelines = self._gpu.recorder, self._computes(frame.colors.format, frame.area_lights)
         with recorder.group("layers"):
@@ -96,7 +99,8 @@ class LiquidSurface:
         gpu, stored = self._gpu, wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING
         self._filtered = [[create_view(gpu, size, DISTANCE, stored) for _ in range(2)] for _ in SURFACES]
         self._colors = [create_view(gpu, size, format, stored) for _ in SURFACES]
-        into = {"shading": self._colors[0], "shading behind": self._colors[1]}
+        self._outline = create_view(gpu, size, PAIR, stored)
+        into = {"shading": self._colors[0], "shading behind": self._colors[1], OUTLINE: self._outline}
         into |= {name: self._filtered[1 - k % 2][k // 2 % 2] for k, name in enumerate(FILTERS)}
         self._targets = {name: bind_group(gpu, self._written(name, format), [view]) for name, view in into.items()}
         self._size, self._format, self._read = size, format, ()
@@ -108,7 +112,8 @@ class LiquidSurface:
         resources: dict[str, Sequence[Any]] = {
             "shading": (front, last, *shaded, self._colors[1]),
             "shading behind": (front, last_behind, *shaded),
-            "cover": (last, self._colors[0], front, behind),
+            OUTLINE: (last, front, behind),
+            "cover": (self._outline, self._colors[0]),
         }
         for k in range(2 * ITERATIONS):
             sources = [views[(k - 1) % 2] for views in self._filtered] if k else [front, behind]
@@ -139,6 +144,8 @@ class LiquidSurface:
             if name in SHADINGS:
                 shader, entry, layouts = SHADING_SHADER, "shade_pixels", [lighting_layout(gpu)]
                 variant |= {"AREA_LIGHTS": area_lights, "FORMAT": format}
+            elif name == OUTLINE:
+                shader, entry, variant = OUTLINE_SHADER, "outline_pixels", {}
             else:
                 shader, entry, k = FILTER_SHADER, "filter_pixels", int(name.split()[-1])
                 variant |= {"AXIS": AXES[k], "TAPS": TAPS, "STRIDE": STRIDE[k // 2]}
@@ -149,5 +156,7 @@ class LiquidSurface:
 
     def _written(self, name: str, format: str) -> wgpu.GPUBindGroupLayout:
         """The layout of the texture that is written under this name."""
-        light = "stored light" if format == COLOR else "stored"
-        return bind_group_layout(self._gpu, (light if name in SHADINGS else "stored distances",), COMPUTE)
+        kind = "stored pairs" if name == OUTLINE else "stored distances"
+        if name in SHADINGS:
+            kind = "stored light" if format == COLOR else "stored"
+        return bind_group_layout(self._gpu, (kind,), COMPUTE)
