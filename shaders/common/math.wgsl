@@ -148,6 +148,30 @@ fn rounded_to_f16(x: f32) -> f32 {
     return select(bitcast<f32>(even), x * 3.0e38, is_nan(x) || abs(x) >= 65520.0);
 }
 
+// The upper twelve bits of a number's digits: products of two such are exact.
+fn upper(x: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+// a / b, correctly rounded; WGSL allows 2.5 ulp, and NVIDIA uses them. What the first quotient leaves over is exact, as products of
+// halves of the digits are (Dekker 1971, "A floating-point technique for extending the available precision").
+fn divide_f(a: f32, b: f32) -> f32 {
+    let q = a / b;
+    if !(abs(a) > 1e-24 && abs(a) < 1e37 && abs(q) > 1e-24 && abs(q) < 1e37) { return q; }
+    let product = q * b;
+    let rest = (a - product) - rest_of_product(q, b, product);
+    return q + rest / b;
+}
+
+// What rounding took from a product: a b - product.
+fn rest_of_product(a: f32, b: f32, product: f32) -> f32 {
+    let a_high = upper(a);
+    let b_high = upper(b);
+    let a_low = a - a_high;
+    let b_low = b - b_high;
+    return a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low);
+}
+
 // Floor division and the remainder that takes the divisor's sign, as in Python; integers have 0 for a divisor of 0.
 fn floor_divide_i(a: i32, b: i32) -> i32 {
     if b == 0 {

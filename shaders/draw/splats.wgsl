@@ -89,7 +89,7 @@ fn shade_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) row
 fn splat_depth(in: Corner) {
     let alpha = min(in.color.a * exp(-0.5 * dot(in.deviations, in.deviations)), MOST);
     // Splats behind each other leave holes that are independent: together they let through what each lets through.
-    let noise = hashed(in.row ^ (u32(in.clip.x) * 0x9e3779b9u), u32(in.clip.y));
+    let noise = hashed(in.row, u32(in.clip.y) << 16u | u32(in.clip.x));
     if alpha < LEAST || alpha * style.shadow <= noise || beyond_clips(in.eye) > 0.0 { discard; }
 }
 

@@ -118,6 +118,6 @@ def test_the_command_line_prints_text_and_tokens(saved: Saved, steady: Gpu, caps
     assert main(["generate", str(folder), "--prompt", "The mill", "-n", "12"]) == 0
     printed = capsys.readouterr()
     assert printed.out == f"The mill{text}\n"
-    assert f"\n{len(tokens)} tokens, the first after" in printed.err
+    assert f"{len(tokens)} tokens, the first after" in printed.err
     assert main(["generate", str(folder / "config.json"), "--tokens", "5,6", "-n", "3"]) == 0
     assert capsys.readouterr().out == ",".join(map(str, numbers)) + "\n"

@@ -54,7 +54,8 @@ class TorchModel(CustomModel):
         with self._turn():
             self._feed(dt)
             if self._graphs:
-                self._graphs[self._links.turn].take(self._graph_key(), self._advance_alike)
+                graph = self._graphs[self._links.turn]
+                graph.take(self._graph_key(), self._advance_alike, self._links.targets)
             else:
                 self.advance(dt)
         self._time += dt

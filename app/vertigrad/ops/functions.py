@@ -39,7 +39,7 @@ __all__ = [
 add = binary("add", number("a_ + b_", bool="a_ || b_"), "a + b; of bools, or")
 subtract = binary("subtract", number("a_ - b_"), "a − b")
 multiply = binary("multiply", number("a_ * b_", bool="a_ && b_"), "a · b; of bools, and")
-divide = binary("divide", floating("a_ / b_"), "a / b, always a float")
+divide = binary("divide", floating("divide_f(a_, b_)"), "a / b, always a float, correctly rounded")
 floor_divide = binary(
     "floor_divide",
     number("floor_divide_f(a_, b_)", int="floor_divide_i(a_, b_)", uint="divide_u(a_, b_)"),

@@ -204,7 +204,7 @@ def dynamic_quantize_linear(node: Node) -> list[Value]:
 def dynamically_quantized(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """x as bytes by its own range, which 0 belongs to; their scale, and their zero point."""
     low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
-    scale = ops.multiply(ops.subtract(high, low), 1.0 / 255.0)
+    scale = ops.divide(ops.subtract(high, low), 255.0)
     safe = ops.where(ops.equal(scale, 0.0), 1.0, scale)
     zero = ops.cast(ops.clip(ops.round(ops.divide(ops.negative(low), safe)), 0.0, 255.0), STORAGE[TensorProto.UINT8])
     return quantized(x, safe, zero, TensorProto.UINT8), scale, zero
