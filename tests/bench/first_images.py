@@ -26,7 +26,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUND = 10.0  # CPU seconds of all threads up to the first image, which other work on the processors makes twice as many
-SLOWER = {"sdf_fit": 30.0}  # NumPy computes the distances of a mesh
 PARTS = ("imports", "device", "file", "build", "image", "again", "step", "next")
 
 

@@ -5,7 +5,7 @@ import pytest
 from vertigrad import gpu
 from vertigrad.resources import scenes
 
-from .first_images import BOUND, SLOWER, measured
+from .first_images import BOUND, measured
 
 
 @pytest.mark.turns(28)
@@ -14,9 +14,8 @@ def test_the_first_image_is_cheap(scene: str) -> None:
     """In CPU seconds of all threads: wall time depends on what else runs. Modules and pipelines are compiled before."""
     if gpu().adapter.kind != "software":
         pytest.skip("the bound is one of software adapters")
-    bound = SLOWER.get(scene, BOUND)
     for _ in range(2):  # the first one compiles pipelines, if Mesa has none on the disk
         _, cpu = measured(scene)["image"]
-        if cpu < bound:
+        if cpu < BOUND:
             return
-    pytest.fail(f"{cpu:.1f} CPU seconds up to the first image of {scene}, {bound:.0f} are allowed")
+    pytest.fail(f"{cpu:.1f} CPU seconds up to the first image of {scene}, {BOUND:.0f} are allowed")

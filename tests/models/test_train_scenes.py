@@ -17,7 +17,7 @@ from vertigrad import Tensor, learn, resources
 from vertigrad.gpu import Gpu
 from vertigrad.models.learning import solid_samples
 from vertigrad.models.learning.train import Train, declare
-from vertigrad.models.learning.train_data import solid
+from vertigrad.models.learning.train_data import _of_solid, solid
 
 # Settings that make each scene fast, the number of steps, and the factor by which the loss decreases in them.
 # The digits are trained for 192 steps of the optimizer, of the 992 of their scene.
@@ -108,6 +108,22 @@ def crossings(distance: np.ndarray) -> np.ndarray:
         share = (a[crossed] / (a[crossed] - b[crossed]))[:, None]
         found.append(nodes[low][crossed] * (1.0 - share) + nodes[high][crossed] * share)
     return np.concatenate(found)
+
+
+def test_distances_of_a_solid_are_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They take seconds, longer than all else before the first image: they are stored."""
+    monkeypatch.setenv("VERTIGRAD_CACHE", str(tmp_path))
+    file, computed, distances = resources.path("assets", "data", "knot.ply"), [], solid_samples.distances
+
+    def noted(*arguments: np.ndarray) -> np.ndarray:
+        computed.append(len(arguments[2]))
+        return distances(*arguments)
+
+    monkeypatch.setattr(solid_samples, "distances", noted)
+    first, second = (_of_solid.__wrapped__(file, 1.6, "y", 200, 0.1, 3) for _ in range(2))
+    assert computed == [225]
+    for before, after in zip(first, second, strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_distances_equal_the_brute_force_reference() -> None:

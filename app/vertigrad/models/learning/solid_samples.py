@@ -6,6 +6,7 @@ import numpy as np
 
 from ..data.triangles import nearest_points
 
+VERSION = 1  # of `distances`: those that are stored are computed again when it changes
 NEAR = 7 / 8  # fraction of the positions near the surface; the others are anywhere
 PART = 2048  # positions per batch
 CELLS = 8  # along each axis of the box of the positions: those of a cell are near the same triangles

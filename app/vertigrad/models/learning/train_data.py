@@ -13,6 +13,7 @@ from ..data import array_file
 from ..data.file_cache import cached
 from ..data.footage import STILLS
 from ..data.mesh_file import MeshFile, read
+from ..data.stored_array import stored_array
 from . import solid_samples
 from .train_tables import Classes, Plane, Solid
 
@@ -120,7 +121,13 @@ def _of_solid(path: Path, size: float, up: str, samples: int, spread: float, see
     tests = max(samples // 8, 16)
     positions = solid_samples.sample_positions(mesh.positions, mesh.index, samples + tests, spread, random)
     positions = random.permutation(positions).astype(np.float32)
-    target = solid_samples.distances(mesh.positions, mesh.index, positions.astype(float)).astype(np.float32)[:, None]
+    inputs = mesh.positions, mesh.index, positions
+    target = stored_array(
+        "distances",
+        solid_samples.VERSION,
+        inputs,
+        lambda: solid_samples.distances(mesh.positions, mesh.index, positions.astype(float)),
+    )[:, None]
     return Examples(positions[:-tests], target[:-tests], positions, target, tests)
 
 
