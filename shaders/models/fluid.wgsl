@@ -28,7 +28,6 @@ struct Params {
     tolerance: f32,    // mean error of the relative density at which the pressure solve ends
     iteration: u32,    // of the pressure solve, the last one that has been recorded
     measured: u32,     // 1 in iterations whose error is summed
-    is_last: u32,      // 1: loads after all iterations
     tank_low: vec3f,
     tank_high: vec3f,
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
@@ -254,14 +253,44 @@ fn pressed(i: u32) -> vec3f {
     return sum;
 }
 
-// Acceleration by pressure. Iterations that are left when the solve has converged do nothing: a dispatch whose size the GPU reads
-// takes longer, since wgpu checks it.
+//% if FIELD == "placed"
+// What pressure does to each obstacle, of the particles of a workgroup.
+fn load_obstacles(row: u32, lane: u32, i: u32) {
+    if row * 128u >= params.count {
+        return;
+    }
+    if near_solids[row] == 0u {
+        if lane < 2u * ${OBSTACLES}u {
+            sums[2u * ${OBSTACLES}u * row + lane] = vec4f(0.0);
+        }
+        return;
+    }
+    let mass = params.density * params.spacing * params.spacing * params.spacing;
+    let k = min(i, params.count - 1u);
+    let which = select(${OBSTACLES}u, u32(solids[k].w), i < params.count);
+    let steep = mass * solids[k].xyz;
+    add_loads(row, lane, which, vec4f(steep * sorted_pressures[k], 2.0 * length(steep)), sorted_positions[k].xyz);
+}
+
+//% endif
+// Acceleration by pressure, and what that does to obstacles if they are moved. Iterations that are left when the solve has converged
+// do nothing: a dispatch whose size the GPU reads takes longer, since wgpu checks it. Each dispatch takes time, also if it does nothing.
 @compute @workgroup_size(128)
-fn accelerate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn accelerate(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
     let i = linear_index(id, num_workgroups, 128u);
     if i < params.count && going[0] == 1u {
         new_velocities[i] = vec4f(pressed(i), 0.0);
     }
+    //% if FIELD == "placed"
+    if going[1] == 1u {
+        load_obstacles(group.y * num_workgroups.x + group.x, lane, i);
+    }
+    //% endif
 }
 
 // What of that an obstacle takes away that pressure moves, and what this adds to the diagonal: a bound of what all particles
@@ -330,7 +359,7 @@ fn judge() {
 }
 
 //% if FIELD == "placed"
-// What pressure does to each obstacle.
+// What the pressure of the last iteration does to each obstacle, also if it is not moved.
 @compute @workgroup_size(128)
 fn load(
     @builtin(global_invocation_id) id: vec3u,
@@ -338,22 +367,7 @@ fn load(
     @builtin(num_workgroups) num_workgroups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let row = group.y * num_workgroups.x + group.x;
-    let i = linear_index(id, num_workgroups, 128u);
-    if row * 128u >= params.count || (params.is_last == 0u && going[1] == 0u) {
-        return;
-    }
-    if near_solids[row] == 0u {
-        if lane < 2u * ${OBSTACLES}u {
-            sums[2u * ${OBSTACLES}u * row + lane] = vec4f(0.0);
-        }
-        return;
-    }
-    let mass = params.density * params.spacing * params.spacing * params.spacing;
-    let k = min(i, params.count - 1u);
-    let which = select(${OBSTACLES}u, u32(solids[k].w), i < params.count);
-    let steep = mass * solids[k].xyz;
-    add_loads(row, lane, which, vec4f(steep * sorted_pressures[k], 2.0 * length(steep)), sorted_positions[k].xyz);
+    load_obstacles(group.y * num_workgroups.x + group.x, lane, linear_index(id, num_workgroups, 128u));
 }
 //% endif
 

@@ -43,6 +43,7 @@ struct Body {
 
 var<workgroup> moving: array<Body, ${OBSTACLES}>;
 var<workgroup> found: array<u32, ${32 * OBSTACLES}>;
+var<workgroup> touching: array<u32, ${32 * OBSTACLES}>;     // the points that have contacts, in order
 var<workgroup> partial: array<vec4f, 256>;
 
 ${obstacle.functions("bodies")}
@@ -239,8 +240,14 @@ fn collide(lane: u32) {
     storageBarrier();
     workgroupBarrier();
     if lane == 0u {
-        for (var sweep = 0u; sweep < SWEEPS; sweep += 1u) {
-            for (var pair = 0u; pair < ${32 * OBSTACLES}u; pair += 1u) {
+        var count = 0u;
+        for (var pair = 0u; pair < ${32 * OBSTACLES}u; pair += 1u) {
+            touching[count] = pair;
+            count += min(found[pair], 1u);
+        }
+        for (var sweep = 0u; sweep < select(SWEEPS, 0u, count == 0u); sweep += 1u) {
+            for (var n = 0u; n < count; n += 1u) {
+                let pair = touching[n];
                 for (var k = 0u; k < found[pair]; k += 1u) {
                     solve(SLOTS * pair + k, pair / POINTS);
                 }

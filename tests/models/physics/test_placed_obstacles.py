@@ -211,3 +211,11 @@ def test_inputs_that_are_no_obstacles_are_refused(make: Make, steady: Gpu) -> No
             make("lattice_boltzmann", {"obstacle": grid}, **VALUES["lattice_boltzmann"])
         with Tensor.zeros((4, 4)) as heights, pytest.raises(InputError, match="distances or heights"):
             make("obstacle", {"distance": grid, "heights": heights})
+
+
+def test_an_iteration_of_the_fluid_is_three_dispatches(make: Make) -> None:
+    """Also those that do nothing take time; obstacles are loaded by the one that accelerates the fluid."""
+    obstacle = make.obstacle("box").outputs()["obstacle"]
+    short, long = (make("fluid", {"obstacle": obstacle}, iterations=n, **VALUES["fluid"]) for n in (8, 12))
+    judged = 1
+    assert len(long._step) - len(short._step) == 4 * 3 + judged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -234,9 +234,7 @@ class Fluid(FixedStepModel):
             grid.build(position)
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
         inputs = {"order": grid.order, "starts": grid.starts}
-        constants = (
-            self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0, "is_last": 0}
-        )
+        constants = self._static() | grid.fields | {"chebyshev_weight": 1.0, "iteration": 0, "measured": 0}
         if self._obstacle is not None and self._obstacle_kind == "grid":
             inputs["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
         elif self._obstacle is not None:
@@ -265,24 +263,20 @@ class Fluid(FixedStepModel):
         weights = fluid_reference.chebyshev_weights(self._params.iterations)
         for iteration, weight in enumerate(weights, 1):
             measured = iteration % CHECKED == 0 or iteration == len(weights)
-            add("accelerate", new_velocities=sorted_velocities)
-            self._record_load(add, False)
+            add("accelerate", new_velocities=sorted_velocities)  # which adds up the load of obstacles that are moved
+            self._bodies.add(self._step, "answer")
             add("relax", new_pressures=sorted_pressures, chebyshev_weight=weight, measured=measured)
             if measured:
                 kernels.add(self._step, "judge", 1, iteration=iteration)
-        self._record_load(add, True)
+        if self._bodies.count:
+            add("load")
+            self._bodies.add(self._step, "answer")
         self._bodies.add(self._step, "advance")
         add("finish", sorted_velocities=pushed)
         self._bodies.add(self._step, "answer")
         self._bodies.add(self._step, "correct")
         self._measure = parts.plan("measure")
         kernels.add(self._measure, "measure", n, "mechanical")
-
-    def _record_load(self, add: Callable[..., None], is_last: bool) -> None:
-        """What pressure does to bodies, and how they answer; before the last time only if bodies are moved."""
-        if self._bodies.count:
-            add("load", is_last=is_last)
-            self._bodies.add(self._step, "answer")
 
     def _shape_body(self) -> None:
         fields = self._fields()
