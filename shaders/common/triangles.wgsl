@@ -3,6 +3,16 @@
 //% include "common/shadows.wgsl"
 //% include "common/transparency.wgsl"
 //% include "common/pixel.wgsl"
+//% if GBUFFER
+//% include "common/hidden.wgsl"
+
+const ROUNDING = 1e-5;      // of a depth, relative to it
+
+// Whether a triangle is hidden in this pixel also where it is nearest. Its depths that were drawn before may differ by rounding.
+fn is_hidden(at: vec4f) -> bool {
+    return is_behind(at.z * (1.0 + ROUNDING) + fwidth(at.z), at.xy);
+}
+//% endif
 
 // The normal on the visible side. Turned round only if triangle and normal agree on that: near the outline a smooth
 // normal may lean away from the eye, and a triangle of a few pixels, nearly edge-on, does not know its own side.
@@ -29,14 +39,17 @@ fn light_of(eye: vec3f, smooth_normal: vec3f, base: vec3f, pixel: vec2f) -> vec3
     return bounded(lit_at(material_of(base), visible_normal(eye, smooth_normal), -sight_to(eye), eye, pixel));
 }
 
-// A fragment at `eye` that is solid; what is not is left to `shaded_clear`.
-fn shaded(eye: vec3f, smooth_normal: vec3f, color: vec4f, pixel: vec2f) -> Pixel {
+// A fragment at `eye` that is solid, `at` this position in the image; what is not is left to `shaded_clear`.
+fn shaded(eye: vec3f, smooth_normal: vec3f, color: vec4f, at: vec4f) -> Pixel {
     let samples = unclipped_samples(eye);
+//% if GBUFFER
+    if is_hidden(at) { discard; }
+//% endif
     if samples == 0u || color.a < OPAQUE { discard; }
 //% if GBUFFER
     return solid_pixel(material_of(color.rgb), visible_normal(eye, smooth_normal), samples);
 //% else
-    return solid_pixel(light_of(eye, smooth_normal, color.rgb, pixel), samples);
+    return solid_pixel(light_of(eye, smooth_normal, color.rgb, at.xy), samples);
 //% endif
 }
 

@@ -101,7 +101,7 @@ fn bird_fragment(in: Corner) -> PickPixel {
 //% else
 @fragment
 fn bird_fragment(in: Corner) -> Pixel {
-    return shaded(in.eye, vec3f(0.0), in.color, in.clip.xy);
+    return shaded(in.eye, vec3f(0.0), in.color, in.clip);
 }
 
 @fragment

@@ -162,7 +162,7 @@ fn instance_fragment(in: Corner) -> PickPixel {
 //% else
 @fragment
 fn instance_fragment(in: Corner) -> Pixel {
-    return shaded(in.eye, in.normal, in.color, in.clip.xy);
+    return shaded(in.eye, in.normal, in.color, in.clip);
 }
 
 @fragment

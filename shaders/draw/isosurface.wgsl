@@ -161,7 +161,7 @@ fn isosurface_color(in: Corner) -> vec4f {
 @fragment
 fn isosurface_fragment(in: Corner, @builtin(front_facing) outside: bool) -> Pixel {
     let normal = select(-in.normal, in.normal, outside);
-    return shaded(in.eye, normal, with_contours(isosurface_color(in), in.value), in.clip.xy);
+    return shaded(in.eye, normal, with_contours(isosurface_color(in), in.value), in.clip);
 }
 
 @fragment

@@ -1,7 +1,8 @@
 // What the lines of sight of an image meet of a liquid: its particles as spheres, and as blobs of the volume that they have at
 // rest, (2 size)³, whose profile across is (1 - x²)²: a column through many particles has the right length at any spacing
 // (van der Laan, Green and Sainz 2009, "Screen Space Fluid Rendering with Curvature Flow"). A workgroup has one tile,
-// an invocation four pixels of it: what they do with a particle is done for all four at once.
+// an invocation four pixels of it: what they do with a particle is done for all four at once. Each of PARTS invocations with
+// the same pixels takes a part of the particles: some lists are far longer than others, and the longest takes longest.
 // In: lists of particles by draw/liquid_lists.wgsl; ENTRY, the entry point.
 // Out: of `find_fronts` the distance along the direction of view of the nearest sphere, and its size; the length of liquid along
 // the line of sight, and that of it which is near the surface. Drops and thin sheets have something behind them:
@@ -29,7 +30,10 @@
 //% include "common/liquid_layers.wgsl"
 
 const SIDE = TILE / 2u;         // invocations along each side of a tile
-const BATCH = SIDE * SIDE;      // particles that a workgroup reads together, each invocation one
+const ROUNDING = 1e-3;          // more than what rounding may change, in comparisons that leave out particles
+const LANES = SIDE * SIDE;          // of each part
+const PARTS = ${PARTS}u;
+const BATCH = LANES * PARTS;    // particles that a workgroup reads together, each invocation one
 
 var<workgroup> batch: array<vec4f, BATCH>;
 var<workgroup> bounds: vec2u;
@@ -41,6 +45,9 @@ struct Sights {
     along_x: vec4f,
     along_y: vec4f,
     along_z: vec4f,
+    middle: vec2f,      // of the four, at distance 1
+    spread: f32,        // how far they are from there
+    slant: f32,         // at most, how much farther apart two lines of sight are across the image than across themselves
 }
 
 struct Fronts {
@@ -64,7 +71,28 @@ fn sights_of(invocation: vec2u) -> Sights {
         found.along_y[i] = direction.y;
         found.along_z[i] = direction.z;
     }
+    let low = vec2f(found.x[0], found.y[0]);
+    let high = vec2f(found.x[3], found.y[3]);
+    found.middle = 0.5 * (low + high);
+    found.spread = (0.5 + ROUNDING) * length(high - low);
+    let facing = min(min(abs(found.along_z.x), abs(found.along_z.y)), min(abs(found.along_z.z), abs(found.along_z.w)));
+    found.slant = (1.0 + ROUNDING) / facing;
     return found;
+}
+
+// Whether any of the lines of sight may be nearer to the center of a particle than `reach`: it takes less time to find out than to
+// find where they pass it.
+fn is_near(sights: Sights, particle: vec4f, reach: f32) -> bool {
+    let away = sights.middle - particle.xy;
+    let scale = select(particle.z, 1.0, is_parallel());
+    let most = reach / scale * sights.slant + sights.spread;
+    return dot(away, away) <= most * most;
+}
+
+// The largest of those of four distances that count, or no end if one is not known.
+fn farthest_of(distances: vec4f, is_counted: vec4<bool>) -> f32 {
+    let known = select(vec4f(0.0), select(vec4f(3.4e38), distances, distances > vec4f(0.0)), is_counted);
+    return max(max(known.x, known.y), max(known.z, known.w));
 }
 
 // How lines of sight pass a particle: from where they are at the center's distance, how far back they are nearest to the center,
@@ -101,6 +129,13 @@ fn nearer(found: Fronts, sights: Sights, particle: vec4f, is_counted: vec4<bool>
     return Fronts(select(found.distance, distance, is_found), select(found.size, vec4f(size), is_found));
 }
 
+// Whether the sphere of a particle may be nearer than one of the fronts that count.
+fn may_be_nearer(found: Fronts, sights: Sights, particle: vec4f, is_counted: vec4<bool>) -> bool {
+    let radius = abs(particle.w) * style.sphere_scale;
+    let nearest = particle.z - (1.0 + ROUNDING) * radius - 1e-6 * particle.z;
+    return nearest <= farthest_of(found.distance, is_counted) && is_near(sights, particle, radius);
+}
+
 fn is_clipped() -> bool {
     return any(view.clips[0].xyz != vec3f(0.0)) || any(view.clips[1].xyz != vec3f(0.0)) || any(view.clips[2].xyz != vec3f(0.0));
 }
@@ -123,6 +158,31 @@ fn read_batch(first: u32, range: vec2u, lane: u32) -> u32 {
     return min(BATCH, range.y - first);
 }
 
+//% if PARTS > 1
+var<workgroup> of_parts: array<array<vec4u, 2>, BATCH>;
+
+// The nearest of what the parts have found. To be called by all invocations.
+fn nearest_of_parts(found: Fronts, lane: u32) -> Fronts {
+    workgroupBarrier();
+    of_parts[lane] = array<vec4u, 2>(bitcast<vec4u>(found.distance), bitcast<vec4u>(found.size));
+    workgroupBarrier();
+    var nearest = found;
+    for (var k = lane % LANES; k < BATCH; k += LANES) {
+        let distance = bitcast<vec4f>(of_parts[k][0]);
+        let size = bitcast<vec4f>(of_parts[k][1]);
+        let before = (nearest.distance <= vec4f(0.0)) | (distance < nearest.distance);
+        let larger = (distance == nearest.distance) & (size > nearest.size);
+        let is_found = (distance > vec4f(0.0)) & (before | larger);
+        nearest = Fronts(select(nearest.distance, distance, is_found), select(nearest.size, size, is_found));
+    }
+    return nearest;
+}
+//% else
+fn nearest_of_parts(found: Fronts, lane: u32) -> Fronts {
+    return found;
+}
+//% endif
+
 //% if ENTRY == "find_fronts"
 const LENGTH = 8.0 / (COLUMN * COLUMN) * 3.0 / 3.14159265;     // through the middle of a particle, in sizes
 const UNIT = 16777216.0;        // in a distance of the camera's target: lists are in any order, and so sums are of integers
@@ -131,7 +191,26 @@ fn plus(sum: vec4u, more: vec4u) -> vec4u {
     return select(sum + more, vec4u(0xffffffffu), sum + more < sum);
 }
 
-@compute @workgroup_size(SIDE, SIDE)
+//% if PARTS > 1
+// The sums of all parts, all of them and those near the front. To be called by all invocations.
+fn sums_of_parts(own: array<vec4u, 2>, lane: u32) -> array<vec4u, 2> {
+    workgroupBarrier();
+    of_parts[lane] = own;
+    workgroupBarrier();
+    var sums = array<vec4u, 2>();
+    for (var k = lane % LANES; k < BATCH; k += LANES) {
+        sums[0] = plus(sums[0], of_parts[k][0]);
+        sums[1] = plus(sums[1], of_parts[k][1]);
+    }
+    return sums;
+}
+//% else
+fn sums_of_parts(own: array<vec4u, 2>, lane: u32) -> array<vec4u, 2> {
+    return own;
+}
+//% endif
+
+@compute @workgroup_size(SIDE, SIDE, PARTS)
 fn find_fronts(
     @builtin(workgroup_id) tile: vec3u,
     @builtin(global_invocation_id) id: vec3u,
@@ -142,8 +221,14 @@ fn find_fronts(
     var front = Fronts(vec4f(0.0), vec4f(0.0));
     for (var first = range.x; first < range.y; first += BATCH) {
         let count = read_batch(first, range, lane);
-        for (var i = 0u; i < count; i++) { front = nearer(front, sights, batch[i], vec4<bool>(true)); }
+        for (var i = lane / LANES; i < count; i += PARTS) {
+            // A loop, as where planes cut: software adapters take all branches.
+            for (var k = u32(may_be_nearer(front, sights, batch[i], vec4<bool>(true))); k > 0u; k--) {
+                front = nearer(front, sights, batch[i], vec4<bool>(true));
+            }
+        }
     }
+    front = nearest_of_parts(front, lane);
     var solid = vec4f(0.0);
     for (var i = 0u; i < 4u; i++) {
         let pixel = min(pixel_of_four(id.xy, i), lists.viewport - 1u);
@@ -151,24 +236,29 @@ fn find_fronts(
     }
     let near = near_end(front.distance, front.size);
     let scale = LENGTH * UNIT / view.distance;
+    let end = max(max(solid.x, solid.y), max(solid.z, solid.w));
     var all = vec4u(0u);
     var foremost = vec4u(0u);
     for (var first = range.x; first < range.y; first += BATCH) {
         let count = read_batch(first, range, lane);
-        for (var i = 0u; i < select(0u, count, any(front.distance > vec4f(0.0))); i++) {
+        for (var i = lane / LANES; i < select(0u, count, any(front.distance > vec4f(0.0))); i += PARTS) {
             let particle = batch[i];
             let reach = particle.w * COLUMN;
-            let fall = max(1.0 - passes_of(sights, particle).miss2 / (reach * reach), vec4f(0.0));
-            let length = vec4u(select(vec4f(0.0), scale * max(particle.w, 0.0) * fall * fall, vec4f(particle.z) <= solid));
-            all = plus(all, length);
-            foremost = plus(foremost, select(vec4u(0u), length, vec4f(particle.z) < near));
+            let is_counted = particle.w > 0.0 && particle.z <= end && is_near(sights, particle, reach);
+            for (var k = u32(is_counted); k > 0u; k--) {
+                let fall = max(1.0 - passes_of(sights, particle).miss2 / (reach * reach), vec4f(0.0));
+                let length = vec4u(select(vec4f(0.0), scale * particle.w * fall * fall, vec4f(particle.z) <= solid));
+                all = plus(all, length);
+                foremost = plus(foremost, select(vec4u(0u), length, vec4f(particle.z) < near));
+            }
         }
     }
-    for (var i = 0u; i < 4u; i++) {
+    let sums = sums_of_parts(array<vec4u, 2>(all, foremost), lane);
+    for (var i = lane / LANES; i < 4u; i += PARTS) {
         let pixel = pixel_of_four(id.xy, i);
         if any(pixel >= lists.viewport) { continue; }
         textureStore(fronts, pixel, vec4f(front.distance[i], front.size[i], 0.0, 0.0));
-        textureStore(columns, pixel, vec4f(vec2f(vec2u(all[i], foremost[i])) / UNIT, 0.0, 0.0));
+        textureStore(columns, pixel, vec4f(vec2f(vec2u(sums[0][i], sums[1][i])) / UNIT, 0.0, 0.0));
     }
 }
 //% else
@@ -183,7 +273,7 @@ fn behind_of(front: vec2f, next: vec2f, thin: f32, ball: f32) -> vec4f {
     return select(vec4f(next, thin, ball), vec4f(front, 0.0, 0.0), thin <= 0.0 || is_same);
 }
 
-@compute @workgroup_size(SIDE, SIDE)
+@compute @workgroup_size(SIDE, SIDE, PARTS)
 fn find_behinds(
     @builtin(workgroup_id) tile: vec3u,
     @builtin(global_invocation_id) id: vec3u,
@@ -208,15 +298,21 @@ fn find_behinds(
     if workgroupUniformLoad(&any_thin) > 0u {
         let sights = sights_of(id.xy);
         let near = near_end(front.distance, front.size);
+        let begins = select(vec4f(3.4e38), near, is_thin);
+        let begin = min(min(begins.x, begins.y), min(begins.z, begins.w));
         for (var first = range.x; first < range.y; first += BATCH) {
             let count = read_batch(first, range, lane);
-            for (var i = 0u; i < select(0u, count, any(is_thin)); i++) {
+            for (var i = lane / LANES; i < select(0u, count, any(is_thin)); i += PARTS) {
                 let particle = batch[i];
-                next = nearer(next, sights, particle, is_thin & (vec4f(particle.z) >= near));
+                let is_counted = particle.z >= begin && may_be_nearer(next, sights, particle, is_thin);
+                for (var k = u32(is_counted); k > 0u; k--) {
+                    next = nearer(next, sights, particle, is_thin & (vec4f(particle.z) >= near));
+                }
             }
         }
+        next = nearest_of_parts(next, lane);
     }
-    for (var i = 0u; i < 4u; i++) {
+    for (var i = lane / LANES; i < 4u; i += PARTS) {
         let pixel = vec2i(pixel_of_four(id.xy, i));
         if any(pixel >= vec2i(lists.viewport)) { continue; }
         let here = vec2f(front.distance[i], front.size[i]);

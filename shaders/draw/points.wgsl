@@ -112,12 +112,11 @@ fn solid_fragment(in: Corner) -> PickPixel {
 //% include "common/pixel.wgsl"
 
 //% if GBUFFER
-@group(1) @binding(0) var farthest: texture_2d<f32>;    // depths of draw/farthest.wgsl, or a single 0
+//% include "common/hidden.wgsl"
 
 // Whether all of a sphere is behind what is opaque around this pixel.
 fn is_hidden(in: Corner) -> bool {
-    let pixel = min(vec2i(in.clip.xy), vec2i(textureDimensions(farthest)) - 1);
-    return depth_at(vec3f(0.0, 0.0, in.center.z + in.radius)) < textureLoad(farthest, pixel, 0).x;
+    return is_behind(depth_at(vec3f(0.0, 0.0, in.center.z + in.radius)), in.clip.xy);
 }
 
 //% endif

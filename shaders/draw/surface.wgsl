@@ -98,7 +98,7 @@ fn surface_normal(in: Corner) -> vec3f {
 
 @fragment
 fn surface_fragment(in: Corner) -> Pixel {
-    return shaded(in.eye, surface_normal(in), with_contours(surface_color(in), in.value), in.clip.xy);
+    return shaded(in.eye, surface_normal(in), with_contours(surface_color(in), in.value), in.clip);
 }
 
 @fragment

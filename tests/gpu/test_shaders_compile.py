@@ -652,7 +652,7 @@ SHADERS: dict[str, list[Defines]] = {
         {"ENTRY": entry, "POSITION": one, "SIZE": each, "DENSITY": each}
         for entry, (one, each) in product(["add_rows", "depths_of_texels"], [("f32", ""), ("i32", "u32")])
     ],
-    "draw/liquid_tiles.wgsl": choices(TILE=[8, 16], LEVELS=[12], ENTRY=["find_fronts", "find_behinds"]),
+    "draw/liquid_tiles.wgsl": choices(TILE=[8, 16], PARTS=[1, 4], LEVELS=[12], ENTRY=["find_fronts", "find_behinds"]),
     "draw/bird_triangles.wgsl": [{}],
     "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], BEHIND=[False, True]),
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import wgpu
 
 from vertigrad.gpu import Gpu
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer import deferred as deferred_module
+from vertigrad.renderer.bindings import bind_group, hidden_layout
 from vertigrad.renderer.layers import Layer
 from vertigrad.renderer.layers.drawing import Drawing
+from vertigrad.renderer.layers.meshes import IndexedDrawing
 from vertigrad.renderer.layers.points import PointsDrawing
 
 from .layers.kinds import CAMERA, PLAIN, drawn, random
@@ -127,6 +130,36 @@ def test_balls_behind_others_are_skipped_and_those_in_gaps_are_not(layer: Any, r
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PointsDrawing, "skips_hidden", False)
         assert_alike(skipped, render([cloud], CAMERA, View(**VIEW), SIZE).astype(int))
+
+
+def stones(layer: Any, count: int = 150) -> Any:
+    """Boxes that fill the image several times over, at all angles."""
+    turns = random(count, 4, seed=3)
+    size = 0.06 + 0.25 * random(count, 3, seed=4, low=0.0)
+    color = random(count, 3, seed=6, low=0.0)
+    position = random(count, 3, seed=5)
+    return layer("instances", {"shape": "cube"}, position=position, direction=turns, size=size, color=color)
+
+
+def test_triangles_behind_others_are_skipped_and_those_in_gaps_are_not(layer: Any, render: Any) -> None:
+    pile = stones(layer)
+    skipped = render([pile], CAMERA, View(**VIEW), SIZE).astype(int)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IndexedDrawing, "skips_hidden", False)
+        assert_alike(skipped, render([pile], CAMERA, View(**VIEW), SIZE).astype(int))
+
+
+def test_triangles_that_are_known_to_be_hidden_are_not_drawn(layer: Any, render: Any, gpu: Gpu) -> None:
+    """Where something fills the image at the near plane, whatever it was."""
+    usage = wgpu.TextureUsage.COPY_DST | wgpu.TextureUsage.TEXTURE_BINDING
+    near = gpu.create_texture(size=(1, 1, 1), format="r32float", usage=usage)
+    gpu.device.queue.write_texture({"texture": near}, np.float32([1.0]), {"bytes_per_row": 4}, (1, 1, 1))
+    group = bind_group(gpu, hidden_layout(gpu), [near.create_view()])
+    pile, nothing = stones(layer), render([], CAMERA, View(**VIEW), SIZE)
+    assert not np.array_equal(render([pile], CAMERA, View(**VIEW), SIZE), nothing)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deferred_module.Hidden, "record", lambda self, depths: group)
+        assert np.array_equal(render([pile], CAMERA, View(**VIEW), SIZE), nothing)
 
 
 def test_what_was_hidden_is_drawn_once_it_is_not(layer: Any, gpu: Gpu) -> None:

@@ -330,6 +330,18 @@ def test_an_image_with_more_pairs_than_there_is_memory_for_has_larger_tiles(laye
         assert np.array_equal(image, whole)
 
 
+def test_images_are_the_same_if_several_invocations_share_the_particles_of_a_tile(layer, render, monkeypatch):
+    uneven = slab() + np.random.default_rng(0).uniform(-0.05, 0.05, slab().shape).astype(np.float32)
+    above = np.random.default_rng(1).uniform(-1.0, 1.0, (200, 3)).astype(np.float32) + np.float32([0.0, 1.2, 0.0])
+    images = []
+    for parts in (1, 4):
+        monkeypatch.setattr(liquid_tiles, "SOFTWARE_PARTS", parts)
+        monkeypatch.setattr(liquid_tiles, "PARTS", parts)
+        water = layer("liquid", position=np.concatenate([uneven, above]), **SLAB)
+        images.append(render([water], from_above(pitch=30.0), SKY, SIZE))
+    assert np.array_equal(*images) and images[0].std() > 10.0
+
+
 @pytest.mark.parametrize("orthographic", [False, True])
 def test_a_particle_that_reaches_around_the_eye_or_is_cut_off(layer, render, orthographic):
     """Particles behind, around and before the eye, and a clip plane through the one that is before it."""

@@ -49,6 +49,7 @@ class IsosurfaceDrawing(FieldDrawing):
     """The cells that the surface passes through, and the indirect draw of their triangles: `size`."""
 
     plans_extent = True
+    skips_hidden = True
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_fields(values, IsosurfaceLayer.ATTRIBUTES, "values")

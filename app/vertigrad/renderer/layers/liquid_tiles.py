@@ -28,7 +28,8 @@ from .storage import storage_range
 LISTS_SHADER, SHADER = "draw/liquid_lists.wgsl", "draw/liquid_tiles.wgsl"
 FRONT, COLUMN, BEHIND = "rg32float", "rg32float", "rgba32float"  # mirrored in the shader
 TILE = 16  # pixels, across and down
-SOFTWARE_TILE = 8  # on a software adapter, where particles are small
+PARTS = 4  # of the particles of a tile, each compared by invocations of its own
+SOFTWARE_TILE, SOFTWARE_PARTS = 8, 1  # on a software adapter, where particles are small
 LEVELS = 12  # of sizes of tiles: the last one is wider than any image
 WORKGROUP = 128
 PAIRS_A_ROW = 24  # of tiles and rows, that there is memory for at first
@@ -70,8 +71,8 @@ class LiquidTiles:
     def __init__(self, gpu: Gpu, name: str, read: LiquidRows, style_size: int):
         self._gpu, self._name, self._read, self._style_size = gpu, name, read, style_size
         self._rows = rows = read.count
-        self._tile = SOFTWARE_TILE if gpu.adapter.kind == "software" else TILE
-        self._defines = {"TILE": self._tile, "LEVELS": LEVELS, **read.defines}
+        self._tile, parts = (SOFTWARE_TILE, SOFTWARE_PARTS) if gpu.adapter.kind == "software" else (TILE, PARTS)
+        self._defines = {"TILE": self._tile, "PARTS": parts, "LEVELS": LEVELS, **read.defines}
         self._size, self._capacity = (0, 0), _rounded(min(PAIRS_A_ROW * rows, MOST_PAIRS), rows)
         self._depth: wgpu.GPUTextureView | None = None  # that is bound
         self._blocks: list[Block] = []  # that are bound

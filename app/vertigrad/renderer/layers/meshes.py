@@ -45,6 +45,7 @@ class IndexedDrawing(Drawing):
 
     index: Tensor
     count = 1
+    skips_hidden = True
 
     def report_index(self) -> dict[str, Any]:
         """The index and its layout, for a layer's report."""
