@@ -47,6 +47,17 @@ def test_the_start_is_a_normal_distribution(make: Make) -> None:
     np.testing.assert_array_equal(points, np.random.default_rng(5).standard_normal((800, 3)).astype(np.float32))
 
 
+def test_it_may_start_on_the_way(make: Make) -> None:
+    """As after a step from noise to that time, and time continues from there."""
+    noise, later = make(), make(initial_time=0.75)
+    noise.step(0.75)
+    np.testing.assert_array_equal(position(later), position(noise))
+    for model in (noise, later):
+        model.step(0.2)
+    np.testing.assert_array_equal(position(later), position(noise))
+    assert later.scalar_state() == noise.scalar_state()
+
+
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("shape", [0, 1])
 def test_noise_becomes_the_training_curves(make: Make, shape: int) -> None:

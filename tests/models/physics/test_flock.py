@@ -334,3 +334,18 @@ def test_a_bird_banks_as_far_as_its_turn_requires(make: Make) -> None:
         expected.append(expected[-1] + (angle - expected[-1]) * (1.0 - np.exp(-1 / 60 / 0.2)))
     assert np.abs(target).max() > 0.3
     assert np.abs(np.array(banks) - expected).max() < 0.02
+
+
+def test_a_murmuration_is_dense_in_two_bodies_and_flies_one_way(make: Make) -> None:
+    """Half of the birds are in less than a quarter of the volume that all of them fill; none is outside of the box."""
+    model = make(4000, start="murmuration")
+    where, headings = output(model, "position"), output(model, "heading")
+    counts = np.sort(np.histogramdd(where, bins=[np.arange(-42.0, 43.0, 6.0)] * 3)[0].ravel())[::-1]
+    filled = np.count_nonzero(counts)
+    assert np.searchsorted(np.cumsum(counts), 2000.0) < 0.25 * filled
+    assert (np.abs(where) < (40.0, 22.0, 40.0)).all()
+    assert measured(model)["polarization"] > 0.8
+    assert headings[:, 0].min() > 0.0
+    along = np.histogram(where[:, 0], bins=24)[0]
+    waist = along[8:16].argmin() + 8
+    assert along[waist] < 0.5 * min(along[:waist].max(), along[waist:].max()), "two bodies"

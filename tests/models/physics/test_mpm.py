@@ -469,15 +469,20 @@ def test_fast_water_is_white(make: Make) -> None:
 @pytest.mark.turns(3)
 def test_the_shipped_scene_falls_and_comes_to_rest() -> None:
     gpu = vertigrad.gpu()
-    scene = load(resources.path("scenes", "mpm.toml"), sets=["matter.count=2000", "matter.resolution=20"])
+    sets = ["matter.count=2000", "look.count=2000", "matter.resolution=20"]
+    scene = load(resources.path("scenes", "mpm.toml"), sets=sets)
     stage = Stage(scene, gpu)
-    (instance,) = stage.instances.values()
+    instance = stage.instances["matter"]
     start = instance.outputs["position"].numpy()[:, 1].mean()
     for _ in range(20):
         stage.step(1.0 / 60.0)
     end = instance.outputs["position"].numpy()
     assert np.isfinite(end).all()
     assert end[:, 1].mean() < start - 0.05
+    sizes = {name: tensor.numpy() for name, tensor in stage.instances["look"].outputs.items()}
+    drawn = np.stack([size > 0.0 for size in sizes.values()])
+    assert (drawn.sum(axis=0) == 1).all(), "each particle is drawn once"
+    assert (drawn[list(sizes).index("drop_size")] == (instance.outputs["material"].numpy() == 0)).all()
     colors = instance.outputs["color"].numpy()
     assert colors.min() >= 0.0
     assert colors.max() <= 1.0

@@ -36,15 +36,18 @@ class Params(params.Params):
     morph_speed: float = number(
         0.3, min=0.0, max=20.0, slider_max=2.0, unit="/s", doc="speed from noise to shape: flow time per second"
     )
+    initial_time: float = number(
+        0.0, min=0.0, max=1.0, rebuild=True, doc="flow time at the start: 0 is noise, 1 the first shape"
+    )
     hold_time: float = number(1.5, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a shape is held")
 
 
 class Flow(NamedTensorsModel):
     """A neural ordinary differential equation, dx/dt = v(x, t, shape), solved with the midpoint rule.
 
-    Points start as normally distributed noise, from the seed. At t = 1 they form the shape; then time runs back to 0,
-    the noise is restored exactly, and the next shape begins. Trained by assets/training/train_flow.py (flow matching:
-    Lipman et al. 2023). The same seed gives the same bits on one GPU.
+    Points start as normally distributed noise, from the seed, or at `initial_time` on their paths from it. At t = 1
+    they form the shape; then time runs back to 0, the noise is restored exactly, and the next shape begins. Trained by
+    assets/training/train_flow.py (flow matching: Lipman et al. 2023). The same seed gives the same bits on one GPU.
     """
 
     Params = Params
@@ -91,9 +94,10 @@ class Flow(NamedTensorsModel):
         ]
 
     def reset(self) -> None:
-        self._phase, self._turn = 0.0, 0
+        params = self._params
+        self._phase, self._turn = params.initial_time / params.morph_speed if params.morph_speed else 0.0, 0
         self._begin()
-        self._replay(0.0)
+        self._carry(params.initial_time)
 
     def reload_file(self, name: str) -> bool:
         layers = _read(self._params.weights)

@@ -19,6 +19,7 @@ from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..quantities import amount, sphere_radius
 from ..reference import flock as flock_reference
+from .flock_start import STARTS
 
 SHADER = "models/flock.wgsl"
 COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
@@ -43,6 +44,12 @@ class Params(params.Params):
         ["turn back", "periodic"],
         rebuild=True,
         doc="boundary condition: birds turn back, or the box is periodic",
+    )
+    start: Literal["ellipsoid", "murmuration"] = choice(
+        "ellipsoid",
+        list(STARTS),
+        rebuild=True,
+        doc="initial formation: evenly in an ellipsoid with headings all around, or two dense bodies that fly one way",
     )
     time_step: float = number(
         1 / 60, min=1e-4, max=1 / 15, slider_min=1 / 240, unit="s", doc="time step of the simulation"
@@ -162,7 +169,7 @@ class Flock(FixedStepModel):
         self._periodic = params.bounds == "periodic"
         self._extent = (params.width, params.height, params.width)
         self._turn, self._predator_path = 0, 0.0
-        positions, headings = start(n, self._extent, self._seed)
+        positions, headings = STARTS[params.start](np.random.default_rng(self._seed), n, self._extent)
         velocities = np.column_stack([headings * params.speed, np.full(n, params.speed)])
         self._first_positions = parts.copied("first_positions", np.column_stack([positions, np.zeros(n, np.float32)]))
         self._first_velocities = parts.copied("first_velocities", velocities)
@@ -236,15 +243,3 @@ class Flock(FixedStepModel):
             "tool_velocity": tool.velocity,
             "attraction": tool.strength,
         }
-
-
-def start(count: int, extent: tuple[float, float, float], seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions in an ellipsoid in the middle of the box, and headings all around; each (count, 3), f32."""
-    random = np.random.default_rng(seed)
-    headings = random.standard_normal((count, 3))
-    headings /= np.maximum(np.linalg.norm(headings, axis=1, keepdims=True), 1e-12)
-    positions = random.standard_normal((count, 3))
-    positions *= (random.random((count, 1)) ** (1 / 3)) / np.maximum(
-        np.linalg.norm(positions, axis=1, keepdims=True), 1e-12
-    )
-    return (positions * (0.35 * np.asarray(extent))).astype(np.float32), headings.astype(np.float32)
