@@ -148,28 +148,25 @@ fn rounded_to_f16(x: f32) -> f32 {
     return select(bitcast<f32>(even), x * 3.0e38, is_nan(x) || abs(x) >= 65520.0);
 }
 
-// The upper twelve bits of a number's digits: products of two such are exact.
-fn upper(x: f32) -> f32 {
-    return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-// a / b, correctly rounded; WGSL allows 2.5 ulp, and NVIDIA uses them. What the first quotient leaves over is exact, as products of
-// halves of the digits are (Dekker 1971, "A floating-point technique for extending the available precision").
+// a / b, correctly rounded; WGSL allows 2.5 ulp, and NVIDIA uses them. Subnormal operands and quotients are left as they are.
+// What is left over by a quotient near the right one fits in 32 bits, although the products in it do not: so it is right modulo 2^32,
+// whatever a compiler does with floats. A quotient is never in the middle between two floats.
 fn divide_f(a: f32, b: f32) -> f32 {
-    let q = a / b;
-    if !(abs(a) > 1e-24 && abs(a) < 1e37 && abs(q) > 1e-24 && abs(q) < 1e37) { return q; }
-    let product = q * b;
-    let rest = (a - product) - rest_of_product(q, b, product);
-    return q + rest / b;
-}
-
-// What rounding took from a product: a b - product.
-fn rest_of_product(a: f32, b: f32, product: f32) -> f32 {
-    let a_high = upper(a);
-    let b_high = upper(b);
-    let a_low = a - a_high;
-    let b_low = b - b_high;
-    return a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low);
+    let quotient = a / b;
+    let x = bitcast<u32>(a) & 0x7fffffffu;
+    let y = bitcast<u32>(b) & 0x7fffffffu;
+    var q = bitcast<u32>(quotient) & 0x7fffffffu;
+    if min(min(x, y), q) < 0x01000000u || max(max(x, y), q) >= 0x7f000000u { return quotient; }
+    let sign = bitcast<u32>(quotient) & 0x80000000u;
+    let dividend = digits_of(x);
+    let divisor = i32(digits_of(y));
+    for (var tries = 0u; tries < 4u; tries++) {
+        let shift = 150u + (x >> 23u) - (y >> 23u) - (q >> 23u);
+        let rest = bitcast<i32>((dividend << shift) - digits_of(q) * u32(divisor));
+        if abs(2 * rest) < divisor { break; }
+        q = select(q - 1u, q + 1u, rest > 0);
+    }
+    return bitcast<f32>(q | sign);
 }
 
 // Floor division and the remainder that takes the divisor's sign, as in Python; integers have 0 for a divisor of 0.

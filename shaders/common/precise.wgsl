@@ -65,6 +65,11 @@ fn precise_exp2(x: f32) -> f32 {
     return select(power_of_two(n, y - n), x, is_nan(x));
 }
 
+// The upper twelve bits of a number's digits: products of two such are exact.
+fn upper(x: f32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
 // a to the power b for finite a > 0: the logarithm to base 2 in two parts, so that its error is not multiplied by b.
 fn power_of_positive(a: f32, b: f32) -> f32 {
     let l = logarithm(a);

@@ -119,7 +119,8 @@ fn nearer(found: Fronts, sights: Sights, particle: vec4f, is_counted: vec4<bool>
     let distance = particle.z + sights.along_z * (passes.back + sqrt(max(inside2, vec4f(0.0))));
     let before = (found.distance <= vec4f(0.0)) | (distance < found.distance);
     let larger = (distance == found.distance) & (vec4f(size) > found.size);
-    var is_found = is_counted & (inside2 > vec4f(0.0)) & (before | larger);
+    // What begins behind the eye is no front, in whatever order lists have it.
+    var is_found = is_counted & (inside2 > vec4f(0.0)) & (distance > vec4f(0.0)) & (before | larger);
     // A loop, which software adapters leave out where no plane cuts; they take all branches.
     for (var k = select(0u, 3u, is_clipped()); k > 0u; k--) {
         let plane = view.clips[k - 1u];

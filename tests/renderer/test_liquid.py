@@ -278,11 +278,15 @@ def near_sun(across: int = 18) -> np.ndarray:
     return np.float32(slab(across=across) + uneven + [1.5 / math.tan(math.radians(60.0)), 1.5, 0.0])
 
 
+def near_eye() -> np.ndarray:
+    return slab(across=12) + np.random.default_rng(0).uniform(-0.02, 0.02, (4 * 12 * 12, 3)).astype(np.float32)
+
+
 @pytest.mark.parametrize("fov", [20.0, 3.0])
 def test_its_shadow_is_even_and_that_of_the_length_of_liquid(layer, render, fov):
     """From the sun to the floor, as exp(-optical depth); also near by, where each particle is many texels wide."""
     view = SKY.model_copy(update=SUN)
-    camera = OrbitCamera(distance=1.2, pitch=math.radians(89.99), fov=fov, orthographic=True)
+    camera = OrbitCamera(distance=1.1, pitch=math.radians(89.99), fov=fov, orthographic=True)
     floor = layer("surface", position=plate(0.0), color="#ffffff")
     bright = light(render([floor], camera, view, SIZE)).max()
     for strength in (1.0, 0.5):
@@ -291,6 +295,20 @@ def test_its_shadow_is_even_and_that_of_the_length_of_liquid(layer, render, fov)
         expected = 0.5 ** (strength / math.sin(math.radians(60.0)))  # 0.4 deep, along a slanted line
         assert abs(shaded.mean() / expected - 1) < 0.04
         assert shaded.std() < 0.05 * expected
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_an_eye_in_a_liquid_sees_the_same_whatever_the_order_of_rows(layer, render, orthographic):
+    """Some spheres begin behind the eye, others before it."""
+    camera = OrbitCamera(
+        target=(0, -0.4, 0), distance=0.3, fov=50.0, pitch=math.radians(80.0), orthographic=orthographic
+    )
+    images = []
+    for seed in range(3):
+        rows = np.random.default_rng(seed).permutation(near_eye())
+        images.append(render([layer("liquid", CLEAR, position=rows, **SLAB)], camera, SKY, SIZE))
+    assert images[0].std() > 1.0
+    assert all((one == images[0]).all() for one in images[1:])
 
 
 @pytest.mark.parametrize("orthographic", [False, True])

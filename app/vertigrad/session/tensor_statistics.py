@@ -213,7 +213,7 @@ def _saturation(operator: str) -> Condition:
         return NEVER
     low, high = RANGES[operator]
     if high is None:
-        return Condition(below=np.nextafter(np.float32(low), np.float32(np.inf)).item())
+        return Condition(below=low + float(np.finfo(np.float32).tiny))  # GPUs take smaller numbers for 0
     edge = EDGE * (high - low)
     return Condition(below=low + edge, above=high - edge)
 
