@@ -10,11 +10,12 @@ import pytest
 
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
-from vertigrad.models.learning.wave_source import HOLD, Params, WaveSource
-from vertigrad.models.learning.wave_source_scene import GAP, LIFT, LOUD, beginning
+from vertigrad.models.learning.wave_source import HOLD, POWER_STEPS, Params, WaveSource
+from vertigrad.models.learning.wave_source_scene import GAP, LIFT, LOUD, bay, beginning, smoothing_kernel
 from vertigrad.models.learning.wave_source_waves import Waves
 from vertigrad.models.parts import Parts
 from vertigrad.models.reference import wave_source as reference
+from vertigrad.tensor.graph import no_grad
 
 Make = Callable[..., WaveSource]
 SMALL: dict[str, Any] = {"resolution": 32, "steps": 40, "receivers": 10, "drops": 2, "steps_per_second": 60.0}
@@ -99,6 +100,48 @@ def test_it_agrees_with_the_reference_before_and_after(make: Make) -> None:
         run(model, steps)
         for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
+
+
+def largest_eigenvalue(model: WaveSource) -> float:
+    """Of the second derivatives of the loss, by the power method in float64."""
+    initial, steps = model._beginning, model._params.steps
+    medium, side = initial.medium.astype(np.float32).astype(float), model._params.resolution
+    kernel, shape, direction = smoothing_kernel(side), bay(side), model._direction.numpy().astype(float)
+    length = 0.0
+    for _ in range(POWER_STEPS):
+        heard = reference.heard(reference.blurred(direction * shape, kernel), medium, initial.receiver_cells, steps)
+        scale = 2.0 / (heard.size * model._power)
+        gradients = reference.gradients(scale * heard, medium, initial.receiver_cells)
+        direction = reference.blurred(gradients, kernel) * shape
+        length = float(np.linalg.norm(direction))
+        direction /= length
+    return length
+
+
+def test_the_steepest_direction_is_searched_for_in_the_first_step_and_changes_nothing_else(make: Make) -> None:
+    """It takes as long as six training steps, which the first image need not wait for."""
+    model, still = make(steps_per_second=0.1), make(steps_per_second=0.1, train=False)
+    assert model._has_factor == 0
+    run(model, 1)
+    run(still, 1)
+    assert (model._has_factor, still._has_factor) == (1, 0)
+    assert 1.0 / model._factor.item() == pytest.approx(largest_eigenvalue(model), rel=1e-4)
+    for name, tensor in still.state().items():
+        if name != "factor":
+            np.testing.assert_array_equal(model.state()[name].numpy(), tensor.numpy(), err_msg=name)
+
+
+def test_a_model_with_the_state_of_another_one_need_not_search_again(make: Make) -> None:
+    first, second = make(), make()
+    run(first, 4)
+    with no_grad():
+        for name, tensor in first.state().items():
+            second.state()[name][...] = tensor.numpy()
+    second.load_scalar_state(first.scalar_state())
+    second._direction.fill_(0.0)  # of which no steepest one would be found
+    run(first, 3)
+    run(second, 3)
+    np.testing.assert_array_equal(first.outputs()["found"].numpy(), second.outputs()["found"].numpy())
 
 
 @pytest.mark.turns(3)

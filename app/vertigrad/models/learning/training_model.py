@@ -73,14 +73,17 @@ class TrainingModel(NamedTensorsModel):
         """Tensors of one element, which are the model's diagnostics."""
         self._statistics = {name: parts.zeros(name, 1) for name in names}
 
-    def _record_step(self, loss: Tensor) -> None:
-        """Record into the open plan: backward, the statistics `loss` and `gradient_norm`, and the optimizer."""
+    def _record_step(self, loss: Tensor, factor: Tensor | None = None) -> None:
+        """Record into the open plan: backward, the statistics `loss` and `gradient_norm`, and the optimizer.
+
+        `factor` is that of `Optimizer.step`.
+        """
         (optimizer,) = self._optimizers
         loss.backward()
         with no_grad():
             ops.assign(self._statistics["loss"], loss.detach())
             ops.assign(self._statistics["gradient_norm"], optimizer.norm())
-        optimizer.step()
+        optimizer.step(factor=factor)
         self._gradients = optimizer.gradients
 
     def _steps_due(self, dt: float) -> int:

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from ... import learn, ops, params
-from ...gpu import Plan
 from ...params import integer, number
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
@@ -53,15 +52,17 @@ class WaveSource(PlayingModel):
     The unknown initial state is a smoothed grid of weights; its gradient is backpropagated through every wave step,
     which is time reversal of the residual (Tarantola 1984, Inversion of seismic reflection data, section 5). The
     optimizer is Nesterov's; the learning rate is relative to the largest that the steepest direction allows, computed
-    when the model is built. The left pond shows the true waves, the right one the current reconstruction. The same seed
-    gives the same bits on one GPU.
+    in the first step. The left pond shows the true waves, the right one the current reconstruction. The same seed gives
+    the same bits on one GPU.
     """
 
     Params = Params
     saved = (
         *("weights", "now", "true", "found", "position", "normal", "wave"),
         *("true_position", "true_normal", "true_wave", "receiver", "mismatch", "found_pin", "trace", "trace_wave"),
+        "factor",
     )
+    scalars = ("shown", "has_factor")
     limits: ClassVar[Mapping[str, Limit]] = {
         "loss": Limit(100.0, "the optimization diverges: lower learning_rate, and reset"),
     }
@@ -98,7 +99,9 @@ class WaveSource(PlayingModel):
 
     def step(self, dt: float) -> None:
         params = self._params
-        self._train(dt, params.learning_rate / self._steepest)
+        if params.train and not self._has_factor:
+            self._measure_curvature()
+        self._train(dt, params.learning_rate)
         for _ in range(self._playing.due(dt, 1.0 / params.playback_rate)):
             self._shown = self._shown + 1 if self._shown < params.steps else -HOLD
             if self._shown > 0:
@@ -155,7 +158,8 @@ class WaveSource(PlayingModel):
         self._waves = Waves(scene.medium, scene.receiver_cells, parts)
         self._create_tensors(parts)
         self._listen(random)
-        self._steepest = self._curvature(random)
+        self._direction = parts.copied("direction", random.normal(size=(side, side)))
+        self._has_factor = 0
         self._optimizers = [parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))]
         self._record(parts)
 
@@ -168,6 +172,7 @@ class WaveSource(PlayingModel):
         self._weights, self._found = (parts.zeros(what, side, side) for what in ("weights", "found"))
         self._recorded = parts.zeros("recorded", self._params.steps, receivers)
         self._create_statistics(parts, "loss", "gradient_norm")
+        self._factor = parts.zeros("factor", 1)  # of gradients: 1 / how steep the loss can become
         self._now, self._true = (parts.zeros(what, 2 * side**2 + receivers) for what in ("now", "true"))
         self._claims = copied("claims", claims(scene))
         x, z = plane(side)
@@ -198,32 +203,35 @@ class WaveSource(PlayingModel):
     def _heard(self, weights: Tensor) -> Tensor:
         return self._waves.heard(self._start(weights), self._params.steps)
 
-    def _curvature(self, random: np.random.Generator) -> float:
-        """How steep the loss can become: the greatest eigenvalue of its second derivatives, by the power method."""
-        side = self._params.resolution
-        with (
-            Tensor.from_numpy(random.normal(size=(side, side)).astype(np.float32)) as direction,
-            Tensor.zeros(1) as length,
-            Plan(f"{self.name}.curvature") as plan,
-        ):
-            direction.requires_grad = True
-            with plan.recording():
-                (ops.square(self._heard(direction)).mean() * (1.0 / self._power)).backward()
-                assert direction.grad is not None
-                with no_grad():
-                    ops.assign(length, ops.sqrt(ops.sum_square(direction.grad)))
-                    ops.divide(direction.grad, length, out=direction)
+    def _measure_curvature(self) -> None:
+        """How steep the loss can become: the greatest eigenvalue of its second derivatives, by the power method.
+
+        Without a signal the gradient of the loss at a direction is its product with the second derivatives: training
+        steps compute it, which leave the weights as they are while the factor is below 0.
+        """
+        norm, changed = self._statistics["gradient_norm"], (self._weights, self._recorded)
+        before = [ops.copy(tensor) for tensor in (*changed, norm)]
+        (gradient,) = self._gradients
+        with no_grad():
+            ops.assign(self._weights, self._direction)
+            self._recorded.fill_(0.0)
+            self._factor.fill_(-1.0)
             for _ in range(POWER_STEPS):
-                plan.replay()
-            direction.requires_grad = False
-            return float(length.item())
+                self._step.replay(lr=0.0, weight_decay=0.0)
+                ops.divide(gradient, norm, out=self._weights)
+            ops.divide(1.0, norm, out=self._factor)
+            for tensor, value in zip((*changed, norm), before, strict=True):
+                ops.assign(tensor, value)
+                value.close()
+        self._has_factor = 1
+        self._evaluate.replay()
 
     def _record(self, parts: Parts) -> None:
         plans = parts.plans("step", "evaluate", "wave", "begin", "show")
         self._step, self._evaluate, self._wave, self._begin, self._show = plans
         with self._step.recording():
             heard = self._heard(self._weights)
-            self._record_step(self._error(heard))
+            self._record_step(self._error(heard), self._factor)
             with no_grad():
                 self._note(heard.detach())
                 self._believe()
