@@ -12,7 +12,7 @@ import pytest
 
 from vertigrad import resources
 from vertigrad.errors import InputError
-from vertigrad.gpu import Gpu
+from vertigrad.gpu import Gpu, Plan
 from vertigrad.learn.layers import Activation
 from vertigrad.models.base import Fault, Model
 from vertigrad.models.inside import Observed, tensors_of
@@ -202,6 +202,7 @@ def test_test_examples_are_not_used_for_training(make: Make) -> None:
 
 def test_nothing_is_trained_while_disabled_or_paused(make: Make) -> None:
     model = make()
+    statistics(model)
     before = {name: tensor.numpy() for name, tensor in model.state().items()}
     model.step(0.0)
     model._params.take(model._params.with_values({"train": False}))
@@ -586,6 +587,27 @@ def test_gradients_of_an_element_are_those_of_its_example(make: Make, what: str)
         with pytest.raises(InputError, match=message):
             model.inside.observe(Observed((wrong,)))
         assert list(model.inside.tensors()) == [other]
+
+
+def test_the_first_image_needs_no_training_step(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernels are compiled when the loss and the gradient of the start are asked for, or what is inside."""
+    replayed, replay = [], Plan.replay
+
+    def noted(plan: Plan, **fields: Any) -> None:
+        replayed.append(plan.name)
+        replay(plan, **fields)
+
+    monkeypatch.setattr(Plan, "replay", noted)
+    model = make()
+    assert replayed == ["learner.newest"] and model.scalar_state()["is_measured"] == 0
+    statistics(model)
+    measured = ["learner.train", "learner.evaluate"]
+    assert replayed[1:] == measured and model.scalar_state()["is_measured"] == 1
+    statistics(model)
+    assert replayed[1:] == measured
+    model.reset()
+    model.inside.observe(Observed(("activations.1",)))
+    assert replayed[3:6] == ["learner.newest", *measured] and model.inside.tensors()["activations.1"].numpy().any()
 
 
 def test_loss_and_gradient_are_available_before_the_first_step(make: Make) -> None:

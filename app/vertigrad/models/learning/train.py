@@ -100,6 +100,7 @@ class Train(NamedTensorsModel):
 
     def step(self, dt: float) -> None:
         values = self._params
+        self._measure_start()
         if values.train and dt > 0.0:
             self._optimizer.lr, self._optimizer.weight_decay = values.learning_rate, values.weight_decay
             for _ in range(values.steps):
@@ -109,6 +110,7 @@ class Train(NamedTensorsModel):
         self._inside.replay()
 
     def diagnostics(self) -> dict[str, Tensor]:
+        self._measure_start()
         found = {name: ops.copy(tensor) for name, tensor in self._statistics.items()}
         return found if isinstance(self._tables.data, Classes) else {n: found[n] for n in found if n != "accuracy"}
 
@@ -133,13 +135,10 @@ class Train(NamedTensorsModel):
                 self._weights[name][...] = array
                 self._best[name][...] = array
             self._statistics["best_loss"].fill_(NOT_YET)
-        self._optimizer.step_count = 0
-        rate, self._optimizer.lr = self._optimizer.lr, 0.0
-        self._step()  # which moves nothing: so there are a loss and a gradient from the start
-        self._optimizer.lr = rate
         self._optimizer.reset()
-        self._shown.replay("evaluate")
+        self._is_measured = 0
         if self._file is not None and self._goes_on:
+            self._measure_start()
             self._optimizer.step_count = restore(self._file, self._memory())
         self._shown.replay(self._params.show)
         self._inside.replay()
@@ -152,10 +151,10 @@ class Train(NamedTensorsModel):
         return self._memory() | self._views
 
     def scalar_state(self) -> dict[str, float]:
-        return {"taken": self._optimizer.step_count}
+        return {"taken": self._optimizer.step_count, "is_measured": self._is_measured}
 
     def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
-        self._optimizer.step_count = int(scalars["taken"])
+        self._optimizer.step_count, self._is_measured = int(scalars["taken"]), int(scalars["is_measured"])
 
     def export(self, suffix: str) -> bytes:
         if suffix == CHECKPOINT:
@@ -184,7 +183,7 @@ class Train(NamedTensorsModel):
         self._record(parts)
         rows = len(self._data.inputs) if self._batch is None else self._batch.size
         chain = NetworkChain(self._shown, self._weights, self._chosen, rows, self._loss_of, self._show)
-        self._inside = parts.enter_context(TrainedInside(self, chain))
+        self._inside = parts.enter_context(TrainedInside(self, chain, self._measure_start))
 
     def _create_tensors(self, parts: Parts, kind: Kind) -> None:
         name, held = self.name, parts.enter_context
@@ -215,6 +214,20 @@ class Train(NamedTensorsModel):
     def _step(self) -> None:
         first = {} if self._batch is None else self._first()
         self._train_step.replay(**first, **self._optimizer.fields())
+
+    def _measure_start(self) -> None:
+        """Compute the loss, the gradient and the statistics of the tests for the first weights, unless that was done.
+
+        The first image needs none of it, and the kernels are those of a training step.
+        """
+        if self._is_measured:
+            return
+        self._is_measured = 1
+        rate, self._optimizer.lr = self._optimizer.lr, 0.0
+        self._step()  # which moves nothing
+        self._optimizer.lr = rate
+        self._optimizer.reset()
+        self._shown.replay("evaluate")
 
     def _record_training(self) -> None:
         with self._train_step.recording():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,12 +24,13 @@ class TrainedInside(HeldInside, Closing):
     """What a model keeps, what the stages of its network compute, and the gradients of the loss by that.
 
     Both are of the batch of the last training step, with the weights after it. While some of them, or gradients of
-    elements, are observed, `replay` computes them in plans of their own: training gives the same bits. Close it.
+    elements, are observed, `replay` computes them in plans of their own: training gives the same bits. `prepare` is
+    called before something is observed, so that there is a last step. Close it.
     """
 
-    def __init__(self, model: Model, chain: Chain):
+    def __init__(self, model: Model, chain: Chain, prepare: Callable[[], object] = lambda: None):
         super().__init__(model)
-        self._chain = chain
+        self._chain, self._prepare, self._observes = chain, prepare, False
         self._computed: dict[str, Tensor] = {}
         self._parts = ExitStack()
         self._elements = ElementGradients(partial(StageGradient, chain))
@@ -58,6 +59,7 @@ class TrainedInside(HeldInside, Closing):
             self._elements.record_again()
         if is_other or set(computed) != set(self._computed):
             self._record(computed)
+        self._observes = bool(observed)
         self.replay()
         super().observe(Observed(tuple(name for name in names if name not in gradients)))
 
@@ -69,6 +71,8 @@ class TrainedInside(HeldInside, Closing):
 
     def replay(self) -> None:
         """Compute what is observed."""
+        if self._observes:
+            self._prepare()
         if self._computed:
             self._plan.replay()
         self._elements.replay()
