@@ -9,6 +9,7 @@ struct Params {
     values_strides: vec3i,  // elements from one value to the next along each axis
     values_offset: u32,     // elements
     symmetric: u32,
+    first_pair: u32,        // of `gather`: the index of the pair of its first workgroup
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -69,7 +70,7 @@ fn gather(
     @builtin(num_workgroups) groups: vec3u,
 ) {
     let all = widest(widest_of_own(id.x, groups.x * ${WORKGROUP}u), lane);
-    if lane == 0u { pairs[group.x] = all; }
+    if lane == 0u { pairs[params.first_pair + group.x] = all; }
 }
 
 @compute @workgroup_size(${WORKGROUP})

@@ -1,6 +1,7 @@
 // An image on a rectangle, in the world or on the screen, read from a tensor of any layout. In: the pixels of a tensor (rows,
 // columns) or (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not
-// finite are not drawn. DTYPE is "f32", "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
+// finite are not drawn, or magenta where MARKED: of CHANNELS 1 and DTYPE "f32", unless they are TRANSPARENT. DTYPE is "f32",
+// "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
 //% include "common/finite.wgsl"
@@ -45,6 +46,10 @@ struct Corner {
 //% endif
 
 const FARTHEST = 1e-30;     // depth, just in front of the background
+//% if MARKED
+const TRANSPARENT = 0x7fc06a90u;            // mirrored in renderer/layers/image.py
+const NOT_FINITE = vec3f(1.0, 0.0, 1.0);    // linear
+//% endif
 
 fn element(at: u32) -> f32 {
 //% if DTYPE == "f32"
@@ -96,6 +101,11 @@ fn shown(pixel: vec2f) -> vec4f {
     let range = select(style.range, extent[0], style.auto_range > 0.0);
     let x = colormap_coordinate(select(range.x, found.x, sound), range, f32(textureDimensions(colormap).x));
     let color = textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0);
+//% if MARKED
+    let at = clamp(vec2i(floor(pixel)), vec2i(0), vec2i(style.size) - 1) * style.strides;
+    let is_marked = !is_finite(nearest.x) && pixels[u32(i32(style.first) + at.x + at.y)] != TRANSPARENT;
+    if is_marked { return vec4f(NOT_FINITE * style.brightness, 1.0); }
+//% endif
     return select(vec4f(0.0), vec4f(color.rgb * style.brightness, 1.0), sound);
 //% else
     return found;

@@ -57,7 +57,9 @@ def reductions() -> list[Defines]:
         for even in (False, True)
     ]
     least = {"ARG": True, "BEFORE": "(a < b || is_nan(a)) && !is_nan(b)", "FINISH": "i32(total.at)", "TO": "i32"}
-    return [*sums, *({**chosen, **least} for chosen in sums if chosen["VALUE"] == "f32")]
+    finite = {"LIFT": "select(params.identity, f32(x), !is_nan(f32(x)) && !is_inf(f32(x)))", "COMBINE": "min(a, b)"}
+    floats = [chosen for chosen in sums if chosen["VALUE"] == "f32"]
+    return [*sums, *({**chosen, **least} for chosen in floats), *({**chosen, **finite} for chosen in floats)]
 
 
 SUBGROUPS = [0, 8, 32]
@@ -603,7 +605,10 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/farthest.wgsl": [{}],
     "draw/light.wgsl": [{}],
     "draw/reprojection.wgsl": choices(SPLIT=[False, True]),
-    "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
+    "draw/image.wgsl": [
+        *choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True], MARKED=[False]),
+        *choices(DTYPE=["f32"], CHANNELS=[1], PICKING=[False, True], MARKED=[True]),
+    ],
     "draw/splats.wgsl": [
         {**rows, "PICKING": picking, "SHADOWED": shadowed}
         for rows, (picking, shadowed) in product(SPLATS, [(False, False), (True, False), (False, True)])

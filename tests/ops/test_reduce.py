@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import vertigrad
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, LayoutError, ShapeError
+from vertigrad.ops.reduce import finite_range
 
 from .layouts import DTYPES, NUMPY, examples, layouts, seeds, shapes, values
 
@@ -238,3 +239,21 @@ def test_methods_and_arrays():
 def test_numpy_names_the_same_type_for_indices_and_bools(dtype: str):
     x = Tensor.from_numpy(values((5,), dtype, 8))
     assert {ops.argmin(x).dtype.name, ops.any(x).dtype.name} == {"i32", "bool"}
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize(("shape", "axis"), [((5, 70), 1), ((70, 5), 0), ((2, 9, 40_000), 2), ((3, 4, 5), (1, 2))])
+def test_a_range_of_finite_values(gpu, dtype: str, shape: tuple[int, ...], axis: Any) -> None:
+    rng = np.random.default_rng(4)
+    array = rng.normal(size=shape).astype(NUMPY[dtype])
+    array[rng.random(shape) < 0.3] = np.nan
+    array[rng.random(shape) < 0.3] = np.inf
+    array[rng.random(shape) < 0.2] = -np.inf
+    array[0] = np.nan if axis == 1 else array[0]  # a row without any
+    finite = np.isfinite(array)
+    with Tensor.from_numpy(array) as tensor:
+        low, high = finite_range(tensor, axis, keepdims=True)
+        expected = np.where(finite, array, np.inf).min(axis, keepdims=True)
+        np.testing.assert_array_equal(low.numpy(), expected)
+        expected = np.where(finite, array, -np.inf).max(axis, keepdims=True)
+        np.testing.assert_array_equal(high.numpy(), expected)

@@ -88,3 +88,18 @@ def test_the_extent_follows_the_values(gpu):
             extent.record()
             assert tuple(extent.pair.numpy()[0]) == (0.0, 9.0 * scale)
         extent.close()
+
+
+@pytest.mark.parametrize("counts", [(5, 7), (3, 5000), (40_000, 300)])
+def test_the_values_of_another_tensor_count_too(gpu, counts):
+    rng = np.random.default_rng(3)
+    arrays = [rng.normal(size=count).astype(np.float32) for count in counts]
+    for low, high in ((0, 1), (1, 0)):
+        arrays[low][counts[low] // 2], arrays[high][-1] = -90.0, 80.0
+        with Tensor.from_numpy(arrays[0]) as one, Tensor.from_numpy(arrays[1].reshape(1, -1)) as other:
+            extent = Extent(one, alongside=other)
+            for _ in range(2):
+                extent.record()
+                assert tuple(extent.pair.numpy()[0]) == (-90.0, 80.0)
+            extent.close()
+        arrays[low][counts[low] // 2] = arrays[high][-1] = 0.0

@@ -136,3 +136,51 @@ def test_another_form_and_tensor_replace_the_first_and_an_error_leaves_it(steady
         shown.bind({"tensor": empty})
     assert shown.form is before
     assert render([shown], OrbitCamera(distance=4.0)).max() > 100
+
+
+@pytest.mark.parametrize("draw", ["image", "bars", "points", "surface", "volume"])
+def test_layers_that_compare_each_other_have_one_range(steady, layer, draw: str) -> None:
+    few, many = RNG.normal(size=(1, 4, 5, 6)).astype(np.float32), 7 * RNG.normal(size=(1, 4, 5, 6)).astype(np.float32)
+    style = {"draw": draw, "normalize": False, "height": 1.0}
+    with Tensor.from_numpy(few) as one, Tensor.from_numpy(many) as other:
+        shown = layer("tensor", style, tensor=one, compare=other)
+        again = layer("tensor", style, tensor=other, compare=one)
+        for each in (shown, again):
+            each.prepare()
+        both = np.stack([few, many])[:, 0]
+        colors = {"points": both[..., -1], "surface": both[:, 0], "volume": both[:, 0]}.get(draw, both)
+        if draw == "volume":
+            colors = both
+        for each in (shown, again):
+            pair = each.drawing.extent.pair.numpy()[0]
+            np.testing.assert_allclose(pair, [colors.min(), colors.max()], rtol=1e-6)
+        if draw == "surface":
+            heights = drawn(shown, "position")[:, :, 1]
+            np.testing.assert_allclose(heights, few[0, 0] / np.abs(both[:, 0]).max(), rtol=1e-5)
+
+
+def test_channels_that_are_compared_are_normalized_by_one_range(steady, layer) -> None:
+    few, many = (factor * RNG.normal(size=(3, 4, 5)).astype(np.float32) for factor in (1, 5))
+    shown = layer("tensor", {"columns": 3}, tensor=few, compare=many)
+    pixels = drawn(shown, "pixels")[:4].reshape(4, 3, 6)[:, :, :5].transpose(1, 0, 2)
+    both = np.concatenate([few, many], axis=1)
+    low, high = both.min((1, 2), keepdims=True), both.max((1, 2), keepdims=True)
+    np.testing.assert_allclose(pixels, (few - low) / (high - low), rtol=1e-5, atol=1e-6)
+    assert shown.drawing.style.range == (0.0, 1.0)
+    with Tensor.zeros((3, 4)) as flat, pytest.raises(LayoutError, match="compare must be a tensor of shape"):
+        layer("tensor", tensor=few, compare=flat)
+
+
+def test_what_is_not_finite_is_magenta_and_leaves_its_channel_visible(steady, layer, render) -> None:
+    values = RNG.normal(size=(2, 4, 4)).astype(np.float32)
+    values[0, 1, 1], values[0, 2, 2] = np.nan, np.inf
+    shown = layer("tensor", {"columns": 1}, tensor=values)
+    pixels = drawn(shown, "pixels")[:4, :4]
+    rest = np.isfinite(values[0])
+    np.testing.assert_array_equal(np.isfinite(pixels), rest)
+    low, high = values[0][rest].min(), values[0][rest].max()
+    np.testing.assert_allclose(pixels[rest], (values[0][rest] - low) / (high - low), rtol=1e-5, atol=1e-6)
+    image = render([shown], OrbitCamera(distance=4.0)).astype(int)
+    magenta = (image[..., 0] > 200) & (image[..., 1] < 60) & (image[..., 2] > 200)
+    colored = image.max(-1) > 30
+    assert 0.03 < magenta.sum() / colored.sum() < 0.1, "two elements of 32, and no gaps"

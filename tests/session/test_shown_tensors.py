@@ -25,6 +25,7 @@ from vertigrad.session.commands import (
     Reload,
     Save,
     SetParameter,
+    ShareRange,
     ShowGradient,
     ShowGraph,
     ShowInputGradient,
@@ -218,6 +219,7 @@ def test_an_edited_file_and_what_is_shown_are_merged(session: Session) -> None:
     path.write_text(SCENE.replace("net:0/sum", "net.out") + 'other = { tensor = "net:dec/1/attn" }\n')
     do(session, Reload())
     assert list(session.stage.layers) == ["first", "other", "relu"]
+    assert session.tensor_statistics.chosen == RELU
     np.testing.assert_allclose(pixels(session, "relu"), HIDDEN, rtol=1e-5, atol=1e-6)
     assert str(session.scene.layers["first"].attributes["tensor"]) == "net.out"
     do(session, Undo())
@@ -342,7 +344,19 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         do(session, Save())
         saved = load(session.scene.path).layers["difference"].attributes
         assert [ref.text for ref in saved.values()] == [f"net:{RELU[1]}", f"other:{RELU[1]}"]  # type: ignore[union-attr]
-        do(session, HideDifference("net", RELU[1], "other"), HideTensor("net", RELU[1]))
-        assert list(session.stage.layers) == ["first", "relu_2"]
-        do(session, Undo(), Undo(), Undo())
+        for name in ("relu", "relu_2"):
+            pixels(session, name)
+            extent = session.stage.layers[name].drawing.extent
+            assert extent is not None
+            np.testing.assert_allclose(extent.pair.numpy()[0], [0.0, (HIDDEN - away).max()], rtol=1e-5)
+        do(session, ShareRange("net", RELU[1], "other", False), Save())
+        assert all("compare" not in load(session.scene.path).layers[name].attributes for name in ("relu", "relu_2"))
+        do(session, Undo())
+        assert "compare" in session.scene.layers["relu"].attributes
+        do(session, HideTensor("other", RELU[1]))
+        assert "compare" not in session.scene.layers["relu"].attributes, "nothing is computed for what is hidden"
+        do(session, Undo(), HideDifference("net", RELU[1], "other"))
+        assert list(session.stage.layers) == ["first", "relu"]
+        assert "compare" not in session.scene.layers["relu"].attributes
+        do(session, Undo(), Undo())
         assert list(session.stage.layers) == ["first"]

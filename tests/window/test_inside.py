@@ -9,7 +9,7 @@ import pytest
 from imgui_bundle import icons_fontawesome_6 as icons
 from imgui_bundle import imgui
 
-from vertigrad.panels.inside import UNIT
+from vertigrad.panels.inside_units import UNIT
 from vertigrad.session.shown_tensors import picked_element
 
 from ..models.test_inside import W1, W2, network
@@ -68,11 +68,17 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(
     ablated = HIDDEN.copy()
     ablated[:, 2] = 0.0
     np.testing.assert_allclose(out(driver), ablated @ W2, rtol=1e-5, atol=1e-5)
+    driver.frames_until(lambda: session.tensor_statistics.state.saturated == pytest.approx((ablated == 0).mean()))
     driver.key("ctrl+z")
     np.testing.assert_allclose(out(driver), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
     driver.frames_until(lambda: not session.cameras.moving, most=200)
+    driver.click(items.at("###hide /enc/0/sum"))
+    assert list(session.stage.layers) == ["relu"]
+    driver.key("ctrl+z")
+    driver.click(items.at("##/enc/0/sum"))
+    assert session.tensor_statistics.chosen == ("net", "/enc/0/sum")
     driver.click(on_screen(driver, session.stage.layers["relu"].style.center))
-    driver.frames_until(lambda: session.selection.picked is not None)
+    driver.frames_until(lambda: session.tensor_statistics.chosen == ("net", RELU))  # of which an element was picked
     picked = picked_element(session)
     assert picked is not None and picked[1] == RELU and picked[2] // 6 == 2  # the row in the middle
     driver.frames()
@@ -80,6 +86,8 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(
     assert f"gradient of {RELU}[{picked[2]}]" in session.stage.instances["net"].observed_tensors
     driver.key("ctrl+z")
     gradients_of_a_target(driver, items)
+    driver.click(items.at(f"##{RELU}"))  # its statistics again; a second click hides it
+    assert session.tensor_statistics.chosen == ("net", RELU)
     driver.click(items.at(f"##{RELU}"))
     assert list(session.stage.layers) == ["first"]
     driver.key("ctrl+z")
@@ -108,9 +116,9 @@ def gradients_of_a_target(driver: Driver, items) -> None:
     by_relu[1] = W2[:, 1]
     np.testing.assert_allclose(observed(f"gradient of out[3] by {RELU}"), by_relu, rtol=1e-5)
     assert "gradient of out[3] by x" in driver.session.stage.instances["net"].observed_tensors
-    driver.click(items.at(f"##gradient of out[3] by {RELU}"))
+    driver.click(items.at(f"###hide gradient of out[3] by {RELU}"))
     driver.click(items.at("###by input"))
-    driver.frames_until(lambda: list(driver.session.stage.layers) == ["first", "relu"])
+    driver.frames_until(lambda: {*driver.session.stage.layers} == {"first", "relu"})
 
 
 def the_node_under_the_mouse_has_a_label(driver: Driver, items, monkeypatch: pytest.MonkeyPatch) -> None:

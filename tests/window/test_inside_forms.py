@@ -132,15 +132,36 @@ def a_gradient_by_a_weight(driver: Driver, items: Items) -> None:
 
 
 def two_networks_side_by_side(driver: Driver, items: Items) -> None:
-    driver.click(items.at("##stem"))  # hides it
+    driver.click(items.at("###hide stem"))
     show(driver, items, "stem", "stem")
     driver.click(items.at("compare with later"))
+    driver.frames_until(lambda: "difference" in driver.session.stage.layers)
+    driver.frames()
+    driver.click(items.at("###draw bars"))  # of both
+    others = np.maximum(X @ LATER, 0.0)
+    most = max(STEM.max(), others.max())
+    np.testing.assert_allclose(bar_heights(driver, "stem"), STEM.reshape(-1) / most, **NEAR)
+    np.testing.assert_allclose(bar_heights(driver, "stem_2"), others.reshape(-1) / most, **NEAR)
+    driver.click(items.at("one range"))
+    np.testing.assert_allclose(bar_heights(driver, "stem_2"), others.reshape(-1) / others.max(), **NEAR)
+    driver.click(items.at("one range"))
+    driver.click(items.at("stop comparing"))
+    driver.frames_until(lambda: not {"stem_2", "difference"} & driver.session.stage.layers.keys())
+    driver.key("ctrl+z")
     driver.frames_until(lambda: "difference" in driver.session.stage.layers)
     shown = drawn(driver, "difference", "pixels", "image")
     away = STEM - np.maximum(X @ LATER, 0.0)
     np.testing.assert_allclose(np.sort(shown[np.isfinite(shown)]), np.sort(away.reshape(-1)), **NEAR)
-    references = [driver.session.scene.layers[name].attributes["tensor"].text for name in ("stem", "stem_2")]
-    assert references == ["net:stem", "later:stem"]
+    references = [driver.session.scene.layers[name].attributes for name in ("stem", "stem_2")]
+    assert [(one["tensor"].text, one["compare"].text) for one in references] == [
+        *(("net:stem", "later:stem"), ("later:stem", "net:stem"))
+    ]
+
+
+def bar_heights(driver: Driver, layer: str) -> np.ndarray:
+    """Relative to the highest that there may be."""
+    style = driver.session.stage.layers[layer].style
+    return (drawn(driver, layer, "position", "bars")[:, 1] - style.center[1]) / (0.5 * style.height)
 
 
 def a_flight_along_the_graph(driver: Driver, items: Items) -> None:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from ..tensor import Tensor
 from .elementwise import assign
-from .functions import maximum
-from .reduce import max as max_
-from .reduce import min as min_
+from .functions import maximum, minimum
+from .reduce import finite_range
 
 LEAST = 1e-30  # range of a channel below which it is constant
 
@@ -48,18 +47,24 @@ def grid_shape(shape: tuple[int, int, int], columns: int, gap: int) -> GridShape
 
 
 def ranges(values: Tensor) -> tuple[Tensor, Tensor]:
-    """The least and the greatest value of each channel (channels, height, width), each (channels, 1, 1)."""
-    return min_(values, (1, 2), keepdims=True), max_(values, (1, 2), keepdims=True)
+    """The least and the greatest finite value of each channel (channels, height, width), each (channels, 1, 1)."""
+    return finite_range(values, (1, 2), keepdims=True)
 
 
-def image_grid(values: Tensor, grid: GridShape, normalize: bool, out: Tensor) -> Tensor:
+def image_grid(
+    values: Tensor, grid: GridShape, normalize: bool, out: Tensor, alongside: Tensor | None = None
+) -> Tensor:
     """Write channels (channels, height, width) into the image `out`, of `grid.size`; its gaps are not written.
 
-    With `normalize` each channel is scaled to its own range, from 0 to 1.
+    With `normalize` each channel is scaled to its own range, from 0 to 1: that of its finite values, and of those of
+    the same channel of `alongside`, if there is such a tensor.
     """
     rows, columns = -(-grid.channels // grid.columns), grid.columns
     if normalize:
         low, high = ranges(values)
+        if alongside is not None:
+            other_low, other_high = ranges(alongside)
+            low, high = minimum(low, other_low), maximum(high, other_high)
         values = (values - low) / maximum(high - low, LEAST)
     tall, wide = grid.height + grid.gap, grid.width + grid.gap
     cells = out.reshape(rows, tall, columns, wide).permute(0, 2, 1, 3)[:, :, : grid.height, : grid.width]

@@ -35,7 +35,7 @@ class Fold(NamedTuple):
 
     `empty_value` is the result for no elements; None if there is none. `result_kind` is the kind of result: "same"
     type, "number" (small types widened), "float", "bool" or "index"; an index is found by `before`: whether a is
-    chosen over b.
+    chosen over b. With `only_finite`, which is for floats, elements that are not finite do not count.
     """
 
     combine: dict[str, str]
@@ -43,6 +43,7 @@ class Fold(NamedTuple):
     result_kind: str = "same"
     identity: float = 0
     before: str = ""
+    only_finite: bool = False
 
 
 FOLDS = {
@@ -51,6 +52,8 @@ FOLDS = {
     "mean": Fold({"": "a + b"}, math.nan, "float"),
     "min": Fold({"f32": "minimum_f(a, b)", "": "min(a, b)"}, None, identity=math.inf),
     "max": Fold({"f32": "maximum_f(a, b)", "": "max(a, b)"}, None, identity=-math.inf),
+    "finite_min": Fold({"": "min(a, b)"}, None, identity=math.inf, only_finite=True),
+    "finite_max": Fold({"": "max(a, b)"}, None, identity=-math.inf, only_finite=True),
     "any": Fold({"": "a | b"}, 0, "bool"),
     "all": Fold({"": "a & b"}, 1, "bool", 1),
     "argmin": Fold({"": ""}, None, "index", before="a < b"),
@@ -75,6 +78,11 @@ def _reduction(name: str, doc: str) -> Reduction:
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return differentiable(function)
+
+
+def finite_range(a: Tensor, axis: Axes = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest finite value of floats along `axis`; inf and -inf where there is none."""
+    return _reduce("finite_min", a, axis, keepdims, None), _reduce("finite_max", a, axis, keepdims, None)
 
 
 def sum_to(a: Tensor, shape: Sequence[int]) -> Tensor:
@@ -218,7 +226,7 @@ def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **argumen
             "FROM": dtypes[0],
             "TO": dtypes[1],
             "VALUE": value,
-            "LIFT": "u32(bool(x))" if fold.result_kind == "bool" else f"{value}(x)",
+            "LIFT": _lift(fold, value),
             "COMBINE": fold.combine.get(value, fold.combine[""]),
             "FINISH": _finish(fold, dtypes[1]),
             "ARG": bool(fold.before),
@@ -234,6 +242,13 @@ def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **argumen
         chunks=work.chunks,
         **arguments,
     )
+
+
+def _lift(fold: Fold, value: str) -> str:
+    """An element as the WGSL type `value`."""
+    if fold.only_finite:
+        return f"select(params.identity, {value}(x), !is_nan({value}(x)) && !is_inf({value}(x)))"
+    return "u32(bool(x))" if fold.result_kind == "bool" else f"{value}(x)"
 
 
 def _finish(fold: Fold, to: str) -> str:

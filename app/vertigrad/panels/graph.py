@@ -61,7 +61,7 @@ class Wire(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A box with its corner and its size, in pixels from the drawing's corner."""
+    """A box with its corner and its size, in pixels from the middle of the drawing's left border."""
 
     box: Box
     corner: ImVec2
@@ -88,33 +88,32 @@ class GraphPanel(Panel):
             self._latest = self._graph(session)
         room = imgui.get_content_region_avail()
         wide = room.x >= WIDE * scale() and bool(session.scene.order)
-        needed = arranged(self._latest[0], room.y)[1].x + imgui.get_style().scrollbar_size
-        self._draw_graph(session, min(GRAPH * room.x, needed) if wide else 0.0)
+        placed, extent = arranged(self._latest[0])
+        needed = extent.x + imgui.get_style().scrollbar_size
+        self._draw_graph(session, placed, extent, min(GRAPH * room.x, needed) if wide else 0.0)
         if wide:
             next_column()
             self._inside.draw(session)
 
-    def _draw_graph(self, session: Session, width: float) -> None:
-        boxes, wires = self._latest
+    def _draw_graph(self, session: Session, placed: list[Placed], extent: ImVec2, width: float) -> None:
         flags = imgui.WindowFlags_.horizontal_scrollbar | imgui.WindowFlags_.no_saved_settings
         if imgui.begin_child("graph", ImVec2(width, 0.0), 0, flags.value):
-            chosen = self._draw_all(boxes, wires)
+            chosen = self._draw_all(placed, extent)
             if chosen and imgui.is_mouse_clicked(0):
                 self._show(session, chosen, None)
         imgui.end_child()
 
-    def _draw_all(self, boxes: list[Box], wires: list[Wire]) -> str:
+    def _draw_all(self, placed: list[Placed], extent: ImVec2) -> str:
         """Draw the graph; returns the tensor under the mouse, if any."""
-        room = imgui.get_content_region_avail()
-        origin = imgui.get_cursor_screen_pos()
-        placed, extent = arranged(boxes, room.y)
-        imgui.dummy(ImVec2(extent.x, max(extent.y, 1.0)))
+        room, corner = imgui.get_content_region_avail().y, imgui.get_cursor_screen_pos()
+        origin = ImVec2(corner.x, corner.y + 0.5 * max(room, extent.y))
+        imgui.dummy(ImVec2(extent.x, extent.y if extent.y > room else 1.0))
         mouse = imgui.get_mouse_pos() if imgui.is_window_hovered() else None
         ports: dict[str, ImVec2] = {}
         over = ""
         for one in placed:
             over = _draw_box(one, origin, mouse, ports) or over
-        for wire in wires:
+        for wire in self._latest[1]:
             over = _draw_wire(wire, ports, mouse) or over
         return over
 
@@ -150,24 +149,22 @@ def graph(session: Session) -> tuple[list[Box], list[Wire]]:
     return boxes, wires
 
 
-def arranged(boxes: Iterable[Box], height: float) -> tuple[list[Placed], ImVec2]:
-    """The boxes placed in a panel of `height` pixels, each column centered; and the size of all."""
+def arranged(boxes: Iterable[Box]) -> tuple[list[Placed], ImVec2]:
+    """The boxes in their columns, each centered, and the size of all."""
     columns: dict[int, list[tuple[Box, ImVec2]]] = {}
     for box in boxes:
         columns.setdefault(box.column, []).append((box, _extent(box)))
     gap, edge = BETWEEN * scale(), EDGE * scale()
     tall = {at: sum(extent.y for _, extent in each) + gap * (len(each) - 1) for at, each in columns.items()}
-    whole = max([height - 2 * edge, *tall.values()])
     left, placed = edge, list[Placed]()
     for at in sorted(columns):
         wide = max(extent.x for _, extent in columns[at])
-        top = edge + (whole - tall[at]) / 2
+        top = -tall[at] / 2
         for box, extent in columns[at]:
             placed.append(Placed(box, ImVec2(left, top), ImVec2(wide, extent.y)))
             top += extent.y + gap
         left += wide + GAP * scale()
-    needed = max(tall.values(), default=0.0) + 2 * edge
-    return placed, ImVec2(left - GAP * scale() + edge, needed if needed > height else 0.0)
+    return placed, ImVec2(left - GAP * scale() + edge, max(tall.values(), default=0.0) + 2 * edge)
 
 
 def _layout(tensor: Tensor) -> str:

@@ -31,18 +31,19 @@ T = TypeVar("T")
 
 
 class Throttled(Generic[T]):
-    """A value that is recomputed on request, but at most every `EVERY` seconds."""
+    """A value that is recomputed on request, but for the same arguments at most every `EVERY` seconds."""
 
     def __init__(self, compute: Callable[..., T]):
         self._compute = compute
         self._value: T | None = None
+        self._arguments: tuple[object, ...] = ()
         self._computed = -math.inf
 
     def __call__(self, *arguments: object) -> T:
-        """The value, computed from these arguments if it is computed now."""
+        """The value for these arguments; of those of the last call it may be `EVERY` seconds old."""
         now = time.perf_counter()
-        if self._value is None or now - self._computed >= EVERY:
-            self._value, self._computed = self._compute(*arguments), now
+        if self._value is None or arguments != self._arguments or now - self._computed >= EVERY:
+            self._value, self._arguments, self._computed = self._compute(*arguments), arguments, now
         return self._value
 
     def forget(self) -> None:

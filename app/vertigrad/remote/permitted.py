@@ -25,6 +25,7 @@ _KINDS = (
     *(commands.Reset, commands.SetTool, commands.BeginInteraction, commands.MoveInteraction, commands.EndInteraction),
     *(commands.ShowTensor, commands.HideTensor, commands.ChooseTensor, commands.ToggleUnit, commands.Ablate),
     *(commands.ShowGraph, commands.HoverNode, commands.CompareTensor, commands.HideDifference),
+    commands.ShareRange,
     *(commands.ShowInputGradient, commands.HideInputGradient, commands.ShowGradient, commands.MoveGradients),
     *(commands.SetPacing, commands.SetQuality, commands.TimeKernels, commands.SetBrush, commands.StopComparing),
 )

@@ -10,6 +10,7 @@ from .schema import InnerRef, LayerSpec, OutputRef, Scene
 
 TENSOR = "tensor"  # the type of the layers, and their attribute
 MINUS = "minus"  # the attribute that is subtracted
+COMPARE = "compare"  # the attribute whose values count in the range of colors and heights
 
 Ablated = Mapping[tuple[str, str], tuple[int, ...]]  # units by model and tensor
 
@@ -40,8 +41,9 @@ def with_inside(scene: Scene, layers: Mapping[str, LayerSpec], ablated: Ablated)
 
 def layer_of(layers: Mapping[str, LayerSpec], model: str, tensor: str, minus: str = "") -> str | None:
     """The name of the layer that shows this tensor, by itself or minus that of another model; None if there is none."""
-    shown = {TENSOR: OutputRef(model, tensor), **({MINUS: OutputRef(minus, tensor)} if minus else {})}
-    return next((name for name, spec in layers.items() if dict(spec.attributes) == shown), None)
+    shown = (OutputRef(model, tensor), OutputRef(minus, tensor) if minus else None)
+    each = ((name, (spec.attributes[TENSOR], spec.attributes.get(MINUS))) for name, spec in layers.items())
+    return next((name for name, drawn in each if drawn == shown), None)
 
 
 def new_layer_name(tensor: str, taken: Iterable[str]) -> str:
@@ -59,6 +61,18 @@ def inner_layer(name: str, model: str, tensor: str, style: Any, minus: str = "")
     """A layer that shows a tensor inside a model, perhaps minus that of the same name in another one."""
     refs = {TENSOR: InnerRef(model, tensor), **({MINUS: InnerRef(minus, tensor)} if minus else {})}
     return LayerSpec(name, TENSOR, refs, style)
+
+
+def comparing(layer: LayerSpec, other: str, style: Any) -> LayerSpec:
+    """The layer of a tensor with one range for it and for that of the same name in the model `other`.
+
+    With a range of its own if `other` is empty.
+    """
+    refs = {key: ref for key, ref in layer.attributes.items() if key != COMPARE}
+    tensor = refs[TENSOR]
+    if other and isinstance(tensor, OutputRef):
+        refs[COMPARE] = InnerRef(other, tensor.output)
+    return replace(layer, attributes=refs, style=style)
 
 
 def _of(model: str, ablated: Ablated) -> dict[str, tuple[int, ...]]:

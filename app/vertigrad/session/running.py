@@ -109,7 +109,7 @@ class Running:
         try:
             self.cameras = before.cameras if before and same else self._cameras(before)
             self.diagnostics, self.inspector = Diagnostics(self.stage), Inspector(self.stage)
-            self.tensor_statistics = TensorStatistics(self.stage)
+            self.tensor_statistics = TensorStatistics(self.stage, before.tensor_statistics if before and same else None)
             self.hovered_node = HoveredNode(self.stage)
             self.watches = Watches(self.stage, before.watches if before else None, same)
             self.limits = Limits(self.stage, before is not None and before.limits.stopping)

@@ -180,12 +180,21 @@ class SceneEdits:
             extras = extras.with_tensor(layer)
         self.change_extras(extras, f"show {layers[0].name}")
 
-    def hide_tensor(self, name: str) -> None:
-        """Remove a layer of a tensor; Undo restores it with the style that it has now. Raises `ParameterError`."""
-        if name in self.extras.tensors:
-            style = self._running.stage.layers[name].style.model_copy()
-            self.extras = self.extras.with_tensor(replace(self.extras.tensors[name], style=style))
-        self.change_extras(self.extras.without_tensor(name), f"hide {name}")
+    def hide_tensor(self, *names: str, changed: Collection[LayerSpec] = ()) -> None:
+        """Remove layers of tensors, and replace those that are `changed` by them.
+
+        Undo restores the removed ones with the styles that they have now. Raises `ParameterError`.
+        """
+        for name in names:
+            if name in self.extras.tensors:
+                style = self._running.stage.layers[name].style.model_copy()
+                self.extras = self.extras.with_tensor(replace(self.extras.tensors[name], style=style))
+        extras = self.extras
+        for layer in changed:
+            extras = extras.with_tensor(layer)
+        for name in names:
+            extras = extras.without_tensor(name)
+        self.change_extras(extras, f"hide {names[0]}")
 
     def ablate(self, model: str, tensor: str, units: Collection[int]) -> None:
         """Set exactly these units of a tensor to zero. Raises what the model raises if it cannot."""

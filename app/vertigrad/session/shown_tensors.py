@@ -16,7 +16,7 @@ from ..params import same
 from ..renderer.bounds import Bounds
 from ..renderer.layers import types as layer_types
 from ..renderer.layers.tensor import TensorLayer
-from ..scene.inside import TENSOR, inner_layer, layer_of, new_layer_name
+from ..scene.inside import COMPARE, MINUS, TENSOR, comparing, inner_layer, layer_of, new_layer_name
 from ..scene.locate import KeyPath
 from ..scene.schema import LayerSpec, OutputRef
 from .naming import plain
@@ -52,20 +52,59 @@ def new_layer(session: Session, model: str, tensor: str, number: int = 0) -> Lay
 
 
 def compared_layers(session: Session, model: str, tensor: str, other: str) -> list[LayerSpec]:
-    """Layers for a tensor, for that of the same name in another model, and for the difference, unless there are such.
+    """Layers for a tensor and for that of the same name in another model, with one range, and for the difference.
 
     Waits for the GPU.
     """
-    models = [name for name in (model, other) if shown_as(session, name, tensor) is None]
-    layers = [new_layer(session, name, tensor, number) for number, name in enumerate(models)]
     names = [*session.stage.layers]
-    for number, layer in enumerate(layers):
-        layers[number] = replace(layer, name=new_layer_name(tensor, names))
-        names.append(layers[number].name)
+    layers: list[LayerSpec] = []
+    new = 0
+    for one, another in ((model, other), (other, model)):
+        layer = _shown_layer(session, one, tensor)
+        if layer is None:
+            layer = replace(new_layer(session, one, tensor, new), name=new_layer_name(tensor, names))
+            new += 1
+        layers.append(comparing(layer, another, layer.style))
+        names.append(layer.name)
     if shown_as(session, model, tensor, other) is None:
-        style = new_layer(session, model, tensor, len(layers)).style.with_values(SIGNED)
+        style = new_layer(session, model, tensor, new).style.with_values(SIGNED)
         layers.append(inner_layer(new_layer_name("difference", names), model, tensor, style, other))
     return layers
+
+
+def compared_with(session: Session, model: str, tensor: str) -> str:
+    """The model with whose tensor of the same name this one is compared; empty if it is compared with none."""
+    shown = (layer.attributes for layer in session.scene_edits.extras.tensors.values() if MINUS in layer.attributes)
+    others = (refs[MINUS] for refs in shown if refs[TENSOR] == OutputRef(model, tensor))
+    return next((ref.model for ref in others if isinstance(ref, OutputRef)), "")
+
+
+def have_one_range(session: Session, model: str, tensor: str, other: str) -> bool:
+    """Whether the layers of both tensors have one range of colors."""
+    layers = [_shown_layer(session, name, tensor) for name in (model, other)]
+    others = [layer is not None and layer.attributes.get(COMPARE) for layer in layers]
+    return others == [OutputRef(other, tensor), OutputRef(model, tensor)]
+
+
+def layers_with_range(session: Session, model: str, tensor: str, other: str, one: bool) -> list[LayerSpec]:
+    """The layers of both tensors, those that are shown, with one range of colors or each with its own."""
+    pairs = ((_shown_layer(session, name, tensor), another) for name, another in ((model, other), (other, model)))
+    return [comparing(layer, another if one else "", layer.style) for layer, another in pairs if layer is not None]
+
+
+def without_range_of(session: Session, name: str) -> list[LayerSpec]:
+    """The layers that have one range with the layer `name`, with ranges of their own."""
+    ref = session.scene_edits.extras.tensors[name].attributes[TENSOR]
+    layers = [layer for layer in session.scene_edits.extras.tensors.values() if layer.attributes.get(COMPARE) == ref]
+    return [comparing(layer, "", session.stage.layers[layer.name].style.model_copy()) for layer in layers]
+
+
+def _shown_layer(session: Session, model: str, tensor: str) -> LayerSpec | None:
+    """The layer that shows a tensor, with the style that it has now."""
+    name = shown_as(session, model, tensor)
+    if name is None:
+        return None
+    return replace(session.scene_edits.extras.tensors[name], style=session.stage.layers[name].style.model_copy())
 
 
 def picked_element(session: Session) -> tuple[str, str, int] | None:
@@ -113,7 +152,8 @@ def changed_tensors(session: Session) -> dict[KeyPath, Any]:
     changes: dict[KeyPath, Any] = {("layers", name): None for name in before.tensors.keys() - now.tensors.keys()}
     for name, layer in now.tensors.items():
         if name not in before.tensors or not same_tensors(layer, before.tensors[name]):
-            changes |= _entries(session, layer)
+            unused = before.tensors[name].attributes.keys() - layer.attributes.keys() if name in before.tensors else ()
+            changes |= {("layers", name, key): None for key in unused} | _entries(session, layer)
     for model, tensor in {**before.ablated, **now.ablated}:
         units = now.ablated.get((model, tensor))
         if before.ablated.get((model, tensor)) != units:

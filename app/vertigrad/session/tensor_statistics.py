@@ -52,19 +52,22 @@ class TensorStatistics:
     """`chosen` is the model and the tensor whose statistics are taken, `state` their latest, `source` the first tensor
     inside the model that is not finite, with its operator, if the chosen one is not.
 
+    A scene that is built anew continues with those chosen `before`.
     `observe` records what is due, `collect` takes what has been read back; nothing waits for the GPU.
     """
 
-    def __init__(self, stage: Stage):
+    def __init__(self, stage: Stage, before: TensorStatistics | None = None):
         self._stage = stage
         self.chosen: tuple[str, str] | None = None
         self.compared = ""  # the other model
+        if before is not None and before.chosen is not None and before.chosen[0] in stage.instances:
+            self.chosen, self.compared = before.chosen, before.compared
         self.state: TensorState | None = None
         self.source: tuple[str, str] | None = None
         self._peaks: _Peaks | None = None
         self._search: Source | None = None
         self._searched = False
-        self._changes, self._frames = -1, EVERY
+        self._changes, self._followed_at, self._frames = -1, -1, EVERY  # of the last readback, and of `_peaks`
         self._readings: list[Readback] = []
         self._take: Callable[..., None] | None = None
 
@@ -88,13 +91,13 @@ class TensorStatistics:
         instance, tensor = self._observed()
         if instance is None or tensor is None or changes == self._changes:
             return
-        self._changes = changes
         peaks = self._followed(instance, tensor)
-        if peaks is not None:
+        if peaks is not None and changes != self._followed_at:
             peaks.update()
+        self._followed_at = changes
         if self._frames >= EVERY and not self._readings:
             self._request(instance, tensor, peaks)
-            self._frames = 0
+            self._changes, self._frames = changes, 0
 
     def collect(self) -> None:
         """Take the results that have been read back."""
@@ -119,7 +122,7 @@ class TensorStatistics:
                 owned.close()
         self._peaks = self._search = self.state = self.source = None
         self._searched = False
-        self._changes, self._frames = -1, EVERY
+        self._changes, self._followed_at, self._frames = -1, -1, EVERY
         self._readings.clear()
 
     # inside -----------------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ class Layer:
         self.name = name
         self.style = style
         self._gpu = gpu
+        self.alongside: Tensor | None = None  # values that count in the range of the colors, too
         self.drawing: Drawing = _Unbound(name)  # pyright: ignore[reportAttributeAccessIssue]
         self._values: Mapping[str, Attribute] = {}
         self._mask: np.ndarray | None = None  # of the rows that are hidden
@@ -105,7 +106,7 @@ class Layer:
         hidden = self._hidden_rows(attributes)
         try:
             shown = attributes if hidden is None else {**attributes, "position": hidden.positions}
-            drawing = self.DRAWING(self._gpu, self.name, self.style, shown)
+            drawing = self.DRAWING(self._gpu, self.name, self.style, shown, self.alongside)
         except BaseException:
             if hidden is not None:
                 hidden.close()

@@ -17,7 +17,7 @@ from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import draw_cache, smooth_sampler
 from ..target import DEPTH, SAMPLES, Colors, create_view, handles_samples
-from ..vertex_layout import StepMode
+from ..vertex_layout import StepMode, VertexLayout
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .box import Vector
@@ -56,8 +56,11 @@ class Drawing(ABC):
     occludes = True  # whether its opaque parts take light of the sun and the sky from what is near
     refracts = False  # whether `refract` and `draw_refracted` do
 
-    def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):
+    def __init__(
+        self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute], alongside: Tensor | None = None
+    ):
         self.gpu, self.name, self.style = gpu, name, style
+        self.alongside = alongside  # values that count in the extent of the colors, too
         self.extent: Extent | None = None
         self.reported: dict[str, dict[str, Any] | Any] = {}
         self._held = ExitStack()
@@ -122,6 +125,10 @@ class Drawing(ABC):
         self._held.callback(owned.close)
         return owned
 
+    def extent_of(self, values: Tensor, layout: VertexLayout | None = None) -> Extent:
+        """The extent of values that are mapped by the colormap."""
+        return Extent(values, layout, self.alongside)
+
     def add_extent(self, extent: Extent) -> None:
         """Compute the extent of the colors."""
         self.extent = self.hold(extent)
@@ -144,7 +151,7 @@ class Drawing(ABC):
         self.color = self.attributes.color()
         if self.attributes.components("color") == 1:
             scalars = self.attributes.tensors["color"]
-            self.add_extent(Extent(scalars.tensor, scalars.layout))
+            self.add_extent(self.extent_of(scalars.tensor, scalars.layout))
 
     def bind_grid(
         self,

@@ -10,7 +10,6 @@ from typing import Any
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...tensor import Tensor
-from ..extent import Extent
 from .attributes import describe
 from .base import Attribute, AttributeSpec
 from .box import Box, inset
@@ -111,7 +110,7 @@ class FieldDrawing(Drawing):
         """Find the extent of the colors, if they are scalars."""
         color = self.fields.get("color")
         if color is not None and color.components == 1:
-            self.add_extent(Extent(color.tensor))
+            self.add_extent(self.extent_of(color.tensor))
 
     def create_fields(
         self, recipe: Recipe, storage: Sequence[Tensor], *others: Tensor, defines: Mapping[str, Any] | None = None

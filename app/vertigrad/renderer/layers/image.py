@@ -12,7 +12,6 @@ import wgpu
 from ...errors import LayoutError, ParameterError
 from ...params import Params, choice, number, switch, vector
 from ...tensor import Tensor
-from ..extent import Extent
 from . import styles
 from .attributes import describe
 from .base import Attribute, AttributeSpec, Layer
@@ -26,6 +25,9 @@ SOLID, OVER = Stage("image", "image"), Stage("image", "image", over=True)
 RECIPE = Recipe(shader="draw/image.wgsl", stages=[SOLID, OVER], topology="triangle-strip")
 FORMATS = {"f32": 4, "f16": 2, "u8": 1}  # bytes of an element
 PLANES = {"xy": ((1, 0, 0), (0, -1, 0)), "xz": ((1, 0, 0), (0, 0, 1)), "zy": ((0, 0, -1), (0, -1, 0))}  # right, down
+TRANSPARENT = (
+    0x7FC06A90  # a NaN by its bits, mirrored in draw/image.wgsl: a pixel of `MarkedImageLayer` without a value
+)
 PLACEMENTS = {"world": 0, "front": 1, "behind": 2}
 ANCHORS = {
     **{"middle": (0, 0), "upper left": (-1, 1), "upper right": (1, 1)},
@@ -62,6 +64,8 @@ class ImageStyle(Params):
 class ImageDrawing(Drawing):
     """A rectangle with the pixels of a tensor, which the fragment stage reads from its block."""
 
+    marks_not_finite = False
+
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.pixels = pixels = _checked(self.name, values)
         channels = pixels.shape[2] if pixels.ndim == 3 else 1
@@ -73,10 +77,11 @@ class ImageDrawing(Drawing):
         self._corners = self.hold(Corners(self.name))
         self.bind_grid(values, ImageLayer.ATTRIBUTES, ImageLayer.ATTRIBUTES, self._corners.positions)
         if channels == 1:
-            self.add_extent(Extent(pixels))
+            self.add_extent(self.extent_of(pixels))
         format = f"{pixels.dtype.name}x{channels}"
         self.reported["pixels"] = partial(describe, pixels, pixels.strides[1], format)
-        self.create(RECIPE, storage=[pixels], defines={"DTYPE": pixels.dtype.name, "CHANNELS": channels})
+        defines = {"DTYPE": pixels.dtype.name, "CHANNELS": channels, "MARKED": self.marks_not_finite}
+        self.create(RECIPE, storage=[pixels], defines=defines)
 
     def restyle(self) -> None:
         """Determine whether it blends, and whether its pixels can be picked."""
@@ -135,6 +140,16 @@ class ImageLayer(Layer):
             True, (1, 3, 4), None, "an image (rows, columns), or (rows, columns, 3 or 4) of sRGB; f32, f16 or u8"
         ),
     }
+
+
+class _MarkedImageDrawing(ImageDrawing):
+    marks_not_finite = True
+
+
+class MarkedImageLayer(ImageLayer):
+    """An image of one channel, f32, in which NaN and infinities are magenta; pixels `TRANSPARENT` are not drawn."""
+
+    DRAWING = _MarkedImageDrawing
 
 
 def _rectangle(style: ImageStyle, tall: float) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import wgpu
 
 from ...params import choice, number, vector
-from ..extent import Extent
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .box import BoxStyle
@@ -41,7 +40,7 @@ class SlicesDrawing(FieldDrawing):
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_fields(values, SlicesLayer.ATTRIBUTES, "values")
         samples = self.fields["values"].tensor
-        self.add_extent(Extent(samples))
+        self.add_extent(self.extent_of(samples))
         self.create_fields(RECIPE, [samples])
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:

@@ -15,7 +15,8 @@ from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .image import PLANES
 from .styles import Range
-from .tensor_forms import FORMS, Form, form_for
+from .tensor_form import Form
+from .tensor_forms import FORMS, form_for
 
 FORM = ("draw", "columns", "normalize", "channels", "channel")  # of the style: another one is another form
 
@@ -53,7 +54,8 @@ class TensorLayer(Layer):
     """A tensor of any shape and type: its channels as images, or bars, points, a surface or a volume.
 
     What is drawn is computed from the tensor before each frame, on the GPU, by the layer of that form. With `minus` the
-    difference to another tensor of the same shape is drawn.
+    difference to another tensor of the same shape is drawn, with `compare` its values count in the range of colors and
+    heights, so that two layers that compare each other have the same one.
     """
 
     casts = True
@@ -64,6 +66,14 @@ class TensorLayer(Layer):
         "minus": AttributeSpec(
             False, (), None, "a tensor to subtract, of the same shape", any_layout=True, without="no difference"
         ),
+        "compare": AttributeSpec(
+            False,
+            (),
+            None,
+            "a tensor of the same shape, whose values count in the range of colors and heights, too",
+            any_layout=True,
+            without="a range of its own",
+        ),
     }
 
     def __init__(self, gpu: Gpu, name: str, style: Any):
@@ -73,10 +83,12 @@ class TensorLayer(Layer):
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these tensors from now on. Raises as `Layer.bind`; then what was bound before remains."""
-        tensor, minus = _checked(self.name, attributes)
+        tensor = _checked(self.name, attributes)
+        minus, compare = (_like(self.name, tensor, name, attributes.get(name)) for name in ("minus", "compare"))
         with ExitStack() as stack:
-            form = stack.enter_context(form_for(self.name, self.style, tensor, minus))
+            form = stack.enter_context(form_for(self.name, self.style, tensor, minus, compare))
             inner = form.LAYER(self._gpu, self.name, form.style(self.style))
+            inner.alongside = form.alongside
             inner.bind(form.attributes)
             stack.callback(inner.close)
             self.close()
@@ -115,16 +127,19 @@ class TensorLayer(Layer):
         return tuple(getattr(self.style, name) for name in FORM)
 
 
-def _checked(layer: str, attributes: Mapping[str, Attribute]) -> tuple[Tensor, Tensor | None]:
-    """Raises `ParameterError`, `LayoutError`."""
-    tensor, minus = attributes.get("tensor"), attributes.get("minus")
+def _checked(layer: str, attributes: Mapping[str, Attribute]) -> Tensor:
+    """The tensor. Raises `ParameterError`, `LayoutError`."""
+    tensor = attributes.get("tensor")
     if not isinstance(tensor, Tensor):
         raise ParameterError(f'layer {layer!r}: tensor must be a tensor, such as "net:/encoder/3/attn"')
     if not tensor.size:
         raise LayoutError(f"layer {layer!r}: tensor {tensor.name!r} has the shape {tensor.shape}: it is empty")
-    if minus is None:
-        return tensor, None
-    if not isinstance(minus, Tensor) or minus.shape != tensor.shape:
-        found = f"of shape {minus.shape}" if isinstance(minus, Tensor) else repr(minus)
-        raise LayoutError(f"layer {layer!r}: minus must be a tensor of shape {tensor.shape}, got one {found}")
-    return tensor, minus
+    return tensor
+
+
+def _like(layer: str, tensor: Tensor, name: str, other: Attribute | None) -> Tensor | None:
+    """The attribute `name`, a tensor of the same shape, if there is one. Raises `LayoutError`."""
+    if other is None or (isinstance(other, Tensor) and other.shape == tensor.shape):
+        return other
+    found = f"of shape {other.shape}" if isinstance(other, Tensor) else repr(other)
+    raise LayoutError(f"layer {layer!r}: {name} must be a tensor of shape {tensor.shape}, got one {found}")

@@ -82,7 +82,7 @@ class VolumeDrawing(FieldDrawing):
         self.bind_fields(values, VolumeLayer.ATTRIBUTES, "density", ("temperature",))
         density, color = self.fields["density"], self.fields.get("color")
         self._light_size = tuple(min(max(-(-n // 2), 2), MOST_LIGHT) for n in density.size)
-        self._density_extent = self.hold(Extent(density.tensor))
+        self._density_extent = self.hold(self.extent_of(density.tensor))
         same = (self.style.range == SYMMETRIC) == (self.style.density_range == SYMMETRIC)
         if color is not None and color.tensor is density.tensor and same:
             self.add_extent(self._density_extent)

@@ -8,7 +8,16 @@ from ..hovered_node import HoveredNode
 from ..running import FITTED_ASPECT
 from ..session import Session
 from ..shown_gradients import gradient_layer, moved_gradients, shown_gradient
-from ..shown_tensors import GRAPH, compared_layers, graph_layers, new_layer, shown_as
+from ..shown_tensors import (
+    GRAPH,
+    compared_layers,
+    compared_with,
+    graph_layers,
+    layers_with_range,
+    new_layer,
+    shown_as,
+    without_range_of,
+)
 
 HoverNode = command_of("graph", lambda session: session.hovered_node)(HoveredNode.choose)
 
@@ -27,8 +36,7 @@ def ShowGraph(session: Session, model: str) -> None:
     """Show the graph of a network in space, and move the camera to it, or show it no longer."""
     shown = [name for tensor in GRAPH if (name := shown_as(session, model, tensor)) is not None]
     if shown:
-        for name in shown:
-            session.scene_edits.hide_tensor(name)
+        session.scene_edits.hide_tensor(*shown)
         return
     layers = graph_layers(session, model)
     session.scene_edits.show_tensor(*layers)
@@ -40,34 +48,44 @@ def HideTensor(session: Session, model: str, tensor: str) -> None:
     """Remove the layer that shows a tensor."""
     name = shown_as(session, model, tensor)
     if name is not None:
-        session.scene_edits.hide_tensor(name)
+        session.scene_edits.hide_tensor(name, changed=without_range_of(session, name))
         if session.tensor_statistics.chosen == (model, tensor):
             session.tensor_statistics.choose(None)
 
 
 @command("statistics")
 def ChooseTensor(session: Session, model: str, tensor: str) -> None:
-    """Take statistics of a tensor inside a model, which a layer shows."""
-    session.tensor_statistics.choose(model, tensor)
+    """Take statistics of a tensor inside a model, which a layer shows, and of the difference, if it is compared."""
+    session.tensor_statistics.choose(model, tensor, compared_with(session, model, tensor))
 
 
 @command("tensor {tensor}")
 def CompareTensor(session: Session, model: str, tensor: str, other: str) -> None:
-    """Show a tensor, that of the same name in another model, such as another checkpoint, and the difference."""
-    layers = compared_layers(session, model, tensor, other)
-    if layers:
-        session.scene_edits.show_tensor(*layers)
-        session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    """Show a tensor, that of the same name in another model, such as another checkpoint, and the difference.
+
+    Both have one range of colors.
+    """
+    session.scene_edits.show_tensor(*compared_layers(session, model, tensor, other))
+    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, tensor, other)
 
 
 @command("tensor {tensor}")
+def ShareRange(session: Session, model: str, tensor: str, other: str, one: bool) -> None:
+    """Draw a tensor and that of the same name in another model by one range, or each by its own."""
+    layers = layers_with_range(session, model, tensor, other, one)
+    if layers:
+        session.scene_edits.show_tensor(*layers)
+
+
+@command("tensor {tensor}")
 def HideDifference(session: Session, model: str, tensor: str, other: str) -> None:
-    """Remove the layer that shows the difference of a tensor in two models."""
-    name = shown_as(session, model, tensor, other)
-    if name is not None:
-        session.scene_edits.hide_tensor(name)
-        session.tensor_statistics.choose(model, tensor)
+    """Compare a tensor no longer: remove the layers of the difference and of the tensor of the other model."""
+    shown = shown_as(session, model, tensor, other), shown_as(session, other, tensor)
+    names = [name for name in shown if name is not None]
+    if names:
+        session.scene_edits.hide_tensor(*names, changed=layers_with_range(session, model, tensor, other, False)[:1])
+    session.tensor_statistics.choose(model, tensor)
 
 
 @command("gradients of {model}")
