@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.stepping import no_dropped_time
 from ..path_trace import BOUNCES, Gathered, PathTracer, TracedImage, flat_view, gather, untraced
+from ..renderer.layers import Layer
 from ..renderer.quality import HIGH
 from ..renderer.renderer import Renderer
 from ..renderer.view_uniforms import moment_of
@@ -101,7 +102,7 @@ def path_trace(
                 progress(tracer.done)
         seconds = time.perf_counter() - begun
         for path in outputs if tracer.samples else ():
-            write_image(session, tracer, path, transparent, exr)
+            write_image(session, tracer, path, transparent, exr, gathered.overlays)
         return Traced(tracer.samples, seconds)
 
 
@@ -118,9 +119,14 @@ def _gathered(session: Session) -> Gathered:
 
 
 def write_image(
-    session: Session, tracer: PathTracer, path: Path, transparent: bool = False, exr: ExrOptions = USUAL_EXR
+    session: Session,
+    tracer: PathTracer,
+    path: Path,
+    transparent: bool = False,
+    exr: ExrOptions = USUAL_EXR,
+    overlays: Sequence[Layer] = (),
 ) -> None:
-    """Post-process the samples so far and write them. Raises `InputError`."""
+    """Post-process the samples so far, draw `overlays` over them, and write the image. Raises `InputError`."""
     gpu, size, found = session.gpu, tracer.size, list[np.ndarray]()
     is_linear = path.suffix.lower() == EXR
     if is_linear:
@@ -131,7 +137,7 @@ def write_image(
         view = offscreen.view
     images = list[LightImage]()
     with gpu.frames.frame():
-        image: list = [TracedImage(gpu, tracer)]
+        image: list = [TracedImage(gpu, tracer), *overlays]
         renderer.draw(image, session.camera, flat_view(session.view), view, size, session.time, level=HIGH)
         if is_linear:
             light.read(session.camera, images.append)

@@ -15,18 +15,22 @@ from ..renderer.layers import Layer
 from ..renderer.layers.arrows import ArrowsDrawing
 from ..renderer.layers.asset import AssetDrawing
 from ..renderer.layers.birds import BirdsDrawing
+from ..renderer.layers.image import ImageDrawing
 from ..renderer.layers.instances import InstancesDrawing
 from ..renderer.layers.isosurface import IsosurfaceDrawing
 from ..renderer.layers.light import LightLayer, area_lights
 from ..renderer.layers.lines import LinesDrawing
 from ..renderer.layers.liquid import LiquidDrawing
 from ..renderer.layers.points import PointsDrawing
+from ..renderer.layers.slices import SlicesDrawing
 from ..renderer.layers.surface import SurfaceDrawing
 from ..renderer.layers.trails import TrailsDrawing
 from ..renderer.layers.volume import VolumeDrawing
 from ..renderer.moment import Moment
 from .asset import asset_lights, asset_shapes
+from .contours import Contours
 from .lines import Lines
+from .rectangles import image_shapes, slice_shapes
 from .shapes import Shapes, Surface, spheres, triangles
 from .volumes import VolumeSnapshot
 
@@ -34,7 +38,8 @@ from .volumes import VolumeSnapshot
 class Gathered(NamedTuple):
     """The shapes, volumes, area lights and lines of `layers`; of lights of assets, rows of lamps (n, 18) each.
 
-    `left_out` are sentences, each about what is not traced of one of them.
+    `overlays` are images on the screen, which are drawn over the traced image. `left_out` are sentences, each about
+    what is not traced of one of the layers.
     """
 
     shapes: Sequence[Shapes]
@@ -42,8 +47,9 @@ class Gathered(NamedTuple):
     left_out: Sequence[str]
     lights: Sequence[AreaLight] = ()
     layers: Sequence[Layer] = ()
-    lines: Sequence[Lines] = ()
+    lines: Sequence[Lines | Contours] = ()
     asset_lights: Sequence[np.ndarray] = ()
+    overlays: Sequence[Layer] = ()
 
 
 AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
@@ -51,11 +57,14 @@ AT_REST = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
 
 def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
     """What these draw at a moment; waits for the GPU. Raises `InputError` if none of them can be traced."""
-    lamps = list[np.ndarray]()
-    shapes, volumes, lines, left_out = list[Shapes](), list[VolumeSnapshot](), list[Lines](), list[str]()
+    lamps, overlays = list[np.ndarray](), list[Layer]()
+    shapes, volumes, lines, left_out = list[Shapes](), list[VolumeSnapshot](), list[Lines | Contours](), list[str]()
     for layer in layers:
         drawing = layer.drawing
         if isinstance(layer, LightLayer):
+            continue
+        if isinstance(drawing, ImageDrawing) and layer.style.placement == "front":
+            overlays.append(layer)
             continue
         if isinstance(drawing, VolumeDrawing):
             layer.prepare()
@@ -65,19 +74,22 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
         if isinstance(drawing, LinesDrawing | TrailsDrawing):
             lines.append(Lines.of(layer))
             continue
+        if isinstance(drawing, ImageDrawing) and layer.style.placement == "behind":
+            left_out.append(f"layer {layer.name!r}: an image behind everything is not path-traced")
+            continue
         make = next((make for kind, make in _KINDS.items() if isinstance(drawing, kind)), None)
         if make is None:
             left_out.append(f"layer {layer.name!r} is not path-traced: it draws {_kind(layer)}")
             continue
         shapes.append(make(layer, moment))
         if getattr(drawing.style, "contours", 0.0) > 0.0:
-            left_out.append(f"layer {layer.name!r}: its contour lines are not path-traced")
+            lines.append(Contours.of(layer))
         if isinstance(drawing, AssetDrawing):
             lamps.append(asset_lights(drawing, shapes[-1]))
     lights = area_lights(layers)
     if layers and not shapes and not volumes and not lines and not lights:
-        raise InputError("path tracing: " + "; ".join(left_out))
-    return Gathered(shapes, volumes, left_out, lights, layers, lines, lamps)
+        raise InputError("path tracing: " + ("; ".join(left_out) or "all layers are images on the screen"))
+    return Gathered(shapes, volumes, left_out, lights, layers, lines, lamps, overlays)
 
 
 def _kind(layer: Layer) -> str:
@@ -114,6 +126,14 @@ def _asset(layer: Layer, moment: Moment) -> Shapes:
     return asset_shapes(layer)
 
 
+def _image(layer: Layer, moment: Moment) -> Shapes:
+    return image_shapes(layer)
+
+
+def _slices(layer: Layer, moment: Moment) -> Shapes:
+    return slice_shapes(layer)
+
+
 _KINDS: dict[type[Any], Callable[[Layer, Moment], Shapes]] = {
     PointsDrawing: _points,
     SurfaceDrawing: _triangles,
@@ -123,4 +143,6 @@ _KINDS: dict[type[Any], Callable[[Layer, Moment], Shapes]] = {
     BirdsDrawing: _birds,
     LiquidDrawing: _liquid,
     AssetDrawing: _asset,
+    ImageDrawing: _image,
+    SlicesDrawing: _slices,
 }

@@ -57,6 +57,16 @@ class Lines(NamedTuple):
         return Shapes(words, corners, low, high, [self.material])
 
 
+def in_pixels(positions: np.ndarray, camera: OrbitCamera, height: int) -> np.ndarray:
+    """Where positions (n, 3) are in an image, counted in pixels from its middle, right and up (n, 2).
+
+    Not finite for those behind the camera.
+    """
+    across = (positions - np.array(camera.position)) @ camera.rotation()[:, :2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return across / _pixels(positions, camera, height)[:, None]
+
+
 def _pixels(positions: np.ndarray, camera: OrbitCamera, height: int) -> np.ndarray:
     """The width of a pixel at each position (n, 3), in world units; 0 behind the camera."""
     pixel = camera.pixel(height)
