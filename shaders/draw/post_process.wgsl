@@ -259,8 +259,7 @@ fn encoded(shown: vec4f, around: Around) -> vec4f {
 //% endif
 }
 
-@fragment
-fn post_process_fragment(in: Screen) -> @location(0) vec4f {
+fn post_processed(in: Screen) -> vec4f {
     let around = around_at(in);
     var shown = tone_mapped(in.uv, around);
 //% if EDGES
@@ -274,4 +273,20 @@ fn post_process_fragment(in: Screen) -> @location(0) vec4f {
 //% else
     return out;
 //% endif
+}
+
+@fragment
+fn post_process_fragment(in: Screen) -> @location(0) vec4f {
+    return post_processed(in);
+}
+
+@group(1) @binding(0) var computed: texture_storage_2d<rgba16float, write>;
+
+// The same, for draw/post_process_cover.wgsl.
+@compute @workgroup_size(8, 8)
+fn post_process_pixels(@builtin(global_invocation_id) id: vec3u) {
+    let size = textureDimensions(computed);
+    if any(id.xy >= size) { return; }
+    let middle = vec2f(id.xy) + 0.5;
+    textureStore(computed, id.xy, post_processed(Screen(vec4f(middle, 0.0, 1.0), middle / vec2f(size))));
 }

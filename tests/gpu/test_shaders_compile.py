@@ -105,7 +105,7 @@ NO_KERNELS = [
             "point_splatting",
         )
     ),
-    *(f"draw/{name}.wgsl" for name in ("splat_tiles", "volume")),
+    *(f"draw/{name}.wgsl" for name in ("post_process", "splat_tiles", "volume")),
 ]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
@@ -573,6 +573,7 @@ SHADERS: dict[str, list[Defines]] = {
             **{"ENLARGED": [False], "FINE": [1], "SPLIT": [False], "TONE_MAP": ["none", "agx", "neutral"]},
         ),
     ],
+    "draw/post_process_cover.wgsl": [{}],
     "draw/depth_image.wgsl": choices(FINE=[1, 2]),
     "draw/handles.wgsl": choices(SAMPLES=[0, 4], ENCODED_BY_TARGET=[False, True]),
     "draw/hidden_rows.wgsl": [{}],

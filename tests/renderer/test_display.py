@@ -8,7 +8,7 @@ import pytest
 import wgpu
 
 from vertigrad.gpu import Gpu
-from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer import OrbitCamera, Renderer, View, post_process
 from vertigrad.renderer.annotations.annotations import bar_layouts
 from vertigrad.renderer.annotations.font import font
 from vertigrad.renderer.annotations.overlay import ColorBar, em_size
@@ -56,6 +56,27 @@ def test_an_image_reproduces_its_bytes(layer: Make, render: Draw, view: dict[str
         image = layer("image", FILLING, pixels=pixels)
         shown = render([image], FACING, View(**view), (16, 16), format)
         assert np.array_equal(shown, pixels)
+
+
+@pytest.mark.parametrize("format", ["rgba8unorm", "rgba8unorm-srgb"])
+@pytest.mark.parametrize("level", [LOW, HIGH, HIGH.supersampled(2)])
+def test_what_is_computed_is_what_fragments_show(
+    layer: Make, gpu: Gpu, monkeypatch: pytest.MonkeyPatch, level: Level, format: str
+) -> None:
+    """But for rounding, and, in a part of a target, for another dithering. Software adapters have only fragments."""
+    more = {"bloom": 0.5, "vignette": 1.0, "edges": float(level is HIGH)}  # else middles are on borders of pixels
+    layers = [ball(layer, z=0.5, brightness=3.0), square(layer, (200, 17, 99)), layer("image", FILLING, pixels=GRAYS)]
+    usage, images = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC, []
+    for kinds in (("software",), ()):
+        monkeypatch.setattr(post_process, "BY_FRAGMENTS", kinds)
+        renderer = Renderer(gpu, format)
+        for corner, view in (((0, 0), {}), ((7, 5), more)):
+            texture = gpu.device.create_texture(size=(192, 128, 1), format=format, usage=usage)  # type: ignore[arg-type]
+            renderer.draw(layers, FACING, View(**view), texture.create_view(), SIZE, corner=corner, level=level)
+            images.append(read(gpu, texture)[..., :3].astype(int))
+    for n, most in enumerate((1, 2)):
+        assert images[n][5:99, 7:161].std() > 20.0
+        assert np.abs(images[n] - images[n + 2]).max() <= most
 
 
 def test_a_colormap_is_read_at_its_own_entries(layer: Make, render: Draw) -> None:
