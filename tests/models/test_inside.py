@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,12 @@ def network(folder: Path) -> Path:
 
 @pytest.fixture
 def model(steady: Gpu, tmp_path: Path) -> Iterator[Onnx]:
-    path = network(tmp_path)
+    with running(network(tmp_path)) as created:
+        yield created
+
+
+@contextmanager
+def running(path: Path) -> Iterator[Onnx]:
     kind, faults = declare({"file": str(path), "inputs": {"x": "other.values"}}, Path)
     assert not faults
     with Tensor.from_numpy(X) as x:
@@ -224,3 +230,22 @@ def test_a_network_of_constants_has_no_graph(steady: Gpu, tmp_path: Path) -> Non
 def test_models_without_a_network_refuse_gradients() -> None:
     with pytest.raises(InputError, match="gradients of elements inside networks only"):
         HeldInside(None).observe(Observed(("gradient of values[0]",)))  # type: ignore[arg-type]
+
+
+def test_a_weight_that_decides_a_shape_has_no_gradient(steady: Gpu, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Resize", ["x", "", "scales"], ["large"], mode="nearest"),
+        helper.make_node("Mul", ["large", "gains"], ["out"]),
+    ]
+    arrays = {"scales": np.float32([1, 2]), "gains": RNG.normal(size=6).astype(np.float32)}
+    weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    entry = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "net", [entry("x", 1, [5, 3])], [entry("out", 1, [5, 6])], weights)
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "shape.onnx")
+    with running(tmp_path / "shape.onnx") as model:
+        model.inside.observe(Observed(("gradient of out[0] by gains",)))
+        message = "no gradient by scales, whose numbers decide a shape or a size of Resize"
+        with pytest.raises(InputError, match=message):
+            model.inside.observe(Observed(("gradient of out[0] by scales",)))
+        assert list(model.inside.tensors()) == ["gradient of out[0] by gains"]

@@ -228,6 +228,18 @@ def test_fit_shows_the_whole_box(camera, low, size, aspect):
 
 
 @pytest.mark.parametrize("orthographic", [False, True])
+@pytest.mark.parametrize("aspect", [0.7, 1.5])
+@pytest.mark.parametrize(("yaw", "pitch"), [(0.0, 0.0), (0.4, -0.2), (2.0, 0.9)])
+def test_fit_view_shows_the_whole_box_as_large_as_possible(orthographic, aspect, yaw, pitch):
+    camera = OrbitCamera(yaw=yaw, pitch=pitch, orthographic=orthographic)
+    low, high = (-4.0, 1.0, 0.0), (6.0, 2.0, 0.5)
+    camera.fit_view(low, high, aspect)
+    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
+    reach = max(np.abs(on_screen(camera, corner, aspect)[:2]).max() for corner in corners)
+    assert 0.85 < reach <= 1.0
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
 def test_a_box_without_size_is_centered(orthographic):
     camera = OrbitCamera(distance=3.0, orthographic=orthographic)
     camera.fit((1, 2, 3), (1, 2, 3))

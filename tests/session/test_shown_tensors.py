@@ -36,6 +36,7 @@ from vertigrad.session.commands import (
 from vertigrad.session.followed_row import Row
 from vertigrad.session.hovered_node import EVERY, node_under
 from vertigrad.session.row_set import pixels_of
+from vertigrad.session.row_values import RowValues
 from vertigrad.session.shown_gradients import target
 from vertigrad.session.shown_tensors import picked_element, picked_node
 
@@ -360,3 +361,21 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         assert "compare" not in session.scene.layers["relu"].attributes
         do(session, Undo(), Undo())
         assert list(session.stage.layers) == ["first"]
+
+
+def test_a_picked_element_has_its_index_and_its_value(session: Session) -> None:
+    do(session, ShowTensor(*RELU))
+    forms = {"image": (3 * 6 + 2, (3, 2)), "bars": (3 * 6 + 2, (3, 2)), "points": (3, (3,))}
+    for form, (row, index) in forms.items():
+        do(session, SetParameter("layers.relu", "draw", form))
+        layer = session.stage.layers["relu"]
+        layer.prepare()
+        values = RowValues(session.stage)
+        values.begin(layer, row)
+        values.follow(layer, row, 1)
+        session.gpu.sync()
+        values.follow(layer, row, 1)
+        facts = {fact.name: fact.value for fact in values.facts}
+        assert facts["index"] == index
+        np.testing.assert_allclose(facts["tensor"], HIDDEN[index], rtol=1e-5)
+        assert (values.position() is None) == (form == "image")

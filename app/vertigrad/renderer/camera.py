@@ -9,6 +9,7 @@ and reaches as far behind the eye as in front of it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ Axis = Literal["y", "z"]
 MAX_PITCH = math.radians(89.99)  # at 90 degrees the horizon has no direction, and a position does not determine the yaw
 NEAR_FRACTION = 1e-3  # distance of the near plane, as a fraction of the distance to the target
 MIN_DISTANCE, MAX_DISTANCE = 1e-6, 1e12
+MARGIN = 1.05  # around what `fit_view` shows
 REACH = 512.0  # depth range of an orthographic camera, before and behind its target, in distances to the target
 
 
@@ -215,6 +217,17 @@ class OrbitCamera:
         if radius > 0.0:
             half_extent = half if self.orthographic else math.sin(math.atan(half))
             self.distance = _clamp(radius / half_extent, MIN_DISTANCE, MAX_DISTANCE)
+
+    def fit_view(self, low: Sequence[float], high: Sequence[float], aspect: float = 1.0) -> None:
+        """As `fit`, but as near as this direction of view allows: from others the box may be larger than the image."""
+        corners = np.array(list(itertools.product(*zip(low, high, strict=True))), float)
+        self.target = _vec3(corners.mean(axis=0))
+        across, above, toward = ((corners - self.target) @ self.rotation()).T
+        half = self._half_height()
+        needed = np.maximum(np.abs(across) / (half * aspect), np.abs(above) / half)
+        distance = float((needed if self.orthographic else needed + toward).max())
+        if distance > 0.0:
+            self.distance = _clamp(MARGIN * distance, MIN_DISTANCE, MAX_DISTANCE)
 
     def take(self, other: OrbitCamera) -> None:
         """Copy the values of `other`."""

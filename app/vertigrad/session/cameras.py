@@ -169,6 +169,10 @@ class Cameras:
         """Show all of the layers, once their bounds have been found. Raises `InputError` if there are no layers."""
         self._find(layers, lambda box: self._show(box, aspect))
 
+    def frame_view(self, layers: Iterable[Layer], aspect: float) -> None:
+        """As `frame`, as large as this direction of view allows."""
+        self._find(layers, lambda box: self._show(box, aspect, OrbitCamera.fit_view))
+
     def fit(self, layers: Iterable[Layer], aspect: float, finish: Callable[[], None], step: int | None = None) -> None:
         """Show all of the layers at once; `finish` waits for the GPU. Does nothing if no position is finite.
 
@@ -226,9 +230,9 @@ class Cameras:
             raise InputError("there is nothing to be framed: the scene has no layers")
         self._bounds = Bounds(layers), then
 
-    def _show(self, box: Box, aspect: float) -> None:
+    def _show(self, box: Box, aspect: float, fit: Callable[..., None] = OrbitCamera.fit) -> None:
         goal = OrbitCamera(**vars(self.heading))
-        goal.fit(box[0].tolist(), box[1].tolist(), aspect)
+        fit(goal, box[0].tolist(), box[1].tolist(), aspect)
         self.go(goal)
 
 

@@ -15,6 +15,7 @@ from ..gpu import Traffic
 from ..renderer.layers import Constant, Layer
 from ..renderer.layers.field import FieldDrawing
 from ..renderer.layers.image import ImageDrawing
+from ..renderer.layers.tensor import TensorLayer
 from ..scene.schema import OutputRef
 from ..scene.stage import Stage
 from ..tensor import Readback, Tensor
@@ -69,6 +70,8 @@ class RowValues:
         self._sources = {name: source for name, source, _ in _tensors(self._stage, layer)}
         if isinstance(layer.drawing, FieldDrawing):
             self._constants = dict(probed(self._stage, layer, layer.drawing, row))
+        elif isinstance(layer, TensorLayer) and (index := layer.index(row)) is not None:
+            self._constants = {"index": index}
         elif isinstance(layer.drawing, ImageDrawing):
             self._constants = {"pixel": layer.drawing.pixel_of(row)}
         else:
@@ -103,13 +106,27 @@ class RowValues:
 
     def _request(self, layer: Layer, row: int) -> None:
         for name, _, tensor in _tensors(self._stage, layer):
-            with tensor[row_index(tensor, row, layer.rows)] as part:
-                self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
+            index = _index(layer, name, tensor, row)
+            if index is not None:
+                with tensor[index] as part:
+                    self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
+
+
+def _index(layer: Layer, name: str, tensor: Tensor, row: int) -> tuple[int, ...] | None:
+    """Where a row of the layer is in one of its tensors; None if it is not there."""
+    if isinstance(layer, TensorLayer) and tensor is layer.tensors.get(name):
+        return layer.index(row)
+    return row_index(tensor, row, layer.rows)
 
 
 def _tensors(stage: Stage, layer: Layer) -> Iterator[tuple[str, str, Tensor]]:
     """(name, source, tensor) of each attribute, then of the other outputs of the position's model with as many rows."""
     spec = stage.scene.layers[layer.name]
+    if isinstance(layer, TensorLayer) and not isinstance(layer.drawing, FieldDrawing):
+        yield from ((name, str(spec.attributes.get(name, "")), tensor) for name, tensor in layer.tensors.items())
+        if "position" in layer.attributes.tensors and not isinstance(layer.drawing, ImageDrawing):
+            yield "position", "", layer.attributes.tensors["position"].tensor
+        return
     if isinstance(layer.drawing, FieldDrawing):
         yield from grid_tensors(stage, layer, layer.drawing)
         return

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import ops
-from ...errors import GradientError, InputError
+from ...errors import GradientError, InputError, UnsupportedOp
 from ...gpu import Plan
 from ...tensor import Tensor
 from ..element_gradient import ElementGradient, one_hot
 from ..inside import GradientName
 
 if TYPE_CHECKING:
-    from ...onnx_import import Network
+    from ...onnx_import import Network, Program
 
 
 class InputGradient(ElementGradient):
@@ -38,7 +38,7 @@ class InputGradient(ElementGradient):
             inside = [name.source] if name.source in network.tensors else []
             if inside or name.source in network.weights:
                 network.show_inside((name.tensor, *inside))
-                self._program = network.bind(inputs, constants, leaf=name.source)
+                self._program = _bound(network, inputs, constants, name)
                 leaf = self._program.leaf
                 assert leaf is not None
                 parts.enter_context(leaf)
@@ -78,6 +78,19 @@ class InputGradient(ElementGradient):
     def close(self) -> None:
         """Give everything back. Idempotent."""
         self._parts.close()
+
+
+def _bound(
+    network: Network, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray], name: GradientName
+) -> Program:
+    """The network with its source as the leaf. Raises `InputError` if its numbers are needed to record it."""
+    try:
+        return network.bind(inputs, constants, leaf=name.source)
+    except UnsupportedOp as error:  # the network itself could be recorded
+        nodes = ", ".join(reason.partition(": ")[0] for reason in error.reasons)
+        raise InputError(
+            f"{name}: there is no gradient by {name.source}, whose numbers decide a shape or a size of {nodes}"
+        ) from error
 
 
 def _input(name: GradientName, inputs: Mapping[str, Tensor]) -> str:

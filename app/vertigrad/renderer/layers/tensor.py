@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...params import Params, choice, integer, number, switch, vector
@@ -115,6 +117,19 @@ class TensorLayer(Layer):
     def element(self, row: int) -> int | None:
         """The row-major index in the tensor of what is drawn as this row; None if that is no element."""
         return None if self.form is None else self.form.element(row)
+
+    def index(self, row: int) -> tuple[int, ...] | None:
+        """The index in the tensor of what is drawn as this row: of an element, or of a row of points and lines."""
+        element, tensor = self.element(row), self._values.get("tensor")
+        if element is None or self.form is None or not isinstance(tensor, Tensor) or element >= tensor.size:
+            return None
+        index = np.unravel_index(element, tensor.shape)
+        return tuple(int(at) for at in index[: len(index) - self.form.whole_axes])
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors that are drawn, by attribute."""
+        return {name: value for name, value in self._values.items() if isinstance(value, Tensor)}
 
     def close(self) -> None:
         """Release the memory that the layer owns. Idempotent."""

@@ -32,6 +32,7 @@ class Form(ExitStack):
 
     LAYER: ClassVar[type[Layer]]
     moved_by: ClassVar[tuple[str, ...]] = ()  # values of the style that the computation depends on
+    whole_axes: ClassVar[int] = 0  # last axes of the tensor along which all elements are one row of the layer
 
     def __init__(self, name: str, style: Any, tensor: Tensor, minus: Tensor | None, compare: Tensor | None):
         super().__init__()

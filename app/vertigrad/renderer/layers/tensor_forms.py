@@ -113,6 +113,7 @@ class PointsForm(Form):
 
     LAYER = PointsLayer
     moved_by = ("center", "size")
+    whole_axes = 1
 
     def build(self, style: Any) -> None:
         rows = math.prod(self.shape[:-1])
@@ -148,6 +149,7 @@ class LinesForm(Form):
 
     LAYER = LinesLayer
     moved_by = ("center", "size")
+    whole_axes = 1
 
     def build(self, style: Any) -> None:
         self.held("position", *self.shape)

@@ -27,7 +27,7 @@ def ShowTensor(session: Session, model: str, tensor: str) -> None:
     """Show a tensor inside a model as a layer, next to what is drawn, and move the camera until all is visible."""
     if shown_as(session, model, tensor) is None:
         session.scene_edits.show_tensor(new_layer(session, model, tensor))
-        session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+        session.cameras.frame_view(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, tensor)
 
 
@@ -66,7 +66,7 @@ def CompareTensor(session: Session, model: str, tensor: str, other: str) -> None
     Both have one range of colors.
     """
     session.scene_edits.show_tensor(*compared_layers(session, model, tensor, other))
-    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    session.cameras.frame_view(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, tensor, other)
 
 
@@ -96,7 +96,7 @@ def ShowGradient(session: Session, model: str, tensor: str, element: int, source
     """
     name = GradientName(tensor, element, source)
     session.scene_edits.show_tensor(gradient_layer(session, model, name))
-    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    session.cameras.frame_view(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, str(name))
 
 
@@ -119,7 +119,7 @@ def ShowInputGradient(session: Session, model: str, tensor: str, element: int) -
     The layer that shows that of another element of the tensor shows this one instead.
     """
     session.scene_edits.show_tensor(gradient_layer(session, model, GradientName(tensor, element)))
-    session.cameras.frame(session.stage.layers.values(), FITTED_ASPECT)
+    session.cameras.frame_view(session.stage.layers.values(), FITTED_ASPECT)
 
 
 @command("gradient of {tensor}")
