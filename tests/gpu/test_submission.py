@@ -555,12 +555,16 @@ def test_a_clone_of_a_tensor_moved_in_a_dropped_recording_has_the_old_values(ste
 
 
 def test_submissions_of_writes_only_leak_nothing(gpu: Gpu) -> None:
-    """An unreleased encoder costs a kilobyte each time, and is in no count of wgpu's objects."""
-    for _ in range(100):
-        queue.submit_writes(gpu.device)
-    before = resident()
-    for _ in range(100):
-        for _ in range(100):
-            queue.submit_writes(gpu.device)
-        gpu.wait_idle()  # a shared GPU falls behind, and each running submission holds memory
-    assert resident() - before < 4 << 20
+    """An unreleased encoder costs a kilobyte each time, and is in no count of wgpu's objects.
+
+    The least growth of three rounds counts: in one of them a driver may take memory for something else.
+    """
+    growth = list[int]()
+    for _ in range(4):
+        before = resident()
+        for _ in range(50):
+            for _ in range(100):
+                queue.submit_writes(gpu.device)
+            gpu.wait_idle()  # a shared GPU falls behind, and each running submission holds memory
+        growth.append(resident() - before)
+    assert min(growth[1:]) < 2 << 20

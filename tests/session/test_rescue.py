@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib.util import find_spec
 from pathlib import Path
 
 import onnx
@@ -199,8 +200,15 @@ position = "galaxy.points"
 """
 
 
+def sharing() -> list[str]:
+    """How memory can be shared with PyTorch here, as `VERTIGRAD_SHARING` has it."""
+    if not cuda.is_present():
+        return ["off", "host"]
+    return ["off", ""] if find_spec("vertigrad_cuda") else ["off"]
+
+
 @pytest.mark.turns(3)
-@pytest.mark.parametrize("sharing", ["off", "" if cuda.is_present() else "host"])
+@pytest.mark.parametrize("sharing", sharing())
 def test_models_in_pytorch_continue_and_views_of_lost_memory_stay_readable(tmp_path: Path, sharing: str) -> None:
     pytest.importorskip("torch")
     (tmp_path / "fit.py").write_text(TORCH)
