@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, current_thread
+
 import pytest
 
 from vertigrad.gpu import Gpu, Kernel, Plan, compile_jobs
@@ -57,3 +60,24 @@ def test_recording_compiles_nothing(gpu: Gpu) -> None:
         plan.replay()
         assert not {kernel._job for kernel in kernels} & set(compile_jobs._waiting)
         gpu.sync()
+
+
+def test_a_job_that_no_thread_has_begun_is_done_by_who_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one alone, also if several need it at once; the others wait."""
+    leave, begun, ran = Event(), Event(), []
+    with ThreadPoolExecutor(1) as busy, ThreadPoolExecutor(4) as needing:
+        busy.submit(leave.wait)
+        monkeypatch.setattr(compile_jobs, "_THREADS", busy)
+
+        def create() -> str:
+            ran.append(current_thread())
+            begun.set()
+            leave.wait(0.05)
+            return "done"
+
+        job = CompileJob(create)
+        job.start()
+        found = [needing.submit(job.result) for _ in range(4)]
+        assert [one.result() for one in found] == ["done"] * 4 and begun.is_set()
+        assert len(ran) == 1 and job.start().done()
+        leave.set()

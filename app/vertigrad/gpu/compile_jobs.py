@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import Generic, TypeVar
 from weakref import WeakSet
 
 T = TypeVar("T")
 
+_CLAIMING = Lock()
 _THREADS = ThreadPoolExecutor(min(16, os.cpu_count() or 1), "pipelines")  # drivers compile in the calling thread
 
 
@@ -29,8 +31,19 @@ class CompileJob(Generic[T]):
         return self._future
 
     def result(self) -> T:
-        """What was compiled; waits for it. Raises what the driver does."""
-        return self.start().result()
+        """What was compiled; waits for it, or compiles it here if no thread has begun. Raises what the driver does."""
+        with _CLAIMING:
+            future = self.start()
+            is_ours = future.cancel()
+            if is_ours:
+                future = self._future = Future()
+                future.set_running_or_notify_cancel()
+        if is_ours:
+            try:
+                future.set_result(self._create())
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result()
 
 
 def start_waiting() -> None:

@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary, WeakSet
 import wgpu
 
 from ..errors import ShaderError
-from ..gpu import Gpu, shader
+from ..gpu import Gpu, native, shader
+from ..gpu.compile_jobs import CompileJob
 from ..gpu.device import forgotten_with_the_device
 
 TILE = 8  # pixels along each side of a workgroup of shaders that compute images
@@ -100,14 +101,33 @@ def draw_cache(gpu: Gpu) -> DrawCache:
 
 def draw_shader(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgpu.GPUShaderModule:
     """The shader file `path` below `shaders/`, compiled. Raises `ShaderError` with the compiler's message."""
+    return _module(gpu, path, defines).result()
 
-    def create() -> wgpu.GPUShaderModule:
-        try:
-            return gpu.device.create_shader_module(label=path, code=shader.render(path, defines))
-        except wgpu.GPUError as error:
-            raise ShaderError(shader.with_origin(f"shaders/{path}: {error}", path, defines)) from error
+
+def _module(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> CompileJob[wgpu.GPUShaderModule]:
+    """The same, while a thread compiles it."""
+
+    def create() -> CompileJob[wgpu.GPUShaderModule]:
+        code = shader.render(path, defines)
+
+        def compiled() -> wgpu.GPUShaderModule:
+            try:
+                return gpu.device.create_shader_module(label=path, code=code)
+            except wgpu.GPUError as error:
+                raise ShaderError(shader.with_origin(f"shaders/{path}: {error}", path, defines)) from error
+
+        return _started(compiled, path)
 
     return draw_cache(gpu).get(("module", path, tuple(sorted(defines.items()))), create)
+
+
+def _started(create: Callable[[], T], path: str) -> CompileJob[T]:
+    """A thread compiles it, side by side with others. What a file was edited to may be wrong: that is found out now."""
+    job = CompileJob(create)
+    job.start()
+    if not shader.is_as_shipped(path):
+        job.result()
+    return job
 
 
 def smooth_sampler(gpu: Gpu) -> wgpu.GPUSampler:
@@ -119,7 +139,7 @@ def smooth_sampler(gpu: Gpu) -> wgpu.GPUSampler:
 
 def render_pipeline(
     gpu: Gpu,
-    shader: str,
+    file: str,
     entries: tuple[str, str],
     layouts: Sequence[wgpu.GPUBindGroupLayout],
     targets: Sequence[Mapping[str, Any]],
@@ -136,33 +156,42 @@ def render_pipeline(
     states = repr((targets, buffers, topology, cull, depth, multisample))
 
     def create() -> wgpu.GPURenderPipeline:
-        module, (vertex, fragment) = draw_shader(gpu, shader, dict(values)), entries
-        return gpu.device.create_render_pipeline(
-            label=f"{shader}:{fragment}",
-            layout=gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts)),
-            vertex={"module": module, "entry_point": vertex, "buffers": list(buffers)},  # pyright: ignore
-            fragment={"module": module, "entry_point": fragment, "targets": list(targets)},  # pyright: ignore
-            primitive={"topology": topology, "cull_mode": cull},  # pyright: ignore
-            depth_stencil=depth,  # pyright: ignore
-            multisample=multisample,  # pyright: ignore
-        )
+        module, (vertex, fragment) = _module(gpu, file, dict(values)), entries
+        label, layout = f"{file}:{fragment}", gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts))
 
-    return draw_cache(gpu).get((shader, entries, tuple(layouts), values, states), create)
+        def compiled() -> wgpu.GPURenderPipeline:
+            code = module.result()
+            return gpu.device.create_render_pipeline(
+                label=label,
+                layout=layout,
+                vertex={"module": code, "entry_point": vertex, "buffers": list(buffers)},  # pyright: ignore
+                fragment={"module": code, "entry_point": fragment, "targets": list(targets)},  # pyright: ignore
+                primitive={"topology": topology, "cull_mode": cull},  # pyright: ignore
+                depth_stencil=depth,  # pyright: ignore
+                multisample=multisample,  # pyright: ignore
+            )
+
+        return native.PendingRenderPipeline(label, _started(compiled, file).result)
+
+    return draw_cache(gpu).get((file, entries, tuple(layouts), values, states), create)
 
 
 def compute_pipeline(
-    gpu: Gpu, shader: str, entry: str, layouts: Sequence[wgpu.GPUBindGroupLayout], defines: Mapping[str, Any]
+    gpu: Gpu, file: str, entry: str, layouts: Sequence[wgpu.GPUBindGroupLayout], defines: Mapping[str, Any]
 ) -> wgpu.GPUComputePipeline:
     """The pipeline of an entry point of a shader file, with a layout for each group; created once for each device."""
 
     def create() -> wgpu.GPUComputePipeline:
-        return gpu.device.create_compute_pipeline(
-            label=f"{shader}:{entry}",
-            layout=gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts)),
-            compute={"module": draw_shader(gpu, shader, defines), "entry_point": entry},
-        )
+        module, label = _module(gpu, file, defines), f"{file}:{entry}"
+        layout = gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts))
 
-    return draw_cache(gpu).get((shader, entry, tuple(layouts), tuple(defines.items())), create)
+        def compiled() -> wgpu.GPUComputePipeline:
+            code = {"module": module.result(), "entry_point": entry}
+            return gpu.device.create_compute_pipeline(label=label, layout=layout, compute=code)
+
+        return native.PendingComputePipeline(label, _started(compiled, file).result)
+
+    return draw_cache(gpu).get((file, entry, tuple(layouts), tuple(defines.items())), create)
 
 
 def dispatch(

@@ -8,6 +8,7 @@ from .device import set_vsync, subgroup_sizes, surface_formats, surface_usages, 
 from .dispatch_list import DispatchList, Size
 from .encoders import CommandEncoder, ComputeEncoder
 from .loss import LossProbe
+from .pending import PendingComputePipeline, PendingRenderPipeline
 from .queue import Commands, HostImage, has_arrived, map_for_reading, poll, submit, submit_writes, wait, wait_all
 from .render_pass import DrawEncoder, RenderPass, VertexBuffers
 
@@ -19,6 +20,8 @@ __all__ = [
     "DrawEncoder",
     "HostImage",
     "LossProbe",
+    "PendingComputePipeline",
+    "PendingRenderPipeline",
     "RenderPass",
     "Size",
     "VertexBuffers",
