@@ -1,5 +1,5 @@
 // Spheres as quads that face the eye, whose fragments meet the sphere with their lines of sight. Needs a uniform `view` of
-// common/view.wgsl.
+// common/view.wgsl. With CORNERS = 3 they are triangles: more fragments that see nothing of a sphere, but fewer vertices.
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 
@@ -22,9 +22,16 @@ fn quad_corner(corner: u32, center: vec3f, reach: f32) -> vec3f {
     return center + right * coordinate.x + above * coordinate.y;
 }
 
+//% if CORNERS is defined and CORNERS == 3
+// Of the triangle with equal sides around the unit circle.
+fn quad_coordinate(corner: u32) -> vec2f {
+    return vec2f(1.7320509 * (f32(corner) - 1.0), select(-1.0, 2.0, corner == 1u));
+}
+//% else
 fn quad_coordinate(corner: u32) -> vec2f {
     return vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
 }
+//% endif
 
 struct Hit {
     sight: vec3f,

@@ -72,18 +72,20 @@ fn smoothed_over(reach: f32, middle: vec2i, last: vec2i) -> Around {
     var closest = 1e9;
     let stride = ceil(reach / TAPS);
     let taps = i32(reach / stride);
-    for (var y = -taps; y <= taps; y++) {
-        for (var x = -taps; x <= taps; x++) {
-            let offset = vec2f(vec2i(x, y)) * stride;
+    // The weight at a sample is 1 - away² / reach², of all four at once; they are equally far from the middle.
+    let scale = 1.0 / (reach * reach);
+    let x = 2.0 * scale * vec4f(SAMPLES[0].x, SAMPLES[1].x, SAMPLES[2].x, SAMPLES[3].x);
+    let y = 2.0 * scale * vec4f(SAMPLES[0].y, SAMPLES[1].y, SAMPLES[2].y, SAMPLES[3].y);
+    let most = 1.0 - scale * dot(SAMPLES[0], SAMPLES[0]);
+    for (var row = -taps; row <= taps; row++) {
+        for (var column = -taps; column <= taps; column++) {
+            let offset = vec2f(vec2i(column, row)) * stride;
+            let away = dot(offset, offset);
+            let weight = max(most - scale * away + offset.x * x + offset.y * y, vec4f(0.0));
             let pixel = clamp(middle + vec2i(offset), vec2i(0), last);
             let is_there = is_liquid(pixel);
-            for (var i = 0; i < 4; i++) {
-                let away = (offset - SAMPLES[i]) / reach;
-                let weight = max(1.0 - dot(away, away), 0.0);
-                whole[i] += weight;
-                found.covered[i] += select(0.0, weight, is_there);
-            }
-            let away = dot(offset, offset);
+            whole += weight;
+            found.covered += select(vec4f(0.0), weight, is_there);
             if is_there && away < closest {
                 closest = away;
                 found.nearest = pixel;

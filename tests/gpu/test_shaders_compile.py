@@ -91,7 +91,7 @@ def sorts() -> list[Defines]:
 
 
 # Compute shaders that a layer binds itself, like its draw shaders.
-OPTIONAL = {"AREA_LIGHTS", "OWN_DEPTH"}  # values that shaders do without
+OPTIONAL = {"AREA_LIGHTS", "CORNERS", "OWN_DEPTH"}  # values that shaders do without
 NO_KERNELS = [
     *(f"draw/{name}.wgsl" for name in ("deferred", "farthest", "floor", "liquid_filter", "liquid_lists")),
     *(
@@ -638,7 +638,7 @@ SHADERS: dict[str, list[Defines]] = {
         for width, trails, mask, drawn, color in product(["", "f32"], [False, True], [False, True], REFERRED, COLORS)
     ],
     "draw/points.wgsl": [
-        {"POSITION": "vec3f", "SIZE": size, "PULLED": pulled, **solid, **color}
+        {"POSITION": "vec3f", "SIZE": size, "PULLED": pulled, "CORNERS": 3, **solid, **color}
         for size, pulled, solid, color in product(["", "f32"], [False, True], SOLID, COLORS)
         if not pulled or (solid["SAMPLE_MASK"] and not solid["PICKING"])
     ],

@@ -52,6 +52,24 @@ def both(layer: Callable[..., Layer], render: Callable[..., np.ndarray], monkeyp
     return draw
 
 
+@pytest.mark.parametrize("many", [1, 1 << 30])
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_spheres_and_spots_as_triangles_are_those_as_quads(layer, render, monkeypatch, many, orthographic):
+    """Also large ones near the eye, and in shadow maps: `CORNERS` in common/spheres.wgsl."""
+    position = np.random.default_rng(2).normal(size=(300, 3)).astype("f4") * 0.6
+    size = np.geomspace(0.002, 0.5, 300, dtype="f4")
+    camera = OrbitCamera(distance=2.0, yaw=0.3, pitch=0.2, orthographic=orthographic)
+    view = View(shadows=0.8, occlusion=0.8, bloom=0.0)
+    monkeypatch.setattr(point_splatting, "MANY", many)
+    images = []
+    for kinds in ((), ("software",)):
+        monkeypatch.setattr(point_splatting, "QUADS", kinds)
+        points = layer("points", position=position, size=size, color="#c08040")
+        images.append(render([layer("surface", position=WALL), points], camera, view).astype(int))
+    difference = np.abs(images[0] - images[1]).max(axis=-1)
+    assert images[0].std() > 20.0 and (difference > 2).mean() < 0.002
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_splatted_points_look_like_drawn_ones(both, layer, case):
     """Overlapping points blend in the order of rows when drawn, and in random order when splatted."""

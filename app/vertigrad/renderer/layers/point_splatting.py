@@ -33,6 +33,7 @@ LAYOUT = struct.Struct("<2II4x2I2I2I8x")  # `PointArrays` in the shader
 MANY = 1 << 17  # from so many rows on, adding them up is faster than rasterization
 WORDS = 6  # u32 of each pixel: two for light and optical depth, and four for the overflow of the four sums in them
 WORKGROUP = 128
+QUADS = ("software",)  # kinds of adapters that draw spheres as quads; others as triangles, since they count vertices
 CACHED = 12  # bind groups: three for each of four sets of blocks, which may alternate
 READ = ("position", "color", "size")
 
@@ -50,6 +51,11 @@ def adds_up(gpu: Gpu, attributes: Attributes) -> bool:
     return all(one.tensor.dtype.name == "f32" for one in bound)
 
 
+def corners_of(gpu: Gpu) -> int:
+    """Of what each sphere is drawn as, `CORNERS` in shaders/common/spheres.wgsl."""
+    return 4 if gpu.adapter.kind in QUADS else 3
+
+
 class PointSplatting:
     """Splatting of the small points and drawing of the large ones as spheres, for images of any size.
 
@@ -59,6 +65,7 @@ class PointSplatting:
 
     def __init__(self, drawing: Drawing):
         self._gpu, self._name, self._drawing = drawing.gpu, drawing.name, drawing
+        self._corners = corners_of(drawing.gpu)
         tensors, rows, name = drawing.attributes.tensors, drawing.attributes.rows, drawing.name
         self._read = {name: tensors[name] for name in READ if name in tensors}
         self._sums: Tensor | None = None
@@ -128,7 +135,7 @@ class PointSplatting:
         count, plan = stack.enter_context(Tensor.empty(1, u32, name=f"{self._name}.count")), Plan(self._spheres.name)
         with plan.recording():
             nonzero(self._is_sphere, out=(self._spheres, count))
-            draw_size(count, vertices=4, out=self._many)
+            draw_size(count, vertices=self._corners, out=self._many)
         return plan
 
     def _fitted(self, frame: Frame) -> Tensor:
@@ -199,6 +206,7 @@ class PointSplatting:
         if key not in self._sphere_draws:
             gbuffer = frame.drawn == "gbuffer"
             defines = {"POSITION": "vec3f", "PICKING": False, "PULLED": True, "SAMPLE_MASK": True, "GBUFFER": gbuffer}
+            defines |= {"CORNERS": self._corners}
             self._sphere_draws[key] = render_pipeline(
                 self._gpu,
                 SPHERES_SHADER,

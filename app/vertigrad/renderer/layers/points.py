@@ -12,7 +12,7 @@ from ...params import number
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing
-from .point_splatting import PointSplatting, adds_up
+from .point_splatting import PointSplatting, adds_up, corners_of
 from .recipe import Recipe, Stage
 
 RECIPE = Recipe(
@@ -44,14 +44,15 @@ class PointsStyle(styles.LitStyle):
 
 
 class PointsDrawing(Drawing):
-    """An instance of a quad for each row; if there are many rows, small points are added up by compute shaders."""
+    """A quad or a triangle for each row; if there are many rows, small points are added up by compute shaders."""
 
     skips_hidden = True
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, PointsLayer.ATTRIBUTES)
         self._size = self.attributes.number("size")
-        self.create(RECIPE, [self.attributes])
+        self._corners = corners_of(self.gpu)
+        self.create(RECIPE, [self.attributes], defines={"CORNERS": self._corners})
         self.splatting: PointSplatting | None = None
         if adds_up(self.gpu, self.attributes):
             self.splatting = self.hold(PointSplatting(self))
@@ -92,7 +93,7 @@ class PointsDrawing(Drawing):
         return blocks if self.splatting is None else [*blocks, *self.splatting.blocks()]
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        pass_.draw(4, self.attributes.rows)
+        pass_.draw(self._corners, self.attributes.rows)
 
     def uniform(self) -> dict[str, Any]:
         return {"size": self._size}
