@@ -2,6 +2,7 @@
 // In: four samples of what common/pixel.wgsl stores, and of the depth, 0 where there is no surface. Out: light toward the eye for
 // each sample, in a layer of an array each; alpha 0 where there is no surface. Samples of one surface are lit once, in their middle.
 //% include "common/view.wgsl"
+//% include "common/tiles.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
@@ -49,9 +50,9 @@ fn are_alike(one: Found, other: Found, pixel: vec2u) -> bool {
 }
 
 @compute @workgroup_size(8, 8)
-fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
-    if any(id.xy >= textureDimensions(depths)) { return; }
-    let pixel = id.xy;
+fn shade_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let pixel = pixel_of_tile(id, groups, 8u);
+    if any(pixel >= textureDimensions(depths)) { return; }
     var left = 15u;         // samples that are not lit yet
     for (var first = 0u; first < 4u; first++) {
         if (left & (1u << first)) == 0u { continue; }

@@ -5,6 +5,7 @@
 // is thin. With BEHIND it is that light which is computed, in pixels where the foremost surface is thin.
 // Out: linear premultiplied color.
 //% include "common/view.wgsl"
+//% include "common/tiles.wgsl"
 //% include "common/liquid.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
@@ -148,7 +149,8 @@ fn light_toward_eye(pixel: vec2f) -> vec4f {
 }
 
 @compute @workgroup_size(8, 8)
-fn shade_pixels(@builtin(global_invocation_id) id: vec3u) {
-    if any(id.xy >= textureDimensions(distances)) { return; }
-    textureStore(light, id.xy, light_toward_eye(vec2f(id.xy) + 0.5));
+fn shade_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let pixel = pixel_of_tile(id, groups, 8u);
+    if any(pixel >= textureDimensions(distances)) { return; }
+    textureStore(light, pixel, light_toward_eye(vec2f(pixel) + 0.5));
 }

@@ -8,6 +8,7 @@
 // the line of sight, and that of it which is near the surface. Drops and thin sheets have something behind them:
 // `find_behinds` finds the foremost surface without what is thin, how thin that is, and how round.
 //% include "common/view.wgsl"
+//% include "common/tiles.wgsl"
 //% include "common/liquid.wgsl"
 //% include "common/liquid_grid.wgsl"
 
@@ -213,12 +214,14 @@ fn sums_of_parts(own: array<vec4u, 2>, lane: u32) -> array<vec4u, 2> {
 
 @compute @workgroup_size(SIDE, SIDE, PARTS)
 fn find_fronts(
-    @builtin(workgroup_id) tile: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
     @builtin(global_invocation_id) id: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let range = range_of(tile.xy, lane);
-    let sights = sights_of(id.xy);
+    let range = range_of(vec2u(group.x, tile_row(group.y, groups.y)), lane);
+    let invocation = pixel_of_tile(id, groups, SIDE);
+    let sights = sights_of(invocation);
     var front = Fronts(vec4f(0.0), vec4f(0.0));
     for (var first = range.x; first < range.y; first += BATCH) {
         let count = read_batch(first, range, lane);
@@ -232,7 +235,7 @@ fn find_fronts(
     front = nearest_of_parts(front, lane);
     var solid = vec4f(0.0);
     for (var i = 0u; i < 4u; i++) {
-        let pixel = min(pixel_of_four(id.xy, i), lists.viewport - 1u);
+        let pixel = min(pixel_of_four(invocation, i), lists.viewport - 1u);
         solid[i] = distance_of(textureLoad(solid_depth, pixel, 0));
     }
     let near = near_end(front.distance, front.size);
@@ -256,7 +259,7 @@ fn find_fronts(
     }
     let sums = sums_of_parts(array<vec4u, 2>(all, foremost), lane);
     for (var i = lane / LANES; i < 4u; i += PARTS) {
-        let pixel = pixel_of_four(id.xy, i);
+        let pixel = pixel_of_four(invocation, i);
         if any(pixel >= lists.viewport) { continue; }
         textureStore(fronts, pixel, vec4f(front.distance[i], front.size[i], 0.0, 0.0));
         textureStore(columns, pixel, vec4f(vec2f(vec2u(sums[0][i], sums[1][i])) / UNIT, 0.0, 0.0));
@@ -276,15 +279,17 @@ fn behind_of(front: vec2f, next: vec2f, thin: f32, ball: f32) -> vec4f {
 
 @compute @workgroup_size(SIDE, SIDE, PARTS)
 fn find_behinds(
-    @builtin(workgroup_id) tile: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
     @builtin(global_invocation_id) id: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let range = range_of(tile.xy, lane);
+    let range = range_of(vec2u(group.x, tile_row(group.y, groups.y)), lane);
+    let invocation = pixel_of_tile(id, groups, SIDE);
     var front = Fronts(vec4f(0.0), vec4f(0.0));
     var thin = vec4f(0.0);
     for (var i = 0u; i < 4u; i++) {
-        let pixel = vec2i(pixel_of_four(id.xy, i));
+        let pixel = vec2i(pixel_of_four(invocation, i));
         if any(pixel >= vec2i(lists.viewport)) { continue; }
         let found = textureLoad(fronts, pixel, 0).xy;
         front.distance[i] = found.x;
@@ -297,7 +302,7 @@ fn find_behinds(
     if any(is_thin) { any_thin = 1u; }
     var next = Fronts(vec4f(0.0), vec4f(0.0));
     if workgroupUniformLoad(&any_thin) > 0u {
-        let sights = sights_of(id.xy);
+        let sights = sights_of(invocation);
         let near = near_end(front.distance, front.size);
         let begins = select(vec4f(3.4e38), near, is_thin);
         let begin = min(min(begins.x, begins.y), min(begins.z, begins.w));
@@ -314,7 +319,7 @@ fn find_behinds(
         next = nearest_of_parts(next, lane);
     }
     for (var i = lane / LANES; i < 4u; i += PARTS) {
-        let pixel = vec2i(pixel_of_four(id.xy, i));
+        let pixel = vec2i(pixel_of_four(invocation, i));
         if any(pixel >= vec2i(lists.viewport)) { continue; }
         let here = vec2f(front.distance[i], front.size[i]);
         var ball = 0.0;

@@ -11,6 +11,7 @@
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
+//% include "common/tiles.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
@@ -328,12 +329,13 @@ fn on_outline(pixel: vec2f) -> bool {
 }
 
 @compute @workgroup_size(8, 8)
-fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
+fn march_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let size = textureDimensions(marched);
-    if any(id.xy >= size) {
+    let texel = pixel_of_tile(id, groups, 8u);
+    if any(texel >= size) {
         return;
     }
-    let pixel = vec2f(id.xy) + 0.5;
+    let pixel = vec2f(texel) + 0.5;
     let is_outline = on_outline(pixel);
     var color = vec4f(0.0);
     for (var i = 0; i < 4; i++) {
@@ -342,7 +344,7 @@ fn march_pixels(@builtin(global_invocation_id) id: vec3u) {
             let clip = (2.0 * at / vec2f(size) - 1.0) * vec2f(1.0, -1.0);
             color = march(vec3f(across_at(clip), -1.0), pixel, depth_of(pixel, i));
         }
-        textureStore(marched, id.xy, i, color);
+        textureStore(marched, texel, i, color);
     }
 }
 

@@ -600,7 +600,9 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
-    "draw/deferred.wgsl": choices(FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True]),
+    "draw/deferred.wgsl": choices(
+        FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True], SPREAD=[False, True]
+    ),
     "draw/opacity_cover.wgsl": choices(LIQUID=[False, True]),
     "draw/samples_cover.wgsl": choices(BLENDED=[False, True]),
     "draw/farthest.wgsl": [{}],
@@ -658,12 +660,14 @@ SHADERS: dict[str, list[Defines]] = {
         {"ENTRY": entry, "POSITION": one, "SIZE": each, "DENSITY": each}
         for entry, (one, each) in product(["add_rows", "depths_of_texels"], [("f32", ""), ("i32", "u32")])
     ],
-    "draw/liquid_tiles.wgsl": choices(TILE=[8, 16], PARTS=[1, 4], LEVELS=[12], ENTRY=["find_fronts", "find_behinds"]),
+    "draw/liquid_tiles.wgsl": choices(
+        TILE=[8, 16], PARTS=[1, 4], LEVELS=[12], ENTRY=["find_fronts", "find_behinds"], SPREAD=[False, True]
+    ),
     "draw/bird_triangles.wgsl": [{}],
     "draw/liquid_filter.wgsl": choices(AXIS=["1, 0", "0, 1"], TAPS=[32], STRIDE=[1, 6], BEHIND=[False, True]),
     "draw/liquid_distance.wgsl": choices(GRID_WRAPS=[False]),
     "draw/liquid_shading.wgsl": choices(
-        BEHIND=[False, True], AREA_LIGHTS=[False, True], FORMAT=["rgba16float", "rgba32float"]
+        BEHIND=[False, True], AREA_LIGHTS=[False, True], FORMAT=["rgba16float", "rgba32float"], SPREAD=[True]
     ),
     "draw/liquid_outline.wgsl": [{}],
     "draw/liquid_cover.wgsl": [{}],
@@ -692,7 +696,11 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/texture_maps.wgsl": choices(FILL=[False, True], SRGB=[False, True]),
     "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/volume.wgsl": choices(
-        COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], TEMPERATURE=[False, True], FORMAT=["rgba16float"]
+        COLOR_COMPONENTS=[0, 1, 3],
+        PICKING=[False, True],
+        TEMPERATURE=[False, True],
+        FORMAT=["rgba16float"],
+        SPREAD=[True],
     ),
     "draw/soft_cover.wgsl": [{}],
     "draw/volume_light.wgsl": [{}],

@@ -179,7 +179,11 @@ def render_pipeline(
 def compute_pipeline(
     gpu: Gpu, file: str, entry: str, layouts: Sequence[wgpu.GPUBindGroupLayout], defines: Mapping[str, Any]
 ) -> wgpu.GPUComputePipeline:
-    """The pipeline of an entry point of a shader file, with a layout for each group; created once for each device."""
+    """The pipeline of an entry point of a shader file, with a layout for each group; created once for each device.
+
+    `SPREAD` of shaders/common/tiles.wgsl is among the template's values.
+    """
+    defines = {"SPREAD": gpu.adapter.kind == "software", **defines}
 
     def create() -> wgpu.GPUComputePipeline:
         module, label = _module(gpu, file, defines), f"{file}:{entry}"
