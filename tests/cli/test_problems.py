@@ -13,7 +13,7 @@ import av
 import pytest
 
 from vertigrad import headless, resources
-from vertigrad.errors import DeviceLost, NoAdapter, OutOfMemory
+from vertigrad.errors import DeviceLost, InputError, NoAdapter, OutOfMemory
 from vertigrad.gpu import adapter, process
 from vertigrad.scene import stage
 
@@ -260,6 +260,12 @@ def test_an_internal_error_is_one_line(vertigrad, row, tmp_path, monkeypatch):
     (line,) = outcome.messages
     assert "fault of Vertigrad: ValueError: first line second line" in line
     assert "VERTIGRAD_TRACEBACK=1" in line
+
+
+def test_control_characters_of_a_file_do_not_command_the_terminal(vertigrad, row, tmp_path, monkeypatch):
+    monkeypatch.setattr(headless, "render", fail(InputError("the node 'a\x1b[2J\x07'\nis not known")))
+    outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
+    assert outcome.messages == [r"the node 'a\x1b[2J\x07'", "is not known"]
 
 
 @pytest.mark.parametrize("error", [ValueError("of ours"), OutOfMemory("of the GPU")])

@@ -195,6 +195,16 @@ WRONG_SCALES: dict[str, tuple[str, int, list[Any], dict[str, Any], str]] = {
         "3 bytes of zero points; 8 rows of 1 blocks have 8",
     ),
     "bytes of 4 bits": ("MatMulNBits", FLOAT, [PACKED[:7], ONES], NBITS, "112 bytes for 8 x 32 weights of 4 bits"),
+    "scales that are not finite": (
+        *("DequantizeLinear", UINT8, [np.float32([1, np.nan, np.inf])], {}),
+        r"the scale 1 is nan; 2 of 3 are not finite",
+    ),
+    "a scale that is infinite": ("QuantizeLinear", FLOAT, [np.float32(np.inf), ZEROS[0]], {}, "the scale is inf"),
+    "scales of columns that are not finite": (
+        *("QLinearMatMul", UINT8, [ONES[0], ZEROS[0], BYTES, ONES * np.nan, ZEROS, ONES[0], ZEROS[0]], {}),
+        "the scale 0 is nan",
+    ),
+    "an axis that there is not": ("DequantizeLinear", UINT8, [ONES[:3]], {"axis": 7}, "axis 7 of a tensor with 2 axes"),
     "blocks of nothing": ("MatMulNBits", FLOAT, [PACKED, ONES], NBITS | {"block_size": 0}, "in blocks of 0"),
 }
 
@@ -213,3 +223,32 @@ def test_quantized_weights_whose_scales_do_not_fit(what: str, steady: Gpu) -> No
     )
     with Network(proto) as network, pytest.raises(InputError, match=f"{op} .*{message}"):
         network.run({"x": np.zeros(shape, np.uint8 if elem == UINT8 else np.float32)})
+
+
+def test_constant_weights_whose_scale_is_not_finite(steady: Gpu) -> None:
+    constants = {"w": BYTES, "scale": np.float32(np.nan)}
+    nodes = [node("DequantizeLinear", ["w", "scale"], "v"), node("MatMul", ["x", "v"], "y")]
+    with (
+        Network(model(nodes, {"x": [4, 3]}, {"y": [4, 5]}, constants)) as network,
+        pytest.raises(InputError, match="nan"),
+    ):
+        network.run({"x": np.zeros((4, 3), np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("op", "constants", "message"),
+    [
+        ("Range", [0.0, 1e18, 1.0], "1e.18 numbers from 0.0"),
+        ("Range", [0.0, np.nan, 1.0], "cannot compute length"),
+        ("Resize", [[1e9, 1e9]], "an axis has 16,777,216 elements at most"),
+        ("Resize", [[np.nan, 1.0]], "must be positive"),
+    ],
+)
+def test_sizes_that_no_memory_has(op: str, constants: list[Any], message: str, steady: Gpu) -> None:
+    named = {f"c{index}": np.asarray(array, np.float32) for index, array in enumerate(constants)}
+    inputs = [*named] if op == "Range" else ["x", "", *named]
+    nodes = [node(op, inputs, "r"), node("Add", ["x", "z"], "y")]
+    nodes.insert(1, node("ReduceSum", ["r"], "z", keepdims=0))
+    proto = model(nodes, {"x": [2, 3]}, {"y": [2, 3]}, named)
+    with Network(proto) as network, pytest.raises(InputError, match=message):
+        network.run({"x": np.zeros((2, 3), np.float32)})

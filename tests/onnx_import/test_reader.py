@@ -207,6 +207,7 @@ def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, location: str) ->
     ("proto", "message"),
     [
         (external("none.bin"), "No such file"),
+        (external("a\0b"), r"names no file: 'a\\x00b'"),
         (external("weights.bin", 8), "holds 48 bytes"),
         (external("weights.bin", -4), "holds 48 bytes"),
         (external("weights.bin", 0, 1 << 50), "48 bytes"),

@@ -29,7 +29,7 @@ from . import (
     train,
     tune,
 )
-from .options import console, errors_console
+from .options import console, errors_console, printable
 
 WITHOUT_DISPLAY = (
     "without one, `vertigrad render SCENE -o out.mp4 --frames 120` makes a video, `vertigrad check SCENE` checks "
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _print_error(message: str, code: int) -> int:
     if os.environ.get("VERTIGRAD_TRACEBACK") == "1":
         traceback.print_exc()
-    errors_console.print(message, style="red")
+    errors_console.print(printable(message), style="red")
     return code
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from ..errors import InputError, RequirementError
-from .options import AdapterOption, console
+from .options import AdapterOption, console, printable
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def command(
             program = network.program(inputs)
         results = network.run(inputs)
         for name, array in results.items():
-            console.print(f"{name}: {_described(array)}")
+            console.print(f"{printable(name)}: {_described(array)}")
         for decision in program.decisions:
             console.print(f"read back: {_described(decision.numbers)}, which decides a shape in {decision.node}")
         if output is not None:
@@ -172,7 +172,7 @@ def _show_tensors(network: Network) -> None:
     table = Table("tensor", "operator", "type", "shape")
     for name, found in network.tensors.items():
         shape = "?" if found.shape is None else " x ".join("?" if size is None else str(size) for size in found.shape)
-        table.add_row(name, found.operator, found.dtype or "?", shape or "one number")
+        table.add_row(printable(name), printable(found.operator), found.dtype or "?", shape or "one number")
     console.print(table)
 
 

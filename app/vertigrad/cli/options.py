@@ -16,6 +16,12 @@ from ..errors import InputError
 console = Console(soft_wrap=True, markup=False, highlight=False)
 errors_console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 
+
+def printable(text: str) -> str:
+    """A text from a file whose control characters, which would command a terminal, are escaped; lines stay."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+
+
 SceneArgument = Annotated[
     str,
     typer.Argument(

@@ -153,6 +153,8 @@ def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tup
     if folder is None:
         raise InputError(f"{where} is in the file {location!r}, but the model has no folder: load it from its file")
     root = folder.resolve()
+    if "\0" in location:
+        raise InputError(f"{where} names no file: {location!r}")
     path = (root / location).resolve()
     if not location or not path.is_relative_to(root):
         raise InputError(f"{where} names data outside of the model's folder: {location!r}")

@@ -22,6 +22,7 @@ from .node import DataDependent, Node, Refused, storage_of
 from .probe import Probe
 from .reader import array_of
 from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
+from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
 from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
@@ -246,6 +247,7 @@ class Trace:
             self.nodes += [str(node)] * recorded
 
     def _results(self, node: Node) -> Sequence[Value | None]:
+        require_finite_scales(node)
         folded = self._folded(node)
         if folded is not None:
             return folded

@@ -36,6 +36,7 @@ ROUNDING: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "ceil": np.ceil,
 }
 CROPPING = "tf_crop_and_resize"  # the coordinates that take a region
+LONGEST = 1 << 24  # elements of an axis of the result: its table is computed on the host
 MOST_TAPS = 64  # elements of a result that one kernel sums up; more, and it goes axis by axis
 
 
@@ -126,6 +127,8 @@ def tables_of(
     named = [launch.normal_axis(a, len(x_shape)) for a in (range(len(x_shape)) if axes is None else axes)]
     _check(named, size, scale, how)
     sizes, scales = _sizes([x_shape[a] for a in named], size, scale, how.keep)
+    if max(sizes, default=0) > LONGEST:
+        raise ShapeError(f"resize: {x_shape} to the sizes {sizes}; an axis has {LONGEST:,} elements at most")
     tables: dict[int, Axis] = {}
     for i, axis in enumerate(named):
         part = how.region[i] if how.region is not None and how.coordinates == CROPPING else None
@@ -165,7 +168,7 @@ def _check(axes: Sequence[int], size: Sequence[int] | None, scale: Sequence[floa
         raise ShapeError(
             f"resize: a size or a scale for each of the axes {tuple(axes)}, not size {size}, scale {scale}"
         )
-    if min(requested, default=1) < 0 or (scale is not None and min(scale, default=1) <= 0):
+    if not all(0 <= one < math.inf for one in requested) or (scale is not None and min(scale, default=1) <= 0):
         raise ShapeError(f"resize: sizes {size} and scales {scale} must be positive")
     known = [*COORDINATES, CROPPING]
     if how.mode not in MODES or how.coordinates not in known or how.rounding not in ROUNDING:

@@ -15,6 +15,8 @@ from ..node import Node, Refused, storage_of
 from ..registry import lowers, lowers_to
 from ..values import Value, constant
 
+MOST_NUMBERS = 1 << 28  # of a range, which is created on the host
+
 
 @lowers("Constant")
 def constants(node: Node) -> Value:
@@ -44,7 +46,10 @@ def arange(node: Node) -> Value:
     start, limit, step = (node.host(i).reshape(-1)[0] for i in range(3))
     if not step:
         raise InputError(f"{node}: a step of 0")
-    count = max(math.ceil((limit - start) / step), 0)
+    steps = (limit - start) / step
+    if not math.isfinite(steps) or steps > MOST_NUMBERS:
+        raise InputError(f"{node}: {steps:.4g} numbers from {start} to {limit}; at most {MOST_NUMBERS:,} are created")
+    count = max(math.ceil(steps), 0)
     index = np.arange(count, dtype=storage_of(node.elem()).numpy)
     result = ops.add(ops.multiply(index, step.item()), start.item())
     reach = abs(int(start)) + count * abs(math.ceil(step))

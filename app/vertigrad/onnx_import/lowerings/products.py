@@ -152,8 +152,12 @@ def _spread(node: Node, index: int) -> Tensor | None:
     tensor, sizes = node.tensor(index), node.shape()
     tensor = decoded(node, tensor, node.elem(index)) if node.elem(index) in CODES else tensor
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
+    if tensor.size == 1:
+        return along(tensor, len(sizes), 0)
+    if not -len(sizes) <= axis < len(sizes):
+        raise InputError(f"{node}: axis {axis} of a tensor with {len(sizes)} axes")
     axis %= len(sizes)
-    if not block or tensor.size == 1:
+    if not block:
         return along(tensor, len(sizes), axis)
     shape, blocks = list(tensor.shape), -(-sizes[axis] // block)
     if len(shape) != len(sizes) or shape[axis] != blocks:
