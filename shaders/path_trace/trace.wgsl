@@ -45,8 +45,8 @@ fn camera_ray(position: vec2f, random_: vec2f) -> Ray {
     return Ray(params.eye + offset, normalize(params.focus * (params.forward + aside) - offset), 0u);
 }
 
-// What is behind everything, and whether it covers the background.
-fn backdrop(direction: vec3f) -> vec4f {
+// What is behind everything, with `part` of the light from around, and whether it covers the background.
+fn backdrop(direction: vec3f, part: f32) -> vec4f {
     if params.backdrop == 0.0 { return vec4f(0.0); }
     var toward = direction;
     // Blurred as facets would: each direction as often as the cosine says.
@@ -61,7 +61,7 @@ fn backdrop(direction: vec3f) -> vec4f {
     }
     let off = length(cross(toward, params.sun));
     let disc = params.disc * (1.0 - smoothstep(0.00374, 0.00632, off)) * f32(dot(toward, params.sun) > 0.0);
-    return vec4f(environment_toward(toward) + params.sun_white * disc * f32(with_y_up(toward).y > 0.0), 1.0);
+    return vec4f(part * environment_toward(toward) + params.sun_white * disc * f32(with_y_up(toward).y > 0.0), 1.0);
 }
 
 // The weight of a sample of one strategy that the other could have found too.
@@ -154,6 +154,24 @@ fn toward_distant(origin: vec3f, direction: vec3f, back: vec3f, other: f32) -> I
     return Incident(origin, direction, FAR, back * light_toward(direction) * weight, back * sun / density);
 }
 
+//% if LOBES
+// Whether light samples find what is around for a ray that leaves rough glass. A line of sight meets it only where it is the
+// backdrop, or if it was mirrored inside, and neither the floor nor a lamp that is drawn is in its way.
+fn finds_around(density: f32, bent: u32, ray: Ray) -> bool {
+    if params.environment_size.x == 0u { return false; }
+    if density > 0.0 { return true; }
+    let is_around = select((bent & MIRRORED) != 0u, params.blur == 0.0, params.backdrop > 0.0);
+    return is_around && floor_distance(ray) >= FAR && visible_lamp(ray, FAR).w >= FAR;
+}
+
+// Of the light from around, through rough glass: `passes` of it, for each unit of the density `other` of refracted directions.
+fn through_glass(origin: vec3f, direction: vec3f, passes: vec3f, other: f32) -> Incident {
+    let density = light_density(direction);
+    let weight = power_weight(density, other) / density;
+    return Incident(origin, direction, FAR, passes * other * environment_toward(direction) * weight, vec3f(0.0));
+}
+//% endif
+
 fn toward_lamp(origin: vec3f, lamp: LampSample, back: vec3f, other: f32) -> Incident {
     let all = back * lamp.light;
     return Incident(origin, lamp.direction, lamp.distance, all * power_weight(lamp.density, other), all);
@@ -165,6 +183,7 @@ fn sample_light(first: Ray) -> vec4f {
     var through = vec3f(1.0);       // the part of what is found that reaches the eye
     var density = 0.0;              // of the direction of the ray, when it was scattered last; 0: it comes from the eye
     var bent = NOT_BENT;            // by liquids since then
+    var refracted = 0.0;            // density of the ray, if rough glass bent it last, of which light samples found what it sees
     var medium = AIR;
     var path = 0.0;                 // how far a line of sight has come
     var bounces = 0u;
@@ -197,16 +216,18 @@ fn sample_light(first: Ray) -> vec4f {
         let in_liquid = free < ahead;
         through *= exp(-medium.absorption * select(min(free, ahead), 0.0, nothing));
         if nothing {
+            var part = 1.0;
+            if refracted > 0.0 { part = power_weight(refracted, light_density(ray.direction)); }
             if density == 0.0 {
-                let behind = backdrop(ray.direction);
+                let behind = backdrop(ray.direction, part);
                 if (bent & MIRRORED) != 0u && behind.a == 0.0 {
-                    return vec4f(light + through * environment_toward(ray.direction), 1.0);
+                    return vec4f(light + through * part * environment_toward(ray.direction), 1.0);
                 }
                 return vec4f(light + through * behind.rgb, 1.0 - dot(through, vec3f(1.0 / 3.0)) * (1.0 - behind.a));
             }
             let weight = power_weight(density, light_density(ray.direction));
             let found = light_toward(ray.direction) * weight;
-            light += through * select(environment_toward(ray.direction), found, bent == NOT_BENT);
+            light += through * select(part * environment_toward(ray.direction), found, bent == NOT_BENT);
             break;
         }
         let toward_light = light_direction(sampled.xyz);
@@ -214,6 +235,8 @@ fn sample_light(first: Ray) -> vec4f {
         var incident = array<Incident, 2>();    // set in each turn: without a value it may keep that of the last
         var next = ray;
         var next_medium = medium;
+        var lit_medium = medium;    // where light arrives
+        var next_refracted = 0.0;
         var goes_on = true;
         var passes = vec3f(1.0);    // the part of what comes along the next ray
         if on_floor && !in_liquid {
@@ -270,6 +293,24 @@ fn sample_light(first: Ray) -> vec4f {
                 let other = chance * reflected_density(facing_eye, toward_light);
                 incident[0] = toward_distant(lifted(surface, hit.distance, toward_light), toward_light, back, other);
             }
+//% if LOBES
+            let leaves = surface.is_clear && surface.is_rough && (surface.is_thin || !surface.is_front) && has_light;
+            if leaves && light_density(toward_light) > 0.0 && dot(toward_light, surface.side) < 0.0 {
+                let origin = lifted(surface, hit.distance, toward_light);
+                let other = refracted_density(surface, facing_eye, bend.ior, toward_light);
+                if other > 0.0 && finds_around(density, bent, Ray(origin, toward_light, 0u)) {
+                    let radiance = select(leaving_radiance(liquid_of(flags), medium), 1.0, surface.is_thin);
+                    incident[0] = through_glass(origin, toward_light, radiance * surface.tint, other);
+                    if !surface.is_thin { lit_medium = AIR; }
+                }
+            }
+            if leaves && bend.by_facets {
+                let origin = lifted(surface, hit.distance, bend.direction);
+                if finds_around(density, bent, Ray(origin, bend.direction, 0u)) {
+                    next_refracted = refracted_density(surface, facing_eye, bend.ior, bend.direction);
+                }
+            }
+//% endif
             let lamp = sample_of_lamps(surface.position);
             if lamp.density > 0.0 && mirrors && dot(lamp.direction, surface.side) > 0.0 {
                 let chance = chance_of(bend, surface, facing_eye, lamp.direction);
@@ -297,7 +338,7 @@ fn sample_light(first: Ray) -> vec4f {
         for (var i = 0u; i < 2u; i++) {
             let one = incident[i];
             if is_dark(one.light + one.beyond) { continue; }
-            let arrives = arriving(one.origin, one.direction, one.distance, medium);
+            let arrives = arriving(one.origin, one.direction, one.distance, lit_medium);
             found[i] = arrives * select(one.light, one.beyond, liquid_count > 0u);
         }
         if on_floor && !in_liquid {
@@ -312,6 +353,7 @@ fn sample_light(first: Ray) -> vec4f {
         if !goes_on { break; }
         ray = next;
         medium = next_medium;
+        refracted = next_refracted;
         if bounces + scatterings > CERTAIN {
             let survives = min(max(through.r, max(through.g, through.b)), 0.95);
             if sampled.w >= survives { break; }
