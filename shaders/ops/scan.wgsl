@@ -7,7 +7,7 @@
 //   chained  all in one pass: tiles publish their totals and read those before them (Merrill and Garland, "Single-pass
 //            parallel prefix scan with decoupled look-back", 2016). A tile that waits too long computes the missing total
 //            itself (Smith, Levien and Owens, "Decoupled fallback", 2025), so it ends also where workgroups do not run side
-//            by side.
+//            by side, or start in another order than that of their tiles.
 // Totals of tiles are combined from left to right in all of them: the same input gives the same bits, whichever is taken.
 // In: FROM and TO, the dtypes read and written; VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a
 //     and b as one; IDENTITY, the value that changes none; START, the first of a line if EXCLUSIVE; FINISH, the total as a
@@ -58,7 +58,7 @@ struct Params {
 //% endif
 @group(0) @binding(3) var<storage, read_write> partial: array<${VALUE}>;  // a VALUE for each tile
 @group(0) @binding(4) var<storage, read> prefixes: array<${VALUE}>;  // partial, where it is only read
-@group(0) @binding(5) var<storage, read_write> published: array<atomic<u32>>;  // a record for each tile, then the number of tiles taken
+@group(0) @binding(5) var<storage, read_write> published: array<atomic<u32>>;  // a record for each tile
 
 fn combine(a: ${VALUE}, b: ${VALUE}) -> ${VALUE} {
     return ${COMBINE};
@@ -237,16 +237,12 @@ fn spread(${scan.arguments()}) {
 //% if SUBGROUP and ROWS == 8
 //% include "common/look_back.wgsl"
 
-var<workgroup> taken: u32;
 var<workgroup> sought: Sought;
 
 @compute @workgroup_size(256)
 fn chained(${scan.arguments()}) {
     let thread = ${scan.thread()};
-    if thread.number == 0u {
-        taken = atomicAdd(&published[params.lines * params.tiles * ${RECORD}u], 1u);
-    }
-    let number = workgroupUniformLoad(&taken);
+    let number = group.y * num_workgroups.x + group.x;
     if number >= params.lines * params.tiles {
         return;
     }

@@ -129,9 +129,10 @@ def test_more_uniforms_than_one_submission_holds(gpu: Gpu) -> None:
     with Tensor.zeros(200, "u32") as x:
         submitted = gpu.tracker.submitted
         values = np.zeros((4096, 4), np.uint32)
-        for i in range(200):
-            values[0, 0], values[-1, -1] = i, 1000 + i
-            big(1, x=x, values=values)
+        with gpu.undivided():
+            for i in range(200):
+                values[0, 0], values[-1, -1] = i, 1000 + i
+                big(1, x=x, values=values)
         assert gpu.tracker.submitted - submitted == 3
         assert x.numpy().tolist() == [1000 + i for i in range(200)]
 

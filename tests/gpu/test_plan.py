@@ -176,10 +176,11 @@ def test_a_plan_of_more_uniforms_than_fit_is_refused() -> None:
 
 
 def test_replays_outside_of_frames_are_submitted_now_and_then(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_module, "EAGER_DISPATCHES", 10)
+    for name in ("FIRST_DISPATCHES", "EAGER_DISPATCHES"):
+        monkeypatch.setattr(device_module, name, 10)
     with vector(0) as x, Plan() as plan:
         plan.dispatch(kernel(NO_UNIFORM), 1, x=x)
-        gpu.submit()
+        gpu.sync()
         submitted = gpu.tracker.submitted
         for _ in range(35):
             plan.replay()

@@ -297,6 +297,15 @@ SHADERS: dict[str, list[Defines]] = {
         for rows, each, split in ((128, 8, 1), (64, 8, 1), (16, 4, 2))
         for whole in (False, True)
     ],
+    "ops/conv_winograd.wgsl": [
+        {
+            **{"X": dtype, "W": dtype, "OUT": dtype, "BIAS": bias, "RESIDUAL": bias, "VALUE": "f32"},
+            **{"ROWS": rows, "COLUMNS": columns, "EACH_COLUMN": each, "STEP": 4},
+            "ACTIVATION": "relu(x)" if bias else "x",
+        }
+        for dtype, bias in (("f32", ""), ("f16", "f16"))
+        for rows, columns, each in ((64, 32, 8), (32, 16, 4))
+    ],
     "ops/conv_join.wgsl": [
         {"X": "f32", "W": "", "OUT": out, "BIAS": bias, "RESIDUAL": bias, "VALUE": "f32", "ACTIVATION": activation}
         for out, bias, activation in (("f32", "", "x"), ("f32", "f32", "relu(x)"), ("f16", "f16", "x"))
@@ -344,6 +353,21 @@ SHADERS: dict[str, list[Defines]] = {
             ("f16", "f32", 128, 64, 16, 512, 1),
             ("f32", "f32", 256, 128, 32, 512, 0),
         )
+    ],
+    "ops/attention_rows.wgsl": [
+        {
+            **{
+                "Q": dtype,
+                "K": dtype,
+                "V": dtype,
+                "OUT": dtype,
+                "LENGTHS": capped,
+                "CAPPED": capped,
+                "WIDE": not capped,
+            },
+            **{"WIDTH": width, "ROWS": 128, "KEYS": 16, "ROUND": 132, "SUBGROUP": 32},
+        }
+        for dtype, width, capped in (("f32", 64, False), ("f16", 32, True))
     ],
     "ops/cell.wgsl": [
         {
@@ -444,6 +468,14 @@ SHADERS: dict[str, list[Defines]] = {
         )
     ],
     "ops/mlp.wgsl": networks(),
+    "ops/mlp_pairs.wgsl": [
+        {
+            **{"X": dtype, "WEIGHTS": dtype, "OUT": dtype, "ACTIVATION": "relu(x)", "LAST": "x"},
+            **{"REAL_INPUTS": 3, "INPUTS": 4, "HIDDEN": hidden, "WIDTH": width, "OUTPUTS": 8},
+            **{"THREADS": 256, "SUBGROUP": 32},
+        }
+        for dtype, hidden, width in (("f32", 3, 64), ("f16", 1, 16))
+    ],
     "ops/mlp_join.wgsl": [
         {
             "SECTIONS": [(0, 4, 16, 4, 2, 3, 9, 0, False, True), (128, 16, 4, 4, 1, 9, 2, 36, True, False)],

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, LimitError, ShapeError
 from vertigrad.gpu import Gpu, Kernel, shader
+from vertigrad.ops import attention_rows, paths
 from vertigrad.ops.attention import Tiling
 
 from .layouts import compiled_examples, layouts, seeds, values
@@ -98,6 +99,23 @@ def test_masks(shape: tuple[int, ...], kind: str) -> None:
     mask = values(shape, kind, 9)
     close(ops.attention(q, k, v, mask), reference(q, k, v, mask))
     close(ops.attention(q, k, v, mask, causal=True, offset=5), reference(q, k, v, mask, right=0, offset=5))
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize(("width", "out"), [(64, 64), (30, 31)])
+def test_many_queries_in_registers(width: int, out: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three workgroups for each head, whose order turns around every two of them."""
+    if not paths.subgroup_size():
+        pytest.skip("this adapter has no subgroups of one size")
+    for name, value in {"FEWEST": 1, "ROUND": 2, "_is_software": lambda: False}.items():
+        monkeypatch.setattr(attention_rows, name, value)
+    q, k, v = three(4, 2, 300, 100, width, out)
+    lengths = np.array([100, 33], np.int32)
+    with paths.forced(subgroups=True):
+        close(ops.attention(q, k, v), reference(q, k, v))
+        close(ops.attention(q, k, v, causal=True, left=40, offset=-9), reference(q, k, v, right=0, left=40, offset=-9))
+        got = ops.attention(q, k, v, lengths=lengths, softcap=2.0)
+    close(got, reference(q, k, v, lengths=lengths, softcap=2.0))
 
 
 def test_fully_masked_rows_are_0() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
-from vertigrad.ops import conv_tiles
+from vertigrad.ops import conv_patches, conv_tiles
+from vertigrad.ops.conv_patches import FEW, MANY, Patches
 from vertigrad.ops.conv_tiles import ON_A_CPU, SPLIT, TILES, Tile, choose
 
 from . import references
@@ -119,8 +121,8 @@ def test_tiles_fit_into_the_memory_of_a_workgroup(results: int, positions: int) 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_long_inner_axis_is_sliced_on_a_gpu(groups: int, is_software: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conv_tiles, "_is_software", lambda: is_software)
-    a, b = values((1, 64 * groups, 7, 7), "f32", 1), values((64, 64, 3, 3), "f32", 2)
-    bias, residual = values((64,), "f32", 3), values((1, 64, 7, 7), "f32", 4)
+    a, b = values((1, 64 * groups, 7, 7), "f32", 1), values((64, 64, 2, 3), "f32", 2)
+    bias, residual = values((64,), "f32", 3), values((1, 64, 8, 7), "f32", 4)
     with Plan() as plan:
         with plan.recording():
             more = {"bias": Tensor.from_numpy(bias), "residual": Tensor.from_numpy(residual)}
@@ -131,6 +133,44 @@ def test_a_long_inner_axis_is_sliced_on_a_gpu(groups: int, is_software: bool, mo
     want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), [(1, 1), (1, 1)], (1, 1), groups)
     want = want + bias[:, None, None] + residual
     close(got, np.where(want < 0, 0.2 * want, want), b[0].size)
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize(("patches", "slices", "groups"), [(MANY, 1, 1), (FEW, 3, 2)])
+def test_windows_of_3_by_3_by_fewer_multiplications(
+    patches: Patches, slices: int, groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And their transpose; odd sizes, so that patches and tiles are cut off, and channels that end within a step."""
+    monkeypatch.setattr(conv_tiles, "_is_software", lambda: False)
+    monkeypatch.setattr(conv_patches, "choose", lambda *sizes: (patches, slices))
+    a, b = values((2, 35 * groups, 9, 7), "f32", 1), values((70 * groups, 35, 3, 3), "f32", 2)
+    bias, residual = values((70 * groups,), "f32", 3), values((2, 70 * groups, 9, 7), "f32", 4)
+    pads, x, w = [(2, 0), (1, 1)], Tensor.from_numpy(a), ops.pack_conv_weights(Tensor.from_numpy(b))
+    more: dict[str, Any] = {"bias": Tensor.from_numpy(bias), "residual": Tensor.from_numpy(residual)}
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), pads, (1, 1), groups)
+    want = np.maximum(want + bias[:, None, None] + residual, 0)
+    with Tensor.full((2, 70 * groups, 10, 8), 7.0) as whole:
+        out = whole[:, :, :9, :7]
+        close(ops.conv(x, w, padding=pads, groups=groups, activation="relu", out=out, **more), want, b[0].size)
+        assert (whole.numpy()[:, :, 9:] == 7).all() and (whole.numpy()[..., 7:] == 7).all()
+    c = values((35 * groups, 40, 3, 3), "f32", 5)
+    want = references.conv_transpose(a.astype(np.float64), c.astype(np.float64), (1, 1), pads, (1, 1), groups, (0, 0))
+    close(ops.conv_transpose(x, Tensor.from_numpy(c), padding=pads, groups=groups), want, c[:, 0].size)
+
+
+def test_fewer_multiplications_are_for_gpus_and_many_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of integers that `integer_conv` computes in f32 have fewer channels: 28 x 9 products of bytes."""
+    limits = (1 << 15, 1024)
+    assert conv_patches.choose(64, 1 << 14, 64, 1, *limits) == (MANY, 1)
+    assert conv_patches.choose(512, 16, 512, 1, *limits) == (FEW, 16)
+    assert conv_patches.choose(64, 784, 64, 1, *limits) == (FEW, 1)
+    assert conv_patches.choose(64, 1 << 14, 28, 1, *limits) is None
+    assert (
+        conv_patches.choose(64, 1 << 14, 64, 1, 1 << 14, 1024)
+        is conv_patches.choose(64, 1, 64, 1, 1 << 15, 256)
+        is None
+    )
+    assert max(MANY.nbytes, FEW.nbytes) <= 1 << 15
 
 
 def test_half_precision_is_summed_in_single(gpu: Gpu) -> None:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, InputError, LayoutError, ShapeError
 from vertigrad.gpu import Gpu, Plan
+from vertigrad.ops import mlp_pairs, paths
 from vertigrad.ops.encoding import HashEncoding, PositionalEncoding
 from vertigrad.ops.mlp import Mlp
-from vertigrad.ops.mlp_variants import NETWORKS
+from vertigrad.ops.mlp_variants import NETWORKS, Form
 
 from .activations import ACTIVATIONS
 from .layouts import examples, layouts, seeds, some
@@ -65,6 +66,28 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
             with Tensor.full((count, sizes[-1]), np.nan) as out, Tensor.from_numpy(x) as x_tensor:
                 assert mlp(x_tensor, out=out) is out
                 close(out, expected(x, net, "relu"))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "last"), [([3, 64, 64, 4], None), ([2, 16, 16, 16, 3], "sigmoid"), ([21, 32, 9], "tanh")]
+)
+def test_many_points_in_pairs(sizes: list[int], last: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tiles, one of them not full, by one workgroup."""
+    if not paths.subgroup_size():
+        pytest.skip("this adapter has no subgroups of one size")
+    for name, value in {"FEWEST": 1, "NARROWEST": 16, "WORKGROUPS": 1, "_is_software": lambda: False}.items():
+        monkeypatch.setattr(mlp_pairs, name, value)
+    net, x = layers(sizes), points(700, sizes[0])
+    with Mlp(*net, last=last) as mlp, Tensor.full((700, sizes[-1] + 2), 7.0) as whole, paths.forced(subgroups=True):
+        assert mlp_pairs.suits(mlp.form, 700)
+        mlp(x, out=whole[:, 1:-1])
+        close(whole[:, 1:-1], expected(x, net, "relu", last))
+        assert (whole.numpy()[:, [0, -1]] == 7).all()
+
+
+def test_pairs_are_for_many_points_and_narrow_layers() -> None:
+    assert not mlp_pairs.suits(Form.of([3, 64, 64, 64, 4]), mlp_pairs.FEWEST - 1)
+    assert not mlp_pairs.suits(Form.of([3, 80, 4]), 1 << 20)
 
 
 @pytest.mark.parametrize(

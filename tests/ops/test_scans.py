@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
-from vertigrad.gpu import Plan
+from vertigrad.gpu import Kernel, Plan
 from vertigrad.ops import lines, scans
 
 from .layouts import DTYPES, examples, layouts, seeds, shapes, values
@@ -172,8 +173,11 @@ def test_a_plan_recomputes_from_the_current_values(name: str, steady: Any):
 # workgroups that do not run concurrently ------------------------------------------------------------------------------
 
 
+NUMBER = "let number = group.y * num_workgroups.x + group.x;"
+
+
 def stopped(tiles: int, publish: Any) -> np.ndarray:
-    """A chained scan of ones, of which the first `tiles` tiles were claimed by workgroups that have stopped.
+    """A chained scan of ones, of which the first `tiles` tiles belong to workgroups that do not run.
 
     `publish` fills in their published words (tiles, 4).
     """
@@ -183,9 +187,15 @@ def stopped(tiles: int, publish: Any) -> np.ndarray:
     def publish_first(published: Tensor, zero: int) -> None:
         words = np.zeros((tiles + 3, scans.RECORD), np.uint32)
         publish(words[:tiles])
-        ops.assign(published, np.append(words.reshape(-1), np.uint32(tiles)))
+        ops.assign(published, words.reshape(-1))
 
-    with patch.object(scans, "assign", publish_first):
+    def load(path: str, entry: str, defines: dict[str, Any]) -> Kernel:
+        before, after = Kernel.load(path, entry, defines).source.split(f"fn {entry}(")
+        assert NUMBER in after
+        later = after.replace(NUMBER, f"{NUMBER[:-1]} + {tiles}u;", 1)
+        return Kernel(f"{before}fn {entry}({later}", entry, path, trusted=True)
+
+    with patch.object(scans, "assign", publish_first), patch.object(scans, "Kernel", SimpleNamespace(load=load)):
         ops.cumsum(ones, 0, out=out)
     return out.numpy()[tiles * TILE :]
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 T = TypeVar("T")
-EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
+EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted, at most
+FIRST_DISPATCHES = 16  # the same while the GPU is idle; then twice as many each time, while it works on those before
 EAGER_BYTES = 32 << 20  # of memory handed out since the last submission, for the same: it may have been dropped since
 EAGER_IN_FLIGHT = 2  # such submissions that may be in flight, so that the memory of older ones is free again
 
@@ -70,6 +71,7 @@ class Gpu:
         self._running: deque[tuple[int, int]] = deque()
         self._submitting = False
         self._taken = 0  # bytes that the pool had handed out when the last submission was made
+        self._eager = FIRST_DISPATCHES  # recorded outside a frame before they are submitted
 
     @property
     def lost(self) -> bool:
@@ -160,14 +162,17 @@ class Gpu:
             self._undivided -= 1
 
     def submit_if_long(self) -> None:
-        """Bound the memory of commands outside of a frame: submit them if there are many, and wait for older ones.
+        """Submit commands outside of a frame if there are many, so that the GPU starts, and wait for older ones.
 
         What they use stays in memory until then, dropped or not; so the bytes handed out count, and the dispatches.
         """
         if self.frames.open or self._undivided:
             return
+        if not self._running:
+            self._eager = FIRST_DISPATCHES
         taken = self.pool.taken_bytes - self._taken
-        if taken >= EAGER_BYTES or self.recorder.dispatches >= EAGER_DISPATCHES:
+        if taken >= EAGER_BYTES or self.recorder.dispatches >= self._eager:
+            self._eager = min(2 * self._eager, EAGER_DISPATCHES)
             self.wait(self.submit() - EAGER_IN_FLIGHT)
 
     def wait(self, serial: int) -> None:

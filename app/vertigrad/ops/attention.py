@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import DtypeError, LimitError, ShapeError
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor, i32, promote
-from . import launch
+from . import attention_rows, launch
 from .define import Operand
 from .differentiable import differentiable
 
@@ -125,6 +125,9 @@ def _launch(operands: Sequence[Any], out: Tensor, bounds: dict[str, Any]) -> Non
     members, heads, queries, width = q.shape
     width_out = v.shape[3]
     filled = _filled(width), _filled(max(width_out, width if width > 64 else 0))  # few rows: a wide q takes the room
+    if attention_rows.suits(q, mask, max(filled)):
+        attention_rows.launch_rows(operands, out, bounds, max(filled), all(_in_quads(t) for t in (q, k, v, out)))
+        return
     tiling = Tiling.of(*filled, gpu().limits["max-compute-workgroup-storage-size"])
     wide = None if mask is None else mask.expand(members, heads, queries, k.shape[2])
     kernel = Kernel.load(

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor, f32
-from . import launch
+from . import conv_patches, launch
 from .activation import Activation, expression, parameters
+from .conv_patches import Patches
 
 BUSY = 264  # workgroups that keep a large GPU busy
 ENOUGH = 64  # workgroups of split tiles up to which slices of the inner axis are computed side by side
@@ -93,13 +94,54 @@ def run(
     if out.dtype.kind != "float" or results <= FEW or not inner:
         kernel = Kernel.load("ops/conv_direct.wgsl", defines=_defines(operands))
         kernel(out.size, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **arguments)
+    elif (cut := _in_patches(operands, size, stride, spread)) is not None:
+        _run_patches(operands, spread, origin, cut, arguments)
     else:
         _run_tiles(operands, inner, arguments)
 
 
+def _in_patches(
+    operands: Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int]
+) -> tuple[Patches, int] | None:
+    """The patches and slices that the convolution is divided into, if it can be by fewer multiplications, and soon."""
+    groups, results, channels = operands.weights.shape[:3]
+    if tuple(size) != (3, 3) or tuple(stride) != (1, 1) or tuple(spread) not in ((1, 1), (-1, -1)) or _is_software():
+        return None
+    limits = gpu().limits
+    room, most = limits["max-compute-workgroup-storage-size"], limits["max-compute-invocations-per-workgroup"]
+    return conv_patches.choose(results, patches_of(operands.out), channels, groups, room, most)
+
+
+def patches_of(out: Tensor) -> int:
+    """How many patches of 2 x 2 results each channel of `out`, as in `Operands`, has."""
+    return out.shape[0] * -(-out.shape[3] // 2) * -(-out.shape[4] // 2)
+
+
+def _run_patches(
+    operands: Operands,
+    spread: Sequence[int],
+    origin: Sequence[int],
+    cut: tuple[Patches, int],
+    arguments: dict[str, Any],
+) -> None:
+    """By products of transformed patches and windows; each in slices of the channels where there are few."""
+    patches, slices = cut
+    groups, results, channels = operands.weights.shape[:3]
+    if spread[0] < 0:  # the same with the window turned by half a turn
+        operands = operands._replace(weights=operands.weights[..., ::-1, ::-1])
+        arguments |= launch.strided(_strides, w=operands.weights)
+        arguments |= {"origin": launch.three([at - 2 for at in origin], 0), "spread": launch.three((1, 1), 1)}
+    tiles = -(-results // patches.rows) * -(-patches_of(operands.out) // patches.columns) * groups
+    steps = -(-channels // conv_patches.CHANNELS)
+    slice_steps = -(-steps // slices)
+    slices = -(-steps // slice_steps)
+    arguments |= {"slices": slices, "slice_steps": slice_steps}
+    _run_slices("ops/conv_winograd.wgsl", operands, patches.defines(), tiles * slices * patches.threads, arguments)
+
+
 def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> None:
     """In tiles; where these are few, each in slices of the inner axis, which are added up by a second kernel."""
-    out, weights = operands.out, operands.weights
+    weights = operands.weights
     groups, results, channels = weights.shape[:3]
     storage = gpu().limits["max-compute-workgroup-storage-size"]
     tile = choose(results, arguments["all_positions"], groups, _is_software(), storage)
@@ -120,13 +162,21 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     }
     threads = tiles * slices * tile.threads
     arguments |= {"slices": slices, "slice_steps": slice_steps}
+    _run_slices("ops/conv.wgsl", operands, defines, threads, arguments)
+
+
+def _run_slices(
+    path: str, operands: Operands, defines: dict[str, Any], threads: int, arguments: dict[str, Any]
+) -> None:
+    """Record the kernel; several slices into memory of their own, and a second kernel that adds them up."""
+    out, slices = operands.out, arguments["slices"]
     if slices == 1:
-        kernel = Kernel.load("ops/conv.wgsl", defines=_defines(operands) | defines)
+        kernel = Kernel.load(path, defines=_defines(operands) | defines)
         kernel(threads, overwrites=("out",), slice_stride=0, **arguments)
         return
     with Tensor.empty((slices, *out.shape), f32, temporary=True) as partial:
         bare = operands._replace(out=partial[0], bias=None, residual=None, activation=None)
-        kernel = Kernel.load("ops/conv.wgsl", defines=_defines(bare) | defines)
+        kernel = Kernel.load(path, defines=_defines(bare) | defines)
         sums = arguments | _ends(bare) | {"out": partial, "activation": parameters(None)}
         kernel(threads, overwrites=("out",), slice_stride=out.size, **sums)
         join = Kernel.load("ops/conv_join.wgsl", defines=_defines(operands) | {"X": "f32", "W": ""})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..gpu import Kernel
 from ..tensor import Tensor
-from . import launch
+from . import launch, mlp_pairs
 from .activation import Activation, expression, parameters
 from .encoding import NO_ENCODING, NO_TABLES, Encoding
 from .mlp_packing import Packed
@@ -24,6 +24,9 @@ def forward(
 
     `activations` are the activations of hidden layers and of the last one.
     """
+    if variant is None and encoding is None and mlp_pairs.suits(form, x.shape[0]):
+        mlp_pairs.forward_in_pairs(x, out, packed, form, activations)
+        return
     variant = variant or NETWORKS.choose(form.key)
     types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
     own = {

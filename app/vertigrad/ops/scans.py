@@ -174,7 +174,7 @@ def _in_vectors(lines: Lines, source: Tensor, out: Tensor) -> bool:
 def _chained(defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]) -> None:
     """One pass; what was published for an earlier scan is cleared before."""
     kernel = Kernel.load("ops/scan.wgsl", "chained", defines)
-    with Tensor.empty(RECORD * tiles + 1, u32, temporary=True) as published:
+    with Tensor.empty(RECORD * tiles, u32, temporary=True) as published:
         assign(published, 0)
         kernel(tiles * WORKGROUP, overwrites=("out",), source=source, out=out, published=published, **fields)
 

@@ -1,0 +1,56 @@
+"""The kernel of whole small networks for many points: activations stay in registers, weights in workgroup memory."""
+
+from __future__ import annotations
+
+from ..gpu import Kernel, gpu
+from ..tensor import Tensor
+from . import launch, paths
+from .activation import Activation, expression, parameters
+from .mlp_packing import Packed
+from .mlp_variants import Form
+
+THREADS = 256  # of a workgroup, two for each four points: as many as get the registers that they need
+WIDEST = 64  # neurons and features, half of which are in registers, for four points
+NARROWEST = 64  # neurons of layers; for 32 the kernel of `mlp_forward` is faster
+WORKGROUPS = 132  # multiprocessors of a large GPU, each of which takes one at a time
+FEWEST = 1 << 19  # points from which on it is faster whatever the layers: each workgroup gets eight tiles of them
+
+
+def suits(form: Form, points: int) -> bool:
+    """Whether this kernel is to be taken for a network without an encoding."""
+    limits = gpu().limits
+    fits = 16 * _quads(form) <= limits["max-compute-workgroup-storage-size"]
+    fits &= limits["max-compute-invocations-per-workgroup"] >= THREADS
+    fits &= paths.path().subgroup >= 2 and not _is_software()
+    held = form.width >= NARROWEST and max(form.width, form.inputs) <= WIDEST
+    return fits and held and form.hidden > 0 and not form.last_wide and points >= FEWEST
+
+
+def forward_in_pairs(
+    x: Tensor, out: Tensor, packed: Packed, form: Form, activations: tuple[Activation, Activation]
+) -> None:
+    """Set `out` (points, outputs) from `x` (points, features), as `mlp_forward.forward` does."""
+    types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
+    own = {"ACTIVATION": expression(activations[0]), "LAST": expression(activations[1], "params.last")}
+    shape = {"THREADS": THREADS, "SUBGROUP": paths.path().subgroup}
+    kernel = Kernel.load("ops/mlp_pairs.wgsl", defines={**types, **own, **shape, **form.defines()})
+    kernel(
+        min(-(-x.shape[0] // (2 * THREADS)), WORKGROUPS) * THREADS,
+        overwrites=("out",),
+        weights=packed.weights,
+        biases=packed.rest,
+        count=x.shape[0],
+        outputs=form.real_outputs,
+        activation=parameters(activations[0]),
+        last=parameters(activations[1]),
+        **launch.strided(x=x, out=out),
+    )
+
+
+def _quads(form: Form) -> int:
+    """Quads of weights in workgroup memory."""
+    return sum(inputs * outputs for inputs, outputs in form.layers) // 4
+
+
+def _is_software() -> bool:
+    return gpu().adapter.kind == "software"
