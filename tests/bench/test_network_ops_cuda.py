@@ -57,7 +57,7 @@ def test_convolution(torch: Any) -> None:
         lambda: ops.conv(a, weights, bias, padding=1),
         lambda x, w, b: functional.conv2d(x, w, b, padding=1),
         [torch.tensor(v, device="cuda") for v in (x, w, b)],
-        0.75,
+        1.0,
     )
 
 
@@ -72,7 +72,7 @@ def test_attention(torch: Any, causal: bool) -> None:
         lambda: ops.attention(q, k, v, causal=causal),
         lambda *inputs: functional.scaled_dot_product_attention(*inputs, is_causal=causal),
         [torch.tensor(array, device="cuda") for array in arrays],
-        0.7,
+        1.0,
     )
 
 

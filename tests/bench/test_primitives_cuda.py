@@ -70,6 +70,6 @@ def test_scan_and_sum_run_near_the_speed_of_a_copy() -> None:
         assert total.item() == host.sum(dtype=np.float64)
     rate = LENGTH * 1e-6  # elements a millisecond in GB/s for each byte
     copy = max(theirs["torch copy"] * rate, copy_bandwidth(LENGTH))
-    for name, least in (("sum", 0.85), ("cumsum", 0.65)):
+    for name, least in (("sum", 0.85), ("cumsum", 0.75)):
         peers = {"copy": copy, f"torch {name}": theirs[f"torch {name}"] * rate}
         report(Result("bandwidth", f"{name} of 2²⁷ f32", "GB/s", mine[name] * rate, peers, "copy", least))

@@ -23,7 +23,7 @@ from .cuda import PRECISIONS, replay_milliseconds, torch_on_the_same_gpu, torch_
 from .results import Result, report
 
 WIDTHS = (64, 128, 256, 512)
-LEAST = 1.5  # times the fastest f32 of PyTorch
+LEAST = 2.0  # times the fastest f32 of PyTorch
 
 
 def resnet18(torch: Any) -> Any:
