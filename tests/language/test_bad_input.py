@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +42,8 @@ def change(folder: Path, edit: Callable[[dict[str, np.ndarray]], object]) -> Non
         ({"model_type": "mamba"}, "model_type: 'mamba' is not supported; llama"),
         ({"hidden_size": None}, "hidden_size is missing"),
         ({"hidden_size": -64}, "hidden_size: expected a positive integer, got -64"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers: expected 4,096 at most, got 1,000,000,000"),
+        ({"vocab_size": 10**12}, "vocab_size: expected 2,147,483,647 at most"),
         ({"num_key_value_heads": 3}, "num_key_value_heads: 3 does not divide the 4 attention heads"),
         ({"hidden_act": "selu"}, "hidden_act: 'selu' is not supported"),
         ({"rope_parameters": {"rope_type": "yarn"}}, "rope_scaling: 'yarn' is not supported"),
@@ -56,9 +60,23 @@ def test_a_configuration_that_cannot_be_used(values: dict[str, Any], message: st
 
 
 def test_a_configuration_that_is_not_json(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(InputError, match="not JSON"):
-        Config.read(tmp_path / "config.json")
+    for text in ("{", "[" * 100_000):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(InputError, match="not JSON"):
+            Config.read(tmp_path / "config.json")
+
+
+def test_two_tensors_of_the_same_bytes(edited: Edited) -> None:
+    path = edited() / "model.safetensors"
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    one, other = ("model.layers.0.mlp.gate_proj.weight", "model.layers.0.mlp.up_proj.weight")
+    header[one]["data_offsets"] = header[other]["data_offsets"]
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length :])
+    with pytest.raises(InputError, match="have bytes in common"):
+        read(path.parent)
 
 
 def test_missing_unexpected_and_misshapen_weights_are_named(edited: Edited) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from ..errors import InputError
-from .options import AdapterOption, console, errors_console
+from .options import AdapterOption, console, errors_console, printable
 
 
 def command(
@@ -62,7 +62,8 @@ def _report(pieces: Iterable[str], before: str = "") -> None:
     first = begun
     for piece in pieces:
         first = time.perf_counter() if not count else first
-        sys.stdout.write(piece if count else before + piece)
+        text = piece if count else before + piece
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
         count += 1
         sys.stdout.flush()
     console.print()

@@ -236,7 +236,7 @@ def _shards(index: Path) -> list[str]:
         names = list(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
     except OSError as error:
         raise InputError(f"{index}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{index}: not an index of safetensors files ({error})") from error
     for name in names:
         if not isinstance(name, str) or Path(name).name != name:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 
+MOST_LAYERS = 1 << 12
 ARCHITECTURES = {  # model_type of config.json -> how its tensors are named and joined
     "llama": "llama",
     "mistral": "llama",
@@ -109,7 +110,7 @@ def _table(path: Path) -> dict[str, Any]:
         table = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(table, dict):
         raise InputError(f"{path}: expected a JSON object")
@@ -140,7 +141,7 @@ class _Reader:
             raise self._wrong("use_sliding_window", "windows in some of the layers are not supported")
         return {
             "naming": "llama",
-            "layers": self._size("num_hidden_layers"),
+            "layers": self._size("num_hidden_layers", most=MOST_LAYERS),
             "width": width,
             "heads": heads,
             "kv_heads": self._size("num_key_value_heads", heads),
@@ -167,7 +168,7 @@ class _Reader:
                 raise self._wrong(name, f"only {json.dumps(usual)} is supported")
         return {
             "naming": "gpt2",
-            "layers": self._size("n_layer"),
+            "layers": self._size("n_layer", most=MOST_LAYERS),
             "width": width,
             "heads": heads,
             "kv_heads": heads,
@@ -213,13 +214,15 @@ class _Reader:
             if size % 32:
                 raise InputError(f"{self._source}: {name} {size} is not a multiple of 32, which is not supported")
 
-    def _size(self, name: str, default: int | None = None) -> int:
+    def _size(self, name: str, default: int | None = None, most: int = (1 << 31) - 1) -> int:
         value = self._table.get(name)
         value = default if value is None else value
         if value is None:
             raise InputError(f"{self._source}: {name} is missing")
-        if type(value) is not int or not 0 < value < 1 << 31:
+        if type(value) is not int or value <= 0:
             raise self._wrong(name, f"expected a positive integer, got {value!r}")
+        if value > most:
+            raise self._wrong(name, f"expected {most:,} at most, got {value:,}")
         return value
 
     def _number(self, name: str, default: float) -> float:

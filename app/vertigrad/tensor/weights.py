@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,17 @@ def _safetensors(path: Path, bf16: bool) -> dict[str, np.ndarray]:
         raise ValueError("its header is no table")
     header.pop("__metadata__", None)
     known = _DTYPES | ({"BF16": np.uint16} if bf16 else {})
-    return {name: _mapped(path, name, entry, 8 + length, size, known) for name, entry in header.items()}
+    found = {name: _mapped(path, name, entry, 8 + length, size, known) for name, entry in header.items()}
+    _require_separate({name: header[name]["data_offsets"] for name, array in found.items() if array.nbytes})
+    return found
+
+
+def _require_separate(offsets: Mapping[str, Sequence[int]]) -> None:
+    """Raise `ValueError` if two tensors have bytes in common: one of them is then not what its name says."""
+    ordered = sorted(offsets, key=lambda name: int(offsets[name][0]))
+    for before, name in itertools.pairwise(ordered):
+        if int(offsets[name][0]) < int(offsets[before][1]):
+            raise ValueError(f"{before} and {name} have bytes in common")
 
 
 def _mapped(path: Path, name: str, entry: Mapping, start: int, size: int, known: Mapping[str, type]) -> np.ndarray:
