@@ -68,6 +68,7 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
                 close(out, expected(x, net, "relu"))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("sizes", "last"), [([3, 64, 64, 4], None), ([2, 16, 16, 16, 3], "sigmoid"), ([21, 32, 9], "tanh")]
 )
