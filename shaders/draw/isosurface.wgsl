@@ -1,8 +1,8 @@
 // The surface where samples on a grid have one value, by marching cubes in the vertex stage.
-// In: samples, and perhaps those of a color; the cells to draw (draw/isosurface_cells.wgsl), VERTICES vertices
+// In: samples, and perhaps those of a color; the cells to draw (draw/isosurface_cells.wgsl), FEW or VERTICES vertices
 // for each; the triangles of each kind of cell (renderer/layers/marching.py). Out: linear color.
 // The normal is the gradient, by central differences at the samples and linear between them. With PICKING each pixel has the
-// row of the nearest sample.
+// row of the nearest sample. With DEPTH_ONLY nothing is computed but what depth passes read: not all drivers leave out the rest.
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
 //% include "common/color.wgsl"
@@ -60,7 +60,9 @@ struct Corner {
 @group(0) @binding(8) var smooth_sampler: sampler;
 //% endif
 
-const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
+// Of all vertices of a triangle that is not drawn: it has no area. Outside of the clip volume software adapters would clip it,
+// and all that are computed with it, one by one.
+const NOWHERE = vec4f(0.0, 0.0, 0.5, 1.0);
 
 ${field.functions("values", "style.values.size", "style.values.first", "style.values.strides")}
 
@@ -109,11 +111,14 @@ fn axis_of(edge: u32) -> vec3i {
 fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
     var out: Corner;
     out.clip = NOWHERE;
-    let listed = cells[number / ${VERTICES}u];
-    let edge = edge_of(listed >> 24u, number % ${VERTICES}u);
+    let size = style.values.size - 1u;
+    let few = ${FEW}u * cells[0];
+    let is_few = number < few;
+    let last = 1u + size.x * size.y * size.z;
+    let listed = cells[select(last - (number - few) / ${VERTICES}u, 2u + number / ${FEW}u, is_few)];
+    let edge = edge_of(listed >> 24u, select((number - few) % ${VERTICES}u, number % ${FEW}u, is_few));
     if edge < 12u {
         let i = listed & 0xffffffu;
-        let size = style.values.size - 1u;
         let cell = vec3i(vec3u(i % size.x, (i / size.x) % size.y, i / (size.x * size.y)));
         let start = cell + edge_start(edge);
         let end = start + axis_of(edge);
@@ -124,16 +129,18 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
         let world = style.low + (position_ + style.inset) * spacing();
         out.eye = (view.world_to_eye * vec4f(world, 1.0)).xyz;
         out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
+//% if not DEPTH_ONLY
         let toward_larger = mix(gradient(start), gradient(end), part);
         out.normal = (view.world_to_eye * vec4f(toward_larger, 0.0)).xyz;
         out.value = dot(world, style.height);
-//% if COLOR_COMPONENTS
+//% endif
+//% if COLOR_COMPONENTS and (COLOR_COMPONENTS == 1 or not DEPTH_ONLY)
         let fraction = (world - style.low) / (style.high - style.low);
         let sample = fraction * (vec3f(style.colors.size) - 1.0 + 2.0 * style.inset) - style.inset;
 //% endif
 //% if COLOR_COMPONENTS == 1
         out.value = colors_between(sample);
-//% elif COLOR_COMPONENTS
+//% elif COLOR_COMPONENTS and not DEPTH_ONLY
         out.color = srgb_to_linear(clamp(colors_nearest(sample), vec3f(0.0), vec3f(1.0)));
 //% endif
     }

@@ -1,10 +1,12 @@
 """Isosurfaces: the table of marching cubes, the cells that are found, and images against exact shapes."""
 
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 
+from vertigrad import resources
 from vertigrad.errors import LayoutError, LimitError, ParameterError
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.layers import isosurface as module
@@ -79,8 +81,12 @@ def listed(gpu, layer):
     """{cell: corners below} as found by the GPU, and the four arguments of the draw."""
     layer.prepare()
     size = layer.drawing.size.numpy().tolist()
-    cells = layer.drawing._cells.numpy()[: size[0] // 15]
-    return {int(c) & 0xFFFFFF: int(c) >> 24 for c in cells}, size
+    few, more, *cells = layer.drawing._cells.numpy().tolist()
+    found = cells[:few] + cells[len(cells) - more :]
+    for group, least, most in ((cells[:few], 1, 2), (cells[len(cells) - more :], 3, 5)):
+        assert all(least <= len(triangles(c >> 24)) <= most for c in group)
+    assert size[0] == 6 * few + 15 * more
+    return {c & 0xFFFFFF: c >> 24 for c in found}, size
 
 
 def expected_cells(values, level):
@@ -101,7 +107,7 @@ def test_the_cells_that_are_found(gpu, layer):
     surface = layer("isosurface", {"level": 0.3}, values=values)
     cells, size = listed(gpu, surface)
     assert cells == expected_cells(values, 0.3)
-    assert size == [15 * len(cells), 1, 0, 0]
+    assert size[1:] == [1, 0, 0]
     surface.style.change("level", -1.1)
     assert listed(gpu, surface)[0] == expected_cells(values, -1.1)
     surface.style.change("level", 99.0)
@@ -224,3 +230,11 @@ def test_too_many_cells_are_refused(layer, monkeypatch):
     monkeypatch.setattr(module, "MOST_CELLS", 26)
     with pytest.raises(LimitError, match="27 cells; an isosurface takes 26"):
         layer("isosurface", values=np.ones((4, 4, 4), np.float32))
+
+
+def test_no_vertex_is_clipped():
+    """Vertices that a cell does not need have no area: a software adapter clips whole groups where one is outside."""
+    text = resources.shader("draw/isosurface.wgsl")
+    (nowhere,) = re.findall(r"const NOWHERE = vec4f\((.*)\);", text)
+    x, y, z, w = map(float, nowhere.split(","))
+    assert abs(x) < w and abs(y) < w and 0.0 < z < w

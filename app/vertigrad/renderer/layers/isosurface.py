@@ -23,12 +23,15 @@ from .surface import HEIGHT, SurfaceStyle
 
 CELLS_SHADER = "draw/isosurface_cells.wgsl"
 VERTICES = 3 * MOST  # of a cell; those that it does not need are outside of the clip volume
+FEW = 6  # of most cells
+COUNTS = 2  # before the cells: how many have few vertices, and how many more
 MOST_CELLS = 1 << 24  # their indices have 24 bits
 RECIPE = Recipe(
     shader="draw/isosurface.wgsl",
     stages=[Stage("isosurface", "isosurface")],
-    defines={"VERTICES": VERTICES},
+    defines={"VERTICES": VERTICES, "FEW": FEW},
     deferred=True,
+    slim_depth=True,
 )
 
 
@@ -62,10 +65,10 @@ class IsosurfaceDrawing(FieldDrawing):
                 f"{MOST_CELLS:,}: draw a part, or every other sample ([::2, ::2, ::2])"
             )
         self.add_color_extent()
-        self._cells = self.hold(Tensor.empty(self._count, "u32", name=f"{self.name}.cells"))
+        self._cells = self.hold(Tensor.empty(COUNTS + self._count, "u32", name=f"{self.name}.cells"))
         self.size = self.hold(Tensor.empty(4, "u32", name=f"{self.name}.draw"))
-        kinds = self.hold(Tensor.from_numpy(packed(), name=f"{self.name}.kinds"))
-        self.create_fields(RECIPE, [samples.tensor, self._cells, kinds], self.size)
+        self._kinds = self.hold(Tensor.from_numpy(packed(), name=f"{self.name}.kinds"))
+        self.create_fields(RECIPE, [samples.tensor, self._cells, self._kinds], self.size)
         if self.color[3] < LEAST_ALPHA:
             self.rows = []  # a surface has no rows: it only hides those behind it
 
@@ -76,14 +79,14 @@ class IsosurfaceDrawing(FieldDrawing):
     def record(self, plan: Plan) -> None:
         begin, find = (Kernel.load(CELLS_SHADER, entry, RECIPE.defines) for entry in ("begin", "find"))
         values = self.fields["values"]
-        plan.dispatch(begin, 1, overwrites=("draw",), draw=self.size)
+        plan.dispatch(begin, 1, overwrites=("draw", "cells"), draw=self.size, cells=self._cells)
         plan.dispatch(
             find,
             self._count,
-            overwrites=("cells",),
             values=values.tensor,
             cells=self._cells,
             draw=self.size,
+            kinds=self._kinds,
             values_size=values.size,
             values_strides=values.strides,
         )

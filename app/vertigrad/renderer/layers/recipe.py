@@ -37,7 +37,8 @@ class Recipe:
     `locations` are those of the attributes in the shader, `defines` are values for the shader in addition to those
     that every drawing has. With `depth` the shader reads the depth of opaque objects as its first resource, and does
     the depth test itself. With `computes` compute shaders read the same resources. With `deferred`
-    the stages that do not blend can also draw into a G-buffer: shaders/common/pixel.wgsl.
+    the stages that do not blend can also draw into a G-buffer: shaders/common/pixel.wgsl. With `slim_depth` the shader
+    has a DEPTH_ONLY variant for depth passes.
     """
 
     shader: str
@@ -48,6 +49,7 @@ class Recipe:
     depth: bool = False
     computes: bool = False
     deferred: bool = False
+    slim_depth: bool = False
     defines: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -75,6 +77,7 @@ class StagePipelines:
             "PICKING": False,
             "GBUFFER": False,
             "DISPLAY_REFERRED": False,
+            "DEPTH_ONLY": False,
             **recipe.defines,
             **defines,
         }
@@ -118,6 +121,7 @@ class StagePipelines:
                 "GBUFFER": drawn == "gbuffer",
                 "DISPLAY_REFERRED": display,
                 "AREA_LIGHTS": area_lights,
+                "DEPTH_ONLY": recipe.slim_depth and drawn == "depth",
             },
             buffers=[shared.descriptor(recipe.locations) for one in self._vertices for shared in one.buffers],
             topology=recipe.topology,
