@@ -10,6 +10,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from imgui_bundle import imgui
 
 from vertigrad.panels.inside_units import UNIT
+from vertigrad.panels.tensor_captions import captions
 from vertigrad.session.shown_tensors import picked_element
 
 from ..models.test_inside import W1, W2, network
@@ -72,6 +73,7 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(
     driver.key("ctrl+z")
     np.testing.assert_allclose(out(driver), HIDDEN @ W2, rtol=1e-5, atol=1e-5)
     driver.frames_until(lambda: not session.cameras.moving, most=200)
+    names_are_below_tensors(driver)
     driver.click(items.at("###hide /enc/0/sum"))
     assert list(session.stage.layers) == ["relu"]
     driver.key("ctrl+z")
@@ -93,6 +95,15 @@ def test_a_click_shows_a_tensor_and_another_one_hides_it(
     driver.key("ctrl+z")
     assert list(session.stage.layers) == ["first", "relu"]
     the_node_under_the_mouse_has_a_label(driver, items, monkeypatch)
+
+
+def names_are_below_tensors(driver: Driver) -> None:
+    pane = driver.viewer.gui.panes[0]
+    found = {one.text: one for one in captions(driver.session, (pane.width, pane.height))}
+    assert list(found) == ["net:/enc/0/sum", f"net:{RELU}"] and found[f"net:{RELU}"].chosen
+    x, y = on_screen(driver, driver.session.stage.layers["relu"].style.center)
+    left, top = found[f"net:{RELU}"].pixel
+    assert abs(left + pane.left - x) < 20 and y < top + pane.top < pane.top + pane.height
 
 
 def gradients_of_a_target(driver: Driver, items) -> None:

@@ -43,6 +43,7 @@ from .results import ResultsPanel
 from .row_selection import DrawnRegion, draw_region, draw_row_selection
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
+from .tensor_captions import draw_captions
 from .tensors import TensorsPanel
 from .texts import draw_texts
 from .theme import add_fonts, set_style
@@ -245,6 +246,8 @@ class Gui:
             if SelectionPanel.title not in workspace.visible_panels:
                 draw(session, "selection", draw_selection, session, pane)
             draw(session, "comparison", draw_comparison, session, self.panes)
+            if GraphPanel.title in workspace.visible_panels:
+                draw(session, "captions", draw_captions, session, pane)
             draw(session, "hovered node", draw_hovered_node, session, pane, not imgui.get_io().want_capture_mouse)
         draw(session, "notices", self._notices.draw, session, self.viewport)
         draw(session, "region", draw_region, self.region, pane)

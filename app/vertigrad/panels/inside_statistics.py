@@ -96,7 +96,8 @@ class InsideStatistics:
             if imgui.button(f"{icons.ICON_FA_CODE_COMPARE}  {'stop comparing' if shown else 'compare'} with {other}"):
                 command = HideDifference if shown else CompareTensor
                 session.post(command(*chosen, other))
-            explain("show the tensor of the same name next to it, and the difference, in the scene and here")
+            added = "the tensor of the same name and the difference"
+            explain(f"remove {added} again" if shown else f"show {added} next to it, in the scene and here")
         if compared and shown_as(session, *chosen) and shown_as(session, compared, chosen[1]):
             tooltip = "draw both by the same range of colors and heights, so that they can be compared"
             one = checkbox("one range", tooltip, have_one_range(session, *chosen, compared))

@@ -94,7 +94,7 @@ def drawn_rows(layer: Layer, positions: np.ndarray) -> np.ndarray:
     return mask
 
 
-def pixels_of(positions: np.ndarray, camera: OrbitCamera, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def pixels_of(positions: np.ndarray, camera: OrbitCamera, size: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Where positions are on an image of `size`, (n, 2), and whether they are in front of the camera, (n,)."""
     width, height = size
     clip = (

@@ -71,6 +71,10 @@ class Form(ExitStack):
         """The style of the layer, for that of the tensor."""
 
     @abstractmethod
+    def half_height(self, style: Any) -> float:
+        """How far below its center it reaches."""
+
+    @abstractmethod
     def element(self, row: int) -> int | None:
         """The row-major index of the element that is drawn as this row."""
 

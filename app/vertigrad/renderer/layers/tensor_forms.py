@@ -63,6 +63,10 @@ class ImageForm(Form):
             same["range"] = (0.0, 1.0)
         return ImageStyle(width=width, **same)
 
+    def half_height(self, style: Any) -> float:
+        rows, columns = self._grid.size
+        return 0.0 if style.plane == "xz" else 0.5 * style.size * min(1.0, rows / columns)
+
     def element(self, row: int) -> int | None:
         found = self._grid.element(row)
         return found if found is not None and found < math.prod(self.shape) else None
@@ -104,6 +108,9 @@ class BarsForm(Form):
     def style(self, style: Any) -> Params:
         return InstancesStyle(shape="cube", **{name: getattr(style, name) for name in _COLORS})
 
+    def half_height(self, style: Any) -> float:
+        return style.height
+
     def element(self, row: int) -> int | None:
         return row
 
@@ -137,6 +144,9 @@ class PointsForm(Form):
         same = {name: getattr(style, name) for name in _COLORS}
         return PointsStyle(emissive=1.0, brightness=style.brightness, **same)
 
+    def half_height(self, style: Any) -> float:
+        return 0.5 * style.size
+
     def element(self, row: int) -> int | None:
         return row * self.shape[-1]
 
@@ -168,6 +178,9 @@ class LinesForm(Form):
 
     def style(self, style: Any) -> Params:
         return LinesStyle(brightness=style.brightness, **{name: getattr(style, name) for name in _COLORS})
+
+    def half_height(self, style: Any) -> float:
+        return 0.5 * style.size
 
     def element(self, row: int) -> int | None:
         return 3 * row
@@ -207,6 +220,9 @@ class SurfaceForm(Form):
     def style(self, style: Any) -> Params:
         return SurfaceStyle(**{name: getattr(style, name) for name in _COLORS})
 
+    def half_height(self, style: Any) -> float:
+        return style.height
+
     def element(self, row: int) -> int | None:
         return self._first + row
 
@@ -236,6 +252,9 @@ class VolumeForm(Form):
         if style.range == SYMMETRIC:  # dense at both ends, zero is transparent
             same |= {"density_range": SYMMETRIC, "opacity_curve": "0:1 0.5:0 1:1"}
         return VolumeStyle(low=low, high=high, emissive=1.0, extinction=8.0 / style.size, **same)
+
+    def half_height(self, style: Any) -> float:
+        return 0.5 * style.size * self.shape[-2] / max(self.shape[-3:])
 
     def element(self, row: int) -> int | None:
         return None
