@@ -145,7 +145,7 @@ class Items:
 
     KINDS = (
         *("button", "menu_item_simple", "menu_item", "selectable", "collapsing_header", "input_text_with_hint"),
-        *("combo", "checkbox", "invisible_button", "small_button", "input_int"),
+        *("combo", "checkbox", "invisible_button", "small_button", "input_int", "begin_combo"),
     )
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from imgui_bundle import icons_fontawesome_6 as icons
 from imgui_bundle import imgui
+from onnx import helper
 
 from vertigrad.panels.inside_units import UNIT
 from vertigrad.panels.tensor_captions import captions
@@ -117,7 +119,7 @@ def gradients_of_a_target(driver: Driver, items) -> None:
     by_relu[0] = W2[:, 0]
     driver.click(items.at(f"##gradient by {RELU}"))
     np.testing.assert_allclose(observed(f"gradient of out[0] by {RELU}"), by_relu, rtol=1e-5)
-    driver.click(items.at("###by input"))
+    driver.click(items.at("###by x"))
     by_x = np.zeros((5, 3), np.float32)
     by_x[0] = (W1 * (X[:1] @ W1 > 0)) @ W2[:, 0]
     np.testing.assert_allclose(observed("gradient of out[0] by x"), by_x, rtol=1e-5, atol=1e-6)
@@ -128,7 +130,7 @@ def gradients_of_a_target(driver: Driver, items) -> None:
     np.testing.assert_allclose(observed(f"gradient of out[3] by {RELU}"), by_relu, rtol=1e-5)
     assert "gradient of out[3] by x" in driver.session.stage.instances["net"].observed_tensors
     driver.click(items.at(f"###hide gradient of out[3] by {RELU}"))
-    driver.click(items.at("###by input"))
+    driver.click(items.at("###by x"))
     driver.frames_until(lambda: {*driver.session.stage.layers} == {"first", "relu"})
 
 
@@ -151,3 +153,33 @@ def the_node_under_the_mouse_has_a_label(driver: Driver, items, monkeypatch: pyt
     driver.desktop.move(*items.at(icons.ICON_FA_CUBES))
     driver.frames()
     assert session.hovered_node.chosen is None
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("count", [2, 5])
+def test_gradients_by_each_input(opened, items, tmp_path: Path, count: int) -> None:
+    names = [f"part{number}" for number in range(count)]
+    entry, row = helper.make_tensor_value_info, [1.0, 2.0]
+    nodes = [helper.make_node("Sum", names, ["sum"]), helper.make_node("Mul", ["sum", "sum"], ["out"])]
+    graph = helper.make_graph(nodes, "net", [entry(name, 1, [2]) for name in names], [entry("out", 1, [2])])
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", np.float32(row))
+    links = ", ".join(f'{name} = "values.values"' for name in names)
+    scene = (
+        SCENE.partition("[models.net]")[0] + f'[models.net]\ntype = "onnx"\nfile = "net.onnx"\ninputs = {{ {links} }}\n'
+    )
+    (tmp_path / "scene.toml").write_text(scene + "[layers]\n")
+    driver = opened(tmp_path / "scene.toml", size=(1100, 760))
+    driver.viewer.gui.workspace.show("Graph")
+    driver.frames()
+    if count > 2:
+        driver.click(items.at("##inputs"))
+        driver.click(items.at("part1##by"))
+    else:
+        driver.click(items.at("###by part1"))
+    name = "gradient of out[0] by part1"
+    driver.frames_until(lambda: name in driver.session.stage.instances["net"].observed_tensors)
+    driver.frames(1)
+    found = driver.session.stage.instances["net"].observed_tensors[name].numpy()
+    np.testing.assert_allclose(found, [2 * count * row[0], 0.0])

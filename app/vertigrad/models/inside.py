@@ -73,11 +73,11 @@ class Observed:
 
 
 class Differentiable(NamedTuple):
-    """Names of the tensors of whose elements there are gradients, and of those by which, such as `input`, if any."""
+    """Names of the tensors of whose elements there are gradients, and of those by which, such as the `inputs`."""
 
     targets: Sequence[str] = ()
     sources: Sequence[str] = ()
-    input: str = ""
+    inputs: Sequence[str] = ()
 
 
 class Inside(ABC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from imgui_bundle import ImVec2, imgui
@@ -12,11 +13,12 @@ from ..models.inside import Differentiable, GradientName
 from ..session import Session
 from ..session.commands import HideTensor, MoveGradients, ShowGradient
 from ..session.shown_gradients import shown_gradient, target
-from .rows import explain, fitted, fitted_end, scale
+from .rows import button_width, explain, fitted, fitted_end, scale
 from .tables import Throttled, visible_rows
 from .theme import ACCENT, DIM, TEXT
 
 ICON = icons.ICON_FA_ARROWS_TO_DOT
+MOST_BUTTONS = 3  # of inputs; more are in a list
 TARGET = 0.35  # width of the target's name, of the line
 
 
@@ -50,19 +52,19 @@ class GradientTarget:
             session.post(MoveGradients(model, tensor, element))
 
     def draw(self, session: Session, model: str) -> None:
-        """A line with the tensor, the element, and a button for the gradient by the input."""
+        """A line with the tensor, the element, and buttons for the gradients by the inputs."""
         found = self.of(session, model)
         if found is None:
             return
         tensor, element = found
-        room, known = imgui.get_content_region_avail().x, self._known(session, model)
+        room = imgui.get_content_region_avail().x
         imgui.align_text_to_frame_padding()
         imgui.text_colored(DIM, f"{ICON}  of")
         imgui.same_line()
         imgui.set_next_item_width(TARGET * room)
         inner = TARGET * room - imgui.get_frame_height() - 2.0 * imgui.get_style().frame_padding.x
         if imgui.begin_combo("##target", fitted_end(tensor, inner)):
-            self._draw_targets(session, model, known, tensor)
+            self._draw_targets(session, model, tensor)
             imgui.end_combo()
         explain(f"{tensor}\nthe tensor of which gradients are taken by the tensors of the list")
         imgui.same_line()
@@ -71,9 +73,7 @@ class GradientTarget:
         explain(f"the element of it, by its row-major index: {self._index(session, model, tensor, element)}")
         if entered:
             self.choose(session, model, tensor, self._within(session, model, tensor, typed))
-        if known.input:
-            imgui.same_line()
-            self._draw_by_input(session, model, tensor, known.input)
+        self._draw_inputs(session, model, tensor, room)
 
     def draw_button(self, session: Session, model: str, source: str) -> None:
         """In the line of a tensor: a click shows the gradient of the target by it, or hides that."""
@@ -109,13 +109,36 @@ class GradientTarget:
         shown = shown_gradient(session, model, tensor, source) is not None
         imgui.push_style_color(imgui.Col_.text.value, ACCENT if shown else TEXT)
         room = imgui.get_content_region_avail().x - 2.0 * imgui.get_style().frame_padding.x
-        if imgui.button(f"{fitted(f'by {source}', room)}###by input"):
+        if imgui.button(f"{fitted(f'by {source}', room)}###by {source}"):
             self.toggle(session, model, source)
         imgui.pop_style_color()
         explain(f"{'hide' if shown else 'show'} the gradient of this element by {source}, which the network takes")
 
-    def _draw_targets(self, session: Session, model: str, known: Differentiable, tensor: str) -> None:
-        names = known.targets[::-1]  # those near the outputs first
+    def _draw_inputs(self, session: Session, model: str, tensor: str, room: float) -> None:
+        """Buttons for the gradients by the inputs, or a list of many, such as a cache of keys and values."""
+        inputs, gap = self._known(session, model).inputs, imgui.get_style().item_spacing.x
+        if len(inputs) > MOST_BUTTONS:
+            imgui.same_line()
+            self._draw_input_list(session, model, tensor, inputs)
+            return
+        end = imgui.get_cursor_screen_pos().x + room
+        for number, source in enumerate(inputs):
+            if not number or imgui.get_item_rect_max().x + gap + button_width(f"by {source}") <= end:
+                imgui.same_line()
+            self._draw_by_input(session, model, tensor, source)
+
+    def _draw_input_list(self, session: Session, model: str, tensor: str, sources: Sequence[str]) -> None:
+        imgui.set_next_item_width(imgui.get_content_region_avail().x)
+        if imgui.begin_combo("##inputs", "by input"):
+            for index in visible_rows(len(sources), imgui.get_text_line_height_with_spacing()):
+                shown = shown_gradient(session, model, tensor, sources[index]) is not None
+                if imgui.selectable(f"{sources[index]}##by", shown, 0, ImVec2(0.0, 0.0))[0]:
+                    self.toggle(session, model, sources[index])
+            imgui.end_combo()
+        explain("show the gradient of this element by an input of the network")
+
+    def _draw_targets(self, session: Session, model: str, tensor: str) -> None:
+        names = self._known(session, model).targets[::-1]  # those near the outputs first
         for index in visible_rows(len(names), imgui.get_text_line_height_with_spacing()):
             clicked, _ = imgui.selectable(names[index], names[index] == tensor, 0, ImVec2(0.0, 0.0))
             if clicked:

@@ -44,7 +44,7 @@ class TrainedInside(HeldInside, Closing):
 
     def differentiable(self) -> Differentiable:
         chain = self._chain
-        return Differentiable(chain.names, (chain.source, *chain.names, *chain.weights), chain.source)
+        return Differentiable(chain.names, (chain.source, *chain.names, *chain.weights), (chain.source,))
 
     def observe(self, observed: Observed) -> None:
         chain, known = self._chain, self.known() if observed else {}

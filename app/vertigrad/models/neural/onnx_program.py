@@ -120,7 +120,7 @@ class RunningNetwork(Inside):
     def differentiable(self) -> Differentiable:
         inputs = [name for name, tensor in self._inputs.items() if tensor.dtype.kind == "float"]
         found = [name for name, one in self._network.tensors.items() if one.dtype in FLOATS]
-        return Differentiable(found, (*inputs, *found, *self._network.weights), next(iter(inputs), ""))
+        return Differentiable(found, (*inputs, *found, *self._network.weights), inputs)
 
     @property
     def graph(self) -> Graph | None:
