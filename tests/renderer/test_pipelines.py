@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from typing import Any
 
+import numpy as np
 import pytest
 import wgpu
 
 from vertigrad.errors import ShaderError
-from vertigrad.gpu import Gpu, compile_jobs, shader
+from vertigrad.gpu import Gpu, compile_jobs, native, shader
+from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.bindings import COMPUTE, bind_group_layout
 from vertigrad.renderer.pipelines import compute_pipeline, draw_cache, draw_shader
 
+POST_PROCESS, AXES, MAPS = "draw/post_process.wgsl", "draw/axes.wgsl", "draw/environment_maps.wgsl"
 FILE, ENTRY = "draw/farthest.wgsl", "farthest_pixels"
 
 
@@ -56,3 +60,34 @@ def test_what_a_shader_was_edited_to_is_compiled_at_once(gpu: Gpu, busy: Event) 
     with pytest.raises(ShaderError, match=f"{FILE}:"), shader.replaced({FILE: wrong}):
         farthest(gpu)
     assert isinstance(farthest(gpu), wgpu.GPUComputePipeline)
+
+
+def test_layers_whose_light_is_deferred_compile_no_shader_that_lights_them(layer: Any) -> None:
+    solid = layer("points", {}, position=np.zeros((2, 3), np.float32), size=0.3)
+    assert {drawn for _, drawn, *_ in solid.drawing.pipelines._pipelines} >= {"gbuffer", "depth"}
+    lit = [stage for stage, drawn, *_ in solid.drawing.pipelines._pipelines if drawn == "color" and not stage.over]
+    assert not lit
+
+
+def test_what_is_needed_last_is_begun_first(gpu: Gpu, layer: Any, render: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that threads compile it while the rest is recorded."""
+    begun, needed = list[str](), list[str]()
+
+    class Noted(native.PendingRenderPipeline):
+        def __init__(self, label: str, wait: Callable[[], Any]):
+            begun.append(label)
+            super().__init__(label, wait)
+
+        def __getattr__(self, name: str) -> Any:
+            if not needed:
+                begun_before.extend(begun)
+            needed.append(self._label)
+            return super().__getattr__(name)
+
+    begun_before = list[str]()
+    solid = layer("points", {}, position=np.zeros((2, 3), np.float32), size=0.3)
+    draw_cache(gpu).drop([POST_PROCESS, AXES, MAPS])
+    monkeypatch.setattr(native, "PendingRenderPipeline", Noted)
+    render([solid], OrbitCamera(), View(axes=True, environment="sky"))
+    last = {f"{POST_PROCESS}:post_process_fragment", f"{AXES}:overlay_fragment", f"{MAPS}:irradiance_fragment"}
+    assert last <= set(needed) and last <= set(begun_before)

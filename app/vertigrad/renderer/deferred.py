@@ -46,6 +46,10 @@ class Deferred:
         """Whether images of this size are shaded so."""
         return size[0] * size[1] <= MOST_PIXELS
 
+    def start(self, area_lights: bool) -> None:
+        """Have threads compile what `record` will need."""
+        self._shader(area_lights)
+
     def record(
         self,
         layers: Sequence[Layer],

@@ -23,7 +23,8 @@ from .view import View, sun_in_world
 from .view_uniforms import VIEW_SIZE
 
 SHADER = "draw/environment_maps.wgsl"
-FORMAT = "rgba16float"
+FORMAT, TABLE_FORMAT = "rgba16float", "rg16float"
+PARTS = "table", "shrink", "prefilter", "irradiance"  # of the maps, after the sky or the image
 SIDE = 256  # pixels of a face of the radiance, and of the sharpest specular map
 SOFTWARE_SIDE = 128
 LEVELS = 6  # of the specular map: roughness 0 to 1
@@ -141,12 +142,14 @@ class Environment:
         return _uploaded(self._gpu, environment_image.smaller(image))
 
     def _compute(self, image: wgpu.GPUTextureView | None) -> None:
+        for part in ("sky" if image is None else "image", *PARTS):
+            self._pipeline(part)  # threads compile all of them
         if self._maps is None:
             side = SOFTWARE_SIDE if self._gpu.adapter.kind == "software" else SIDE
             cubes = Cube(self._gpu, side, side.bit_length()), Cube(self._gpu, side, LEVELS)
             table = create_view(self._gpu, (TABLE_SIDE, TABLE_SIDE), "rg16float")
             self._maps = *cubes, Cube(self._gpu, IRRADIANCE_SIDE, 1), table
-            self._draw("table", None, table, TABLE_SIDE, format="rg16float")
+            self._draw("table", None, table, TABLE_SIDE)
         radiance, specular, irradiance, _ = self._maps
         for number in range(6):
             part = "sky" if image is None else "image"
@@ -170,13 +173,8 @@ class Environment:
         size: int,
         number: int = 0,
         roughness: float = 0.0,
-        format: str = FORMAT,
     ) -> None:
-        gpu = self._gpu
-        read = {} if source is None else {1: "cube" if part in ("prefilter", "irradiance") else "texture", 2: "sampler"}
-        layout = bind_group_layout(gpu, {0: "uniform", **read}, FRAGMENT)
-        defines = {"PART": part, "IMAGE": False}
-        pipeline = fullscreen_pipeline(gpu, SHADER, f"{part}_fragment", layout, [{"format": format}], defines=defines)
+        gpu, (pipeline, layout) = self._gpu, self._pipeline(part)
         resources: dict[int, Any] = {0: uniform_range(gpu, FACE.size)}
         if source is not None:
             resources |= {1: source, 2: self._sampler}
@@ -188,6 +186,16 @@ class Environment:
             pass_.set_pipeline(pipeline)
             pass_.set_bind_group(0, group, (offset,))
             pass_.draw(3)
+
+    def _pipeline(self, part: str) -> tuple[wgpu.GPURenderPipeline, wgpu.GPUBindGroupLayout]:
+        """The pipeline of a part of the maps, and the layout of what it reads."""
+        source = {"table": None, "sky": None, "prefilter": "cube", "irradiance": "cube"}.get(part, "texture")
+        kinds = {0: "uniform"} if source is None else {0: "uniform", 1: source, 2: "sampler"}
+        layout = bind_group_layout(self._gpu, kinds, FRAGMENT)
+        defines, format = {"PART": part, "IMAGE": False}, TABLE_FORMAT if part == "table" else FORMAT
+        targets = [{"format": format}]
+        pipeline = fullscreen_pipeline(self._gpu, SHADER, f"{part}_fragment", layout, targets, defines=defines)
+        return pipeline, layout
 
 
 def panorama(gpu: Gpu, view: View, camera: OrbitCamera, rows: int) -> np.ndarray:

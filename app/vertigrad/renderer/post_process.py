@@ -102,6 +102,10 @@ class PostProcess:
         for finish in known:
             self._pipeline_of_pixels(finish) if self._computes else self._pipeline(finish)
 
+    def start(self, finish: Finish) -> None:
+        """Have threads compile what `record` will need."""
+        self._pipeline_of_pixels(finish) if self._computes else self._pipeline(finish)
+
     def resized(self) -> None:
         """Drop bind groups: the target has new textures."""
         self._groups.clear()

@@ -133,6 +133,7 @@ class Renderer:
                 view.tone_map,
                 sample is not None,
             )
+            self._start(finish, layers, bool(lights))
             self._fine = level.fine
             is_moving = sample is not None and sample.moving
             frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors, area_lights=bool(lights))
@@ -178,6 +179,13 @@ class Renderer:
         self._accumulation = self._deferred = None
         if self._transparency is not None:
             self._transparency.compile()
+
+    def _start(self, finish: Finish, layers: Sequence[Layer], area_lights: bool) -> None:
+        """Have threads compile what is needed last, while the rest is recorded."""
+        self._post_process.start(finish)
+        if Deferred.fits(self._target.size) and any([layer.drawing.is_deferred for layer in layers]):
+            self._deferred = self._deferred or Deferred(self._gpu, self._target)
+            self._deferred.start(area_lights)
 
     def _opacity(self, layers: Sequence[Layer], view: View, camera: OrbitCamera, level: Level) -> bytes:
         """Pack what receives the shadows of volumes; returns the bytes of `View` to draw their map, if there is one."""

@@ -124,6 +124,20 @@ class Annotations:
         ranges = [layer.style.range for layer in self._bars]
         self._overlay = overlay_uniform(view, camera, size, list(zip(layouts, ranges, strict=True)), self._font)
         self._write(titles)
+        for shader, stage, fragment in self._drawn():
+            self._text_pipeline(shader, stage, fragment)  # threads compile all of them
+
+    def _drawn(self) -> list[tuple[str, str, str]]:
+        """The shader file and the stages of all that is drawn over the image, in order."""
+        bars = [(BAR_SHADER, "bar", fragment) for fragment in self._fragments("bar") if self._bars]
+        over = [(AXES_SHADER, stage, part) for part in self._fragments("overlay") for stage, _ in self._overlays()]
+        return bars + over
+
+    def _overlays(self) -> list[tuple[str, int]]:
+        """The vertex stages of the overlay, and how many quads each has."""
+        drawn = [("axes", AXES_QUADS)] if self._view.axes else []
+        drawn += [("scale", SCALE)] if self._view.scale_bar else []
+        return drawn + ([("text", self._texts.count)] if self._texts.count else [])
 
     def compute(self, frame: Frame, size: tuple[int, int], lighting: wgpu.GPUBindGroup) -> None:
         """Record the color of the floor, for an image of which `size` pixels are drawn; before `draw_lines`."""
@@ -164,16 +178,13 @@ class Annotations:
                 pass_.draw(4, PER_BAR, 0, number * PER_BAR)
 
     def _draw_overlay(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
-        drawn = [("axes", AXES_QUADS)] if self._view.axes else []
-        drawn += [("scale", SCALE)] if self._view.scale_bar else []
-        drawn += [("text", self._texts.count)] if self._texts.count else []
-        if not drawn:
+        if not self._overlays():
             return
         key = self._font.size, id(self._bounds.buffer)
         group = self._axes.group(key, lambda: [*_face(self._gpu, self._font), whole_buffer(self._bounds.buffer)])
         if self._texts.buffer is not None:
             pass_.set_vertex_buffer(0, self._texts.buffer)
-        for fragment, (stage, count) in product(self._fragments("overlay"), drawn):
+        for fragment, (stage, count) in product(self._fragments("overlay"), self._overlays()):
             pass_.set_pipeline(self._text_pipeline(AXES_SHADER, stage, fragment))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(4, count)

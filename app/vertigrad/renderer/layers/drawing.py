@@ -75,7 +75,8 @@ class Drawing(ABC):
             self.build(values)
             self.restyle()
             for stage in self._recipe.stages:
-                self.pipelines.get(stage, "color", Colors(self.display_referred), self.display_referred)
+                for drawn in ("gbuffer", "depth") if self.is_deferred and not stage.over else ("color",):
+                    self.pipelines.get(stage, drawn, Colors(self.display_referred), self.display_referred)
         except BaseException:
             self.close()
             raise
