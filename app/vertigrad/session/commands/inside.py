@@ -40,7 +40,7 @@ def ShowGraph(session: Session, model: str) -> None:
         return
     layers = graph_layers(session, model)
     session.scene_edits.show_tensor(*layers)
-    session.cameras.frame([session.stage.layers[layer.name] for layer in layers], FITTED_ASPECT)
+    session.cameras.frame_view([session.stage.layers[layer.name] for layer in layers], FITTED_ASPECT)
 
 
 @command("tensor {tensor}")
