@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BOUND = 10.0  # CPU seconds of all threads up to the first image, which other work on the processors makes twice as many
+BOUND = 8.0  # CPU seconds of all threads up to the first image, which other work on the processors makes twice as many
 PARTS = ("imports", "device", "file", "build", "image", "again", "step", "next")
 
 

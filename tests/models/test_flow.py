@@ -47,6 +47,30 @@ def test_the_start_is_a_normal_distribution(make: Make) -> None:
     np.testing.assert_array_equal(points, np.random.default_rng(5).standard_normal((800, 3)).astype(np.float32))
 
 
+def test_where_it_starts_is_stored(make: Make, steady: Gpu, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A software adapter takes seconds for it, longer than for all else before the first image."""
+    if steady.adapter.kind != "software":
+        pytest.skip("GPUs compute it")
+    monkeypatch.setenv("VERTIGRAD_CACHE", str(tmp_path))
+    replayed, replay = list[float](), Flow._replay
+
+    def noted(model: Flow, step: float) -> None:
+        replayed.append(step)
+        replay(model, step)
+
+    monkeypatch.setattr(Flow, "_replay", noted)
+    first, steps = make(initial_time=0.7), len(replayed)
+    second = make(initial_time=0.7)
+    assert len(replayed) == steps > 5
+    for _ in range(2):
+        for name, tensor in first.outputs().items():
+            np.testing.assert_array_equal(second.outputs()[name].numpy(), tensor.numpy())
+        assert (second._now, second.scalar_state()) == (first._now, first.scalar_state())
+        first.step(0.1), second.step(0.1)
+    make(seed=1, initial_time=0.7), make(initial_time=0.8)
+    assert len(list((tmp_path / "flows").iterdir())) == 3
+
+
 def test_it_may_start_on_the_way(make: Make) -> None:
     """As after a step from noise to that time, and time continues from there."""
     noise, later = make(), make(initial_time=0.75)

@@ -10,10 +10,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ... import ops, params
+from ...gpu import gpu
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..data.stored_array import stored_array
 from ..kernels import Kernels
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
@@ -23,6 +25,7 @@ SHADER = "models/flow.wgsl"
 COMPARED = 2048  # points that the reference works out
 LONGEST = 1.0 / 16.0  # step of the flow's time that is taken at once
 MOST_PARTS = 64  # into which one step is divided at most
+VERSION = 1  # of where points are at `initial_time`: what is stored is computed again when it changes
 
 
 class Params(params.Params):
@@ -97,7 +100,10 @@ class Flow(NamedTensorsModel):
         params = self._params
         self._phase, self._turn = params.initial_time / params.morph_speed if params.morph_speed else 0.0, 0
         self._begin()
-        self._carry(params.initial_time)
+        if params.initial_time and gpu().adapter.kind == "software":
+            self._carry_or_load(params.initial_time)
+        else:
+            self._carry(params.initial_time)
 
     def reload_file(self, name: str) -> bool:
         layers = _read(self._params.weights)
@@ -134,10 +140,31 @@ class Flow(NamedTensorsModel):
 
     def _carry(self, time: float) -> None:
         """From the flow's time now to another one, in steps that are short enough."""
+        for step in self._steps_to(time):
+            self._replay(step)
+
+    def _steps_to(self, time: float) -> list[float]:
         remaining = time - self._now
         parts = min(max(math.ceil(abs(remaining) / LONGEST), 1), MOST_PARTS)
-        for _ in range(parts):
-            self._replay(remaining / parts)
+        return [remaining / parts] * parts
+
+    def _carry_or_load(self, time: float) -> None:
+        """`_carry` the noise, or load where that led before: it takes a software adapter seconds."""
+        steps, carried = self._steps_to(time), list[bool]()
+
+        def compute() -> np.ndarray:
+            carried.append(True)
+            self._carry(time)
+            return self._points.numpy().reshape(-1)
+
+        adapter = np.frombuffer(str(gpu().adapter).encode(), np.uint8)
+        settings = np.array([self._seed, self._params.count, time, *self._shape()])
+        weights = [array for layer in self._layers for array in layer]
+        points = stored_array("flows", VERSION, (adapter, settings, *weights), compute)
+        if not carried:
+            ops.assign(self._points, points.reshape(self._points.shape))
+            for step in steps:
+                self._now += step
 
     def _replay(self, step: float) -> None:
         """One step; in one of no length the velocity of its middle is that of its start."""
