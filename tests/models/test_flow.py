@@ -66,8 +66,10 @@ def test_where_it_starts_is_stored(make: Make, steady: Gpu, monkeypatch: pytest.
         for name, tensor in first.outputs().items():
             np.testing.assert_array_equal(second.outputs()[name].numpy(), tensor.numpy())
         assert (second._now, second.scalar_state()) == (first._now, first.scalar_state())
-        first.step(0.1), second.step(0.1)
-    make(seed=1, initial_time=0.7), make(initial_time=0.8)
+        for model in (first, second):
+            model.step(0.1)
+    for seed, time in ((1, 0.7), (0, 0.8)):
+        make(seed=seed, initial_time=time)
     assert len(list((tmp_path / "flows").iterdir())) == 3
 
 
