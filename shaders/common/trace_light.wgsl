@@ -56,7 +56,7 @@ fn environment_density(world: vec3f) -> f32 {
     return part * f32(size.x * size.y) / (2.0 * PI * PI * max(sin(PI * at.y), 1e-6));
 }
 
-// How densely directions of `light_direction` are around this one, per steradian.
+// How densely directions of `light_sample` are around this one, per steradian.
 fn light_density(world: vec3f) -> f32 {
     let sun = select(0.0, params.sun_density, is_sun(world));
     return mix(environment_density(world), sun, params.sun_part);
@@ -75,19 +75,34 @@ fn found_in(first: u32, count: u32, x: f32) -> vec2f {
     return vec2f(f32(low), clamp((x - before) / max(part, 1e-30), 0.0, 0.999999));
 }
 
-fn environment_direction(at: vec2f) -> vec3f {
-    let size = params.environment_size;
-    let row = found_in(params.marginal, size.y, at.x);
-    let column = found_in(params.conditional + u32(row.x) * size.x, size.x, at.y);
-    let latitude = PI * (row.x + row.y) / f32(size.y);
-    let around = 2.0 * PI * ((column.x + column.y) / f32(size.x) - 0.5) - params.turn;
-    return with_world_up(vec3f(sin(latitude) * sin(around), cos(latitude), -sin(latitude) * cos(around)));
+// A direction toward the light, and how densely directions are around it, per steradian.
+struct LightSample {
+    direction: vec3f,
+    density: f32,
 }
 
-// A direction toward the light, by three random numbers.
-fn light_direction(random_: vec3f) -> vec3f {
-    if random_.z >= params.sun_part && params.environment_size.x > 0u { return environment_direction(random_.xy); }
-    return sun_direction(random_.xy);
+// The density is that of the cell which was chosen: by the direction, rounding may find the next one, which may be much darker.
+fn environment_sample(at: vec2f) -> LightSample {
+    let size = params.environment_size;
+    let row = found_in(params.marginal, size.y, at.x);
+    let columns = params.conditional + u32(row.x) * size.x;
+    let column = found_in(columns, size.x, at.y);
+    let latitude = PI * (row.x + row.y) / f32(size.y);
+    let around = 2.0 * PI * ((column.x + column.y) / f32(size.x) - 0.5) - params.turn;
+    let direction = with_world_up(vec3f(sin(latitude) * sin(around), cos(latitude), -sin(latitude) * cos(around)));
+    let part = part_at(params.marginal, u32(row.x)) * part_at(columns, u32(column.x));
+    return LightSample(direction, part * f32(size.x * size.y) / (2.0 * PI * PI * max(sin(latitude), 1e-6)));
+}
+
+// By three random numbers.
+fn light_sample(random_: vec3f) -> LightSample {
+    if random_.z >= params.sun_part && params.environment_size.x > 0u {
+        let found = environment_sample(random_.xy);
+        let sun = select(0.0, params.sun_density, is_sun(found.direction));
+        return LightSample(found.direction, mix(found.density, sun, params.sun_part));
+    }
+    let direction = sun_direction(random_.xy);
+    return LightSample(direction, light_density(direction));
 }
 
 fn sun_direction(random_: vec2f) -> vec3f {

@@ -7,6 +7,7 @@
 // on how the work is split.
 //% include "common/math.wgsl"
 //% include "common/philox.wgsl"
+//% include "common/sobol.wgsl"
 //% include "common/color.wgsl"
 //% include "common/octahedral.wgsl"
 //% include "common/trace_scene.wgsl"
@@ -24,14 +25,18 @@
 //% include "common/trace_floor.wgsl"
 //% include "common/trace_liquid.wgsl"
 
+const EVEN = 4u;            // calls of `random` of a sample
 const CERTAIN = 3u;         // scatterings before chance may end a path
 const MOST_LIGHT = 6e4;     // of one sample: more than a half float holds
 
 var<private> counter: vec4u;
 
+// The first ones fill their range evenly over the samples of a pixel: those of the lens, of what the eye meets first, and of its light.
 fn random() -> vec4f {
     counter.z += 1u;
-    return philox_uniform(philox(counter, params.key));
+    if counter.z > EVEN { return philox_uniform(philox(counter, params.key)); }
+    let seeds = philox(vec4u(counter.x, 0xffffffffu, counter.z, 0u), params.key);
+    return philox_uniform(scrambled_point(counter.y, seeds));
 }
 
 // The line of sight through a position on the image, counted in pixels, from a position on the lens by two random numbers.
@@ -147,11 +152,10 @@ fn is_dark(light: vec3f) -> bool {
 }
 
 // Of the sun and from around, and of a lamp: `back` goes on of each unit, and `other` is how densely samples of the direction are.
-fn toward_distant(origin: vec3f, direction: vec3f, back: vec3f, other: f32) -> Incident {
-    let density = light_density(direction);
-    let sun = select(vec3f(0.0), params.sun_light, is_sun(direction));
-    let weight = power_weight(density, other) / density;
-    return Incident(origin, direction, FAR, back * light_toward(direction) * weight, back * sun / density);
+fn toward_distant(origin: vec3f, toward: LightSample, back: vec3f, other: f32) -> Incident {
+    let sun = select(vec3f(0.0), params.sun_light, is_sun(toward.direction));
+    let light = light_toward(toward.direction) * power_weight(toward.density, other);
+    return Incident(origin, toward.direction, FAR, back * light / toward.density, back * sun / toward.density);
 }
 
 //% if LOBES
@@ -165,10 +169,9 @@ fn finds_around(density: f32, bent: u32, ray: Ray) -> bool {
 }
 
 // Of the light from around, through rough glass: `passes` of it, for each unit of the density `other` of refracted directions.
-fn through_glass(origin: vec3f, direction: vec3f, passes: vec3f, other: f32) -> Incident {
-    let density = light_density(direction);
-    let weight = power_weight(density, other) / density;
-    return Incident(origin, direction, FAR, passes * other * environment_toward(direction) * weight, vec3f(0.0));
+fn through_glass(origin: vec3f, toward: LightSample, passes: vec3f, other: f32) -> Incident {
+    let light = environment_toward(toward.direction) * power_weight(toward.density, other);
+    return Incident(origin, toward.direction, FAR, passes * light * (other / toward.density), vec3f(0.0));
 }
 //% endif
 
@@ -230,8 +233,9 @@ fn sample_light(first: Ray) -> vec4f {
             light += through * select(part * environment_toward(ray.direction), found, bent == NOT_BENT);
             break;
         }
-        let toward_light = light_direction(sampled.xyz);
-        let is_lit = has_light && light_density(toward_light) > 0.0;
+        let sample = light_sample(sampled.xyz);
+        let toward_light = sample.direction;
+        let is_lit = has_light && sample.density > 0.0;
         var incident = array<Incident, 2>();    // set in each turn: without a value it may keep that of the last
         var next = ray;
         var next_medium = medium;
@@ -259,7 +263,7 @@ fn sample_light(first: Ray) -> vec4f {
             if scatterings > params.scatterings || is_dark(through) { break; }
             if is_lit {
                 let scattered = phase(dot(ray.direction, toward_light), anisotropy);
-                incident[0] = toward_distant(position, toward_light, vec3f(scattered), scattered);
+                incident[0] = toward_distant(position, sample, vec3f(scattered), scattered);
             }
             let lamp = sample_of_lamps(position);
             if lamp.density > 0.0 {
@@ -291,16 +295,16 @@ fn sample_light(first: Ray) -> vec4f {
                 let back = reflected(facing_eye, toward_light) * mirrored_part(bend, facing_eye, toward_light);
                 let chance = chance_of(bend, surface, facing_eye, toward_light);
                 let other = chance * reflected_density(facing_eye, toward_light);
-                incident[0] = toward_distant(lifted(surface, hit.distance, toward_light), toward_light, back, other);
+                incident[0] = toward_distant(lifted(surface, hit.distance, toward_light), sample, back, other);
             }
 //% if LOBES
-            let leaves = surface.is_clear && surface.is_rough && (surface.is_thin || !surface.is_front) && has_light;
-            if leaves && light_density(toward_light) > 0.0 && dot(toward_light, surface.side) < 0.0 {
+            let leaves = surface.is_clear && surface.is_rough && (surface.is_thin || !surface.is_front) && is_lit;
+            if leaves && dot(toward_light, surface.side) < 0.0 {
                 let origin = lifted(surface, hit.distance, toward_light);
                 let other = refracted_density(surface, facing_eye, bend.ior, toward_light);
                 if other > 0.0 && finds_around(density, bent, Ray(origin, toward_light, 0u)) {
                     let radiance = select(leaving_radiance(liquid_of(flags), medium), 1.0, surface.is_thin);
-                    incident[0] = through_glass(origin, toward_light, radiance * surface.tint, other);
+                    incident[0] = through_glass(origin, sample, radiance * surface.tint, other);
                     if !surface.is_thin { lit_medium = AIR; }
                 }
             }
