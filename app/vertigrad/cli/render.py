@@ -106,13 +106,14 @@ def command(
         from ..session.catalog import require
         from ..session.commands import FollowKeyframes, Turntable
         from ..session.measurements import parse_watch, require_table
-        from .path_trace import require_one_image, traced
         from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = options.parse_size(size)
     video, exr = VideoOptions(options.finite("--fps", fps), codec, video_quality), ExrOptions(exr_bits, exr_depth)
     first, count = options.parse_range(range, frames)
     if path_trace is not None:
+        from .path_trace import require_one_image
+
         drawn = {"--range": range, "--turntable": turntable, "--supersample": supersample > 1, "--exr-depth": exr_depth}
         require_one_image(output, [name for name, is_set in drawn.items() if is_set])
     elif bounces is not None:
@@ -170,6 +171,8 @@ def command(
                 exposure=exposure,
             )
         if path_trace is not None:
+            from .path_trace import traced
+
             text = traced(session, path_trace, pixels, output, bounces, seed or 0, transparent, exr, exposure)
         summary = finish_run(record, session, report, require_zero_copy)
     if path_trace is not None:
