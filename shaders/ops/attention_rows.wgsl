@@ -37,24 +37,8 @@ const MASKED = -1.0e30;  // less than any score, but finite, so that differences
 var<workgroup> tiles: array<vec4f, ${8 * TILE}>;
 var<workgroup> others: array<vec2f, ${ROWS}>;
 
-//% for name, width in (("q", "width"), ("k", "width"), ("v", "width_out"))
-// Four elements of one row from index `at` on; 0 beyond the last row or the width.
-fn ${name}_quad(base: i32, row: i32, rows: i32, at: u32) -> vec4f {
-    var quad = vec4f();
-    if row < rows && at < params.${width} {
-        let first = base + row * params.${name}_strides.z + i32(at) * params.${name}_strides.w;
-        //% if WIDE
-        quad = vec4f(${name}[u32(first) / 4u]);
-        //% else
-        for (var c = 0u; c < min(4u, params.${width} - at); c += 1u) {
-            quad[c] = f32(${name}[u32(first + i32(c) * params.${name}_strides.w)]);
-        }
-        //% endif
-    }
-    return quad;
-}
-
-//% endfor
+//% set QUADS_OF = (("q", "width"), ("k", "width"), ("v", "width_out"))
+//% include "common/attention_quads.wgsl"
 @compute @workgroup_size(${2 * ROWS})
 fn main(
     @builtin(workgroup_id) group_id: vec3u,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..gpu import Kernel
 from ..tensor import Tensor
-from . import launch, mlp_pairs
-from .activation import Activation, expression, parameters
+from . import mlp_packing, mlp_pairs
+from .activation import Activation
 from .encoding import NO_ENCODING, NO_TABLES, Encoding
 from .mlp_packing import Packed
 from .mlp_variants import NETWORKS, Form, Network
@@ -28,23 +28,12 @@ def forward(
         mlp_pairs.forward_in_pairs(x, out, packed, form, activations)
         return
     variant = variant or NETWORKS.choose(form.key)
-    types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
-    own = {
-        "ACTIVATION": expression(activations[0]),
-        "LAST": expression(activations[1], "params.last"),
-        "DIMENSIONS": x.shape[1],
-    }
+    own = mlp_packing.defines(x, out, packed, activations) | {"DIMENSIONS": x.shape[1]}
     front = NO_ENCODING if encoding is None else {**NO_ENCODING, **encoding.defines()}
-    kernel = Kernel.load("ops/mlp.wgsl", defines={**front, **types, **own, **form.defines(), **variant.defines()})
+    kernel = Kernel.load("ops/mlp.wgsl", defines={**front, **own, **form.defines(), **variant.defines()})
     kernel(
         -(-x.shape[0] // variant.points) * variant.threads(form.width),
         overwrites=("out",),
-        weights=packed.weights,
-        biases=packed.rest,
-        count=x.shape[0],
-        outputs=form.real_outputs,
-        activation=parameters(activations[0]),
-        last=parameters(activations[1]),
-        **launch.strided(x=x, out=out),
+        **mlp_packing.arguments(x, out, packed, form, activations),
         **(NO_TABLES if encoding is None else encoding.arguments()),
     )

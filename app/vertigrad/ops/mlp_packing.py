@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..gpu import Kernel
 from ..tensor import DType, Tensor, f32
+from . import launch
+from .activation import Activation, expression, parameters
 from .mlp_variants import Form
 
 ALIGNED = 64  # floats between parts of a tensor that are bound by themselves
@@ -23,6 +25,27 @@ class Packed(NamedTuple):
         """Give both up."""
         self.weights.close()
         self.rest.close()
+
+
+def defines(x: Tensor, out: Tensor, packed: Packed, activations: tuple[Activation, Activation]) -> dict[str, Any]:
+    """The template's values of a kernel that computes a whole network: the dtypes and the activations."""
+    types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
+    return {**types, "ACTIVATION": expression(activations[0]), "LAST": expression(activations[1], "params.last")}
+
+
+def arguments(
+    x: Tensor, out: Tensor, packed: Packed, form: Form, activations: tuple[Activation, Activation]
+) -> dict[str, Any]:
+    """What such a kernel is given."""
+    return {
+        "weights": packed.weights,
+        "biases": packed.rest,
+        "count": x.shape[0],
+        "outputs": form.real_outputs,
+        "activation": parameters(activations[0]),
+        "last": parameters(activations[1]),
+        **launch.strided(x=x, out=out),
+    }
 
 
 def count(sizes: Sequence[int]) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor
-from . import launch, paths
-from .activation import Activation, expression, parameters
+from . import mlp_packing, paths
+from .activation import Activation
 from .mlp_packing import Packed
 from .mlp_variants import Form
 
@@ -30,20 +30,12 @@ def forward_in_pairs(
     x: Tensor, out: Tensor, packed: Packed, form: Form, activations: tuple[Activation, Activation]
 ) -> None:
     """Set `out` (points, outputs) from `x` (points, features), as `mlp_forward.forward` does."""
-    types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
-    own = {"ACTIVATION": expression(activations[0]), "LAST": expression(activations[1], "params.last")}
-    shape = {"THREADS": THREADS, "SUBGROUP": paths.path().subgroup}
-    kernel = Kernel.load("ops/mlp_pairs.wgsl", defines={**types, **own, **shape, **form.defines()})
+    shape = {"THREADS": THREADS, "SUBGROUP": paths.path().subgroup, **form.defines()}
+    kernel = Kernel.load("ops/mlp_pairs.wgsl", defines=mlp_packing.defines(x, out, packed, activations) | shape)
     kernel(
         min(-(-x.shape[0] // (2 * THREADS)), WORKGROUPS) * THREADS,
         overwrites=("out",),
-        weights=packed.weights,
-        biases=packed.rest,
-        count=x.shape[0],
-        outputs=form.real_outputs,
-        activation=parameters(activations[0]),
-        last=parameters(activations[1]),
-        **launch.strided(x=x, out=out),
+        **mlp_packing.arguments(x, out, packed, form, activations),
     )
 
 
