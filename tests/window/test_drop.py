@@ -133,7 +133,7 @@ def test_a_dropped_network_is_recorded_while_frames_are_drawn_and_escape_cancels
     monkeypatch.setattr(loading, "LARGE_NETWORK", 0)
     monkeypatch.setattr(slices, "MOST", slices.LEAST)
     network = tmp_path / "deep.onnx"
-    onnx.save(layered(150), network)
+    onnx.save(layered(400), network)
     driver = opened("nbody", "galaxy.count=64", size=(500, 300), playing=True)
     session, texts = driver.session, []
     monkeypatch.setattr(capture, "_draw_progress", lambda name, part, *more: texts.append((name, part)))
@@ -143,17 +143,18 @@ def test_a_dropped_network_is_recorded_while_frames_are_drawn_and_escape_cancels
         drop(driver.desktop, driver.window, [network], driver.viewer.frame)
         driver.frames_until(lambda: session.loading is not None and "nodes" in session.loading.what, most=2000)
         times: list[float] = []
-        while session.loading is not None and len(times) < 12:
+        while session.loading is not None and len(times) < 8:
             begun, frame = time.perf_counter(), session.frame
             driver.viewer.frame()
             times.append(time.perf_counter() - begun)
-            assert session.frame > frame, "the simulation goes on"
+            assert session.frame > frame or session.loading is None, "the simulation goes on until the network is open"
         return times
 
-    assert len(recorded_frames()) == 12
+    assert len(recorded_frames()) == 8
     driver.key("Escape")
     assert session.loading is None and session.scene.path.stem == "nbody" and not session.messages
+    texts.clear()
     assert max(recorded_frames()) < 1.0  # 0.1 s are for recording; of all it takes seconds
     driver.frames_until(lambda: session.scene.path == network, most=2000)
-    parts = [part for name, part in texts[len(texts) // 2 :] if "nodes" in name]
+    parts = [part for name, part in texts if "nodes" in name]
     assert not session.messages and parts == sorted(parts) and len(set(parts)) > 5
