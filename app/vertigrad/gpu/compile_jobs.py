@@ -48,8 +48,9 @@ class CompileJob(Generic[T]):
 
 def start_waiting() -> None:
     """Have threads compile all that was not needed so far."""
-    for job in list(_waiting):
-        job.start()
+    if len(_waiting):  # in most frames nothing waits; iterating over a weak set takes as long as a call of wgpu
+        for job in list(_waiting):
+            job.start()
 
 
 def forget_waiting() -> None:
