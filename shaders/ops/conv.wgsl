@@ -11,6 +11,7 @@
 //% import "common/element.wgsl" as element
 //% import "common/outer.wgsl" as outer
 //% include "common/conv.wgsl"
+//% include "common/conv_tile.wgsl"
 //% set THREADS = (ROWS // EACH_ROW) * (COLUMNS // EACH_COLUMN)
 //% set ACROSS = COLUMNS // EACH_COLUMN
 //% set QUADS = EACH_COLUMN // 4
@@ -55,31 +56,25 @@ fn main(
 ) {
     let lane = invocation % ${THREADS}u;
     let part_first = invocation / ${THREADS}u * ${STEP}u;  // of the inner indices that are in workgroup memory
-    let number = group_id.y * num_workgroups.x + group_id.x;
-    let down = (params.results + ${ROWS - 1}u) / ${ROWS}u;
-    let across = (params.all_positions + ${COLUMNS - 1}u) / ${COLUMNS}u;
-    let first_row = number % down * ${ROWS}u;
-    let first_column = number / down % across * ${COLUMNS}u;
-    let slice = number / down / across % params.slices;
-    let group = number / down / across / params.slices;
-    if group >= params.groups {
+    let tile = tile_of(group_id.y * num_workgroups.x + group_id.x, params.all_positions);
+    if tile.group >= params.groups {
         return;
     }
 
     // the position whose elements of x this invocation loads
     let x_column = lane % ${COLUMNS}u;
     let x_first = lane / ${COLUMNS}u;
-    let position = min(first_column + x_column, params.all_positions - 1u);
+    let position = min(tile.column + x_column, params.all_positions - 1u);
     let start = unraveled(position % params.positions) * params.step + params.origin;
     let x_base = i32(params.x_offset) + i32(position / params.positions) * params.x_strides[0].x
-        + i32(group) * params.x_strides[0].y + dot(start, params.x_strides[1].xyz);
-    let w_base = i32(params.w_offset) + i32(group) * params.w_strides[0].x;
+        + i32(tile.group) * params.x_strides[0].y + dot(start, params.x_strides[1].xyz);
+    let w_base = i32(params.w_offset) + i32(tile.group) * params.w_strides[0].x;
 
     ${outer.declare(EACH_ROW, QUADS, VALUE)}
     let my_row = lane / ${ACROSS}u;
     let my_column = lane % ${ACROSS}u;
     let inner = params.channels * params.window.x * params.window.y * params.window.z;
-    let first = i32(slice) * params.slice_steps * ${SPLIT * STEP};
+    let first = i32(tile.slice) * params.slice_steps * ${SPLIT * STEP};
     let end = min(first + params.slice_steps * ${SPLIT * STEP}, inner);
     //% if WHOLE
     let own = first + i32(part_first);
@@ -100,7 +95,7 @@ fn main(
     {
         let e = lane + ${load * THREADS}u;
         let kk = ${"e / " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e % " ~ STEP ~ "u"};
-        let row = first_row + ${"e % " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e / " ~ STEP ~ "u"};
+        let row = tile.row + ${"e % " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e / " ~ STEP ~ "u"};
         //% if WHOLE
         let at = w_tap + (channel + i32(kk)) * params.w_strides[0].z + i32(row) * params.w_strides[0].y;
         let is_known = row < params.results && is_there;
@@ -228,15 +223,16 @@ fn main(
     //% for j in range(QUADS)
     //% for part in range(4)
     {
-        let column = first_column + my_column * 4u + ${j * ACROSS * 4 + part}u;
+        let column = tile.column + my_column * 4u + ${j * ACROSS * 4 + part}u;
         if column < params.all_positions {
             let member = column / params.positions;
             let at = unraveled(column % params.positions);
             //% for i in range(EACH_ROW)
             {
-                let row = i32(first_row + my_row * ${EACH_ROW}u + ${i}u);
+                let row = i32(tile.row + my_row * ${EACH_ROW}u + ${i}u);
                 if row < i32(params.results) {
-                    write_result(sum${i}_${j}_${part}, i32(slice) * params.slice_stride, member, group, row, at);
+                    let shift = i32(tile.slice) * params.slice_stride;
+                    write_result(sum${i}_${j}_${part}, shift, member, tile.group, row, at);
                 }
             }
             //% endfor

@@ -8,6 +8,7 @@
 //% import "common/element.wgsl" as element
 //% import "common/outer.wgsl" as outer
 //% include "common/conv.wgsl"
+//% include "common/conv_tile.wgsl"
 //% set DOWN = ROWS // 8
 //% set ACROSS = COLUMNS // EACH_COLUMN
 //% set OF_PRODUCT = DOWN * ACROSS
@@ -41,19 +42,13 @@ fn main(
     let patches = (params.outs.yz + 1u) / 2u;
     let of_member = patches.x * patches.y;
     let all_patches = params.all_positions / params.positions * of_member;
-    let number = group_id.y * num_workgroups.x + group_id.x;
-    let down = (params.results + ${ROWS - 1}u) / ${ROWS}u;
-    let across = (all_patches + ${COLUMNS - 1}u) / ${COLUMNS}u;
-    let first_row = number % down * ${ROWS}u;
-    let first_column = number / down % across * ${COLUMNS}u;
-    let slice = number / down / across % params.slices;
-    let group = number / down / across / params.slices;
-    if group >= params.groups {
+    let tile = tile_of(group_id.y * num_workgroups.x + group_id.x, all_patches);
+    if tile.group >= params.groups {
         return;
     }
 
     // the window or the patch that this invocation loads and transforms, of each channel % STEP == `channel`
-    let first = i32(slice) * params.slice_steps * ${STEP};
+    let first = i32(tile.slice) * params.slice_steps * ${STEP};
     let end = min(first + params.slice_steps * ${STEP}, params.channels);
     let loads_window = lane < ${STEP * ROWS}u;
     let item = select((lane - ${STEP * ROWS}u) % ${COLUMNS}u, lane % ${ROWS}u, loads_window);
@@ -61,16 +56,16 @@ fn main(
     var at = 0;
     var inside = 0u;  // a bit for each element of the patch
     if loads_window {
-        let row = first_row + item;
+        let row = tile.row + item;
         inside = select(0u, 1u, row < params.results);
-        at = i32(params.w_offset) + i32(group) * params.w_strides[0].x + i32(row) * params.w_strides[0].y
+        at = i32(params.w_offset) + i32(tile.group) * params.w_strides[0].x + i32(row) * params.w_strides[0].y
             + (first + i32(channel)) * params.w_strides[0].z;
-    } else if channel < ${STEP}u && first_column + item < all_patches {
-        let patch_ = first_column + item;
+    } else if channel < ${STEP}u && tile.column + item < all_patches {
+        let patch_ = tile.column + item;
         let within = patch_ % of_member;
         let corner = vec2i(vec2u(within / patches.y, within % patches.y) * 2u) + params.origin.yz;
         at = i32(params.x_offset) + i32(patch_ / of_member) * params.x_strides[0].x
-            + i32(group) * params.x_strides[0].y + (first + i32(channel)) * params.x_strides[0].z
+            + i32(tile.group) * params.x_strides[0].y + (first + i32(channel)) * params.x_strides[0].z
             + dot(corner, params.x_strides[1].yz);
         //% for i in range(4)
         //% for j in range(4)
@@ -91,14 +86,18 @@ fn main(
         if loads_window {
             //% for i in range(3)
             //% for j in range(3)
-            next${i}[${j}] = f32(w[u32(at + ${i} * params.w_strides[1].y + ${j} * params.w_strides[1].z)]);
+            {
+                let tap_at = at + ${i} * params.w_strides[1].y + ${j} * params.w_strides[1].z;
+                next${i}[${j}] = f32(${element.load("w", W, "u32(tap_at)")});
+            }
             //% endfor
             //% endfor
         } else {
             //% for i in range(4)
             //% for j in range(4)
             if (inside & ${2 ** (4 * i + j)}u) != 0u {
-                next${i}[${j}] = f32(x[u32(at + ${i} * params.x_strides[1].y + ${j} * params.x_strides[1].z)]);
+                let element_at = at + ${i} * params.x_strides[1].y + ${j} * params.x_strides[1].z;
+                next${i}[${j}] = f32(${element.load("x", X, "u32(element_at)")});
             }
             //% endfor
             //% endfor
@@ -159,7 +158,7 @@ fn main(
     // ROUND rows of each invocation at a time: the 16 sums of a patch are put together, and become 2 x 2 results
     let column = lane % ${COLUMNS}u;
     let line = lane / ${COLUMNS}u;
-    let patch_ = first_column + column;
+    let patch_ = tile.column + column;
     let within = patch_ % of_member;
     let corner = vec2u(within / patches.y, within % patches.y) * 2u;
     //% for round in range(8 // ROUND)
@@ -180,15 +179,15 @@ fn main(
         let upper = m0 + m1 + m2;
         let lower = m1 - m2 - m3;
         let i = ${round * ROUND}u + line % ${ROUND}u;
-        let row = first_row + 4u * (line / ${ROUND}u + i / 4u * ${DOWN}u) + i % 4u;
+        let row = tile.row + 4u * (line / ${ROUND}u + i / 4u * ${DOWN}u) + i % 4u;
         if row < params.results && patch_ < all_patches {
-            let shift = i32(slice) * params.slice_stride;
+            let shift = i32(tile.slice) * params.slice_stride;
             let member = patch_ / of_member;
             //% for name, y in (("upper", 0), ("lower", 1))
             //% for x in (0, 1)
             if corner.x + ${y}u < params.outs.y && corner.y + ${x}u < params.outs.z {
                 let sum = ${name ~ ".x + " ~ name ~ ".y + " ~ name ~ ".z" if x == 0 else name ~ ".y - " ~ name ~ ".z - " ~ name ~ ".w"};
-                write_result(sum, shift, member, group, i32(row), vec3i(0, vec2i(corner) + vec2i(${y}, ${x})));
+                write_result(sum, shift, member, tile.group, i32(row), vec3i(0, vec2i(corner) + vec2i(${y}, ${x})));
             }
             //% endfor
             //% endfor

@@ -107,8 +107,9 @@ def test_many_queries_in_registers(width: int, out: int, monkeypatch: pytest.Mon
     """Three workgroups for each head, whose order turns around every two of them."""
     if not paths.subgroup_size():
         pytest.skip("this adapter has no subgroups of one size")
-    for name, value in {"FEWEST": 1, "ROUND": 2, "_is_software": lambda: False}.items():
+    for name, value in {"FEWEST": 1, "ROUND": 2}.items():
         monkeypatch.setattr(attention_rows, name, value)
+    monkeypatch.setattr(paths, "is_software", lambda: False)
     q, k, v = three(4, 2, 300, 100, width, out)
     lengths = np.array([100, 33], np.int32)
     with paths.forced(subgroups=True):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
-from vertigrad.ops import conv_patches, conv_tiles
+from vertigrad.ops import conv_patches, conv_tiles, paths
 from vertigrad.ops.conv_patches import FEW, MANY, Patches
 from vertigrad.ops.conv_tiles import ON_A_CPU, SPLIT, TILES, Tile, choose
 
@@ -120,7 +120,7 @@ def test_tiles_fit_into_the_memory_of_a_workgroup(results: int, positions: int) 
 @pytest.mark.parametrize("is_software", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_long_inner_axis_is_sliced_on_a_gpu(groups: int, is_software: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_tiles, "_is_software", lambda: is_software)
+    monkeypatch.setattr(paths, "is_software", lambda: is_software)
     a, b = values((1, 64 * groups, 7, 7), "f32", 1), values((64, 64, 2, 3), "f32", 2)
     bias, residual = values((64,), "f32", 3), values((1, 64, 8, 7), "f32", 4)
     with Plan() as plan:
@@ -141,7 +141,7 @@ def test_windows_of_3_by_3_by_fewer_multiplications(
     patches: Patches, slices: int, groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And their transpose; odd sizes, so that patches and tiles are cut off, and channels that end within a step."""
-    monkeypatch.setattr(conv_tiles, "_is_software", lambda: False)
+    monkeypatch.setattr(paths, "is_software", lambda: False)
     monkeypatch.setattr(conv_patches, "choose", lambda *sizes: (patches, slices))
     a, b = values((2, 35 * groups, 9, 7), "f32", 1), values((70 * groups, 35, 3, 3), "f32", 2)
     bias, residual = values((70 * groups,), "f32", 3), values((2, 70 * groups, 9, 7), "f32", 4)
@@ -156,6 +156,23 @@ def test_windows_of_3_by_3_by_fewer_multiplications(
     c = values((35 * groups, 40, 3, 3), "f32", 5)
     want = references.conv_transpose(a.astype(np.float64), c.astype(np.float64), (1, 1), pads, (1, 1), groups, (0, 0))
     close(ops.conv_transpose(x, Tensor.from_numpy(c), padding=pads, groups=groups), want, c[:, 0].size)
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("patches", [None, FEW])
+@pytest.mark.parametrize(("of_x", "of_w"), [("u8", "f32"), ("f32", "u8"), ("bool", "f16"), ("i32", "u32")])
+def test_operands_of_other_types(
+    patches: Patches | None, of_x: str, of_w: str, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "f16" in (of_x, of_w) and "shader-f16" not in gpu.features:
+        pytest.skip("this adapter has no f16")
+    monkeypatch.setattr(paths, "is_software", lambda: False)
+    monkeypatch.setattr(conv_patches, "choose", lambda *sizes: patches and (patches, 1))
+    a, b = values((2, 6, 5, 7), of_x, 1), values((9, 6, 3, 3), of_w, 2)
+    got = ops.conv(Tensor.from_numpy(a), Tensor.from_numpy(b), padding=1)
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), [(1, 1), (1, 1)], (1, 1), 1)
+    assert got.dtype.kind == "float"
+    close(got, want, b[0].size, got.dtype.name)
 
 
 def test_fewer_multiplications_are_for_gpus_and_many_channels(monkeypatch: pytest.MonkeyPatch) -> None:

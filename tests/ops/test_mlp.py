@@ -76,8 +76,9 @@ def test_many_points_in_pairs(sizes: list[int], last: str | None, monkeypatch: p
     """Two tiles, one of them not full, by one workgroup."""
     if not paths.subgroup_size():
         pytest.skip("this adapter has no subgroups of one size")
-    for name, value in {"FEWEST": 1, "NARROWEST": 16, "WORKGROUPS": 1, "_is_software": lambda: False}.items():
+    for name, value in {"FEWEST": 1, "NARROWEST": 16, "WORKGROUPS": 1}.items():
         monkeypatch.setattr(mlp_pairs, name, value)
+    monkeypatch.setattr(paths, "is_software", lambda: False)
     net, x = layers(sizes), points(700, sizes[0])
     with Mlp(*net, last=last) as mlp, Tensor.full((700, sizes[-1] + 2), 7.0) as whole, paths.forced(subgroups=True):
         assert mlp_pairs.suits(mlp.form, 700)

@@ -64,6 +64,11 @@ class Geometry:
         colors = np.clip(np.nan_to_num(self.colors), 0.0, 1.0)
         return np.concatenate([to_light(colors[:, :3]), colors[:, 3:]], axis=1).astype(np.float32)
 
+    def linear_rgba(self) -> np.ndarray:
+        """As `linear_colors`, with an alpha of 1 where they have none, f32 (n, 4)."""
+        colors = self.linear_colors()
+        return np.pad(colors, ((0, 0), (0, 4 - colors.shape[1])), constant_values=1.0)
+
 
 def to_light(encoded: np.ndarray) -> np.ndarray:
     """sRGB from 0 to 1 as linear light (IEC 61966-2-1)."""

@@ -20,7 +20,7 @@ def suits(q: Tensor, mask: Tensor | None, width: int) -> bool:
     limits = gpu().limits
     fits = limits["max-compute-workgroup-storage-size"] >= 32 * KEYS * width + 8 * ROWS
     fits &= limits["max-compute-invocations-per-workgroup"] >= 2 * ROWS
-    shuffles = paths.path().subgroup >= 4 and not _is_software()
+    shuffles = paths.path().subgroup >= 4 and not paths.is_software()
     return fits and shuffles and mask is None and width <= WIDEST and _workgroups(q) >= FEWEST
 
 
@@ -47,7 +47,3 @@ def launch_rows(operands: Sequence[Any], out: Tensor, bounds: dict[str, Any], wi
 
 def _workgroups(q: Tensor) -> int:
     return -(-q.shape[2] // ROWS) * q.shape[0] * q.shape[1]
-
-
-def _is_software() -> bool:
-    return gpu().adapter.kind == "software"

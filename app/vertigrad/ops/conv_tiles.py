@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor, f32
-from . import conv_patches, launch
+from . import conv_patches, launch, paths
 from .activation import Activation, expression, parameters
 from .conv_patches import Patches
 
@@ -105,7 +105,8 @@ def _in_patches(
 ) -> tuple[Patches, int] | None:
     """The patches and slices that the convolution is divided into, if it can be by fewer multiplications, and soon."""
     groups, results, channels = operands.weights.shape[:3]
-    if tuple(size) != (3, 3) or tuple(stride) != (1, 1) or tuple(spread) not in ((1, 1), (-1, -1)) or _is_software():
+    suits = tuple(size) == (3, 3) and tuple(stride) == (1, 1) and tuple(spread) in ((1, 1), (-1, -1))
+    if not suits or paths.is_software():
         return None
     limits = gpu().limits
     room, most = limits["max-compute-workgroup-storage-size"], limits["max-compute-invocations-per-workgroup"]
@@ -144,7 +145,7 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     weights = operands.weights
     groups, results, channels = weights.shape[:3]
     storage = gpu().limits["max-compute-workgroup-storage-size"]
-    tile = choose(results, arguments["all_positions"], groups, _is_software(), storage)
+    tile = choose(results, arguments["all_positions"], groups, paths.is_software(), storage)
     tiles = -(-results // tile.rows) * -(-arguments["all_positions"] // tile.columns) * groups
     steps = -(-inner // (STEP * tile.split))
     slice_steps = -(-steps // _slices(tile, tiles, steps))
@@ -206,10 +207,6 @@ def _slices(tile: Tile, tiles: int, steps: int) -> int:
     if tile.split == 1 or tiles > ENOUGH:
         return 1
     return max(1, min(MOST_SLICES, round(1.5 * BUSY / tiles), steps // LEAST_STEPS))
-
-
-def _is_software() -> bool:
-    return gpu().adapter.kind == "software"
 
 
 def choose(results: int, positions: int, groups: int, is_software: bool, storage: int = 1 << 15) -> Tile:

@@ -21,7 +21,7 @@ def suits(form: Form, points: int) -> bool:
     limits = gpu().limits
     fits = 16 * _quads(form) <= limits["max-compute-workgroup-storage-size"]
     fits &= limits["max-compute-invocations-per-workgroup"] >= THREADS
-    fits &= paths.path().subgroup >= 2 and not _is_software()
+    fits &= paths.path().subgroup >= 2 and not paths.is_software()
     held = form.width >= NARROWEST and max(form.width, form.inputs) <= WIDEST
     return fits and held and form.hidden > 0 and not form.last_wide and points >= FEWEST
 
@@ -42,7 +42,3 @@ def forward_in_pairs(
 def _quads(form: Form) -> int:
     """Quads of weights in workgroup memory."""
     return sum(inputs * outputs for inputs, outputs in form.layers) // 4
-
-
-def _is_software() -> bool:
-    return gpu().adapter.kind == "software"

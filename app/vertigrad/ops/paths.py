@@ -51,13 +51,18 @@ def forced(subgroups: bool, chained: bool = False) -> Iterator[Path]:
         _forced.pop()
 
 
+def is_software() -> bool:
+    """Whether kernels run on the processor, which other kernels suit."""
+    return gpu().adapter.kind == "software"
+
+
 @cache
 def subgroup_size() -> int:
     """Invocations in every subgroup of this adapter; 0 without subgroups, or if they differ or are too large.
 
     A software adapter is asked by running a kernel, so not while a plan is recording.
     """
-    if "subgroup" in gpu().features and gpu().adapter.kind == "software":
+    if "subgroup" in gpu().features and is_software():
         with Tensor.empty(1, u32) as size:
             Kernel.load("ops/subgroup_size.wgsl")(1, overwrites=("size",), size=size)
             return int(size.item())

@@ -27,10 +27,7 @@ def asset_shapes(layer: Layer) -> Shapes:
     table, rows = _materials(drawing), rows_of(drawing.drawn)
     finite = np.logical_and.reduce(np.isfinite(rows["position"]), axis=1)  # other rows are left out
     row, found = _material_rows(rows, len(table))[finite], geometry(layer)
-    own = found.linear_colors()
-    colors = np.ones((len(own), 4), np.float32)
-    colors[:, : own.shape[1]] = own
-    colors *= table[row, :4]
+    colors = found.linear_rgba() * table[row, :4]
     clear = (table[row, FACTORS] >= 0.0) & (table[row, 12] != OPAQUE)  # by a map, whose alpha the shader knows
     colors[:, 3] = np.where(clear, colors[:, 3], _alpha(colors[:, 3], table[row, 12], table[row, 7]))
     shapes = triangles(found, [_surface(one) for one in table], row, colors)

@@ -78,7 +78,5 @@ def _pixels(positions: np.ndarray, camera: OrbitCamera, height: int) -> np.ndarr
 
 def _colors(geometry: Geometry, brightness: float) -> np.ndarray:
     """Linear light and alpha of each row, f32 (n, 4)."""
-    own = geometry.linear_colors()
-    colors = np.ones((len(own), 4), np.float32)
-    colors[:, : own.shape[1]] = own
-    return colors * np.concatenate([np.full((len(own), 3), brightness), geometry.extras["opacity"][:, None]], axis=1)
+    colors, opacity = geometry.linear_rgba(), geometry.extras["opacity"]
+    return colors * np.concatenate([np.full((len(colors), 3), brightness), opacity[:, None]], axis=1)
