@@ -1,6 +1,6 @@
 // What the walls of a tank, a body in it and a grid of distances add to the densities of particles.
 // Include for walled, solid, moving and outwards. In: FIELD, "grid" of distances, "placed" by the model obstacle, or ""; the
-// uniforms of models/fluid.wgsl.
+// uniforms of common/fluid.wgsl.
 
 //% import "common/field.wgsl" as grids
 //% import "common/obstacle.wgsl" as obstacles

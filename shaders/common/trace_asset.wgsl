@@ -165,7 +165,7 @@ fn choose_layer(surface: ptr<function, Surface>, details: Details, coat_normal: 
     let material = (*surface).material;
     clear *= 1.0 - material.metallic;
     (*surface).dielectric = factor(m, 15u);
-    // A mirror of index 1.5, as in draw/asset.wgsl.
+    // A mirror of index 1.5, as in common/asset_light.wgsl.
     let facing = clamp(dot(coat_normal, to_eye), 1e-4, 1.0);
     let reflected = coat.x * (PAINT + (1.0 - PAINT) * fifth_power(1.0 - facing));
     let chance = select(0.0, max(reflected, COAT_CHANCE), reflected > 0.0);

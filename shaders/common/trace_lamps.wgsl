@@ -21,7 +21,7 @@ fn lamp_at(number: u32) -> Lamp {
     );
 }
 
-// Its radiance toward a position (KHR_lights_punctual, as in draw/asset.wgsl).
+// Its radiance toward a position (KHR_lights_punctual, as in common/asset_light.wgsl).
 fn lamp_light(lamp: Lamp, origin: vec3f) -> vec3f {
     if lamp.kind < 2.5 { return lamp.radiance; }
     let away = origin - lamp.center;

@@ -32,7 +32,7 @@ struct Volume {             // rows of path_trace/volumes.py
 }
 
 const VOLUME_ROWS = 10u;
-const SURROUNDINGS = 293.0; // K, as in draw/volume.wgsl
+const SURROUNDINGS = 293.0; // K, as in common/volume_samples.wgsl
 const CURVE = 256u;         // samples of a curve, and of a colormap
 const MOST_STEPS = 16384;
 
@@ -110,7 +110,7 @@ fn volume_color(volume: Volume, world: vec3f) -> vec3f {
     return mix(before, vec3f(tables[at + 3u], tables[at + 4u], tables[at + 5u]), along - f32(low));
 }
 
-// The radiance of a black body of the temperature here, as in draw/volume.wgsl.
+// The radiance of a black body of the temperature here, as in common/volume_samples.wgsl.
 fn volume_glow(volume: Volume, world: vec3f) -> vec3f {
     if volume.heat_size.x == 0u { return vec3f(0.0); }
     use_grid(volume.heat_size, volume.heat_first, 1);

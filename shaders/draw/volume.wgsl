@@ -8,8 +8,6 @@
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
 // With TEMPERATURE it emits light as a black body does: as much as it absorbs, times that of its temperature (Kirchhoff's law).
 //% set FIRST = 9 if TEMPERATURE else 7
-//% import "common/curve.wgsl" as curve
-//% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
 //% include "common/tiles.wgsl"
 //% include "common/color.wgsl"
@@ -76,27 +74,10 @@ struct Corner {
 @group(1) @binding(0) var opacities: texture_storage_2d_array<rgba16float, write>;    // of `shade_pixels`, which lights nothing
 @group(2) @binding(0) var marched: texture_storage_2d_array<${FORMAT}, write>;
 
-const SURROUNDINGS = 293.0;     // K
 const MOST_STEPS = 2048.0;
 const PLANES = 8;           // mirrored in renderer/sun.py
-const SUNNY = 0.85;         // of the sun's light that comes back from what is white and thick, from all directions
 const CLEAR = 0.003;        // what is let through so little is ignored
 
-${field.functions("densities", "style.density.size", "style.density.first", "style.density.strides")}
-
-//% if TEMPERATURE
-${field.functions("temperatures", "style.temperature.size", "style.temperature.first", "style.temperature.strides")}
-
-//% endif
-//% if COLOR_COMPONENTS == 1
-${field.functions("colors", "style.colors.size", "style.colors.first", "style.colors.strides")}
-
-//% elif COLOR_COMPONENTS
-${field.functions("colors", "style.colors.size", "style.colors.first", "style.colors.strides")}
-
-${field.colors("colors", "style.colors.component")}
-
-//% endif
 // A corner of the 36 of the box's triangles.
 fn box_corner(number: u32) -> Corner {
     let face = number / 6u;
@@ -139,108 +120,8 @@ fn solid_at(depth: f32, start: vec3f, sight: vec3f) -> f32 {
     return select(3.4e38, (z - start.z) / sight.z, depth > 0.0);
 }
 
-// A position in the box counted in samples.
-fn sample_position(world: vec3f, size: vec3u) -> vec3f {
-    let relative = (world - style.low) / (style.high - style.low);
-    return relative * (vec3f(size) - 1.0 + 2.0 * style.inset) - style.inset;
-}
-
-fn fraction(value: f32, range: vec2f) -> f32 {
-    let span = range.y - range.x;
-    return clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
-}
-
-${curve.functions("opacity")}
-
-fn extinction_at(world: vec3f, range: vec2f) -> f32 {
-    let value = densities_between(sample_position(world, style.density.size));
-    return select(0.0, style.extinction * opacity_at(fraction(value, range)), is_finite(value));
-}
-
-fn color_at(world: vec3f) -> vec3f {
-//% if COLOR_COMPONENTS == 1
-    let value = colors_between(sample_position(world, style.colors.size));
-    let range = select(style.range, color_extent[0], style.auto_range > 0.0);
-    let x = colormap_coordinate(select(range.x, value, is_finite(value)), range, f32(textureDimensions(colormap).x));
-    return textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0).rgb;
-//% elif COLOR_COMPONENTS
-    return srgb_to_linear(clamp(colors_nearest(sample_position(world, style.colors.size)), vec3f(0.0), vec3f(1.0)));
-//% else
-    return style.color;
-//% endif
-}
-
-// The radiance of a black body of the temperature here; nothing below the coldest of the table.
-fn glow_at(world: vec3f) -> vec3f {
-//% if TEMPERATURE
-    let found = temperatures_between(sample_position(world, style.temperature.size));
-    let kelvin = select(0.0, found, is_finite(found)) + SURROUNDINGS;
-    let last = f32(arrayLength(&black_body) - 1u);
-    let slot = clamp((kelvin - style.coldest) / (style.hottest - style.coldest) * last, 0.0, last - 1e-3);
-    let light = mix(black_body[u32(slot)], black_body[u32(slot) + 1u], fract(slot)).rgb;
-    return style.brightness * select(vec3f(0.0), light, kelvin > style.coldest);
-//% else
-    return vec3f(0.0);
-//% endif
-}
-
-// What reaches a point: of sun and sky the fraction, and the light of area lights, of which a white matt surface would have as much.
-struct Reached {
-    open: vec2f,
-    lamps: vec3f,
-}
-
-fn reached(world: vec3f) -> Reached {
-    let size = vec3i(style.light_size);
-    let relative = (world - style.low) / (style.high - style.low);
-    let position = clamp(relative * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
-    let low = vec3i(position);
-    let part = position - vec3f(low);
-    let count = size.x * size.y * size.z;
-    var sum = Reached(vec2f(0.0), vec3f(0.0));
-    for (var corner = 0; corner < 8; corner++) {
-        let offset = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
-        let cell = min(low + offset, size - 1);
-        let weights = select(1.0 - part, part, offset == vec3i(1));
-        let weight = weights.x * weights.y * weights.z;
-        let at = (cell.z * size.y + cell.y) * size.x + cell.x;
-        sum.open += weight * light[at];
-        if view.light_count > 0u { sum.lamps += weight * vec3f(light[count + at], light[2 * count + at].x); }
-    }
-    return sum;
-}
-
-// Light scattered toward the eye by what is white, for each unit that it takes away.
-fn scattered(world: vec3f, eye: vec3f, phase: f32, lamp_phase: f32, overhead: vec3f) -> vec3f {
-    var open = vec2f(sun_in_air(eye), 1.0);
-    var lamps = vec3f(0.0);
-    if ((style.shadow > 0.0) | (view.light_count > 0u)) & (abs(world.x) < 1e30) {
-        let found = reached(world);
-        if style.shadow > 0.0 { open *= mix(vec2f(1.0), found.open, style.shadow); }
-        lamps = found.lamps;
-    }
-    return SUNNY * (view.sun * (phase * open.x) + lamps * lamp_phase) + overhead * open.y;
-}
-
-// How much is scattered from a direction, of which `cosine` is that to the line of sight; 1 if it is the same in all (Henyey and
-// Greenstein 1941).
-fn phase_of(cosine: f32) -> f32 {
-    let g = style.anisotropy;
-    return (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
-}
-
-// The same of the area lights together, as they shine on a position of eye space.
-fn phase_of_lamps(eye: vec3f, sight: vec3f) -> f32 {
-    var sum = vec2f(0.0, 1e-30);
-    for (var i = 0u; i < view.light_count; i++) {
-        let lamp = view.lights[i];
-        let away = lamp.center - eye;
-        let area = dot(lamp.right, lamp.right) + dot(lamp.above, lamp.above);
-        let weight = dot(lamp.radiance, vec3f(1.0)) * area / (dot(away, away) + area);
-        sum += weight * vec2f(phase_of(dot(sight, normalize(away))), 1.0);
-    }
-    return sum.x / sum.y;
-}
+//% include "common/volume_samples.wgsl"
+//% include "common/volume_scattering.wgsl"
 
 fn noise(pixel: vec2f) -> f32 {
     return fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));

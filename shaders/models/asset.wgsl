@@ -290,7 +290,7 @@ fn deform(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     vertices[at + 9u] = base[at + 9u] * side;
 }
 
-// Out of content.Light: `Light` of shaders/draw/asset.wgsl.
+// Out of content.Light: what common/asset_light.wgsl reads.
 @compute @workgroup_size(64)
 fn shine(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);

@@ -216,6 +216,8 @@ def backward_variants() -> list[Defines]:
     return [{**common, **form, **variant} for form, variant in product(forms, variants)]
 
 
+FLUIDS = choices(MOST=[56], FIELD=["", "grid", "placed"], GRID_WRAPS=[False], OBSTACLES=[2])
+
 # The values of each file. Values that a file does not use are left out.
 SHADERS: dict[str, list[Defines]] = {
     "language/attention.wgsl": [
@@ -561,7 +563,8 @@ SHADERS: dict[str, list[Defines]] = {
     "models/smoke_pressure.wgsl": choices(LAST_SWEEPS=[1, 32]),
     "models/sdf_surface.wgsl": [{}],
     "models/sdf_lattice.wgsl": [{}],
-    "models/fluid.wgsl": choices(MOST=[56], FIELD=["", "grid", "placed"], GRID_WRAPS=[False], OBSTACLES=[2]),
+    "models/fluid.wgsl": FLUIDS,
+    "models/fluid_pressure.wgsl": FLUIDS,
     "models/rigid_body.wgsl": choices(OBSTACLES=[1, 3]),
     "models/fluid_body.wgsl": [{}],
     "models/foam.wgsl": choices(FLOOR=[False, True], FIELD=["", "placed"], GRID_WRAPS=[True]),

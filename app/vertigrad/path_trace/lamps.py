@@ -29,7 +29,7 @@ def lamps(areas: Sequence[AreaLight], asset_lights: Sequence[np.ndarray], tables
 
 
 def lamps_of_asset(table: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The lights (n, 16) of an asset in a box, as shaders/draw/asset.wgsl has them, as rows of lamps (n, 18).
+    """The lights (n, 16) of an asset in a box, as shaders/common/asset_light.wgsl has them, as rows of lamps (n, 18).
 
     A sphere of radius r and radiance I / (pi r^2) has the intensity I [cd]; far away it has an illuminance [lx].
     """

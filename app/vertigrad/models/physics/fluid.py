@@ -24,6 +24,7 @@ from .grid_inputs import OBSTACLE, obstacle_input
 from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_outputs, groups_of
 
 SHADER = "models/fluid.wgsl"
+PRESSURE = "models/fluid_pressure.wgsl"
 BODY = "models/fluid_body.wgsl"
 MOST = 56  # neighbors that are stored for each particle; at rest there are 32
 CHECKED = 4  # iterations of the pressure solve from one look at its error to the next
@@ -227,10 +228,11 @@ class Fluid(FixedStepModel):
         surface.add(self._body, "main", math.prod(FACETS), "positions", "normals")
 
     def _record_step(self, parts: Parts) -> None:
-        self._step, tensors, n = parts.plan("step"), self._tensors, self._start.count
+        step, tensors, n = parts.plan("step"), self._tensors, self._start.count
+        self._step = step
         low, high = self._start.low, self._start.high
         grid = parts.enter_context(ops.NeighborGrid(n, 3, 2.0 * self.spacing, low, high, f"{self.name}.grid"))
-        with self._positions[:, 0:3] as position, self._step.recording():
+        with self._positions[:, 0:3] as position, step.recording():
             grid.build(position)
         found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
         inputs = {"order": grid.order, "starts": grid.starts}
@@ -243,40 +245,42 @@ class Fluid(FixedStepModel):
             inputs |= {"new_solids": tensors["solids"], "near_solids": parts.zeros("near_solids", n, dtype=u32)}
             inputs["new_near_solids"] = inputs["near_solids"]
         defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle_kind, **self._bodies.defines}
-        kernels = Kernels(SHADER, tensors | found | inputs, constants, defines)
-
-        def add(entry: str, **arguments: Any) -> None:
-            kernels.add(self._step, entry, n, **arguments)
-
-        sorted_velocities, sorted_pressures = tensors["sorted_velocities"], tensors["sorted_pressures"]
-        pushed = tensors["pushed"]
-        add(
+        flow, solve = (Kernels(path, tensors | found | inputs, constants, defines) for path in (SHADER, PRESSURE))
+        flow.add(
+            step,
             "gather",
+            n,
             new_positions=tensors["sorted_positions"],
-            new_velocities=sorted_velocities,
-            new_pressures=sorted_pressures,
+            new_velocities=tensors["sorted_velocities"],
+            new_pressures=tensors["sorted_pressures"],
         )
-        add("meet")
-        add("push", new_velocities=pushed)
-        self._bodies.add(self._step, "predict")
-        add("predict", sorted_velocities=pushed)
+        flow.add(step, "meet", n)
+        flow.add(step, "push", n, new_velocities=tensors["pushed"])
+        self._record_solve(solve)
+        self._bodies.add(step, "advance")
+        flow.add(step, "finish", n, sorted_velocities=tensors["pushed"])
+        self._bodies.add(step, "answer")
+        self._bodies.add(step, "correct")
+        self._measure = parts.plan("measure")
+        solve.add(self._measure, "measure", n, "mechanical")
+
+    def _record_solve(self, solve: Kernels) -> None:
+        """The pressure, for what was pushed, and what it does to obstacles."""
+        step, tensors, n = self._step, self._tensors, self._start.count
+        velocities, pressures = tensors["sorted_velocities"], tensors["sorted_pressures"]
+        self._bodies.add(step, "predict")
+        solve.add(step, "predict", n, sorted_velocities=tensors["pushed"])
         weights = fluid_reference.chebyshev_weights(self._params.iterations)
         for iteration, weight in enumerate(weights, 1):
             measured = iteration % CHECKED == 0 or iteration == len(weights)
-            add("accelerate", new_velocities=sorted_velocities)  # which adds up the load of obstacles that are moved
-            self._bodies.add(self._step, "answer")
-            add("relax", new_pressures=sorted_pressures, chebyshev_weight=weight, measured=measured)
+            solve.add(step, "accelerate", n, new_velocities=velocities)  # and the loads of obstacles that are moved
+            self._bodies.add(step, "answer")
+            solve.add(step, "relax", n, new_pressures=pressures, chebyshev_weight=weight, measured=measured)
             if measured:
-                kernels.add(self._step, "judge", 1, iteration=iteration)
+                solve.add(step, "judge", 1, iteration=iteration)
         if self._bodies.count:
-            add("load")
-            self._bodies.add(self._step, "answer")
-        self._bodies.add(self._step, "advance")
-        add("finish", sorted_velocities=pushed)
-        self._bodies.add(self._step, "answer")
-        self._bodies.add(self._step, "correct")
-        self._measure = parts.plan("measure")
-        kernels.add(self._measure, "measure", n, "mechanical")
+            solve.add(step, "load", n)
+            self._bodies.add(step, "answer")
 
     def _shape_body(self) -> None:
         fields = self._fields()

@@ -78,7 +78,7 @@ class Params(params.Params):
 
 
 def uniforms(params: Params, tool: Interaction) -> dict[str, Any]:
-    """Fields of `Params` in shaders/models/fluid.wgsl that follow from these alone, and from the drag tool."""
+    """Fields of `Params` in shaders/common/fluid.wgsl that follow from these alone, and from the drag tool."""
     return {
         **parameters(params, "gravity", "density", "body_center"),
         "warm": WARM,

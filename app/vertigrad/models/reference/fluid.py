@@ -1,4 +1,4 @@
-"""The fluid's equations in float64, stage by stage as in shaders/models/fluid.wgsl, for all particles or for a few."""
+"""The fluid's equations in float64, stage by stage as in shaders/models/fluid*.wgsl, for all particles or for a few."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ VERTEX = 10  # floats of a vertex: position, normal, tangent and its handedness,
 POSE = 10  # floats of a node's pose: translation, rotation (x, y, z, w), scale
 PART = 8  # numbers of a part: see `Part`
 CHANNEL = 8  # and of a channel: see `Channel`
-LIGHT = 16  # floats of a light that is placed: see shaders/draw/asset.wgsl
+LIGHT = 16  # floats of a light that is placed: see shaders/common/asset_light.wgsl
 MATERIAL = 76  # floats of a material: 4 vec4 of factors, then 3 of each map
 COATED, TRANSMISSIVE = 116, 148  # the same with a clear coat, and with transmission, where a material has one
 OPAQUE, MASK, BLEND = range(3)  # alpha modes
@@ -74,7 +74,7 @@ class Map:
     transform: tuple[tuple[float, float, float], tuple[float, float, float]] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
     def floats(self) -> list[float]:
-        """As `Map` of shaders/draw/asset.wgsl."""
+        """As `Map` of shaders/common/asset_materials.wgsl."""
         (a, b, x), (c, d, y) = self.transform
         return [self.layer, self.texcoord, *self.wrap, a, b, c, d, x, y, 0.0, 0.0]
 
@@ -89,7 +89,7 @@ class Coat:
     maps: dict[str, Map] = field(default_factory=dict)
 
     def floats(self) -> list[float]:
-        """As shaders/draw/asset.wgsl reads it at `COAT`."""
+        """As shaders/common/asset_surface.wgsl reads it at `COAT`."""
         maps = [self.maps.get(name, Map()) for name in ("strength", "roughness", "normal")]
         return [self.strength, self.roughness, self.normal_scale, 0.0, *(n for one in maps for n in one.floats())]
 
@@ -149,7 +149,7 @@ class Material:
         return ((self.ior - 1.0) / (self.ior + 1.0)) ** 2 if self.ior else 1.0
 
     def floats(self, columns: int = MATERIAL, length_scale: float = 1.0) -> list[float]:
-        """As shaders/draw/asset.wgsl reads it; `length_scale` is that of the scene's lengths to the file's."""
+        """As shaders/common/asset_light.wgsl reads it; `length_scale` is that of the scene's lengths to the file's."""
         factors = [*self.base_color, *self.emissive, self.alpha_cutoff, self.metallic, self.roughness]
         factors += [self.normal_scale, self.occlusion_strength, self.alpha_mode, self.double_sided, self.unlit]
         found = [*factors, self.dielectric, *(n for name in MAPS for n in self.maps.get(name, Map()).floats())]
