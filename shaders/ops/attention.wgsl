@@ -54,7 +54,7 @@ var<workgroup> joint: array<f32, ${ROWS * (LANES + 1)}>;
 var<workgroup> row_top: array<f32, ${ROWS}>;
 var<workgroup> row_factor: array<f32, ${ROWS}>;
 
-//% set QUADS_OF = (("k", "width"), ("v", "width_out"))
+//% set QUADS_OF = (("k", K, "width"), ("v", V, "width_out"))
 //% include "common/attention_quads.wgsl"
 @compute @workgroup_size(${THREADS})
 fn main(
@@ -84,7 +84,8 @@ fn main(
         let row = e / ${WIDTH}u;
         var value = 0.0;
         if d < params.width && first_row + row < params.queries {
-            value = f32(q[u32(q_base + i32(first_row + row) * params.q_strides.z + i32(d) * params.q_strides.w)]);
+            let q_at = u32(q_base + i32(first_row + row) * params.q_strides.z + i32(d) * params.q_strides.w);
+            value = f32(${element.load("q", Q, "q_at")});
         }
         tile_q[d * ${Q_LINE}u + row / 4u][row % 4u] = value * params.scale;
     }

@@ -37,7 +37,7 @@ const MASKED = -1.0e30;  // less than any score, but finite, so that differences
 var<workgroup> tiles: array<vec4f, ${8 * TILE}>;
 var<workgroup> others: array<vec2f, ${ROWS}>;
 
-//% set QUADS_OF = (("q", "width"), ("k", "width"), ("v", "width_out"))
+//% set QUADS_OF = (("q", Q, "width"), ("k", K, "width"), ("v", V, "width_out"))
 //% include "common/attention_quads.wgsl"
 @compute @workgroup_size(${2 * ROWS})
 fn main(

@@ -122,13 +122,13 @@ fn main(
     }
     //% endif
     let first = row % params.period * params.row_step;
-    //% macro write(i, element)
-        var value = ((${element} - center) - rest) * factor;
+    //% macro write(i, loaded)
+        var value = ((${loaded} - center) - rest) * factor;
         //% if SCALE
-        value *= f32(scale[params.scale_offset + first + ${i} / params.run]);
+        value *= f32(${element.load("scale", SCALE, "params.scale_offset + first + " ~ i ~ " / params.run")});
         //% endif
         //% if SHIFT
-        value += f32(shift[params.shift_offset + first + ${i} / params.run]);
+        value += f32(${element.load("shift", SHIFT, "params.shift_offset + first + " ~ i ~ " / params.run")});
         //% endif
         out[params.out_offset + row * params.count + ${i}] = ${OUT}(value);
     //%- endmacro

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -117,6 +118,40 @@ def test_many_queries_in_registers(width: int, out: int, monkeypatch: pytest.Mon
         close(ops.attention(q, k, v, causal=True, left=40, offset=-9), reference(q, k, v, right=0, left=40, offset=-9))
         got = ops.attention(q, k, v, lengths=lengths, softcap=2.0)
     close(got, reference(q, k, v, lengths=lengths, softcap=2.0))
+
+
+@pytest.fixture(params=["tiles", "rows"])
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each of the two kernels, whatever the sizes."""
+    if request.param == "tiles":
+        yield
+        return
+    if not paths.subgroup_size():
+        pytest.skip("this adapter has no subgroups of one size")
+    monkeypatch.setattr(attention_rows, "FEWEST", 1)
+    monkeypatch.setattr(paths, "is_software", lambda: False)
+    with paths.forced(subgroups=True):
+        yield
+
+
+@pytest.mark.turns(2)
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (129, 33, 5, 2), (130, 1, 16, 16)])
+def test_windows_and_values_at_their_limits(shape: tuple[int, int, int, int]) -> None:
+    """Windows wider than all keys, lengths of 0, and elements that are not finite: their rows alone are NaN."""
+    queries, keys, width, out = shape
+    q, k, v = three(4, 2, queries, keys, width, out, n=3)
+    for reach in (2**31 - 1, 2**40):
+        close(ops.attention(q, k, v, left=reach, right=reach), reference(q, k, v))
+    close(ops.attention(q, k, v, left=3, offset=10**6), np.zeros((3, 4, queries, out)))
+    lengths = np.array([keys, 0, keys // 2], np.int32)
+    close(ops.attention(q, k, v, lengths=lengths, right=2**31 - 1), reference(q, k, v, lengths=lengths))
+    for at, value in ((0, np.nan), (1, np.inf), (2, -np.inf), (2, np.nan)):
+        arrays = [q.copy(), k.copy(), v.copy()]
+        arrays[at][1, 0, -1, 0] = value
+        with np.errstate(invalid="ignore"):
+            want = reference(*arrays)
+        np.testing.assert_allclose(ops.attention(*arrays).numpy(), want, rtol=1e-5, atol=1e-5)
 
 
 def test_fully_masked_rows_are_0() -> None:

@@ -90,9 +90,10 @@ def attention(
             raise ShapeError(f"attention: a window of {left} keys before and {right} after; None means all")
         out = launch.prepare_output("attention", shape, dtype, out)
         if out.size:
+            widest = shape[2] + key.shape[2] + abs(offset or 0)  # a wider window has the same keys, but sums overflow
             bounds: dict[str, Any] = {
-                "left": -1 if left is None else left,
-                "right": 0 if causal else -1 if right is None else right,
+                "left": -1 if left is None else min(left, widest),
+                "right": 0 if causal else -1 if right is None else min(right, widest),
                 "offset": offset or 0,
                 "by_length": int(counts is not None and offset is None),
                 "scale": 1 / math.sqrt(max(query.shape[3], 1)) if scale is None else scale,
@@ -157,6 +158,8 @@ def _launch(operands: Sequence[Any], out: Tensor, bounds: dict[str, Any]) -> Non
 
 def _in_quads(tensor: Tensor) -> bool:
     """Whether four neighboring elements of a row can always be read at once."""
+    if tensor.dtype.kind != "float":
+        return False
     strides = launch.element_strides(tensor)
     even = all(n % 4 == 0 for n in (*strides[:3], tensor.shape[3], tensor.offset // tensor.itemsize))
     return even and strides[3] == 1 and tensor.extent % (4 * tensor.itemsize) == 0 and tensor.size > 0

@@ -149,7 +149,7 @@ class Material:
         return ((self.ior - 1.0) / (self.ior + 1.0)) ** 2 if self.ior else 1.0
 
     def floats(self, columns: int = MATERIAL, length_scale: float = 1.0) -> list[float]:
-        """As shaders/common/asset_light.wgsl reads it; `length_scale` is that of the scene's lengths to the file's."""
+        """As shaders/common/asset_surface.wgsl reads it; `length_scale` is the scene's lengths over the file's."""
         factors = [*self.base_color, *self.emissive, self.alpha_cutoff, self.metallic, self.roughness]
         factors += [self.normal_scale, self.occlusion_strength, self.alpha_mode, self.double_sided, self.unlit]
         found = [*factors, self.dielectric, *(n for name in MAPS for n in self.maps.get(name, Map()).floats())]
