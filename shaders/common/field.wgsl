@@ -69,6 +69,30 @@ fn ${name}_around(position: vec3f) -> vec4f {
 }
 //%- endmacro
 
+// NAME_smooth: as NAME_around, by a cubic B-spline over 64 samples. Its second derivatives are continuous, so that contours do not
+// follow the samples; it passes near their values, not through them. Needs NAME_at.
+//% macro smooth(name)
+fn ${name}_smooth(position: vec3f) -> vec4f {
+    let floor_ = floor(position);
+    let t = position - floor_;
+    let u = 1.0 - t;
+    let weights = array<vec3f, 4>(
+        u * u * u / 6.0, (4.0 - 3.0 * t * t * (1.0 + u)) / 6.0, (4.0 - 3.0 * u * u * (1.0 + t)) / 6.0, t * t * t / 6.0,
+    );
+    let slopes = array<vec3f, 4>(-0.5 * u * u, t * (1.5 * t - 2.0), u * (2.0 - 1.5 * u), 0.5 * t * t);
+    var sum = vec4f(0.0);
+    for (var i = 0; i < 64; i++) {
+        let offset = vec3i(i & 3, (i >> 2) & 3, i >> 4);
+        let x = vec2f(weights[offset.x].x, slopes[offset.x].x);
+        let y = vec2f(weights[offset.y].y, slopes[offset.y].y);
+        let z = vec2f(weights[offset.z].z, slopes[offset.z].z);
+        let value = ${name}_at(vec3i(floor_) + offset - 1);
+        sum += value * vec4f(x.y * y.x * z.x, x.x * y.y * z.x, x.x * y.x * z.y, x.x * y.x * z.x);
+    }
+    return sum;
+}
+//%- endmacro
+
 // NAME_nearest: the color of the sample that is nearest to a position, of three components that are `next` elements apart.
 //% macro colors(name, next)
 fn ${name}_nearest(position: vec3f) -> vec3f {

@@ -8,7 +8,8 @@
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
 //% else
-//% include "common/output.wgsl"
+//% include "common/coverage.wgsl"
+//% include "common/pixel.wgsl"
 //% include "common/unlit.wgsl"
 //% endif
 
@@ -23,7 +24,8 @@ struct Style {              // packed by name in renderer/layers/slices.py
     shown: vec3f,           // 1: there is a slice across this axis
     hidden_below: f32,      // fraction of the range below which nothing is drawn
     range: vec2f,           // values at the two ends of the colormap
-    pad0: vec2f,
+    smooth_values: f32,     // 1: values between samples by a cubic B-spline, 0: linear
+    pad0: f32,
 }
 
 struct Corner {
@@ -41,6 +43,10 @@ struct Corner {
 
 ${field.functions("values", "style.values.size", "style.values.first", "style.values.strides")}
 
+${field.around("values", "style.values.size")}
+
+${field.smooth("values")}
+
 @vertex
 fn slice_vertex(@builtin(vertex_index) number: u32) -> Corner {
     let axis = number / 6u;
@@ -55,29 +61,39 @@ fn slice_vertex(@builtin(vertex_index) number: u32) -> Corner {
     return Corner(clip, eye, part * (vec3f(style.values.size) - 1.0 + 2.0 * style.inset) - style.inset);
 }
 
-// The value as a fraction of the range; below 0 where nothing is drawn.
-fn fraction_at(in: Corner) -> f32 {
-    let value = values_between(in.sample);
+// The value as a fraction of the range, after its derivatives along x, y and z, from one sample to the next.
+fn fraction_around(position: vec3f) -> vec4f {
     let range = select(style.range, extent[0], style.auto_range > 0.0);
     let span = range.y - range.x;
-    let part = (value - range.x) / select(1.0, span, abs(span) > 1e-30);
-    let hidden = !is_finite(value) || (style.hidden_below > 0.0 && part < style.hidden_below);
-    return select(clamp(part, 0.0, 1.0), -1.0, hidden);
+    var found = vec4f(0.0);
+    if style.smooth_values > 0.0 { found = values_smooth(position); } else { found = values_around(position); }
+    return (found - vec4f(0.0, 0.0, 0.0, range.x)) / select(1.0, span, abs(span) > 1e-30);
 }
 
 //% if PICKING
 @fragment
 fn slice_fragment(in: Corner) -> PickPixel {
-    if fraction_at(in) < 0.0 { discard; }
+    let part = fraction_around(in.sample).w;
+    if !is_finite(part) || (style.hidden_below > 0.0 && part < style.hidden_below) { discard; }
     return picked_row(nearest_row(in.eye, style.values.size), in.eye);
 }
 //% else
+// Samples of a pixel in which the value is not below the threshold. Derivatives of positions are those of the plane; derivatives of
+// what is read from memory are not known at its edges on every GPU.
+fn samples_above(part: vec4f, position: vec3f) -> u32 {
+    let gradient = vec2f(dot(part.xyz, dpdx(position)), dot(part.xyz, dpdy(position)));
+    let below = covered_samples(part.w - style.hidden_below, gradient);
+    return select(15u, 15u & ~below, style.hidden_below > 0.0);
+}
+
 @fragment
-fn slice_fragment(in: Corner) -> Output {
-    let part = fraction_at(in);
+fn slice_fragment(in: Corner) -> Pixel {
+    let part = fraction_around(in.sample);
+    let samples = samples_above(part, in.sample) & unclipped_samples(in.eye);
     let texels = f32(textureDimensions(colormap).x);
-    let color = textureSampleLevel(colormap, smooth_sampler, vec2f((part * (texels - 1.0) + 0.5) / texels, 0.5), 0.0);
-    if part < 0.0 || beyond_clips(in.eye) > 0.0 { discard; }
-    return output(vec4f(unlit(color.rgb), 1.0));
+    let column = (clamp(part.w, 0.0, 1.0) * (texels - 1.0) + 0.5) / texels;
+    let color = textureSampleLevel(colormap, smooth_sampler, vec2f(column, 0.5), 0.0);
+    if samples == 0u || !is_finite(part.w) { discard; }
+    return solid_pixel(unlit(color.rgb), samples);
 }
 //% endif

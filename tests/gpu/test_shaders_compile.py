@@ -634,7 +634,9 @@ SHADERS: dict[str, list[Defines]] = {
         {"COLOR_COMPONENTS": components, "VERTICES": 15, "FEW": 6, "DEPTH_ONLY": depth_only, **solid}
         for components, solid, depth_only in product([0, 1, 3], SOLID, [False, True])
     ],
-    "draw/slices.wgsl": choices(PICKING=[False, True], DISPLAY_REFERRED=[False, True]),
+    "draw/slices.wgsl": choices(
+        PICKING=[False, True], DISPLAY_REFERRED=[False, True], GBUFFER=[False], SAMPLE_MASK=[False, True]
+    ),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15], FEW=[6]),
     "draw/deferred.wgsl": choices(
         FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True], SPREAD=[False, True]

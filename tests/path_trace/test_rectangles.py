@@ -58,11 +58,13 @@ def test_slices_have_the_colors_of_the_values_between_samples(layer, trace):
     assert (found[~shown & ~edge] == 0.0).all()
 
 
-def test_the_renderer_draws_the_same_images_and_slices(gpu, layer, render, tracer):
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+def test_the_renderer_draws_the_same_images_and_slices(gpu, layer, render, tracer, interpolation):
     """Three slices that meet, and an image behind them: the mean difference is below 2.5 of 255 levels."""
     random = np.random.default_rng(4)
     values = random.random((5, 6, 7)).astype(np.float32)
-    slices = layer("slices", {"colormap": "plasma", "at": (0.3, 0.6, 0.5), "brightness": 0.8}, values=values)
+    style = {"colormap": "plasma", "at": (0.3, 0.6, 0.5), "brightness": 0.8, "interpolation": interpolation}
+    slices = layer("slices", style, values=values)
     levels = random.random((6, 5)).astype(np.float32)
     levels[2, 2] = np.nan
     image = layer("image", {"center": (0.0, 0.0, -1.3), "plane": "xy", "width": 1.6}, pixels=levels)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
 
+from vertigrad.export.geometry import to_light
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera
 from vertigrad.renderer.colormap import colormap_colors
@@ -78,3 +80,44 @@ def test_a_volume_is_picked_where_most_light_is_lost_and_a_surface_at_its_neares
         assert result is not None and np.unravel_index(result.row, SHAPE) == (2, 4, 1)
         assert abs(result.depth - 6.0) < 0.4
         assert picked(gpu, one, pixel_of(centers(0)[5], centers(1)[1])) is None
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+def test_values_between_samples_are_those_of_splines(layer, render: Callable, interpolation: str) -> None:
+    style = {**BOX, "across": "z", "at": (0.5, 0.5, 0.43), "range": (0.0, 1.0), "interpolation": interpolation}
+    image = render([layer("slices", style, values=VALUES)], FRONT, size=SIZE)[..., 0] / 255.0
+    row, column = np.mgrid[16:104, 12:108] + 0.5 - 60.0
+    scale = 2.0 * FRONT.half_height / SIZE[0] / 0.4
+    at = [np.full(row.shape, 0.43 * SHAPE[0] - 0.5), 2.5 - row * scale, 3.0 + column * scale]
+    order = 3 if interpolation == "cubic" else 1
+    expected = map_coordinates(VALUES, at, order=order, mode="nearest", prefilter=False)
+    np.testing.assert_allclose(image[16:104, 12:108], expected, atol=1.1 / 255.0)
+
+
+RADIUS, CENTER = 9.3, 13.63  # of a ball, in samples; its edge is as wide as those of a scan
+
+
+def rim(image: np.ndarray, samples: int) -> np.ndarray:
+    """The radius [samples] of a white disc on black in 360 directions, to a fraction of a pixel."""
+    pixels = 0.5 * len(image) / FRONT.half_height * 2.0 / samples
+    angle, along = np.deg2rad(np.arange(360.0))[:, None], np.arange(0.5 * RADIUS, 1.5 * RADIUS, 0.01)
+    right, up = (CENTER + 0.5 - 0.5 * samples + along * one(angle) for one in (np.cos, np.sin))
+    light = to_light(image[..., 0] / 255.0)
+    white = map_coordinates(light, 0.5 * len(image) - 0.5 + np.array([-up, right]) * pixels, order=1)
+    return along[0] + 0.01 * white.sum(axis=1)
+
+
+def test_the_rim_of_a_slice_is_smooth(layer, render: Callable) -> None:
+    """At a value near one end of the step between air and tissue, as of soft tissue, the linear rim is jagged."""
+    samples = 28
+    z, y, x = np.meshgrid(*[np.arange(samples) - CENTER] * 3, indexing="ij")
+    values = 1000.0 * np.tanh(1.1 * (RADIUS - np.sqrt(x * x + y * y + z * z)))
+    style = {"across": "z", "range": (-1e6, 1000.0), "hidden_below": 1.00095e6 / 1.001e6}
+    jagged = {}
+    for interpolation in ("linear", "cubic"):
+        slices = layer("slices", {**style, "interpolation": interpolation}, values=values.astype(np.float32))
+        radius = rim(render([slices], FRONT, size=(480, 480)), samples)
+        assert radius.mean() == pytest.approx(RADIUS - np.arctanh(0.95) / 1.1, abs=0.4)
+        jagged[interpolation] = radius.std()
+    assert jagged["linear"] > 0.06, "of the spacing of samples"
+    assert jagged["cubic"] < 0.015, "a sixth of a pixel: a rim of whole pixels has twice that"

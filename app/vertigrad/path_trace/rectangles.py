@@ -72,9 +72,10 @@ def _slice(
 ) -> np.ndarray:
     """The texels of a slice, whose positions along x, y and z are fractions of the box."""
     values = samples.astype(np.float64)
+    between = _smooth if style.interpolation == "cubic" else _between
     for axis in range(3):
         count = samples.shape[2 - axis]
-        values = _between(values, parts[axis] * (count - 1 + 2 * gap) - gap, 2 - axis)
+        values = between(values, parts[axis] * (count - 1 + 2 * gap) - gap, 2 - axis)
     values = values.squeeze(axis=2 - min(axis for axis in range(3) if len(parts[axis]) == 1))
     span = ends[1] - ends[0]
     fraction = (values - ends[0]) / (span if abs(span) > 1e-30 else 1.0)
@@ -91,6 +92,18 @@ def _between(values: np.ndarray, at: np.ndarray, axis: int) -> np.ndarray:
     part = (at - low).reshape(shape)
     upper = np.where(part > 0.0, values.take(high, axis), 0.0)  # of one that does not count, no NaN
     return (1.0 - part) * values.take(low, axis) + part * upper
+
+
+def _smooth(values: np.ndarray, at: np.ndarray, axis: int) -> np.ndarray:
+    """Values at positions along an axis, by a cubic B-spline, as `smooth` of shaders/common/field.wgsl."""
+    first = np.floor(at).astype(int) - 1
+    found = np.zeros(())
+    for offset in range(4):
+        away = np.abs(at - first - offset)
+        weight = np.where(away < 1.0, 4.0 - 3.0 * away**2 * (2.0 - away), (2.0 - away) ** 3) / 6.0
+        taken = values.take(np.clip(first + offset, 0, values.shape[axis] - 1), axis)
+        found = found + weight.reshape([-1 if one == axis else 1 for one in range(values.ndim)]) * taken
+    return found
 
 
 def _image(pixels: np.ndarray, style: Any) -> np.ndarray:

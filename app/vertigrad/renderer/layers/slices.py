@@ -15,6 +15,7 @@ from .field import FieldDrawing
 from .recipe import Recipe, Stage
 from .styles import Range
 
+INTERPOLATIONS = ("linear", "cubic")
 AXES = ("xyz", "xy", "xz", "yz", "x", "y", "z")
 RECIPE = Recipe(shader="draw/slices.wgsl", stages=[Stage("slice", "slice")])
 
@@ -29,6 +30,9 @@ class SlicesStyle(BoxStyle):
     colormap: str = styles.colormap("gray")
     colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
+    interpolation: str = choice(
+        "linear", INTERPOLATIONS, doc="values between samples; cubic: a B-spline, with smooth contours near the samples"
+    )
     hidden_below: float = number(0.0, min=0.0, max=1.0, doc="fraction of the range below which nothing is drawn")
     brightness: float = styles.brightness()
     tone_mapped: bool = styles.TONE_MAPPED
@@ -48,7 +52,7 @@ class SlicesDrawing(FieldDrawing):
 
     def uniform(self) -> dict[str, Any]:
         shown = tuple(float(axis in self.style.across) for axis in "xyz")
-        return super().uniform() | {"shown": shown}
+        return super().uniform() | {"shown": shown, "smooth_values": float(self.style.interpolation == "cubic")}
 
 
 class SlicesLayer(Layer):
