@@ -147,10 +147,10 @@ def test_windows_and_values_at_their_limits(shape: tuple[int, int, int, int]) ->
     lengths = np.array([keys, 0, keys // 2], np.int32)
     close(ops.attention(q, k, v, lengths=lengths, right=2**31 - 1), reference(q, k, v, lengths=lengths))
     for at, value in ((0, np.nan), (1, np.inf), (2, -np.inf), (2, np.nan)):
-        arrays = [q.copy(), k.copy(), v.copy()]
+        bad_q, bad_k, bad_v = arrays = q.copy(), k.copy(), v.copy()
         arrays[at][1, 0, -1, 0] = value
         with np.errstate(invalid="ignore"):
-            want = reference(*arrays)
+            want = reference(bad_q, bad_k, bad_v)
         np.testing.assert_allclose(ops.attention(*arrays).numpy(), want, rtol=1e-5, atol=1e-5)
 
 

@@ -25,13 +25,16 @@ CALLS: dict[str, tuple[Callable[..., Any], Shapes]] = {
     "layer_norm": (ops.layer_norm, [(5, 16), (16,), (16,)]),
     "long layer_norm": (ops.layer_norm, [(2, 5000), (5000,), (5000,)]),
     "rms_norm": (ops.rms_norm, [(5, 16), (16,)]),
-    "group_norm": (lambda x, *more: ops.group_norm(x, 2, *more), [(2, 4, 5), (4,), (4,)]),
+    "group_norm": (lambda x, scale, bias: ops.group_norm(x, 2, scale, bias), [(2, 4, 5), (4,), (4,)]),
     "instance_norm": (ops.instance_norm, [(2, 3, 5, 6), (3,), (3,)]),
-    "batch_norm": (lambda x, *more: ops.batch_norm(x, *more[:3], abs(more[3]) + 1.0), [(2, 3, 4), *[(3,)] * 4]),
+    "batch_norm": (
+        lambda x, a, b, c: ops.batch_norm(x, a, b, c, np.ones(3, np.float32)),
+        [(2, 3, 4), (3,), (3,), (3,)],
+    ),
     "softmax": (ops.softmax, [(5, 16)]),
     "log_sum_exp": (ops.log_sum_exp, [(5, 6)]),
     "grid_sample": (ops.grid_sample, [(2, 3, 5, 6), (2, 4, 4, 2)]),
-    "gru": (lambda *all_: ops.gru(*all_)[0], [(3, 2, 4), (1, 15, 4), (1, 15, 5), (1, 30)]),
+    "gru": (lambda x, w, r, b: ops.gru(x, w, r, b)[0], [(3, 2, 4), (1, 15, 4), (1, 15, 5), (1, 30)]),
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vertigrad.path_trace import TracedImage, flat_view, gather
+from vertigrad.path_trace.shapes import concatenated
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.tensor import Tensor
 
@@ -53,6 +54,34 @@ def test_pieces_of_a_line_are_not_more_opaque_where_they_overlap(layer, trace):
     tube = layer("lines", {"tube": True}, position=row, width=0.5, color=(1.0, 1.0, 1.0, 0.4))
     cover = trace([tube], FRONT, View(sun=0.0, sky=0.0), (24, 24), 48)[..., 3]
     assert 4.0 * cover.mean() == pytest.approx(0.4 * hull(1.2, 0.25, 0.25), abs=0.012)
+
+
+def test_lines_of_two_layers_hide_each_other_independently(layer, trace):
+    """Two of alpha 0.5 and of different widths, both the first line of a layer: 0.75 where both are."""
+    ends = np.float32([[[-0.5, 0, 0], [0.5, 0, 0]]])
+    how = {"position": ends, "color": (1.0, 1.0, 1.0, 0.5)}
+    tubes = [layer("lines", {"tube": True}, width=width, **how) for width in (0.4, 0.6)]
+    cover = trace(tubes, FRONT, View(sun=0.0, sky=0.0), (24, 24), 64)[..., 3]
+    wide, narrow = hull(1.0, 0.3, 0.3), hull(1.0, 0.2, 0.2)
+    assert 4.0 * cover.mean() == pytest.approx(0.5 * wide + 0.25 * narrow, abs=0.012)
+
+
+def test_a_width_below_0_is_none(layer, trace):
+    """As the renderer draws it; of a piece that ends so, a cone is left."""
+    ends = np.float32([[[-0.5, 0, 0], [0.5, 0, 0]]])
+    tubes = [layer("lines", {"tube": True}, position=ends, width=np.float32([[0.6, end]])) for end in (0.0, -0.5)]
+    pointed, below = (trace([tube], FRONT, View(sun=0.0, sky=0.0), (24, 24), 16)[..., 3] for tube in tubes)
+    assert pointed.mean() > 0.05
+    np.testing.assert_array_equal(below, pointed)
+
+
+def test_all_corners_that_are_read_are_there(layer):
+    """Three of triangles and of tubes, also of the last tube: shaders that ship have no checks of bounds."""
+    ends = np.float32([[[-0.5, 0, 0], [0.5, 0, 0]], [[-0.5, 0.4, 0], [0.5, 0.4, 0]]])
+    gathered = gather([layer("lines", {"tube": True}, position=ends, width=0.2)])
+    scene = concatenated([one.tubes(FRONT, (24, 24)) for one in gathered.lines])
+    first = scene.primitives.reshape(-1, 3, 4)[:, 1, 3]
+    assert first.max() + 2 < len(scene.corners)
 
 
 def test_a_white_tube_disappears_in_a_white_furnace(layer, trace):

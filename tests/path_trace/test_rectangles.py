@@ -1,5 +1,7 @@
 """Path-traced images and slices: their colors by NumPy, what is clear in them, and the renderer's images of them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,13 @@ def test_an_image_on_the_screen_is_an_overlay(gpu, layer, render, tracer):
     np.testing.assert_allclose(shown[:14, :14], drawn[:14, :14], atol=1.0)
     behind = layer("image", {"placement": "behind"}, pixels=np.ones((2, 2, 3), np.float32))
     assert "behind" in gather([ball, behind]).left_out[0]
+
+
+def test_slices_take_little_memory(layer):
+    """Of 512 x 512 texels each: no more than some copies of these, whatever the number of planes."""
+    slices = layer("slices", {"across": "xyz"}, values=np.random.default_rng(1).random((64, 64, 64), np.float32))
+    tracemalloc.start()
+    gather([slices])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * 512 * 512 * 8

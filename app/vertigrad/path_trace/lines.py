@@ -12,9 +12,7 @@ from ..renderer.camera import OrbitCamera
 from ..renderer.layers import Layer
 from ..renderer.layers.lines import LinesDrawing
 from . import packing
-from .shapes import CLEAR, FLAT, OPAQUE, Shapes, Surface
-
-TUBE = np.uint32(1 << 27)
+from .shapes import CLEAR, FLAT, OPAQUE, TUBE, Shapes, Surface
 
 
 class Lines(NamedTuple):
@@ -37,7 +35,7 @@ class Lines(NamedTuple):
         """As primitives for an image of `size` = (width, height) pixels."""
         geometry = self.geometry
         assert geometry.index is not None
-        radius = 0.5 * geometry.extras["width"].astype(np.float64)
+        radius = 0.5 * np.maximum(geometry.extras["width"].astype(np.float64), 0.0)  # as they are drawn
         if self.in_pixels:
             radius = radius * _pixels(geometry.positions, camera, size[1])
         index = geometry.index.astype(np.int64)
@@ -51,7 +49,7 @@ class Lines(NamedTuple):
         words[:, 0, 3] = TUBE | shadowless | np.where(clear, CLEAR, np.uint32(0))
         words[:, 1, 3] = 2 * np.arange(len(index), dtype=np.uint32)
         words[:, 2, :2] = np.ascontiguousarray(radii).view(np.uint32)
-        words[1:, 2, 2] = np.cumsum(index[1:, 0] != index[:-1, 1])  # the number of the line
+        words[1:, 2, 2] = np.cumsum(index[1:, 0] != index[:-1, 1])  # the number of the line in its layer
         corners = packing.corners(colors)[index].reshape(-1, packing.WORDS)
         low, high = (ends - radii[..., None]).min(axis=1), (ends + radii[..., None]).max(axis=1)
         return Shapes(words, corners, low, high, [self.material])

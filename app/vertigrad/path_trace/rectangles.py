@@ -71,9 +71,9 @@ def _slice(
     samples: np.ndarray, parts: dict[int, np.ndarray], gap: float, style: Any, ends: tuple[float, float]
 ) -> np.ndarray:
     """The texels of a slice, whose positions along x, y and z are fractions of the box."""
-    values = samples.astype(np.float64)
+    values = samples
     between = _smooth if style.interpolation == "cubic" else _between
-    for axis in range(3):
+    for axis in sorted(parts, key=lambda axis: len(parts[axis])):  # first the one that leaves few planes of the grid
         count = samples.shape[2 - axis]
         values = between(values, parts[axis] * (count - 1 + 2 * gap) - gap, 2 - axis)
     values = values.squeeze(axis=2 - min(axis for axis in range(3) if len(parts[axis]) == 1))

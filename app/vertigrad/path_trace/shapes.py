@@ -12,7 +12,7 @@ from ..export import Geometry
 from . import packing
 from .tree import MOST_PRIMITIVES, Tree, build
 
-SPHERE, CLEAR, FLAT, LIQUID = (np.uint32(1 << bit) for bit in (31, 30, 29, 28))
+SPHERE, CLEAR, FLAT, LIQUID, TUBE = (np.uint32(1 << bit) for bit in (31, 30, 29, 28, 27))
 MOST_MATERIALS = 1 << 24
 OPAQUE = 0.999  # of an alpha, as in shaders/common/coverage.wgsl
 
@@ -120,7 +120,10 @@ def _clear(colors: np.ndarray) -> np.ndarray:
 
 
 class Scene(NamedTuple):
-    """The shapes of all layers, in the order of the leaves of their tree; `materials` are rows of words, (n, 4)."""
+    """The shapes of all layers, in the order of the leaves of their tree; `materials` are rows of words, (n, 4).
+
+    After the last corner is one more: of a tube, which has two, a third is read that counts for nothing.
+    """
 
     tree: Tree | None
     primitives: np.ndarray
@@ -138,10 +141,14 @@ def concatenated(found: Sequence[Shapes]) -> Scene:
         nothing = np.zeros((1, 4), np.uint32)
         return Scene(None, nothing, nothing, nothing)
     materials, parts, first_corner = list[Surface](), list[np.ndarray](), 0
+    first_line = MOST_PRIMITIVES  # one random number decides what each line and each other primitive lets through
     for one in found:
         words = one.primitives.copy()
         words[:, 0, 3] += np.uint32(len(materials))
         words[:, 1, 3] += np.uint32(first_corner)
+        tubes = (words[:, 0, 3] & TUBE) != 0
+        words[tubes, 2, 2] += np.uint32(first_line)
+        first_line = int(words[tubes, 2, 2].max(initial=first_line - 1)) + 1
         parts.append(words)
         materials += one.materials
         first_corner += len(one.corners)
@@ -149,7 +156,8 @@ def concatenated(found: Sequence[Shapes]) -> Scene:
         raise InputError(f"path tracing: {len(materials):,} materials; there may be {MOST_MATERIALS:,}")
     tree = build(*(np.concatenate([getattr(one, name) for one in found]) for name in ("low", "high")))
     primitives = np.concatenate(parts)[tree.order].reshape(-1, 4)
-    return Scene(tree, primitives, np.concatenate([one.corners for one in found]), _rows(materials))
+    corners = [*(one.corners for one in found), np.zeros((1, packing.WORDS), np.uint32)]
+    return Scene(tree, primitives, np.concatenate(corners), _rows(materials))
 
 
 def _rows(materials: Sequence[Surface]) -> np.ndarray:
