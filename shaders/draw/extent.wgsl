@@ -2,6 +2,7 @@
 // `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one; `reduce_few` does it alone for a few.
 // In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number. Where `symmetric` is not 0,
 // it is (-m, m) with the largest magnitude m, and (-1, 1) if there was none.
+//% include "common/widest.wgsl"
 
 struct Params {
     shape: vec3u,           // of the values along three axes; before them 1s
@@ -17,25 +18,6 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> pairs: array<vec2f>;
 @group(0) @binding(3) var<storage, read_write> extent: array<vec2f>;
 
-const LARGEST = 3.4028234e38;
-const EMPTY_RANGE = vec2f(LARGEST, -LARGEST);
-
-var<workgroup> found: array<vec2f, ${WORKGROUP}>;
-
-fn wider(a: vec2f, b: vec2f) -> vec2f {
-    return vec2f(min(a.x, b.x), max(a.y, b.y));
-}
-
-// The widest pair of the workgroup, in its first invocation.
-fn widest(mine: vec2f, lane: u32) -> vec2f {
-    found[lane] = mine;
-    for (var step = ${WORKGROUP}u / 2u; step > 0u; step /= 2u) {
-        workgroupBarrier();
-        if lane < step { found[lane] = wider(found[lane], found[lane + step]); }
-    }
-    return found[lane];
-}
-
 fn element_of(i: u32) -> i32 {
     let row = i / params.shape.z;
     let at = vec3u(row / params.shape.y, row % params.shape.y, i % params.shape.z);
@@ -47,10 +29,7 @@ fn element_of(i: u32) -> i32 {
 fn widest_of_own(first: u32, step: u32) -> vec2f {
     var mine = EMPTY_RANGE;
     for (var i = first; i < params.count; i += step) {
-        let value = f32(values[element_of(i)]);
-        // Judged by its bits: comparisons with NaN may be optimized away.
-        let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
-        mine = select(mine, wider(mine, vec2f(value)), finite);
+        mine = with_value(mine, f32(values[element_of(i)]));
     }
     return mine;
 }

@@ -1,14 +1,17 @@
-// Figures of a strided tensor: range, mean, spread, what is not finite, and the first element that meets a condition.
-// A workgroup reads params.chunk elements and a tree in workgroup memory joins what its invocations found; where there are
-// several workgroups, a second pass joins their records. The order depends on shapes only: the same input, the same bits.
+// Statistics of a strided tensor: range, mean, spread, what is not finite, and the first element that meets a condition;
+// or of several tensors, without a condition. A workgroup reads params.chunk elements of one tensor and a tree in workgroup
+// memory joins what its invocations found; where there are several workgroups, a second pass joins their records. The order depends on shapes only: the same input, the same bits.
 // Mean and sum of squared deviations are updated element by element (Welford, Technometrics 4, 1962) and merged pairwise
 // (Chan, Golub and LeVeque, The American Statistician 37, 1983), both relative to the first element: nothing cancels.
 // In: PASS: "elements" or "records" are read, or elements are counted into "bins" between the ends that a record has;
-//     FROM, the dtype read; VALUE, the WGSL type that ends are compared in; RANK, axes of the tensor; BINS.
+//     "tensors": elements of several are read, or "rows": the records of each are joined;
+//     FROM, the dtype read, or those of several; VALUE, the WGSL type that ends are compared in; RANK, axes of the tensor; BINS.
 // Out: records of 13 words (see ops/summary.py, which reads them), or the counts.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
-//% if FROM == "f16"
+//% set SEVERAL = PASS in ("tensors", "rows")
+//% set FROMS = FROM if SEVERAL else [FROM]
+//% if "f16" in FROMS
 enable f16;
 //% endif
 //% include "common/math.wgsl"
@@ -16,8 +19,15 @@ enable f16;
 //% set WORDS = 13
 
 struct Params {
-    count: u32,  // elements or records
     chunk: u32,
+    //% if SEVERAL
+    //% for n in range(FROMS | length)
+    count_${n}: u32,  // elements
+    first_${n}: u32,  // number of the first of its chunks
+    //% endfor
+    //% else
+    count: u32,  // elements or records
+    //% endif
     //% if PASS == "elements"
     conditions: u32,  // 1: NaN, 2: infinite, 4: less than low, 8: more than high
     low: f32,
@@ -26,9 +36,15 @@ struct Params {
     //% if PASS == "bins"
     record_offset: u32,
     //% endif
+    //% if PASS == "tensors"
+    //% for n in range(FROMS | length)
+    source_${n}_offset: u32,
+    //% endfor
+    //% else
     source_offset: u32,
+    //% endif
     out_offset: u32,
-    //% if PASS != "records"
+    //% if PASS in ("elements", "bins")
     shape: array<vec4u, 2>,
     source_strides: array<vec4i, 2>,
     //% endif
@@ -51,7 +67,13 @@ struct Record {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-//% if PASS == "records"
+//% if PASS == "tensors"
+//% for dtype in FROMS
+@group(0) @binding(${2 + loop.index}) var<storage, read> source_${loop.index0}: ${element.storage(dtype)};
+//% endfor
+
+var<private> tensor: u32;  // which one is read
+//% elif PASS in ("records", "rows")
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 //% else
 @group(0) @binding(1) var<storage, read> source: ${element.storage(FROM)};
@@ -67,7 +89,21 @@ var<workgroup> counts: array<atomic<u32>, ${BINS}>;
 var<workgroup> tree: array<Record, ${WORKGROUP}>;
 //% endif
 
-//% if PASS != "records"
+//% if PASS == "tensors"
+// Four elements of an invocation, so that the tensor is chosen once for them; beyond the end they are the last one.
+fn four(number: u32, end: u32) -> vec4f {
+    let at = min(vec4u(number) + ${WORKGROUP}u * vec4u(0u, 1u, 2u, 3u), vec4u(end - 1u));
+    switch tensor {
+        //% for dtype in FROMS
+        ${"default" if loop.last else "case %du" % loop.index0}: {
+            let i = params.source_${loop.index0}_offset + at;
+            //% set name = "source_%d" % loop.index0
+            return vec4f(f32(${name}[i.x]), f32(${name}[i.y]), f32(${name}[i.z]), f32(${name}[i.w]));
+        }
+        //% endfor
+    }
+}
+//% elif PASS in ("elements", "bins")
 fn element(number: u32) -> ${VALUE} {
     ${index.walk("number", RANK, ["source"])}
     return ${VALUE}(${element.load("source", FROM, "u32(source_at)")});
@@ -108,20 +144,35 @@ fn merged(a: Record, b: Record) -> Record {
 }
 //% endif
 
-//% if PASS == "elements"
+//% if PASS in ("elements", "tensors")
 fn meets(x: f32) -> bool {
+    //% if PASS == "tensors"
+    return false;
+    //% else
     return ((params.conditions & 1u) != 0u && is_nan(x))
         || ((params.conditions & 2u) != 0u && is_inf(x))
         || ((params.conditions & 4u) != 0u && !is_nan(x) && x < params.low)
         || ((params.conditions & 8u) != 0u && !is_nan(x) && x > params.high);
+    //% endif
 }
 
 fn found(lane: u32, begin: u32, end: u32) -> Record {
     var r = Record();
-    let start = f32(element(0u));
+    let start = ${"four(0u, 1u).x" if PASS == "tensors" else "f32(element(0u))"};
     r.base = select(start, 0.0, is_nan(start) || is_inf(start));
+    //% if PASS == "tensors"
+    var values: vec4f;
+    //% endif
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
+        //% if PASS == "tensors"
+        let k = (i - begin) / ${WORKGROUP}u & 3u;
+        if k == 0u {
+            values = four(i, end);
+        }
+        let value = values[k];
+        //% else
         let value = element(i);
+        //% endif
         let x = f32(value);
         if meets(x) {
             r.met += 1u;
@@ -150,7 +201,7 @@ fn found(lane: u32, begin: u32, end: u32) -> Record {
     }
     return r;
 }
-//% elif PASS == "records"
+//% elif PASS in ("records", "rows")
 fn found(lane: u32, begin: u32, end: u32) -> Record {
     var r = Record();
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
@@ -197,11 +248,42 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = group.y * num_workgroups.x + group.x;
+    //% if PASS == "tensors"
+    var count = params.count_0;
+    var chunk = number;  // of its tensor
+    //% for n in range(1, FROMS | length)
+    if number >= params.first_${n} {
+        tensor = ${n}u;
+        count = params.count_${n};
+        chunk = number - params.first_${n};
+    }
+    //% endfor
+    let begin = chunk * params.chunk;
+    if begin >= count {
+        return;
+    }
+    let end = begin + min(params.chunk, count - begin);
+    //% elif PASS == "rows"
+    var begin = 0u;
+    var end = 0u;
+    switch number {
+        //% for n in range(FROMS | length)
+        case ${n}u: {
+            begin = params.first_${n};
+            end = begin + (params.count_${n} - 1u) / params.chunk + 1u;
+        }
+        //% endfor
+        default: {
+            return;
+        }
+    }
+    //% else
     let begin = number * params.chunk;
     if begin >= params.count {
         return;
     }
     let end = begin + min(params.chunk, params.count - begin);
+    //% endif
     //% if PASS == "bins"
     for (var bin = lane; bin < ${BINS}u; bin += ${WORKGROUP}u) {
         atomicStore(&counts[bin], 0u);

@@ -518,10 +518,18 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "ops/sizes.wgsl": choices(DRAW=[False, True]),
     "ops/subgroup_size.wgsl": [{}],
+    "ops/unit_peaks.wgsl": choices(FROM=["f32", "f16"], RANK=[0, 2, 8]),
+    "ops/image_grid.wgsl": [
+        {"PASS": step, "SCALE": scale, "SOURCES": (("source", dtype), *others)}
+        for dtype in DTYPES
+        for step, scale in (("ranges", ""), ("image", ""), ("image", "pairs"), ("image", "alone"))
+        for others in ((), (("alongside_0", dtype), ("alongside_1", "f16")))
+    ],
     "ops/summary.wgsl": [
         *choices(PASS=["elements", "bins"], FROM=DTYPES, VALUE=["f32"], RANK=[0, 2, 8], BINS=[64]),
         *choices(PASS=["elements", "bins"], FROM=["i32"], VALUE=["i32"], RANK=[1], BINS=[64]),
         *choices(PASS=["records"], FROM=[""], VALUE=["f32", "i32", "u32"], RANK=[0], BINS=[64]),
+        *choices(PASS=["tensors", "rows"], FROM=[("f32",), ("f32", "f16")], VALUE=["f32"], RANK=[0], BINS=[64]),
     ],
     "models/mesh.wgsl": [{}],
     "models/unpack_rgb.wgsl": [{}],

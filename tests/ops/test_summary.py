@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 import vertigrad
 from vertigrad import Tensor
 from vertigrad.errors import DtypeError, LayoutError, ShapeError
-from vertigrad.ops.summary import BINS, CHUNK, NEVER, WORDS, Condition, Summary, spread, summarize
+from vertigrad.ops.summary import (
+    BINS,
+    CHUNK,
+    NEVER,
+    SMALL_CHUNK,
+    WORDS,
+    Condition,
+    Summary,
+    spread,
+    summarize,
+    summarize_all,
+)
 from vertigrad.tensor import dtype_of
 
 from .layouts import DTYPES, examples, layouts, seeds, shapes, values
@@ -149,6 +160,26 @@ def test_many_records_in_one_tensor():
     for a, row in zip(arrays, rows, strict=False):
         check(a, Summary.of(row, dtype_of("f32")))
     assert (rows[3] == 7).all()
+
+
+@pytest.mark.parametrize("sizes", [(1, SMALL_CHUNK, 3), (7, SMALL_CHUNK + 1, 5 * SMALL_CHUNK, 1)])
+@pytest.mark.parametrize("dtypes", [("float32",), ("float32", "float16")])
+def test_several_tensors_at_once(sizes: tuple[int, ...], dtypes: tuple[str, ...]):
+    random = np.random.default_rng(8)
+    arrays = [
+        spoiled((random.normal(size=size) + 9).astype(dtypes[n % len(dtypes)]), n, 0.01) for n, size in enumerate(sizes)
+    ]
+    arrays[2][0] = np.nan  # what the mean is relative to, elsewhere
+    tensors = [Tensor.from_numpy(a) for a in arrays]
+    with Tensor.zeros((len(sizes) + 1, WORDS), "u32") as records:
+        before = vertigrad.gpu().recorder.dispatches
+        with records[1:] as rows:
+            summarize_all(tensors, rows)
+        assert vertigrad.gpu().recorder.dispatches - before == (1 if max(sizes) <= SMALL_CHUNK else 2)
+        words = records.numpy()
+    assert not words[0].any()
+    for a, tensor, row in zip(arrays, tensors, words[1:], strict=True):
+        check(a, Summary.of(row, tensor.dtype))
 
 
 def test_invalid_record_tensors():

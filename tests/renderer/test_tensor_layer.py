@@ -7,7 +7,9 @@ import pytest
 
 from vertigrad.errors import LayoutError
 from vertigrad.renderer import OrbitCamera
+from vertigrad.renderer.layers.tensor import COMPARED, TensorLayer
 from vertigrad.renderer.layers.tensor_shapes import default_form
+from vertigrad.scene import inside
 from vertigrad.tensor import Tensor
 
 RNG = np.random.default_rng(5)
@@ -159,6 +161,41 @@ def test_layers_that_compare_each_other_have_one_range(steady, layer, draw: str)
             np.testing.assert_allclose(heights, few[0, 0] / np.abs(both[:, 0]).max(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "int32", "uint32", "uint8", "bool"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_an_image_of_any_type_is_read_where_it_is(steady, layer, dtype: str, normalize: bool) -> None:
+    values = RNG.integers(0, 2 if dtype == "bool" else 200, (2, 3, 5)).astype(dtype)
+    shown = layer("tensor", {"columns": 2, "normalize": normalize}, tensor=values)
+    assert len(shown.form._plan) == 1
+    expected = values.astype(np.float32)
+    if normalize:
+        low, high = expected.min((1, 2), keepdims=True), expected.max((1, 2), keepdims=True)
+        expected = (expected - low) / (high - low)
+    np.testing.assert_allclose(drawn(shown, "pixels")[:3, :11:6], expected[:, :, 0].T, rtol=1e-6)
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_large_channels_are_normalized_in_parts(steady, layer, compared: bool) -> None:
+    values, other = (RNG.normal(size=(3, 70, 300)).astype(np.float32) for _ in range(2))
+    other[1] *= 9.0
+    values[0, 69, 299], values[2, 0, 0] = 3e38, -3e38
+    values[2, 40, 40] = 3e38  # the difference of both is infinite
+    shown = layer("tensor", {"columns": 1}, tensor=values, **({"compare": other} if compared else {}))
+    assert len(shown.form._plan) == 2
+    both = np.concatenate([values, other], axis=1) if compared else values
+    low, high = (end((1, 2), keepdims=True).astype(np.float64) for end in (both.min, both.max))
+    pixels = drawn(shown, "pixels").reshape(3, 71, 301)[:, :70, :300]
+    np.testing.assert_allclose(pixels, (values - low) / (high - low), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("draw", "most"), [("image", 1), ("bars", 4), ("points", 3), ("lines", 2), ("surface", 4), ("volume", 1)]
+)
+def test_a_form_is_computed_by_few_dispatches(steady, layer, draw: str, most: int) -> None:
+    shown = layer("tensor", {"draw": draw}, tensor=RNG.normal(size=(4, 5, 3)).astype(np.float32))
+    assert len(shown.form._plan) == most
+
+
 def test_channels_that_are_compared_are_normalized_by_one_range(steady, layer) -> None:
     few, many = (factor * RNG.normal(size=(3, 4, 5)).astype(np.float32) for factor in (1, 5))
     shown = layer("tensor", {"columns": 3}, tensor=few, compare=many)
@@ -169,6 +206,28 @@ def test_channels_that_are_compared_are_normalized_by_one_range(steady, layer) -
     assert shown.drawing.style.range == (0.0, 1.0)
     with Tensor.zeros((3, 4)) as flat, pytest.raises(LayoutError, match="compare must be a tensor of shape"):
         layer("tensor", tensor=few, compare=flat)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_several_are_compared(steady, layer, normalize: bool) -> None:
+    values = [factor * RNG.normal(size=(2, 3, 4)).astype(np.float32) for factor in (1, 2, 3, 4, 5)]
+    shown = layer(
+        "tensor",
+        {"columns": 1, "normalize": normalize},
+        tensor=values[0],
+        **{name: one for name, one in zip(COMPARED, values[1:], strict=True)},
+    )
+    pixels, whole = drawn(shown, "pixels").reshape(2, 4, 5)[:, :3, :4], np.stack(values)
+    assert shown.report().keys() >= {"tensor", *COMPARED}
+    if normalize:
+        low, high = (end((0, 2, 3), keepdims=True)[0] for end in (whole.min, whole.max))
+        np.testing.assert_allclose(pixels, (values[0] - low) / (high - low), rtol=1e-5, atol=1e-6)
+    else:
+        np.testing.assert_allclose(shown.drawing.extent.pair.numpy()[0], [whole.min(), whole.max()], rtol=1e-6)
+
+
+def test_the_attributes_are_those_of_scenes() -> None:
+    assert COMPARED == inside.COMPARED and set(COMPARED) < TensorLayer.ATTRIBUTES.keys()
 
 
 def test_what_is_not_finite_is_magenta_and_leaves_its_channel_visible(steady, layer, render) -> None:

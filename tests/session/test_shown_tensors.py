@@ -13,6 +13,7 @@ import pytest
 from vertigrad.errors import SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.scene import load
+from vertigrad.scene.inside import compared
 from vertigrad.session import Session
 from vertigrad.session.commands import (
     CompareTensor,
@@ -361,6 +362,43 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         assert "compare" not in session.scene.layers["relu"].attributes
         do(session, Undo(), Undo())
         assert list(session.stage.layers) == ["first"]
+
+
+def test_three_networks_that_are_compared_have_one_range(steady: Gpu, tmp_path: Path) -> None:
+    network(tmp_path)
+    third = SECOND.replace("doubled", "tripled").replace("y.npy", "z.npy").replace("other", "third")
+    for name, factor in (("x", 1.0), ("y", 2.0), ("z", 3.0)):
+        np.save(tmp_path / f"{name}.npy", factor * X)
+    (tmp_path / "scene.toml").write_text(SCENE.replace("[layers]", SECOND + third + "[layers]"))
+    tensor = RELU[1]
+
+    def ranges(session: Session) -> list[float]:
+        found = []
+        for name in ("relu", "relu_2", "relu_3"):
+            if name in session.stage.layers:
+                pixels(session, name)
+                extent = session.stage.layers[name].drawing.extent
+                assert extent is not None
+                found.append(extent.pair.numpy()[0, 1] / HIDDEN.max())
+        return found
+
+    with Session(steady, tmp_path / "scene.toml") as session:
+        session.clock.halt()
+        do(session, CompareTensor("net", tensor, "other"), CompareTensor("other", tensor, "third"))
+        assert ranges(session) == pytest.approx([3.0, 3.0, 3.0])
+        do(session, Save())
+        refs = load(session.scene.path).layers["relu"].attributes
+        assert [refs[key].text for key in ("compare", "compare_2")] == [f"other:{tensor}", f"third:{tensor}"]  # type: ignore[union-attr]
+        do(session, ShareRange("net", tensor, "other", False))
+        assert ranges(session) == pytest.approx([3.0, 2.0, 3.0])
+        do(session, ShareRange("third", tensor, "other", True))
+        assert ranges(session) == pytest.approx([3.0, 3.0, 3.0])
+        do(session, HideDifference("other", tensor, "third"))
+        assert ranges(session) == pytest.approx([2.0, 2.0])
+        do(session, Undo(), HideTensor("net", tensor))
+        assert "relu" not in session.stage.layers and ranges(session) == pytest.approx([3.0, 3.0])
+        do(session, HideTensor("other", tensor))
+        assert ranges(session) == pytest.approx([3.0]) and not compared(session.scene.layers["relu_3"])
 
 
 def test_a_picked_element_has_its_index_and_its_value(session: Session) -> None:

@@ -28,6 +28,7 @@ from .probe import Probe
 from .program import Program, Redecided, upload
 from .stages import Stages
 from .trace import Trace
+from .unit_axes import UnitAxes
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, to_storage, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
@@ -263,8 +264,9 @@ class Network(Closing):
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
         has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
+        axes = UnitAxes(array.shape for array in arrays.values())
         trace = Trace(
-            self.source, self._versions, stages, self._folder, small, self._masked, probe, not has_gradient, leaf
+            self.source, self._versions, stages, self._folder, small, self._masked, probe, not has_gradient, leaf, axes
         )
         try:
             values = {
@@ -274,6 +276,8 @@ class Network(Closing):
                 values[name].bound = bound
             with stages.recording(), portion(0.0, RECORDING):
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
+                if probe is not None:
+                    probe.finish()
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
             if refused:
                 raise UnsupportedOp(self.source, refused)

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..closing import Closing
-from ..ops.summary import WORDS, Summary, summarize
+from ..ops.summary import WORDS, Summary, most_tensors, summarize, summarize_all
 from ..tensor import DType, Tensor, f16, f32, u32
+
+MOST_BYTES = 32 << 20  # of tensors that wait; dispatches for larger ones cost little
 
 
 class Probed(NamedTuple):
@@ -24,19 +26,38 @@ class Probed(NamedTuple):
 class Probe(Closing):
     """Statistics of at most `count` tensors in one tensor, `records`: a row for each of `tensors`, in their order.
 
-    A node that is done by the kernel of another one has no tensor of its own, and so no row.
+    A node that is done by the kernel of another one has no tensor of its own, and so no row. Several tensors are read
+    by one dispatch, until which they keep their memory; `finish` records that of those that are left.
     """
 
     def __init__(self, count: int):
         self.records = Tensor.zeros((max(count, 1), WORDS), u32, "statistics of a network")
         self.tensors: list[Probed] = []
+        self._waiting: list[Tensor] = []
 
     def add(self, name: str, operator: str, tensor: Tensor) -> None:
         """Take the statistics of a tensor, if it is of floats and there is room."""
-        if tensor.dtype in (f16, f32) and tensor.size and len(self.tensors) < self.records.shape[0]:
-            with self.records[len(self.tensors)] as row:
-                summarize(tensor, out=row)
-            self.tensors.append(Probed(name, operator, tensor.dtype, tensor.shape))
+        if tensor.dtype not in (f16, f32) or not tensor.size or len(self.tensors) >= self.records.shape[0]:
+            return
+        nbytes = sum(one.size * one.itemsize for one in (*self._waiting, tensor))
+        if len(self._waiting) >= most_tensors() or nbytes > MOST_BYTES or not tensor.is_contiguous:
+            self.finish()
+        self.tensors.append(Probed(name, operator, tensor.dtype, tensor.shape))
+        self._waiting.append(tensor.detach())
+        if not tensor.is_contiguous:
+            self.finish()
+
+    def finish(self) -> None:
+        """Record the statistics of all tensors that were added."""
+        waiting, self._waiting = self._waiting, []
+        last = len(self.tensors)
+        with self.records[last - len(waiting) : last] as rows:
+            if len(waiting) == 1:
+                summarize(waiting[0], out=rows[0])
+            elif waiting:
+                summarize_all(waiting, rows)
+        for tensor in waiting:
+            tensor.close()
 
     def summaries(self, records: np.ndarray) -> list[Summary]:
         """The statistics of `tensors`, given what `records` held."""
@@ -44,6 +65,9 @@ class Probe(Closing):
 
     def close(self) -> None:
         """Give the memory back. Idempotent."""
+        for tensor in self._waiting:
+            tensor.close()
+        self._waiting.clear()
         self.records.close()
 
 

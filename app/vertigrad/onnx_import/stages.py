@@ -92,10 +92,10 @@ class Stages:
         self._begin()
         return decision.numbers
 
-    def add_mask(self, name: str, tensor: Tensor) -> None:
-        """Multiply `tensor`, which the last plan computes, by a mask of its units, in a plan of its own."""
+    def add_mask(self, name: str, tensor: Tensor, axis: int) -> None:
+        """Multiply `tensor`, which the last plan computes, by a mask along `axis`, in a plan of its own."""
         self._open.close()
-        mask = Mask(name, tensor.shape, tensor.dtype)
+        mask = Mask(name, tensor.shape, tensor.dtype, axis)
         self._begin(mask)
         ops.multiply(tensor, mask.factors, out=tensor)
         self._open.close()

@@ -25,6 +25,7 @@ from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
+from .unit_axes import UnitAxes
 from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
@@ -40,7 +41,7 @@ class Trace:
     `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. Of the tensors
     in `masked`, which are outputs of the outermost graph, units can be set to zero later. `probe` takes statistics of
     what the nodes of that graph compute. `leaf`, a tensor that they compute or a weight, requires a gradient: backward
-    passes end there. It is then `leaf_tensor`.
+    passes end there. It is then `leaf_tensor`. `unit_axes` has the axes of the units of what is masked.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Trace:
         probe: Probe | None = None,
         defers: bool = True,
         leaf: str = "",
+        unit_axes: UnitAxes | None = None,
     ):
         self.source = source
         self.name = Path(source).name
@@ -63,6 +65,7 @@ class Trace:
         self.probe = probe
         self.leaf = leaf
         self.leaf_tensor: Tensor | None = None
+        self.unit_axes = unit_axes or UnitAxes(())
         self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
@@ -206,6 +209,7 @@ class Trace:
         return node.fused
 
     def _observe(self, node: Node, names: Sequence[str], local: dict[str, Value | None]) -> None:
+        self.unit_axes.note(node.op, node.proto.input, names)
         for name in filter(None, names):
             value = local.get(name)
             if name in self.masked:
@@ -238,7 +242,7 @@ class Trace:
         if value.tensor.owner in read:  # a view of what the node reads, or a constant, which stays as it is
             value = replace(value, tensor=ops.copy(value.tensor), sizes=None)
         assert value.tensor is not None
-        self.stages.add_mask(name, value.tensor)
+        self.stages.add_mask(name, value.tensor, self.unit_axes.of(name, value.tensor.shape))
         return value
 
     def _note(self, node: Node) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from ..gpu import Kernel
 from ..tensor import Tensor
-from .elementwise import assign
-from .functions import maximum, minimum
+from . import launch
 from .reduce import finite_range
 
-LEAST = 1e-30  # range of a channel below which it is constant
+WORKGROUP = 256
+CHUNK = 8192  # elements that a workgroup takes; of a channel of no more, it finds the range itself
 
 
 class GridShape(NamedTuple):
@@ -52,25 +54,32 @@ def ranges(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def image_grid(
-    values: Tensor, grid: GridShape, normalize: bool, out: Tensor, alongside: Tensor | None = None
+    values: Tensor, grid: GridShape, normalize: bool, out: Tensor, alongside: Sequence[Tensor] = ()
 ) -> Tensor:
-    """Write channels (channels, height, width) into the image `out`, of `grid.size`; its gaps are not written.
+    """Write channels (channels, height, width), of any dtype, into the image `out`, f32, of `grid.size`, contiguous.
 
-    With `normalize` each channel is scaled to its own range, from 0 to 1: that of its finite values, and of those of
-    the same channel of `alongside`, if there is such a tensor.
+    Its gaps are not written. With `normalize` each channel is scaled to its own range, from 0 to 1: that of its finite
+    values, and of those of the same channel of the tensors `alongside`.
     """
-    rows, columns = -(-grid.channels // grid.columns), grid.columns
-    if normalize:
-        low, high = ranges(values)
-        if alongside is not None:
-            other_low, other_high = ranges(alongside)
-            low, high = minimum(low, other_low), maximum(high, other_high)
-        values = (values - low) / maximum(high - low, LEAST)
-    tall, wide = grid.height + grid.gap, grid.width + grid.gap
-    cells = out.reshape(rows, tall, columns, wide).permute(0, 2, 1, 3)[:, :, : grid.height, : grid.width]
-    whole = grid.channels // columns
-    split = whole * columns
-    assign(cells[:whole], values[:split].reshape(whole, columns, grid.height, grid.width))
-    if split < grid.channels:
-        assign(cells[whole, : grid.channels - split], values[split:])
+    count = grid.height * grid.width
+    chunks = -(-count // CHUNK)
+    scale = "" if not normalize else "alone" if chunks == 1 else "pairs"
+    sizes: dict[str, Any] = {"channels": grid.channels, "count": count, "width": grid.width}
+    sizes |= {"chunk": CHUNK, "chunks": chunks}
+    threads = grid.channels * chunks * WORKGROUP
+    placed: dict[str, Any] = {"columns": grid.columns, "pitch": (grid.width + grid.gap, grid.height + grid.gap)}
+    with Tensor.empty((grid.channels * chunks if scale == "pairs" else 0, 2), temporary=True) as pairs:
+        if scale == "pairs":
+            kernel, read = _kernel("ranges", "", values, alongside)
+            kernel(threads, overwrites=("pairs",), pairs=pairs, **read, **sizes)
+            placed["pairs"] = pairs
+        kernel, read = _kernel("image", scale, values, alongside if scale == "alone" else ())
+        kernel(threads, out=out, **read, **sizes, **placed)
     return out
+
+
+def _kernel(step: str, scale: str, values: Tensor, alongside: Sequence[Tensor]) -> tuple[Kernel, dict[str, Any]]:
+    read = {"source": values} | {f"alongside_{number}": one for number, one in enumerate(alongside)}
+    read_types = tuple((name, one.dtype.name) for name, one in read.items())
+    defines = {"PASS": step, "SCALE": scale, "SOURCES": read_types}
+    return Kernel.load("ops/image_grid.wgsl", defines=defines), launch.strided(**read)

@@ -1,25 +1,30 @@
 """Statistics of a tensor: range, mean and standard deviation, values that are not finite, and a histogram.
 
 The tensor is read once for the numbers and once for the histogram, in place whatever its strides are, and nothing goes
-to the host but the result. Values that are not finite are counted and otherwise left out.
+to the host but the result. Of many tensors they are taken by few dispatches: on a GPU one of a small tensor costs more
+than its elements. Values that are not finite are counted and otherwise left out.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimitError
-from ..gpu import Kernel
+from ..gpu import Kernel, gpu
 from ..tensor import DType, Tensor, dtype_of, u32
 from . import launch
 
 WORDS = 13  # of a record; as in shaders/ops/summary.wgsl
 BINS = 64  # of a histogram
 CHUNK = 16384  # elements that a workgroup reads: 64 an invocation
+SMALL_CHUNK = 4096  # the same where there are several tensors, most of which are small
+MOST_TENSORS = 24  # of which statistics are taken by one dispatch
 WORKGROUP = 256
 
 
@@ -125,6 +130,42 @@ def summarize(a: Tensor, condition: Condition = NEVER, *, out: Tensor | None = N
             kernel = Kernel.load("ops/summary.wgsl", defines=_defines("records", a.dtype, 0))
             kernel(WORKGROUP, overwrites=("out",), source=records, out=out, count=chunks, chunk=chunks)
     return out
+
+
+def summarize_all(tensors: Sequence[Tensor], out: Tensor) -> Tensor:
+    """The statistics of contiguous floats, a record in each row of `out`, (tensors, 13) u32: by two dispatches.
+
+    None is empty, and there are no more than a kernel can read. Raises as `summarize`.
+    """
+    out = launch.prepare_output("summarize_all", (len(tensors), WORDS), u32, out)
+    chunks = [-(-one.size // SMALL_CHUNK) for one in tensors]
+    first = list(itertools.accumulate(chunks, initial=0))
+    sizes = {f"count_{n}": one.size for n, one in enumerate(tensors)}
+    sizes |= {f"first_{n}": number for n, number in enumerate(first[:-1])}
+    sources = {f"source_{n}": one for n, one in enumerate(tensors)}
+    defines = {"FROM": tuple(one.dtype.name for one in tensors), "VALUE": "f32", "RANK": 0, "BINS": BINS}
+
+    def run(step: str, groups: int, out: Tensor, **read: Tensor) -> None:
+        kernel = Kernel.load("ops/summary.wgsl", defines={**defines, "PASS": step})
+        kernel(groups * WORKGROUP, overwrites=("out",), out=out, chunk=SMALL_CHUNK, **sizes, **read)
+
+    if first[-1] == len(tensors):  # a chunk each
+        run("tensors", first[-1], out, **sources)
+        return out
+    with Tensor.empty((first[-1], WORDS), u32, temporary=True) as records:
+        run("tensors", first[-1], records, **sources)
+        run("rows", len(tensors), out, source=records)
+    return out
+
+
+def most_tensors() -> int:
+    """How many tensors `summarize_all` is to take at once: one on a software adapter, which has no cost of dispatches.
+
+    There each element would be looked for in all of them: branches are masks.
+    """
+    if gpu().adapter.kind == "software":
+        return 1
+    return min(gpu().limits["max-storage-buffers-per-shader-stage"] - 1, MOST_TENSORS)
 
 
 def spread(a: Tensor, record: Tensor) -> Tensor:

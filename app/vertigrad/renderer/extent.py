@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..gpu import Kernel, Plan
@@ -54,15 +55,13 @@ class Extent:
     `pair` is the result, shape (1, 2). It is set when `record` is called. NaN and infinities do not count; if there are
     no other values, the result is (0, 1). Without a layout, all elements count: of up to three axes, with any strides.
     With `symmetric` it is (-m, m) with the largest magnitude m; (-1, 1) if there are no values. The values of
-    `alongside`, of any shape and strides, count as well.
+    tensors `alongside`, of any shape and strides, count as well.
     """
 
     symmetric = False  # for what is recorded later
 
-    def __init__(self, values: Tensor, layout: VertexLayout | None = None, alongside: Tensor | None = None):
-        self._values = [_Values.of(values, layout)]
-        if alongside is not None:
-            self._values.append(_Values.of(alongside))
+    def __init__(self, values: Tensor, layout: VertexLayout | None = None, alongside: Sequence[Tensor] = ()):
+        self._values = [_Values.of(values, layout), *map(_Values.of, alongside)]
         self._groups = sum(one.groups for one in self._values)
         self._pairs = Tensor.empty((self._groups, 2), name=f"{values.name}.extents")
         try:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..errors import InputError
 from .schema import InnerRef, LayerSpec, OutputRef, Scene
 
 TENSOR = "tensor"  # the type of the layers, and their attribute
 MINUS = "minus"  # the attribute that is subtracted
-COMPARE = "compare"  # the attribute whose values count in the range of colors and heights
+COMPARED = "compare", "compare_2", "compare_3", "compare_4"  # whose values count in the range of colors and heights
 
 Ablated = Mapping[tuple[str, str], tuple[int, ...]]  # units by model and tensor
 
@@ -63,16 +64,22 @@ def inner_layer(name: str, model: str, tensor: str, style: Any, minus: str = "")
     return LayerSpec(name, TENSOR, refs, style)
 
 
-def comparing(layer: LayerSpec, other: str, style: Any) -> LayerSpec:
-    """The layer of a tensor with one range for it and for that of the same name in the model `other`.
+def compared(layer: LayerSpec) -> tuple[OutputRef, ...]:
+    """The tensors whose values count in the range of the layer of a tensor."""
+    refs = (layer.attributes.get(key) for key in COMPARED)
+    return tuple(ref for ref in refs if isinstance(ref, OutputRef))
 
-    With a range of its own if `other` is empty.
+
+def comparing(layer: LayerSpec, refs: Iterable[OutputRef], style: Any) -> LayerSpec:
+    """The layer of a tensor with one range for it and these; with a range of its own without any.
+
+    Raises `InputError` for more than there are attributes.
     """
-    refs = {key: ref for key, ref in layer.attributes.items() if key != COMPARE}
-    tensor = refs[TENSOR]
-    if other and isinstance(tensor, OutputRef):
-        refs[COMPARE] = InnerRef(other, tensor.output)
-    return replace(layer, attributes=refs, style=style)
+    others = [InnerRef(*ref) for ref in refs]
+    if len(others) > len(COMPARED):
+        raise InputError(f"{len(others) + 1} tensors are compared; at most {len(COMPARED) + 1} have one range")
+    attributes = {key: ref for key, ref in layer.attributes.items() if key not in COMPARED}
+    return replace(layer, attributes=attributes | dict(zip(COMPARED, others, strict=False)), style=style)
 
 
 def _of(model: str, ablated: Ablated) -> dict[str, tuple[int, ...]]:

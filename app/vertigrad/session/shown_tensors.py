@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ..params import same
 from ..renderer.bounds import Bounds
 from ..renderer.layers import types as layer_types
 from ..renderer.layers.tensor import TensorLayer
-from ..scene.inside import COMPARE, MINUS, TENSOR, comparing, inner_layer, layer_of, new_layer_name
+from ..scene.inside import MINUS, TENSOR, compared, comparing, inner_layer, layer_of, new_layer_name
 from ..scene.locate import KeyPath
 from ..scene.schema import LayerSpec, OutputRef
 from .naming import plain
@@ -54,18 +54,19 @@ def new_layer(session: Session, model: str, tensor: str, number: int = 0) -> Lay
 def compared_layers(session: Session, model: str, tensor: str, other: str) -> list[LayerSpec]:
     """Layers for a tensor and for that of the same name in another model, with one range, and for the difference.
 
-    Waits for the GPU.
+    Layers that each of both was compared with before have that range, too. Waits for the GPU. Raises `InputError`.
     """
     names = [*session.stage.layers]
     layers: list[LayerSpec] = []
     new = 0
-    for one, another in ((model, other), (other, model)):
+    for one in (model, other):
         layer = _shown_layer(session, one, tensor)
         if layer is None:
             layer = replace(new_layer(session, one, tensor, new), name=new_layer_name(tensor, names))
             new += 1
-        layers.append(comparing(layer, another, layer.style))
+        layers.append(layer)
         names.append(layer.name)
+    layers = _with_one_range([*layers, *_compared_with(session, layers)])
     if shown_as(session, model, tensor, other) is None:
         style = new_layer(session, model, tensor, new).style.with_values(SIGNED)
         layers.append(inner_layer(new_layer_name("difference", names), model, tensor, style, other))
@@ -81,30 +82,58 @@ def compared_with(session: Session, model: str, tensor: str) -> str:
 
 def have_one_range(session: Session, model: str, tensor: str, other: str) -> bool:
     """Whether the layers of both tensors have one range of colors."""
-    layers = [_shown_layer(session, name, tensor) for name in (model, other)]
-    others = [layer is not None and layer.attributes.get(COMPARE) for layer in layers]
-    return others == [OutputRef(other, tensor), OutputRef(model, tensor)]
+    pairs = ((_shown_layer(session, name, tensor), another) for name, another in ((model, other), (other, model)))
+    return all(layer is not None and OutputRef(another, tensor) in compared(layer) for layer, another in pairs)
 
 
 def layers_with_range(session: Session, model: str, tensor: str, other: str, one: bool) -> list[LayerSpec]:
-    """The layers of both tensors, those that are shown, with one range of colors or each with its own."""
-    pairs = ((_shown_layer(session, name, tensor), another) for name, another in ((model, other), (other, model)))
-    return [comparing(layer, another if one else "", layer.style) for layer, another in pairs if layer is not None]
+    """The layers of both tensors, those that are shown, and of others that they are compared with, with one range.
+
+    Or that of the other model with its own, and those that had one with it without it. Raises `InputError`.
+    """
+    layers = [layer for name in (model, other) if (layer := _shown_layer(session, name, tensor)) is not None]
+    if one:
+        return _with_one_range([*layers, *_compared_with(session, layers)])
+    alone = [layer for layer in layers if layer.attributes[TENSOR] == OutputRef(other, tensor)]
+    rest = [each for layer in alone for each in without_range_of(session, layer.name)]
+    return [*rest, *(comparing(layer, (), layer.style) for layer in alone)]
 
 
 def without_range_of(session: Session, name: str) -> list[LayerSpec]:
-    """The layers that have one range with the layer `name`, with ranges of their own."""
+    """The layers that have one range with the layer `name`, with a range without it."""
     ref = session.scene_edits.extras.tensors[name].attributes[TENSOR]
-    layers = [layer for layer in session.scene_edits.extras.tensors.values() if layer.attributes.get(COMPARE) == ref]
-    return [comparing(layer, "", session.stage.layers[layer.name].style.model_copy()) for layer in layers]
+    layers = (_with_style(session, layer) for layer in session.scene_edits.extras.tensors.values())
+    return [
+        comparing(layer, (other for other in refs if other != ref), layer.style)
+        for layer in layers
+        if ref in (refs := compared(layer))
+    ]
+
+
+def _with_one_range(layers: Sequence[LayerSpec]) -> list[LayerSpec]:
+    """These layers of tensors, all with one range."""
+    refs = [ref for layer in layers if isinstance(ref := layer.attributes[TENSOR], OutputRef)]
+    return [comparing(layer, (ref for ref in refs if ref != layer.attributes[TENSOR]), layer.style) for layer in layers]
+
+
+def _compared_with(session: Session, layers: Sequence[LayerSpec]) -> list[LayerSpec]:
+    """The layers that are shown of what is compared with some, without these."""
+    refs = dict.fromkeys(ref for layer in layers for ref in compared(layer))
+    names = dict.fromkeys(shown_as(session, *ref) for ref in refs)
+    mine = {layer.name for layer in layers}
+    tensors = session.scene_edits.extras.tensors
+    return [_with_style(session, tensors[name]) for name in names if name is not None and name not in mine]
 
 
 def _shown_layer(session: Session, model: str, tensor: str) -> LayerSpec | None:
     """The layer that shows a tensor, with the style that it has now."""
     name = shown_as(session, model, tensor)
-    if name is None:
-        return None
-    return replace(session.scene_edits.extras.tensors[name], style=session.stage.layers[name].style.model_copy())
+    return None if name is None else _with_style(session, session.scene_edits.extras.tensors[name])
+
+
+def _with_style(session: Session, layer: LayerSpec) -> LayerSpec:
+    """A layer that is shown, with the style that it has now."""
+    return replace(layer, style=session.stage.layers[layer.name].style.model_copy())
 
 
 def picked_element(session: Session) -> tuple[str, str, int] | None:

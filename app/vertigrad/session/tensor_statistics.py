@@ -13,9 +13,10 @@ from ..errors import GpuError
 from ..gpu import Plan, Traffic
 from ..models.inside import Source
 from ..ops.summary import NEVER, Condition, Summary, spread, summarize
+from ..ops.unit_peaks import unit_peaks
 from ..scene.model_instance import ModelInstance
 from ..scene.stage import Stage
-from ..tensor import Readback, Tensor, f16, f32
+from ..tensor import Readback, Tensor, f16, f32, u32
 
 EVERY = 15  # frames between two readbacks
 EDGE = 0.01  # distance from an end of an activation's range that is called saturated, of the range
@@ -173,7 +174,7 @@ class TensorStatistics:
             summary = Summary.of(words, dtype)
             saturated = None if condition is NEVER else summary.met / max(summary.size, 1)
             difference = Summary.of(more[0], f32) if other is not None else None
-            found = more[-1] if peaks is not None else None
+            found = more[-1].view(np.float32) if peaks is not None else None
             self.state = TensorState(shape, operator, summary, counted, found, saturated, difference)
             if (summary.nan or summary.infinite) and not self._searched:
                 self._searched = True
@@ -183,17 +184,14 @@ class TensorStatistics:
 
 
 class _Peaks:
-    """The largest magnitude of each unit of a tensor so far, `row`."""
+    """The largest magnitude of each unit of a tensor so far, `row`: the bits of f32."""
 
     def __init__(self, tensor: Tensor, axis: int):
         self.tensor = tensor
-        self.row = Tensor.zeros(tensor.shape[axis], f32, "largest magnitudes")
+        self.row = Tensor.zeros(tensor.shape[axis], u32, "largest magnitudes")
         self._plan = Plan("largest magnitudes")
-        others = tuple(other for other in range(tensor.ndim) if other != axis)
         with self._plan.recording():
-            magnitudes = ops.absolute(ops.cast(tensor, f32) if tensor.dtype is f16 else tensor)
-            found = ops.max(magnitudes, others) if others else magnitudes
-            ops.maximum(self.row, found.reshape(*self.row.shape), out=self.row)
+            unit_peaks(tensor, axis, self.row)
 
     def update(self) -> None:
         """Take the values of now into account."""

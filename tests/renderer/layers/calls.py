@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -46,11 +47,12 @@ class Calls:
     """Records from its construction to the end of the test; create it before the layers, for their bind groups.
 
     `drawn` and `computed` are the addresses of the buffers bound in draws and in dispatches, `moves` the (function,
-    buffers read, buffers written) of every copy, write and mapping.
+    buffers read, buffers written) of every copy, write and mapping; `counts` says how often each function was called.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self._groups: dict[int, set[int]] = {}
+        self.counts: Counter[str] = Counter()
         self.drawn: set[int] = set()
         self.computed: set[int] = set()
         self.moves: list[tuple[str, set[int], set[int]]] = []
@@ -69,8 +71,10 @@ class Calls:
     def clear(self) -> None:
         """Clear the recorded draws and moves, but not the contents of bind groups."""
         self.drawn, self.computed, self.moves = set(), set(), []
+        self.counts.clear()
 
     def _hear(self, name: str, arguments: tuple[Any, ...], result: Any) -> None:
+        self.counts[name] += 1
         if name == "wgpuDeviceCreateBindGroup":
             argument = arguments[1]
             entries = (argument.entries[i] for i in range(argument.entryCount))

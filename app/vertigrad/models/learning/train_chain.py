@@ -59,7 +59,8 @@ class NetworkChain(Chain):
 
     def require_units(self, units: Mapping[str, Sequence[int]]) -> None:
         for name, each in units.items():
-            require_units(name, self.shape(self.names.index(name)), each)
+            shape = self.shape(self.names.index(name))
+            require_units(name, shape[unit_axis(shape)], each)
 
     def ablate(self, units: Mapping[str, Sequence[int]]) -> bool:
         by_number = {self.names.index(name): each for name, each in units.items()}

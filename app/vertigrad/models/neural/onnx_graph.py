@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,10 +55,9 @@ class NetworkGraph(Graph, Closing):
             records = probe.records[: len(names)]
             parts.enter_context(records)
             with self._plan.recording():
-                mean = records[:, 6].bitcast(f32) + records[:, 12].bitcast(f32)
-                squares = records[:, 7].bitcast(f32) / ops.maximum(records[:, 0].to(f32), 1.0)
-                rms = ops.sqrt(mean * mean + squares)
-                ops.assign(self.rows[:, 3], ops.log(ops.maximum(rms, LEAST)) * (1.0 / math.log(10.0)))
+                finite, mean, squares, base = (records[:, word] for word in (0, 6, 7, 12))
+                floats = (one.bitcast(f32) for one in (mean, squares, base))
+                ops.fused(_logarithm, finite, *floats, out=self.rows[:, 3])
             self._parts = parts.pop_all()
 
     def update(self) -> None:
@@ -72,6 +71,13 @@ class NetworkGraph(Graph, Closing):
     def close(self) -> None:
         """Give the memory back. Idempotent."""
         self._parts.close()
+
+
+def _logarithm(finite: Any, mean: Any, squares: Any, base: Any) -> Any:
+    """The base-10 logarithm of the root mean square, of the words of a record."""
+    whole = mean + base
+    rms = ops.sqrt(whole * whole + squares / ops.maximum(finite.to(f32), 1.0))
+    return ops.log(ops.maximum(rms, LEAST)) * (1.0 / math.log(10.0))
 
 
 def edges_between(names: Sequence[str], sources: Mapping[str, Sequence[str]]) -> list[tuple[int, int]]:

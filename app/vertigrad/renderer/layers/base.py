@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -91,7 +91,7 @@ class Layer:
         self.name = name
         self.style = style
         self._gpu = gpu
-        self.alongside: Tensor | None = None  # values that count in the range of the colors, too
+        self.alongside: Sequence[Tensor] = ()  # values that count in the range of the colors, too
         self.drawing: Drawing = _Unbound(name)  # pyright: ignore[reportAttributeAccessIssue]
         self._values: Mapping[str, Attribute] = {}
         self._mask: np.ndarray | None = None  # of the rows that are hidden

@@ -57,7 +57,7 @@ class Drawing(ABC):
     refracts = False  # whether `refract` and `draw_refracted` do
 
     def __init__(
-        self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute], alongside: Tensor | None = None
+        self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute], alongside: Sequence[Tensor] = ()
     ):
         self.gpu, self.name, self.style = gpu, name, style
         self.alongside = alongside  # values that count in the extent of the colors, too

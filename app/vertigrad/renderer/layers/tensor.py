@@ -20,6 +20,7 @@ from .styles import Range
 from .tensor_form import Form
 from .tensor_forms import FORMS, form_for
 
+COMPARED = "compare", "compare_2", "compare_3", "compare_4"  # attributes; as in scene/inside.py
 FORM = ("draw", "columns", "normalize", "channels", "channel")  # of the style: another one is another form
 
 
@@ -56,8 +57,8 @@ class TensorLayer(Layer):
     """A tensor of any shape and type: its channels as images, or bars, points, a surface or a volume.
 
     What is drawn is computed from the tensor before each frame, on the GPU, by the layer of that form. With `minus` the
-    difference to another tensor of the same shape is drawn, with `compare` its values count in the range of colors and
-    heights, so that two layers that compare each other have the same one.
+    difference to another tensor of the same shape is drawn. The values of those in `COMPARED` count in the range of
+    colors and heights, so that layers that compare each other have the same one.
     """
 
     casts = True
@@ -68,13 +69,16 @@ class TensorLayer(Layer):
         "minus": AttributeSpec(
             False, (), None, "a tensor to subtract, of the same shape", any_layout=True, without="no difference"
         ),
-        "compare": AttributeSpec(
-            False,
-            (),
-            None,
-            "a tensor of the same shape, whose values count in the range of colors and heights, too",
-            any_layout=True,
-            without="a range of its own",
+        **dict.fromkeys(
+            COMPARED,
+            AttributeSpec(
+                False,
+                (),
+                None,
+                "a tensor of the same shape, whose values count in the range of colors and heights, too",
+                any_layout=True,
+                without="a range of its own",
+            ),
         ),
     }
 
@@ -86,9 +90,10 @@ class TensorLayer(Layer):
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these tensors from now on. Raises as `Layer.bind`; then what was bound before remains."""
         tensor = _checked(self.name, attributes)
-        minus, compare = (_like(self.name, tensor, name, attributes.get(name)) for name in ("minus", "compare"))
+        others = {name: _like(self.name, tensor, name, attributes.get(name)) for name in ("minus", *COMPARED)}
+        minus, compared = others.pop("minus"), {name: one for name, one in others.items() if one is not None}
         with ExitStack() as stack:
-            form = stack.enter_context(form_for(self.name, self.style, tensor, minus, compare))
+            form = stack.enter_context(form_for(self.name, self.style, tensor, minus, compared))
             inner = form.LAYER(self._gpu, self.name, form.style(self.style))
             inner.alongside = form.alongside
             inner.bind(form.attributes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class ImageForm(Form):
     """Channels side by side; a vector is folded into rows."""
 
     LAYER = MarkedImageLayer
+    takes_any_type = True
 
     def build(self, style: Any) -> None:
         channels, height, width = planes(self.shape)
@@ -47,8 +49,8 @@ class ImageForm(Form):
         if len(self.shape) < 2:
             _fold(values.reshape(-1), out)
             return
-        other = None if self._other is None else self._channels(self._other)
-        image_grid(self._channels(values), self._grid, self._is_normalized, out, other)
+        others = [self._channels(other) for other in self._others]
+        image_grid(self._channels(values), self._grid, self._is_normalized, out, others)
 
     def mapped(self, values: Any, style: Any) -> Any:
         if len(self.shape) < 2:
@@ -87,19 +89,23 @@ class BarsForm(Form):
         for name, components in (("position", 3), ("size", 3), ("color", 1)):
             self.held(name, self._rows * columns, components)
 
-    def compute(self, values: Tensor, style: Any) -> None:
-        flat = values.reshape(-1)
+    def arrange(self, style: Any) -> None:
         step = style.size / max(self._rows, self._columns)
-        row, column = np.divmod(np.arange(flat.shape[0], dtype=np.float32), self._columns)
-        places = {0: (column - (self._columns - 1) / 2), 2: (row - (self._rows - 1) / 2)}
+        row, column = np.divmod(np.arange(self._rows * self._columns, dtype=np.float32), self._columns)
+        steps = {0: (column - (self._columns - 1) / 2), 2: (row - (self._rows - 1) / 2)}
+        position, size = (self.attributes[name] for name in ("position", "size"))
+        assert isinstance(position, Tensor) and isinstance(size, Tensor)
+        for axis, count in steps.items():
+            ops.assign(position[:, axis], (count * step + style.center[axis]).astype(np.float32))
+            ops.assign(size[:, axis], 0.5 * BAR * step)
+
+    def compute(self, values: Tensor, style: Any) -> None:
         position, size, color = (self.attributes[name] for name in ("position", "size", "color"))
         assert isinstance(position, Tensor) and isinstance(size, Tensor) and isinstance(color, Tensor)
-        half = self._relative(values, _flat) * (0.5 * style.height)
-        for axis, steps in places.items():
-            ops.assign(position[:, axis], (steps * step + style.center[axis]).astype(np.float32))
-            ops.assign(size[:, axis], 0.5 * BAR * step)
-        ops.assign(position[:, 1], half + style.center[1])
-        ops.assign(size[:, 1], ops.maximum(ops.absolute(half), 1e-4 * style.size))
+        half, middle, least = 0.5 * style.height, style.center[1], 1e-4 * style.size
+        flat = self._measured(values, _flat)
+        self._write_relative(flat, position[:, 1], lambda relative: relative * half + middle)
+        self._write_relative(flat, size[:, 1], lambda relative: ops.maximum(ops.absolute(relative * half), least))
         ops.assign(color[:, 0], flat)
 
     def mapped(self, values: Any, style: Any) -> Any:
@@ -128,13 +134,17 @@ class PointsForm(Form):
         self.held("color", rows, 1)
         self.radius = self.attributes["size"] = style.size * min(DOT, SPREAD / math.sqrt(rows))
 
+    def arrange(self, style: Any) -> None:
+        position = self.attributes["position"]
+        assert isinstance(position, Tensor)
+        ops.assign(position[:, 2], style.center[2])  # of rows of 2 numbers
+
     def compute(self, values: Tensor, style: Any) -> None:
         position, color = self.attributes["position"], self.attributes["color"]
         assert isinstance(position, Tensor) and isinstance(color, Tensor)
         axes = min(3, self.shape[-1])
-        scaled = self._relative(values, lambda one: self._rows(one)[:, :axes].contiguous()) * (0.5 * style.size)
-        for axis in range(3):
-            ops.assign(position[:, axis], scaled[:, axis] + style.center[axis] if axis < axes else style.center[axis])
+        own = self._measured(values, lambda one: self._rows(one)[:, :axes])
+        self._write_scaled(own, position[:, :axes], style)
         ops.assign(color[:, 0], self.mapped(values, style))
 
     def mapped(self, values: Any, style: Any) -> Any:
@@ -168,10 +178,8 @@ class LinesForm(Form):
     def compute(self, values: Tensor, style: Any) -> None:
         position = self.attributes["position"]
         assert isinstance(position, Tensor)
-        target = position.reshape(-1, 3)
-        scaled = self._relative(values, lambda one: one.reshape(-1, 3)) * (0.5 * style.size)
-        for axis in range(3):
-            ops.assign(target[:, axis], scaled[:, axis] + style.center[axis])
+        own = self._measured(values, lambda one: one.reshape(-1, 3))
+        self._write_scaled(own, position.reshape(-1, 3), style)
 
     def mapped(self, values: Any, style: Any) -> Any:
         return None
@@ -200,19 +208,24 @@ class SurfaceForm(Form):
         self.held("normal", rows, columns, 3)
         self.held("color", rows, columns)
 
-    def compute(self, values: Tensor, style: Any) -> None:
+    def arrange(self, style: Any) -> None:
         rows, columns = self._size
-        position, normal, color = (self.attributes[name] for name in ("position", "normal", "color"))
-        assert isinstance(position, Tensor) and isinstance(normal, Tensor) and isinstance(color, Tensor)
+        position = self.attributes["position"]
+        assert isinstance(position, Tensor)
         step = style.size / max(rows - 1, columns - 1)
         x = (np.arange(columns, dtype=np.float32) - (columns - 1) / 2) * step + style.center[0]
         z = (np.arange(rows, dtype=np.float32)[:, None] - (rows - 1) / 2) * step + style.center[2]
-        heights = self._relative(values, lambda one: self.mapped(one, style))
-        ops.assign(position[:, :, 0], np.broadcast_to(x, self._size).astype(np.float32))
-        ops.assign(position[:, :, 2], np.broadcast_to(z, self._size).astype(np.float32))
-        ops.assign(position[:, :, 1], heights * style.height + style.center[1])
+        for axis, steps in ((0, x), (2, z)):
+            ops.assign(position[:, :, axis], np.broadcast_to(steps, self._size).astype(np.float32))
+
+    def compute(self, values: Tensor, style: Any) -> None:
+        position, normal, color = (self.attributes[name] for name in ("position", "normal", "color"))
+        assert isinstance(position, Tensor) and isinstance(normal, Tensor) and isinstance(color, Tensor)
+        height, middle = style.height, style.center[1]
+        heights = self._measured(values, lambda one: self.mapped(one, style))
+        self._write_relative(heights, position[:, :, 1], lambda relative: relative * height + middle)
         ops.grid_normals(position, out=normal)
-        ops.assign(color, self.mapped(values, style))
+        ops.assign(color, heights)
 
     def mapped(self, values: Any, style: Any) -> Any:
         return values.reshape(-1, *self._size)[style.channel]
@@ -271,12 +284,12 @@ FORMS: dict[str, type[Form]] = {
 }
 
 
-def form_for(name: str, style: Any, tensor: Tensor, minus: Tensor | None, compare: Tensor | None) -> Form:
+def form_for(name: str, style: Any, tensor: Tensor, minus: Tensor | None, compared: Mapping[str, Tensor]) -> Form:
     """The form that the style asks for, or that fits the shape. Raises `LayoutError`, `LimitError`."""
     kind = default_form(tensor.shape) if style.draw == "auto" else style.draw
     if why_not := objection(kind, tensor.shape):
         raise LayoutError(f"layer {name!r}: {why_not}")
-    return FORMS[kind](name, style, tensor, minus, compare)
+    return FORMS[kind](name, style, tensor, minus, compared)
 
 
 def _flat(values: Any) -> Any:

@@ -63,7 +63,7 @@ def ChooseTensor(session: Session, model: str, tensor: str) -> None:
 def CompareTensor(session: Session, model: str, tensor: str, other: str) -> None:
     """Show a tensor, that of the same name in another model, such as another checkpoint, and the difference.
 
-    Both have one range of colors.
+    Both have one range of colors, with all that one of them was compared with before.
     """
     session.scene_edits.show_tensor(*compared_layers(session, model, tensor, other))
     session.cameras.frame_view(session.stage.layers.values(), FITTED_ASPECT)
@@ -81,10 +81,11 @@ def ShareRange(session: Session, model: str, tensor: str, other: str, one: bool)
 @command("tensor {tensor}")
 def HideDifference(session: Session, model: str, tensor: str, other: str) -> None:
     """Compare a tensor no longer: remove the layers of the difference and of the tensor of the other model."""
-    shown = shown_as(session, model, tensor, other), shown_as(session, other, tensor)
+    shown = shown_as(session, other, tensor), shown_as(session, model, tensor, other)
     names = [name for name in shown if name is not None]
     if names:
-        session.scene_edits.hide_tensor(*names, changed=layers_with_range(session, model, tensor, other, False)[:1])
+        changed = () if shown[0] is None else without_range_of(session, shown[0])
+        session.scene_edits.hide_tensor(*names, changed=changed)
     session.tensor_statistics.choose(model, tensor)
 
 

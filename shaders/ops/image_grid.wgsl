@@ -1,0 +1,109 @@
+// The channels of a tensor side by side in one image. A workgroup has a chunk of a channel.
+// In: PASS: "ranges" finds the least and the greatest finite value of each chunk, of all tensors, "image" writes the pixels;
+//     SCALE: "" writes values as they are; "alone" scales each channel from its range to 0 to 1, which the one workgroup
+//     of the channel finds itself; "pairs" does so by the ranges of its chunks;
+//     SOURCES, names and dtypes of what is read: `source`, and others whose values count in the ranges.
+// Out: `pairs`, the ranges of the chunks, or the image, whose gaps are not written. Values that are not finite remain so.
+//% import "common/element.wgsl" as element
+//% if "f16" in (SOURCES | map("last"))
+enable f16;
+//% endif
+//% set WORKGROUP = 256
+//% include "common/widest.wgsl"
+
+struct Params {
+    channels: u32,
+    count: u32,  // elements of a channel
+    width: u32,  // of them in a row
+    chunk: u32,  // elements of a workgroup
+    chunks: u32,  // of a channel
+    //% if PASS == "image"
+    columns: u32,  // channels in a row
+    pitch: vec2u,  // pixels from one channel to the next to its right, and below
+    //% endif
+    //% for name, _ in SOURCES
+    ${name}_offset: u32,
+    ${name}_strides: vec3i,  // elements from one channel, row and column to the next
+    //% endfor
+    //% if PASS == "image"
+    out_offset: u32,
+    //% endif
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+//% for name, dtype in SOURCES
+@group(0) @binding(${2 + loop.index}) var<storage, read> ${name}: ${element.storage(dtype)};
+//% endfor
+//% if PASS == "ranges"
+@group(0) @binding(1) var<storage, read_write> pairs: array<vec2f>;
+//% else
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+//% if SCALE == "pairs"
+@group(0) @binding(2) var<storage, read> pairs: array<vec2f>;
+//% endif
+//% endif
+
+//% for name, dtype in SOURCES
+fn ${name}_value(channel: u32, i: u32) -> f32 {
+    let steps = vec3i(vec3u(channel, i / params.width, i % params.width)) * params.${name}_strides;
+    let at = u32(i32(params.${name}_offset) + steps.x + steps.y + steps.z);
+    return f32(${element.load(name, dtype, "at")});
+}
+//% endfor
+
+fn range_of(channel: u32, begin: u32, end: u32, lane: u32) -> vec2f {
+    var mine = EMPTY_RANGE;
+    for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
+        //% for name, _ in SOURCES
+        mine = with_value(mine, ${name}_value(channel, i));
+        //% endfor
+    }
+    return widest(mine, lane);
+}
+
+//% if SCALE == "pairs"
+fn range_of_chunks(channel: u32, lane: u32) -> vec2f {
+    var mine = EMPTY_RANGE;
+    for (var i = lane; i < params.chunks; i += ${WORKGROUP}u) {
+        mine = wider(mine, pairs[channel * params.chunks + i]);
+    }
+    return widest(mine, lane);
+}
+//% endif
+
+@compute @workgroup_size(${WORKGROUP})
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = group.y * num_workgroups.x + group.x;
+    let channel = number / params.chunks;
+    if channel >= params.channels {
+        return;
+    }
+    let begin = number % params.chunks * params.chunk;
+    let end = min(begin + params.chunk, params.count);
+    //% if PASS == "ranges"
+    let range = range_of(channel, begin, end, lane);
+    if lane == 0u { pairs[number] = range; }
+    //% else
+    //% if SCALE
+    _ = ${"range_of(channel, begin, end, lane)" if SCALE == "alone" else "range_of_chunks(channel, lane)"};
+    let range = 0.5 * workgroupUniformLoad(&found[0]);  // halves, so that their difference does not overflow
+    let size = max(range.y - range.x, 1e-30);  // smaller differences are none
+    //% endif
+    let corner = vec2u(channel % params.columns, channel / params.columns) * params.pitch;
+    for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
+        let value = source_value(channel, i);
+        let pixel = corner + vec2u(i % params.width, i / params.width);
+        let at = params.out_offset + pixel.y * params.columns * params.pitch.x + pixel.x;
+        //% if SCALE
+        let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
+        out[at] = select(value, (0.5 * value - range.x) / size, finite);
+        //% else
+        out[at] = value;
+        //% endif
+    }
+    //% endif
+}
