@@ -28,7 +28,7 @@ class Contours(NamedTuple):
     @staticmethod
     def of(layer: Layer) -> Contours:
         """Those that a layer of triangles draws now."""
-        style, found = layer.style, geometry(layer)
+        style, found = layer.drawing.style, geometry(layer)
         axis = np.array(layer.drawing.uniform()["height"])
         values = found.positions @ axis if found.scalars is None else found.scalars
         return Contours(found, values.astype(np.float64), style.contours, style.contour_strength, style.contour_width)

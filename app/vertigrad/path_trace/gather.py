@@ -63,7 +63,7 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
         drawing = layer.drawing
         if isinstance(layer, LightLayer):
             continue
-        if isinstance(drawing, ImageDrawing) and layer.style.placement == "front":
+        if isinstance(drawing, ImageDrawing) and drawing.style.placement == "front":
             overlays.append(layer)
             continue
         if isinstance(drawing, VolumeDrawing):
@@ -74,7 +74,7 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
         if isinstance(drawing, LinesDrawing | TrailsDrawing):
             lines.append(Lines.of(layer))
             continue
-        if isinstance(drawing, ImageDrawing) and layer.style.placement == "behind":
+        if isinstance(drawing, ImageDrawing) and drawing.style.placement == "behind":
             left_out.append(f"layer {layer.name!r}: an image behind everything is not path-traced")
             continue
         make = next((make for kind, make in _KINDS.items() if isinstance(drawing, kind)), None)
@@ -102,20 +102,20 @@ def _lit(style: Any) -> Surface:
 
 
 def _points(layer: Layer, moment: Moment) -> Shapes:
-    style = layer.style
+    style = layer.drawing.style
     return spheres(geometry(layer), Surface(style.metallic, style.roughness, style.emissive, style.brightness))
 
 
 def _triangles(layer: Layer, moment: Moment) -> Shapes:
-    return triangles(geometry(layer), [_lit(layer.style)])
+    return triangles(geometry(layer), [_lit(layer.drawing.style)])
 
 
 def _birds(layer: Layer, moment: Moment) -> Shapes:
-    return triangles(bird_geometry(layer, moment), [_lit(layer.style)])
+    return triangles(bird_geometry(layer, moment), [_lit(layer.drawing.style)])
 
 
 def _liquid(layer: Layer, moment: Moment) -> Shapes:
-    style, values = layer.style, layer.drawing.uniform()
+    style, values = layer.drawing.style, layer.drawing.uniform()
     surface = Surface(
         roughness=style.roughness, absorption=values["absorption"], ior=style.ior, scattering=style.scattering
     )

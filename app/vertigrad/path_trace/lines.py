@@ -26,7 +26,7 @@ class Lines(NamedTuple):
     @staticmethod
     def of(layer: Layer) -> Lines:
         """What a layer of lines or trails draws now: lines of pixels shine, tubes are lit."""
-        style = layer.style
+        style = layer.drawing.style
         if isinstance(layer.drawing, LinesDrawing) and style.tube:
             return Lines(line_geometry(layer), Surface(0.0, style.roughness), False)
         return Lines(line_geometry(layer), Surface(unlit=1.0), True, style.brightness)

@@ -13,7 +13,7 @@ from ..export.geometry import to_srgb
 from ..export.layers import read
 from ..models.data.assets.content import BLEND, CLAMP, TRANSMISSIVE, Map, Material
 from ..renderer.layers import Layer
-from ..renderer.layers.image import ImageDrawing
+from ..renderer.layers.image import TRANSPARENT, ImageDrawing
 from ..renderer.layers.slices import SlicesDrawing
 from ..renderer.layers.styles import ends_among
 from .details import VERTEX
@@ -21,6 +21,7 @@ from .shapes import CLEAR, Details, Shapes, Surface, triangles
 
 FINE = 8  # texels of an edge for each pixel or sample, since shaders map interpolated values, not colors
 MOST = 1024  # texels along an edge, if there are not as many pixels
+NOT_FINITE = (255, 0, 255, 255)  # sRGB; as in draw/image.wgsl
 CORNERS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], np.float32)  # of a rectangle, along its edges from the first pixel
 TURNS = np.array([[0, 1, 2], [2, 1, 3]], np.uint32)  # its triangles
 
@@ -37,18 +38,29 @@ class Rectangle(NamedTuple):
 
 def image_shapes(layer: Layer) -> Shapes:
     """The rectangle of an image in the world."""
+    layer.prepare()  # of a tensor, the image is computed
     drawing: ImageDrawing = layer.drawing  # pyright: ignore[reportAssignmentType]
-    style, values = layer.style, drawing.uniform()
+    style, values = drawing.style, drawing.uniform()
     (pixels,) = read([drawing.pixels])
     rectangle = Rectangle(*(np.array(values[name]) for name in ("origin", "right", "down")))
-    return _textured(layer.name, [rectangle], [_image(pixels, style)], style.brightness, style.opacity)
+    texels = _image(pixels, style)
+    if drawing.marks_not_finite:
+        texels[_marked(pixels, texels.shape[:2])] = NOT_FINITE
+    return _textured(layer.name, [rectangle], [texels], style.brightness, style.opacity)
+
+
+def _marked(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """The texels, in an image of this size, of pixels that are NaN or infinite, but those without a value."""
+    marked = ~np.isfinite(pixels) & (pixels.view(np.uint32) != TRANSPARENT)
+    rows, columns = (np.arange(n) * count // n for n, count in zip(size, pixels.shape, strict=True))
+    return marked[np.ix_(rows, columns)]
 
 
 def slice_shapes(layer: Layer) -> Shapes:
     """The rectangles of slices through a grid."""
     drawing: SlicesDrawing = layer.drawing  # pyright: ignore[reportAssignmentType]
     layer.prepare()
-    style, values = layer.style, drawing.uniform()
+    style, values = drawing.style, drawing.uniform()
     (samples,) = read([drawing.fields["values"].tensor])
     low, high, gap = np.array(values["low"]), np.array(values["high"]), values["inset"]
     side = min(FINE * max(samples.shape), max(MOST, *samples.shape))
