@@ -159,6 +159,38 @@ def test_windows_of_3_by_3_by_fewer_multiplications(
 
 
 @pytest.mark.turns(2)
+@compiled_examples
+@given(st.data(), seeds)
+def test_windows_of_3_by_3_over_any_layout(data: st.DataObject, seed: int) -> None:
+    """Images of a pixel, padding wider than they are, results and channels that fill no tile, slices and strides."""
+    groups, channels, results = (data.draw(st.sampled_from(sizes)) for sizes in ([1, 1, 2], [1, 5, 12], [5, 9, 40]))
+    spatial = tuple(data.draw(st.lists(st.integers(1, 9), min_size=2, max_size=2)))
+    pads = [(2 + b, e) for b, e in data.draw(st.lists(st.tuples(*[st.integers(0, 2)] * 2), min_size=2, max_size=2))]
+    a, x = _drawn(data, (data.draw(st.integers(1, 3)), channels * groups, *spatial), seed)
+    b, w = _drawn(data, (results * groups, channels, 3, 3), seed + 1)
+    chosen = FEW, data.draw(st.integers(1, -(-channels // conv_patches.CHANNELS)))
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), pads, (1, 1), groups)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "is_software", lambda: False)
+        patch.setattr(conv_patches, "choose", lambda *sizes: chosen)
+        close(ops.conv(x, w, padding=pads, groups=groups), want, b[0].size)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38])
+def test_what_is_not_finite_stays_in_its_patches(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results of other patches, members of the batch and groups are as they were; those of its patches may be NaN."""
+    monkeypatch.setattr(paths, "is_software", lambda: False)
+    monkeypatch.setattr(conv_patches, "choose", lambda *sizes: (FEW, 2))
+    a, b = values((2, 24, 9, 9), "f32", 1), values((12, 12, 3, 3), "f32", 2)
+    before = ops.conv(a, b, padding=1, groups=2).numpy()
+    a[1, 5, 4, 4] = value
+    after = ops.conv(a, b, padding=1, groups=2).numpy()
+    assert not np.isfinite(after[1, :6, 3:6, 3:6]).any() or value == 3e38
+    after[1, :6, 2:6, 2:6] = before[1, :6, 2:6, 2:6]
+    np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("patches", [None, FEW])
 @pytest.mark.parametrize(("of_x", "of_w"), [("u8", "f32"), ("f32", "u8"), ("bool", "f16"), ("i32", "u32")])
 def test_operands_of_other_types(
