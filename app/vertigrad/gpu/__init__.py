@@ -2,6 +2,7 @@
 
 from .adapter import AdapterChoice, adapters
 from .binding import Bindable
+from .computed import Computed
 from .device import Gpu, Sync
 from .dispatch import Dispatch
 from .frames import Frames
@@ -16,6 +17,7 @@ from .submission import Recorder
 __all__ = [
     "AdapterChoice",
     "Bindable",
+    "Computed",
     "Direction",
     "Dispatch",
     "Frames",

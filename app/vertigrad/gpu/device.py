@@ -254,6 +254,10 @@ class Gpu:
 
         With `keep` false the old bytes are not copied, because everything will be overwritten.
         """
+        self._own_block(owner, keep)
+        owner.block.note_write()
+
+    def _own_block(self, owner: Owner, keep: bool) -> None:
         old, deferred = owner.block, self.recorder.deferred
         if not self.must_copy(old):
             return

@@ -118,6 +118,17 @@ class Dispatch:
         gpu.wait(gpu.submit())
 
     @property
+    def reads(self) -> list[Owner]:
+        """The tensors whose bytes decide what it writes, and how much."""
+        overwrites = self._arguments[1]
+        found = [
+            entry.owner
+            for entry in self.entries
+            if entry.binding.access == "read" or entry.binding.name not in overwrites
+        ]
+        return found if self.indirect is None else [*found, self.indirect.owner]
+
+    @property
     def size(self) -> Size:
         """How many workgroups, or the buffer and the byte where the GPU finds it, as blocks are now."""
         if self.indirect is None:

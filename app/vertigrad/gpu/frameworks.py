@@ -55,6 +55,11 @@ class Frameworks:
             self.wait()
         return any(one.views > one.in_turns for one in viewed)
 
+    def may_write(self, block: Block) -> bool:
+        """Whether frameworks may write `block` at any time."""
+        viewed = self._views.get(block)
+        return viewed is not None and viewed.views > viewed.in_turns
+
     @contextmanager
     def turn(self, buffer: object, finish: Callable[[], object]) -> Iterator[None]:
         """The turn of this device at `buffer`: wait for frameworks that see it, and `finish` before they continue."""
@@ -82,6 +87,8 @@ class Frameworks:
         if not set(gpu.recorder.used).isdisjoint(blocks):
             gpu.wait(gpu.submit())
         gpu.wait(max((block.last_serial for block in blocks), default=0))
+        for block in blocks:
+            block.note_write()
 
     def take_turns(self, block: Block) -> None:
         """The view of `block` that was opened last is used after `begin` and before the next submission only."""
@@ -116,6 +123,7 @@ class Frameworks:
                 yield viewed.mapped
             finally:
                 owner.version += 1
+                block.note_write()
                 owner.drop()
                 viewed.views -= 1
                 if not viewed.views:

@@ -11,6 +11,7 @@ from typing import Any
 from ..closing import Closing
 from ..errors import UseAfterFree
 from ..memory import LifetimeTracker, Origin, Owner
+from .computed import Computed
 from .dispatch import Dispatch
 from .kernel import Kernel, loaded
 from .native import DispatchList
@@ -36,6 +37,8 @@ class Plan(Closing):
         self._writes: dict[Owner, bool] = {}
         self._uniforms = PlanUniforms(self._gpu.uniforms)
         self._encodings = Encodings(self._gpu)
+        self._computed = Computed()
+        self.recorded = object()  # another one after each change of the dispatches
         self._results = Results(self._gpu, name)
         self._is_new = True  # whether something was added since the last replay
         self._closed = False
@@ -141,23 +144,36 @@ class Plan(Closing):
         """
         self._require_open()
         self._uniforms.set(self.name, fields)
-        if self._is_new:
-            self._results.require_values(self._owners, self._writes)
-        recorder = self._gpu.recorder
-        with recorder.atomic_recording():
-            ready = self._encodings.current(self._dispatches, self._owners, self._writes, self._uniforms.starts)
-            if recorder.deferred is not None:
-                recorder.use(ready.blocks)
-                image, starts = bytes(self._uniforms.image), self._uniforms.starts
-                recorder.deferred.add(self.name, self._dispatches, ready.dispatches, starts, image)
-            else:
-                self._encode_now(ready)
-        if self._is_new:
-            self._results.replayed(self._writes)
-            self._is_new = False
-        if recorder.deferred is None:
-            recorder.dispatches += len(self._dispatches)
-            self._gpu.submit_if_long()
+        self._replay()
+
+    def update(self, **fields: Any) -> bool:
+        """As `replay`, but only if that could change anything; returns whether it was replayed.
+
+        It could not if every value and the bytes of every tensor that the plan uses are as they were after the last
+        `update`, and the plan reads nothing that it writes later. Raises as `replay`.
+        """
+        self._require_open()
+        self._uniforms.set(self.name, fields)
+        if self._computed.holds((self,)):
+            return False
+        self._replay()
+        self._computed.note((self,))
+        return True
+
+    def state(self) -> tuple[object, bytes, tuple[int, ...]] | None:
+        """Its dispatches, their values, and the revisions of the bytes that they use: alike means unchanged.
+
+        None if frameworks may write what it uses at any time.
+        """
+        blocks = [owner.block for owner in self._owners]
+        if any(map(self._gpu.frameworks.may_write, blocks)):
+            return None
+        return self.recorded, bytes(self._uniforms.image), tuple([block.revision for block in blocks])
+
+    @property
+    def dispatches(self) -> Sequence[Dispatch]:
+        """What it replays, in order."""
+        return self._dispatches
 
     @property
     def first_uses(self) -> list[Dispatch]:
@@ -176,6 +192,27 @@ class Plan(Closing):
 
     def __len__(self) -> int:
         return len(self._dispatches)
+
+    def _replay(self) -> None:
+        if self._is_new:
+            self._results.require_values(self._owners, self._writes)
+        recorder = self._gpu.recorder
+        with recorder.atomic_recording():
+            ready = self._encodings.current(self._dispatches, self._owners, self._writes, self._uniforms.starts)
+            if recorder.deferred is not None:
+                recorder.use(ready.blocks)
+                image, starts = bytes(self._uniforms.image), self._uniforms.starts
+                recorder.deferred.add(self.name, self._dispatches, ready.dispatches, starts, image)
+            else:
+                self._encode_now(ready)
+        for block in ready.written:
+            block.note_write()
+        if self._is_new:
+            self._results.replayed(self._writes)
+            self._is_new = False
+        if recorder.deferred is None:
+            recorder.dispatches += len(self._dispatches)
+            self._gpu.submit_if_long()
 
     def _allocate_results(self) -> None:
         """Memory for what was recorded; dispatches use that of others where results share it."""
@@ -209,6 +246,7 @@ class Plan(Closing):
 
     def _changed(self) -> None:
         self._encodings.clear()
+        self.recorded = object()
         self._is_new = True
 
     def _require_open(self) -> None:

@@ -257,6 +257,7 @@ class Recorder:
         self.timer.abandon()
         self._readback.abandon()
         for block in used:
+            block.note_write()
             self._tracker.unpin(block)
 
     def _move_back(self, since: int) -> None:

@@ -24,6 +24,7 @@ class State(enum.Enum):
     LOST = "lost"
 
 
+_revisions = itertools.count(1).__next__
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
@@ -55,6 +56,7 @@ class Block:
     `owners` counts those who may write (a tensor with its views is one owner), `pins` counts uses that keep the
     block alive without owning it, `published` counts the sets of outputs that layers may still draw from it, and
     `last_serial` is the last submission that used it. Only `LifetimeTracker` and `BufferPool` change these.
+    `revision` is of the bytes: every write gives another one, which no block has had.
     The block is reused for another allocation under the same `id` with a higher `generation`.
     """
 
@@ -73,6 +75,7 @@ class Block:
     name: str = ""
     origin: Origin = UNKNOWN
     freed_frame: int = 0
+    revision: int = field(default_factory=_revisions)
     exported: bool = False  # other frameworks can be given its memory
 
     @property
@@ -96,6 +99,10 @@ class Block:
         if self.state is State.LOST:
             return "was lost with the GPU's device; create it again"
         return f"was freed in frame {self.freed_frame}; keep a clone() if it is needed longer"
+
+    def note_write(self) -> None:
+        """The bytes become others, or were to become others by commands that were dropped."""
+        self.revision = _revisions()
 
     def release_borrow(self) -> None:
         """Release borrowed host memory, if any: its bytes are on the GPU, or nobody needs them."""

@@ -136,6 +136,7 @@ class BufferPool:
     def _activate(self, block: Block, nbytes: int, name: str, origin: Origin) -> Block:
         self._tracker.blocks[block.id] = block
         block.state = State.LIVE
+        block.note_write()
         block.nbytes, block.name, block.origin = nbytes, name, origin
         block.last_frame = self._tracker.frame
         return block

@@ -111,7 +111,7 @@ class CustomModel(PartsModel):
             if self._differentiated:
                 require_constants(f"{self.name}: {entry}", {**values, **self._bound(kernel)})
             if kernel.gpu.recording is None:
-                plan.replay(**values)
+                plan.update(**values)
             else:
                 kernel(threads, **self._bound(kernel), **values)
         except KeyError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ElementGradient(Closing, ABC):
     """A backward pass from one element of a tensor, recorded once; `select` chooses another element.
 
-    `result` is the gradient after `replay`; close it.
+    `result` is the gradient after `update`; close it.
     """
 
     result: Tensor
@@ -29,7 +29,7 @@ class ElementGradient(Closing, ABC):
         """Take the gradient of this element, by its row-major index. Raises `InputError` if there is none."""
 
     @abstractmethod
-    def replay(self) -> None:
+    def update(self) -> None:
         """Compute it for the inputs and weights as they are now."""
 
 
@@ -77,10 +77,10 @@ class ElementGradients(Closing):
         """The gradients by name."""
         return {str(name): one.result for name, one in self._recorded.items()}
 
-    def replay(self) -> None:
+    def update(self) -> None:
         """Compute them for the inputs and weights as they are now."""
         for one in self._recorded.values():
-            one.replay()
+            one.update()
 
     def close(self) -> None:
         """Give everything back. Idempotent."""

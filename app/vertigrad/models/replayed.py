@@ -35,7 +35,7 @@ class ReplayedStep:
                 return
             self._record(key, work)
         assert self._plan is not None
-        self._plan.replay()
+        self._plan.update()
 
     def close(self) -> None:
         """Forget what was recorded. Idempotent."""

@@ -84,12 +84,11 @@ class Program:
         Where shapes are decided by numbers of the GPU it waits for them, and raises `Redecided` if they are others than
         those that the program was recorded for.
         """
-        changed = self._stages.replay()
-        if changed is not None:
-            raise Redecided(
-                f"{self.source}: {changed.node}: its shape depends on numbers that these inputs change; record the "
-                "network again, as Network.run does"
-            )
+        self._require_same(self._stages.replay())
+
+    def update(self) -> None:
+        """As `replay`, but record only what could change: nothing while inputs, weights and masks are the same."""
+        self._require_same(self._stages.update())
 
     def read(self) -> dict[str, Any]:
         """The outputs as arrays, in the types that the graph declares; waits for the GPU.
@@ -130,6 +129,13 @@ class Program:
         self._stages.close()
         for tensor in [*self.inputs.values(), *self.outputs.values(), *(end for g in self._guards for end in g.ends)]:
             tensor.close()
+
+    def _require_same(self, changed: Decision | None) -> None:
+        if changed is not None:
+            raise Redecided(
+                f"{self.source}: {changed.node}: its shape depends on numbers that these inputs change; record the "
+                "network again, as Network.run does"
+            )
 
 
 def upload(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import ops
-from ..gpu import Plan
+from ..gpu import Computed, Plan
 from ..ops.mask import Mask
 from ..tensor import Tensor
 
@@ -32,6 +32,11 @@ class Stage:
     mask: Mask | None = None
     decision: Decision | None = None
 
+    @property
+    def is_due(self) -> bool:
+        """Whether its plan has anything to do."""
+        return self.mask is None or bool(self.mask.units)
+
 
 class Stages:
     """Plans that are replayed one after another.
@@ -44,6 +49,7 @@ class Stages:
         self.name = name
         self._stages: list[Stage] = []
         self._upload = upload
+        self._computed = Computed()
         self._open = ExitStack()  # the recording of the last plan
 
     @property
@@ -107,12 +113,22 @@ class Stages:
         Waits for the GPU where there are decisions.
         """
         for stage in self._stages:
-            if stage.mask is None or stage.mask.units:
+            if stage.is_due:
                 stage.plan.replay()
             found = stage.decision
             if found is not None and not np.array_equal(found.tensor.numpy(), found.numbers, equal_nan=True):
                 return found
         return None
+
+    def update(self) -> Decision | None:
+        """As `replay`, but only if that could compute anything else than the last `update`."""
+        due = [stage.plan for stage in self._stages if stage.is_due]
+        if self._computed.holds(due):
+            return None
+        changed = self.replay()
+        if changed is None:
+            self._computed.note(due)
+        return changed
 
     def replay_as_recorded(self) -> None:
         """Replay the plans without a look at what decided their shapes."""

@@ -79,7 +79,7 @@ class Extent:
             self.add_to(plan)
             self._close_plan()
             self._plan, self._recorded_symmetric = plan, self.symmetric
-        self._plan.replay()
+        self._plan.update()
 
     def close(self) -> None:
         """Release the memory. Idempotent."""

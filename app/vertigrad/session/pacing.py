@@ -132,8 +132,11 @@ class Pacer:
         self._now.mixed = True
 
     def weigh(self, work: list[tuple[str, Kernel, int]]) -> None:
-        """The dispatches of a step that is to be cut: if all were measured, it is known how long it takes."""
-        if all((group, kernel) in self._costs for group, kernel, _ in work):
+        """The dispatches of a step that is to be cut: if all were measured, it is known how long it takes.
+
+        A step in which nothing had to be computed tells nothing about others.
+        """
+        if work and all((group, kernel) in self._costs for group, kernel, _ in work):
             self.step_ms = sum(self._costs[group, kernel].ms(count) for group, kernel, count in work)
             self._long = self.step_ms > EASED * self.budget
             if not self._long:
@@ -187,8 +190,9 @@ class Pacer:
 
     def _take(self, sent: _Sent, times: dict[str, float]) -> None:
         self._drawings.append(sum(ms for group, ms in times.items() if not computes(group)))
-        if sent.steps and not sent.parts and not sent.mixed:
-            self.step_ms = sum(ms for group, ms in times.items() if computes(group)) / sent.steps
+        computed = [ms for group, ms in times.items() if computes(group)]
+        if sent.steps and computed and not sent.parts and not sent.mixed:
+            self.step_ms = sum(computed) / sent.steps
             self._long = self.step_ms > self.budget
         for group in {part.key[0] for part in sent.parts}:
             if group in times:

@@ -77,6 +77,8 @@ class Handle(Strided, Closing):
             try:
                 yield Resource(block.buffer, self.start, self.extent)
             finally:
+                if writable:
+                    block.note_write()
                 device.recorder.use((block,))  # the next submission follows the other code's on the same queue
                 device.recorder.encoder  # noqa: B018  so that there is one
 

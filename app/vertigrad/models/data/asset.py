@@ -130,7 +130,7 @@ class Asset(NamedTensorsModel):
 
     def _show(self) -> None:
         clip = self._clip
-        self._plan.replay(time=self._clip_time(), first_channel=clip.first, channel_count=clip.count)
+        self._plan.update(time=self._clip_time(), first_channel=clip.first, channel_count=clip.count)
 
     def _create(self, parts: Parts) -> None:
         asset, factor = _read(self._params)

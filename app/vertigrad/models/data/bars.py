@@ -58,7 +58,7 @@ class Bars(NamedTensorsModel):
 
     def step(self, dt: float) -> None:
         spacing, values = self._spacing(), self._params
-        self._plan.replay(step=spacing, width=spacing * values.width, height=values.height)
+        self._plan.update(step=spacing, width=spacing * values.width, height=values.height)
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {"lowest": ops.min(self._values), "highest": ops.max(self._values), "sum": ops.sum(self._values)}

@@ -52,7 +52,7 @@ class ImageGrid(NamedTensorsModel):
         return {"image": OutputSpec((None, None), "f32", "the channels, with gaps to their right and below")}
 
     def step(self, dt: float) -> None:
-        self._plan.replay()
+        self._plan.update()
 
     def diagnostics(self) -> dict[str, Tensor]:
         low, high = grids.ranges(self._values)

@@ -146,7 +146,7 @@ class Recording(NamedTensorsModel):
                 self._tensors[key][...] = frame[name]
             self._shown = number
         if self._plan is not None:
-            self._plan.replay()
+            self._plan.update()
 
     _shown = -1  # the number of the frame in the tensors
     _plan: Any = None

@@ -62,7 +62,7 @@ class Relief(NamedTensorsModel):
 
     def step(self, dt: float) -> None:
         values = self._params
-        self._plan.replay(step=self._spacing(), height=values.height, base=values.base)
+        self._plan.update(step=self._spacing(), height=values.height, base=values.base)
 
     def diagnostics(self) -> dict[str, Tensor]:
         levels = self._views["level"]

@@ -105,7 +105,7 @@ class ScreenModel(NamedTensorsModel):
             for one, pixels in arrived if self._caches else arrived[-1:]:
                 self._upload(one, pixels)
             number = arrived[-1][0] if arrived else self._shown
-        self._plans[number][1].replay()
+        self._plans[number][1].update()
         self._shown = number
 
     def _upload(self, number: int, pixels: np.ndarray) -> None:

@@ -74,14 +74,14 @@ class SplatMesh(NamedTensorsModel):
 
     def step(self, dt: float) -> None:
         self._turn = math.fmod(self._turn + dt * self._params.frequency, 1.0)
-        self._plan.replay(**self._values())
+        self._plan.update(**self._values())
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {"largest": ops.max(self._views["scale"])}
 
     def compare_with_reference(self) -> list[Comparison]:
         """Compare some of the splats without the wave, in float64: positions, and covariances as matrices."""
-        self._plan.replay(**self._values() | {"wave_height": 0.0})
+        self._plan.update(**self._values() | {"wave_height": 0.0})
         total = len(self._views["position"])
         pick = np.random.default_rng(0).integers(0, total, min(COMPARED, total))
         ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._views.items()}

@@ -113,8 +113,8 @@ class StageGradient(ElementGradient):
             self._row.fill_(row)
         self._seed[...] = one_hot(shape, element, self._seed.dtype.numpy)
 
-    def replay(self) -> None:
-        self._plan.replay()
+    def update(self) -> None:
+        self._plan.update()
 
     def close(self) -> None:
         """Give everything back. Idempotent."""

@@ -75,7 +75,7 @@ class TrainedInside(HeldInside, Closing):
             self._prepare()
         if self._computed:
             self._plan.replay()
-        self._elements.replay()
+        self._elements.update()
 
     def close(self) -> None:
         """Give the memory back. Idempotent."""

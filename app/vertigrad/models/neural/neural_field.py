@@ -81,7 +81,7 @@ class NeuralField(NamedTensorsModel):
     def step(self, dt: float) -> None:
         values = self._params
         self._cycle = (self._cycle + values.frequency * dt) % 1.0
-        self._plan.replay(
+        self._plan.update(
             **parameters(values, "extent", "height", "amplitude"),
             cycle=2.0 * math.pi * self._cycle,
             blend=self._blend(),

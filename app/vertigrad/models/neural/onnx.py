@@ -64,7 +64,7 @@ class Onnx(PartsModel):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params, self._seed = name, params, seed
         self._time = self._dt = 0.0
-        self._fed: dict[str, Any] = {}  # what the sliders were when they were uploaded last
+        self._fed: dict[str, tuple[bytes, int]] = {}  # what was written into inputs last, and the revision it gave
         with self._building() as parts:
             self._network = parts.enter_context(_network(params.file, _dims(type(self), params), self.names.values()))
             self._tensors = self._own_inputs(parts)
@@ -152,17 +152,20 @@ class Onnx(PartsModel):
 
     def _run(self) -> None:
         for name, feed in self.feeds.items():
-            tensor = self._tensors.get(name)
             if isinstance(feed, Slider):
+                tensor = self._tensors[name]
                 value = getattr(self._params, feed.parameter)
-                assert tensor is not None
-                if self._fed.get(name) != value:
-                    tensor[...] = np.asarray(value, tensor.dtype.numpy).reshape(tensor.shape)
-                    self._fed[name] = value
+                self._feed(name, np.asarray(value, tensor.dtype.numpy).reshape(tensor.shape))
             elif isinstance(feed, Clock):
-                assert tensor is not None
-                ops.assign(tensor, feed.value(self._time, self._dt))
-        self._running.replay()
+                self._feed(name, feed.value(self._time, self._dt))
+        self._running.update()
+
+    def _feed(self, name: str, value: float | np.ndarray) -> None:
+        """Write an input, unless it holds this."""
+        tensor, content = self._tensors[name], np.asarray(value).tobytes()
+        if self._fed.get(name) != (content, tensor.block.revision):
+            ops.assign(tensor, value)
+            self._fed[name] = content, tensor.block.revision
 
 
 _CLASSES: dict[Any, type[Model]] = {}  # by file and tables: the network of an edited scene goes on if these are equal

@@ -71,9 +71,9 @@ class InputGradient(ElementGradient):
     def select(self, element: int) -> None:
         self._seed[...] = one_hot(self._seed.shape, element, self._seed.dtype.numpy)
 
-    def replay(self) -> None:
-        self._program.replay()
-        self._plan.replay()
+    def update(self) -> None:
+        self._program.update()
+        self._plan.update()
 
     def close(self) -> None:
         """Give everything back. Idempotent."""

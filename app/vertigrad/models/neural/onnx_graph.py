@@ -62,7 +62,7 @@ class NetworkGraph(Graph, Closing):
 
     def update(self) -> None:
         """Take the statistics of now."""
-        self._plan.replay()
+        self._plan.update()
 
     def read(self, node: int) -> Readback:
         with self._probe.records[node] as record:

@@ -104,10 +104,10 @@ class RunningNetwork(Inside):
             except InputError:
                 self._set_masks(before)
                 raise
-            self._gradients.replay()
+            self._gradients.update()
         else:
             self._record(observed)
-            self.replay()
+            self.update()
         self._observed = observed
 
     def tensors(self) -> Mapping[str, Tensor]:
@@ -132,14 +132,14 @@ class RunningNetwork(Inside):
     def carry(self) -> None:
         """Copy outputs to the inputs that they are fed back to."""
         if len(self._carry):
-            self._carry.replay()
+            self._carry.update()
 
-    def replay(self) -> None:
-        """Run the network once."""
-        self._program.replay()
+    def update(self) -> None:
+        """Run the network once, as far as that could change anything."""
+        self._program.update()
         if len(self._keep):
-            self._keep.replay()
-        self._gradients.replay()
+            self._keep.update()
+        self._gradients.update()
         if self._graph is not None:
             self._graph.update()
 

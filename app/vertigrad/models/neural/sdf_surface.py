@@ -91,7 +91,7 @@ class SdfSurface(NamedTensorsModel):
         if self._params.latent == "in turn":
             rate, rest = self._params.morph_speed, self._params.hold_time
             self._turn = (self._turn + dt * rate / (1.0 + rate * rest)) % len(self._network.latents)
-        self._plan.replay(latent=self._latent())
+        self._plan.update(latent=self._latent())
         if self._lattice is not None:
             self._lattice.sample(self._latent())
 
@@ -119,19 +119,12 @@ class SdfSurface(NamedTensorsModel):
     def state(self) -> dict[str, Tensor]:
         return self._views
 
-    def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
-        super().load_scalar_state(scalars)
-        if self._lattice is not None:
-            self._lattice.forget()
-
     def reload_file(self, name: str) -> bool:
         network = _read(self._params.weights)
         if not same_shapes(network.layers, self._network.layers):
             return False
         self._net.load(*zip(*network.layers, strict=True))
         self._network = network
-        if self._lattice is not None:
-            self._lattice.forget()
         return True
 
     def _create(self, parts: Parts) -> None:
@@ -194,7 +187,6 @@ class Lattice:
     """
 
     def __init__(self, parts: Parts, net: Mlp, side: int, reach: float):
-        self._latent: tuple[float, ...] | None = None
         count = side**3
         points = parts.empty("lattice", count, 6)
         self.distances = parts.empty("distance", side, side, side)
@@ -204,14 +196,8 @@ class Lattice:
             net(points, out=out)
 
     def sample(self, latent: tuple[float, ...]) -> None:
-        """Record the sampling of this solid, unless it is the one that was sampled last."""
-        if latent != self._latent:
-            self._plan.replay(latent=latent)
-            self._latent = latent
-
-    def forget(self) -> None:
-        """Sample anew the next time: the network has changed, or the distances were exchanged for others."""
-        self._latent = None
+        """Record the sampling of this solid, unless it is what was sampled last."""
+        self._plan.update(latent=latent)
 
 
 def directions(n: int) -> np.ndarray:

@@ -45,7 +45,7 @@ class Corners:
 
     def set(self, low: tuple[float, ...], high: tuple[float, ...]) -> None:
         """Set them to the corners of this box."""
-        self._plan.replay(low=low, high=high)
+        self._plan.update(low=low, high=high)
 
     def close(self) -> None:
         """Release the memory. Idempotent."""

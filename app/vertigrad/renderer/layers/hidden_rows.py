@@ -54,7 +54,7 @@ class HiddenRows:
 
     def record(self) -> None:
         """Record the update of `positions`."""
-        self._plan.replay()
+        self._plan.update()
 
     def close(self) -> None:
         """Free the memory. Idempotent."""

@@ -74,7 +74,7 @@ class IsosurfaceDrawing(FieldDrawing):
 
     def compute(self, moment: Moment | None) -> None:
         """Find the cells, and the extent of the colors if the range is automatic."""
-        self.plan.replay(level=self.style.level)
+        self.plan.update(level=self.style.level)
 
     def record(self, plan: Plan) -> None:
         begin, find = (Kernel.load(CELLS_SHADER, entry, RECIPE.defines) for entry in ("begin", "find"))

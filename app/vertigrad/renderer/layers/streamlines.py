@@ -87,7 +87,7 @@ class StreamlinesDrawing(LinesDrawing):
         if moment is not None:
             self._time = moment.time
         phase = math.fmod(self._time * style.dash_speed / style.dash_spacing, 1.0) if style.dashes else 0.0
-        self.plan.replay(dash_phase=phase)
+        self.plan.update(dash_phase=phase)
 
     @property
     def plan_key(self) -> tuple[object, ...]:

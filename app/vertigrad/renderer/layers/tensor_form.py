@@ -90,7 +90,7 @@ class Form(ExitStack):
             self._record(style)
             self._recorded_for = values
         assert self._plan is not None
-        self._plan.replay()
+        self._plan.update()
 
     def report(self) -> dict[str, Callable[[], dict[str, Any]]]:
         """Where the tensors are, for the layer's report."""

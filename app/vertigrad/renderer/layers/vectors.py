@@ -52,7 +52,7 @@ class VectorsDrawing(ArrowsDrawing):
         self.reported |= {"vectors": self._field.report, "color": color}
 
     def compute(self, moment: Moment | None) -> None:
-        self.plan.replay()
+        self.plan.update()
 
     def record(self, plan: Plan) -> None:
         plan.dispatch(
