@@ -15,6 +15,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen, render
 from vertigrad.headless.offscreen import require_drawable
 from vertigrad.headless.path_trace import path_trace
+from vertigrad.renderer.lighting import Lighting
 from vertigrad.session import STEP, Session
 from vertigrad.session.commands import Play, SetParameter
 
@@ -116,6 +117,28 @@ def test_the_same_scene_gives_the_same_images(steady: Gpu, tmp_path):
         with Session(steady, resources.path("scenes", "nbody.toml"), SMALL["nbody"]) as session:
             render(session, 8, SIZE, [tmp_path / f"{number}.png"])
     assert np.array_equal(pixels(tmp_path / "0.png"), pixels(tmp_path / "1.png"))
+
+
+def test_frames_in_which_nothing_changes_are_lit_once(steady: Gpu, tmp_path, monkeypatch):
+    """And that in which a slider is moved: the image is that of a scene that begins with the value."""
+    lit, moved = [], (0.0, 0.5, 0.0, -0.5)
+    record = Lighting.record
+    monkeypatch.setattr(Lighting, "record", lambda *args: lit.append(True) or record(*args))
+    scene = resources.path("scenes", "shells.toml")
+
+    def move(done: int) -> None:
+        if done == 4:
+            session.post(SetParameter("models.decoder", "z", moved))
+
+    with Session(steady, scene) as session:
+        render(session, 8, SIZE, [tmp_path / "frame_%d.png"], move)
+    assert len(lit) == 2
+    with Session(steady, scene, [f"decoder.z={list(moved)}"]) as session:
+        render(session, 1, SIZE, [tmp_path / "moved.png"])
+    first, expected = pixels(tmp_path / "frame_0.png"), pixels(tmp_path / "moved.png")
+    assert np.any(first != expected)
+    for number in range(8):
+        assert np.array_equal(pixels(tmp_path / f"frame_{number}.png"), first if number < 4 else expected), number
 
 
 def test_only_images_that_are_requested_are_read_back(session, steady: Gpu, tmp_path):

@@ -682,22 +682,33 @@ def test_a_step_that_became_short_is_no_longer_split():
     assert machine.pacer.step_ms == pytest.approx(10.0) and not machine.pacer.slices
 
 
+def test_a_step_with_nothing_to_compute_is_no_measurement():
+    machine = Machine(20.0, kick=0.5)
+    machine.frames(8)
+    machine.pacer.begin(False)
+    machine.pacer.weigh([("model.step", "kick", 100)])  # type: ignore[list-item]
+    machine.pacer.weigh([])
+    assert machine.pacer.step_ms == pytest.approx(50.0) and machine.pacer.slices
+
+
 def test_whole_steps_that_take_too_long_are_found_by_the_timer():
+    """One of which there are no times had nothing to compute."""
     gpu = fake_gpu()
     pacer = Pacer(gpu)  # type: ignore[arg-type]
     pacer.budget = 10.0
-    for ms, expected in ((4.0, False), (15.0, True)):
+    for ms, expected in ((4.0, False), (15.0, True), (None, True)):
         gpu.tracker.frame += 1
         pacer.begin(False)
         pacer.stepped()
         pacer.end()
-        spans = [SimpleNamespace(group="model.step", ms=ms), SimpleNamespace(group="layers", ms=100.0)]
+        spans = [SimpleNamespace(group="model.step", ms=ms)] if ms else []
+        spans.append(SimpleNamespace(group="layers", ms=100.0))
         gpu.timer.submissions.append(
             SimpleNamespace(frame=gpu.tracker.frame, arrived=float(gpu.tracker.frame), spans=spans)
         )
         gpu.tracker.frame += 1
         pacer.begin(False)
-        assert (pacer.step_ms, pacer.slices) == (ms, expected)
+        assert (pacer.step_ms, pacer.slices) == (ms or 15.0, expected)
 
 
 def test_a_long_frame_is_a_reason_to_measure_its_step_but_no_measurement(monkeypatch: pytest.MonkeyPatch):

@@ -53,6 +53,9 @@ class TracedImage:
     def prepare(self, moment: Moment | None = None) -> None:
         """Does nothing: samples are added by the tracer."""
 
+    def state(self, time: float) -> None:
+        """Not known: samples are added in each frame."""
+
     def blocks(self) -> Iterable[Block]:
         """The sums."""
         return [self._tracer.sums.block]

@@ -78,6 +78,11 @@ class Environment:
         return specular.view, irradiance.view, table, self._sampler
 
     @property
+    def key(self) -> tuple[object, ...]:
+        """What the maps are of; empty if there are none."""
+        return self._key
+
+    @property
     def is_used(self) -> bool:
         """Whether `resources` are those of an environment."""
         return bool(self._key)

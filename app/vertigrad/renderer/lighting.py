@@ -95,10 +95,9 @@ class Lighting:
     ) -> None:
         """Record the passes that the next image of `layers` needs, at this quality level; sets `group` and `depths`.
 
-        `size` is in pixels that are drawn; `maps` has the bytes of `View` for each shadow map, `opacity` those for the
-        map of optical depths, if there is one.
+        That of the `environment` is recorded before. `size` is in pixels that are drawn; `maps` has the bytes of `View`
+        for each shadow map, `opacity` those for the map of optical depths, if there is one.
         """
-        self.environment.record(view, camera)
         self.depths = self._nothing.view
         if (level, size) != (self._level, self._size):
             self._take(level, size)

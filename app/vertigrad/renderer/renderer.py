@@ -20,6 +20,7 @@ from .highlight import Highlight, Mark, RowMarks
 from .layers.base import Frame, Layer
 from .layers.light import area_lights
 from .lens import Sample, sampled
+from .light_state import state_of
 from .lighting import Lighting
 from .opacity_map import opacity_camera
 from .pipelines import draw_cache
@@ -66,6 +67,8 @@ class Renderer:
         self._handles: HandleDrawing | None = None
         self._annotations: Annotations | None = None
         self._neighbor: Renderer | None = None
+        self._state: tuple[object, ...] | None = None  # what the light in the target is of
+        self.reused = False  # whether the last image had the light of the one before
 
     @property
     def neighbor(self) -> Renderer:
@@ -122,7 +125,7 @@ class Renderer:
             drawn = drawn_size(size, level)
             if self._target.resize(drawn, split):
                 self._bloom.resize(self._target.light, drawn, level.scale)
-                self._transparency = self._accumulation = self._deferred = None
+                self._transparency = self._accumulation = self._deferred = self._state = None
                 self._post_process.resized()
             finish = Finish(
                 view.bloom > 0.0,
@@ -136,19 +139,25 @@ class Renderer:
             self._start(finish, layers, bool(lights))
             self._fine = level.fine
             is_moving = sample is not None and sample.moving
+            resolve = is_moving or (finish.glow and sample is None)
+            keep_depth = is_moving or handles is not None or self._depth_image is not None
+            self._lighting.environment.record(view, camera)
             frame = Frame(gpu.uniforms.push(view_bytes), colors=self._target.colors, area_lights=bool(lights))
             self._backdrop = view if has_backdrop(view) and not self._transparent else None
             if sample is not None:
                 over_bytes = view_uniform(view, middle, size, time)
             over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
-            self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.maps, opacity, level)
-            self._draw_layers(
-                layers,
-                frame,
-                is_moving or (finish.glow and sample is None),
-                notes,
-                is_moving or handles is not None or self._depth_image is not None,
-            )
+            if notes is not None:
+                notes.push()
+            before, self._state = self._state, None
+            lines = notes and notes.state
+            light = self._uniforms.key, opacity, self._lighting.environment.key, lines, resolve, keep_depth
+            state = state_of(layers, time, gpu.recorder.abandoned, *light) if sample is None else None
+            self.reused = state is not None and state == before
+            if not self.reused:
+                self._lighting.record(layers, frame, view, camera, drawn, self._uniforms.maps, opacity, level)
+                self._draw_layers(layers, frame, resolve, notes, keep_depth)
+            self._state = state
             source = Source(self._target.image, self._target.display)
             if sample is not None:
                 source = self._accumulate(sample, finish.glow, middle.clip(size[0] / size[1]))
@@ -176,7 +185,7 @@ class Renderer:
         self._post_process.compile()
         self._bloom.compile()
         self._lighting.compile()
-        self._accumulation = self._deferred = None
+        self._accumulation = self._deferred = self._state = None
         if self._transparency is not None:
             self._transparency.compile()
 

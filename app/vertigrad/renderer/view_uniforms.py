@@ -180,7 +180,7 @@ class FrameUniforms:
     """The uniforms of an image, recomputed only when camera, view or size have changed."""
 
     def __init__(self) -> None:
-        self._key: tuple[object, ...] = ()
+        self.key: tuple[object, ...] = ()  # what they are of, but for time and the map of optical depths
         self._view, self._over = bytearray(), bytearray()
         self._post_process = b""
         self.maps: tuple[bytes, ...] = ()  # the bytes of `View` for each shadow map: those of the sun, then of lights
@@ -207,7 +207,7 @@ class FrameUniforms:
     ) -> tuple[bytearray, bytearray, bytes]:
         """The bytes of `View` for the layers, of `View` for overlays, and of `PostProcess`."""
         key = (size, level, lights, *vars(view).values(), *vars(camera).values())
-        if key != self._key:
+        if key != self.key:
             self._view = bytearray(view_uniform(view, camera, size, time, level))
             self._over = self._view if level.scale == 1.0 else bytearray(view_uniform(view, camera, size, time))
             self._post_process = post_process_uniform(view, size, camera.orthographic, level)
@@ -218,7 +218,7 @@ class FrameUniforms:
                 cameras = light_cameras(lights, camera, view.shadow_resolution, rows, level)
                 self._view[LIGHTS_AT:] = packed(lights, camera, cameras, len(self.maps), level)
                 self.maps += light_uniforms(view, cameras, level.march)
-            self._key = key
+            self.key = key
         elif time != self.moment.time:
             self.moment = self.moment._replace(time=time)
         _TIME.pack_into(self._view, TIME_AT, time)

@@ -144,7 +144,8 @@ class Viewer:
         with guarded("input"):
             self._wait(idle)
         self._timeline.begin()
-        self._quality.frame(not idle and self._hurried(), self._limiter.held_back)
+        is_steady = not idle and self._hurried() and not self._renderer.reused
+        self._quality.frame(is_steady, self._limiter.held_back)
         with self._gpu.frames.frame():
             surface = self.window.acquire()
             self._acquired, self._shown = True, surface is not None

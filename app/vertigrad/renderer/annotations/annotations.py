@@ -139,9 +139,17 @@ class Annotations:
         drawn += [("scale", SCALE)] if self._view.scale_bar else []
         return drawn + ([("text", self._texts.count)] if self._texts.count else [])
 
+    @property
+    def state(self) -> bytes:
+        """What lines depend on, next to view and layers."""
+        return bytes(self._overlay)
+
+    def push(self) -> None:
+        """Write the uniform of the image that is about to be recorded."""
+        self._offset = self._gpu.uniforms.push(self._overlay)
+
     def compute(self, frame: Frame, size: tuple[int, int], lighting: wgpu.GPUBindGroup) -> None:
         """Record the color of the floor, for an image of which `size` pixels are drawn; before `draw_lines`."""
-        self._offset = self._gpu.uniforms.push(self._overlay)
         if self._view.floor != "none":
             self._floor = self._floor or Floor(self._gpu, self._lines.layout)
             self._floor.compute(size, lighting, self._line_group(), (frame.view_offset, self._offset))

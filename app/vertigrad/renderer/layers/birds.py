@@ -47,6 +47,11 @@ class BirdsDrawing(IndexedDrawing):
         self.index, self.count = self.hold(Tensor.from_numpy(INDEX, name=f"{self.name}.index")), self.attributes.rows
         self.create(RECIPE, [self.attributes], others=[self.index])
 
+    def state(self, time: float) -> tuple[object, ...] | None:
+        """Also the time: wings beat."""
+        known = super().state(time)
+        return None if known is None else (*known, time)
+
     def uniform(self) -> dict[str, Any]:
         style = self.style
         return {

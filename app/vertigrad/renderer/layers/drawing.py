@@ -70,6 +70,7 @@ class Drawing(ABC):
         self._group: wgpu.GPUBindGroup | None = None
         self._depth: wgpu.GPUTextureView | None = None  # that is bound in it
         self._offset = 0  # of the style in the uniform ring
+        self._identity = object()
         self._built_for = self._rebuild_values()
         try:
             self.build(values)
@@ -212,6 +213,13 @@ class Drawing(ABC):
         if key is not None and key != self._plan_key:
             self._record_plan(key)
         self.style_values = tuple(vars(style).values())
+
+    def state(self, time: float) -> tuple[object, ...] | None:
+        """What it draws at `time` [s], after `prepare`: alike means that view and light alone decide about the image.
+
+        None if it depends on more, such as what was read back of earlier images.
+        """
+        return self._identity, bytes(self.packed), self.style_values, tuple([one.revision for one in self.blocks()])
 
     def prepare(self, moment: Moment | None) -> None:
         """Upload borrowed tensors, and compute what is drawn."""

@@ -97,6 +97,9 @@ class LiquidDrawing(Drawing):
         self._tiles, self._shadow = self.hold(LiquidTiles(*shared)), self.hold(LiquidShadow(*shared))
         self._surface = LiquidSurface(self.gpu, self._tiles, style_size)
 
+    def state(self, time: float) -> None:
+        """Not known: how much memory tiles have is read back."""
+
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the spheres where only depth is asked for."""
         if frame.drawn == "depth":

@@ -114,6 +114,10 @@ class SplatsDrawing(Drawing):
         self.reads_depth = self.surveys = self.tiles is not None
         self._fits_tiles, self._forward = False, (0.0, 0.0, -1.0)
 
+    def state(self, time: float) -> tuple[object, ...] | None:
+        """Not known with tiles: how much memory they have is read back."""
+        return super().state(time) if self.tiles is None else None
+
     def compute(self, moment: Moment | None) -> None:
         """Sort the rows by depth, unless tiles do, and find the extent of the colors if the range is automatic."""
         if moment is not None:
