@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event, current_thread
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError, Event, current_thread
+from typing import Any
 
 import pytest
 
@@ -46,6 +48,49 @@ def test_an_error_is_raised_at_each_use() -> None:
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             job.result()
+
+
+def test_an_interruption_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that needs it compiles it, and something as Ctrl+C interrupts that."""
+
+    class Interruption(BaseException):
+        pass
+
+    results = iter([Interruption, 7])
+
+    def create() -> int:
+        if isinstance(result := next(results), int):
+            return result
+        raise result
+
+    leave = Event()
+    with ThreadPoolExecutor(1) as busy:
+        busy.submit(leave.wait)
+        monkeypatch.setattr(compile_jobs, "_THREADS", busy)
+        job = CompileJob(create)
+        try:
+            with pytest.raises(Interruption):
+                job.result()
+            assert (job.result(), job.result()) == (7, 7)
+        finally:
+            leave.set()
+
+
+def test_a_job_that_two_threads_start_is_submitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, submitted = Barrier(2), list[int]()
+
+    class Slow(ThreadPoolExecutor):
+        def submit(self, *call: Any, **named: Any) -> Future[Any]:
+            submitted.append(1)
+            with suppress(BrokenBarrierError):
+                both.wait(0.2)  # until the other one is here too, if it comes
+            return super().submit(*call, **named)
+
+    with Slow(1) as slow, ThreadPoolExecutor(2) as starting:
+        monkeypatch.setattr(compile_jobs, "_THREADS", slow)
+        job = CompileJob(lambda: 3)
+        assert [one.result().result() for one in [starting.submit(job.start) for _ in range(2)]] == [3, 3]
+    assert submitted == [1]
 
 
 def test_recording_compiles_nothing(gpu: Gpu) -> None:

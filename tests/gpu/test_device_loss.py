@@ -65,6 +65,17 @@ def test_device_loss_does_not_abort_the_process(when: str) -> None:
         """)
 
 
+def test_the_next_device_is_asked_for_its_subgroups() -> None:
+    run("""
+        from vertigrad.ops import paths
+        paths.subgroup_size()
+        assert paths.subgroup_size.cache_info().currsize == 1
+        gpu.device.destroy()
+        gpu.reopen()
+        assert paths.subgroup_size.cache_info().currsize == 0
+        """)
+
+
 def test_objects_of_the_lost_device_report_it_and_can_be_closed() -> None:
     run("""
         x, plan = Tensor.from_numpy(values, name="state"), Plan("step")

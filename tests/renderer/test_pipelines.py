@@ -54,6 +54,16 @@ def test_a_pipeline_is_there_before_it_is_compiled(gpu: Gpu, busy: Event, monkey
     gpu.wait_idle()
 
 
+def test_a_pipeline_is_of_the_device_that_it_was_described_for(
+    gpu: Gpu, busy: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one may have replaced it before a thread compiles it."""
+    pipeline = farthest(gpu)
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu, "device", None)
+        assert pipeline._internal is not None
+
+
 def test_what_a_shader_was_edited_to_is_compiled_at_once(gpu: Gpu, busy: Event) -> None:
     draw_shader(gpu, FILE, {})
     wrong = shader.used()[FILE].replace("fn ", "fun ", 1)

@@ -25,15 +25,16 @@ class CompileJob(Generic[T]):
 
     def start(self) -> Future[T]:
         """Have a thread compile it, side by side with others, unless that was done before."""
-        if self._future is None:
-            _waiting.discard(self)
-            self._future = _THREADS.submit(self._create)
-        return self._future
+        with _CLAIMING:
+            return self._started()
 
     def result(self) -> T:
-        """What was compiled; waits for it, or compiles it here if no thread has begun. Raises what the driver does."""
+        """What was compiled; waits for it, or compiles it here if no thread has begun. Raises what the driver does.
+
+        An interruption, as by Ctrl+C, is no result: the next use compiles it again.
+        """
         with _CLAIMING:
-            future = self.start()
+            future = self._started()
             is_ours = future.cancel()
             if is_ours:
                 future = self._future = Future()
@@ -42,8 +43,16 @@ class CompileJob(Generic[T]):
             try:
                 future.set_result(self._create())
             except BaseException as error:
+                if not isinstance(error, Exception):
+                    self._future = None
                 future.set_exception(error)
         return future.result()
+
+    def _started(self) -> Future[T]:
+        if self._future is None:
+            _waiting.discard(self)
+            self._future = _THREADS.submit(self._create)
+        return self._future
 
 
 def start_waiting() -> None:

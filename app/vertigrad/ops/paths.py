@@ -13,6 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ..gpu import Kernel, gpu
+from ..gpu.device import forgotten_with_the_device
 from ..tensor import Tensor, u32
 
 NVIDIA, APPLE = 0x10DE, 0x106B
@@ -67,6 +68,9 @@ def subgroup_size() -> int:
             Kernel.load("ops/subgroup_size.wgsl")(1, overwrites=("size",), size=size)
             return int(size.item())
     return _known_size()
+
+
+forgotten_with_the_device.append(lambda gpu: subgroup_size.cache_clear())
 
 
 def _known_size() -> int:

@@ -15,7 +15,7 @@ from ..gpu.compile_jobs import CompileJob
 from ..gpu.device import forgotten_with_the_device
 
 TILE = 8  # pixels along each side of a workgroup of shaders that compute images
-CACHED = 128  # of each kind of object, for each device
+CACHED = 128  # objects of each device
 
 T = TypeVar("T")
 
@@ -108,11 +108,11 @@ def _module(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> CompileJob[wgpu.
     """The same, while a thread compiles it."""
 
     def create() -> CompileJob[wgpu.GPUShaderModule]:
-        code = shader.render(path, defines)
+        code, device = shader.render(path, defines), gpu.device  # which may be another one before a thread compiles it
 
         def compiled() -> wgpu.GPUShaderModule:
             try:
-                return gpu.device.create_shader_module(label=path, code=code)
+                return device.create_shader_module(label=path, code=code)
             except wgpu.GPUError as error:
                 raise ShaderError(shader.with_origin(f"shaders/{path}: {error}", path, defines)) from error
 
@@ -156,12 +156,12 @@ def render_pipeline(
     states = repr((targets, buffers, topology, cull, depth, multisample))
 
     def create() -> wgpu.GPURenderPipeline:
-        module, (vertex, fragment) = _module(gpu, file, dict(values)), entries
-        label, layout = f"{file}:{fragment}", gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts))
+        module, (vertex, fragment), device = _module(gpu, file, dict(values)), entries, gpu.device
+        label, layout = f"{file}:{fragment}", device.create_pipeline_layout(bind_group_layouts=list(layouts))
 
         def compiled() -> wgpu.GPURenderPipeline:
             code = module.result()
-            return gpu.device.create_render_pipeline(
+            return device.create_render_pipeline(
                 label=label,
                 layout=layout,
                 vertex={"module": code, "entry_point": vertex, "buffers": list(buffers)},  # pyright: ignore
@@ -186,12 +186,12 @@ def compute_pipeline(
     defines = {"SPREAD": gpu.adapter.kind == "software", **defines}
 
     def create() -> wgpu.GPUComputePipeline:
-        module, label = _module(gpu, file, defines), f"{file}:{entry}"
-        layout = gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts))
+        module, label, device = _module(gpu, file, defines), f"{file}:{entry}", gpu.device
+        layout = device.create_pipeline_layout(bind_group_layouts=list(layouts))
 
         def compiled() -> wgpu.GPUComputePipeline:
             code = {"module": module.result(), "entry_point": entry}
-            return gpu.device.create_compute_pipeline(label=label, layout=layout, compute=code)
+            return device.create_compute_pipeline(label=label, layout=layout, compute=code)
 
         return native.PendingComputePipeline(label, _started(compiled, file).result)
 
