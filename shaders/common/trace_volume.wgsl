@@ -3,6 +3,7 @@
 // Media"). Needs common/trace_scene.wgsl and PI.
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
+//% include "common/fraction.wgsl"
 
 struct Volume {             // rows of path_trace/volumes.py
     low: vec3f,             // the box
@@ -75,11 +76,6 @@ fn use_grid(size: vec3u, first: u32, components: i32) {
 fn grid_position(volume: Volume, world: vec3f, size: vec3u) -> vec3f {
     let relative = (world - volume.low) / (volume.high - volume.low);
     return relative * (vec3f(size) - 1.0 + 2.0 * volume.inset) - volume.inset;
-}
-
-fn fraction(value: f32, range: vec2f) -> f32 {
-    let span = range.y - range.x;
-    return clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
 }
 
 fn extinction_at(volume: Volume, world: vec3f) -> f32 {

@@ -2,6 +2,7 @@
 // Include for extinction_at, color_at and glow_at, after what draw/volume.wgsl declares. In: COLOR_COMPONENTS, TEMPERATURE.
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
+//% include "common/fraction.wgsl"
 
 const SURROUNDINGS = 293.0;     // K
 
@@ -24,11 +25,6 @@ ${field.colors("colors", "style.colors.component")}
 fn sample_position(world: vec3f, size: vec3u) -> vec3f {
     let relative = (world - style.low) / (style.high - style.low);
     return relative * (vec3f(size) - 1.0 + 2.0 * style.inset) - style.inset;
-}
-
-fn fraction(value: f32, range: vec2f) -> f32 {
-    let span = range.y - range.x;
-    return clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
 }
 
 ${curve.functions("opacity")}

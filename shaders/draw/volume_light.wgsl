@@ -4,6 +4,7 @@
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
+//% include "common/fraction.wgsl"
 //% include "common/index.wgsl"
 
 struct Params {
@@ -43,9 +44,7 @@ ${curve.functions("opacity")}
 
 fn extinction_at(position: vec3f, range: vec2f) -> f32 {
     let value = densities_between(position / params.box * (vec3f(params.densities_size) - 1.0 + 2.0 * params.inset) - params.inset);
-    let span = range.y - range.x;
-    let full = clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
-    return select(0.0, params.extinction * opacity_at(full), is_finite(value));
+    return select(0.0, params.extinction * opacity_at(fraction(value, range)), is_finite(value));
 }
 
 // The optical depth from a position in the box, counted from its lowest corner, to where a direction leaves it, or so many steps on.

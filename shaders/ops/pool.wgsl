@@ -7,6 +7,7 @@
 enable f16;
 //% endif
 //% include "common/index.wgsl"
+//% include "common/spatial_index.wgsl"
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
 //% include "common/precise.wgsl"
@@ -50,12 +51,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count {
         return;
     }
-    let line = i / params.outs.z;
-    let plane = line / params.outs.y;
-    let image = plane / params.outs.x;
-    let at = vec3i(vec3u(plane % params.outs.x, line % params.outs.y, i % params.outs.z));
-    let member = i32(image / params.channels);
-    let channel = i32(image % params.channels);
+    let index = spatial_index(i, params.channels);
+    let at = index.at;
+    let member = index.member;
+    let channel = index.channel;
     let start = at * params.step - params.begin;
     //% if KIND == "max"
     var total = params.least;

@@ -8,6 +8,7 @@
 enable f16;
 //% endif
 //% include "common/index.wgsl"
+//% include "common/spatial_index.wgsl"
 //% include "common/sampling.wgsl"
 //% set TAPS = {"nearest": 1, "linear": 2, "cubic": 4}[MODE]
 
@@ -35,12 +36,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count {
         return;
     }
-    let line = i / params.outs.z;
-    let plane = line / params.outs.y;
-    let image = plane / params.outs.x;
-    let at = vec3i(vec3u(plane % params.outs.x, line % params.outs.y, i % params.outs.z));
-    let member = i32(image / params.channels);
-    let channel = i32(image % params.channels);
+    let index = spatial_index(i, params.channels);
+    let at = index.at;
+    let member = index.member;
+    let channel = index.channel;
     let grid_at = i32(params.grid_offset) + member * params.grid_strides[0].x + dot(at, params.grid_strides[1].xyz);
     let x_base = i32(params.x_offset) + member * params.x_strides[0].x + channel * params.x_strides[0].y;
 

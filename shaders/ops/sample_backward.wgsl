@@ -9,6 +9,7 @@
 enable f16;
 //% endif
 //% include "common/index.wgsl"
+//% include "common/spatial_index.wgsl"
 //% include "common/sampling.wgsl"
 //% set TAPS = {"nearest": 1, "linear": 2, "cubic": 4}[MODE]
 
@@ -37,19 +38,7 @@ struct Params {
 @group(0) @binding(8) var<storage, read_write> rows: array<f32>;
 @group(0) @binding(9) var<storage, read_write> found: array<f32>;
 
-struct Sample {
-    member: i32,
-    at: vec3i,  // in the grid
-}
-
-fn sample_at(i: u32) -> Sample {
-    let line = i / params.outs.z;
-    let plane = line / params.outs.y;
-    let at = vec3u(plane % params.outs.x, line % params.outs.y, i % params.outs.z);
-    return Sample(i32(plane / params.outs.x), vec3i(at));
-}
-
-fn coordinate(sample: Sample, number: i32) -> f32 {
+fn coordinate(sample: SpatialIndex, number: i32) -> f32 {
     let at = i32(params.grid_offset) + sample.member * params.grid_strides[0].x + number * params.grid_strides[0].y
         + dot(sample.at, params.grid_strides[1].xyz);
     return f32(grid[u32(at)]);
@@ -81,7 +70,7 @@ fn weight(part: f32, tap: u32) -> f32 {
     //% endif
 }
 
-fn gradient_at(sample: Sample, channel: u32) -> f32 {
+fn gradient_at(sample: SpatialIndex, channel: u32) -> f32 {
     let at = i32(params.gradient_offset) + sample.member * params.gradient_strides[0].x
         + i32(channel) * params.gradient_strides[0].y + dot(sample.at, params.gradient_strides[1].xyz);
     return f32(gradient[u32(at)]);
@@ -93,7 +82,7 @@ fn taps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.samples {
         return;
     }
-    let sample = sample_at(i);
+    let sample = spatial_index(i, 1u);
     //% for axis in range(3 - RANK, 3)
     let read${axis} = reading(coordinate(sample, ${2 - axis}), params.size[${axis}]);
     //% endfor
@@ -126,7 +115,7 @@ fn lines(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let tap = order[i / params.channels];
-    rows[i] = known[tap] * gradient_at(sample_at(tap / ${TAPS ** RANK}u), i % params.channels);
+    rows[i] = known[tap] * gradient_at(spatial_index(tap / ${TAPS ** RANK}u, 1u), i % params.channels);
 }
 
 //% if MODE != "nearest"
@@ -171,7 +160,7 @@ fn grid_gradient(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     if i >= params.samples {
         return;
     }
-    let sample = sample_at(i);
+    let sample = spatial_index(i, 1u);
     //% for axis in range(3 - RANK, 3)
     let read${axis} = reading(coordinate(sample, ${2 - axis}), params.size[${axis}]);
     var total${axis} = 0.0;

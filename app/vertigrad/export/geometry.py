@@ -66,8 +66,12 @@ class Geometry:
 
     def linear_rgba(self) -> np.ndarray:
         """As `linear_colors`, with an alpha of 1 where they have none, f32 (n, 4)."""
-        colors = self.linear_colors()
-        return np.pad(colors, ((0, 0), (0, 4 - colors.shape[1])), constant_values=1.0)
+        return with_alpha(self.linear_colors())
+
+
+def with_alpha(colors: np.ndarray) -> np.ndarray:
+    """Colors (..., 3) or (..., 4) as (..., 4); alpha is 1 where they have none."""
+    return np.pad(colors, [*[(0, 0)] * (colors.ndim - 1), (0, 4 - colors.shape[-1])], constant_values=1)
 
 
 def to_light(encoded: np.ndarray) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..export.geometry import with_alpha
+
 WORDS = 4  # of a corner: normal, color (two), and one that is free
 
 
@@ -12,9 +14,7 @@ def corners(colors: np.ndarray, normals: np.ndarray | None = None) -> np.ndarray
     words = np.zeros((len(colors), WORDS), np.uint32)
     if normals is not None:
         words[:, 0] = octahedral(normals)
-    halves = np.ones((len(colors), 4), np.float16)
-    halves[:, : colors.shape[1]] = colors
-    words[:, 1:3] = halves.view(np.uint32)
+    words[:, 1:3] = with_alpha(colors).astype(np.float16).view(np.uint32)
     return words
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..export import Geometry
 from ..export.colors import colormapped
-from ..export.geometry import to_srgb
+from ..export.geometry import to_srgb, with_alpha
 from ..export.layers import read
 from ..models.data.assets.content import BLEND, CLAMP, TRANSMISSIVE, Map, Material
 from ..renderer.layers import Layer
@@ -141,8 +141,7 @@ def _mapped(values: np.ndarray, ends: Ends, style: Any) -> np.ndarray:
 
 def _texels(colors: np.ndarray, sound: np.ndarray) -> np.ndarray:
     """Colors (rows, columns, 3 or 4), sRGB, as u8 (rows, columns, 4); clear where they are not sound."""
-    found = np.ones((*colors.shape[:2], 4))
-    found[..., : colors.shape[2]] = np.nan_to_num(colors)
+    found = with_alpha(np.nan_to_num(colors))
     found[..., 3] *= sound
     return np.round(np.clip(found, 0.0, 1.0) * 255.0).astype(np.uint8)
 
