@@ -176,6 +176,20 @@ def test_windows_of_3_by_3_over_any_layout(data: st.DataObject, seed: int) -> No
         close(ops.conv(x, w, padding=pads, groups=groups), want, b[0].size)
 
 
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("groups", [1, 2])
+def test_residues_of_wide_strides_by_fewer_multiplications(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transposed window of 6 x 6 at stride 2 is four of 3 x 3, whose results are every other one."""
+    chosen: list[tuple[int, ...]] = []
+    monkeypatch.setattr(paths, "is_software", lambda: False)
+    monkeypatch.setattr(conv_patches, "choose", lambda *sizes: chosen.append(sizes) or (FEW, 2))
+    a, b = values((2, 10 * groups, 7, 5), "f32", 1), values((10 * groups, 11, 6, 6), "f32", 2)
+    pads = [(2, 1), (0, 3)]
+    want = references.conv_transpose(a.astype(np.float64), b.astype(np.float64), (2, 2), pads, (1, 1), groups, (0, 1))
+    close(ops.conv_transpose(a, b, stride=2, padding=pads, groups=groups, output_padding=(0, 1)), want, b[:, 0].size)
+    assert len(chosen) == 4
+
+
 @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38])
 def test_what_is_not_finite_stays_in_its_patches(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results of other patches, members of the batch and groups are as they were; those of its patches may be NaN."""

@@ -64,6 +64,12 @@ def test_a_pipeline_is_of_the_device_that_it_was_described_for(
         assert pipeline._internal is not None
 
 
+def test_values_that_render_differently_are_other_shaders(gpu: Gpu) -> None:
+    """1 and True are equal in Python."""
+    number, truth = (draw_shader(gpu, FILE, {"UNUSED": one}) for one in (1, True))
+    assert number is not truth and draw_shader(gpu, FILE, {"UNUSED": 1}) is number
+
+
 def test_what_a_shader_was_edited_to_is_compiled_at_once(gpu: Gpu, busy: Event) -> None:
     draw_shader(gpu, FILE, {})
     wrong = shader.used()[FILE].replace("fn ", "fun ", 1)

@@ -118,7 +118,8 @@ def _module(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> CompileJob[wgpu.
 
         return _started(compiled, path)
 
-    return draw_cache(gpu).get(("module", path, tuple(sorted(defines.items()))), create)
+    values = tuple(sorted(defines.items()))
+    return draw_cache(gpu).get(("module", path, values, repr(values)), create)  # 1 and True differ only in WGSL
 
 
 def _started(create: Callable[[], T], path: str) -> CompileJob[T]:
@@ -153,7 +154,7 @@ def render_pipeline(
 ) -> wgpu.GPURenderPipeline:
     """The pipeline of the vertex and the fragment stage `entries` of a shader file, created once for each device."""
     values = tuple((defines or {}).items())
-    states = repr((targets, buffers, topology, cull, depth, multisample))
+    states = repr((values, targets, buffers, topology, cull, depth, multisample))
 
     def create() -> wgpu.GPURenderPipeline:
         module, (vertex, fragment), device = _module(gpu, file, dict(values)), entries, gpu.device
@@ -173,7 +174,7 @@ def render_pipeline(
 
         return native.PendingRenderPipeline(label, _started(compiled, file).result)
 
-    return draw_cache(gpu).get((file, entries, tuple(layouts), values, states), create)
+    return draw_cache(gpu).get((file, entries, tuple(layouts), states), create)
 
 
 def compute_pipeline(
@@ -195,7 +196,7 @@ def compute_pipeline(
 
         return native.PendingComputePipeline(label, _started(compiled, file).result)
 
-    return draw_cache(gpu).get((file, entry, tuple(layouts), tuple(defines.items())), create)
+    return draw_cache(gpu).get((file, entry, tuple(layouts), repr(defines)), create)
 
 
 def dispatch(
