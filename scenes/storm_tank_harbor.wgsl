@@ -9,7 +9,7 @@ struct Fields { bar: f32, length: f32, height: f32, width: f32, containers: u32 
 @group(0) @binding(5) var<storage, read_write> container_color: array<f32>;
 
 const PAINTS = array<vec3f, 5>(
-    vec3f(0.38, 0.22, 0.19), vec3f(0.19, 0.27, 0.33), vec3f(0.46, 0.45, 0.42), vec3f(0.22, 0.29, 0.26), vec3f(0.42, 0.33, 0.22),
+    vec3f(0.31, 0.31, 0.31), vec3f(0.19, 0.27, 0.33), vec3f(0.46, 0.45, 0.42), vec3f(0.22, 0.29, 0.26), vec3f(0.42, 0.33, 0.22),
 );
 const HALF = vec3f(3.03, 1.295, 1.22);      // of a container of 20 feet [m]: ISO 668
 const COLUMNS = 7u;                         // in a row
