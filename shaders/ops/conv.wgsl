@@ -2,7 +2,7 @@
 // tile of ROWS channels x COLUMNS positions of one group; positions count through the batch. It goes along the inner
 // axis (the taps of a window, in each all channels) in steps of STEP, with both operands' part in workgroup memory;
 // each invocation makes EACH_ROW x EACH_COLUMN results (written out by the template: an array indexed at run time would
-// are in slow memory).
+// be in slow memory).
 // In: X, W, OUT, BIAS, RESIDUAL, dtypes ("" for what is not there); VALUE, the WGSL type summed in; ROWS, COLUMNS,
 //     EACH_ROW, EACH_COLUMN, STEP; UNROLL, how many positions of the inner axis are written out in a row; WHOLE,
 //     whether a step never straddles two taps; W_COLUMN_MAJOR, whether weights of neighboring output channels are closer

@@ -24,7 +24,7 @@ var<workgroup> memory: array<vec4f, ${[PATCHES + 16 * STEP * COLUMN_QUADS, 16 * 
 
 // Lines of eight quads change halves from one product to the next: two products are read from different banks.
 //% macro turned(quad, product, quads)
-${"(" ~ quad ~ " ^ (" ~ product ~ " % 2u * 4u))" if quads == 8 else quad}
+${"((" ~ quad ~ ") ^ (" ~ product ~ " % 2u * 4u))" if quads == 8 else quad}
 //%- endmacro
 
 //% macro put(first, quads, item)

@@ -37,8 +37,8 @@ def test_pieces_are_where_values_are_multiples_of_the_step(layer):
     values[4, 4] = np.nan
     surface = layer("surface", {"contours": 0.37}, position=sheet(9), color=values)
     found = Contours.of(surface)
-    ends, triangle = found._pieces()
     index, corners = found._triangles()
+    ends, triangle = found._pieces(np.ones(len(index), bool))
     a, b, c = np.moveaxis(found.geometry.positions[index[triangle]].astype(float), 1, 0)
     for end in (ends[:, 0], ends[:, 1]):
         u, v = np.linalg.solve(np.stack([b - a, c - a], axis=2)[:, :2], (end - a)[:, :2, None])[..., 0].T
@@ -48,6 +48,12 @@ def test_pieces_are_where_values_are_multiples_of_the_step(layer):
         assert min(u.min(), v.min(), (1 - u - v).min()) > -1e-5
     levels = [len(np.arange(np.ceil(one.min() / 0.37), one.max() / 0.37)) for one in corners]
     np.testing.assert_array_equal(np.bincount(triangle, minlength=len(index)), levels)
+
+
+def test_lines_that_have_faded_are_no_pieces(layer):
+    """Millions of millions of them in two triangles, each much less than a pixel from the next."""
+    surface = layer("surface", {"contours": 1e-12, "contour_axis": "x"}, position=sheet())
+    assert not len(Contours.of(surface).tubes(FRONT, (64, 64)).primitives)
 
 
 @pytest.mark.turns(4)

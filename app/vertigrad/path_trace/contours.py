@@ -35,11 +35,10 @@ class Contours(NamedTuple):
 
     def tubes(self, camera: OrbitCamera, size: tuple[int, int]) -> Shapes:
         """As primitives for an image of `size` = (width, height) pixels: a piece for each line in each triangle."""
-        ends, triangle = self._pieces()
-        opacity = self.strength * self._faded(camera, size)[triangle]
-        ends, opacity = ends[opacity > 0.0], opacity[opacity > 0.0]
+        opacities = self.strength * self._faded(camera, size)
+        ends, triangle = self._pieces(opacities > 0.0)
         count = 2 * len(ends)
-        extras = {"width": np.full(count, self.width), "opacity": np.repeat(opacity, 2)}
+        extras = {"width": np.full(count, self.width), "opacity": np.repeat(opacities[triangle], 2)}
         black = np.zeros((count, 3), np.float32)
         index = np.arange(count, dtype=np.uint32).reshape(-1, 2)
         pieces = Geometry(self.geometry.name, "lines", ends.reshape(-1, 3), black, index, extras=extras)
@@ -47,13 +46,14 @@ class Contours(NamedTuple):
         shapes.primitives[:, 2, 2] = 0  # of one line: where pieces meet it is not darker
         return shapes
 
-    def _pieces(self) -> tuple[np.ndarray, np.ndarray]:
-        """The ends of the pieces (m, 2, 3), and the numbers of their triangles (m,)."""
+    def _pieces(self, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the pieces (m, 2, 3) in triangles that are `shown` (n,), and the numbers of these (m,)."""
         index, values = self._triangles()
         order = np.argsort(values, axis=1)
         index, values = np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)
         first, last = np.ceil(values[:, 0] / self.step), np.floor(values[:, 2] / self.step)
-        counts = np.where(values[:, 2] > values[:, 0], np.maximum(last - first + 1.0, 0.0), 0.0).astype(np.int64)
+        shown = shown & (values[:, 2] > values[:, 0])
+        counts = np.where(shown, np.maximum(last - first + 1.0, 0.0), 0.0).astype(np.int64)
         triangle = np.repeat(np.arange(len(index)), counts)
         number = np.arange(len(triangle)) - np.repeat(np.cumsum(counts) - counts, counts)
         level = (first[triangle] + number) * self.step
