@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 from vertigrad.errors import SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.scene import load
+from vertigrad.scene.schema import InnerRef
 from vertigrad.scene.stage import Stage
 
 from ..models.test_inside import W1, W2, network
@@ -99,6 +103,25 @@ def test_state_and_weights_of_any_model_are_found(stage) -> None:
     np.testing.assert_array_equal(shown(running, "a"), X)
     with pytest.raises(SceneError, match=r'layers.a.tensor: values: no tensor "valeus" inside; did you mean "values"'):
         stage('a = { tensor = "values:valeus" }')
+
+
+def test_names_of_tensors_may_have_any_characters(steady: Gpu, tmp_path: Path) -> None:
+    """Spaces, dots, colons, brackets, quotes, slashes at the end, line breaks, and letters of other scripts."""
+    names = ["a b", "a.b", "a:b", "a[3]", 'a"b', "a/", "a\nb", "α/β 😀", " ", "."]
+    nodes = [helper.make_node("Identity" if number % 2 else "Neg", ["x"], [name]) for number, name in enumerate(names)]
+    x, y = (helper.make_tensor_value_info(name, 1, [5, 3]) for name in "xy")
+    graph = helper.make_graph([*nodes, helper.make_node("Abs", ["x"], ["y"])], "g", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", X)
+    texts = [json.dumps(f"net:{name}", ensure_ascii=False) for name in names]
+    layers = "\n".join(f'l{number} = {{ tensor = {text}, draw = "image" }}' for number, text in enumerate(texts))
+    running = Stage(load(tmp_path / "scene.toml", text=SCENE.format(layers=layers, models="")), steady)
+    for number, name in enumerate(names):
+        ref = running.scene.layers[f"l{number}"].attributes["tensor"]
+        assert isinstance(ref, InnerRef) and ref.output == name
+        np.testing.assert_array_equal(shown(running, f"l{number}"), X if number % 2 else -X)
+    running.close()
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vertigrad.errors import SceneError
+from vertigrad.errors import InputError, ParameterError, SceneError
 from vertigrad.gpu import Gpu
 from vertigrad.scene import load
-from vertigrad.scene.inside import compared
+from vertigrad.scene.inside import compared, inner_layer
+from vertigrad.scene.schema import OutputRef
 from vertigrad.session import Session
 from vertigrad.session.commands import (
     CompareTensor,
@@ -36,6 +37,7 @@ from vertigrad.session.commands import (
 )
 from vertigrad.session.followed_row import Row
 from vertigrad.session.hovered_node import EVERY, node_under
+from vertigrad.session.readbacks import collect_readbacks, wait_for_readbacks
 from vertigrad.session.row_set import pixels_of
 from vertigrad.session.row_values import RowValues
 from vertigrad.session.shown_gradients import target
@@ -362,6 +364,81 @@ def test_two_networks_are_compared(steady: Gpu, tmp_path: Path) -> None:
         assert "compare" not in session.scene.layers["relu"].attributes
         do(session, Undo(), Undo())
         assert list(session.stage.layers) == ["first"]
+
+
+def test_an_output_that_is_drawn_has_statistics(session: Session) -> None:
+    do(session, ShowTensor("values", "values"))
+    session.inspect_now()
+    assert session.tensor_statistics.state is not None and session.tensor_statistics.state.shape == X.shape
+    layer = inner_layer("result", "net", "out", session.stage.layers["first"].style.model_copy())
+    drawn = replace(layer, attributes={"tensor": OutputRef("net", "out")})
+    session.scene_edits.show_tensor(drawn)
+    do(session, ShowTensor("net", "out"))
+    session.inspect_now()
+    state = session.tensor_statistics.state
+    assert state is not None and state.shape == (5, 2) and "out" not in session.stage.instances["net"].observed_tensors
+
+
+def test_statistics_are_exact_while_time_stands_still(session: Session) -> None:
+    do(session, ShowTensor(*RELU))
+
+    def mean() -> float | None:
+        session.request_readbacks()
+        session.gpu.submit()
+        wait_for_readbacks(session.gpu)
+        collect_readbacks(session)
+        state = session.tensor_statistics.state
+        return None if state is None else state.summary.mean
+
+    assert session.clock.idle and mean() == pytest.approx(HIDDEN.mean(), rel=1e-5)
+    do(session, ToggleUnit(*RELU, 0))
+    expected = HIDDEN[:, 1:].sum() / HIDDEN.size
+    assert mean() == pytest.approx(expected, rel=1e-5)
+    do(session, ToggleUnit(*RELU, 1))
+    session.clock.play(True)
+    assert not session.clock.idle and mean() == pytest.approx(expected, rel=1e-5), "not in every frame"
+    session.inspect_now()
+    state = session.tensor_statistics.state
+    assert state is not None and state.summary.mean == pytest.approx(HIDDEN[:, 2:].sum() / HIDDEN.size, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ShowTensor("nett", "x"),
+        ShowGraph("nett"),
+        ShowGradient("nett", RELU[1], 0, "x"),
+        CompareTensor(*RELU, "nett"),
+        CompareTensor(*RELU, "net"),
+        ToggleUnit("nett", RELU[1], 0),
+    ],
+)
+def test_commands_about_models_that_there_are_not_change_nothing(session: Session, command) -> None:
+    do(session, ShowTensor(*RELU))
+    before = session.scene_edits.extras
+    with pytest.raises((ParameterError, InputError), match=r'unknown model "nett"; did you mean "net"|itself'):
+        session.carry_out(command)
+    assert session.scene_edits.extras == before and list(session.stage.layers) == ["first", "relu"]
+    do(session, ShowTensor("net", "/enc/1/attn"), HideTensor(*RELU))
+
+
+def test_a_model_that_is_gone_from_the_file_takes_along_what_was_shown_of_it(steady: Gpu, tmp_path: Path) -> None:
+    network(tmp_path)
+    for name in "xy":
+        np.save(tmp_path / f"{name}.npy", X)
+    file = tmp_path / "scene.toml"
+    file.write_text(SCENE.replace("[layers]", SECOND + "[layers]"))
+    with Session(steady, file) as session:
+        session.clock.halt()
+        do(session, CompareTensor(*RELU, "other"), ToggleUnit("other", RELU[1], 1))
+        file.write_text(SCENE)
+        do(session, Reload())
+        assert list(session.stage.layers) == ["first", "relu"]
+        assert not compared(session.scene.layers["relu"]) and not session.scene_edits.extras.ablated
+        do(session, Save())
+        assert list(load(file).layers) == ["first", "relu"] and not session.unsaved
+        do(session, Undo(), Undo(), Save())
+        assert list(load(file).layers) == ["first"]
 
 
 def test_three_networks_that_are_compared_have_one_range(steady: Gpu, tmp_path: Path) -> None:

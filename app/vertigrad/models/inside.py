@@ -33,7 +33,7 @@ class InnerTensor(NamedTuple):
     shape: tuple[int | str | None, ...] | None = None
 
 
-_GRADIENT = re.compile(r"gradient of (.+)\[(\d{1,15})\](?: by (.+))?")
+_GRADIENT = re.compile(r"gradient of (.+)\[(\d{1,15})\](?: by (.+))?", re.DOTALL)
 
 
 class GradientName(NamedTuple):

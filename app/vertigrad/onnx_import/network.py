@@ -24,7 +24,7 @@ from .fold import SMALL_INTEGER
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
 from .inside import InnerTensor, constants_of, expose, inner_tensors, require_computed
 from .node import DataDependent
-from .probe import Probe
+from .probe import Probe, is_finite
 from .program import Program, Redecided, upload
 from .stages import Stages
 from .trace import Trace
@@ -112,8 +112,13 @@ class Network(Closing):
 
     def weight(self, name: str) -> np.ndarray:
         """The elements of one of `weights`."""
-        found = next(one for known, one in constants_of(self._model.graph) if known == name)
+        found = dict(constants_of(self._model.graph))[name]
         return to_storage(reader.array_of(found, self._folder, self.source), found.data_type, name)
+
+    def holds_not_finite(self, name: str) -> bool:
+        """Whether this is a constant that the graph holds, of floats of which one is NaN or infinite."""
+        found = dict(constants_of(self._model.graph)).get(name)
+        return found is not None and not is_finite(reader.array_of(found, self._folder, self.source))
 
     def show_inside(self, names: Sequence[str], masked: Sequence[str] = ()) -> None:
         """Give these tensors inside as outputs, too, and no others; of those that are `masked`, too, units can be set

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,13 @@ class Probe(Closing):
     def __init__(self, count: int):
         self.records = Tensor.zeros((max(count, 1), WORDS), u32, "statistics of a network")
         self.tensors: list[Probed] = []
+        self.not_finite: dict[str, str] = {}  # operators that compute constants with NaN or infinity, by name
         self._waiting: list[Tensor] = []
+
+    def add_constant(self, name: str, operator: str, values: np.ndarray) -> None:
+        """Note a constant that an operator computes of others, if it is not finite."""
+        if not is_finite(values):
+            self.not_finite[name] = operator
 
     def add(self, name: str, operator: str, tensor: Tensor) -> None:
         """Take the statistics of a tensor, if it is of floats and there is room."""
@@ -75,3 +81,28 @@ def first_not_finite(tensors: Sequence[Probed], summaries: Sequence[Summary]) ->
     """The first tensor that holds a NaN or an infinity: all that was computed before it is finite."""
     both = zip(tensors, summaries, strict=False)
     return next((one for one, summary in both if summary.nan or summary.infinite), None)
+
+
+def not_finite_constant(
+    tensor: str, probe: Probe, sources: Mapping[str, Sequence[str]], holds_not_finite: Callable[[str], bool]
+) -> tuple[str, str] | None:
+    """A constant that is not finite, from which `tensor` is computed without one of `probe.tensors` between.
+
+    Its name and the operator that computes it; None if there is none. `sources` are what each tensor is computed of,
+    `holds_not_finite` says so of a constant that the network holds.
+    """
+    reached, probed = {tensor: None}, {one.name for one in probe.tensors}
+    left = [tensor]
+    while left:
+        before = [name for name in sources.get(left.pop(), ()) if name not in reached and name not in probed]
+        reached |= dict.fromkeys(before)
+        left += before
+    held = next((name for name in reached if holds_not_finite(name)), None)
+    if held is not None:
+        return held, "a constant of the network"
+    return next(((name, operator) for name, operator in probe.not_finite.items() if name in reached), None)
+
+
+def is_finite(values: np.ndarray) -> bool:
+    """Whether no element is NaN or infinite; true of what are no floats."""
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())

@@ -218,6 +218,8 @@ class Trace:
                 value = local[name] = self._as_leaf(self._uploaded(value))
             if self.probe is not None and value is not None and value.tensor is not None:
                 self.probe.add(name, node.op, value.tensor)
+            elif self.probe is not None and value is not None and value.host is not None:
+                self.probe.add_constant(name, node.op, value.host)
 
     def _as_leaf(self, value: Value | None) -> Value | None:
         """The value requiring a gradient, which does not go on to what it was computed from."""

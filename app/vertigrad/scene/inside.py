@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,11 +30,11 @@ def ablated_units(scene: Scene) -> dict[tuple[str, str], tuple[int, ...]]:
 def with_inside(scene: Scene, layers: Mapping[str, LayerSpec], ablated: Ablated) -> Scene:
     """The scene with these layers of tensors and no others, and these units set to zero.
 
-    Layers and units of models that are not in the scene are left out, and layers whose names others have.
+    Layers, units and what is compared of models that are not in the scene are left out, and layers whose names others
+    have.
     """
     others = {name: spec for name, spec in scene.layers.items() if spec.type != TENSOR}
-    fitting = {name: spec for name, spec in layers.items() if _models_of(spec) <= scene.models.keys()}
-    shown = {name: spec for name, spec in fitting.items() if name not in others}
+    shown = {name: spec for name, spec in layers_of_models(layers, scene.models).items() if name not in others}
     order = [*(name for name in scene.layers if name in others or name in shown), *shown]
     models = {name: replace(spec, ablated=_of(name, ablated)) for name, spec in scene.models.items()}
     return replace(scene, models=models, layers={name: (others | shown)[name] for name in dict.fromkeys(order)})
@@ -86,5 +86,18 @@ def _of(model: str, ablated: Ablated) -> dict[str, tuple[int, ...]]:
     return {tensor: units for (name, tensor), units in ablated.items() if name == model and units}
 
 
-def _models_of(spec: LayerSpec) -> set[str]:
+def layers_of_models(layers: Mapping[str, LayerSpec], models: Collection[str]) -> dict[str, LayerSpec]:
+    """The layers that draw tensors of these models; what is compared of others is left out."""
+    fitting = {}
+    for name, layer in layers.items():
+        refs = compared(layer)
+        known = [ref for ref in refs if ref.model in models]
+        own = layer if len(known) == len(refs) else comparing(layer, known, layer.style)
+        if models_of(own) <= set(models):
+            fitting[name] = own
+    return fitting
+
+
+def models_of(spec: LayerSpec) -> set[str]:
+    """The models whose tensors a layer draws, or compares."""
     return {ref.model for ref in spec.attributes.values() if isinstance(ref, OutputRef)}

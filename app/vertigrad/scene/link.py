@@ -16,7 +16,7 @@ from .problems import SceneProblems
 from .schema import InnerRef, OutputRef
 
 _REFERENCE = re.compile(r"([^.:]+)\.([^.]+)")
-_INNER = re.compile(r"([^.:]+):(.+)")  # of a tensor inside a model
+_INNER = re.compile(r"([^.:]+):(.+)", re.DOTALL)  # of a tensor inside a model
 EXPECTED = 'expected "MODEL.OUTPUT", such as "galaxy.position"'
 
 Inner = Callable[[str], Mapping[str, InnerTensor] | None]

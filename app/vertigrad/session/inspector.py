@@ -98,14 +98,14 @@ class Inspector:
         self.frozen, self.frozen_at = None, ""
         self._inspected = None
 
-    def observe(self, changes: int) -> None:
-        """Record what is due: at once for another target, some frames later if the tensor changed."""
+    def observe(self, changes: int, now: bool = False) -> None:
+        """Record what is due: at once for another target or if asked, else some frames after the tensor changed."""
         self._frames += 1
         target, tensor = self.target, self._tensor()
         if target is None or tensor is None or self._readbacks or self._inspected == (changes, target):
             return
         other_target = self._inspected is None or self._inspected[1] != target
-        if not other_target and self._frames < EVERY:
+        if not (now or other_target) and self._frames < EVERY:
             return
         changed = self._inspected is None or self._inspected[0] != changes
         other = self._inspected is None or self._inspected[1].column != target.column or self.result is None

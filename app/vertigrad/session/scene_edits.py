@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..params import Params, same
+from ..params import Params, same, unknown
 from ..scene import Animation, Scene
-from ..scene.inside import with_inside
+from ..scene.inside import models_of, with_inside
 from ..scene.preset_tables import can_be_animated, range_objection
 from ..scene.schema import LayerSpec
 from .edit_checks import impossible_animations, overruled, refused_values
@@ -57,7 +57,8 @@ class SceneEdits:
         self.notes: list[str] = []
         self._base_values: dict[Key, Any] = {}  # of animated parameters, without animation
         if before is not None:
-            self.extras, conflicts = merge_extras(before.file_extras, self.file_extras, before.extras)
+            extras, conflicts = merge_extras(before.file_extras, self.file_extras, before.extras)
+            self.extras = extras.of_models(running.scene_read.models)
             self.notes += map(str, conflicts)
         self._update_base_values(None, {})
         if before is not None:
@@ -174,7 +175,8 @@ class SceneEdits:
         self.history.add(UndoStep(label, {}, {}, self.extras, self.extras, before, state))
 
     def show_tensor(self, *layers: LayerSpec) -> None:
-        """Add layers of tensors. Raises what recording their models or binding them raises."""
+        """Add layers of tensors. Raises what recording their models or binding them raises, and `ParameterError`."""
+        self._require_models(*(model for layer in layers for model in models_of(layer)))
         extras = self.extras
         for layer in layers:
             extras = extras.with_tensor(layer)
@@ -186,7 +188,7 @@ class SceneEdits:
         Undo restores the removed ones with the styles that they have now. Raises `ParameterError`.
         """
         for name in names:
-            if name in self.extras.tensors:
+            if name in self.extras.tensors and name in self._running.stage.layers:
                 style = self._running.stage.layers[name].style.model_copy()
                 self.extras = self.extras.with_tensor(replace(self.extras.tensors[name], style=style))
         extras = self.extras
@@ -197,7 +199,8 @@ class SceneEdits:
         self.change_extras(extras, f"hide {names[0]}")
 
     def ablate(self, model: str, tensor: str, units: Collection[int]) -> None:
-        """Set exactly these units of a tensor to zero. Raises what the model raises if it cannot."""
+        """Set exactly these units of a tensor to zero. Raises what the model raises if it cannot, `ParameterError`."""
+        self._require_models(model)
         self.change_extras(self.extras.with_ablated(model, tensor, units), f"ablate {tensor}")
 
     def with_tensors(self, scene: Scene) -> Scene:
@@ -257,7 +260,8 @@ class SceneEdits:
         The user's changes stay, all else is the file's. `notes` say what conflicts, and which changes could not stay.
         """
         theirs = SceneExtras.of(self._running.scene_read, self.file_extras.presets)
-        self.extras, conflicts = merge_extras(self.file_extras, theirs, self.extras)
+        extras, conflicts = merge_extras(self.file_extras, theirs, self.extras)
+        self.extras = extras.of_models(self._running.scene_read.models)
         self.file_extras = theirs
         self.history = self.history.known_only(self._known())
         self.revision = next(_revisions)
@@ -281,6 +285,12 @@ class SceneEdits:
         self.revision = next(_revisions)
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _require_models(self, *names: str) -> None:
+        models = self._running.scene.models
+        for name in names:
+            if name not in models:
+                raise ParameterError(unknown("model", name, models))
 
     def _known(self) -> Callable[[object], bool]:
         return {*self.values(), *self.settings()}.__contains__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..params import same, shown, unknown
 from ..renderer.camera import OrbitCamera
 from ..scene import Animation, Scene
-from ..scene.inside import Ablated, ablated_units, tensor_layers
+from ..scene.inside import Ablated, ablated_units, layers_of_models, tensor_layers
 from ..scene.schema import LayerSpec
 from ..scene.tables import name_objection
 from ..scene.viewpoints import LAST_FRAME, entries, marked
@@ -164,6 +164,11 @@ class SceneExtras:
             raise ParameterError(unknown("layer of a tensor", name, self.tensors))
         rest = replace(self, tensors={key: layer for key, layer in self.tensors.items() if key != name})
         return rest.without_animations([key for key in self.animations if key.owner == f"layers.{name}"])
+
+    def of_models(self, models: Collection[str]) -> SceneExtras:
+        """Without layers of tensors, and units set to zero, of other models."""
+        ablated = {key: units for key, units in self.ablated.items() if key[0] in models}
+        return replace(self, tensors=layers_of_models(self.tensors, models), ablated=ablated)
 
     def with_ablated(self, model: str, tensor: str, units: Iterable[int]) -> SceneExtras:
         """With exactly these units of a tensor set to zero."""

@@ -262,22 +262,24 @@ class Session(SceneParts):
         """
         self.clock.ask(lambda: self.diagnostics.ask(self.time, self.changes))
 
-    def request_readbacks(self) -> None:
-        """Record the readbacks of the watches and of the inspected tensor that are due in this frame.
+    def request_readbacks(self, now: bool = False) -> None:
+        """Record the readbacks of the watches and of the inspected tensors that are due in this frame.
 
-        Not in the middle of a step that takes several frames: the tensors are then of different times.
+        All are due `now`, and while time stands still, so that what is shown then is exact. Not in the middle of a step
+        that takes several frames: the tensors are then of different times.
         """
         running = self.running
         if running.stage.in_progress is None:
+            now = now or running.clock.idle
             running.watches.observe(running.changes, running.clock.frame, running.clock.time)
-            running.inspector.observe(running.changes)
-            running.tensor_statistics.observe(running.changes)
+            running.inspector.observe(running.changes, now)
+            running.tensor_statistics.observe(running.changes, now)
             running.hovered_node.observe(running.changes)
 
     def inspect_now(self) -> None:
         """Collect pending readbacks, then check watches and the inspected tensor now; waits for the GPU."""
         for _ in range(2):
-            self.request_readbacks()
+            self.request_readbacks(now=True)
             wait_for_readbacks(self.gpu)
             collect_readbacks(self)
 

@@ -8,7 +8,7 @@ from ..models.inside import GradientName
 from ..renderer.layers.tensor_shapes import default_form
 from ..scene.inside import TENSOR, inner_layer, new_layer_name
 from ..scene.schema import LayerSpec, OutputRef
-from .shown_tensors import new_layer
+from .shown_tensors import new_layer, with_style
 
 if TYPE_CHECKING:
     from .session import Session
@@ -41,9 +41,10 @@ def gradient_layer(session: Session, model: str, name: GradientName) -> LayerSpe
     """A layer for a gradient: the one that there is for another element of the same tensor, or a new one."""
     before = shown_gradient(session, model, name.tensor, name.source)
     if before is not None:
-        return inner_layer(before.name, model, str(name), session.stage.layers[before.name].style.model_copy())
+        return inner_layer(before.name, model, str(name), with_style(session, before).style)
     style = new_layer(session, model, str(name)).style
-    known = session.stage.instances[model].inside.known().get(name.source)
+    instance = session.stage.instances.get(model)
+    known = None if instance is None else instance.inside.known().get(name.source)
     sizes = () if known is None else known.shape or ()
     if default_form(tuple(size for size in sizes if isinstance(size, int))) in ("points", "lines"):
         style = style.with_values({"draw": "image"})  # its rows are no coordinates
@@ -55,10 +56,7 @@ def moved_gradients(session: Session, model: str, tensor: str, element: int) -> 
     layers = ((name, layer) for name, layer in shown_gradients(session, model).items() if name.source)
     return [
         inner_layer(
-            layer.name,
-            model,
-            str(GradientName(tensor, element, name.source)),
-            session.stage.layers[layer.name].style.model_copy(),
+            layer.name, model, str(GradientName(tensor, element, name.source)), with_style(session, layer).style
         )
         for name, layer in layers
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import GpuError
+from ..errors import GpuError, InputError
 from ..models.inside import is_gradient
 from ..params import same
 from ..renderer.bounds import Bounds
@@ -56,6 +56,8 @@ def compared_layers(session: Session, model: str, tensor: str, other: str) -> li
 
     Layers that each of both was compared with before have that range, too. Waits for the GPU. Raises `InputError`.
     """
+    if model == other:
+        raise InputError(f"{tensor} of {model} is not compared with itself")
     names = [*session.stage.layers]
     layers: list[LayerSpec] = []
     new = 0
@@ -102,7 +104,7 @@ def layers_with_range(session: Session, model: str, tensor: str, other: str, one
 def without_range_of(session: Session, name: str) -> list[LayerSpec]:
     """The layers that have one range with the layer `name`, with a range without it."""
     ref = session.scene_edits.extras.tensors[name].attributes[TENSOR]
-    layers = (_with_style(session, layer) for layer in session.scene_edits.extras.tensors.values())
+    layers = (with_style(session, layer) for layer in session.scene_edits.extras.tensors.values())
     return [
         comparing(layer, (other for other in refs if other != ref), layer.style)
         for layer in layers
@@ -122,18 +124,19 @@ def _compared_with(session: Session, layers: Sequence[LayerSpec]) -> list[LayerS
     names = dict.fromkeys(shown_as(session, *ref) for ref in refs)
     mine = {layer.name for layer in layers}
     tensors = session.scene_edits.extras.tensors
-    return [_with_style(session, tensors[name]) for name in names if name is not None and name not in mine]
+    return [with_style(session, tensors[name]) for name in names if name is not None and name not in mine]
 
 
 def _shown_layer(session: Session, model: str, tensor: str) -> LayerSpec | None:
     """The layer that shows a tensor, with the style that it has now."""
     name = shown_as(session, model, tensor)
-    return None if name is None else _with_style(session, session.scene_edits.extras.tensors[name])
+    return None if name is None else with_style(session, session.scene_edits.extras.tensors[name])
 
 
-def _with_style(session: Session, layer: LayerSpec) -> LayerSpec:
-    """A layer that is shown, with the style that it has now."""
-    return replace(layer, style=session.stage.layers[layer.name].style.model_copy())
+def with_style(session: Session, layer: LayerSpec) -> LayerSpec:
+    """A layer that is shown, with the style that it has now; it has none if its model is gone from the file."""
+    running = session.stage.layers.get(layer.name)
+    return layer if running is None else replace(layer, style=running.style.model_copy())
 
 
 def picked_element(session: Session) -> tuple[str, str, int] | None:
@@ -171,13 +174,14 @@ def graph_layers(session: Session, model: str) -> list[LayerSpec]:
 
 def new_tensors(session: Session) -> list[str]:
     """The layers of tensors that are not in the file, in the order in which they were shown."""
-    extras = session.scene_edits
-    return [name for name in extras.extras.tensors if name not in extras.file_extras.tensors]
+    now, before = session.scene_edits.extras.of_models(session.scene.models), session.scene_edits.file_extras
+    return [name for name in now.tensors if name not in before.tensors]
 
 
 def changed_tensors(session: Session) -> dict[KeyPath, Any]:
     """Entries of the scene's file: layers of tensors that were added or removed, and units that are set to zero."""
-    now, before = session.scene_edits.extras, session.scene_edits.file_extras
+    edits = session.scene_edits
+    now, before = edits.extras.of_models(session.scene.models), edits.file_extras
     changes: dict[KeyPath, Any] = {("layers", name): None for name in before.tensors.keys() - now.tensors.keys()}
     for name, layer in now.tensors.items():
         if name not in before.tensors or not same_tensors(layer, before.tensors[name]):

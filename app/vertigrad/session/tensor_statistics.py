@@ -86,8 +86,11 @@ class TensorStatistics:
         self.compared = compared
         self.chosen = None if model is None else (model, tensor)
 
-    def observe(self, changes: int) -> None:
-        """Record what is due, if tensors have changed since: `changes` counts how often."""
+    def observe(self, changes: int, now: bool = False) -> None:
+        """Record what is due, at once or some frames after the last time, if tensors have changed since.
+
+        `changes` counts how often.
+        """
         self._frames += 1
         instance, tensor = self._observed()
         if instance is None or tensor is None or changes == self._changes:
@@ -96,7 +99,7 @@ class TensorStatistics:
         if peaks is not None and changes != self._followed_at:
             peaks.update()
         self._followed_at = changes
-        if self._frames >= EVERY and not self._readings:
+        if (now or self._frames >= EVERY) and not self._readings:
             self._request(instance, tensor, peaks)
             self._changes, self._frames = changes, 0
 
@@ -132,14 +135,14 @@ class TensorStatistics:
         if self.chosen is None:
             return None, None
         instance = self._stage.instances.get(self.chosen[0])
-        return instance, None if instance is None else instance.observed_tensors.get(self.chosen[1])
+        return instance, None if instance is None else instance.outputs.get(self.chosen[1])
 
     def _other(self, tensor: Tensor) -> Tensor | None:
         """The tensor to compare with: that of the same name and shape in the other model."""
         instance = self._stage.instances.get(self.compared)
         if instance is None or self.chosen is None:
             return None
-        other = instance.observed_tensors.get(self.chosen[1])
+        other = instance.outputs.get(self.chosen[1])
         return other if other is not None and other.shape == tensor.shape else None
 
     def _followed(self, instance: ModelInstance, tensor: Tensor) -> _Peaks | None:

@@ -31,6 +31,7 @@ class NotFinite(Source):
     def __init__(self, network: Network, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray]):
         from ...onnx_import.probe import Probe
 
+        self._network = network
         with ExitStack() as parts:
             self._probe = parts.enter_context(Probe(len(network.tensors) + len(inputs)))
             for name, tensor in inputs.items():
@@ -46,10 +47,14 @@ class NotFinite(Source):
         return self._reading.done
 
     def result(self) -> tuple[str, str] | None:
-        from ...onnx_import.probe import first_not_finite
+        from ...onnx_import.probe import first_not_finite, not_finite_constant
 
-        found = first_not_finite(self._probe.tensors, self._probe.summaries(self._reading.result()))
-        return None if found is None else (found.name, found.operator)
+        probe, network = self._probe, self._network
+        found = first_not_finite(probe.tensors, probe.summaries(self._reading.result()))
+        if found is None:
+            return None
+        constant = not_finite_constant(found.name, probe, network.sources, network.holds_not_finite)
+        return constant or (found.name, found.operator)
 
     def close(self) -> None:
         self._parts.close()
