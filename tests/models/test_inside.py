@@ -218,6 +218,31 @@ def test_gradients_of_an_output_by_activations_and_weights(model: Onnx) -> None:
         assert list(model.inside.tensors()) == ["gradient of out[4] by /enc/0/relu"]
 
 
+def test_gradients_are_those_of_the_network_without_ablated_units(model: Onnx) -> None:
+    names = tuple(f"gradient of out[3] by {source}" for source in ("x", "/enc/0/sum", "/enc/0/relu", "w1"))
+    by_relu = np.zeros((5, 6), np.float32)
+    by_relu[1] = W2[:, 1]
+    for ablated in ({}, {"/enc/0/relu": (1, 4)}, {"/enc/0/relu": (0,)}, {"/enc/0/sum": (2,), "/enc/0/relu": (1,)}, {}):
+        model.inside.observe(Observed(names, ablated))
+        model.step(0.1)
+        keep = np.ones((5, 6), np.float32)
+        keep[:, list(ablated.get("/enc/0/relu", ()))] = 0.0
+        total = X @ W1
+        total[:, list(ablated.get("/enc/0/sum", ()))] = 0.0
+        by_sum = by_relu * keep * (total > 0)
+        by_product = np.delete(np.arange(6), list(ablated.get("/enc/0/sum", ())))
+        by_x, by_w1 = by_sum[:, by_product] @ W1.T[by_product], X.T @ by_sum
+        found = {name.partition(" by ")[2]: tensor.numpy() for name, tensor in model.inside.tensors().items()}
+        np.testing.assert_allclose(found["/enc/0/relu"], by_relu, rtol=1e-6)  # of the values behind the mask
+        np.testing.assert_allclose(found["/enc/0/sum"], by_sum, rtol=1e-6)
+        np.testing.assert_allclose(found["x"], by_x, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["w1"], by_w1, rtol=1e-5, atol=1e-6)
+    with pytest.raises(InputError, match="no unit 6"):
+        model.inside.observe(Observed(names, {"/enc/0/relu": (6,)}))
+    assert len(model.inside.tensors()) == 4
+    model.step(0.1)
+
+
 def test_a_network_of_constants_has_no_graph(steady: Gpu, tmp_path: Path) -> None:
     path = network(tmp_path)
     kind, _ = declare({"file": str(path), "inputs": {"x": X.tolist()}}, Path)

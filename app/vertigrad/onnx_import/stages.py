@@ -50,6 +50,7 @@ class Stages:
         self._stages: list[Stage] = []
         self._upload = upload
         self._computed = Computed()
+        self._factors: list[Mask] = []  # of tensors through which gradients flow
         self._open = ExitStack()  # the recording of the last plan
 
     @property
@@ -70,7 +71,8 @@ class Stages:
     @property
     def masks(self) -> dict[str, Mask]:
         """The tensors of which units can be set to zero, by name."""
-        return {stage.mask.name: stage.mask for stage in self._stages if stage.mask is not None}
+        found = {stage.mask.name: stage.mask for stage in self._stages if stage.mask is not None}
+        return found | {mask.name: mask for mask in self._factors}
 
     def __len__(self) -> int:
         return sum(len(stage.plan) for stage in self._stages)
@@ -107,6 +109,12 @@ class Stages:
         self._open.close()
         self._begin()
 
+    def with_mask(self, name: str, tensor: Tensor, axis: int) -> Tensor:
+        """`tensor` times a mask along `axis`, in the last plan: as a result of its own, so that gradients pass it."""
+        mask = Mask(name, tensor.shape, tensor.dtype, axis)
+        self._factors.append(mask)
+        return tensor * mask.factors
+
     def replay(self) -> Decision | None:
         """Replay the plans; returns the first decision that these inputs change, after which nothing is replayed.
 
@@ -141,8 +149,8 @@ class Stages:
             stage.plan.close()
             if stage.decision is not None:
                 stage.decision.tensor.close()
-            if stage.mask is not None:
-                stage.mask.close()
+        for mask in self.masks.values():
+            mask.close()
 
     def _begin(self, mask: Mask | None = None) -> None:
         plan = Plan(self.name)

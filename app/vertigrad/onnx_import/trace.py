@@ -239,12 +239,15 @@ class Trace:
         """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""
         if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
             return value
+        axis = self.unit_axes.of(name, value.tensor.shape)
+        if not self.defers:
+            return replace(value, tensor=self.stages.with_mask(name, value.tensor, axis), sizes=None)
         read = {other.tensor.owner for other in node.inputs if other is not None and other.tensor is not None}
         read |= {tensor.owner for tensor in self.constants}
         if value.tensor.owner in read:  # a view of what the node reads, or a constant, which stays as it is
             value = replace(value, tensor=ops.copy(value.tensor), sizes=None)
         assert value.tensor is not None
-        self.stages.add_mask(name, value.tensor, self.unit_axes.of(name, value.tensor.shape))
+        self.stages.add_mask(name, value.tensor, axis)
         return value
 
     def _note(self, node: Node) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class InputGradient(ElementGradient):
     """The backward pass from one element of a tensor, recorded once; `select` chooses another element.
 
-    `result` has the shape of the input, the activation or the weight. The network runs a second time for it, without
-    units that are set to zero. Raises `InputError` for an input or a tensor that there is not, or operators without a
+    `result` has the shape of the input, the activation or the weight. The network runs a second time for it, with the
+    units `ablated` set to zero. Raises `InputError` for an input or a tensor that there is not, or operators without a
     gradient.
     """
 
@@ -32,12 +32,13 @@ class InputGradient(ElementGradient):
         network: Network,
         inputs: Mapping[str, Tensor],
         constants: Mapping[str, np.ndarray],
+        ablated: Mapping[str, Sequence[int]],
         name: GradientName,
     ):
         with ExitStack() as parts:
             inside = [name.source] if name.source in network.tensors else []
             if inside or name.source in network.weights:
-                network.show_inside((name.tensor, *inside))
+                network.show_inside((name.tensor, *inside, *ablated), (*ablated,))
                 self._program = _bound(network, inputs, constants, name)
                 leaf = self._program.leaf
                 assert leaf is not None
@@ -46,7 +47,7 @@ class InputGradient(ElementGradient):
                 source = _input(name, inputs)
                 leaf = parts.enter_context(inputs[source].detach())
                 leaf.requires_grad = True
-                network.show_inside((name.tensor,))
+                network.show_inside((name.tensor, *ablated), (*ablated,))
                 self._program = network.bind({**inputs, source: leaf}, constants)
             parts.callback(self._program.close)
             tensor = self._program.tensor(name.tensor)
@@ -65,6 +66,8 @@ class InputGradient(ElementGradient):
             finally:
                 if leaf.grad is not None:
                     leaf.grad.close()
+            for masked, mask in self._program.masks.items():  # only now: what backward reads is not written before
+                mask.set(ablated[masked])
             self.select(name.element)
             self._parts = parts.pop_all()
 

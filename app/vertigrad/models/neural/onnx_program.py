@@ -88,7 +88,7 @@ class RunningNetwork(Inside):
         self.outputs: dict[str, Tensor] = {}
         self._tensors: dict[str, Tensor] = {}
         self._observed = Observed()
-        self._gradients = ElementGradients(partial(InputGradient, network, self._inputs, self._constants))
+        self._gradients, self._gradients_ablated = self._element_gradients({}), {}
         self._record(observed)
 
     def known(self) -> Mapping[str, InnerTensor]:
@@ -206,11 +206,22 @@ class RunningNetwork(Inside):
         self._network.show_inside((*self._declared.values(), *masked), masked)
 
     def _take_gradients(self, observed: Observed) -> None:
-        names = (GradientName.of(name) for name in observed.tensors)
+        names = [found for name in observed.tensors if (found := GradientName.of(name)) is not None]
         try:
-            self._gradients.take([name for name in names if name is not None])
+            if observed.ablated == self._gradients_ablated:
+                self._gradients.take(names)
+            else:
+                with ExitStack() as dropped:
+                    gradients = dropped.enter_context(self._element_gradients(observed.ablated))
+                    gradients.take(names)
+                    dropped.pop_all()
+                self._gradients.close()
+                self._gradients, self._gradients_ablated = gradients, observed.ablated
         finally:
             self._show(observed)
+
+    def _element_gradients(self, ablated: Mapping[str, Sequence[int]]) -> ElementGradients:
+        return ElementGradients(partial(InputGradient, self._network, self._inputs, self._constants, ablated))
 
     def _computed(self, names: Sequence[str]) -> list[str]:
         """Those that nodes compute: neither gradients nor weights."""
