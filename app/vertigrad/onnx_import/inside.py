@@ -8,6 +8,7 @@ from typing import NamedTuple
 import onnx
 
 from ..errors import InputError
+from .graph import all_graphs
 from .inputs import elem_of, sizes_of
 from .values import type_name
 
@@ -27,6 +28,19 @@ def inner_tensors(graph: onnx.GraphProto) -> dict[str, InnerTensor]:
     return {name: _described(known.get(name), node.op_type) for node in nodes for name in node.output if name}
 
 
+def nested_tensors(graph: onnx.GraphProto) -> dict[str, InnerTensor]:
+    """What nodes of branches and bodies of loops compute, without names that nodes of `graph` itself compute."""
+    nested = (one for one in all_graphs(graph) if one is not graph)
+    found = {name: tensor for one in nested for name, tensor in inner_tensors(one).items()}
+    own = computed_by(graph) if found else set()
+    return {name: tensor for name, tensor in found.items() if name not in own}
+
+
+def computed_by(graph: onnx.GraphProto) -> set[str]:
+    """The names of what the nodes of `graph` itself compute."""
+    return {name for node in graph.node for name in node.output}
+
+
 def constants_of(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
     """The constants of `graph` by name: initializers, and what nodes hold, as some exporters write weights."""
     yield from ((tensor.name, tensor) for tensor in graph.initializer)
@@ -37,7 +51,7 @@ def constants_of(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto
 
 def require_computed(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:
     """Raise `InputError` for names that no node of `graph` computes."""
-    computed = {name for node in graph.node for name in node.output}
+    computed = computed_by(graph)
     for name in names:
         if name not in computed:
             raise InputError(

@@ -22,7 +22,7 @@ from . import lowerings, reader
 from .files import prepare, read_prepared
 from .fold import SMALL_INTEGER
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
-from .inside import InnerTensor, constants_of, expose, inner_tensors, require_computed
+from .inside import InnerTensor, computed_by, constants_of, expose, inner_tensors, nested_tensors, require_computed
 from .node import DataDependent
 from .probe import Probe, is_finite
 from .program import Program, Redecided, upload
@@ -71,6 +71,7 @@ class Network(Closing):
         self.dims = dict(dims or {})
         self._own_outputs = len(self._model.graph.output)
         self._masked: tuple[str, ...] = ()
+        self._nested: frozenset[str] = frozenset()  # what is shown of branches and bodies of loops
         self.show_inside(inside)
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
@@ -95,6 +96,11 @@ class Network(Closing):
     def tensors(self) -> dict[str, InnerTensor]:
         """What its nodes compute, outputs included, in the order of the nodes; constants are not among them."""
         return inner_tensors(self._model.graph)
+
+    @property
+    def nested_tensors(self) -> dict[str, InnerTensor]:
+        """What nodes of branches and bodies of loops compute. Of a loop it is that of the last turn."""
+        return nested_tensors(self._model.graph)
 
     @property
     def sources(self) -> dict[str, tuple[str, ...]]:
@@ -126,10 +132,12 @@ class Network(Closing):
         """
         graph, own = self._model.graph, set(self.outputs[: self._own_outputs])
         inner = [name for name in dict.fromkeys(names) if name not in own]
-        require_computed(graph, (*inner, *masked), self.source)
+        others = {*inner, *masked} - computed_by(graph)
+        nested = others & self.nested_tensors.keys() if others else others
+        require_computed(graph, [name for name in (*inner, *masked) if name not in nested], self.source)
         del graph.output[self._own_outputs :]
-        expose(graph, inner)
-        self._masked = tuple(masked)
+        expose(graph, [name for name in inner if name not in nested])
+        self._masked, self._nested = tuple(masked), frozenset(nested)
 
     def output_specs(self) -> dict[str, OutputShape]:
         """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.
@@ -273,6 +281,7 @@ class Network(Closing):
         trace = Trace(
             self.source, self._versions, stages, self._folder, small, self._masked, probe, not has_gradient, leaf, axes
         )
+        trace.watched = self._nested
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries
@@ -286,11 +295,13 @@ class Network(Closing):
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
             if refused:
                 raise UnsupportedOp(self.source, refused)
+            if absent := sorted(self._nested - trace.nested.keys()):
+                raise InputError(f"{self.source}: {absent[0]!r} is not computed: its branch is not taken")
             with portion(RECORDING, 1.0):
                 compile_kernels(stages.plans)
             outputs_by_name = {
                 name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None
-            }
+            } | trace.nested
         except BaseException:
             stages.close()
             for tensor in [*created.values(), *trace.constants]:

@@ -75,6 +75,8 @@ class Trace:
         self.range_checked: frozenset[str] = frozenset()
         self.constants: list[Tensor] = []
         self.guards: list[Guard] = []
+        self.watched: frozenset[str] = frozenset()  # names within branches and bodies of loops
+        self.nested: dict[str, Value] = {}  # their values, of a loop those of the last turn
         self._steps = 0
         self._small: dict[tuple[str, tuple[int, ...], bytes], Tensor] = {}  # constants of few elements
 
@@ -94,7 +96,7 @@ class Trace:
         used = [names_used(node) for node in nodes]
         left = Counter(name for names in used for name in names)
         left.update(entry.name for entry in graph.output)
-        consumers = _consumers(graph, nodes, used)
+        consumers = _consumers(graph, nodes, used, self.watched)
         done: set[int] = set()  # ids of nodes that the kernel of one before them does
         reports = is_followed() and len(scope.maps) == 2  # of the outermost graph
         for number, (proto, names) in enumerate(zip(nodes, used, strict=True)):
@@ -205,6 +207,9 @@ class Trace:
         local.update((name, value) for name, value in zip(names, results, strict=False) if name)
         if isinstance(scope, ChainMap) and len(scope.maps) == 2:  # the outermost graph
             self._observe(node, names, local)
+        else:
+            found = ((name, local.get(name)) for name in names if name in self.watched)
+            self.nested.update((name, value) for name, value in found if value is not None)
         self._note(node)
         return node.fused
 
@@ -312,14 +317,14 @@ class Trace:
 
 
 def _consumers(
-    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], used: Sequence[set[str]]
+    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], used: Sequence[set[str]], watched: Collection[str]
 ) -> dict[str, list[onnx.NodeProto]]:
     """The nodes that need each value, a node twice if it needs it twice; none for what is needed elsewhere as well.
 
-    `used` are the values that each node reads, those in the graphs within it included.
+    `used` are the values that each node reads, those in the graphs within it included. Those `watched` are needed.
     """
     found: dict[str, list[onnx.NodeProto]] = {}
-    elsewhere = {entry.name for entry in graph.output}
+    elsewhere = {*watched, *(entry.name for entry in graph.output)}
     for node, names in zip(nodes, used, strict=True):
         direct = [name for name in node.input if name]
         for name in direct:

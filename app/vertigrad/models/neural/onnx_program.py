@@ -231,7 +231,7 @@ class RunningNetwork(Inside):
     def _set_masks(self, ablated: Mapping[str, Sequence[int]], program: Program | None = None) -> None:
         masks = (program or self._program).masks
         for name in ablated.keys() - masks.keys():
-            raise InputError(f"{name}: its units cannot be set to zero; only tensors of floats can")
+            raise InputError(f"{name}: its units cannot be set to zero; only tensors of floats outside of loops can")
         for name, mask in masks.items():
             mask.set(ablated.get(name, ()))
 
@@ -259,8 +259,9 @@ class RunningNetwork(Inside):
 
 
 def inner_tensors(network: Network) -> dict[str, InnerTensor]:
-    """The layout of a network's graph, what its nodes compute, and its weights."""
-    return KNOWN | {name: InnerTensor(*one) for name, one in (network.tensors | network.weights).items()}
+    """The layout of a network's graph, what its nodes compute, those of branches and loops, too, and its weights."""
+    found = network.tensors | network.nested_tensors | network.weights
+    return KNOWN | {name: InnerTensor(*one) for name, one in found.items()}
 
 
 def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:
