@@ -1,12 +1,14 @@
 """The time of a frame of a network with tensors inside shown, against the same frame without them.
 
-Shown are two tensors as images of their channels, and the statistics of one of them; both frames draw the network's
-output. The bound is that of what is shown: recording, reading and drawing the tensors.
+Shown are two or eight tensors as images of their channels and the statistics of one of them, or the graph with the
+colors of what all tensors hold; both frames draw the network's output. The bound is that of what is shown: recording,
+reading and drawing the tensors.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,8 @@ import vertigrad
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import Session
-from vertigrad.session.commands import ShowTensor
+from vertigrad.session.command import Command
+from vertigrad.session.commands import ShowGraph, ShowTensor
 
 from .results import Result, report
 from .timing import lowest
@@ -39,18 +42,24 @@ inputs = { picture = "picture.values" }
 [layers]
 height = { tensor = "net.height" }
 """
-SHOWN = ("half", "eighth2")
+TENSORS = ("half", "eighth2", "full", "full_sum", "half_down", "half_sum", "quarter", "half_joined")
+SHOWN: dict[str, Sequence[Command]] = {
+    "two tensors and statistics": [ShowTensor("net", name) for name in TENSORS[:2]],
+    "eight tensors and statistics": [ShowTensor("net", name) for name in TENSORS],
+    "the graph with its colors": [ShowGraph("net")],
+}
 
 
 @pytest.mark.turns(3)
 @pytest.mark.bench
-def test_tensors_inside_a_network_cost_a_fifth_of_its_frame_at_most(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", SHOWN)
+def test_tensors_inside_a_network_cost_a_fifth_of_its_frame_at_most(tmp_path: Path, what: str) -> None:
     gpu = vertigrad.gpu()
     np.save(tmp_path / "x.npy", np.random.default_rng(0).random((1, 3, 64, 96), np.float32))
     (tmp_path / "scene.toml").write_text(SCENE)
     with Session(gpu, tmp_path / "scene.toml") as plain, Session(gpu, tmp_path / "scene.toml") as shown:
-        for name in SHOWN:
-            shown.carry_out(ShowTensor("net", name))
+        for command in SHOWN[what]:
+            shown.carry_out(command)
         offscreen, renderer = Offscreen(gpu, SIZE), Renderer(gpu, FORMAT)
 
         def frame(session: Session) -> float:
@@ -74,7 +83,7 @@ def test_tensors_inside_a_network_cost_a_fifth_of_its_frame_at_most(tmp_path: Pa
     report(
         Result(
             "tensors inside a network",
-            "depth.onnx, 64x96, two tensors and statistics shown",
+            f"depth.onnx, 64x96, {what} shown",
             "ms",
             found["shown"],
             {"without": found["plain"]},
