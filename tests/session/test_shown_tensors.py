@@ -41,7 +41,7 @@ from vertigrad.session.readbacks import collect_readbacks, wait_for_readbacks
 from vertigrad.session.row_set import pixels_of
 from vertigrad.session.row_values import RowValues
 from vertigrad.session.shown_gradients import target
-from vertigrad.session.shown_tensors import picked_element, picked_node
+from vertigrad.session.shown_tensors import picked_element, picked_node, sharing_range
 
 from ..models.test_inside import W1, W2, network
 
@@ -463,6 +463,7 @@ def test_three_networks_that_are_compared_have_one_range(steady: Gpu, tmp_path: 
         session.clock.halt()
         do(session, CompareTensor("net", tensor, "other"), CompareTensor("other", tensor, "third"))
         assert ranges(session) == pytest.approx([3.0, 3.0, 3.0])
+        assert sharing_range(session, "relu_2") == ["relu_2", "relu_3", "relu"], "their form is chosen together"
         do(session, Save())
         refs = load(session.scene.path).layers["relu"].attributes
         assert [refs[key].text for key in ("compare", "compare_2")] == [f"other:{tensor}", f"third:{tensor}"]  # type: ignore[union-attr]

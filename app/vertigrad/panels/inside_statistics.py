@@ -18,7 +18,7 @@ from ..session.commands import (
     ShowTensor,
 )
 from ..session.shown_gradients import shown_gradient
-from ..session.shown_tensors import have_one_range, picked_element, picked_node, shown_as
+from ..session.shown_tensors import have_one_range, picked_element, picked_node, sharing_range, shown_as
 from ..session.tensor_statistics import RANGES, TensorState
 from . import plots
 from .controls import checkbox
@@ -120,9 +120,7 @@ def _difference(compared: str, state: TensorState) -> None:
 def _layers(session: Session, chosen: tuple[str, str], compared: str) -> list[str]:
     """The layers whose form is chosen together: of the tensor, and of what it is compared with by one range."""
     own = shown_as(session, *chosen) or shown_as(session, *chosen, compared)
-    other = shown_as(session, compared, chosen[1]) if compared else None
-    is_one = other is not None and have_one_range(session, *chosen, compared)
-    return [name for name in (own, other if is_one else None) if name is not None]
+    return [] if own is None else sharing_range(session, own)
 
 
 def with_tensor(session: Session, chosen: tuple[str, str]) -> list[str]:

@@ -88,6 +88,12 @@ def have_one_range(session: Session, model: str, tensor: str, other: str) -> boo
     return all(layer is not None and OutputRef(another, tensor) in compared(layer) for layer, another in pairs)
 
 
+def sharing_range(session: Session, name: str) -> list[str]:
+    """The layer of a tensor, and those that are shown whose values count in its range."""
+    others = (shown_as(session, *ref) for ref in compared(session.scene_edits.extras.tensors[name]))
+    return [name, *(other for other in others if other is not None)]
+
+
 def layers_with_range(session: Session, model: str, tensor: str, other: str, one: bool) -> list[LayerSpec]:
     """The layers of both tensors, those that are shown, and of others that they are compared with, with one range.
 
