@@ -96,7 +96,7 @@ def test_there_are_gradients_of_them(network: Network) -> None:
     with Tensor.from_numpy(X) as x:
         name = GradientName("grown", 4, "x")
         with closing(InputGradient(network, {"x": x}, {}, {}, name)) as gradient:
-            gradient.replay()
+            gradient.update()
             by_x = np.zeros_like(X)
             by_x[1, 1] = np.exp(X[1, 1])
             np.testing.assert_allclose(gradient.result.numpy(), by_x, rtol=1e-5)
