@@ -1,9 +1,10 @@
-// The channels of a tensor side by side in one image. A workgroup has a chunk of a channel.
+// The channels of a tensor side by side in one image. A workgroup has a chunk of a cell: of a channel and the gaps right of
+// and below it; in the last row some cells may have no channel.
 // In: PASS: "ranges" finds the least and the greatest finite value of each chunk, of all tensors, "image" writes the pixels;
 //     SCALE: "" writes values as they are; "alone" scales each channel from its range to 0 to 1, which the one workgroup
 //     of the channel finds itself; "pairs" does so by the ranges of its chunks;
 //     SOURCES, names and dtypes of what is read: `source`, and others whose values count in the ranges.
-// Out: `pairs`, the ranges of the chunks, or the image, whose gaps are not written. Values that are not finite remain so.
+// Out: `pairs`, the ranges of the chunks, or the image. Values that are not finite remain so.
 //% import "common/element.wgsl" as element
 //% if "f16" in (SOURCES | map("last"))
 enable f16;
@@ -15,11 +16,13 @@ struct Params {
     channels: u32,
     count: u32,  // elements of a channel
     width: u32,  // of them in a row
-    chunk: u32,  // elements of a workgroup
-    chunks: u32,  // of a channel
+    chunk: u32,  // elements or pixels of a workgroup
+    chunks: u32,  // of a cell
     //% if PASS == "image"
-    columns: u32,  // channels in a row
-    pitch: vec2u,  // pixels from one channel to the next to its right, and below
+    cells: u32,
+    columns: u32,  // cells in a row
+    cell: vec2u,  // its width and height
+    gap: u32,  // bits of its pixels without an element
     //% endif
     //% for name, _ in SOURCES
     ${name}_offset: u32,
@@ -79,25 +82,36 @@ fn main(
 ) {
     let number = group.y * num_workgroups.x + group.x;
     let channel = number / params.chunks;
-    if channel >= params.channels {
+    if channel >= ${"params.channels" if PASS == "ranges" else "params.cells"} {
         return;
     }
     let begin = number % params.chunks * params.chunk;
-    let end = min(begin + params.chunk, params.count);
     //% if PASS == "ranges"
-    let range = range_of(channel, begin, end, lane);
+    let range = range_of(channel, begin, min(begin + params.chunk, params.count), lane);
     if lane == 0u { pairs[number] = range; }
     //% else
+    let count = select(0u, params.count, channel < params.channels);
+    //% if SCALE == "alone"
+    _ = range_of(channel, 0u, count, lane);
+    //% elif SCALE
+    _ = range_of_chunks(min(channel, params.channels - 1u), lane);
+    //% endif
     //% if SCALE
-    _ = ${"range_of(channel, begin, end, lane)" if SCALE == "alone" else "range_of_chunks(channel, lane)"};
     let range = 0.5 * workgroupUniformLoad(&found[0]);  // halves, so that their difference does not overflow
     let size = max(range.y - range.x, 1e-30);  // smaller differences are none
     //% endif
-    let corner = vec2u(channel % params.columns, channel / params.columns) * params.pitch;
+    let corner = vec2u(channel % params.columns, channel / params.columns) * params.cell;
+    let end = min(begin + params.chunk, params.cell.x * params.cell.y);
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
-        let value = source_value(channel, i);
-        let pixel = corner + vec2u(i % params.width, i / params.width);
-        let at = params.out_offset + pixel.y * params.columns * params.pitch.x + pixel.x;
+        let inner = vec2u(i % params.cell.x, i / params.cell.x);
+        let pixel = corner + inner;
+        let at = params.out_offset + pixel.y * params.columns * params.cell.x + pixel.x;
+        let element = inner.y * params.width + inner.x;
+        if inner.x >= params.width || element >= count {
+            out[at] = bitcast<f32>(params.gap);
+            continue;
+        }
+        let value = source_value(channel, element);
         //% if SCALE
         let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
         out[at] = select(value, (0.5 * value - range.x) / size, finite);

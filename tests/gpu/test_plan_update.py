@@ -189,5 +189,6 @@ def test_which_dispatches_compute_the_same_twice() -> None:
         assert not repeats([write(x, y, overwrites=())])  # it may read y
         assert not repeats([accumulate(y)])
         assert not repeats([write(x, halves[0]), accumulate(y)])  # the other half is that of the time before
+        assert repeats([write(x, halves[0]), accumulate(y)], {y.owner})  # of which nothing is needed the next time
         assert not repeats([write(y, x), write(x, y)])
         assert not repeats([write(x, halves[0]), write(y, x)])

@@ -194,6 +194,8 @@ def test_large_channels_are_normalized_in_parts(steady, layer, compared: bool) -
 def test_a_form_is_computed_by_few_dispatches(steady, layer, draw: str, most: int) -> None:
     shown = layer("tensor", {"draw": draw}, tensor=RNG.normal(size=(4, 5, 3)).astype(np.float32))
     assert len(shown.form._plan) == most
+    shown.prepare()
+    assert not shown.form._plan.update(), "what has not changed is not computed again"
 
 
 def test_channels_that_are_compared_are_normalized_by_one_range(steady, layer) -> None:

@@ -45,14 +45,17 @@ COUNTED = {
 
 @pytest.fixture
 def more(steady: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, int]]:
-    """What a session in which commands were executed does more than one without: in all frames of a readback."""
+    """What a session in which commands were executed does more than one without: in all frames of a readback.
+
+    In each of them it has another image, unless that is `unchanged`.
+    """
     pixels = np.random.default_rng(0).random((1, 3, 32, 48), np.float32)
     np.save(tmp_path / "x.npy", pixels)
     (tmp_path / "scene.toml").write_text(SCENE)
     monkeypatch.setattr(probe, "most_tensors", lambda: 24)  # as on a GPU
     calls = Calls(monkeypatch)
 
-    def counted(*commands: Any) -> dict[str, int]:
+    def counted(*commands: Any, unchanged: bool = False) -> dict[str, int]:
         with Session(steady, tmp_path / "scene.toml") as session:
             for command in commands:
                 session.carry_out(command)
@@ -62,16 +65,17 @@ def more(steady: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
                     calls.clear()
                 with steady.frames.frame():
                     session.apply()
-                    with session.stage.rewriting():  # all is computed again
-                        session.stage.instances["picture"].outputs["values"][...] = pixels + number
+                    if not unchanged:
+                        with session.stage.rewriting():
+                            session.stage.instances["picture"].outputs["values"][...] = pixels + number
                     session.advance()
                     session.request_readbacks()
                     session.draw(renderer, offscreen.view, SIZE)
                 steady.sync()
             return {name: sum(calls.counts[one] for one in functions) for name, functions in COUNTED.items()}
 
-    def difference(*commands: Any) -> dict[str, int]:
-        found, plain = counted(*commands), counted()
+    def difference(*commands: Any, **options: bool) -> dict[str, int]:
+        found, plain = counted(*commands, **options), counted(**options)
         return {name: found[name] - plain[name] for name in found}
 
     return difference
@@ -91,3 +95,10 @@ def test_the_colors_of_a_graph_take_few_dispatches(more) -> None:
     """Two for the statistics of all nodes and one for their logarithms; four draw them, one copies the output."""
     found = more(ShowGraph("net"))
     assert found == {"dispatches": EVERY * 8, "passes": 0, "copies": 0, "readbacks": 0}
+
+
+def test_nothing_is_computed_of_an_image_that_has_not_changed(more) -> None:
+    """But for the statistics and the peaks of the chosen tensor, which count steps."""
+    found = more(*(ShowTensor("net", name) for name in SHOWN[:2]), unchanged=True)
+    assert found["dispatches"] == EVERY + 2
+    assert more(ShowGraph("net"), unchanged=True)["dispatches"] == 0

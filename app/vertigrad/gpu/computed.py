@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..memory import Owner
@@ -32,13 +32,17 @@ class Computed:
         recorded = tuple(plan.recorded for plan in plans)
         if recorded != self._recorded:
             self._recorded = recorded
-            self._repeats = repeats(dispatch for plan in plans for dispatch in plan.dispatches)
+            dispatches = (dispatch for plan in plans for dispatch in plan.dispatches)
+            self._repeats = repeats(dispatches, {owner for plan in plans for owner in plan.results.shared})
         self._state = _state(plans) if self._repeats else ()
 
 
-def repeats(dispatches: Iterable[Dispatch]) -> bool:
-    """Whether these, done twice, compute the same twice: none reads what it or a later one then writes."""
-    overwritten: set[Owner] = set()  # whole, so that what was there before has no influence
+def repeats(dispatches: Iterable[Dispatch], scratch: Collection[Owner] = ()) -> bool:
+    """Whether these, done twice, compute the same twice: none reads what it or a later one then writes.
+
+    What `scratch` holds is written, perhaps in parts, before it is read.
+    """
+    overwritten = {*scratch}  # whole, so that what was there before has no influence
     read: set[Owner] = set()
     for dispatch in dispatches:
         read.update(owner for owner in dispatch.reads if owner not in overwritten)

@@ -40,6 +40,11 @@ class Results:
         self._slots: list[ArenaSlot] = []  # memory that results share: that of the largest, one of `_residents`
         self._residents: dict[int, Owner] = {}
 
+    @property
+    def shared(self) -> Collection[Owner]:
+        """Memory that results share, of which nothing is needed from one replay to the next."""
+        return self._residents.values()
+
     # while the plan records ----------------------------------------------------------------------------------------
 
     def reserve(self, nbytes: int, name: str, origin: Origin) -> Owner:

@@ -54,27 +54,27 @@ def ranges(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def image_grid(
-    values: Tensor, grid: GridShape, normalize: bool, out: Tensor, alongside: Sequence[Tensor] = ()
+    values: Tensor, grid: GridShape, normalize: bool, out: Tensor, alongside: Sequence[Tensor] = (), gap: int = 0
 ) -> Tensor:
     """Write channels (channels, height, width), of any dtype, into the image `out`, f32, of `grid.size`, contiguous.
 
-    Its gaps are not written. With `normalize` each channel is scaled to its own range, from 0 to 1: that of its finite
-    values, and of those of the same channel of the tensors `alongside`.
+    Pixels of its gaps get the bits `gap`. With `normalize` each channel is scaled to its own range, from 0 to 1: that
+    of its finite values, and of those of the same channel of the tensors `alongside`.
     """
     count = grid.height * grid.width
-    chunks = -(-count // CHUNK)
+    wide, tall = grid.width + grid.gap, grid.height + grid.gap
+    cells, chunks = grid.size[0] // tall * grid.columns, -(-wide * tall // CHUNK)
     scale = "" if not normalize else "alone" if chunks == 1 else "pairs"
     sizes: dict[str, Any] = {"channels": grid.channels, "count": count, "width": grid.width}
     sizes |= {"chunk": CHUNK, "chunks": chunks}
-    threads = grid.channels * chunks * WORKGROUP
-    placed: dict[str, Any] = {"columns": grid.columns, "pitch": (grid.width + grid.gap, grid.height + grid.gap)}
+    placed: dict[str, Any] = {"cells": cells, "columns": grid.columns, "cell": (wide, tall), "gap": gap}
     with Tensor.empty((grid.channels * chunks if scale == "pairs" else 0, 2), temporary=True) as pairs:
         if scale == "pairs":
             kernel, read = _kernel("ranges", "", values, alongside)
-            kernel(threads, overwrites=("pairs",), pairs=pairs, **read, **sizes)
+            kernel(grid.channels * chunks * WORKGROUP, overwrites=("pairs",), pairs=pairs, **read, **sizes)
             placed["pairs"] = pairs
         kernel, read = _kernel("image", scale, values, alongside if scale == "alone" else ())
-        kernel(threads, out=out, **read, **sizes, **placed)
+        kernel(cells * chunks * WORKGROUP, overwrites=("out",), out=out, **read, **sizes, **placed)
     return out
 
 

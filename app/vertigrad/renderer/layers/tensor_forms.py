@@ -50,7 +50,7 @@ class ImageForm(Form):
             _fold(values.reshape(-1), out)
             return
         others = [self._channels(other) for other in self._others]
-        image_grid(self._channels(values), self._grid, self._is_normalized, out, others)
+        image_grid(self._channels(values), self._grid, self._is_normalized, out, others, TRANSPARENT)
 
     def mapped(self, values: Any, style: Any) -> Any:
         if len(self.shape) < 2:
