@@ -3,6 +3,7 @@
 // each sample, in a layer of an array each; alpha 0 where there is no surface. Samples of one surface are lit once, in their middle.
 //% include "common/view.wgsl"
 //% include "common/tiles.wgsl"
+//% include "common/columns.wgsl"
 //% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
@@ -41,26 +42,42 @@ fn distance_of(pixel: vec2u, depth: f32) -> f32 {
     return unprojected(vec2f(pixel), vec2f(textureDimensions(depths)), depth).z;
 }
 
-// Whether two samples of a pixel are of one surface, or both of none.
+// Whether two samples of a pixel are of one surface.
 fn are_alike(one: Found, other: Found, pixel: vec2u) -> bool {
-    if one.depth <= 0.0 || other.depth <= 0.0 { return one.depth <= 0.0 && other.depth <= 0.0; }
     let near = distance_of(pixel, one.depth);
     let gap = abs(distance_of(pixel, other.depth) - near);
     return all(one.paint == other.paint) && all(one.normal == other.normal) && gap <= STEEPEST * pixel_at(vec3f(0.0, 0.0, near));
 }
 
+// The samples of a pixel with a surface, a bit for each; all others are given none of the light.
+fn samples_to_light(pixel: vec2u) -> u32 {
+    var left = 0u;
+    for (var i = 0u; i < 4u; i++) {
+        if textureLoad(depths, pixel, i32(i)) > 0.0 {
+            left |= 1u << i;
+        } else {
+            textureStore(lit_samples, pixel, i, vec4f(0.0));
+        }
+    }
+    return left;
+}
+
+// Each turn of the loop lights one surface of one pixel, of a column of them: see common/columns.wgsl.
 @compute @workgroup_size(8, 8)
 fn shade_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    let pixel = pixel_of_tile(id, groups, 8u);
-    if any(pixel >= textureDimensions(depths)) { return; }
-    var left = 15u;         // samples that are not lit yet
-    for (var first = 0u; first < 4u; first++) {
-        if (left & (1u << first)) == 0u { continue; }
+    let top = top_of_column(id, groups, 8u);
+    let size = textureDimensions(depths);
+    if any(top >= size) { return; }
+    let bottom = min(top.y + COLUMN_PIXELS, size.y);
+    var pixel = top;
+    var left = samples_to_light(pixel); // samples that are not lit yet
+    loop {
+        let first = min(firstTrailingBit(left), 3u);
         var found = sample_at(pixel, first);
         var same = 0u;
         var middle = vec2f(0.0);
         var depth = 0.0;
-        for (var i = first; i < 4u; i++) {
+        for (var i = 0u; i < 4u; i++) {
             let other = sample_at(pixel, i);
             if (left & (1u << i)) != 0u && are_alike(found, other, pixel) {
                 same |= 1u << i;
@@ -68,15 +85,19 @@ fn shade_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroup
                 depth += other.depth;
             }
         }
-        left &= ~same;
-        let count = f32(countOneBits(same));
-        var color = vec4f(0.0);
-        if found.depth > 0.0 {
-            found.depth = depth / count;
-            color = vec4f(light_from(found, vec2f(pixel) + 0.5, vec2f(pixel) + 0.5 + middle / count), 1.0);
+        let count = f32(max(countOneBits(same), 1u));
+        found.depth = depth / count;
+        if same != 0u {
+            let color = vec4f(light_from(found, vec2f(pixel) + 0.5, vec2f(pixel) + 0.5 + middle / count), 1.0);
+            for (var i = 0u; i < 4u; i++) {
+                if (same & (1u << i)) != 0u { textureStore(lit_samples, pixel, i, color); }
+            }
         }
-        for (var i = first; i < 4u; i++) {
-            if (same & (1u << i)) != 0u { textureStore(lit_samples, pixel, i, color); }
+        left &= ~(same | (1u << first));
+        while left == 0u && pixel.y + 1u < bottom {
+            pixel.y++;
+            left = samples_to_light(pixel);
         }
+        if left == 0u { break; }
     }
 }

@@ -8,6 +8,8 @@
 //% include "common/overlay.wgsl"
 //% include "common/axes_bounds.wgsl"
 //% include "common/floor.wgsl"
+//% include "common/tiles.wgsl"
+//% include "common/columns.wgsl"
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<uniform> overlay: Overlay;
@@ -63,10 +65,16 @@ fn is_behind(here: Meeting) -> bool {
     return !(-here.eye.z > view.near) & !is_parallel();
 }
 
-fn floor_color(pixel: vec2f) -> vec4f {
+// The floor at a pixel, but for shadows.
+struct Ruled {
+    eye: vec3f,
+    alpha: f32,         // of the lines
+    fade: f32,          // 0 where there is nothing
+}
+
+fn ruled_at(pixel: vec2f) -> Ruled {
     let up = round(turned_to_world(view.up));
     let here = meeting(pixel, up);
-    if is_behind(here) { return vec4f(0.0); }
     let position = here.position;
     let right = abs(meeting(pixel + vec2f(1.0, 0.0), up).position - position);
     let below = abs(meeting(pixel + vec2f(0.0, 1.0), up).position - position);
@@ -75,16 +83,42 @@ fn floor_color(pixel: vec2f) -> vec4f {
     let cover = floor_rule(position, per_pixel, max(overlay.unit, 1.0 / view.scale.y), 1.0);
     let middle = 0.5 * (bounds_low() + bounds_high());
     let size = max(length(bounds_high() - bounds_low()), overlay.distance);
-    let fade = floor_fade(here.world, middle, size, up);
-    let alpha = cover * fade * floor_steep(here.slope);
-    let shade = FLOOR_SHADE * (1.0 - sun_open(here.eye, view.up, pixel)) * fade * (1.0 - alpha);
-    return vec4f(vec3f(overlay.light) * alpha, alpha + shade);
+    let fade = select(floor_fade(here.world, middle, size, up), 0.0, is_behind(here));
+    let eye = select(vec3f(1e16), here.eye, fade > 0.0);    // so far away, nothing is looked for
+    return Ruled(eye, select(0.0, cover * fade * floor_steep(here.slope), fade > 0.0), fade);
 }
 
+// The middle of a pixel, among those that are shown.
+fn shown(pixel: vec2u) -> vec2f {
+    return (vec2f(pixel) + 0.5) / view.scale;
+}
+
+// The same; where there is none, it is written.
+fn ruled_or_none(pixel: vec2u) -> Ruled {
+    let found = ruled_at(shown(pixel));
+    if !(found.fade > 0.0) { textureStore(computed, pixel, vec4f(0.0)); }
+    return found;
+}
+
+// Each turn of the loop shades one pixel with a floor, as in draw/deferred.wgsl.
 @compute @workgroup_size(8, 8)
-fn floor_pixels(@builtin(global_invocation_id) id: vec3u) {
-    if any(id.xy >= textureDimensions(computed)) { return; }
-    textureStore(computed, id.xy, floor_color((vec2f(id.xy) + 0.5) / view.scale));     // pixels of those that are shown
+fn floor_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let top = top_of_column(id, groups, 8u);
+    let size = textureDimensions(computed);
+    if any(top >= size) { return; }
+    let bottom = min(top.y + COLUMN_PIXELS, size.y);
+    var pixel = top;
+    var here = ruled_or_none(pixel);
+    loop {
+        let shade = FLOOR_SHADE * (1.0 - sun_open(here.eye, view.up, shown(pixel))) * here.fade * (1.0 - here.alpha);
+        if here.fade > 0.0 { textureStore(computed, pixel, vec4f(vec3f(overlay.light) * here.alpha, here.alpha + shade)); }
+        here.fade = 0.0;
+        while here.fade <= 0.0 && pixel.y + 1u < bottom {
+            pixel.y++;
+            here = ruled_or_none(pixel);
+        }
+        if here.fade <= 0.0 { break; }
+    }
 }
 
 @fragment

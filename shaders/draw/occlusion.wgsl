@@ -3,6 +3,8 @@
 // In some planes through the line of sight the horizon on either side is searched for; the light between the two has a
 // closed form (Jimenez, Wu, Pesce and Jarabo 2016, "Practical Realtime Strategies for Accurate Indirect Occlusion").
 //% include "common/view.wgsl"
+//% include "common/tiles.wgsl"
+//% include "common/columns.wgsl"
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var depths: texture_depth_2d;
@@ -54,8 +56,6 @@ fn horizon(
 
 fn searched(at: vec2u) -> vec2f {
     let pixel = vec2i(at) * 2;
-    let depth = depth_near(pixel);
-    if depth <= 0.0 { return vec2f(1.0, NOWHERE); }
     let eye = eye_near(pixel);
     let to_eye = -sight_to(eye);
     let right = smoother(eye, eye_near(pixel - vec2i(1, 0)), eye_near(pixel + vec2i(1, 0)));
@@ -123,10 +123,29 @@ fn smoothed(pixel: vec2i) -> vec2f {
     return vec2f(sum.x / max(sum.y, 1e-6), here.y);
 }
 
+// Whether there is anything at a pixel; where nothing is, that is written.
+fn is_solid_or_none(at: vec2u) -> bool {
+    let is_solid = depth_near(vec2i(at) * 2) > 0.0;
+    if !is_solid { textureStore(visibility, at, vec4f(1.0, NOWHERE, 0.0, 0.0)); }
+    return is_solid;
+}
+
 @compute @workgroup_size(8, 8)
-fn search_pixels(@builtin(global_invocation_id) id: vec3u) {
-    if any(id.xy >= textureDimensions(visibility)) { return; }
-    textureStore(visibility, id.xy, vec4f(searched(id.xy), 0.0, 0.0));
+fn search_pixels(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    var at = top_of_column(id, groups, 8u);
+    let size = textureDimensions(visibility);
+    if any(at >= size) { return; }
+    let bottom = min(at.y + COLUMN_PIXELS, size.y);
+    var is_solid = is_solid_or_none(at);
+    loop {
+        if is_solid { textureStore(visibility, at, vec4f(searched(at), 0.0, 0.0)); }
+        is_solid = false;
+        while !is_solid && at.y + 1u < bottom {
+            at.y++;
+            is_solid = is_solid_or_none(at);
+        }
+        if !is_solid { break; }
+    }
 }
 
 @compute @workgroup_size(8, 8)

@@ -588,13 +588,13 @@ SHADERS: dict[str, list[Defines]] = {
     "models/shallow_water.wgsl": choices(EDGES=["walls", "open"], SECOND=[False, True]),
     "draw/bloom.wgsl": [{}],
     "draw/color_bar.wgsl": choices(ENCODED_BY_TARGET=[False, True], TRANSPARENT=[False, True], PER_BAR=[231]),
-    "draw/floor.wgsl": [{}],
+    "draw/floor.wgsl": choices(SPREAD=[False, True], COLUMN_PIXELS=[1, 8]),
     "draw/axes_bounds.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/axes_box.wgsl": [{}],
     "draw/axes.wgsl": choices(ENCODED_BY_TARGET=[False, True], TRANSPARENT=[False, True]),
     "draw/bounds.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
     "draw/box.wgsl": [{}],
-    "draw/occlusion.wgsl": choices(PLANES=[2, 3, 6], STEPS=[4]),
+    "draw/occlusion.wgsl": choices(PLANES=[2, 3, 6], STEPS=[4], SPREAD=[False, True], COLUMN_PIXELS=[1, 8]),
     "draw/transparency.wgsl": [{}],
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/accumulation.wgsl": choices(BY_SAMPLE=[False, True], SPLIT=[False, True]),
@@ -647,7 +647,7 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15], FEW=[6]),
     "draw/deferred.wgsl": choices(
-        FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True], SPREAD=[False, True]
+        FORMAT=["rgba16float", "rgba32float"], AREA_LIGHTS=[False, True], SPREAD=[False, True], COLUMN_PIXELS=[1, 8]
     ),
     "draw/opacity_cover.wgsl": choices(LIQUID=[False, True]),
     "draw/samples_cover.wgsl": choices(BLENDED=[False, True]),

@@ -5,14 +5,11 @@ Fragments could compute the same, but GPUs made for computing run these on few o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import wgpu
 
 from ..gpu import Gpu
 from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, lighting_layout
-from .pipelines import compute_pipeline, dispatch, tiles
+from .pipelines import column_of, compute_pipeline, dispatch, tiles
 from .target import create_view
 
 FORMAT = "rgba32float"  # mirrored in the shaders
@@ -21,7 +18,8 @@ FORMAT = "rgba32float"  # mirrored in the shaders
 class ComputedImage:
     """For images of any size: `compute` outside of any pass, then bind `source`, of `source_layout`, and draw.
 
-    `layout` is that of group 0 of the shader; group 1 has the lighting, and `entry` writes to group 2.
+    `layout` is that of group 0 of the shader; group 1 has the lighting, and `entry` writes to group 2. `entry` has
+    the `COLUMN_PIXELS` of shaders/common/columns.wgsl.
     """
 
     def __init__(
@@ -30,13 +28,12 @@ class ComputedImage:
         shader: str,
         entry: str,
         layout: wgpu.GPUBindGroupLayout,
-        defines: Mapping[str, Any] | None = None,
     ):
-        self._gpu = gpu
+        self._gpu, self._column = gpu, column_of(gpu)
         self._written = bind_group_layout(gpu, ("stored",), COMPUTE)
         self.source_layout = bind_group_layout(gpu, ("unfilterable",), FRAGMENT)
         layouts = [layout, lighting_layout(gpu), self._written]
-        self._pipeline = compute_pipeline(gpu, shader, entry, layouts, defines or {})
+        self._pipeline = compute_pipeline(gpu, shader, entry, layouts, {"COLUMN_PIXELS": self._column})
         self._size = (0, 0)
 
     def compute(
@@ -45,7 +42,9 @@ class ComputedImage:
         """Record the computation of `size` pixels; `group` has what the shader reads, its uniforms at these offsets."""
         if size != self._size:
             self._resize(size)
-        dispatch(self._gpu, "layers", self._pipeline, (group, lighting, self._target), offsets, tiles(size))
+        dispatch(
+            self._gpu, "layers", self._pipeline, (group, lighting, self._target), offsets, tiles(size, self._column)
+        )
 
     def _resize(self, size: tuple[int, int]) -> None:
         usage = wgpu.TextureUsage.STORAGE_BINDING | wgpu.TextureUsage.TEXTURE_BINDING

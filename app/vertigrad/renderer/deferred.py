@@ -13,7 +13,7 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .bindings import COMPUTE, bind_group, bind_group_layout, hidden_layout, lighting_layout, uniform_range
 from .layers.base import Frame, Layer
-from .pipelines import compute_pipeline, dispatch, tiles
+from .pipelines import column_of, compute_pipeline, dispatch, tiles
 from .sample_image import SampleImage, stored_kind
 from .target import GBUFFER, SAMPLES, Target, create_view
 from .view_uniforms import VIEW_SIZE
@@ -29,6 +29,7 @@ class Deferred:
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu, self._size, self._colors = gpu, target.size, target.colors
         self._hidden = Hidden(gpu, self._size)
+        self._column = column_of(gpu)
         drawn, bound = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
         views = [create_view(gpu, self._size, format, drawn | bound, SAMPLES) for format in GBUFFER]
         uncleared = {"resolve_target": None, "load_op": "load", "store_op": "store"}  # what has no depth is not read
@@ -69,7 +70,7 @@ class Deferred:
             for layer in layers:
                 layer.drawing.draw(pass_, gbuffer)
         shader, groups = self._shader(frame.area_lights), (self._group, lighting)
-        dispatch(self._gpu, "shading", shader, groups, (frame.view_offset,), tiles(self._size))
+        dispatch(self._gpu, "shading", shader, groups, (frame.view_offset,), tiles(self._size, self._column))
 
     def cover(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Draw the light into the samples of the target."""
@@ -77,7 +78,7 @@ class Deferred:
 
     def _shader(self, area_lights: bool) -> wgpu.GPUComputePipeline:
         if area_lights not in self._shaders:
-            defines = {"FORMAT": self._colors.format, "AREA_LIGHTS": area_lights}
+            defines = {"FORMAT": self._colors.format, "AREA_LIGHTS": area_lights, "COLUMN_PIXELS": self._column}
             layouts = [self._layout, lighting_layout(self._gpu)]
             self._shaders[area_lights] = compute_pipeline(self._gpu, SHADER, ENTRY, layouts, defines)
         return self._shaders[area_lights]

@@ -6,7 +6,7 @@ import wgpu
 
 from ..gpu import Gpu
 from .bindings import COMPUTE, bind_group, bind_group_layout, uniform_range
-from .pipelines import compute_pipeline, tiles
+from .pipelines import column_of, compute_pipeline, tiles
 from .quality import HIGH, Level
 from .target import create_view
 from .view_uniforms import VIEW_SIZE
@@ -21,7 +21,7 @@ class Occlusion:
 
     def __init__(self, gpu: Gpu, depths: wgpu.GPUTextureView, size: tuple[int, int], level: Level = HIGH):
         self._gpu = gpu
-        self._defines = {"PLANES": level.sky_planes, "STEPS": level.sky_steps}
+        self._defines = {"PLANES": level.sky_planes, "STEPS": level.sky_steps, "COLUMN_PIXELS": column_of(gpu)}
         kinds = ({0: "uniform", 1: "depth", 3: "stored light"}, {2: "unfilterable", 3: "stored light"})
         self._layouts = [bind_group_layout(gpu, each, COMPUTE) for each in kinds]
         self.compile()
@@ -47,8 +47,12 @@ class Occlusion:
         recorder = self._gpu.recorder
         with recorder.group("occlusion"):
             pass_ = recorder.compute_pass()
-            for pipeline, group, offsets in zip(self._pipelines, self._groups, ((view_offset,), ()), strict=True):
+            columns, pixels = tiles(self._half, column_of(self._gpu)), tiles(self._half)
+            searched, smoothed = ((view_offset,), columns), ((), pixels)
+            for pipeline, group, (offsets, workgroups) in zip(
+                self._pipelines, self._groups, (searched, smoothed), strict=True
+            ):
                 pass_.set_pipeline(pipeline)
                 pass_.set_bind_group(0, group, offsets)
-                pass_.dispatch_workgroups(*tiles(self._half))
+                pass_.dispatch_workgroups(*workgroups)
         recorder.dispatches += len(self._groups)

@@ -15,6 +15,7 @@ from ..gpu.compile_jobs import CompileJob
 from ..gpu.device import forgotten_with_the_device
 
 TILE = 8  # pixels along each side of a workgroup of shaders that compute images
+SOFTWARE_COLUMN = 8
 CACHED = 128  # objects of each device
 
 T = TypeVar("T")
@@ -219,10 +220,15 @@ def dispatch(
     recorder.dispatches += 1
 
 
-def tiles(size: tuple[int, int]) -> tuple[int, int]:
-    """The workgroups of `TILE` x `TILE` pixels that cover an image of `size` pixels."""
+def tiles(size: tuple[int, int], column: int = 1) -> tuple[int, int]:
+    """The workgroups of `TILE` x `TILE` columns of pixels that cover an image of `size` pixels."""
     width, height = size
-    return -(-width // TILE), -(-height // TILE)
+    return -(-width // TILE), -(-height // (TILE * column))
+
+
+def column_of(gpu: Gpu) -> int:
+    """`COLUMN_PIXELS` of shaders/common/columns.wgsl on this adapter."""
+    return SOFTWARE_COLUMN if gpu.adapter.kind == "software" else 1
 
 
 def workgroups(gpu: Gpu, rows: int, workgroup: int) -> tuple[int, int]:
