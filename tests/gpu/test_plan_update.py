@@ -97,9 +97,22 @@ def test_other_code_may_have_written_its_input(xy: tuple[Tensor, Tensor, Plan]) 
     x, _, plan = xy
     with x.resource(writable=True):
         assert plan.update(shift=1.0)
+        assert plan.update(shift=1.0)
     assert plan.update(shift=1.0)
-    with x.resource():
-        assert not plan.update(shift=1.0)
+    assert not plan.update(shift=1.0)
+
+
+def test_memory_that_a_framework_may_write_at_any_time_is_always_read(
+    gpu: Gpu, xy: tuple[Tensor, Tensor, Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, _, plan = xy
+    viewed = [x.block]
+    monkeypatch.setattr(gpu.frameworks, "may_write", lambda block: block in viewed)
+    for _ in range(2):
+        assert plan.update(shift=1.0)
+    viewed.clear()
+    assert plan.update(shift=1.0)
+    assert not plan.update(shift=1.0)
 
 
 def test_clones_and_published_outputs_change_nothing(xy: tuple[Tensor, Tensor, Plan]) -> None:

@@ -277,6 +277,10 @@ class Gpu:
         finally:
             self.tracker.unpin(new)
 
+    def may_change(self, owner: Owner) -> bool:
+        """Whether other code may write `owner` at any time, so that its revision tells nothing: it has its buffer."""
+        return owner.fixed or self.frameworks.may_write(owner.block)
+
     def must_copy(self, block: Block) -> bool:
         """Whether a write may not go into `block`: others see it, or it is to stay as it is until a step has ended."""
         deferred = self.recorder.deferred

@@ -163,12 +163,11 @@ class Plan(Closing):
     def state(self) -> tuple[object, bytes, tuple[int, ...]] | None:
         """Its dispatches, their values, and the revisions of the bytes that they use: alike means unchanged.
 
-        None if frameworks may write what it uses at any time.
+        None if other code may write what it uses at any time.
         """
-        blocks = [owner.block for owner in self._owners]
-        if any(map(self._gpu.frameworks.may_write, blocks)):
+        if any(map(self._gpu.may_change, self._owners)):
             return None
-        return self.recorded, bytes(self._uniforms.image), tuple([block.revision for block in blocks])
+        return self.recorded, bytes(self._uniforms.image), tuple([owner.block.revision for owner in self._owners])
 
     @property
     def dispatches(self) -> Sequence[Dispatch]:

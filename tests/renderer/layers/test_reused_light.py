@@ -131,6 +131,20 @@ def test_time_moves_wings_and_nothing_else(layer: Any, images: Images) -> None:
     close(surface, of_surface)
 
 
+def test_what_other_code_may_write_is_drawn_in_each_image(layer: Any, images: Images) -> None:
+    one, tensors = bound(layer, "surface")
+    images.check_drawn(one)
+    assert images.reused
+    with tensors["position"].resource():
+        for _ in range(2):
+            images.draw(one)
+            assert not images.reused
+    images.draw(one)
+    images.draw(one)
+    assert images.reused
+    close(one, tensors)
+
+
 def test_an_image_of_a_dropped_frame_was_not_drawn(gpu: Gpu, layer: Any, images: Images) -> None:
     one, tensors = bound(layer, "surface")
     sky = View(environment="sky", environment_backdrop=True)

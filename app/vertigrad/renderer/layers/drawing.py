@@ -217,8 +217,10 @@ class Drawing(ABC):
     def state(self, time: float) -> tuple[object, ...] | None:
         """What it draws at `time` [s], after `prepare`: alike means that view and light alone decide about the image.
 
-        None if it depends on more, such as what was read back of earlier images.
+        None if it depends on more, such as what was read back of earlier images, or what other code may write.
         """
+        if any([self.gpu.may_change(tensor.owner) for tensor in self._blocks.tensors]):
+            return None
         return self._identity, bytes(self.packed), self.style_values, tuple([one.revision for one in self.blocks()])
 
     def prepare(self, moment: Moment | None) -> None:
