@@ -193,6 +193,8 @@ def test_the_cost_of_levels_is_in_their_order(gpu: Gpu, layer: Callable[..., Lay
     best = dict.fromkeys(LEVELS, np.inf)
     for _ in range(3):  # interleaved, so that other load affects all of them
         for name, renderer in renderers.items():
+            for block in crowd.blocks():
+                block.note_write()  # as after a step: else the light is that of the image before
             gpu.wait_idle()
             begun = time.perf_counter()
             renderer.draw([crowd], CAMERA, View(**FULL), target, size, level=LEVELS[name])
