@@ -65,7 +65,7 @@ fn cone_of(lamp: Lamp, origin: vec3f) -> f32 {
 
 // How densely directions of `lamp_direction` are around this one, per steradian, which meets it at `distance`.
 fn lamp_density(lamp: Lamp, origin: vec3f, direction: vec3f, distance: f32) -> f32 {
-    if lamp.kind > 1.5 { return 1.0 / (2.0 * PI * max(cone_of(lamp, origin), 1e-12)); }
+    if lamp.kind > 1.5 { return 1.0 / (2.0 * PI * max(cone_of(lamp, origin), 1e-30)); }
     let cosine = -dot(normalize(cross(lamp.right, lamp.above)), direction);
     return distance * distance / (max(cosine, 1e-9) * lamp.area);
 }

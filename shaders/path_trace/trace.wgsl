@@ -132,7 +132,9 @@ fn sample_of_lamps(origin: vec3f) -> LampSample {
     if choice.number == NONE { return LampSample(); }
     let lamp = lamp_at(choice.number);
     let direction = lamp_direction(lamp, origin, chances.xy);
-    let distance = meet_lamp(lamp, origin, direction);
+    var distance = meet_lamp(lamp, origin, direction);
+    // Of a small sphere far away, rounding decides whether the ray meets it.
+    if lamp.kind > 2.5 { distance = min(distance, dot(lamp.center - origin, direction)); }
     if distance >= FAR { return LampSample(); }
     let density = choice.part * lamp_density(lamp, origin, direction, distance);
     return LampSample(direction, 0.9999 * distance, lamp_light(lamp, origin) / density, density);

@@ -279,6 +279,21 @@ def test_lights(layer, trace, colors, kind):
     assert found == pytest.approx(light[8:11] * strength / math.pi * expected, rel=0.02)
 
 
+@pytest.mark.parametrize("distance", [30.0, 20000.0])
+def test_a_point_far_away_has_the_light_of_its_intensity(layer, trace, colors, distance):
+    """A sphere whose radius is less than a millionth of its distance; within 2 %."""
+    light, toward = np.array(POINT), np.array([0.0, 1.0, 2.0]) / math.sqrt(5.0)
+    light[:3], light[8:11] = distance * toward, 3.0 * distance**2
+    squares, base = Squares(), np.array([0.8, 0.6, 0.4])
+    squares.add(Material((*base, 1.0), metallic=0.2, roughness=0.6))
+    squares.add(matt(maps={"base_color": Map(0)}))
+    asset = layer("asset", **squares.attributes(color_maps=colors, lights=np.float32([light])))
+    camera = OrbitCamera(distance=1.0, fov=1.0, orthographic=True)
+    found = trace([asset], camera, View(sun=0.0, sky=0.0), (8, 8), 32, bounces=0)[..., :3].mean(axis=(0, 1))
+    up = np.array([0.0, 0, 1])
+    assert found == pytest.approx(3.0 / math.pi * direct_light(base, 0.2, 0.6, up, up, toward), rel=0.02)
+
+
 def test_the_sun_shines_through_a_pane_in_its_color(layer, trace, colors):
     """Onto matt ground below it: the part that is no metal and transmits, less Fresnel's, in its color; within 3 %."""
     squares, tint = Squares(), np.array([0.8, 0.5, 0.2])
