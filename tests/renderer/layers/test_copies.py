@@ -130,14 +130,19 @@ def test_a_layer_that_draws_from_a_hidden_copy_is_detected(
 
 def smaller(name: str) -> Scene:
     """A shipped scene with half of the points, samples and cells along an axis: the same buffers are read."""
-    path, sets = resources.path("scenes", f"{name}.toml"), []
+    return load(resources.path("scenes", f"{name}.toml"), sets=smaller_sizes(name))
+
+
+def smaller_sizes(name: str) -> list[str]:
+    """What `smaller` sets."""
+    sets: list[str] = []
     if name == "recorded_cloth":  # a recording has the size that it has
-        return load(path)
-    for key, model in load(path).models.items():
+        return sets
+    for key, model in load(resources.path("scenes", f"{name}.toml")).models.items():
         sizes = {size: getattr(model.params, size, None) for size in ("count", "resolution", "samples")}
         sets += [f"{key}.{size}={n // 2}" for size, n in sizes.items() if isinstance(n, int) and n > 24]
     others = {"sdf_fit": ["learner.data.samples=2000"], "storm_tank": ["water.spacing=0.1"]}
-    return load(path, sets=sets + others.get(name, []))
+    return sets + others.get(name, [])
 
 
 @pytest.mark.turns(3)
