@@ -65,6 +65,7 @@ def test_a_frame_of_spheres_costs_little_more_than_a_bare_program(monkeypatch: p
     with Tensor.from_numpy(centers, name="centers") as position:
 
         def encode(layer: Layer) -> None:
+            position.block.note_write()  # as after a step: else the light is that of the image before
             renderer.draw([layer], camera, view, offscreen.view, size)
 
         def ours() -> None:

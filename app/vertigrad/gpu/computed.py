@@ -25,7 +25,12 @@ class Computed:
 
     def holds(self, plans: Sequence[Plan]) -> bool:
         """Whether a replay of these plans would compute what is there."""
-        return bool(self._state) and self._state == _state(plans)
+        known = self._state
+        return (
+            bool(known)
+            and len(known) == len(plans)
+            and all(plan.is_at(state) for plan, state in zip(plans, known, strict=True))
+        )
 
     def note(self, plans: Sequence[Plan]) -> None:
         """These plans were replayed, and nothing since."""

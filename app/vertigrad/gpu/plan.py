@@ -169,6 +169,10 @@ class Plan(Closing):
             return None
         return self.recorded, bytes(self._uniforms.image), tuple([owner.block.revision for owner in self._owners])
 
+    def is_at(self, state: tuple[object, bytes, tuple[int, ...]]) -> bool:
+        """Whether its state is this one; looks at values first, which change most often."""
+        return state[0] is self.recorded and state[1] == self._uniforms.image and state == self.state()
+
     @property
     def dispatches(self) -> Sequence[Dispatch]:
         """What it replays, in order."""
