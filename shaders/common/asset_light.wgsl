@@ -44,7 +44,8 @@ fn lit_surface(
     var light = lit_by(material, f0, part, normal, to_eye, open)
         + light_of_areas(material, part, normal, to_eye, in.eye, in.clip.xy);
 //% if LIGHTS
-    for (var i = 0u; i < style.light_count; i++) {
+    let count = select(0u, style.light_count, dot(in.eye, in.eye) < 1e30);      // a position matters in name only: see common/shadows.wgsl
+    for (var i = 0u; i < count; i++) {
         light += light_from(i, material, f0, part, normal, to_eye, in.eye);
     }
 //% endif

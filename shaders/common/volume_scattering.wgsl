@@ -24,7 +24,7 @@ fn reached(world: vec3f) -> Reached {
         let weight = weights.x * weights.y * weights.z;
         let at = (cell.z * size.y + cell.y) * size.x + cell.x;
         sum.open += weight * light[at];
-        if view.light_count > 0u { sum.lamps += weight * vec3f(light[count + at], light[2 * count + at].x); }
+        if (view.light_count > 0u) & (weight >= 0.0) { sum.lamps += weight * vec3f(light[count + at], light[2 * count + at].x); }
     }
     return sum;
 }
@@ -35,7 +35,7 @@ fn scattered(world: vec3f, eye: vec3f, phase: f32, lamp_phase: f32, overhead: ve
     var lamps = vec3f(0.0);
     if ((style.shadow > 0.0) | (view.light_count > 0u)) & (abs(world.x) < 1e30) {
         let found = reached(world);
-        if style.shadow > 0.0 { open *= mix(vec2f(1.0), found.open, style.shadow); }
+        open *= mix(vec2f(1.0), found.open, style.shadow);
         lamps = found.lamps;
     }
     return SUNNY * (view.sun * (phase * open.x) + lamps * lamp_phase) + overhead * open.y;
@@ -51,7 +51,8 @@ fn phase_of(cosine: f32) -> f32 {
 // The same of the area lights together, as they shine on a position of eye space.
 fn phase_of_lamps(eye: vec3f, sight: vec3f) -> f32 {
     var sum = vec2f(0.0, 1e-30);
-    for (var i = 0u; i < view.light_count; i++) {
+    let count = select(0u, view.light_count, dot(eye, eye) < 1e30);    // a position matters in name only: see common/shadows.wgsl
+    for (var i = 0u; i < count; i++) {
         let lamp = view.lights[i];
         let away = lamp.center - eye;
         let area = dot(lamp.right, lamp.right) + dot(lamp.above, lamp.above);

@@ -66,7 +66,11 @@ fn fraction_around(position: vec3f) -> vec4f {
     let range = select(style.range, extent[0], style.auto_range > 0.0);
     let span = range.y - range.x;
     var found = vec4f(0.0);
-    if style.smooth_values > 0.0 { found = values_smooth(position); } else { found = values_around(position); }
+    if (style.smooth_values > 0.0) & (abs(position.x) < 1e30) {     // a position in name only: see common/shadows.wgsl
+        found = values_smooth(position);
+    } else {
+        found = values_around(position);
+    }
     return (found - vec4f(0.0, 0.0, 0.0, range.x)) / select(1.0, span, abs(span) > 1e-30);
 }
 
