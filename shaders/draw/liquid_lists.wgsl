@@ -20,11 +20,10 @@ var<workgroup> sums: array<atomic<u32>, LEVELS>;
 // What is across the image at distance 1, or at any if all lines of sight are parallel: from where to where a sphere reaches
 // along an axis; `along` is how far its center is. All of it, where the sphere is not before the eye.
 fn extent_across(across: f32, along: f32, radius: f32) -> vec2f {
-    if is_parallel() { return vec2f(across - radius, across + radius); }
     let ahead = along * along - radius * radius;
-    if along <= radius { return vec2f(-1e9, 1e9); }
     let aside = radius * sqrt(across * across + ahead);
-    return (across * along + vec2f(-aside, aside)) / ahead;
+    let reach = select((across * along + vec2f(-aside, aside)) / ahead, vec2f(-1e9, 1e9), along <= radius);
+    return select(reach, across + vec2f(-radius, radius), is_parallel());
 }
 
 fn pixels_of(eye: vec3f, radius: f32) -> vec4f {

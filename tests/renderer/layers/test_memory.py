@@ -15,8 +15,8 @@ from vertigrad.renderer.view import themed_view
 
 from .kinds import KINDS, drawn
 
-IMAGES = 6
-RETAINED = 512 << 10  # bytes per image: half of what the compiler of llvmpipe retains for one shader
+IMAGES = 16
+RETAINED = 160 << 10  # bytes per image: the compiler of llvmpipe retains 220 KB for a small shader, and up to 1.8 MB
 NOTED = {"axes": True, "scale_bar": True, "unit": "m", "floor": "under", "labels": "here 0 0 0"}
 
 
