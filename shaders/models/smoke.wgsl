@@ -112,10 +112,10 @@ ${air.kernel("emit_matter")}
 fn is_blocked(face: vec3i, axis: i32) -> bool {
     let below = face - NEXT[axis];
     if face[axis] == 0 {
-        return params.open_low[axis] == 0u || is_solid(face);
+        return (params.open_low[axis] == 0u) | is_solid(face);
     }
     if face[axis] == i32(params.size[axis]) {
-        return params.open_high[axis] == 0u || is_solid(below);
+        return (params.open_high[axis] == 0u) | is_solid(below);
     }
     return is_solid(face) || is_solid(below);
 }
@@ -273,7 +273,8 @@ ${air.kernel("drift")}
     }
     let cell = vec3i(floor(position));
     let begins = params.turn == 0u;
-    if begins || age > params.life || !inside(cell) || is_solid(clamp(cell, vec3i(0), vec3i(params.size) - 1)) {
+    let is_over = begins | (age > params.life);     // no branch of a uniform alone: see docs/decisions/0074
+    if is_over || !inside(cell) || is_solid(clamp(cell, vec3i(0), vec3i(params.size) - 1)) {
         let chance = philox_uniform(philox(vec4u(i, params.turn, params.stream), params.key));
         tracers[i] = vec4f(born(chance), select(-0.2, -1.0, begins) * params.life * chance.w);
         out_scalars[i] = 0.0;
