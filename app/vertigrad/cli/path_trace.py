@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ from ..headless.exr import ExrOptions
 from ..headless.path_trace import path_trace, require_still
 from ..path_trace import BOUNCES
 from ..session import Session
+from .interrupt import stop_by_interrupt
 from .options import errors_console
 
 
@@ -46,7 +44,7 @@ def traced(
     columns += (TextColumn("samples"), TimeRemainingColumn())
     bar = Progress(*columns, console=errors_console, transient=True, disable=not errors_console.is_terminal)
     files = ", ".join(str(path) for path in outputs)
-    with bar, _stop_by_interrupt() as stopped:
+    with bar, stop_by_interrupt() as stopped:
         task = bar.add_task("path tracing", total=samples)
         found = path_trace(
             *(session, samples, size, outputs),
@@ -66,22 +64,3 @@ def traced(
     rate = found.samples * size[0] * size[1] / max(found.seconds, 1e-9) / 1e6
     speed = f"in {found.seconds:.1f} s, {rate:.2f} million a second"
     return f"{files}: {found.samples} samples of {size[0]}x{size[1]} pixels {speed}"
-
-
-@contextmanager
-def _stop_by_interrupt() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed within the block; the second time it interrupts as usual."""
-    pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed.is_set
-        return
-
-    def note(number: int, frame: object) -> None:
-        pressed.set()
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield pressed.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)

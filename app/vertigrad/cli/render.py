@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..collector import paused
 from ..errors import InputError
 from . import options
+from .interrupt import stop_by_interrupt
 from .options import console, errors_console
 
 OutputOption = Annotated[
@@ -153,8 +154,10 @@ def command(
             nonlocal done
             done = finished
             progress.update(task, completed=finished)
+            if stopped():  # between frames: raised anywhere, it could be in a finalizer, which ignores it
+                raise KeyboardInterrupt
 
-        with _progress() as progress, _interruption(lambda: done, first, count, output):
+        with _progress() as progress, _interruption(lambda: done, first, count, output), stop_by_interrupt() as stopped:
             task = progress.add_task(session.scene.title, total=count)
             record = render(
                 *(session, count, pixels, output if path_trace is None else (), show),

@@ -50,10 +50,10 @@ class Frameworks:
 
     def wait_for(self, blocks: Iterable[Block]) -> bool:
         """Wait for the frameworks if they see any of `blocks`; returns whether they may write one at any time."""
-        viewed = [self._views[block] for block in blocks if block in self._views] if self._views else []
+        viewed = [block for block in blocks if block in self._views] if self._views else []
         if viewed:
             self.wait()
-        return any(one.views > one.in_turns for one in viewed)
+        return any(map(self.may_write, viewed))
 
     def may_write(self, block: Block) -> bool:
         """Whether frameworks may write `block` at any time."""
