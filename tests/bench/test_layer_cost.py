@@ -22,9 +22,10 @@ from vertigrad.tensor import Tensor
 
 from .plain_loop import plain_loop
 from .results import Result, report
-from .timing import lowest, quiet_quartiles
+from .timing import instructions, lowest, quiet_quartiles
 
-LEAST = 0.5  # times the speed of the bare calls; few of them for an image or vectors, many for points
+LEAST = 0.35  # times the speed of the bare calls; few of them for an image or slices, many for points
+MOST_INSTRUCTIONS = 1.9  # of Python, of those of the bare calls through wgpu-py
 COPIES = 6  # of the layer in an image
 ROUNDS, WARM_UP = 200, 20
 SIZE = (64, 48)
@@ -81,11 +82,17 @@ def test_a_layer_costs_little_more_than_its_bare_calls(created: list[Layer]) -> 
     for each in frames:
         each.record()
     plain = [plain_loop(gpu, each.encode, submitted=False) for each in frames]
-    programs = [lambda _, each=each: each.record() for each in frames] + [lambda _, each=each: each() for each in plain]
+    programs = [*(each.record for each in frames), *plain]
+    for program in programs:
+        program()
+    counts = [instructions(program) for program in programs]
+    of_ours, of_plain = ((some - none) / COPIES for none, some in (counts[:2], counts[2:]))
+    assert of_ours <= MOST_INSTRUCTIONS * of_plain, f"{of_ours} instructions, {of_plain} of the bare calls"
+    timed = [lambda _, program=program: program() for program in programs]
     times: list[tuple[float, float]] = []
 
     def ratio() -> float:
-        none, some, bare_none, bare_some = quiet_quartiles(*programs, rounds=ROUNDS, warm_up=WARM_UP)
+        none, some, bare_none, bare_some = quiet_quartiles(*timed, rounds=ROUNDS, warm_up=WARM_UP)
         ours, bare = (some - none) / COPIES, max(bare_some - bare_none, 1e-9) / COPIES
         times.append((ours, bare))
         return ours / bare

@@ -105,12 +105,13 @@ def test_other_code_may_have_written_its_input(xy: tuple[Tensor, Tensor, Plan]) 
 def test_memory_that_a_framework_may_write_at_any_time_is_always_read(
     gpu: Gpu, xy: tuple[Tensor, Tensor, Plan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A framework has a view of a clone, which holds the block as `Frameworks.access` does."""
     x, _, plan = xy
-    viewed = [x.block]
-    monkeypatch.setattr(gpu.frameworks, "may_write", lambda block: block in viewed)
-    for _ in range(2):
-        assert plan.update(shift=1.0)
-    viewed.clear()
+    monkeypatch.setattr(gpu.frameworks, "may_write", lambda block: block is x.block)
+    with x.clone() as viewed, viewed.owner.stay():
+        for _ in range(2):
+            assert plan.update(shift=1.0)
+    monkeypatch.undo()
     assert plan.update(shift=1.0)
     assert not plan.update(shift=1.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -277,9 +277,11 @@ class Gpu:
         finally:
             self.tracker.unpin(new)
 
-    def may_change(self, owner: Owner) -> bool:
-        """Whether other code may write `owner` at any time, so that its revision tells nothing: it has its buffer."""
-        return owner.fixed or self.frameworks.may_write(owner.block)
+    def may_change(self, owners: Iterable[Owner]) -> bool:
+        """Whether other code may write one of `owners` at any time, so that its revision tells nothing."""
+        if not self.tracker.stays:
+            return False
+        return any(owner.fixed or self.frameworks.may_write(owner.block) for owner in owners)
 
     def must_copy(self, block: Block) -> bool:
         """Whether a write may not go into `block`: others see it, or it is to stay as it is until a step has ended."""

@@ -165,7 +165,7 @@ class Plan(Closing):
 
         None if other code may write what it uses at any time.
         """
-        if any(map(self._gpu.may_change, self._owners)):
+        if self._gpu.may_change(self._owners):
             return None
         return self.recorded, bytes(self._uniforms.image), tuple([owner.block.revision for owner in self._owners])
 

@@ -36,6 +36,7 @@ class LifetimeTracker:
         self.retired = 0
         self.moves = 0  # owners that went from one block to another, so far
         self.drops = 0  # handles that were closed, so far: until one is added, no tensor is gone
+        self.stays = 0  # blocks that have to stay where they are now: while there are none, only this device writes
         self.claims = 0  # further owners and publications, so far: until one is added, no block becomes shared
         self.leaks: deque[Leak] = deque(maxlen=1000)
         self.leak_count = 0

@@ -77,10 +77,12 @@ class Owner:
         block = self.block
         self._tracker.pin(block)
         self._fixed += 1
+        self._tracker.stays += 1
         try:
             yield block
         finally:
             self._fixed -= 1
+            self._tracker.stays -= 1
             self._tracker.unpin(block)
 
     def require_values(self) -> None:

@@ -219,7 +219,7 @@ class Drawing(ABC):
 
         None if it depends on more, such as what was read back of earlier images, or what other code may write.
         """
-        if any([self.gpu.may_change(tensor.owner) for tensor in self._blocks.tensors]):
+        if self.gpu.may_change(tensor.owner for tensor in self._blocks.tensors):
             return None
         return self._identity, bytes(self.packed), self.style_values, tuple([one.revision for one in self.blocks()])
 
