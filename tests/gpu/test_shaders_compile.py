@@ -482,8 +482,9 @@ SHADERS: dict[str, list[Defines]] = {
         {
             "SECTIONS": [(0, 4, 16, 4, 2, 3, 9, 0, False, True), (128, 16, 4, 4, 1, 9, 2, 36, True, False)],
             "BIASES": [(192, 16, 1, 9, 27, True), (208, 4, 2, 2, 54, False)],
-            "SIZE": 216,
+            **{"SIZE": 216, "SLICES": slices},
         }
+        for slices in (1, 128)
     ],
     "ops/mlp_pack.wgsl": [
         {"SIZES": [3, 9, 7, 2], "LAYERS": [(4, 16), (16, 16), (16, 4)], "LAST_WIDE": False, "RIGHT": 64, "FINAL": 4}

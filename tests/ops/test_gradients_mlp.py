@@ -73,11 +73,14 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
         alike(by_weights, expected)
 
 
-def test_unrolled_layers(steady: Gpu) -> None:
-    """As on a GPU whose registers hold all sums; points in several tiles per workgroup, and in a partial one."""
-    sizes, chosen = [3, 16, 16, 16, 4], Backward(32, 8, 4, 8, 3, unrolled=True)
-    net, x = layers(sizes), points(500, 3)
-    gradient = np.random.default_rng(5).normal(size=(500, 4)).astype(np.float32)
+@pytest.mark.parametrize(
+    ("chosen", "count"), [(Backward(32, 8, 4, 8, 3, unrolled=True), 500), (Backward(8, 4, 4, 4, 264, False), 2109)]
+)
+def test_as_on_a_gpu(chosen: Backward, count: int, steady: Gpu) -> None:
+    """All sums in registers; points in several tiles per workgroup, and in a partial one; as many workgroups."""
+    sizes = [3, 16, 16, 16, 4]
+    net, x = layers(sizes), points(count, 3)
+    gradient = np.random.default_rng(5).normal(size=(count, 4)).astype(np.float32)
     form = Form.of(sizes)
     assert chosen.fits(key(form), steady)
     with Mlp(*net, requires_grad=True) as mlp, closing(pack(mlp.parameters, sizes, form, f32)) as packed:

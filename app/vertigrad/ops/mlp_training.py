@@ -157,9 +157,10 @@ def mlp_backward(
             **launch.strided(x=x, gradient=gradient if gradient.dtype is f32 else gradient.to(f32)),
             **found,
         )
-        kernel = Kernel.load("ops/mlp_join.wgsl", defines=_sections(sums, sizes))
+        slices = _slices(groups)
+        kernel = Kernel.load("ops/mlp_join.wgsl", defines=_sections(sums, sizes) | {"SLICES": slices})
         elements = sum((layer.inputs + 1) * layer.outputs for layer in sums.layers)
-        kernel(-(-elements // 32) * 256, overwrites=("flat",), partial=partial, flat=flat, groups=groups)
+        kernel(-(-elements // 8) * 2 * slices, overwrites=("flat",), partial=partial, flat=flat, groups=groups)
     return features, flat
 
 
@@ -189,6 +190,11 @@ def _parts(tiles: int, threads: int, quads: int) -> int:
     while 2 * parts * tiles <= threads and 2 * parts <= quads:
         parts *= 2
     return parts
+
+
+def _slices(groups: int) -> int:
+    """Invocations that share the rows of `groups` workgroups: a power of two."""
+    return min(1 << (groups - 1).bit_length(), 128)
 
 
 def _sections(sums: Sums, sizes: list[int]) -> dict[str, Any]:
@@ -240,4 +246,4 @@ def _default(key: str, gpu: Gpu) -> Backward:
 
 _ALL = (_UNROLLED, _LOOPED, *_SMALLEST, *_SOFTWARE, *_OTHERS)
 VARIANTS = {"x".join(map(str, map(int, variant))): variant for variant in _ALL}
-BACKWARDS: Family[Backward] = Family("mlp_backward", 1, VARIANTS, _default, Backward.fits)
+BACKWARDS: Family[Backward] = Family("mlp_backward", 2, VARIANTS, _default, Backward.fits)
