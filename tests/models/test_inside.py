@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ import pytest
 from onnx import helper, numpy_helper
 
 from vertigrad import Tensor
-from vertigrad.errors import InputError
+from vertigrad.errors import InputError, OutOfMemory
 from vertigrad.gpu import Gpu
 from vertigrad.models.inside import HeldInside, Observed, resolved
+from vertigrad.models.neural import onnx_program
 from vertigrad.models.neural.onnx import Onnx, declare
 from vertigrad.models.neural.onnx_graph import edges_between, layout
+from vertigrad.onnx_import import Network
 from vertigrad.ops.summary import Summary
 from vertigrad.tensor import f32
 
@@ -274,3 +277,111 @@ def test_a_weight_that_decides_a_shape_has_no_gradient(steady: Gpu, tmp_path: Pa
         with pytest.raises(InputError, match=message):
             model.inside.observe(Observed(("gradient of out[0] by scales",)))
         assert list(model.inside.tensors()) == ["gradient of out[0] by gains"]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tensors inside that each recording of a network gives, as one string."""
+    found: list[str] = []
+    bind = Network.bind
+
+    def counted(network: Network, *arguments, **options):
+        found.append(" ".join(network.outputs[1:]))
+        return bind(network, *arguments, **options)
+
+    monkeypatch.setattr(Network, "bind", counted)
+    return found
+
+
+def test_what_is_computed_anyway_is_observed_without_a_recording(model: Onnx, recorded: list[str]) -> None:
+    inside, transposed = model.inside, "/enc/1/attn"
+    inside.observe(Observed(("/enc/0/relu",)))
+    assert not inside.is_recorded(Observed(("/enc/0/relu", "/enc/0/sum")))  # which the kernel of another one computes
+    shown = inside.tensors()["/enc/0/relu"]
+    both = Observed(("/enc/0/relu", transposed, "w1"))
+    assert inside.is_recorded(both)
+    inside.observe(both)
+    assert inside.tensors()["/enc/0/relu"] is shown and inside.unit_axis(transposed) == 1
+    np.testing.assert_allclose(inside.tensors()[transposed].numpy(), hidden().T, rtol=1e-5, atol=1e-6)
+    inside.observe(Observed((transposed,)))
+    model.step(0.1)
+    np.testing.assert_allclose(inside.tensors()[transposed].numpy(), hidden().T, rtol=1e-5, atol=1e-6)
+    assert recorded == ["/enc/0/relu"]
+    inside.observe(Observed((transposed,), {transposed: (0,)}))
+    model.step(0.1)
+    masked = hidden()
+    masked[0] = 0.0
+    np.testing.assert_allclose(inside.tensors()[transposed].numpy(), masked.T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
+    inside.observe(Observed())
+    model.step(0.1)
+    np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
+    assert recorded == ["/enc/0/relu", transposed, ""]
+
+
+def test_tensors_have_memory_of_their_own_as_far_as_there_is_room(
+    model: Onnx, recorded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transposed = hidden().T
+    for room, count in ((transposed.nbytes - 1, 2), (transposed.nbytes, 1)):
+        monkeypatch.setattr(onnx_program, "HELD", room)
+        model.inside.observe(Observed())
+        recorded.clear()
+        model.inside.observe(Observed(("out",)))
+        model.inside.observe(Observed(("out", "/enc/0/relu")))
+        model.inside.observe(Observed(("out",)))
+        assert len(recorded) == count
+        model.inside.observe(Observed(("out", "/enc/0/relu", "/enc/1/attn")))  # a view of it
+        assert len(recorded) == 2 * count - 1
+        np.testing.assert_allclose(model.inside.tensors()["/enc/1/attn"].numpy(), transposed, rtol=1e-5, atol=1e-6)
+
+
+def test_a_network_without_room_for_held_tensors_is_recorded_without(model: Onnx, monkeypatch) -> None:
+    bind = Network.bind
+
+    def full(network: Network, *arguments, most_held: int = 0, **options):
+        if most_held:
+            raise OutOfMemory("all is taken")
+        return bind(network, *arguments, **options)
+
+    monkeypatch.setattr(Network, "bind", full)
+    model.inside.observe(Observed(("/enc/0/relu",)))
+    assert not model.inside.is_recorded(Observed(("/enc/0/relu", "/enc/1/attn")))
+    np.testing.assert_allclose(model.inside.tensors()["/enc/0/relu"].numpy(), hidden(), rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_expected_is_recorded_with_what_is_observed(model: Onnx, recorded: list[str], monkeypatch) -> None:
+    model.inside.expect(["/enc/0/sum", "nothing", "out"])
+    model.inside.observe(Observed(("/enc/0/relu",)))
+    model.inside.observe(Observed(("/enc/0/relu", "/enc/0/sum")))
+    np.testing.assert_allclose(model.inside.tensors()["/enc/0/sum"].numpy(), X @ W1, rtol=1e-5, atol=1e-6)
+    assert recorded == ["/enc/0/relu /enc/0/sum"]
+    show = Network.show_inside
+
+    def refused(network: Network, names, masked=()) -> None:
+        if "/enc/0/sum" in masked:
+            raise InputError("it cannot be recorded")
+        show(network, names, masked)
+
+    model.inside.observe(Observed())
+    monkeypatch.setattr(Network, "show_inside", refused)
+    model.inside.expect(["/enc/0/sum"])
+    model.inside.observe(Observed(("/enc/0/relu",)))
+    assert recorded[2:] == ["/enc/0/relu"] and list(model.inside.tensors()) == ["/enc/0/relu"]
+
+
+def test_a_network_is_recorded_without_what_is_not_observed_once_that_is_much(
+    steady: Gpu, tmp_path: Path, recorded: list[str]
+) -> None:
+    names = [f"t{number}" for number in range(24)]
+    entry = helper.make_tensor_value_info
+    nodes = [helper.make_node("Tanh", [before], [name]) for before, name in pairwise(["x", *names, "out"])]
+    graph = helper.make_graph(nodes, "net", [entry("x", 1, [5, 3])], [entry("out", 1, [5, 3])])
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "chain.onnx")
+    with running(tmp_path / "chain.onnx") as model:
+        model.inside.observe(Observed(tuple(names)))
+        recorded.clear()
+        for count in range(23, -1, -1):
+            model.inside.observe(Observed(tuple(names[:count])))
+        assert recorded == [" ".join(names[:7]), ""]

@@ -1,0 +1,52 @@
+"""`Inspected`: what of a network's inside is needed besides its outputs, while it is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..closing import Closing
+from ..memory import Owner
+from ..tensor import Tensor
+from .probe import Probe
+from .unit_axes import UnitAxes
+
+
+class HeldTensors(Closing):
+    """Tensors inside a network that have memory of their own until `close`: those that are computed anyway.
+
+    They take `most` bytes at most; tensors for which no room is left are left out.
+    """
+
+    def __init__(self, most: int = 0):
+        self.tensors: dict[str, Tensor] = {}
+        self._owners: set[Owner] = set()
+        self._left = most
+
+    def add(self, name: str, tensor: Tensor) -> None:
+        """Hold the memory of a tensor, if there is room."""
+        if tensor.owner not in self._owners:
+            if tensor.block.nbytes > self._left:
+                return
+            self._left -= tensor.block.nbytes
+            self._owners.add(tensor.owner)
+        self.tensors[name] = tensor.detach()
+
+    def close(self) -> None:
+        """Give the memory back. Idempotent."""
+        for tensor in self.tensors.values():
+            tensor.close()
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """Of the tensors in `masked`, outputs of the outermost graph, units can be set to zero later, along `unit_axes`.
+
+    `nested` are names within branches and bodies of loops. `probe` takes statistics of what the nodes of the outermost
+    graph compute, `held` holds the memory of that.
+    """
+
+    masked: frozenset[str] = frozenset()
+    nested: frozenset[str] = frozenset()
+    probe: Probe | None = None
+    held: HeldTensors = field(default_factory=HeldTensors)
+    unit_axes: UnitAxes = field(default_factory=lambda: UnitAxes(()))
