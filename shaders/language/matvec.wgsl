@@ -1,6 +1,7 @@
 // A matrix of packed weights times one vector, with what comes before and after it in a transformer: one read of the
 // weights, as fast as memory gives them. A workgroup holds the vector, normalized, and makes a block of rows after the
-// other; LANES invocations share four rows, and read the next weights before they work on those they have.
+// other; LANES invocations share four rows, and read the next weights, and what is added to rows, before they work on those
+// they have.
 // In: FORMAT and GROUP as in packed_weights.wgsl; THREADS, LANES, TURNS (chunks that an invocation reads of each row at a
 //     time); SUBGROUP, invocations of a subgroup, or 0 where LANES are no whole subgroups; INNER, the elements of a row, and SECTION of them held at a time; NORM: "", "rms" or "layer", with SHIFT a bias of it;
 //     SPLITS: the vector is the result of attention.wgsl in so many parts of HEADS heads of HEAD each, TILE keys at
@@ -13,6 +14,8 @@
 //% set HELD = SECTION // CHUNK
 //% set GROUPS = THREADS // LANES
 //% set STEP = LANES * TURNS
+//% set WIDTH = 2 if THEN == "gate" else 1
+//% set BATCH = [4, (HELD * QUADS + THREADS - 1) // THREADS] | min
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
 
@@ -82,60 +85,103 @@ fn total(value: f32, lane: u32) -> f32 {
 //% endif
 
 //% if SPLITS
-// Four elements of the vector: the parts of the attention, each weighted by its sum.
-fn element(i: u32) -> vec4f {
-    let head = i / ${HEAD // 4}u;
+var<workgroup> factors: array<f32, ${SPLITS * HEADS}>;
+
+// How many parts the attention has.
+fn count_parts() -> u32 {
     let length = params.position + 1u;
     let span = max(${TILE}u, (length + ${SPLITS * TILE - 1}u) / ${SPLITS * TILE}u * ${TILE}u);
-    let parts = (length + span - 1u) / span;
-    var most = weight_sums[head].x;
-    for (var part = 1u; part < parts; part += 1u) {
-        most = max(most, weight_sums[part * ${HEADS}u + head].x);
-    }
-    var sum = 0.0;
-    var value = vec4f();
-    for (var part = 0u; part < parts; part += 1u) {
-        let found = weight_sums[part * ${HEADS}u + head];
-        let scale = exp(found.x - most);
-        sum += scale * found.y;
-        value += scale * x[part * ${HEADS * HEAD // 4}u + i];
-    }
-    return value / sum;
+    return (length + span - 1u) / span;
 }
-//% else
-fn element(i: u32) -> vec4f {
-    return x[params.x_first + i];
+
+// Puts the factor of each part of each head into workgroup memory. The next barrier ends it.
+fn weigh_parts(lane: u32) {
+    let last = count_parts() - 1u;
+    for (var head = lane; head < ${HEADS}u; head += ${THREADS}u) {
+        //% for part in range(SPLITS)
+        let part${part} = weight_sums[min(${part}u, last) * ${HEADS}u + head];
+        //% endfor
+        var most = part0.x;
+        //% for part in range(1, SPLITS)
+        most = max(most, part${part}.x);
+        //% endfor
+        var sum = 0.0;
+        //% for part in range(SPLITS)
+        let factor${part} = select(0.0, exp(part${part}.x - most), ${part}u <= last);
+        sum += factor${part} * part${part}.y;
+        //% endfor
+        //% for part in range(SPLITS)
+        factors[${part * HEADS}u + head] = factor${part} / sum;
+        //% endfor
+    }
 }
 //% endif
 
+fn element(i: u32) -> vec4f {
+    return x[params.x_first + i];
+}
+
 // Puts the part of the vector that begins at chunk `start` into workgroup memory, for int4 divided by UNITS; returns the
-// sum of the squares of what this invocation has put there. The next barrier ends it.
+// sum of the squares of what this invocation has put there. The next barrier ends it. Loads come in batches, so that their
+// waits overlap.
 fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
     var squares = 0.0;
-    for (var i = lane; i < ${HELD * QUADS}u; i += ${THREADS}u) {
-        let at = start * ${QUADS}u + i;
-        var value = vec4f();
-        //% if SECTION < INNER
-        if at < ${CHUNKS * QUADS}u {
+    //% if SECTION < INNER
+    let held = min(${HELD}u, ${CHUNKS}u - start) * ${QUADS}u;
+    //% else
+    let held = ${HELD * QUADS}u;
+    //% endif
+    for (var first = lane; first < held; first += ${BATCH * THREADS}u) {
+        //% for j in range(BATCH)
+        let i${j} = min(first + ${j * THREADS}u, held - 1u);
+        let at${j} = start * ${QUADS}u + i${j};
+        //% if SPLITS
+        var value${j} = vec4f();
+        //% else
+        var value${j} = element(at${j});
         //% endif
-            value = element(at);
-            squares += dot(value, value);
-            //% if NORM == "layer"
-            value = (value - mean) * scale;
-            //% endif
-            //% if NORM
-            value *= gain[at];
-            //% endif
-            //% if SHIFT
-            value += shift[at];
-            //% endif
-        //% if SECTION < INNER
+        //% if NORM
+        let gain${j} = gain[at${j}];
+        //% endif
+        //% if SHIFT
+        let shift${j} = shift[at${j}];
+        //% endif
+        //% endfor
+        //% if SPLITS
+        let parts = count_parts();
+        for (var part = 0u; part < parts; part += 2u) {
+            let next = min(part + 1u, parts - 1u);
+            //% for j in range(BATCH)
+            let even${j} = x[part * ${HEADS * HEAD // 4}u + at${j}];
+            let odd${j} = x[next * ${HEADS * HEAD // 4}u + at${j}];
+            //% endfor
+            let is_odd = part + 1u < parts;
+            //% for j in range(BATCH)
+            value${j} += even${j} * factors[part * ${HEADS}u + at${j} / ${HEAD // 4}u];
+            value${j} += odd${j} * select(0.0, factors[next * ${HEADS}u + at${j} / ${HEAD // 4}u], is_odd);
+            //% endfor
         }
         //% endif
-        //% if FORMAT == "int4"
-        value *= ${packed.ONE_BY_UNITS};
-        //% endif
-        vector[i % ${QUADS}u * ${HELD}u + i / ${QUADS}u] = value;
+        //% for j in range(BATCH)
+        if first + ${j * THREADS}u < held {
+            //% if NORM
+            squares += dot(value${j}, value${j});
+            //% endif
+            //% if NORM == "layer"
+            value${j} = (value${j} - mean) * scale;
+            //% endif
+            //% if NORM
+            value${j} *= gain${j};
+            //% endif
+            //% if SHIFT
+            value${j} += shift${j};
+            //% endif
+            //% if FORMAT == "int4"
+            value${j} *= ${packed.ONE_BY_UNITS};
+            //% endif
+            vector[i${j} % ${QUADS}u * ${HELD}u + i${j} / ${QUADS}u] = value${j};
+        }
+        //% endfor
     }
     return squares;
 }
@@ -180,9 +226,20 @@ fn main(
     //% endif
     //% endfor
     //% endfor
+    //% if BIAS or THEN == "add"
+    var next_rest = array<f32, ${WIDTH}>();  // what is added to the rows of a block
+    //% endif
     //% macro read(block, k)
     {
         let row = min(${block} * ${4 * GROUPS}u + own, (params.rows - 1u) / 4u * 4u);
+        //% if BIAS or THEN == "add"
+        if ${k} == line && line < ${4 // WIDTH}u && row + line * ${WIDTH}u < params.rows {
+            //% for w in range(WIDTH)
+            //% set at = "row + line * " ~ WIDTH ~ "u + " ~ w ~ "u"
+            next_rest[${w}] = ${"bias[" ~ at ~ "]" if BIAS}${" + " if BIAS and THEN == "add"}${"out[" ~ at ~ "]" if THEN == "add"};
+            //% endfor
+        }
+        //% endif
         //% for turn in range(TURNS)
         {
             let chunk = min(${k} + ${turn * LANES}u, ${CHUNKS - 1}u);
@@ -219,6 +276,10 @@ fn main(
         scale = inverseSqrt(total(sum, lane) / ${INNER}.0 + params.epsilon);
     }
     //% endif
+    //% if SPLITS
+    weigh_parts(lane);
+    workgroupBarrier();
+    //% endif
     //% if SECTION >= INNER
     let squares = hold(0u, lane, mean, scale);
     //% if NORM and not TWICE
@@ -241,6 +302,9 @@ fn main(
         //% endif
         //% endfor
         //% endfor
+        //% if BIAS or THEN == "add"
+        let rest = next_rest;
+        //% endif
         let here = k;
         let here_block = block;
         k += ${STEP}u;
@@ -312,7 +376,6 @@ fn main(
             workgroupBarrier();
             //% endif
             let row = here_block * ${4 * GROUPS}u + own;
-            //% set WIDTH = 2 if THEN == "gate" else 1
             if line < ${4 // WIDTH}u && row + line * ${WIDTH}u < params.rows {
                 //% for w in range(WIDTH)
                 //% if SUBGROUP and SUMS == GROUPS
@@ -323,14 +386,12 @@ fn main(
                     value${w} += partial[lane / ${LANES}u * ${SUMS // GROUPS}u + other][line * ${WIDTH}u + ${w}u];
                 }
                 //% endif
-                //% if BIAS
-                value${w} += bias[row + line * ${WIDTH}u + ${w}u];
+                //% if BIAS or THEN == "add"
+                value${w} += rest[${w}];
                 //% endif
                 //% endfor
                 //% if THEN == "gate"
                 out[row / 2u + line] = ${ACTIVATION}(value0) * value1;
-                //% elif THEN == "add"
-                out[row + line] += value0;
                 //% elif THEN == "activate"
                 out[row + line] = ${ACTIVATION}(value0);
                 //% else

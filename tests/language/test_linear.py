@@ -10,7 +10,7 @@ import pytest
 
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu, Plan
-from vertigrad.language.linear import Linear, Norm, Shape
+from vertigrad.language.linear import Linear, Norm, Parts, Shape
 from vertigrad.language.packing import Packed, as_f32, pack, quantize
 from vertigrad.ops import paths
 
@@ -53,7 +53,7 @@ def test_a_product_with_one_vector(
 ) -> None:
     if subgroups and not paths.subgroup_size():
         pytest.skip("this adapter has no subgroups of one size")
-    monkeypatch.setattr(Linear, "_section", lambda self, shape: INNER // sections)
+    monkeypatch.setattr(Linear, "_section", lambda self, shape, parts: INNER // sections)
     rows = 38  # no multiple of what a workgroup makes
     matrix, values = packed(rows, format)
     x, gain, shift = (RANDOM.normal(size=INNER).astype(np.float32) for _ in range(3))
@@ -96,3 +96,23 @@ def test_products_with_several_vectors(format: str, then: Any, steady: Gpu) -> N
     elif then == "add":
         expected += before
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("length", [1, 128, 300, 1024])
+def test_a_product_adds_up_the_parts_of_an_attention(length: int, steady: Gpu) -> None:
+    """With more heads than a workgroup has invocations; parts that this length does not have are not read."""
+    heads, head, splits, tile = 64, 16, 8, 128
+    matrix, values = packed(38, "f16")
+    found = -(-length // (tile * max(1, -(-length // (tile * splits)))))
+    parts = RANDOM.normal(size=(splits, heads, head)).astype(np.float32)
+    sums = np.stack([RANDOM.normal(size=(splits, heads)), RANDOM.uniform(1, 9, (splits, heads))], -1).astype(np.float32)
+    parts[found:], sums[found:] = np.nan, np.nan
+    weights = np.exp(sums[:found, :, 0].astype(float))
+    mean = (weights[..., None] * parts[:found]).sum(0) / (weights * sums[:found, :, 1]).sum(0)[:, None]
+    with ExitStack() as stack:
+        source, total, out = (stack.enter_context(Tensor.from_numpy(a)) for a in (parts, sums, np.ones(38, np.float32)))
+        linear = Linear.of(stack, "linear", matrix, None, "add")
+        plan = stack.enter_context(Plan("product"))
+        linear.add_vector(plan, source, out, parts=Parts(total, splits, heads, head, tile), shape=Shape(32, 16, 2, 2))
+        plan.replay(position=length - 1)
+        np.testing.assert_allclose(out.numpy(), 1 + values.astype(float) @ mean.reshape(-1), rtol=2e-4, atol=2e-4)

@@ -108,7 +108,7 @@ class Linear:
 
         `shape` is for measuring; left out, it is the fastest known for such a matrix.
         """
-        shape = self._fitting(shape or self._usual())
+        shape = self._fitting(shape or self._usual(), parts)
         blocks = -(-self.rows // (4 * shape.threads // shape.lanes))
         kernel = Kernel.load("language/matvec.wgsl", defines=self._defines() | self._vector_defines(shape, norm, parts))
         plan.dispatch(
@@ -152,11 +152,11 @@ class Linear:
             return FOR_MANY_INT4 if self.rows >= MANY else FOR_FEW_INT4
         return FOR_MANY if self.rows >= MANY else FOR_FEW
 
-    def _fitting(self, shape: Shape) -> Shape:
+    def _fitting(self, shape: Shape, parts: Parts | None) -> Shape:
         """Within the adapter's limits, and with fewer lanes for short rows."""
         threads = min(shape.threads, gpu().limits["max-compute-invocations-per-workgroup"])
         shape = shape._replace(threads=threads, lanes=min(shape.lanes, threads))
-        chunks = min(self.inner, self._room(shape)) // CHUNK[self.format]
+        chunks = min(self.inner, self._room(shape, parts)) // CHUNK[self.format]
         lanes, turns = shape.lanes, shape.turns
         while lanes * turns > chunks and turns > 1:
             turns //= 2
@@ -181,7 +181,7 @@ class Linear:
             "LANES": shape.lanes,
             "TURNS": shape.turns,
             "SUBGROUP": 0 if not subgroup or shape.lanes % subgroup else subgroup,
-            "SECTION": self._section(shape),
+            "SECTION": self._section(shape, parts),
             "NORM": "" if norm is None else norm.kind,
             "SHIFT": norm is not None and norm.shift is not None,
             "SPLITS": 0 if parts is None else parts.splits,
@@ -190,15 +190,16 @@ class Linear:
             "TILE": 0 if parts is None else parts.tile,
         }
 
-    def _section(self, shape: Shape) -> int:
+    def _section(self, shape: Shape, parts: Parts | None) -> int:
         """Elements of the vector that are in workgroup memory at a time: all, or as many whole steps as fit."""
-        room = self._room(shape)
+        room = self._room(shape, parts)
         if self.inner <= room:
             return self.inner
         step = shape.lanes * shape.turns * CHUNK[self.format]
         return room // step * step
 
-    def _room(self, shape: Shape) -> int:
+    def _room(self, shape: Shape, parts: Parts | None) -> int:
         """Elements of a vector, with a sum for each chunk of int4, that workgroup memory has room for."""
-        storage = gpu().limits["max-compute-workgroup-storage-size"] - 20 * shape.threads - 256
+        factors = 0 if parts is None else 4 * parts.splits * parts.heads
+        storage = gpu().limits["max-compute-workgroup-storage-size"] - 20 * shape.threads - factors - 256
         return storage * 8 // 33 if self.format == "int4" else storage // 4
