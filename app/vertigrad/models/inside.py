@@ -95,6 +95,13 @@ class Inside(ABC):
     def tensors(self) -> Mapping[str, Tensor]:
         """The observed tensors by name; they hold values."""
 
+    def is_recorded(self, observed: Observed) -> bool:
+        """Whether these can be observed without recording anything anew: tensors observed now stay the same ones."""
+        return False
+
+    def expect(self, tensors: Collection[str]) -> None:  # noqa: B027
+        """These tensors will be observed soon: what is recorded next may compute them, too."""
+
     def unit_axis(self, name: str) -> int | None:
         """The axis of an observed tensor along which it has units that can be set to zero; None if there are none."""
         return None

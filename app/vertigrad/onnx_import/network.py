@@ -23,6 +23,7 @@ from .files import prepare, read_prepared
 from .fold import SMALL_INTEGER
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
 from .inside import InnerTensor, computed_by, constants_of, expose, inner_tensors, nested_tensors, require_computed
+from .inspected import HeldTensors, Inspected
 from .node import DataDependent
 from .probe import Probe, is_finite
 from .program import Program, Redecided, upload
@@ -162,19 +163,21 @@ class Network(Closing):
         probe: Probe | None = None,
         bounds: Mapping[str, int] = MappingProxyType({}),
         leaf: str = "",
+        most_held: int = 0,
     ) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
         Arrays among the inputs are uploaded once, to be set again by `Program.set`; `constants` never change, and are
         folded. `probe` takes statistics of what nodes compute. `bounds` are the largest magnitudes of tensors of
         integers, 2²⁴ for those of 64 bits by default. Gradients go back to the inputs that require them, or end at
-        `leaf`, a tensor that is shown inside or a weight, which is `Program.leaf`. Raises as `program`.
+        `leaf`, a tensor that is shown inside or a weight, which is `Program.leaf`. Tensors inside that are computed
+        anyway have memory of their own, `most_held` bytes in all: `Program.held`. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(arrays, tensors, frozenset(constants), False, probe, bounds, leaf)
+            program = self._record(arrays, tensors, frozenset(constants), False, probe, bounds, leaf, most_held)
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -265,6 +268,7 @@ class Network(Closing):
         probe: Probe | None = None,
         bounds: Mapping[str, int] = MappingProxyType({}),
         leaf: str = "",
+        most_held: int = 0,
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
@@ -277,11 +281,9 @@ class Network(Closing):
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
         has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
-        axes = UnitAxes(array.shape for array in arrays.values())
-        trace = Trace(
-            self.source, self._versions, stages, self._folder, small, self._masked, probe, not has_gradient, leaf, axes
-        )
-        trace.watched = self._nested
+        axes, held = UnitAxes(array.shape for array in arrays.values()), HeldTensors(most_held)
+        inspected = Inspected(frozenset(self._masked), self._nested, probe, held, axes)
+        trace = Trace(self.source, self._versions, stages, self._folder, small, inspected, not has_gradient, leaf)
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries
@@ -304,6 +306,7 @@ class Network(Closing):
             } | trace.nested
         except BaseException:
             stages.close()
+            held.close()
             for tensor in [*created.values(), *trace.constants]:
                 tensor.close()
             raise

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..gpu import Plan, gpu
 from ..ops.mask import Mask
-from ..tensor import Tensor
+from ..tensor import Tensor, f16, f32
 from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
@@ -42,6 +42,7 @@ class Program:
         self.inputs = dict(inputs)
         self._values, self._elems = dict(values), elems
         self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
+        self._inspected = trace.inspected
         self.leaf = trace.leaf_tensor  # the tensor at which gradients end
         self.closed = False
 
@@ -60,8 +61,27 @@ class Program:
         """The tensors of which units can be set to zero, by name; see `Network.show_inside`."""
         return self._stages.masks
 
+    @property
+    def held(self) -> Mapping[str, Tensor]:
+        """Tensors inside, by name, that have memory of their own since there was room; see `Network.bind`."""
+        return self._inspected.held.tensors
+
+    def unit_axis(self, name: str) -> int | None:
+        """The axis of the units of a tensor of `held` or `masks`; None for others, and for those not of floats."""
+        if name in self.masks:
+            return self.masks[name].axis
+        tensor = self.held.get(name)
+        if tensor is None or tensor.dtype not in (f16, f32):
+            return None
+        return self._inspected.unit_axes.of(name, tensor.shape)
+
     def tensor(self, name: str) -> Tensor:
-        """An output as a tensor; one that nothing changes is uploaded now. Raises `InputError` for a sequence."""
+        """An output, or one of `held`, as a tensor; an output that nothing changes is uploaded now.
+
+        Raises `InputError` for a sequence.
+        """
+        if name in self.held and name not in self._values:
+            return self.held[name]
         value = self._values[name]
         if value.tensor is None:
             if value.host is None or value.elem not in STORAGE:
@@ -127,6 +147,7 @@ class Program:
         """Give back every tensor. Idempotent."""
         self.closed = True
         self._stages.close()
+        self._inspected.held.close()
         for tensor in [*self.inputs.values(), *self.outputs.values(), *(end for g in self._guards for end in g.ends)]:
             tensor.close()
 

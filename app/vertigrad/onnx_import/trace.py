@@ -17,15 +17,14 @@ from ..progress import is_followed, report
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
+from .inspected import Inspected
 from .narrow import rounded
 from .node import DataDependent, Node, Refused, storage_of
-from .probe import Probe
 from .reader import array_of
 from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
-from .unit_axes import UnitAxes
 from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
@@ -38,10 +37,9 @@ class Trace:
 
     Nodes that cannot be run are gathered in `refused`, `range_checked` names the inputs whose 64-bit integers are
     calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
-    `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. Of the tensors
-    in `masked`, which are outputs of the outermost graph, units can be set to zero later. `probe` takes statistics of
-    what the nodes of that graph compute. `leaf`, a tensor that they compute or a weight, requires a gradient: backward
-    passes end there. It is then `leaf_tensor`. `unit_axes` has the axes of the units of what is masked.
+    `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. `inspected` is
+    what is needed of the inside. `leaf`, a tensor that nodes of the outermost graph compute or a weight, requires a
+    gradient: backward passes end there. It is then `leaf_tensor`.
     """
 
     def __init__(
@@ -51,21 +49,17 @@ class Trace:
         stages: Stages,
         folder: Path | None = None,
         small: frozenset[str] = frozenset(),
-        masked: Collection[str] = (),
-        probe: Probe | None = None,
+        inspected: Inspected | None = None,
         defers: bool = True,
         leaf: str = "",
-        unit_axes: UnitAxes | None = None,
     ):
         self.source = source
         self.name = Path(source).name
         self.stages = stages
         self.small = small
-        self.masked = frozenset(masked)
-        self.probe = probe
+        self.inspected = inspected or Inspected()
         self.leaf = leaf
         self.leaf_tensor: Tensor | None = None
-        self.unit_axes = unit_axes or UnitAxes(())
         self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
         self.folder = folder
@@ -75,8 +69,7 @@ class Trace:
         self.range_checked: frozenset[str] = frozenset()
         self.constants: list[Tensor] = []
         self.guards: list[Guard] = []
-        self.watched: frozenset[str] = frozenset()  # names within branches and bodies of loops
-        self.nested: dict[str, Value] = {}  # their values, of a loop those of the last turn
+        self.nested: dict[str, Value] = {}  # values of what is inspected in branches and loops: of those the last turn
         self._steps = 0
         self._small: dict[tuple[str, tuple[int, ...], bytes], Tensor] = {}  # constants of few elements
 
@@ -96,7 +89,7 @@ class Trace:
         used = [names_used(node) for node in nodes]
         left = Counter(name for names in used for name in names)
         left.update(entry.name for entry in graph.output)
-        consumers = _consumers(graph, nodes, used, self.watched)
+        consumers = _consumers(graph, nodes, used, self.inspected.nested)
         done: set[int] = set()  # ids of nodes that the kernel of one before them does
         reports = is_followed() and len(scope.maps) == 2  # of the outermost graph
         for number, (proto, names) in enumerate(zip(nodes, used, strict=True)):
@@ -208,23 +201,26 @@ class Trace:
         if isinstance(scope, ChainMap) and len(scope.maps) == 2:  # the outermost graph
             self._observe(node, names, local)
         else:
-            found = ((name, local.get(name)) for name in names if name in self.watched)
+            found = ((name, local.get(name)) for name in names if name in self.inspected.nested)
             self.nested.update((name, value) for name, value in found if value is not None)
         self._note(node)
         return node.fused
 
     def _observe(self, node: Node, names: Sequence[str], local: dict[str, Value | None]) -> None:
-        self.unit_axes.note(node.op, node.proto.input, names)
+        inspected = self.inspected
+        inspected.unit_axes.note(node.op, node.proto.input, names)
         for name in filter(None, names):
             value = local.get(name)
-            if name in self.masked:
+            if name in inspected.masked:
                 value = local[name] = self._with_mask(name, value, node)
             if name == self.leaf:
                 value = local[name] = self._as_leaf(self._uploaded(value))
-            if self.probe is not None and value is not None and value.tensor is not None:
-                self.probe.add(name, node.op, value.tensor)
-            elif self.probe is not None and value is not None and value.host is not None:
-                self.probe.add_constant(name, node.op, value.host)
+            if value is not None and value.tensor is not None:
+                inspected.held.add(name, value.tensor)
+                if inspected.probe is not None:
+                    inspected.probe.add(name, node.op, value.tensor)
+            elif inspected.probe is not None and value is not None and value.host is not None:
+                inspected.probe.add_constant(name, node.op, value.host)
 
     def _as_leaf(self, value: Value | None) -> Value | None:
         """The value requiring a gradient, which does not go on to what it was computed from."""
@@ -244,7 +240,7 @@ class Trace:
         """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""
         if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
             return value
-        axis = self.unit_axes.of(name, value.tensor.shape)
+        axis = self.inspected.unit_axes.of(name, value.tensor.shape)
         if not self.defers:
             return replace(value, tensor=self.stages.with_mask(name, value.tensor, axis), sizes=None)
         read = {other.tensor.owner for other in node.inputs if other is not None and other.tensor is not None}
@@ -317,14 +313,14 @@ class Trace:
 
 
 def _consumers(
-    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], used: Sequence[set[str]], watched: Collection[str]
+    graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], used: Sequence[set[str]], needed: Collection[str]
 ) -> dict[str, list[onnx.NodeProto]]:
     """The nodes that need each value, a node twice if it needs it twice; none for what is needed elsewhere as well.
 
-    `used` are the values that each node reads, those in the graphs within it included. Those `watched` are needed.
+    `used` are the values that each node reads, those in the graphs within it included. Those `needed` are, too.
     """
     found: dict[str, list[onnx.NodeProto]] = {}
-    elsewhere = {*watched, *(entry.name for entry in graph.output)}
+    elsewhere = {*needed, *(entry.name for entry in graph.output)}
     for node, names in zip(nodes, used, strict=True):
         direct = [name for name in node.input if name]
         for name in direct:

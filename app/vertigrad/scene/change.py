@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -36,10 +36,16 @@ class Change:
 
 
 def between(
-    old: Scene, new: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], styles: Mapping[str, Params]
+    old: Scene,
+    new: Scene,
+    specs: Mapping[str, ModelSpec],
+    params: Mapping[str, Params],
+    styles: Mapping[str, Params],
+    is_recorded: Callable[[str, Observed], bool],
 ) -> Change:
     """The change from the running scene, which was built from `old` and edited by the user, to `new`.
 
+    `is_recorded` says whether a model, given by its name, can observe tensors without recording anything anew.
     Values that the user edited remain; all others are those of `new`. Raises `ParameterError` if values of the file and
     of the user are not valid together.
     """
@@ -51,7 +57,11 @@ def between(
         for name, spec in new.models.items()
     }
     now = {name: new.observed(name) for name in new.models}
-    others = {name for name, one in now.items() if name in old.models and one.tensors != old.observed(name).tensors}
+    others = {
+        name
+        for name, one in now.items()
+        if name in old.models and one != old.observed(name) and not is_recorded(name, one)
+    }
     recorded_again = {InnerRef(name, tensor) for name in others for tensor in now[name].tensors}
     built, carried = _built(specs, new_specs, new.order, params, new_params, recorded_again)
     created = {

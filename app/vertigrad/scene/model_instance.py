@@ -67,7 +67,7 @@ class ModelInstance:
         return self.inside.tensors() if self.observed.tensors else {}
 
     def observe(self, observed: Observed) -> bool:
-        """Observe these tensors inside from now on; returns whether any is another tensor than before.
+        """Observe these tensors inside from now on; returns whether one observed before, too, is another tensor.
 
         Raises `InputError`, and what recording the model raises; then nothing has changed.
         """
@@ -80,7 +80,8 @@ class ModelInstance:
             self.observed = observed
         finally:
             self.publish()
-        return before != {name: tensor.owner for name, tensor in self.observed_tensors.items()}
+        now = self.observed_tensors
+        return any(now[name].owner is not owner for name, owner in before.items() if name in now)
 
     def files(self) -> Iterator[tuple[str, Path]]:
         """The parameters that name files, with the files."""

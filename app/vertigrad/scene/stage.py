@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from ..gpu import Gpu
 from ..gpu.deferred import Grant, Spares, grant_all
 from ..models.base import ExtraState, Viewpoint
+from ..models.inside import Observed
 from ..models.interaction import Interaction
 from ..params import Params, unknown
 from ..renderer.layers import Layer
@@ -171,7 +172,7 @@ class Stage:
         self.cancel()
         styles = {name: layer.style for name, layer in self.layers.items()}
         params = {name: instance.params for name, instance in self.instances.items()}
-        change = between(self.scene, scene, self.specs, params, styles)
+        change = between(self.scene, scene, self.specs, params, styles, self._is_recorded)
         before = self.scene, self.specs, self.instances, self.layers
         fresh: dict[str, ModelInstance] = {}
         created: dict[str, Layer] = {}
@@ -286,6 +287,9 @@ class Stage:
         layer = layer_types()[spec.type](self._gpu, name, style)
         layer.colorbar = spec.colorbar
         return layer
+
+    def _is_recorded(self, model: str, observed: Observed) -> bool:
+        return self.instances[model].inside.is_recorded(observed)
 
     def _take_over(self, change: Change) -> None:
         for name, instance in self.instances.items():

@@ -51,7 +51,7 @@ def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelIns
 
 
 def observe(scene: Scene, instances: Mapping[str, ModelInstance], observed: Mapping[str, Observed]) -> set[str]:
-    """Observe these tensors inside of models; returns the models of which any is another tensor than before.
+    """Observe these tensors inside of models; returns the models of which one observed before is another tensor now.
 
     Raises `SceneError`, and what recording a model raises.
     """

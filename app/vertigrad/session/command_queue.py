@@ -51,6 +51,10 @@ class CommandQueue:
     def __len__(self) -> int:
         return len(self._posted) + (self.current is not None)
 
+    def __iter__(self) -> Iterator[Command]:
+        """Those that have not begun, in their order."""
+        return iter(self._posted)
+
     def apply(self) -> None:
         """Carry out what can be in this frame. What commands raise is shown in the session's messages."""
         current = self.current

@@ -19,7 +19,8 @@ from ..inside import InnerTensor, Inside
 from ..model_bases import PartsModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
-from .onnx_program import RunningNetwork, inner_tensors, without_batch
+from .onnx_graph import inner_tensors
+from .onnx_program import RunningNetwork, without_batch
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
 from .output_diagnostics import SPECS, output_diagnostics
 

@@ -17,6 +17,7 @@ from ...tensor import Readback, Tensor, f32
 from ..inside import Graph, InnerTensor, Node
 
 if TYPE_CHECKING:
+    from ...onnx_import import Network
     from ...onnx_import.probe import Probe
 
 NODES, WIRES = "graph", "graph.wires"  # names among the tensors inside a network
@@ -78,6 +79,12 @@ def _logarithm(finite: Any, mean: Any, squares: Any, base: Any) -> Any:
     whole = mean + base
     rms = ops.sqrt(whole * whole + squares / ops.maximum(finite.to(f32), 1.0))
     return ops.log(ops.maximum(rms, LEAST)) * (1.0 / math.log(10.0))
+
+
+def inner_tensors(network: Network) -> dict[str, InnerTensor]:
+    """The layout of a network's graph, what its nodes compute, those of branches and loops, too, and its weights."""
+    found = network.tensors | network.nested_tensors | network.weights
+    return KNOWN | {name: InnerTensor(*one) for name, one in found.items()}
 
 
 def edges_between(names: Sequence[str], sources: Mapping[str, Sequence[str]]) -> list[tuple[int, int]]:

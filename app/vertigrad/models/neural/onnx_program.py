@@ -2,68 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import ops
-from ...errors import InputError
-from ...gpu import Plan, Traffic
+from ...errors import InputError, OutOfMemory, VertigradError
+from ...gpu import Plan
 from ...tensor import Tensor
 from ..element_gradient import ElementGradients
 from ..inside import Differentiable, GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
 from .onnx_gradient import InputGradient
-from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph
+from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph, inner_tensors
+from .onnx_not_finite import NotFinite
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
     from ...onnx_import.probe import Probe
 
+HELD = 128 << 20  # bytes of tensors that are computed anyway: to observe them, nothing is recorded
+SPARE = 8  # tensors that the program may compute, besides as many as are observed, until it is recorded without them
 FLOATS = ("float", "float16", None)  # types of tensors that there are gradients by; None: not known beforehand
-
-
-class NotFinite(Source):
-    """One run of a network, with the inputs of now, in which statistics of all tensors are taken."""
-
-    def __init__(self, network: Network, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray]):
-        from ...onnx_import.probe import Probe
-
-        self._network = network
-        with ExitStack() as parts:
-            self._probe = parts.enter_context(Probe(len(network.tensors) + len(inputs)))
-            for name, tensor in inputs.items():
-                self._probe.add(name, "an input of the network", tensor)
-            program = network.bind(inputs, constants, self._probe)
-            parts.callback(program.close)
-            program.replay()
-            self._reading = self._probe.records.read_async(Traffic.DIAGNOSTICS)
-            self._parts = parts.pop_all()
-
-    @property
-    def done(self) -> bool:
-        return self._reading.done
-
-    def result(self) -> tuple[str, str] | None:
-        from ...onnx_import.probe import first_not_finite, not_finite_constant
-
-        probe, network = self._probe, self._network
-        found = first_not_finite(probe.tensors, probe.summaries(self._reading.result()))
-        if found is None:
-            return None
-        constant = not_finite_constant(found.name, probe, network.sources, network.holds_not_finite)
-        return constant or (found.name, found.operator)
-
-    def close(self) -> None:
-        self._parts.close()
 
 
 class RunningNetwork(Inside):
     """The recorded network. `outputs` are its declared outputs, which stay the same tensors; close it.
 
-    `fed` are feedbacks: inputs with the outputs that `carry` copies to them. Raises as `Network.bind`.
+    `fed` are feedbacks: inputs with the outputs that `carry` copies to them. Raises as `Network.bind`. It is recorded
+    again for tensors that have no memory of their own, and without those that are not observed any more once they are
+    many, or all.
     """
 
     def __init__(
@@ -87,7 +57,10 @@ class RunningNetwork(Inside):
         self._held = ExitStack()  # the outputs
         self.outputs: dict[str, Tensor] = {}
         self._tensors: dict[str, Tensor] = {}
+        self._weights: dict[str, Tensor] = {}  # those that are observed
         self._observed = Observed()
+        self._shown: tuple[str, ...] = ()  # what the program gives of the inside besides `Program.held`
+        self._expected: Collection[str] = ()
         self._gradients, self._gradients_ablated = self._element_gradients({}), {}
         self._record(observed)
 
@@ -100,27 +73,39 @@ class RunningNetwork(Inside):
         observed = self._resolved(observed)
         if observed == self._observed:
             return
-        same = _without_gradients(observed.tensors) == _without_gradients(self._observed.tensors)
-        if same and observed.ablated.keys() <= self._program.masks.keys():
+        if self._fits(observed):
             before = self._observed.ablated
             try:
+                tensors = self._taken(observed, self._program, self._graph)
                 self._set_masks(observed.ablated)
                 self._take_gradients(observed)
-            except InputError:
+            except VertigradError:
                 self._set_masks(before)
                 raise
+            self._tensors = tensors
             self._gradients.update()
         else:
-            self._record(observed)
+            self._record_expecting(observed)
             self.update()
         self._observed = observed
+        self._forget_weights(observed.tensors)
+
+    def is_recorded(self, observed: Observed) -> bool:
+        try:
+            observed = self._resolved(observed)
+        except InputError:
+            return False
+        gradients_stay = observed.ablated == self._gradients_ablated or not self._gradients.results()
+        return gradients_stay and self._fits(observed)
+
+    def expect(self, tensors: Collection[str]) -> None:
+        self._expected = tensors
 
     def tensors(self) -> Mapping[str, Tensor]:
         return self._tensors | self._gradients.results()
 
     def unit_axis(self, name: str) -> int | None:
-        mask = self._program.masks.get(name)
-        return mask.axis if mask is not None else None
+        return self._program.unit_axis(name)
 
     def differentiable(self) -> Differentiable:
         inputs = [name for name, tensor in self._inputs.items() if tensor.dtype.kind == "float"]
@@ -153,6 +138,7 @@ class RunningNetwork(Inside):
         self._gradients.close()
         self._parts.close()
         self._held.close()
+        self._forget_weights(())
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -161,49 +147,86 @@ class RunningNetwork(Inside):
         tensors = tuple(dict.fromkeys(resolved(name, known) for name in observed.tensors))
         return Observed(tensors, {resolved(name, known): units for name, units in observed.ablated.items() if units})
 
-    def _record(self, observed: Observed) -> None:
-        """Record the network with these tensors as outputs, too; the program before is closed only then."""
-        observed, before = self._resolved(observed), self._observed
+    def _fits(self, observed: Observed) -> bool:
+        """Whether the program computes these tensors, and not many others."""
+        needed, program = {*self._computed(observed.tensors), *observed.ablated}, self._program
+        most = 2 * len(needed) + SPARE if needed else 0
+        return (
+            needed <= {*self._shown, *program.held}
+            and len(self._shown) <= most
+            and observed.ablated.keys() <= program.masks.keys()
+            and (self._graph is not None) == _with_graph(observed)
+        )
+
+    def _record_expecting(self, observed: Observed) -> None:
+        """Record the network with what is expected, too, if that can be recorded."""
+        expected, self._expected = self._network.tensors.keys() & {*self._expected}, ()
+        if expected:
+            with suppress(VertigradError):
+                self._record(observed, sorted(expected))
+                return
+        self._record(observed)
+
+    def _record(self, observed: Observed, expected: Iterable[str] = ()) -> None:
+        """Record the network with these tensors as outputs, too; the program before is closed only then.
+
+        What is observed can be ablated, so that a click records nothing.
+        """
+        observed, before = self._resolved(observed), self._shown
+        shown = tuple(dict.fromkeys((*self._computed(observed.tensors), *observed.ablated, *expected)))
         parts = ExitStack()
         try:
             probe = self._probe(observed, parts)
-            program = self._bound(observed, probe)
+            program = self._bound(shown, probe)
             parts.callback(program.close)
             graph = None if probe is None else parts.enter_context(NetworkGraph(probe, self._network.sources))
             carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
             self._record_carry(carry, program)
             outputs = self._record_outputs(keep, program)
-            tensors = {name: program.tensor(name) for name in self._computed(observed.tensors)}
-            if graph is not None:
-                tensors |= {NODES: graph.rows, WIRES: graph.wires}
-            for name in self._network.weights.keys() & {*observed.tensors}:
-                tensors[name] = parts.enter_context(Tensor.from_numpy(self._network.weight(name), name))
             self._set_masks(observed.ablated, program)
+            tensors = self._taken(observed, program, graph)
+            self._shown = shown
             self._take_gradients(observed)
         except BaseException:
             parts.close()
+            self._shown = before
             self._show(before)
             raise
         self._parts.close()
         self._parts, self._program, self._carry, self._keep, self._graph = parts, program, carry, keep, graph
         self.outputs, self._tensors, self._observed = outputs, tensors, observed
 
+    def _taken(self, observed: Observed, program: Program, graph: NetworkGraph | None) -> dict[str, Tensor]:
+        """What is observed, without gradients; weights are uploaded."""
+        for name in self._network.weights.keys() & {*observed.tensors} - self._weights.keys():
+            self._weights[name] = Tensor.from_numpy(self._network.weight(name), name)
+        found = {name: program.tensor(name) for name in self._computed(observed.tensors)}
+        found |= {NODES: graph.rows, WIRES: graph.wires} if graph is not None else {}
+        return found | {name: self._weights[name] for name in observed.tensors if name in self._weights}
+
+    def _forget_weights(self, names: Collection[str]) -> None:
+        """Give the memory of all weights but these back."""
+        for name in self._weights.keys() - {*names}:
+            self._weights.pop(name).close()
+
     def _probe(self, observed: Observed, parts: ExitStack) -> Probe | None:
         """Statistics of all tensors, if the graph is observed."""
-        if not KNOWN.keys() & {*observed.tensors}:
+        if not _with_graph(observed):
             return None
         from ...onnx_import.probe import Probe
 
         return parts.enter_context(Probe(len(self._network.tensors)))
 
-    def _bound(self, observed: Observed, probe: Probe | None) -> Program:
-        self._show(observed)
-        return self._network.bind(self._inputs, self._constants, probe)
+    def _bound(self, shown: Sequence[str], probe: Probe | None) -> Program:
+        self._show(shown)
+        bind = partial(self._network.bind, self._inputs, self._constants, probe)
+        if shown:
+            with suppress(OutOfMemory):
+                return bind(most_held=HELD)
+        return bind()
 
-    def _show(self, observed: Observed) -> None:
-        """What is drawn can be ablated, so that a click records nothing."""
-        masked = (*self._computed(observed.tensors), *observed.ablated)
-        self._network.show_inside((*self._declared.values(), *masked), masked)
+    def _show(self, shown: Sequence[str]) -> None:
+        self._network.show_inside((*self._declared.values(), *shown), shown)
 
     def _take_gradients(self, observed: Observed) -> None:
         names = [found for name in observed.tensors if (found := GradientName.of(name)) is not None]
@@ -218,7 +241,7 @@ class RunningNetwork(Inside):
                 self._gradients.close()
                 self._gradients, self._gradients_ablated = gradients, observed.ablated
         finally:
-            self._show(observed)
+            self._show(self._shown)
 
     def _element_gradients(self, ablated: Mapping[str, Sequence[int]]) -> ElementGradients:
         return ElementGradients(partial(InputGradient, self._network, self._inputs, self._constants, ablated))
@@ -258,10 +281,8 @@ class RunningNetwork(Inside):
         return self.outputs
 
 
-def inner_tensors(network: Network) -> dict[str, InnerTensor]:
-    """The layout of a network's graph, what its nodes compute, those of branches and loops, too, and its weights."""
-    found = network.tensors | network.nested_tensors | network.weights
-    return KNOWN | {name: InnerTensor(*one) for name, one in found.items()}
+def _with_graph(observed: Observed) -> bool:
+    return not KNOWN.keys().isdisjoint(observed.tensors)
 
 
 def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:

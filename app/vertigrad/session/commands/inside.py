@@ -26,6 +26,7 @@ HoverNode = command_of("graph", lambda session: session.hovered_node)(HoveredNod
 def ShowTensor(session: Session, model: str, tensor: str) -> None:
     """Show a tensor inside a model as a layer, next to what is drawn, and move the camera until all is visible."""
     if shown_as(session, model, tensor) is None:
+        _expect_posted(session, model)
         session.scene_edits.show_tensor(new_layer(session, model, tensor))
         session.cameras.frame_view(session.stage.layers.values(), FITTED_ASPECT)
     session.tensor_statistics.choose(model, tensor)
@@ -142,3 +143,11 @@ def ToggleUnit(session: Session, model: str, tensor: str, unit: int) -> None:
 def Ablate(session: Session, model: str, tensor: str, units: tuple[int, ...]) -> None:
     """Set exactly these units of a tensor to zero."""
     session.scene_edits.ablate(model, tensor, units)
+
+
+def _expect_posted(session: Session, model: str) -> None:
+    """Let the model record at once what the next commands show of it, as after many clicks in a long frame."""
+    instance = session.stage.instances.get(model)
+    if instance is not None:
+        posted = [vars(command) for command in session.commands if type(command) is ShowTensor]
+        instance.inside.expect([fields["tensor"] for fields in posted if fields["model"] == model])
