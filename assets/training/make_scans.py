@@ -187,14 +187,14 @@ def tube(grid: np.ndarray, center: tuple[float, float], radius: float, low: floa
 
 
 def head(side: int) -> np.ndarray:
-    """Hounsfield units (z, y, x) of a box of 240 mm; the face is toward +y. Cells at a surface are mixed."""
+    """Hounsfield units (z, y, x) of a box of 240 mm; the face is toward +y. Surfaces are about two cells wide."""
     steps = np.linspace(-1.0, 1.0, side, dtype=np.float32)
     z, y, x = np.meshgrid(steps, steps, steps, indexing="ij")
     grid = np.stack([x, y, z], axis=-1)
     values, soft = np.full(x.shape, -1000.0, np.float32), 1.6 / side
 
     def put(distance: np.ndarray, unit: float | np.ndarray) -> None:
-        inside = 1.0 / (1.0 + np.exp(np.clip(distance / (0.35 * soft), -30.0, 30.0)))
+        inside = 1.0 / (1.0 + np.exp(np.clip(distance / (0.5 * soft), -30.0, 30.0)))
         values[:] = values + inside * (unit - values)
 
     folds = 9.0 * np.sin(19 * x + 4 * np.sin(11 * z)) * np.sin(17 * y + 3 * np.sin(13 * x)) * np.sin(16 * z)

@@ -2,13 +2,18 @@
 // Include for scattered, phase_of and phase_of_lamps, after what draw/volume.wgsl declares.
 
 const SUNNY = 0.85;         // of the sun's light that comes back from what is white and thick, from all directions
+const NEAR_CELLS = 1.5;     // of the grid of light: so far toward the sun depths are found from the density itself, where it is opaque
+const NEAR_STEPS = 3;       // in so many steps
+const OPAQUE = 1.0;         // the optical depth of that length, with the extinction of its beginning
 
-// What reaches a point: of sun and sky the fraction, and the light of area lights, of which a white matt surface would have as much.
+// The way of light to a point: optical depths toward the sun and the sky, and the light of area lights, of which a white matt surface
+// would have as much.
 struct Reached {
-    open: vec2f,
+    depths: vec2f,
     lamps: vec3f,
 }
 
+// From the grid of light.
 fn reached(world: vec3f) -> Reached {
     let size = vec3i(style.light_size);
     let relative = (world - style.low) / (style.high - style.low);
@@ -23,19 +28,45 @@ fn reached(world: vec3f) -> Reached {
         let weights = select(1.0 - part, part, offset == vec3i(1));
         let weight = weights.x * weights.y * weights.z;
         let at = (cell.z * size.y + cell.y) * size.x + cell.x;
-        sum.open += weight * light[at];
+        sum.depths += weight * light[at];
         if (view.light_count > 0u) & (weight >= 0.0) { sum.lamps += weight * vec3f(light[count + at], light[2 * count + at].x); }
     }
     return sum;
 }
 
-// Light scattered toward the eye by what is white, for each unit that it takes away.
-fn scattered(world: vec3f, eye: vec3f, phase: f32, lamp_phase: f32, overhead: vec3f) -> vec3f {
+// The optical depth toward the sun. Where what is opaque begins, cells of the grid before it and behind it are bright and dark: stripes,
+// unless the way through it is followed.
+fn depth_toward_sun(world: vec3f, extinction: f32, coarse: f32) -> f32 {
+    let cell = (style.high - style.low) / vec3f(style.light_size);
+    let near = NEAR_CELLS * min(cell.x, min(cell.y, cell.z));
+    if !(extinction * near > OPAQUE) { return coarse; }
+    let sun = turned_to_world(view.sun_direction);
+    let leaves = (select(style.low, style.high, sun > vec3f(0.0)) - world) / select(sun, vec3f(1e-9), abs(sun) < vec3f(1e-9));
+    let length = min(near, max(min(leaves.x, min(leaves.y, leaves.z)), 0.0));
+    let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
+    var sum = 0.0;
+    for (var i = 0; i < NEAR_STEPS; i++) {
+        sum += extinction_at(world + sun * (length * (f32(i) + 0.5) / f32(NEAR_STEPS)), range);
+    }
+    return sum * length / f32(NEAR_STEPS) + reached(world + sun * length).depths.x;
+}
+
+// The fractions of the light of sun and sky that get through. What is scattered several times gets farther than what comes straight; the
+// sky comes from all sides.
+fn let_through(depths: vec2f) -> vec2f {
+    let straight = 0.65 * exp(-depths.x) + 0.35 * exp(-0.25 * depths.x);
+    let around = 0.6 * exp(-0.5 * depths.y) + 0.4 * exp(-0.12 * depths.y);
+    return vec2f(straight, around);
+}
+
+// Light scattered toward the eye by what is white of an extinction, for each unit that it takes away.
+fn scattered(world: vec3f, extinction: f32, eye: vec3f, phase: f32, lamp_phase: f32, overhead: vec3f) -> vec3f {
     var open = vec2f(sun_in_air(eye), 1.0);
     var lamps = vec3f(0.0);
     if ((style.shadow > 0.0) | (view.light_count > 0u)) & (abs(world.x) < 1e30) {
         let found = reached(world);
-        open *= mix(vec2f(1.0), found.open, style.shadow);
+        let depths = vec2f(depth_toward_sun(world, extinction, found.depths.x), found.depths.y);
+        open *= mix(vec2f(1.0), let_through(depths), style.shadow);
         lamps = found.lamps;
     }
     return SUNNY * (view.sun * (phase * open.x) + lamps * lamp_phase) + overhead * open.y;

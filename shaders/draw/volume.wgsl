@@ -187,7 +187,7 @@ fn march(eye: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         let taken = clear * (1.0 - exp(-extinction * step));
         var radiance = vec3f(style.brightness);
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl
-            radiance = mix(scattered(world, to_eye(world), phase, lamp_phase, overhead), radiance, style.emissive);
+            radiance = mix(scattered(world, extinction, to_eye(world), phase, lamp_phase, overhead), radiance, style.emissive);
         }
         color += taken * (radiance * color_at(world) + glow_at(world));
         clear -= taken;

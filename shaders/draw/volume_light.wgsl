@@ -1,6 +1,7 @@
-// How much light of the sun, and of the sky overhead, reaches the middle of each cell of a box through the density in it.
-// In: samples of the density, and their extent. Out: for each cell, x fastest, the two fractions let through; and, by the entry point
-// `lamps`, behind those of all cells the light of area lights: red and green, and behind that blue.
+// What light passes through on its way to the middle of each cell of a box. In: samples of the density, and their extent. Out: for each
+// cell, x fastest, the optical depths toward the sun and toward the sky overhead; and, by the entry point `lamps`, behind those of all
+// cells the light of area lights: red and green, and behind that blue.
+// Depths and not what they let through, since a depth is about linear between cells (common/volume_scattering.wgsl).
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
 //% include "common/field.wgsl"
@@ -119,8 +120,5 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let range = select(params.density_range, density_extent[0], params.auto_density > 0.0);
     let sun = optical_depth(position, params.sun, step, MOST_STEPS, range);
     let sky = optical_depth(position, params.up, step, MOST_STEPS, range);
-    // What is scattered several times gets farther than what comes straight; the sky comes from all sides.
-    let straight = 0.65 * exp(-sun) + 0.35 * exp(-0.25 * sun);
-    let around = 0.6 * exp(-0.5 * sky) + 0.4 * exp(-0.12 * sky);
-    light[params.light_offset / 2u + i] = vec2f(straight, around);
+    light[params.light_offset / 2u + i] = vec2f(sun, sky);
 }

@@ -209,6 +209,21 @@ def test_a_volume_shadows_itself(layer, render):
     assert abs(sides[1][0] - sides[1][1]) < 0.03 * sides[1][0]
 
 
+def test_light_has_no_stripes_on_an_opaque_slope(layer, render):
+    """A tilted plane that begins within a cell of the grid of light is evenly bright, up to a slow trend."""
+    z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, 40)], indexing="ij")
+    slope = np.clip(0.5 - (z + 0.18 * x - 0.11 * y) / 0.1, 0.0, 1.0).astype(np.float32)
+    view = View(bloom=0.0, vignette=0.0, background="#000000", sun_azimuth=60.0, sun_elevation=25.0, sun=1.5)
+    camera = OrbitCamera(distance=5.0, yaw=0.0, pitch=0.0, fov=30.0)
+    bone = layer("volume", {"extinction": 40.0, "shadow": 1.0, "anisotropy": 0.0}, density=slope)
+    image = render([bone], camera, view).astype(float).sum(axis=-1)
+    blocks = image[40:80, 60:100].reshape(10, 4, 10, 4).mean(axis=(1, 3))  # the beginnings of the marches are dithered
+    row, column = np.indices(blocks.shape).reshape(2, -1) / 10.0
+    trend = np.stack([np.ones_like(row), row, column, row * row, row * column, column * column], axis=1)
+    fitted = trend @ np.linalg.lstsq(trend, blocks.ravel())[0]
+    assert (blocks.ravel() - fitted).std() < 0.02 * blocks.mean()
+
+
 def test_the_camera_finds_the_box(gpu, layer):
     fog = layer("volume", {**BOX}, density=np.ones((3, 3, 3), np.float32))
     fog.prepare()
