@@ -1,7 +1,7 @@
 // Attention of one token's queries, or of several, to the keys in the cache, up to the token's own position. A workgroup
 // takes a head and a part of the keys, TILE at a time, with sums that are scaled when a larger score comes.
 // In: as in attention_heads.wgsl; TILE, which is the number of invocations; SPLITS, parts of the keys, whose sums matvec.wgsl
-//     adds up; WINDOW, the keys that a token attends at most, 0 for all; SCORES, whether scores are stored.
+//     adds up; SUBGROUP, invocations of a subgroup, or 0 to use none; WINDOW, the keys that a token attends at most, 0 for all; SCORES, whether scores are stored.
 //     With DECODE: it is one token, whose keys and values are normalized, rotated and put into the cache here. Else
 //     project.wgsl has done that for `count` tokens, and `queries` holds their queries.
 // Out: out, unscaled sums of values for each part, with weight_sums; with one part, their means.
@@ -37,7 +37,8 @@ struct Params {
 
 var<workgroup> query: array<vec4f, ${HEAD // 4}>;
 var<workgroup> shares: array<f32, ${TILE}>;
-var<workgroup> some: array<f32, 16>;
+//% set SOME = TILE // SUBGROUP if SUBGROUP else 16
+var<workgroup> some: array<f32, ${SOME}>;
 var<workgroup> sums: array<vec4f, ${TILE * HALVES}>;
 //% if DECODE
 var<workgroup> new_key: array<f32, ${HEAD}>;
@@ -53,8 +54,17 @@ bitcast<vec4f>(${word})
 //%- endif
 //%- endmacro
 
-// The largest (or the sum) of `shares`, by 16 invocations, then by all; the next barrier ends it.
-//% macro reduced(result, combine)
+// The largest (or the sum) of the values of all invocations, by subgroups or by 16 invocations, then by all. Begins with
+// writes and has a barrier after them; the next barrier ends it.
+//% macro reduced(result, value, combine, of_subgroup)
+    //% if SUBGROUP
+    let own_${result} = ${of_subgroup}(${value});
+    if lane % ${SUBGROUP}u == 0u {
+        some[lane / ${SUBGROUP}u] = own_${result};
+    }
+    //% else
+    shares[lane] = ${value};
+    workgroupBarrier();
     if lane < 16u {
         var part = shares[lane];
         for (var other = lane + 16u; other < ${TILE}u; other += 16u) {
@@ -62,9 +72,10 @@ bitcast<vec4f>(${word})
         }
         some[lane] = part;
     }
+    //% endif
     workgroupBarrier();
     var ${result} = some[0];
-    for (var other = 1u; other < 16u; other += 1u) {
+    for (var other = 1u; other < ${SOME}u; other += 1u) {
         ${result} = ${combine(result, "some[other]")};
     }
 //%- endmacro
@@ -76,7 +87,18 @@ ${a} + ${b}
 //%- endmacro
 
 @compute @workgroup_size(${TILE})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    //% if SUBGROUP
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) subgroup_lane: u32,
+    //% else
+    @builtin(local_invocation_index) lane: u32,
+    //% endif
+) {
+    //% if SUBGROUP
+    let lane = subgroup * ${SUBGROUP}u + subgroup_lane;
+    //% endif
     let head = group.x;
     let shared_head = head / ${HEADS // KV_HEADS}u;
     //% if DECODE
@@ -117,17 +139,16 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     //% macro prepare()
     //% if DECODE
     let query_first = head * ${HEAD}u;
+    let key_first = (${HEADS}u + shared_head) * ${HEAD}u;
     let query_scale = head_scale(query_first, params.epsilon, lane);
-    for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {
-        query[i / 4u][i % 4u] = turned(query_first, i, query_scale, position, true) * params.scale;
-    }
-    if end == length {
-        let key_first = (${HEADS}u + shared_head) * ${HEAD}u;
-        let key_scale = head_scale(key_first, params.epsilon, lane);
-        for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {
-            new_key[i] = turned(key_first, i, key_scale, position, false);
-            new_value[i] = rows[(${HEADS + KV_HEADS}u + shared_head) * ${HEAD}u + i];
-        }
+    let key_scale = head_scale(key_first, params.epsilon, lane);
+    for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {  // all are read before one is written, so that their waits overlap
+        let query_element = turned(query_first, i, query_scale, position, true) * params.scale;
+        let key_element = turned(key_first, i, key_scale, position, false);
+        let value_element = rows[(${HEADS + KV_HEADS}u + shared_head) * ${HEAD}u + i];
+        query[i / 4u][i % 4u] = query_element;
+        new_key[i] = key_element;
+        new_value[i] = value_element;
     }
     //% else
     for (var i = lane; i < ${HEAD}u; i += ${TILE}u) {
@@ -164,9 +185,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             scores[head * ${CONTEXT}u + key] = score;
         }
         //% endif
-        shares[lane] = score;
-        workgroupBarrier();
-        ${reduced("tile_most", larger)}
+        ${reduced("tile_most", "score", larger, "subgroupMax")}
         let higher = max(most, tile_most);
         let old = exp(most - higher);
         most = higher;
@@ -198,13 +217,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             keys[cached(shared_head, position) + lane] = ${heads.pack("new_key", "lane * " ~ WORD ~ "u")};
             values[cached(shared_head, position) + lane] = ${heads.pack("new_value", "lane * " ~ WORD ~ "u")};
         }
+        var product = 0.0;
         if lane < ${HEAD // 4}u {
-            shares[lane] = dot(query[lane], vec4f(new_key[lane * 4u], new_key[lane * 4u + 1u], new_key[lane * 4u + 2u], new_key[lane * 4u + 3u]));
-        } else {
-            shares[lane] = 0.0;
+            product = dot(query[lane], vec4f(new_key[lane * 4u], new_key[lane * 4u + 1u], new_key[lane * 4u + 2u], new_key[lane * 4u + 3u]));
         }
-        workgroupBarrier();
-        ${reduced("new_score", sum_of)}
+        ${reduced("new_score", "product", sum_of, "subgroupAdd")}
         //% if SCORES
         if lane == 0u {
             scores[head * ${CONTEXT}u + position] = new_score;
@@ -222,12 +239,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     //% endif
 
     workgroupBarrier();
-    shares[lane] = weight;
     //% for half in range(HALVES)
     sums[lane * ${HALVES}u + ${half}u] = sum${half};
     //% endfor
-    workgroupBarrier();
-    ${reduced("all", sum_of)}
+    ${reduced("all", "weight", sum_of, "subgroupAdd")}
     //% if DECODE
     all += new_share;
     //% endif

@@ -221,11 +221,12 @@ FLUIDS = choices(MOST=[56], FIELD=["", "grid", "placed"], GRID_WRAPS=[False], OB
 # The values of each file. Values that a file does not use are left out.
 SHADERS: dict[str, list[Defines]] = {
     "language/attention.wgsl": [
-        {**HEADS, **chosen, "WINDOW": window, "SCORES": scores}
+        {**HEADS, **chosen, "WINDOW": window, "SCORES": scores, "SUBGROUP": subgroup}
         for (chosen, window, scores) in (
             ({"DECODE": True, "SPLITS": 8, "CACHE": "f16", "NORMED": True, "ROTATED": True}, 0, True),
             ({"DECODE": False, "SPLITS": 1, "CACHE": "f32", "NORMED": False, "ROTATED": False}, 64, False),
         )
+        for subgroup in (0, 8)
     ],
     "language/choose.wgsl": [{}],
     "language/embed.wgsl": choices(FORMAT=["f16", "bf16"], INNER=[64], POSITIONS=[False, True]),

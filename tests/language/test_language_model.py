@@ -14,6 +14,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.language import LanguageModel, Sampling
 from vertigrad.language.packing import as_f32, quantize
 from vertigrad.language.sampling import choose
+from vertigrad.ops import paths
 
 Saved = Callable[..., tuple[Any, Path]]
 COUNT = 200
@@ -44,7 +45,8 @@ def test_the_first_200_tokens_are_those_of_transformers(kind: str, saved: Saved,
 
 
 @pytest.mark.turns(3)
-def test_weights_of_4_bits_give_the_tokens_of_their_values(saved: Saved, steady: Gpu) -> None:
+@pytest.mark.parametrize("subgroups", [False, True])
+def test_weights_of_4_bits_give_the_tokens_of_their_values(subgroups: bool, saved: Saved, steady: Gpu) -> None:
     import copy
 
     import torch
@@ -54,9 +56,15 @@ def test_weights_of_4_bits_give_the_tokens_of_their_values(saved: Saved, steady:
         for name, weight in reference.named_parameters():
             if weight.ndim == 2 and "embed" not in name:
                 weight.copy_(torch.from_numpy(quantize(weight.numpy()).values()))
-    with LanguageModel(saved("llama")[1], weights="int4", cache="f32") as model:
-        found = list(model.generate_tokens([5, 6, 7], COUNT))
-    assert found == most_probable(reference, [5, 6, 7], found)
+    if subgroups and not paths.subgroup_size():
+        pytest.skip("this adapter has no subgroups of one size")
+    prompt = np.arange(5, 75).tolist()
+    with (
+        paths.forced(subgroups),
+        LanguageModel(saved("llama")[1], weights="int4", cache="f32", chunk=64) as model,
+    ):
+        found = list(model.generate_tokens(prompt, COUNT))
+    assert found == most_probable(reference, prompt, found)
 
 
 def test_a_cache_of_f16_is_close(saved: Saved, steady: Gpu) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from ..closing import Closing
 from ..errors import InputError
 from ..gpu import Kernel, Plan
+from ..ops.paths import path
 from ..tensor import Tensor, u32
 from .checkpoint import LayerWeights, Matrix, Weights
 from .config import Config
@@ -276,10 +277,7 @@ class Transformer(Closing):
 
     def _attend(self, plan: Plan, number: int, layer: _Layer) -> None:
         """One token: its key and value into the cache, and the parts of its attention."""
-        defines = self._head_defines(TILE) | {
-            **{"TILE": TILE, "SPLITS": SPLITS, "WINDOW": self.config.window},
-            **{"DECODE": True, "SCORES": self.scores is not None},
-        }
+        defines = self._attention_defines(SPLITS) | {"DECODE": True, "SCORES": self.scores is not None}
         scores = None if self.scores is None else self._stack.enter_context(self.scores[number])
         plan.dispatch(
             Kernel.load("language/attention.wgsl", defines=defines),
@@ -305,9 +303,7 @@ class Transformer(Closing):
         )
 
     def _attend_chunk(self, plan: Plan, layer: _Layer, rows: Tensor, queries: Tensor, out: Tensor) -> None:
-        defines = self._head_defines(TILE) | {
-            **{"TILE": TILE, "SPLITS": 1, "WINDOW": self.config.window, "DECODE": False, "SCORES": False}
-        }
+        defines = self._attention_defines(1) | {"DECODE": False, "SCORES": False}
         kernel = Kernel.load("language/attention.wgsl", defines=defines)
         plan.dispatch(
             kernel,
@@ -318,6 +314,10 @@ class Transformer(Closing):
             epsilon=self.config.epsilon,
             **kernel.bound(rows=rows, **self._head_arguments(layer)),
         )
+
+    def _attention_defines(self, splits: int) -> dict[str, Any]:
+        values = {"TILE": TILE, "SPLITS": splits, "WINDOW": self.config.window, "SUBGROUP": path().subgroup}
+        return self._head_defines(TILE) | values
 
     def _head_defines(self, threads: int) -> dict[str, Any]:
         config = self.config
