@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from vertigrad.gpu import Gpu, Plan
 from vertigrad.gpu.computed import repeats
 from vertigrad.gpu.deferred import Deferred, Spares, grant_all
 from vertigrad.gpu.dispatch import Dispatch
+from vertigrad.gpu.native import DispatchList
 from vertigrad.tensor import Publication, Tensor
 
 from .kernels import AFFINE, PUT, STEP, kernel
@@ -139,6 +141,24 @@ def test_a_dropped_frame_computed_nothing(gpu: Gpu, xy: tuple[Tensor, Tensor, Pl
     gpu.abandon()
     plan.update(shift=3.0)
     assert y.numpy().tolist() == [5, 7]
+
+
+def test_an_interrupted_replay_may_have_written(
+    xy: tuple[Tensor, Tensor, Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, y, plan = xy
+    encode = DispatchList.encode
+
+    def interrupted(self: DispatchList, *arguments: Any) -> None:
+        encode(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DispatchList, "encode", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        plan.update(shift=9.0)
+    monkeypatch.undo()
+    assert plan.update(shift=1.0)
+    assert y.numpy().tolist() == [3, 5]
 
 
 def test_a_plan_that_reads_what_it_writes_is_always_replayed() -> None:

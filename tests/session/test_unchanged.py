@@ -46,8 +46,8 @@ SLOW = {"count", "resolution", "samples", "steps_per_cell", "spacing", "shadow_r
 
 def value_of(spec: ParamSpec, chance: random.Random) -> Any:
     """A value of the range of a slider, or one of the choices."""
-    low = spec.min if spec.min is not None else spec.slider_min if spec.slider_min is not None else -1.0
-    high = spec.slider_max if spec.slider_max is not None else 2.0
+    low = next((end for end in (spec.slider_min, spec.min) if end is not None), -1.0)
+    high = next((end for end in (spec.slider_max, spec.max) if end is not None), max(low, 1.0) + 1.0)
     match spec.kind:
         case "number" | "angle":
             return chance.uniform(low, high)

@@ -202,14 +202,14 @@ class Plan(Closing):
         recorder = self._gpu.recorder
         with recorder.atomic_recording():
             ready = self._encodings.current(self._dispatches, self._owners, self._writes, self._uniforms.starts)
+            for block in ready.written:
+                block.note_write()  # before: if the rest is interrupted, some of it may have been recorded
             if recorder.deferred is not None:
                 recorder.use(ready.blocks)
                 image, starts = bytes(self._uniforms.image), self._uniforms.starts
                 recorder.deferred.add(self.name, self._dispatches, ready.dispatches, starts, image)
             else:
                 self._encode_now(ready)
-        for block in ready.written:
-            block.note_write()
         if self._is_new:
             self._results.replayed(self._writes)
             self._is_new = False

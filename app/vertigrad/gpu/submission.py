@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,7 @@ class Recorder:
         self.drawing = False  # whether a render pass is open
         self._used: dict[Block, None] = {}
         self._moves: list[tuple[Owner, Block]] = []
+        self._if_dropped: list[Callable[[], object]] = []
         self._atomic_recording = AtomicRecording(self)
         self._unfinished: int | None = None  # moves from here on belong to a command that is not recorded yet
         self._group, self._kernel = "compute", ""
@@ -111,6 +112,10 @@ class Recorder:
         if old is not None:
             self._tracker.pin(old)
             self._moves.append((clone, old))
+
+    def if_dropped(self, forget: Callable[[], object]) -> None:
+        """Call `forget` if this recording is dropped: whoever does not record again what it holds finds out so."""
+        self._if_dropped.append(forget)
 
     def atomic_recording(self) -> AtomicRecording:
         """Owners that move inside go back if it raises: what is to fill their new blocks was not recorded.
@@ -251,7 +256,7 @@ class Recorder:
     def abandon(self) -> None:
         """Drop what was recorded, after an error in it; owners that moved for it go back."""
         self.abandoned += 1
-        used = list(self._used)
+        used, forget = list(self._used), self._if_dropped
         self._move_back(0)
         self._clear()
         self.timer.abandon()
@@ -259,6 +264,8 @@ class Recorder:
         for block in used:
             block.note_write()
             self._tracker.unpin(block)
+        for each in forget:
+            each()
 
     def _move_back(self, since: int) -> None:
         while len(self._moves) > since:
@@ -269,7 +276,7 @@ class Recorder:
 
     def _clear(self) -> None:
         self._encoder = self._pass = None
-        self._used, self._moves = {}, []
+        self._used, self._moves, self._if_dropped = {}, [], []
         self.dispatches = 0
 
     def _end_pass(self) -> None:

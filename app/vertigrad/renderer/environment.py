@@ -65,8 +65,9 @@ class Environment:
         self._sampler = sampler
         self._maps: tuple[Cube, Cube, Cube, wgpu.GPUTextureView] | None = None
         self._key: tuple[object, ...] = ()
+        self._has_table = False
         self._image: wgpu.GPUTextureView | None = None  # in full, for the backdrop
-        self._loaded: Path | None = None
+        self._loaded: tuple[object, ...] = ()  # the file in it, and when it was written
         self._face = b""
 
     @property
@@ -89,7 +90,7 @@ class Environment:
 
     def compile(self) -> None:
         """Recompute the maps before the next image, after shaders have changed."""
-        self._key = ()
+        self._key, self._has_table = (), False
         self._maps = None
 
     def record(self, view: View, camera: OrbitCamera) -> None:
@@ -110,9 +111,11 @@ class Environment:
         if key == self._key and self._maps is not None:
             return
         self._face = _uniform(view, sun, turn)
-        source = self._load(view.environment_file) if view.environment == IMAGE else None
+        source = self._load(view.environment_file, key[:2]) if view.environment == IMAGE else None
+        self._key = ()  # until all is recorded
         self._compute(source)
         self._key = key
+        self._gpu.recorder.if_dropped(self._forget)
 
     def record_backdrop(self, pass_: wgpu.GPURenderPassEncoder, view: View, view_offset: int, colors: Colors) -> None:
         """Draw the environment behind everything that was drawn in this pass of layers."""
@@ -139,12 +142,15 @@ class Environment:
         pass_.set_bind_group(0, group, (gpu.uniforms.push(face), view_offset))
         pass_.draw(3)
 
-    def _load(self, file: Path) -> wgpu.GPUTextureView:
+    def _load(self, file: Path, written: tuple[object, ...]) -> wgpu.GPUTextureView:
         """The image in full for the backdrop; returns the smaller one for the maps."""
         image = environment_image.read(file)
-        if file != self._loaded or self._image is None:
-            self._image, self._loaded = _uploaded(self._gpu, image), file
+        if written != self._loaded:
+            self._image, self._loaded = _uploaded(self._gpu, image), written
         return _uploaded(self._gpu, environment_image.smaller(image))
+
+    def _forget(self) -> None:
+        self._key, self._has_table = (), False
 
     def _compute(self, image: wgpu.GPUTextureView | None) -> None:
         for part in ("sky" if image is None else "image", *PARTS):
@@ -154,8 +160,9 @@ class Environment:
             cubes = Cube(self._gpu, side, side.bit_length()), Cube(self._gpu, side, LEVELS)
             table = create_view(self._gpu, (TABLE_SIDE, TABLE_SIDE), "rg16float")
             self._maps = *cubes, Cube(self._gpu, IRRADIANCE_SIDE, 1), table
+        radiance, specular, irradiance, table = self._maps
+        if not self._has_table:
             self._draw("table", None, table, TABLE_SIDE)
-        radiance, specular, irradiance, _ = self._maps
         for number in range(6):
             part = "sky" if image is None else "image"
             self._draw(part, image, radiance.face(number, 0), radiance.side, number)
@@ -169,6 +176,7 @@ class Environment:
                 else:
                     self._draw("shrink", radiance.face(number, 0), into, specular.side, number)
             self._draw("irradiance", radiance.view, irradiance.face(number, 0), irradiance.side, number)
+        self._has_table = True
 
     def _draw(
         self,

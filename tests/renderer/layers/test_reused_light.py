@@ -20,7 +20,7 @@ from .kinds import CAMERA, KINDS, SIZE, drawn
 
 VIEW: dict[str, Any] = {"shadows": 0.5, "occlusion": 0.5}
 FLOOR = VIEW | {"floor": "under"}  # whose box depends on where things were before
-UNKNOWN = {"liquid", "splats", "volume"}  # depend on what was read back, or compute light in each frame
+UNKNOWN = {"liquid", "volume"}  # depend on what was read back, or compute light in each frame
 
 
 class Images:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -96,6 +97,7 @@ class Layer:
         self._values: Mapping[str, Attribute] = {}
         self._mask: np.ndarray | None = None  # of the rows that are hidden
         self._hidden: HiddenRows | None = None
+        self._dropped: Drawing | None = None  # of which something is missing that was recorded when it was created
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these attributes from now on.
@@ -114,6 +116,7 @@ class Layer:
         self.close()
         self.drawing, self._values, self._hidden = drawing, attributes, hidden
         self.transparency = drawing.attributes.transparency if self.blends else "none"
+        self._gpu.recorder.if_dropped(partial(setattr, self, "_dropped", drawing))
 
     def hide(self, rows: np.ndarray | None) -> None:
         """Do not draw these rows of "position", a mask (rows,); None: draw all. Raises as `bind`.
@@ -135,6 +138,8 @@ class Layer:
 
         `moment` is None where only positions are needed, not colors.
         """
+        if self._dropped is self.drawing:
+            self.bind(self._values)
         if self._hidden is not None:
             self._hidden.record()
         drawing = self.drawing
@@ -144,6 +149,7 @@ class Layer:
                 drawing = self.drawing
             else:
                 drawing.restyle()
+                self._gpu.recorder.if_dropped(drawing.forget_style)
         drawing.prepare(moment)
 
     @property

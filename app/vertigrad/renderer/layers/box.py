@@ -66,9 +66,8 @@ class Box(Corners):
         """The low and the high corner of the style, in world space; updates `positions` if they have changed."""
         values = (style.low, style.high, style.samples)
         if values != self._style:
-            low, high = self._ends(style)
-            self.set(low, high)
-            self._style, self._fitted = values, (low, high)
+            self._style, self._fitted = values, self._ends(style)
+        self.set(*self._fitted)
         return self._fitted
 
     def _ends(self, style: BoxStyle) -> tuple[Vector, Vector]:

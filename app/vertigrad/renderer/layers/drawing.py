@@ -72,6 +72,7 @@ class Drawing(ABC):
         self._offset = 0  # of the style in the uniform ring
         self._identity = object()
         self._built_for = self._rebuild_values()
+        self.style_values: tuple[object, ...] = ()  # that `restyle` was called for, if it was
         try:
             self.build(values)
             self.restyle()
@@ -210,9 +211,13 @@ class Drawing(ABC):
         self.display_referred = self.is_display_referred
         self._group = None
         key = self.plan_key
-        if key is not None and key != self._plan_key:
+        if key is not None and (key != self._plan_key or not self.style_values):
             self._record_plan(key)
         self.style_values = tuple(vars(style).values())
+
+    def forget_style(self) -> None:
+        """Have `restyle` called again: what it recorded was dropped."""
+        self.style_values = ()
 
     def state(self, time: float) -> tuple[object, ...] | None:
         """What it draws at `time` [s], after `prepare`: alike means that view and light alone decide about the image.

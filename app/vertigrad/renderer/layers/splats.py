@@ -102,7 +102,7 @@ class SplatsDrawing(Drawing):
         self._keys = self.hold(Tensor.empty(rows, "u32", name=f"{self.name}.keys"))
         self.order = self.hold(Tensor.empty(rows, "i32", name=f"{self.name}.order"))
         self.size = self.hold(Tensor.empty(4, "u32", name=f"{self.name}.draw"))
-        self._is_sorted = self._draws_all = False
+        self._draws_all = False
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
         read = [bound.tensor for bound in self._read.values()]
         self.shades = self.style.has_shadows
@@ -124,9 +124,8 @@ class SplatsDrawing(Drawing):
             self._forward = moment.forward
         if self.tiles is not None and moment is not None:
             super().compute(moment)
-        elif moment is not None or self.tiles is not None or not self._is_sorted:
-            self.plan.replay(forward=self._forward)
-            self._is_sorted = moment is not None
+        else:
+            self.plan.update(forward=self._forward)
 
     def draw_shade(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         self._draws_all = True

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops
-from ...gpu import Plan
+from ...gpu import Plan, gpu
 from ...params import Params
 from ...tensor import Tensor, f32
 from ..extent import Extent
@@ -44,7 +44,7 @@ class Form(ExitStack):
         self._others: list[Tensor] = []  # `compared` as `values`, while the computation is recorded
         self._plan: Plan | None = None
         self._extent: Extent | None = None  # of the values, where heights are relative to it
-        self._recorded_for: tuple[object, ...] = ()
+        self._recorded_for: tuple[object, ...] | None = None
         try:
             self.build(style)
             mapped = self.mapped(np.empty(self.shape, np.float32), style)
@@ -86,9 +86,10 @@ class Form(ExitStack):
     def update(self, style: Any) -> None:
         """Compute the attributes."""
         values = tuple(getattr(style, name) for name in self.moved_by)
-        if self._plan is None or values != self._recorded_for:
+        if values != self._recorded_for:
             self._record(style)
             self._recorded_for = values
+            gpu().recorder.if_dropped(partial(setattr, self, "_recorded_for", None))
         assert self._plan is not None
         self._plan.update()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import wgpu
@@ -82,12 +83,10 @@ class TrailsDrawing(Drawing):
         """Store the positions, if time has advanced."""
         super().compute(moment)
         if moment is not None and self._is_due(moment.time):
-            self.head = (self.head + 1) % self.slots
-            self.filled = min(self.filled + 1, self.slots)
-            self._time = moment.time
+            before = self.head, self.filled, self._time
+            self._set((self.head + 1) % self.slots, min(self.filled + 1, self.slots), moment.time)
             self.plan.replay(slot=self.head)
-            self.pipelines.style.pack(self.packed, 0, "head", self.head)
-            self.pipelines.style.pack(self.packed, 0, "filled", self.filled)
+            self.gpu.recorder.if_dropped(partial(self._set, *before))
         self.over = self.rows = self._recipe.stages if self.filled > 1 else ()
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
@@ -96,6 +95,11 @@ class TrailsDrawing(Drawing):
     def uniform(self) -> dict[str, Any]:
         ring = {"head": self.head, "slots": self.slots, "filled": self.filled}
         return {"width": self._width, "rows": self.attributes.rows, **ring}
+
+    def _set(self, head: int, filled: int, time: float) -> None:
+        self.head, self.filled, self._time = head, filled, time
+        self.pipelines.style.pack(self.packed, 0, "head", head)
+        self.pipelines.style.pack(self.packed, 0, "filled", filled)
 
     def _is_due(self, time: float) -> bool:
         if time < self._time:
