@@ -53,10 +53,10 @@ def model(steady: Gpu, tmp_path: Path) -> Iterator[Onnx]:
 
 
 @contextmanager
-def running(path: Path) -> Iterator[Onnx]:
+def running(path: Path, values: np.ndarray = X) -> Iterator[Onnx]:
     kind, faults = declare({"file": str(path), "inputs": {"x": "other.values"}}, Path)
     assert not faults
-    with Tensor.from_numpy(X) as x:
+    with Tensor.from_numpy(values) as x:
         created = kind("net", kind.Params(file=path), {"x": x}, 0)  # pyright: ignore[reportCallIssue]
         yield created  # pyright: ignore[reportReturnType]
         created.close()
@@ -104,7 +104,7 @@ def test_a_view_is_masked_alone(model: Onnx) -> None:
     model.step(0.1)
     masked = hidden()
     np.testing.assert_allclose(model.inside.tensors()["/enc/0/relu"].numpy(), masked, rtol=1e-5, atol=1e-6)
-    masked[0] = 0.0  # (6, 5): units are along the last axis, which is the first of what it is a view of
+    masked[:, 0] = 0.0  # its units are the first of its axes, (6, 5)
     np.testing.assert_allclose(model.inside.tensors()["/enc/1/attn"].numpy(), masked.T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
 
@@ -301,7 +301,7 @@ def test_what_is_computed_anyway_is_observed_without_a_recording(model: Onnx, re
     both = Observed(("/enc/0/relu", transposed, "w1"))
     assert inside.is_recorded(both)
     inside.observe(both)
-    assert inside.tensors()["/enc/0/relu"] is shown and inside.unit_axis(transposed) == 1
+    assert inside.tensors()["/enc/0/relu"] is shown and inside.unit_axis(transposed) == 0
     np.testing.assert_allclose(inside.tensors()[transposed].numpy(), hidden().T, rtol=1e-5, atol=1e-6)
     inside.observe(Observed((transposed,)))
     model.step(0.1)
@@ -310,7 +310,7 @@ def test_what_is_computed_anyway_is_observed_without_a_recording(model: Onnx, re
     inside.observe(Observed((transposed,), {transposed: (0,)}))
     model.step(0.1)
     masked = hidden()
-    masked[0] = 0.0
+    masked[:, 0] = 0.0
     np.testing.assert_allclose(inside.tensors()[transposed].numpy(), masked.T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.outputs()["out"].numpy(), masked @ W2, rtol=1e-5, atol=1e-5)
     inside.observe(Observed())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import InputError
+from ..indexed import indexed, parsed
 from ..params import closest, shown
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
 GRADIENTS = "gradients."  # begins the names of gradients of the loss
 TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
 NEAR = 5  # names that a message lists
+SEQUENCE = "sequence"  # the type of a sequence of tensors
 
 Role = Literal["output", "state", "inside"]
 
@@ -191,8 +193,9 @@ class HeldInside(Inside):
 def resolved(name: str, known: Collection[str]) -> str:
     """The full name of a tensor, given it or its end, such as "attn" for "/encoder/3/attn".
 
-    Of the gradient of a tensor, the names of the tensors are found like that. Raises `InputError` with names that are
-    near if there is none, or with all of them if there are several.
+    Of the gradient of a tensor, the names of the tensors are found like that; of an element of a sequence, as in
+    "split[2]", that of the sequence, if `known` has the types. Raises `InputError` with names that are near if there is
+    none, or with all of them if there are several.
     """
     gradient = GradientName.of(name)
     if gradient is not None:
@@ -208,6 +211,12 @@ def resolved(name: str, known: Collection[str]) -> str:
         return ends[0]
     if ends:
         raise InputError(f"{shown(name)} is the end of {len(ends)} names: {_listed(ends)}; give more of it")
+    sequence, index = parsed(name) or ("", 0)
+    if sequence:
+        with suppress(InputError):
+            full = resolved(sequence, known)
+            if isinstance(known, Mapping) and getattr(known[full], "dtype", None) == SEQUENCE:
+                return indexed(full, index)
     near = _near(name, known)
     hint = (
         f"did you mean {_listed(near)}?" if near else f"it has {len(known):,} tensors, such as {_listed(list(known))}"

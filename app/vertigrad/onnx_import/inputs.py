@@ -13,6 +13,7 @@ import onnx
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..errors import InputError
+from ..indexed import indexed
 
 Feed: TypeAlias = "np.ndarray | list[np.ndarray] | None"
 TEXT = onnx.TensorProto.STRING
@@ -44,7 +45,7 @@ def is_sequence(entry: onnx.ValueInfoProto) -> bool:
 def parts_of(name: str, value: Feed) -> Iterator[tuple[str, np.ndarray]]:
     """The arrays of an input, by name."""
     if isinstance(value, list):
-        yield from ((f"{name}[{index}]", item) for index, item in enumerate(value))
+        yield from ((indexed(name, index), item) for index, item in enumerate(value))
     elif value is not None:
         yield name, value
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx
 
 from ..errors import InputError
+from ..indexed import parsed
 from .graph import all_graphs
-from .inputs import elem_of, sizes_of
+from .inputs import elem_of, is_sequence, sizes_of
 from .values import type_name
+
+SEQUENCE = "sequence"  # the type of a sequence of tensors
 
 
 class InnerTensor(NamedTuple):
@@ -49,6 +52,21 @@ def constants_of(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto
             yield from ((node.output[0], one.t) for one in node.attribute if one.name == "value")
 
 
+def elements_among(names: Iterable[str], computed: Collection[str]) -> set[str]:
+    """Those of the names that are elements of what is `computed`, which may be sequences: "/split[2]"."""
+    return {name for name in names if name not in computed and (parsed(name) or ("",))[0] in computed}
+
+
+def why_absent(name: str, sequences: Mapping[str, Sequence[object]], computed: Collection[str]) -> str:
+    """Why a tensor of a branch, or an element of a sequence, was not among what was computed."""
+    sequence, _ = parsed(name) or ("", 0)
+    if sequence in sequences:
+        return f"{sequence!r} is a sequence of {len(sequences[sequence]):,} tensors, which are numbered from 0"
+    if sequence in computed:
+        return f"{sequence!r} is no sequence"
+    return "its branch is not taken"
+
+
 def require_computed(graph: onnx.GraphProto, names: Sequence[str], source: str) -> None:
     """Raise `InputError` for names that no node of `graph` computes."""
     computed = computed_by(graph)
@@ -73,6 +91,8 @@ def _entries(graph: onnx.GraphProto) -> dict[str, onnx.ValueInfoProto]:
 
 
 def _described(entry: onnx.ValueInfoProto | None, operator: str) -> InnerTensor:
+    if entry is not None and is_sequence(entry):
+        return InnerTensor(operator, SEQUENCE, None)
     if entry is None or not entry.type.HasField("tensor_type"):
         return InnerTensor(operator, None, None)
     return InnerTensor(operator, type_name(elem_of(entry)), sizes_of(entry))

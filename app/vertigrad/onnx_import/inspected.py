@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from ..closing import Closing
+from ..indexed import parsed
 from ..memory import Owner
 from ..tensor import Tensor
 from .probe import Probe
 from .unit_axes import UnitAxes
+
+
+class Element(NamedTuple):
+    """The type of an element of a sequence, and its shape; None for one that is no tensor."""
+
+    dtype: str
+    shape: tuple[int, ...] | None
 
 
 class HeldTensors(Closing):
@@ -41,12 +51,17 @@ class HeldTensors(Closing):
 class Inspected:
     """Of the tensors in `masked`, outputs of the outermost graph, units can be set to zero later, along `unit_axes`.
 
-    `nested` are names within branches and bodies of loops. `probe` takes statistics of what the nodes of the outermost
-    graph compute, `held` holds the memory of that.
+    `nested` are names within branches and bodies of loops, and of elements of sequences. `probe` takes statistics of
+    what the nodes of the outermost graph compute, `held` holds the memory of that.
     """
 
     masked: frozenset[str] = frozenset()
     nested: frozenset[str] = frozenset()
     probe: Probe | None = None
     held: HeldTensors = field(default_factory=HeldTensors)
-    unit_axes: UnitAxes = field(default_factory=lambda: UnitAxes(()))
+    unit_axes: UnitAxes | None = None
+
+    @cached_property
+    def sequences(self) -> frozenset[str]:
+        """The names of sequences of which elements may be in `nested`."""
+        return frozenset(found[0] for name in self.nested if (found := parsed(name)) is not None)

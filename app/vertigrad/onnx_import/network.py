@@ -22,14 +22,24 @@ from . import lowerings, reader
 from .files import prepare, read_prepared
 from .fold import SMALL_INTEGER
 from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
-from .inside import InnerTensor, computed_by, constants_of, expose, inner_tensors, nested_tensors, require_computed
+from .inside import (
+    InnerTensor,
+    computed_by,
+    constants_of,
+    elements_among,
+    expose,
+    inner_tensors,
+    nested_tensors,
+    require_computed,
+    why_absent,
+)
 from .inspected import HeldTensors, Inspected
 from .node import DataDependent
 from .probe import Probe, is_finite
 from .program import Program, Redecided, upload
 from .stages import Stages
 from .trace import Trace
-from .unit_axes import UnitAxes
+from .unit_axes import UnitAxes, declared_sizes
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, to_storage, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
@@ -72,7 +82,7 @@ class Network(Closing):
         self.dims = dict(dims or {})
         self._own_outputs = len(self._model.graph.output)
         self._masked: tuple[str, ...] = ()
-        self._nested: frozenset[str] = frozenset()  # what is shown of branches and bodies of loops
+        self._nested: frozenset[str] = frozenset()  # what is shown of branches, bodies of loops and sequences
         self.show_inside(inside)
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
@@ -129,12 +139,15 @@ class Network(Closing):
 
     def show_inside(self, names: Sequence[str], masked: Sequence[str] = ()) -> None:
         """Give these tensors inside as outputs, too, and no others; of those that are `masked`, too, units can be set
-        to zero by `Program.masks`. Programs that are recorded do not change. Raises `InputError` for unknown names.
+        to zero by `Program.masks`. "/split[2]" is an element of a sequence. Programs that are recorded do not change.
+        Raises `InputError` for unknown names.
         """
         graph, own = self._model.graph, set(self.outputs[: self._own_outputs])
         inner = [name for name in dict.fromkeys(names) if name not in own]
-        others = {*inner, *masked} - computed_by(graph)
-        nested = others & self.nested_tensors.keys() if others else others
+        computed = computed_by(graph)
+        others = {*inner, *masked} - computed
+        within = self.nested_tensors.keys() if others else set[str]()
+        nested = (others & within) | elements_among(others, computed | within)
         require_computed(graph, [name for name in (*inner, *masked) if name not in nested], self.source)
         del graph.output[self._own_outputs :]
         expose(graph, [name for name in inner if name not in nested])
@@ -281,8 +294,8 @@ class Network(Closing):
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
         has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
-        axes, held = UnitAxes(array.shape for array in arrays.values()), HeldTensors(most_held)
-        inspected = Inspected(frozenset(self._masked), self._nested, probe, held, axes)
+        axes = self._unit_axes(feeds) if self._masked or most_held else None
+        inspected = Inspected(frozenset(self._masked), self._nested, probe, HeldTensors(most_held), axes)
         trace = Trace(self.source, self._versions, stages, self._folder, small, inspected, not has_gradient, leaf)
         try:
             values = {
@@ -298,7 +311,8 @@ class Network(Closing):
             if refused:
                 raise UnsupportedOp(self.source, refused)
             if absent := sorted(self._nested - trace.nested.keys()):
-                raise InputError(f"{self.source}: {absent[0]!r} is not computed: its branch is not taken")
+                why = why_absent(absent[0], trace.sequences, computed_by(self._model.graph))
+                raise InputError(f"{self.source}: {absent[0]!r} is not computed: {why}")
             with portion(RECORDING, 1.0):
                 compile_kernels(stages.plans)
             outputs_by_name = {
@@ -306,13 +320,18 @@ class Network(Closing):
             } | trace.nested
         except BaseException:
             stages.close()
-            held.close()
+            inspected.held.close()
             for tensor in [*created.values(), *trace.constants]:
                 tensor.close()
             raise
         for tensor in trace.constants:
             tensor.close()  # the plan holds what it uses
         return Program(trace, created, outputs_by_name, elems)
+
+    def _unit_axes(self, feeds: Mapping[str, Feed]) -> UnitAxes:
+        inputs = ((sizes_of(entry), parts_of(entry.name, feeds[entry.name])) for entry in self._entries)
+        shapes = ((sizes, array.shape) for sizes, parts in inputs for _, array in parts)
+        return UnitAxes(shapes, declared_sizes(self._model.graph))
 
     def _input(
         self,

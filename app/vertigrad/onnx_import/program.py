@@ -9,8 +9,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..gpu import Plan, gpu
+from ..indexed import indexed
 from ..ops.mask import Mask
 from ..tensor import Tensor, f16, f32
+from .inspected import Element
 from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
@@ -42,7 +44,7 @@ class Program:
         self.inputs = dict(inputs)
         self._values, self._elems = dict(values), elems
         self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
-        self._inspected = trace.inspected
+        self._inspected, self._sequences = trace.inspected, trace.sequences
         self.leaf = trace.leaf_tensor  # the tensor at which gradients end
         self.closed = False
 
@@ -66,14 +68,19 @@ class Program:
         """Tensors inside, by name, that have memory of their own since there was room; see `Network.bind`."""
         return self._inspected.held.tensors
 
+    @property
+    def sequences(self) -> Mapping[str, Sequence[Element]]:
+        """The elements of the sequences inside, in loops of the last turn."""
+        return self._sequences
+
     def unit_axis(self, name: str) -> int | None:
         """The axis of the units of a tensor of `held` or `masks`; None for others, and for those not of floats."""
         if name in self.masks:
             return self.masks[name].axis
-        tensor = self.held.get(name)
-        if tensor is None or tensor.dtype not in (f16, f32):
+        tensor, axes = self.held.get(name), self._inspected.unit_axes
+        if tensor is None or tensor.dtype not in (f16, f32) or axes is None or name not in axes:
             return None
-        return self._inspected.unit_axes.of(name, tensor.shape)
+        return axes.of(name, tensor.shape)
 
     def tensor(self, name: str) -> Tensor:
         """An output, or one of `held`, as a tensor; an output that nothing changes is uploaded now.
@@ -83,6 +90,9 @@ class Program:
         if name in self.held and name not in self._values:
             return self.held[name]
         value = self._values[name]
+        if value.items is not None:
+            choice = f"name one of its {len(value.items):,} tensors, such as {indexed(name, 0)!r}"
+            raise InputError(f"{self.source}: {name!r} is a sequence; {choice if value.items else 'it is empty'}")
         if value.tensor is None:
             if value.host is None or value.elem not in STORAGE:
                 raise InputError(f"{self.source}: output {name!r} is no tensor on the GPU")

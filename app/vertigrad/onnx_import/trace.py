@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -13,11 +13,12 @@ import onnx
 
 from .. import ops
 from ..errors import GpuError, InputError, TensorError
+from ..indexed import indexed
 from ..progress import is_followed, report
 from ..tensor import Tensor, f16, f32
 from . import fold
 from .graph import domain_of, subgraphs
-from .inspected import Inspected
+from .inspected import Element, Inspected
 from .narrow import rounded
 from .node import DataDependent, Node, Refused, storage_of
 from .reader import array_of
@@ -25,6 +26,7 @@ from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
+from .unit_axes import Part
 from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
@@ -69,7 +71,8 @@ class Trace:
         self.range_checked: frozenset[str] = frozenset()
         self.constants: list[Tensor] = []
         self.guards: list[Guard] = []
-        self.nested: dict[str, Value] = {}  # values of what is inspected in branches and loops: of those the last turn
+        self.nested: dict[str, Value] = {}  # what is inspected in sequences, branches and loops: of those the last turn
+        self.sequences: dict[str, Sequence[Element]] = {}
         self._steps = 0
         self._small: dict[tuple[str, tuple[int, ...], bytes], Tensor] = {}  # constants of few elements
 
@@ -203,12 +206,16 @@ class Trace:
         else:
             found = ((name, local.get(name)) for name in names if name in self.inspected.nested)
             self.nested.update((name, value) for name, value in found if value is not None)
+            self._note_elements(self.inspected.sequences.intersection(names), local)
         self._note(node)
         return node.fused
 
     def _observe(self, node: Node, names: Sequence[str], local: dict[str, Value | None]) -> None:
         inspected = self.inspected
-        inspected.unit_axes.note(node.op, node.proto.input, names)
+        if inspected.unit_axes is not None:
+            read = [Part.of(*one) for one in zip(node.proto.input, node.inputs, strict=True)]
+            computed = [Part.of(name, local.get(name)) for name in names]
+            inspected.unit_axes.note(node.op, read, computed, node.attribute("perm"))
         for name in filter(None, names):
             value = local.get(name)
             if name in inspected.masked:
@@ -221,6 +228,20 @@ class Trace:
                     inspected.probe.add(name, node.op, value.tensor)
             elif inspected.probe is not None and value is not None and value.host is not None:
                 inspected.probe.add_constant(name, node.op, value.host)
+        for name, item in self._note_elements(names, local).items():
+            if item.tensor is not None:
+                inspected.held.add(name, item.tensor)
+
+    def _note_elements(self, names: Iterable[str], local: Mapping[str, Value | None]) -> dict[str, Value]:
+        """Note what is inspected of sequences; returns all of their elements by name."""
+        elements: dict[str, Value] = {}
+        for name in names:
+            value = local.get(name)
+            if value is not None and value.items is not None:
+                self.sequences[name] = [_described(item) for item in value.items]
+                elements |= {indexed(name, index): item for index, item in enumerate(value.items)}
+        self.nested |= {name: elements[name] for name in elements.keys() & self.inspected.nested}
+        return elements
 
     def _as_leaf(self, value: Value | None) -> Value | None:
         """The value requiring a gradient, which does not go on to what it was computed from."""
@@ -240,6 +261,7 @@ class Trace:
         """The value with units that can be set to zero; itself, if it is no tensor of floats on the GPU."""
         if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
             return value
+        assert self.inspected.unit_axes is not None, "there is a mask"
         axis = self.inspected.unit_axes.of(name, value.tensor.shape)
         if not self.defers:
             return replace(value, tensor=self.stages.with_mask(name, value.tensor, axis), sizes=None)
@@ -337,6 +359,10 @@ def names_used(proto: onnx.NodeProto) -> set[str]:
         inner |= {entry.name for entry in graph.output}
         names |= inner - {name for node in graph.node for name in node.output}
     return names
+
+
+def _described(item: Value) -> Element:
+    return Element(type_name(item.elem), None if item.items is not None or item.absent else item.shape)
 
 
 def _declared(graph: onnx.GraphProto) -> dict[str, int]:

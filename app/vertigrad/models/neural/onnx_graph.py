@@ -13,11 +13,13 @@ from ... import ops
 from ...closing import Closing
 from ...errors import InputError
 from ...gpu import Plan, Traffic
+from ...indexed import indexed
 from ...tensor import Readback, Tensor, f32
 from ..inside import Graph, InnerTensor, Node
 
 if TYPE_CHECKING:
     from ...onnx_import import Network
+    from ...onnx_import.inspected import Element
     from ...onnx_import.probe import Probe
 
 NODES, WIRES = "graph", "graph.wires"  # names among the tensors inside a network
@@ -85,6 +87,19 @@ def inner_tensors(network: Network) -> dict[str, InnerTensor]:
     """The layout of a network's graph, what its nodes compute, those of branches and loops, too, and its weights."""
     found = network.tensors | network.nested_tensors | network.weights
     return KNOWN | {name: InnerTensor(*one) for name, one in found.items()}
+
+
+def with_elements(
+    known: Mapping[str, InnerTensor], sequences: Mapping[str, Sequence[Element]]
+) -> dict[str, InnerTensor]:
+    """What is known of tensors, with the elements of sequences instead of these."""
+    found: dict[str, InnerTensor] = {}
+    for name, one in known.items():
+        if name not in sequences:
+            found[name] = one
+        for index, element in enumerate(sequences.get(name, ())):
+            found[indexed(name, index)] = InnerTensor(one.operator, element.dtype, element.shape)
+    return found
 
 
 def edges_between(names: Sequence[str], sources: Mapping[str, Sequence[str]]) -> list[tuple[int, int]]:

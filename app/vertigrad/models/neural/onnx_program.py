@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..element_gradient import ElementGradients
 from ..inside import Differentiable, GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
 from .onnx_gradient import InputGradient
-from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph, inner_tensors
+from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph, inner_tensors, with_elements
 from .onnx_not_finite import NotFinite
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class RunningNetwork(Inside):
             dict(constants),
             dict(fed),
         )
+        self._in_file = inner_tensors(network)
         self._known: Mapping[str, InnerTensor] | None = None
         self._parts = ExitStack()  # of the program
         self._held = ExitStack()  # the outputs
@@ -66,7 +67,7 @@ class RunningNetwork(Inside):
 
     def known(self) -> Mapping[str, InnerTensor]:
         if self._known is None:
-            self._known = inner_tensors(self._network)
+            self._known = with_elements(self._in_file, self._program.sequences)
         return self._known
 
     def observe(self, observed: Observed) -> None:
@@ -143,7 +144,7 @@ class RunningNetwork(Inside):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _resolved(self, observed: Observed) -> Observed:
-        known = self.known() if observed else {}
+        known = self._in_file
         tensors = tuple(dict.fromkeys(resolved(name, known) for name in observed.tensors))
         return Observed(tensors, {resolved(name, known): units for name, units in observed.ablated.items() if units})
 
@@ -155,7 +156,7 @@ class RunningNetwork(Inside):
             needed <= {*self._shown, *program.held}
             and len(self._shown) <= most
             and observed.ablated.keys() <= program.masks.keys()
-            and (self._graph is not None) == _with_graph(observed)
+            and (self._graph is not None) == (not KNOWN.keys().isdisjoint(observed.tensors))
         )
 
     def _record_expecting(self, observed: Observed) -> None:
@@ -194,6 +195,7 @@ class RunningNetwork(Inside):
             raise
         self._parts.close()
         self._parts, self._program, self._carry, self._keep, self._graph = parts, program, carry, keep, graph
+        self._known = None
         self.outputs, self._tensors, self._observed = outputs, tensors, observed
 
     def _taken(self, observed: Observed, program: Program, graph: NetworkGraph | None) -> dict[str, Tensor]:
@@ -211,7 +213,7 @@ class RunningNetwork(Inside):
 
     def _probe(self, observed: Observed, parts: ExitStack) -> Probe | None:
         """Statistics of all tensors, if the graph is observed."""
-        if not _with_graph(observed):
+        if KNOWN.keys().isdisjoint(observed.tensors):
             return None
         from ...onnx_import.probe import Probe
 
@@ -279,10 +281,6 @@ class RunningNetwork(Inside):
             for ours, tensor in self.outputs.items():
                 ops.assign(tensor, program.tensor(self._declared[ours]).reshape(*tensor.shape))
         return self.outputs
-
-
-def _with_graph(observed: Observed) -> bool:
-    return not KNOWN.keys().isdisjoint(observed.tensors)
 
 
 def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:
