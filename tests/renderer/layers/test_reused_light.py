@@ -163,3 +163,12 @@ def test_text_over_it_and_post_processing_are_those_of_the_first_image(layer: An
     images.check_drawn(one, view=view, level=level)
     assert images.reused
     close(one, tensors)
+
+
+def test_all_is_drawn_after_shaders_have_changed(layer: Any, images: Images) -> None:
+    one, tensors = bound(layer, "surface")
+    images.check_drawn(one)
+    assert images.reused
+    images.renderer.compile()
+    images.check_drawn(one)
+    close(one, tensors)
