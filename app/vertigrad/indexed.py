@@ -1,9 +1,10 @@
-"""Names of the elements of sequences, such as "/split[2]"."""
+"""Sequences of tensors: their type, and the names of their elements, such as "/split[2]"."""
 
 from __future__ import annotations
 
 import re
 
+SEQUENCE = "sequence"  # the type of a sequence of tensors
 _INDEXED = re.compile(r"(.+)\[(\d{1,9})\]", re.DOTALL)
 
 

@@ -16,20 +16,9 @@ from vertigrad.renderer.layers.tensor import TensorLayer
 from vertigrad.session import Session
 from vertigrad.session.commands import Ablate, HideTensor, Redo, ShowTensor, Undo
 
-from ..models.test_inside import NAMES, W1, network
+from ..models.test_inside import NAMES, W1
+from .network_scene import HIDDEN, SCENE, X, opened, pixels
 
-X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
-HIDDEN = np.maximum(X @ W1, 0.0)
-SCENE = """version = 1
-[models.values]
-type = "array"
-file = "x.npy"
-[models.net]
-type = "onnx"
-file = "net.onnx"
-inputs = { x = "values.values" }
-[layers]
-"""
 READER = """[models.reader]
 type = "onnx"
 file = "reader.onnx"
@@ -40,11 +29,7 @@ inputs = { h = "net:0/relu" }
 
 @pytest.fixture
 def session(steady: Gpu, tmp_path: Path) -> Iterator[Session]:
-    network(tmp_path)
-    np.save(tmp_path / "x.npy", X)
-    (tmp_path / "scene.toml").write_text(SCENE)
-    with Session(steady, tmp_path / "scene.toml") as session:
-        session.clock.halt()
+    with opened(steady, tmp_path, SCENE) as session:
         yield session
 
 
@@ -68,13 +53,6 @@ def frame(session: Session, *commands) -> None:
     session.advance()
     session.gpu.submit()
     assert not session.messages, session.messages
-
-
-def pixels(session: Session, name: str) -> np.ndarray:
-    layer = session.stage.layers[name]
-    layer.prepare()
-    assert isinstance(layer, TensorLayer) and layer.form is not None
-    return layer.form.attributes["pixels"].numpy()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_tensors_that_are_shown_in_one_frame_are_recorded_at_once(session: Session, recordings: list[Network]) -> None:

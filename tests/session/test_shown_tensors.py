@@ -44,17 +44,10 @@ from vertigrad.session.shown_gradients import target
 from vertigrad.session.shown_tensors import picked_element, picked_node, sharing_range
 
 from ..models.test_inside import W1, W2, network
+from . import network_scene
+from .network_scene import HIDDEN, X, opened, pixels
 
-SCENE = """version = 1
-[models.values]
-type = "array"
-file = "x.npy"
-[models.net]  # the network
-type = "onnx"
-file = "net.onnx"
-inputs = { x = "values.values" }
-[layers]
-first = { tensor = "net:0/sum" }
+SCENE = f"""{network_scene.SCENE}first = {{ tensor = "net:0/sum" }}
 """
 SECOND = """[models.doubled]
 type = "array"
@@ -64,18 +57,12 @@ type = "onnx"
 file = "net.onnx"
 inputs = { x = "doubled.values" }
 """
-X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
-HIDDEN = np.maximum(X @ W1, 0.0)
 RELU = "net", "/enc/0/relu"
 
 
 @pytest.fixture
 def session(steady: Gpu, tmp_path: Path) -> Iterator[Session]:
-    network(tmp_path)
-    np.save(tmp_path / "x.npy", X)
-    (tmp_path / "scene.toml").write_text(SCENE)
-    with Session(steady, tmp_path / "scene.toml") as session:
-        session.clock.halt()
+    with opened(steady, tmp_path, SCENE) as session:
         yield session
 
 
@@ -86,11 +73,6 @@ def do(session: Session, *commands) -> None:
         session.advance()
         session.gpu.submit()
     assert not session.messages, session.messages
-
-
-def pixels(session: Session, name: str) -> np.ndarray:
-    session.stage.layers[name].prepare()
-    return session.stage.layers[name].form.attributes["pixels"].numpy()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def out(session: Session) -> np.ndarray:

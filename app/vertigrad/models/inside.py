@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..errors import InputError
-from ..indexed import indexed, parsed
+from ..indexed import SEQUENCE, indexed, parsed
 from ..params import closest, shown
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
 GRADIENTS = "gradients."  # begins the names of gradients of the loss
 TENSORS = "tensors"  # the field of models that has all of their tensors by name: it adds no prefix to the names
 NEAR = 5  # names that a message lists
-SEQUENCE = "sequence"  # the type of a sequence of tensors
 
 Role = Literal["output", "state", "inside"]
 

@@ -8,12 +8,10 @@ from typing import NamedTuple
 import onnx
 
 from ..errors import InputError
-from ..indexed import parsed
+from ..indexed import SEQUENCE, parsed
 from .graph import all_graphs
 from .inputs import elem_of, is_sequence, sizes_of
 from .values import type_name
-
-SEQUENCE = "sequence"  # the type of a sequence of tensors
 
 
 class InnerTensor(NamedTuple):

@@ -90,7 +90,7 @@ class Environment:
 
     def compile(self) -> None:
         """Recompute the maps before the next image, after shaders have changed."""
-        self._key, self._has_table = (), False
+        self._forget()
         self._maps = None
 
     def record(self, view: View, camera: OrbitCamera) -> None:
@@ -150,6 +150,7 @@ class Environment:
         return _uploaded(self._gpu, environment_image.smaller(image))
 
     def _forget(self) -> None:
+        """Record all again."""
         self._key, self._has_table = (), False
 
     def _compute(self, image: wgpu.GPUTextureView | None) -> None:

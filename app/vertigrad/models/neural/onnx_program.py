@@ -251,7 +251,7 @@ class RunningNetwork(Inside):
     def _computed(self, names: Sequence[str]) -> list[str]:
         """Those that nodes compute: neither gradients nor weights."""
         others = {*self._network.weights, *KNOWN} if names else {}
-        return [name for name in _without_gradients(names) if name not in others]
+        return [name for name in names if name not in others and GradientName.of(name) is None]
 
     def _set_masks(self, ablated: Mapping[str, Sequence[int]], program: Program | None = None) -> None:
         masks = (program or self._program).masks
@@ -281,10 +281,6 @@ class RunningNetwork(Inside):
             for ours, tensor in self.outputs.items():
                 ops.assign(tensor, program.tensor(self._declared[ours]).reshape(*tensor.shape))
         return self.outputs
-
-
-def _without_gradients(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if GradientName.of(name) is None)
 
 
 def without_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
