@@ -360,6 +360,19 @@ def test_images_are_the_same_if_several_invocations_share_the_particles_of_a_til
     assert np.array_equal(*images) and images[0].std() > 10.0
 
 
+def test_a_small_image_of_many_particles_has_no_holes(layer, render):
+    """Tiles with 20,000 particles: more than llvmpipe takes in one loop of an invocation."""
+    position = np.random.default_rng(3).uniform(-0.5, 0.5, (20000, 3)).astype(np.float32)
+    camera = OrbitCamera(distance=8.0, pitch=0.0, yaw=0.0, fov=40.0)
+    images = [
+        light(render([layer("liquid", BLACK, position=rows, size=0.05)], camera, SKY, (48, 36)))
+        for rows in (position, position[::-1], position[:2000])
+    ]
+    assert np.array_equal(images[0], images[1])
+    covered = [image > 0.002 for image in images]
+    assert covered[2].sum() > 20 and np.all(covered[0] >= covered[2])
+
+
 @pytest.mark.parametrize("orthographic", [False, True])
 def test_a_particle_that_reaches_around_the_eye_or_is_cut_off(layer, render, orthographic):
     """Particles behind, around and before the eye, and a clip plane through the one that is before it."""

@@ -30,6 +30,8 @@ FRONT, COLUMN, BEHIND = "rg32float", "rg32float", "rgba32float"  # mirrored in t
 TILE = 16  # pixels, across and down
 PARTS = 4  # of the particles of a tile, each compared by invocations of its own
 SOFTWARE_TILE, SOFTWARE_PARTS = 8, 1  # on a software adapter, where particles are small
+CROWDED_PARTS = 8  # there, where an image has more than `MOST_ALONE` particles a tile: llvmpipe ends all loops of an
+MOST_ALONE = 100  # invocation after 65,535 iterations together, and a particle takes up to seven
 LEVELS = 12  # of sizes of tiles: the last one is wider than any image
 WORKGROUP = 128
 PAIRS_A_ROW = 24  # of tiles and rows, that there is memory for at first
@@ -71,8 +73,9 @@ class LiquidTiles:
     def __init__(self, gpu: Gpu, name: str, read: LiquidRows, style_size: int):
         self._gpu, self._name, self._read, self._style_size = gpu, name, read, style_size
         self._rows = rows = read.count
-        self._tile, parts = (SOFTWARE_TILE, SOFTWARE_PARTS) if gpu.adapter.kind == "software" else (TILE, PARTS)
-        self._defines = {"TILE": self._tile, "PARTS": parts, "LEVELS": LEVELS, **read.defines}
+        self._is_software = gpu.adapter.kind == "software"
+        self._tile = SOFTWARE_TILE if self._is_software else TILE
+        self._defines = {"TILE": self._tile, "PARTS": self._parts(0.0), "LEVELS": LEVELS, **read.defines}
         self._size, self._capacity = (0, 0), _rounded(min(PAIRS_A_ROW * rows, MOST_PAIRS), rows)
         self._depth: wgpu.GPUTextureView | None = None  # that is bound
         self._blocks: list[Block] = []  # that are bound
@@ -153,6 +156,18 @@ class LiquidTiles:
         formats = FRONT, COLUMN, BEHIND
         self.fronts, self.columns, self.behinds = (create_view(self._gpu, size, one, usage) for one in formats)
         self._blocks, self._size = [], size
+        self._divide(self._parts(self._rows / (across * down)))
+
+    def _divide(self, parts: int) -> None:
+        """Have so many invocations share the particles of a tile."""
+        if parts != self._defines["PARTS"]:
+            self._defines["PARTS"] = parts
+            self._pipelines |= {entry: self._pipeline(entry) for entry in ENTRIES if entry.startswith("find")}
+
+    def _parts(self, rows_a_tile: float) -> int:
+        if not self._is_software:
+            return PARTS
+        return SOFTWARE_PARTS if rows_a_tile <= MOST_ALONE else CROWDED_PARTS
 
     def _bind(self, frame: Frame) -> None:
         """Create the bind groups for an image with the depth of this frame."""
