@@ -1,6 +1,6 @@
 // A whole small network as in ops/mlp.wgsl, for many points: two invocations of a subgroup have four points together,
-// whose activations are in their registers, each half of the neurons of a layer. Only weights are in workgroup memory,
-// those of all layers, loaded once: a workgroup takes THREADS / 2 pairs' points at a time, in a run from one tile to the
+// whose activations are in their registers, each half of the neurons of a layer. Only weights and biases are in workgroup
+// memory, those of all layers, loaded once: a workgroup takes THREADS / 2 pairs' points at a time, in a run from one tile to the
 // next of its own.
 // Neuron 4 i + 2 l + n of four is with lane l of a pair. It adds up what its inputs give to all four neurons of a group:
 // to its own two in slots 0 and 1, to those of the other lane, whose weights are stored in this order, in slots 2 and 3.
@@ -19,6 +19,7 @@ enable f16;
 //% set WIDE = WIDTH * GROUPS
 //% set LAST_AT = FIRST + (HIDDEN - 1) * WIDE
 //% set FINAL = OUTPUTS // 4
+//% set BIAS_PAIRS = HIDDEN * WIDTH // 2 + 2 * FINAL
 
 struct Params {
     count: u32,
@@ -39,6 +40,8 @@ struct Params {
 
 // Of each layer, for each input of a lane, each group of four neurons and each lane: the weights.
 var<workgroup> staged: array<vec4f, ${LAST_AT + WIDTH * FINAL}>;
+// Of each group of four neurons and each lane: the biases of its two.
+var<workgroup> staged_biases: array<vec2f, ${BIAS_PAIRS}>;
 
 fn activate(x: f32) -> f32 {
     return ${ACTIVATION};
@@ -69,10 +72,12 @@ fn stage(first: u32, at: u32, groups: u32, lines: u32) {
     staged[first + at] = select(quad, quad.zwxy, lane == 1u);
 }
 
-// Sums of the four neurons of a group, of which `sum0` and `sum1` are one's own: biases, then what the inputs give.
+// Sums of the four neurons of a group, of which `sum0` and `sum1` are one's own: what the inputs give, then biases, for
+// which nothing waits so.
 //% macro sums(inputs, at, groups, group)
-var sum0 = vec4f(biases[bias + 4u * ${group} + 2u * lane]);
-var sum1 = vec4f(biases[bias + 4u * ${group} + 2u * lane + 1u]);
+let own_biases = staged_biases[bias + 2u * ${group} + lane];
+var sum0 = vec4f();
+var sum1 = vec4f();
 var sum2 = vec4f();
 var sum3 = vec4f();
 //% for i in range(inputs // 2)
@@ -86,8 +91,8 @@ var sum3 = vec4f();
     //% endfor
 }
 //% endfor
-sum0 += subgroupShuffleXor(sum2, 1u);
-sum1 += subgroupShuffleXor(sum3, 1u);
+sum0 += subgroupShuffleXor(sum2, 1u) + own_biases.x;
+sum1 += subgroupShuffleXor(sum3, 1u) + own_biases.y;
 //%- endmacro
 
 //% macro layer(inputs, at)
@@ -99,7 +104,7 @@ for (var group = 0u; group < ${GROUPS}u; group += 1u) {
 //% for i in range(WIDTH // 2)
 signal${i} = results[${i}];
 //% endfor
-bias += ${WIDTH}u;
+bias += ${WIDTH // 2}u;
 //%- endmacro
 
 @compute @workgroup_size(${THREADS})
@@ -119,6 +124,9 @@ fn main(
     }
     for (var at = thread; at < ${WIDTH * FINAL}u; at += ${THREADS}u) {
         stage(${LAST_AT}u, at, ${FINAL}u, 0u);
+    }
+    for (var at = thread; at < ${BIAS_PAIRS}u; at += ${THREADS}u) {
+        staged_biases[at] = vec2f(biases[2u * at], biases[2u * at + 1u]);
     }
     workgroupBarrier();
     var results: array<vec4f, ${WIDTH // 2}>;

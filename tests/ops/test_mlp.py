@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_many_points_in_pairs(sizes: list[int], last: str | None, monkeypatch: p
     """Two tiles, one of them not full, by one workgroup."""
     if not paths.subgroup_size():
         pytest.skip("this adapter has no subgroups of one size")
-    for name, value in {"FEWEST": 1, "NARROWEST": 16, "WORKGROUPS": 1}.items():
+    for name, value in {"FEWEST": 1, "FEWEST_SHALLOW": 1, "LEAST_BUSY": 0, "NARROWEST": 16, "WORKGROUPS": 1}.items():
         monkeypatch.setattr(mlp_pairs, name, value)
     monkeypatch.setattr(paths, "is_software", lambda: False)
     net, x = layers(sizes), points(700, sizes[0])
@@ -87,9 +88,20 @@ def test_many_points_in_pairs(sizes: list[int], last: str | None, monkeypatch: p
         assert (whole.numpy()[:, [0, -1]] == 7).all()
 
 
-def test_pairs_are_for_many_points_and_narrow_layers() -> None:
-    assert not mlp_pairs.suits(Form.of([3, 64, 64, 64, 4]), mlp_pairs.FEWEST - 1)
-    assert not mlp_pairs.suits(Form.of([3, 80, 4]), 1 << 20)
+def test_pairs_are_for_many_points_and_narrow_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = {"max-compute-workgroup-storage-size": 49152, "max-compute-invocations-per-workgroup": 1024}
+    monkeypatch.setattr(mlp_pairs, "gpu", lambda: SimpleNamespace(limits=large))
+    monkeypatch.setattr(paths, "is_software", lambda: False)
+    deep, shallow = Form.of([3, 64, 64, 64, 4]), Form.of([3, 64, 4])
+    tiles = mlp_pairs.WORKGROUPS * 2 * mlp_pairs.THREADS  # points of a round of all workgroups
+    with paths.forced(subgroups=True):
+        if paths.path().subgroup < 2:
+            pytest.skip("this adapter has no subgroups of one size")
+        assert [mlp_pairs.suits(deep, 1 << bits) for bits in (16, 17, 18, 20)] == [False, True, True, True]
+        assert [mlp_pairs.suits(shallow, 1 << bits) for bits in (18, 19)] == [False, True]
+        assert mlp_pairs.suits(deep, 3 * tiles) and not mlp_pairs.suits(deep, 3 * tiles + 1)  # a round for one point
+        assert not mlp_pairs.suits(Form.of([3, 80, 4]), 1 << 20)
+        assert not mlp_pairs.suits(Form.of([64, *[64] * 4, 4]), 1 << 20), "no room for the weights"
 
 
 @pytest.mark.parametrize(
