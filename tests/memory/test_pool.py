@@ -35,11 +35,12 @@ def test_size_classes_increase(a: int, b: int) -> None:
 
 def test_a_freed_block_is_reused_under_its_id_in_the_next_generation(fake: FakeGpu) -> None:
     first = fake.make(1000)
-    block, generation = first.block, first.block.generation
+    block, generation, revision = first.block, first.block.generation, first.block.revision
     buffer = block.storage
     first.drop()
     second = fake.make(990, "other", Origin("other.py", 9))
     assert second.block is block
+    assert block.revision > revision, "its bytes are not those that were drawn or computed from before"
     assert (block.storage, block.generation) == (buffer, generation + 1)
     assert (block.nbytes, block.name, str(block.origin)) == (990, "other", "other.py:9")
     assert fake.storage.calls == ["allocate"]

@@ -150,8 +150,7 @@ class Renderer:
             if notes is not None:
                 notes.push()
             before, self._state = self._state, None
-            lines = notes and notes.state
-            light = self._uniforms.key, opacity, self._lighting.environment.key, lines, resolve, keep_depth
+            light = self._uniforms.key, self._lighting.environment.key, keep_depth
             state = state_of(layers, time, gpu.recorder.abandoned, *light) if sample is None else None
             self.reused = state is not None and state == before
             if not self.reused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import wgpu
 
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.annotations.overlay import ColorBar
+from vertigrad.renderer.handles import Handles
 from vertigrad.renderer.layers import Layer
+from vertigrad.renderer.lens import Sample
 from vertigrad.renderer.quality import HIGH, LOW
 from vertigrad.tensor import Tensor
 
@@ -45,12 +49,13 @@ class Images:
         """Whether the last image that was not `fresh` had the light of the one before."""
         return self.renderer.reused
 
-    def check_drawn(self, *layers: Layer, **options: Any) -> None:
-        """Something has changed: it is drawn, once."""
+    def check_drawn(self, *layers: Layer, **options: Any) -> np.ndarray:
+        """Something has changed: it is drawn, once. Returns the image."""
         changed = self.draw(*layers, **options)
         assert not self.reused
         np.testing.assert_array_equal(changed, self.draw(*layers, fresh=True, **options))
         np.testing.assert_array_equal(changed, self.draw(*layers, **options))
+        return changed
 
 
 @pytest.fixture
@@ -171,4 +176,61 @@ def test_all_is_drawn_after_shaders_have_changed(layer: Any, images: Images) -> 
     assert images.reused
     images.renderer.compile()
     images.check_drawn(one)
+    close(one, tensors)
+
+
+def test_the_shadow_of_a_volume_at_rest_is_drawn_when_its_map_changes(layer: Any, images: Images) -> None:
+    """Its own light does not depend on the sun: it emits all of it."""
+    volume, of_volume = bound(layer, "volume", emissive=1.0, density_range=(0.0, 1.0))
+    corners = np.float32([[[-3, -1, -3], [3, -1, -3]], [[-3, -1, 3], [3, -1, 3]]])
+    floor = layer("surface", position=corners, color=(0.8, 0.8, 0.8))
+    images.draw(volume, floor)
+    drawn = [images.check_drawn(volume, floor, view=View(**VIEW | {"sun_azimuth": 40.0}))]
+    for name, value in (("high", (1.5, 0.6, 1.0)), ("low", (-0.4, -0.5, -0.6)), ("shadow", 0.4), ("shadow", 0.0)):
+        volume.style.change(name, value)
+        drawn.append(images.check_drawn(volume, floor))
+        assert images.reused
+    assert all((one != other).any() for one, other in pairwise(drawn))
+    close(volume, of_volume)
+    floor.close()
+
+
+@pytest.mark.parametrize("view", [VIEW, FLOOR | {"axes": True}], ids=["bar", "bar, floor and axes"])
+def test_a_color_bar_is_over_the_light_which_does_not_depend_on_it(
+    layer: Any, images: Images, view: dict[str, Any]
+) -> None:
+    one, tensors = bound(layer, "surface", range=(0.0, 1.0))
+    options: dict[str, Any] = {"view": View(**view), "size": (320, 240)}
+    before = images.draw(one, **options)
+    for title in ("speed", "pressure"):
+        one.colorbar = ColorBar(title=title)
+        after = images.draw(one, **options)
+        assert images.reused and (after != before).any()
+        np.testing.assert_array_equal(after, images.draw(one, fresh=True, **options))
+        before = after
+    close(one, tensors)
+
+
+def test_handles_need_the_depth_of_the_image(layer: Any, images: Images) -> None:
+    one, tensors = bound(layer, "surface")
+    images.check_drawn(one)
+    ends = np.float32([[24, 18, 0.3], [40, 18, 0.3], [24, 4, 0.3], [12, 26, 0.3]])
+    images.check_drawn(one, handles=Handles(ends, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), None, 1.0, 16.0))
+    assert images.reused
+    close(one, tensors)
+
+
+def test_samples_are_drawn_each_for_itself(gpu: Gpu, layer: Any) -> None:
+    """The light in the target is replaced by the mean of the samples, for the bloom."""
+    one, tensors = bound(layer, "surface")
+    drawn = []
+    for written in (False, True):
+        images = Images(gpu)
+        for index in (0, 1, 1):
+            if written:
+                tensors["position"].block.note_write()
+            sample = Sample(index, shown=True, moving=True)
+            drawn.append(images.draw(one, view=View(**VIEW | {"bloom": 0.5}), sample=sample))
+            assert not images.reused
+    np.testing.assert_array_equal(drawn[:3], drawn[3:])
     close(one, tensors)

@@ -139,11 +139,6 @@ class Annotations:
         drawn += [("scale", SCALE)] if self._view.scale_bar else []
         return drawn + ([("text", self._texts.count)] if self._texts.count else [])
 
-    @property
-    def state(self) -> bytes:
-        """What lines depend on, next to view and layers."""
-        return bytes(self._overlay)
-
     def push(self) -> None:
         """Write the uniform of the image that is about to be recorded."""
         self._offset = self._gpu.uniforms.push(self._overlay)
