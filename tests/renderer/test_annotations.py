@@ -8,6 +8,7 @@ from PIL import ImageFont
 from vertigrad import resources
 from vertigrad.errors import InputError, ParameterError
 from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.annotations import annotations, axes_bounds
 from vertigrad.renderer.annotations.axes_bounds import AxesBounds
 from vertigrad.renderer.annotations.font import RIM, TEXT, font
 from vertigrad.renderer.annotations.overlay import ColorBar, axis_names, bar_layouts, em_size, headings
@@ -15,7 +16,7 @@ from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.tensor import Tensor
 
 from . import ticks_reference as reference
-from .conftest import PLAIN
+from .conftest import PLAIN, read
 
 SIZE = (320, 240)
 RAISED = reference.RAISED + "⁻"
@@ -350,6 +351,28 @@ def test_the_box_changes_rarely(gpu, layer):
         np.testing.assert_allclose(corners(2.0), [[-2, -1, 0], [2, 1, 1]], atol=1e-6)
         assert np.ptp(corners(0.3)[:, 0]) < 1.0
         np.testing.assert_array_equal(corners(np.nan), corners(0.3))
+
+
+@pytest.mark.parametrize("changes", [{"axes": True}, {"floor": "under"}, {"color_bars": "all"}])
+def test_an_object_at_the_address_of_another_one_is_not_taken_for_it(gpu, layer, front, monkeypatch, changes):
+    """An object may have the `id` of one that was collected; here all have the same."""
+    for module in (annotations, axes_bounds):
+        monkeypatch.setattr(module, "id", lambda _: 0, raising=False)
+    usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+    texture = gpu.device.create_texture(size=(*SIZE, 1), format="rgba8unorm", usage=usage)
+
+    def drawn(renderer, points):
+        renderer.draw([points], front, view(**changes), texture.create_view(), SIZE)
+        return read(gpu, texture)
+
+    used, images = Renderer(gpu, "rgba8unorm"), []
+    for name, half in (("speed", 1.5), ("depth", 1.0)):
+        points = layer("points", position=np.float32([[-half] * 3, [half] * 3]), color=np.float32([0.0, 1.0]))
+        points.name = name
+        images.append(drawn(used, points))
+        np.testing.assert_array_equal(images[-1], drawn(used, points))
+        np.testing.assert_array_equal(images[-1], drawn(Renderer(gpu, "rgba8unorm"), points))
+    assert (images[0] != images[1]).any()
 
 
 def test_the_box_contains_every_row_of_every_layer(gpu, layer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 import wgpu
@@ -107,7 +108,7 @@ class Annotations:
     def prepare(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> None:
         """Lay out the next frame, and record what must precede its passes; the layers were prepared before."""
         key = (size, camera.distance, *vars(view).values(), *[layer.style.range for layer in self._bars])
-        key += tuple([(id(layer), layer.colorbar, id(layer.attributes)) for layer in layers])
+        key += tuple([(ref(layer), layer.colorbar, ref(layer.attributes)) for layer in layers])
         if key != self._key:
             self._lay_out(layers, camera, view, size)
             self._key = key
@@ -160,7 +161,7 @@ class Annotations:
             pass_.draw(4, BOX_LINES)
 
     def _line_group(self) -> wgpu.GPUBindGroup:
-        return self._lines.group(id(self._bounds.buffer), lambda: [whole_buffer(self._bounds.buffer)])
+        return self._lines.group(self._bounds.buffer, lambda: [whole_buffer(self._bounds.buffer)])
 
     def draw_text(self, view_offset: int, corner: tuple[int, int], target: wgpu.GPUTextureView) -> None:
         """Record color bars, numbers and texts over the final image, at `corner` of the target."""
@@ -183,7 +184,7 @@ class Annotations:
     def _draw_overlay(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
         if not self._overlays():
             return
-        key = self._font.size, id(self._bounds.buffer)
+        key = self._font.size, self._bounds.buffer
         group = self._axes.group(key, lambda: [*_face(self._gpu, self._font), whole_buffer(self._bounds.buffer)])
         if self._texts.buffer is not None:
             pass_.set_vertex_buffer(0, self._texts.buffer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
 import wgpu
 
@@ -30,14 +31,14 @@ class AxesBounds:
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
-        self._layers: tuple[int, ...] = ()
+        self._layers: tuple[ref[Layer], ...] = ()
         self._groups: dict[Any, wgpu.GPUBindGroup] = {}
         self._start(0)
 
     def record(self, layers: Sequence[Layer]) -> None:
         """Record the reduction of all positions; before the image's pass."""
         gpu, recorder = self._gpu, self._gpu.recorder
-        if self._layers != (drawn := tuple(map(id, layers))):
+        if self._layers != (drawn := tuple(map(ref, layers))):
             self._start(len(layers))
             self._layers = drawn
         compute = recorder.compute_pass()
