@@ -13,6 +13,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.gpu import kernel as kernels
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.models.reference import neural_field as neural_field_reference
+from vertigrad.renderer import pipelines
 from vertigrad.renderer.layers.points import PointsLayer
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import STEP, Session, hot_reload
@@ -592,6 +593,32 @@ def test_an_edited_image_is_shown(steady: Gpu, project):
         path.write_text(text)
         see()
         assert np.array_equal(image(session, renderer, offscreen), first)
+
+
+def test_shaders_are_edited_of_which_only_pipelines_in_use_are_left(steady: Gpu, project):
+    """All else that was created from them was dropped from the cache, for what was used later."""
+
+    def drop_all() -> None:
+        for number in range(pipelines.CACHED):
+            pipelines.draw_cache(steady).get(("another", number), object)
+
+    name, good, broken = "draw/post_process.wgsl", "fn post_process_fragment(", "fn tone_mapped_fragment("
+    with Session(steady, project / "scenes" / "nbody.toml", ["galaxy.count=64"]) as session:
+        session.post(Play(False))
+        renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
+        first = image(session, renderer, offscreen)
+        see = watched(session)
+        drop_all()
+        edit_shader(project, name, (good, broken), see=see)
+        assert f"shaders/{name}" in session.messages["shaders"]
+        assert np.array_equal(image(session, renderer, offscreen), first)
+        edit_shader(project, name, (broken, good), see=see)
+        assert session.messages == {} and np.array_equal(image(session, renderer, offscreen), first)
+        drop_all()
+        make_red(project / "shaders" / name)
+        see()
+        assert session.messages == {}
+        assert (image(session, renderer, offscreen)[:, :, :3] == [255, 0, 0]).all()
 
 
 # weights ------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ class DrawCache:
 
     def __init__(self) -> None:
         self._cached: OrderedDict[Hashable, Any] = OrderedDict()
+        self.modules: set[tuple[Any, ...]] = set()  # keys of all that were created; [1] is the file
         self.users: WeakSet[CacheUser] = WeakSet()
 
     def get(self, key: Hashable, create: Callable[[], T]) -> T:
@@ -37,17 +38,11 @@ class DrawCache:
         self._cached.move_to_end(key)
         return self._cached[key]
 
-    def drop(self, files: Collection[str]) -> dict[Hashable, Any]:
-        """Drop everything that was created from shader files; returns all cached objects, for `restore`."""
-        before = dict(self._cached)
-        for key in before:
+    def drop(self, files: Collection[str]) -> None:
+        """Drop everything that was created from shader files."""
+        for key in list(self._cached):
             if isinstance(key, tuple) and any(isinstance(part, str) and part in files for part in key):
                 del self._cached[key]
-        return before
-
-    def restore(self, cached: Mapping[Hashable, Any]) -> None:
-        """Put back what `drop` returned."""
-        self._cached = OrderedDict(cached)
 
     def __len__(self) -> int:
         return len(self._cached)
@@ -63,29 +58,21 @@ class CacheUser(Protocol):
 def replace_draw_shaders(gpu: Gpu, files: Collection[str], bind_layers: Callable[[], object]) -> None:
     """Recompile shader files for everything that draws with them; `bind_layers` rebinds every layer.
 
-    Raises `ShaderError`, and what binding raises; then the old pipelines are restored.
+    Raises `ShaderError`, and what binding raises; then it must be called again, with the texts before.
     """
     cache = draw_cache(gpu)
-    before = cache.drop(files)
-    if len(before) == len(cache):
+    modules = [key for key in cache.modules if key[1] in files]  # pipelines in use may be of one that was dropped
+    if not modules:
         return
+    cache.drop(files)
     try:
-        for key in before:
-            if isinstance(key, tuple) and key[0] == "module" and key[1] in files:
-                draw_shader(gpu, key[1], dict(key[2]))  # also what is not drawn now, to find its errors
-        _take_again(cache, bind_layers)
-    except BaseException as error:
-        cache.restore(before)
-        _take_again(cache, bind_layers)
-        if isinstance(error, wgpu.GPUError):
-            raise ShaderError(f"{', '.join(f'shaders/{file}' for file in files)}: {error}") from error
-        raise
-
-
-def _take_again(cache: DrawCache, bind_layers: Callable[[], object]) -> None:
-    bind_layers()
-    for user in list(cache.users):
-        user.compile()
+        for _, file, values, _ in modules:
+            draw_shader(gpu, file, dict(values))  # also what is not drawn now, to find its errors
+        bind_layers()
+        for user in list(cache.users):
+            user.compile()
+    except wgpu.GPUError as error:
+        raise ShaderError(f"{', '.join(f'shaders/{file}' for file in files)}: {error}") from error
 
 
 _caches: WeakKeyDictionary[Gpu, DrawCache] = WeakKeyDictionary()
@@ -119,8 +106,11 @@ def _module(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> CompileJob[wgpu.
 
         return _started(compiled, path)
 
-    values = tuple(sorted(defines.items()))
-    return draw_cache(gpu).get(("module", path, values, repr(values)), create)  # 1 and True differ only in WGSL
+    values, cache = tuple(sorted(defines.items())), draw_cache(gpu)
+    key = "module", path, values, repr(values)  # 1 and True differ only in WGSL
+    module = cache.get(key, create)
+    cache.modules.add(key)
+    return module
 
 
 def _started(create: Callable[[], T], path: str) -> CompileJob[T]:
