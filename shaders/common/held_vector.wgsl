@@ -1,11 +1,18 @@
-// The vector of language/matvec.wgsl in workgroup memory: normalized, or added up from the parts of an attention.
+// The vector of language/matvec.wgsl in workgroup memory: normalized, or added up from the parts of an attention. For int4 its
+// elements are integers of 16 bits in two digits of 8, which products with weights of 4 bits take four at a time; a chunk has a
+// factor.
 // In: as in language/matvec.wgsl; HELD, chunks of it that are there at a time, of QUADS quads each; CHUNKS, of all of it.
 //% import "common/packed_weights.wgsl" as packed with context
 //% set BATCH = [4, (HELD * QUADS + THREADS - 1) // THREADS] | min
 
-var<workgroup> vector: array<vec4f, ${HELD * QUADS}>;  // quad q of chunk c at q * HELD + c: neighbors read neighbors
+// Quad q of chunk c is at q * HELD + c: neighbors read neighbors.
 //% if FORMAT == "int4"
-var<workgroup> vector_sums: array<f32, ${HELD}>;
+var<workgroup> vector: array<vec4u, ${HELD * QUADS}>;           // bits of f32; then of each word of weights: the high digits of
+                                                                // its even elements, of its odd ones, and the low digits
+var<workgroup> vector_scales: array<vec2f, ${HELD}>;            // of a chunk: its factor, and the sum of its elements
+const LARGEST = 32639.0;                                        // 127 * 256 + 127
+//% else
+var<workgroup> vector: array<vec4f, ${HELD * QUADS}>;
 //% endif
 //% if NORM
 var<workgroup> sums: array<f32, ${THREADS}>;
@@ -74,9 +81,8 @@ fn element(i: u32) -> vec4f {
     return x[params.x_first + i];
 }
 
-// Puts the part of the vector that begins at chunk `start` into workgroup memory, for int4 divided by UNITS; returns the
-// sum of the squares of what this invocation has put there. The next barrier ends it. Loads come in batches, so that their
-// waits overlap.
+// Puts the part of the vector that begins at chunk `start` into workgroup memory; returns the sum of the squares of what this
+// invocation has put there. The next barrier ends it. Loads come in batches, so that their waits overlap.
 fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
     var squares = 0.0;
     //% if SECTION < INNER
@@ -129,10 +135,7 @@ fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
             //% if SHIFT
             value${j} += shift${j};
             //% endif
-            //% if FORMAT == "int4"
-            value${j} *= ${packed.ONE_BY_UNITS};
-            //% endif
-            vector[i${j} % ${QUADS}u * ${HELD}u + i${j} / ${QUADS}u] = value${j};
+            vector[i${j} % ${QUADS}u * ${HELD}u + i${j} / ${QUADS}u] = ${"bitcast<vec4u>(value" ~ j ~ ")" if FORMAT == "int4" else "value" ~ j};
         }
         //% endfor
     }
@@ -140,14 +143,34 @@ fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
 }
 
 //% if FORMAT == "int4"
-// After `hold` and a barrier; the next barrier ends it.
-fn add_up(lane: u32) {
+// Makes digits of the elements, after `hold` and a barrier; the next barrier ends it. An element that is not finite makes the
+// factor of its chunk not finite.
+fn divide_into_digits(lane: u32) {
     for (var c = lane; c < ${HELD}u; c += ${THREADS}u) {
-        var sum = vec4f();
+        var bits = vec4u();
         //% for q in range(QUADS)
-        sum += vector[${q * HELD}u + c];
+        let quad${q} = vector[${q * HELD}u + c];
+        bits = max(bits, quad${q} & vec4u(0x7fffffffu));  // larger for what is larger, most of all for NaN
         //% endfor
-        vector_sums[c] = dot(sum, ${packed.UNITS});
+        let largest = bitcast<f32>(max(max(bits.x, bits.y), max(bits.z, bits.w)));
+        let scale = select(0.0, LARGEST / largest, largest > 1e-30);
+        var sum = vec4i();  // of the rounded elements, as the products are
+        //% for j in range(QUADS // 2)
+        {
+            let first = bitcast<vec4f>(quad${2 * j});
+            let second = bitcast<vec4f>(quad${2 * j + 1});
+            let even = vec4i(round(vec4f(first.xz, second.xz) * scale));
+            let odd = vec4i(round(vec4f(first.yw, second.yw) * scale));
+            sum += even + odd;
+            let even_low = ((even + vec4i(128)) & vec4i(255)) - vec4i(128);
+            let odd_low = ((odd + vec4i(128)) & vec4i(255)) - vec4i(128);
+            let even_high = pack4xI8((even - even_low) >> vec4u(8u));
+            let odd_high = pack4xI8((odd - odd_low) >> vec4u(8u));
+            vector[${j * HELD}u + c] = vec4u(even_high, odd_high, pack4xI8(even_low), pack4xI8(odd_low));
+        }
+        //% endfor
+        let factor = largest / LARGEST;
+        vector_scales[c] = vec2f(factor, f32(sum.x + sum.y + sum.z + sum.w) * factor);
     }
 }
 //% endif

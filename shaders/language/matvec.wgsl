@@ -140,7 +140,7 @@ fn main(
     workgroupBarrier();
     //% endif
     //% if FORMAT == "int4"
-    add_up(lane);
+    divide_into_digits(lane);
     workgroupBarrier();
     //% endif
     //% endif
@@ -175,7 +175,7 @@ fn main(
             _ = hold(here - line, lane, mean, scale);
             workgroupBarrier();
             //% if FORMAT == "int4"
-            add_up(lane);
+            divide_into_digits(lane);
             workgroupBarrier();
             //% endif
         }
@@ -184,19 +184,23 @@ fn main(
         if here + ${turn * LANES}u < ${CHUNKS}u {
             let c = ${"here" if SECTION >= INNER else "here % " ~ HELD ~ "u"} + ${turn * LANES}u;
             //% if FORMAT == "int4"
-            var found = vec4f();
-            //% for q in range(QUADS)
-            let x${q} = vector[${q * HELD}u + c];
-            found += vec4f(
-                //% for r in range(4)
-                dot(${packed.raw_quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
-                //% endfor
-            );
+            //% for r in range(4)
+            var high${r} = 0;
+            var low${r} = 0;
             //% endfor
-            let chunk_sum = vector_sums[c];
+            //% for j in range(QUADS // 2)
+            let digits${j} = vector[${j * HELD}u + c];
+            //% for r in range(4)
+            let even${j}_${r} = now${turn}_${r}[${j}] & 0x0f0f0f0fu;
+            let odd${j}_${r} = (now${turn}_${r}[${j}] >> 4u) & 0x0f0f0f0fu;
+            high${r} += dot4I8Packed(even${j}_${r}, digits${j}.x) + dot4I8Packed(odd${j}_${r}, digits${j}.y);
+            low${r} += dot4I8Packed(even${j}_${r}, digits${j}.z) + dot4I8Packed(odd${j}_${r}, digits${j}.w);
+            //% endfor
+            //% endfor
+            let scales_here = vector_scales[c];
             sum += vec4f(
                 //% for r in range(4)
-                dot(unpack2x16float(scale${turn}_${r}), vec2f(found[${r}], chunk_sum)),
+                dot(unpack2x16float(scale${turn}_${r}), vec2f(f32(high${r} * 256 + low${r}) * scales_here.x, scales_here.y)),
                 //% endfor
             );
             //% else
@@ -204,7 +208,7 @@ fn main(
             let x${q} = vector[${q * HELD}u + c];
             sum += vec4f(
                 //% for r in range(4)
-                dot(${packed.raw_quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
+                dot(${packed.quad("now" ~ turn ~ "_" ~ r, q)}, x${q}),
                 //% endfor
             );
             //% endfor

@@ -116,3 +116,39 @@ def test_a_product_adds_up_the_parts_of_an_attention(length: int, steady: Gpu) -
         linear.add_vector(plan, source, out, parts=Parts(total, splits, heads, head, tile), shape=Shape(32, 16, 2, 2))
         plan.replay(position=length - 1)
         np.testing.assert_allclose(out.numpy(), 1 + values.astype(float) @ mean.reshape(-1), rtol=2e-4, atol=2e-4)
+
+
+def int4_product(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of int4 weights with a vector, by the kernel; and the values of the weights, in float64."""
+    matrix, values = packed(38, "int4")
+    with ExitStack() as stack:
+        source, out = (stack.enter_context(Tensor.from_numpy(a)) for a in (x, np.zeros(38, np.float32)))
+        linear = Linear.of(stack, "linear", matrix)
+        plan = stack.enter_context(Plan("product"))
+        linear.add_vector(plan, source, out, shape=Shape(64, 16, 1, 2))
+        plan.replay()
+        return out.numpy(), values.astype(float)
+
+
+def test_a_vector_for_int4_has_16_bits_in_each_chunk(steady: Gpu) -> None:
+    """Chunks of very different sizes, of zeros, of one value, of a large and small ones, and too small to be scaled."""
+    chunks = RANDOM.normal(size=(INNER // 32, 32))
+    chunks *= 10.0 ** RANDOM.integers(-20, 3, (len(chunks), 1))
+    chunks[1], chunks[2], chunks[3, 1:], chunks[4] = 0.0, -7.5, chunks[3, 1:] * 1e-4, 1e-35
+    x = chunks.astype(np.float32).reshape(-1)
+    found, values = int4_product(x)
+    units = np.abs(x.reshape(-1, 32)).max(1, keepdims=True).astype(float) / 32639
+    units[4] = 0.0
+    scaled = np.divide(x.reshape(-1, 32), units, where=units > 0, out=np.zeros((len(units), 32)))
+    rounded = np.rint(scaled) * units
+    sizes = np.abs(values) @ np.abs(x.astype(float))
+    np.testing.assert_array_less(np.abs(found - values @ rounded.reshape(-1)), 1e-6 * sizes)
+    off = np.abs(values) @ np.repeat(units.reshape(-1) / 2, 32)
+    np.testing.assert_array_less(np.abs(found - values @ x.astype(float)), off + 1e-6 * sizes)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_in_a_vector_for_int4_shows(value: float, steady: Gpu) -> None:
+    x = RANDOM.normal(size=INNER).astype(np.float32)
+    x[INNER // 2 + 5] = value
+    assert not np.isfinite(int4_product(x)[0]).any()

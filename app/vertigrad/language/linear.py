@@ -199,7 +199,7 @@ class Linear:
         return room // step * step
 
     def _room(self, shape: Shape, parts: Parts | None) -> int:
-        """Elements of a vector, with a sum for each chunk of int4, that workgroup memory has room for."""
+        """Elements of a vector, with two floats for each chunk of int4, that workgroup memory has room for."""
         factors = 0 if parts is None else 4 * parts.splits * parts.heads
         storage = gpu().limits["max-compute-workgroup-storage-size"] - 20 * shape.threads - factors - 256
-        return storage * 8 // 33 if self.format == "int4" else storage // 4
+        return storage * 4 // 17 if self.format == "int4" else storage // 4
