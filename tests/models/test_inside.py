@@ -20,6 +20,7 @@ from vertigrad.models.neural import onnx_program
 from vertigrad.models.neural.onnx import Onnx, declare
 from vertigrad.models.neural.onnx_graph import edges_between, layout
 from vertigrad.onnx_import import Network
+from vertigrad.onnx_import.part import MOST_NODES, nodes_between
 from vertigrad.ops.summary import Summary
 from vertigrad.tensor import f32
 
@@ -317,6 +318,92 @@ def test_what_is_computed_anyway_is_observed_without_a_recording(model: Onnx, re
     model.step(0.1)
     np.testing.assert_allclose(model.outputs()["out"].numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
     assert recorded == ["/enc/0/relu", transposed, ""]
+
+
+FUSED = ("product", "biased", "half", "gate")  # which the kernels of "tanh" and "out" compute
+
+
+def gated(folder: Path) -> Path:
+    """out = gate · tanh of relu(x · W1) · W2 + 0.5; the gate is a sigmoid of the half of it."""
+    entry, node = helper.make_tensor_value_info, helper.make_node
+    nodes = [
+        node("MatMul", ["x", "w1"], ["sum"]),
+        node("Relu", ["sum"], ["relu"]),
+        node("MatMul", ["relu", "w2"], ["product"]),
+        node("Add", ["product", "half_one"], ["biased"]),
+        node("Tanh", ["biased"], ["tanh"]),
+        node("Mul", ["tanh", "half_one"], ["half"]),
+        node("Sigmoid", ["half"], ["gate"]),
+        node("Mul", ["gate", "tanh"], ["out"]),
+    ]
+    arrays = {"w1": W1, "w2": W2, "half_one": np.float32([0.5])}
+    weights = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "net", [entry("x", 1, ["batch", 3])], [entry("out", 1, ["batch", 2])], weights)
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "gated.onnx"
+    )
+    return folder / "gated.onnx"
+
+
+def test_what_the_kernel_of_another_node_computes_is_observed_without_a_recording(
+    steady: Gpu, tmp_path: Path, recorded: list[str]
+) -> None:
+    path = gated(tmp_path)
+    with running(path) as model, running(path) as other:
+        model.inside.observe(Observed(("relu",)))
+        other.inside.observe(Observed(("relu", "sum", *FUSED)))
+        recorded.clear()
+        assert not model.inside.is_recorded(Observed(("relu", "sum"))), "it begins at an input"
+        shown = model.inside.tensors()["relu"]
+        for count in range(1, len(FUSED) + 1):
+            observed = Observed(("relu", *FUSED[:count]))
+            assert model.inside.is_recorded(observed)
+            model.inside.observe(observed)
+        for values in (None, -X):
+            for one in (model, other):
+                if values is not None:
+                    one._linked["x"][...] = values
+                    one.step(0.1)
+            for name in FUSED:
+                ours, theirs = (one.inside.tensors()[name].numpy() for one in (model, other))
+                np.testing.assert_array_equal(ours, theirs)
+                assert model.inside.unit_axis(name) == other.inside.unit_axis(name) == 1
+        gate = 1.0 / (1.0 + np.exp(-0.5 * np.tanh(np.maximum(-X @ W1, 0.0) @ W2 + 0.5)))
+        np.testing.assert_allclose(model.inside.tensors()["gate"].numpy(), gate, rtol=1e-5, atol=1e-6)
+        assert not recorded and model.inside.tensors()["relu"] is shown
+        model.inside.observe(Observed(("relu", "gate"), {"gate": (0,)}))
+        model.step(0.1)
+        assert recorded == ["relu gate"], "units are set to zero by a recording"
+        assert not model.outputs()["out"].numpy()[:, 0].any() and model.outputs()["out"].numpy()[:, 1].any()
+
+
+def test_what_is_computed_besides_the_network_goes_with_what_is_observed(
+    steady: Gpu, tmp_path: Path, recorded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(gated(tmp_path)) as model:
+        monkeypatch.setattr(onnx_program, "SPARE", 1)
+        model.inside.observe(Observed(("relu",)))
+        model.inside.observe(Observed(("relu", *FUSED)))
+        assert recorded[1:] == ["relu"]
+        model.inside.observe(Observed(("relu", "half")))
+        assert recorded[1:] == ["relu"], "five are computed, and at most that many"
+        model.inside.observe(Observed(("relu",)))
+        assert recorded[1:] == ["relu", "relu"]
+        model.inside.observe(Observed())
+        assert recorded[1:] == ["relu", "relu", ""]
+        monkeypatch.setattr(onnx_program, "HELD", 4 * 5 * (6 + 2 + 2))  # relu, tanh and out
+        model.inside.observe(Observed(("relu",)))
+        assert not model.inside.is_recorded(Observed(("relu", "gate"))), "there is no room for it"
+
+
+def test_a_part_has_few_nodes_of_few_operators() -> None:
+    names = [f"t{number}" for number in range(MOST_NODES + 2)]
+    nodes = [helper.make_node("Tanh", [before], [name]) for before, name in pairwise(names)]
+    graph = helper.make_graph([*nodes, helper.make_node("RandomNormalLike", ["t0"], ["noise"])], "net", [], [])
+    found = nodes_between(graph, ["t0", "t3"], "t5")
+    assert [node.output[0] for node in found] == ["t4", "t5"]
+    assert len(nodes_between(graph, ["t0"], names[-2])) == MOST_NODES and not nodes_between(graph, ["t0"], names[-1])
+    assert not nodes_between(graph, ["t0"], "noise") and not nodes_between(graph, [], "t0")
 
 
 def test_tensors_have_memory_of_their_own_as_far_as_there_is_room(

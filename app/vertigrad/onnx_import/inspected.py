@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from ..memory import Owner
 from ..tensor import Tensor
 from .probe import Probe
 from .unit_axes import UnitAxes
+from .values import Value
 
 
 class Element(NamedTuple):
@@ -28,18 +29,23 @@ class HeldTensors(Closing):
     """
 
     def __init__(self, most: int = 0):
+        self.values: dict[str, Value] = {}
         self.tensors: dict[str, Tensor] = {}
         self._owners: set[Owner] = set()
         self._left = most
 
-    def add(self, name: str, tensor: Tensor) -> None:
-        """Hold the memory of a tensor, if there is room."""
+    def add(self, name: str, value: Value) -> bool:
+        """Hold the memory of a tensor on the GPU, if there is room; returns whether there is."""
+        tensor = value.tensor
+        assert tensor is not None
         if tensor.owner not in self._owners:
             if tensor.block.nbytes > self._left:
-                return
+                return False
             self._left -= tensor.block.nbytes
             self._owners.add(tensor.owner)
-        self.tensors[name] = tensor.detach()
+        self.tensors[name] = held = tensor.detach()
+        self.values[name] = replace(value, tensor=held)
+        return True
 
     def close(self) -> None:
         """Give the memory back. Idempotent."""

@@ -326,7 +326,7 @@ class Network(Closing):
             raise
         for tensor in trace.constants:
             tensor.close()  # the plan holds what it uses
-        return Program(trace, created, outputs_by_name, elems)
+        return Program(trace, self._model.graph, created, outputs_by_name, elems)
 
     def _unit_axes(self, feeds: Mapping[str, Feed]) -> UnitAxes:
         inputs = ((sizes_of(entry), parts_of(entry.name, feeds[entry.name])) for entry in self._entries)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 
-from ..errors import InputError
+from ..errors import InputError, VertigradError
 from ..gpu import Plan, gpu
 from ..indexed import indexed
 from ..ops.mask import Mask
 from ..tensor import Tensor, f16, f32
 from .inspected import Element
+from .part import Part, nodes_between
 from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
@@ -38,9 +41,16 @@ class Program:
     """
 
     def __init__(
-        self, trace: Trace, inputs: Mapping[str, Tensor], values: Mapping[str, Value], elems: Mapping[str, int]
+        self,
+        trace: Trace,
+        graph: onnx.GraphProto,
+        inputs: Mapping[str, Tensor],
+        values: Mapping[str, Value],
+        elems: Mapping[str, int],
     ):
         self.source, self._stages = trace.source, trace.stages
+        self._trace, self._graph = trace, graph
+        self._parts: list[Part] = []
         self.inputs = dict(inputs)
         self._values, self._elems = dict(values), elems
         self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
@@ -67,6 +77,27 @@ class Program:
     def held(self) -> Mapping[str, Tensor]:
         """Tensors inside, by name, that have memory of their own since there was room; see `Network.bind`."""
         return self._inspected.held.tensors
+
+    @property
+    def part_count(self) -> int:
+        """How many tensors `hold` has added."""
+        return len(self._parts)
+
+    def hold(self, name: str) -> bool:
+        """Compute one more tensor inside, from those in `held`, if a few nodes do; returns whether it is in `held` now.
+
+        It is for what the kernel of another node computes.
+        """
+        held = self._inspected.held
+        nodes = nodes_between(self._graph, held.values, name)
+        with suppress(VertigradError):  # which recording the network with that tensor raises, too
+            part = Part(self._trace, self._graph, nodes, held.values, name) if nodes else None
+            if part is not None and held.add(name, part.value):
+                self._parts.append(part)
+                part.update()
+            elif part is not None:
+                part.close()
+        return name in held.values
 
     @property
     def sequences(self) -> Mapping[str, Sequence[Element]]:
@@ -115,10 +146,12 @@ class Program:
         those that the program was recorded for.
         """
         self._require_same(self._stages.replay())
+        self._update_parts()
 
     def update(self) -> None:
         """As `replay`, but record only what could change: nothing while inputs, weights and masks are the same."""
         self._require_same(self._stages.update())
+        self._update_parts()
 
     def read(self) -> dict[str, Any]:
         """The outputs as arrays, in the types that the graph declares; waits for the GPU.
@@ -156,10 +189,16 @@ class Program:
     def close(self) -> None:
         """Give back every tensor. Idempotent."""
         self.closed = True
+        for part in self._parts:
+            part.close()
         self._stages.close()
         self._inspected.held.close()
         for tensor in [*self.inputs.values(), *self.outputs.values(), *(end for g in self._guards for end in g.ends)]:
             tensor.close()
+
+    def _update_parts(self) -> None:
+        for part in self._parts:
+            part.update()
 
     def _require_same(self, changed: Decision | None) -> None:
         if changed is not None:

@@ -80,7 +80,7 @@ class Trace:
         """The outputs of `graph` for these inputs, which follow the order of its own; names may be those of `outer`."""
         local: dict[str, Value | None] = {}
         scope = ChainMap(local, *(outer.maps if isinstance(outer, ChainMap) else [outer]))
-        before, self.elems = self.elems, ChainMap(_declared(graph), self.elems)
+        before, self.elems = self.elems, ChainMap(declared(graph), self.elems)
         for tensor in graph.initializer:
             local[tensor.name] = constant(array_of(tensor, self.folder, self.source), tensor.data_type)
         for sparse in graph.sparse_initializer:
@@ -223,14 +223,14 @@ class Trace:
             if name == self.leaf:
                 value = local[name] = self._as_leaf(self._uploaded(value))
             if value is not None and value.tensor is not None:
-                inspected.held.add(name, value.tensor)
+                inspected.held.add(name, value)
                 if inspected.probe is not None:
                     inspected.probe.add(name, node.op, value.tensor)
             elif inspected.probe is not None and value is not None and value.host is not None:
                 inspected.probe.add_constant(name, node.op, value.host)
         for name, item in self._note_elements(names, local).items():
             if item.tensor is not None:
-                inspected.held.add(name, item.tensor)
+                inspected.held.add(name, item)
 
     def _note_elements(self, names: Iterable[str], local: Mapping[str, Value | None]) -> dict[str, Value]:
         """Note what is inspected of sequences; returns all of their elements by name."""
@@ -365,7 +365,8 @@ def _described(item: Value) -> Element:
     return Element(type_name(item.elem), None if item.items is not None or item.absent else item.shape)
 
 
-def _declared(graph: onnx.GraphProto) -> dict[str, int]:
+def declared(graph: onnx.GraphProto) -> dict[str, int]:
+    """The element types of the tensors of a graph, as far as they are known."""
     entries = [*graph.input, *graph.output, *graph.value_info]
     found = {e.name: e.type.tensor_type.elem_type for e in entries if e.type.HasField("tensor_type")}
     return {name: elem for name, elem in found.items() if elem}

@@ -149,14 +149,15 @@ class RunningNetwork(Inside):
         return Observed(tensors, {resolved(name, known): units for name, units in observed.ablated.items() if units})
 
     def _fits(self, observed: Observed) -> bool:
-        """Whether the program computes these tensors, and not many others."""
+        """Whether the program computes these tensors, or can from now on, and not many others."""
         needed, program = {*self._computed(observed.tensors), *observed.ablated}, self._program
         most = 2 * len(needed) + SPARE if needed else 0
+        missing = needed - {*self._shown, *program.held}
         return (
-            needed <= {*self._shown, *program.held}
-            and len(self._shown) <= most
+            len(self._shown) + program.part_count + len(missing) <= most
             and observed.ablated.keys() <= program.masks.keys()
             and (self._graph is not None) == (not KNOWN.keys().isdisjoint(observed.tensors))
+            and (not missing or (self._graph is None and all([program.hold(name) for name in missing])))
         )
 
     def _record_expecting(self, observed: Observed) -> None:
