@@ -1,16 +1,16 @@
-// The vector of language/matvec.wgsl in workgroup memory: normalized, or added up from the parts of an attention. For int4 its
-// elements are integers of 16 bits in two digits of 8, which products with weights of 4 bits take four at a time; a chunk has a
-// factor.
+// The vector of language/matvec.wgsl in workgroup memory: normalized, or added up from the parts of an attention. For int4
+// its elements are integers of 16 bits in two digits of 8, which products with weights of 4 bits take four at a time; a
+// chunk has a factor.
 // In: as in language/matvec.wgsl; HELD, chunks of it that are there at a time, of QUADS quads each; CHUNKS, of all of it.
 //% import "common/packed_weights.wgsl" as packed with context
 //% set BATCH = [4, (HELD * QUADS + THREADS - 1) // THREADS] | min
 
 // Quad q of chunk c is at q * HELD + c: neighbors read neighbors.
 //% if FORMAT == "int4"
-var<workgroup> vector: array<vec4u, ${HELD * QUADS}>;           // bits of f32; then of each word of weights: the high digits of
-                                                                // its even elements, of its odd ones, and the low digits
-var<workgroup> vector_scales: array<vec2f, ${HELD}>;            // of a chunk: its factor, and the sum of its elements
-const LARGEST = 32639.0;                                        // 127 * 256 + 127
+// First bits of f32; then, for each word of weights: high digits of its even elements, of its odd ones, and low digits.
+var<workgroup> vector: array<vec4u, ${HELD * QUADS}>;
+var<workgroup> vector_scales: array<vec2f, ${HELD}>;  // of a chunk: its factor, and the sum of its elements
+const LARGEST = 32639.0;  // 127 * 256 + 127
 //% else
 var<workgroup> vector: array<vec4f, ${HELD * QUADS}>;
 //% endif
@@ -81,8 +81,8 @@ fn element(i: u32) -> vec4f {
     return x[params.x_first + i];
 }
 
-// Puts the part of the vector that begins at chunk `start` into workgroup memory; returns the sum of the squares of what this
-// invocation has put there. The next barrier ends it. Loads come in batches, so that their waits overlap.
+// Puts the part of the vector that begins at chunk `start` into workgroup memory; returns the sum of the squares of what
+// this invocation has put there. The next barrier ends it. Loads come in batches, so that their waits overlap.
 fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
     var squares = 0.0;
     //% if SECTION < INNER
@@ -143,8 +143,8 @@ fn hold(start: u32, lane: u32, mean: f32, scale: f32) -> f32 {
 }
 
 //% if FORMAT == "int4"
-// Makes digits of the elements, after `hold` and a barrier; the next barrier ends it. An element that is not finite makes the
-// factor of its chunk not finite.
+// Makes digits of the elements, after `hold` and a barrier; the next barrier ends it. An element that is not finite makes
+// the factor of its chunk not finite.
 fn divide_into_digits(lane: u32) {
     for (var c = lane; c < ${HELD}u; c += ${THREADS}u) {
         var bits = vec4u();
@@ -162,15 +162,16 @@ fn divide_into_digits(lane: u32) {
             let even = vec4i(round(vec4f(first.xz, second.xz) * scale));
             let odd = vec4i(round(vec4f(first.yw, second.yw) * scale));
             sum += even + odd;
-            let even_low = ((even + vec4i(128)) & vec4i(255)) - vec4i(128);
-            let odd_low = ((odd + vec4i(128)) & vec4i(255)) - vec4i(128);
-            let even_high = pack4xI8((even - even_low) >> vec4u(8u));
-            let odd_high = pack4xI8((odd - odd_low) >> vec4u(8u));
-            vector[${j * HELD}u + c] = vec4u(even_high, odd_high, pack4xI8(even_low), pack4xI8(odd_low));
+            vector[${j * HELD}u + c] = vec4u(high_digits(even), high_digits(odd), pack4xI8(even), pack4xI8(odd));
         }
         //% endfor
         let factor = largest / LARGEST;
         vector_scales[c] = vec2f(factor, f32(sum.x + sum.y + sum.z + sum.w) * factor);
     }
+}
+
+// What integers have beside their low digits, which are their lowest eight bits with a sign.
+fn high_digits(values: vec4i) -> u32 {
+    return pack4xI8((values + 128) >> vec4u(8u));
 }
 //% endif

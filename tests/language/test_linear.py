@@ -118,37 +118,67 @@ def test_a_product_adds_up_the_parts_of_an_attention(length: int, steady: Gpu) -
         np.testing.assert_allclose(out.numpy(), 1 + values.astype(float) @ mean.reshape(-1), rtol=2e-4, atol=2e-4)
 
 
-def int4_product(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of int4 weights with a vector, by the kernel; and the values of the weights, in float64."""
-    matrix, values = packed(38, "int4")
+def int4_product(
+    x: np.ndarray,
+    weights: np.ndarray,
+    group: int,
+    norm: tuple[str, np.ndarray, np.ndarray] | None = None,
+    shape: Shape | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of weights in groups of int4 with a vector, by the kernel; and the values that the weights then have."""
+    matrix = quantize(weights, group)
     with ExitStack() as stack:
-        source, out = (stack.enter_context(Tensor.from_numpy(a)) for a in (x, np.zeros(38, np.float32)))
-        linear = Linear.of(stack, "linear", matrix)
+        source, out = (stack.enter_context(Tensor.from_numpy(a)) for a in (x, np.zeros(len(weights), np.float32)))
+        linear = Linear.of(stack, "linear", pack(matrix, "int4"))
+        normal = None
+        if norm is not None:
+            gain, shift = (stack.enter_context(Tensor.from_numpy(a)) for a in norm[1:])
+            normal = Norm(norm[0], gain, shift if norm[0] == "layer" else None, 1e-5)
         plan = stack.enter_context(Plan("product"))
-        linear.add_vector(plan, source, out, shape=Shape(64, 16, 1, 2))
+        linear.add_vector(plan, source, out, normal, shape=shape or Shape(64, 16, 1, 2))
         plan.replay()
-        return out.numpy(), values.astype(float)
+        return out.numpy(), matrix.values().astype(float)
 
 
-def test_a_vector_for_int4_has_16_bits_in_each_chunk(steady: Gpu) -> None:
-    """Chunks of very different sizes, of zeros, of one value, of a large and small ones, and too small to be scaled."""
-    chunks = RANDOM.normal(size=(INNER // 32, 32))
-    chunks *= 10.0 ** RANDOM.integers(-20, 3, (len(chunks), 1))
-    chunks[1], chunks[2], chunks[3, 1:], chunks[4] = 0.0, -7.5, chunks[3, 1:] * 1e-4, 1e-35
-    x = chunks.astype(np.float32).reshape(-1)
-    found, values = int4_product(x)
-    units = np.abs(x.reshape(-1, 32)).max(1, keepdims=True).astype(float) / 32639
-    units[4] = 0.0
-    scaled = np.divide(x.reshape(-1, 32), units, where=units > 0, out=np.zeros((len(units), 32)))
-    rounded = np.rint(scaled) * units
-    sizes = np.abs(values) @ np.abs(x.astype(float))
-    np.testing.assert_array_less(np.abs(found - values @ rounded.reshape(-1)), 1e-6 * sizes)
-    off = np.abs(values) @ np.repeat(units.reshape(-1) / 2, 32)
-    np.testing.assert_array_less(np.abs(found - values @ x.astype(float)), off + 1e-6 * sizes)
+def steps(x: np.ndarray) -> np.ndarray:
+    """Of each element of a vector for int4: the largest of 32 elements has 32,639 of them."""
+    return np.repeat(np.abs(x.reshape(-1, 32)).max(1).astype(float) / 32639, 32)
 
 
+def test_each_chunk_of_a_vector_for_int4_has_a_range_of_its_own(steady: Gpu) -> None:
+    """Each row has weights for one chunk: zeros, denormals, 3e35, all sizes in one, and others."""
+    x = RANDOM.normal(size=(32, 32)) * 10.0 ** np.linspace(-28, 30, 32)[:, None]
+    x[10], x[11], x[12], x[13] = 0.0, RANDOM.normal(size=32) * 1e-40, 1e-31, -7.5
+    x[14, ::2], x[15], x[16, 1:] = 3e35, RANDOM.normal(size=32) * 10.0 ** RANDOM.integers(-38, 36, 32), x[16, 1:] * 1e-4
+    weights = (np.eye(32)[:, :, None] * RANDOM.normal(size=(32, 1, 32)) / 32).reshape(32, INNER).astype(np.float32)
+    vector = x.astype(np.float32).reshape(-1)
+    found, values = int4_product(vector, weights, 32)
+    bound = np.abs(values) @ (steps(vector) / 2 + 1e-6 * np.abs(vector.astype(float)) + 1e-30)
+    np.testing.assert_array_less(np.abs(found - values @ vector.astype(float)), bound)
+    assert found[10] == 0
+
+
+@pytest.mark.parametrize("norm", [None, "rms", "layer"])
+@pytest.mark.parametrize(("group", "section"), [(32, INNER), (64, 384), (128, INNER), (256, 640)])
+def test_a_product_of_int4_is_that_of_a_rounded_vector(
+    group: int, section: int, norm: str | None, steady: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with sections of the vector of which the last is shorter, and with elements of very different sizes."""
+    monkeypatch.setattr(Linear, "_section", lambda self, shape, parts: section)
+    weights = (RANDOM.normal(size=(38, INNER)) / 32).astype(np.float32)
+    x = (RANDOM.normal(size=INNER) * 10.0 ** RANDOM.integers(-3, 1, INNER)).astype(np.float32)
+    gain, shift = (RANDOM.normal(size=INNER).astype(np.float32) for _ in range(2))
+    given = None if norm is None else (norm, gain, shift)
+    found, values = int4_product(x, weights, group, given, Shape(32, 4, 1, 2))
+    vector = x.astype(float) if norm is None else normalized(x, norm, gain, shift)
+    rounded = np.rint(vector / steps(vector)) * steps(vector)
+    np.testing.assert_array_less(np.abs(found - values @ rounded), 1e-6 * np.abs(values) @ np.abs(vector))
+
+
+@pytest.mark.parametrize("norm", [None, "rms", "layer"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_in_a_vector_for_int4_shows(value: float, steady: Gpu) -> None:
-    x = RANDOM.normal(size=INNER).astype(np.float32)
+def test_what_is_not_finite_in_a_vector_for_int4_shows(value: float, norm: str | None, steady: Gpu) -> None:
+    weights, x = RANDOM.normal(size=(38, INNER)).astype(np.float32), RANDOM.normal(size=INNER).astype(np.float32)
     x[INNER // 2 + 5] = value
-    assert not np.isfinite(int4_product(x)[0]).any()
+    given = None if norm is None else (norm, np.ones_like(x), np.ones_like(x))
+    assert not np.isfinite(int4_product(x, weights, 64, given)[0]).any()
