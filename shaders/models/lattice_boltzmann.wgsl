@@ -265,6 +265,8 @@ fn moments(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     moment[cell] = vec4f(moving, length(moving), density);
 }
 
+const RIM = 3.0;    // cells over which what is drawn of the wall is round
+
 @compute @workgroup_size(128)
 fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let cell = linear_index(id, num_workgroups, 128u);
@@ -285,10 +287,15 @@ fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     vorticity[cell] = turns;
     let middle = 0.5 * vec2f(f32(params.columns - 1u), f32(params.rows - 1u));
     let point = (vec2f(f32(column), f32(row)) - middle) * params.edge;
+    // Both surfaces are level at the wall, and smooth over some cells: between cells they follow its shape, not the grid.
+    let inside = -distance[cell];
+    let rim = 1.0 - saturate(inside / RIM);
     // where there is fluid, lower than vorticity can ever press the other surface
     let sunk = -0.02 - 10.0 * abs(params.height);
-    let rises = mix(sunk, params.pedestal, smoothstep(-0.5, 1.0, -distance[cell]));
-    let heights = vec2f(params.height * turns / (1.0 + 0.1 * abs(turns)), rises);
+    let skirt = mix(2.0 / RIM * params.pedestal * inside, sunk, smoothstep(1.0, RIM, -inside));
+    let rises = select(skirt, params.pedestal * (1.0 - rim * rim), inside > 0.0);
+    let relief = params.height * turns / (1.0 + 0.1 * abs(turns)) * smoothstep(0.0, RIM, -inside);
+    let heights = vec2f(relief, rises);
     for (var k = 0u; k < 3u; k += 1u) {
         position[3u * cell + k] = vec3f(point.x, heights.x, point.y)[k];
         obstacle[3u * cell + k] = vec3f(point.x, heights.y, point.y)[k];

@@ -174,6 +174,28 @@ def test_distances_are_those_of_the_placed_shape(make: Make, obstacle: str) -> N
     np.testing.assert_allclose(model.outputs()["distance"].numpy(), expected, atol=1e-4)
 
 
+def test_the_drawn_rim_follows_the_circle_and_not_the_cells(make: Make) -> None:
+    """Both surfaces have one height around the wall, at the wall and inside, between cells too."""
+    rows, columns, half, angle = 60, 120, 12.0, np.linspace(0.0, 2.0 * np.pi, 500)
+    model = make(rows=rows, columns=columns, size=2.0 * half / rows, x=0.3, y=0.5, pedestal=0.1, height=0.01)
+    for _ in range(20):
+        model.step(0.02)
+
+    def around(name: str, radius: float) -> np.ndarray:
+        """Heights between cells, bilinear, as they are drawn."""
+        heights = model.outputs()[name].numpy()[..., 1]
+        x, y = 0.3 * columns - 0.5 + radius * np.cos(angle), 0.5 * rows - 0.5 + radius * np.sin(angle)
+        column, row = x.astype(int), y.astype(int)
+        right, down = x - column, y - row
+        upper, lower = (heights[at, column] * (1 - right) + heights[at, column + 1] * right for at in (row, row + 1))
+        return upper * (1 - down) + lower * down
+
+    assert np.abs(model.outputs()["position"].numpy()[..., 1]).max() > 0.01, "vorticity displaces the other surface"
+    assert np.abs(around("position", half)).max() < 0.005
+    for radius, height in ((half, 0.0), (half - 1.0, 0.1 * 5 / 9), (half - 4.0, 0.1)):
+        np.testing.assert_allclose(around("obstacle", radius), height, atol=0.008)
+
+
 @pytest.mark.parametrize("section", ["2412", "0021", "6415"])
 def test_a_section_is_that_of_naca(make: Make, section: str) -> None:
     """The cells inside, against the formula of Jacobs, Ward and Pinkerton (1933), nose up by the attack."""
