@@ -32,7 +32,7 @@ class Shape(NamedTuple):
 # vector is worth sharing among more invocations.
 MANY, LONG = 8192, 4096
 FOR_MANY, FOR_FEW, FOR_LONG = Shape(128, 128, 4, 1 << 20), Shape(128, 64, 2, 1056), Shape(512, 128, 2, 1056)
-FOR_MANY_INT4, FOR_FEW_INT4 = Shape(512, 16, 1, 1056), Shape(256, 64, 1, 1056)
+FOR_MANY_INT4, FOR_FEW_INT4 = Shape(256, 16, 1, 1056), Shape(512, 64, 1, 1056)
 
 
 class Norm(NamedTuple):
