@@ -1,6 +1,6 @@
 // Pooling: one result for each window over the spatial axes of x.
 // In: X, the dtype of x; OUT, of the result; VALUE, the WGSL type worked in; KIND, "max", "mean" or "lp"; INDICES,
-//     whether indices of largest elements are stored as well.
+//     whether indices of largest elements are stored as well; UNROLL, elements of a window that one iteration takes.
 // Out: out[n, c, position] = the largest element, the mean, or (Σ |x|^p)^(1/p) of those that the window sees.
 //% import "common/element.wgsl" as element
 //% if "f16" in (X, OUT)
@@ -63,34 +63,52 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     var total = ${VALUE}(0);
     //% endif
     var count = 0;
+    //% macro take()
+        let position = start + vec3i(a, b, c) * params.spread;
+        let is_inside = all(position >= vec3i(0)) && all(position < params.size);
+        if is_inside || (params.count_include_pad != 0u && all(position < params.size + params.end)) {
+            count += 1;
+        }
+        if is_inside {
+            let x_at = params.x_offset + offset_of(params.x_strides, member, channel, position);
+            let value = ${VALUE}(${element.load("x", X, "x_at")});
+            //% if KIND == "max"
+            //% if VALUE == "f32"
+            let is_more = value > total || (is_nan(value) && !is_nan(total)) || found.x < 0;
+            //% else
+            let is_more = value > total || found.x < 0;
+            //% endif
+            found = select(found, position, is_more);
+            total = select(total, value, is_more);
+            //% elif KIND == "mean"
+            total += value;
+            //% else
+            total += select(power(abs(value), params.power), value * value, params.power == 2.0);
+            //% endif
+        }
+    //%- endmacro
+    //% if UNROLL == 1
     for (var a = 0; a < params.window.x; a += 1) {
         for (var b = 0; b < params.window.y; b += 1) {
             for (var c = 0; c < params.window.z; c += 1) {
-                let position = start + vec3i(a, b, c) * params.spread;
-                let is_inside = all(position >= vec3i(0)) && all(position < params.size);
-                if is_inside || (params.count_include_pad != 0u && all(position < params.size + params.end)) {
-                    count += 1;
-                }
-                if is_inside {
-                    let x_at = params.x_offset + offset_of(params.x_strides, member, channel, position);
-                    let value = ${VALUE}(${element.load("x", X, "x_at")});
-                    //% if KIND == "max"
-                    //% if VALUE == "f32"
-                    let is_more = value > total || (is_nan(value) && !is_nan(total)) || found.x < 0;
-                    //% else
-                    let is_more = value > total || found.x < 0;
-                    //% endif
-                    found = select(found, position, is_more);
-                    total = select(total, value, is_more);
-                    //% elif KIND == "mean"
-                    total += value;
-                    //% else
-                    total += select(power(abs(value), params.power), value * value, params.power == 2.0);
-                    //% endif
-                }
+                ${take()}
             }
         }
     }
+    //% else
+    let taps = params.window.x * params.window.y * params.window.z;
+    for (var first = 0; first < taps; first += ${UNROLL}) {
+        //% for k in range(UNROLL)
+        if first + ${k} < taps {
+            let line = (first + ${k}) / params.window.z;
+            let a = line / params.window.y;
+            let b = line % params.window.y;
+            let c = (first + ${k}) % params.window.z;
+                ${take()}
+        }
+        //% endfor
+    }
+    //% endif
     //% if KIND == "mean"
     total = total / f32(max(count, 1));
     //% elif KIND == "lp"

@@ -128,3 +128,15 @@ def test_old_names_work_with_a_warning(gpu: Gpu) -> None:
     with warned("scatter_nd: join is now called reduction"):
         summed = ops.scatter_nd(np.ones(3, np.float32), [[1]], np.ones(1, np.float32), join="put")  # type: ignore[call-arg]
     assert summed.numpy().tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("size", [(400, 300), (120000, 1), (32000, 1, 1)])
+def test_windows_of_more_elements_than_iterations_of_llvmpipe(gpu: Gpu, size: tuple[int, ...]):
+    """It ends all loops of an invocation after 65,535 iterations: the last element of these windows comes later."""
+    array = np.zeros((1, 1, *size), np.float32)
+    array.flat[-1] = array.size
+    with Tensor.from_numpy(array) as x:
+        largest, indices = ops.max_pool(x, size, return_indices=True)
+        assert largest.item() == array.size and indices.item() == array.size - 1
+        assert ops.average_pool(x, size).item() == pytest.approx(1.0, rel=1e-6)
+        assert ops.lp_pool(x, size).item() == pytest.approx(array.size, rel=1e-6)

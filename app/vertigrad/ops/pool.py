@@ -15,7 +15,7 @@ from ..deprecation import renamed_arguments
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
 from ..tensor import Tensor, f32, i32
-from . import launch
+from . import launch, paths
 from .define import Operand
 from .differentiable import differentiable
 from .elementwise import assign, fused
@@ -24,6 +24,9 @@ from .reduce import max as largest
 from .reduce import mean
 from .reduce import sum as total
 from .window import Padding, Sizes, Window, per_axis
+
+MOST_ALONE = 1 << 14  # elements of a window, each an iteration of up to three loops: llvmpipe ends all loops of an
+SOFTWARE_UNROLL = 16  # invocation after 65,535 iterations together; elements that an iteration takes of larger windows
 
 _with_old_names = renamed_arguments(size="kernel_size", ceil="ceil_mode")  # up to version 0.1
 
@@ -216,6 +219,7 @@ def _launch(
             "VALUE": value,
             "KIND": kind,
             "INDICES": indices is not None,
+            "UNROLL": _unroll(window),
         },
     )
     kernel(
@@ -236,3 +240,9 @@ def _launch(
         end=launch.three(window.end, 0),
         **launch.strided(launch.spatial_strides, x=source, out=out, indices=indices),
     )
+
+
+def _unroll(window: Window) -> int:
+    """How many elements of a window one iteration takes."""
+    is_long = paths.is_software() and math.prod(window.size) > MOST_ALONE
+    return SOFTWARE_UNROLL if is_long else 1
