@@ -326,3 +326,13 @@ def test_invalid_arguments_are_reported() -> None:
         ops.conv(x.to("i32"), w.to("i32"), activation="relu")
     with pytest.raises(ShapeError, match="4 spatial axes"):
         ops.conv(Tensor.zeros((1, 1, 2, 2, 2, 2)), Tensor.zeros((1, 1, 1, 1, 1, 1)))
+
+
+@pytest.mark.parametrize("window", [(1, 400, 300), (1, 70000, 1), (70000, 1, 1), (3, 50000, 1)])
+def test_more_products_of_a_result_than_iterations_of_llvmpipe(gpu: Gpu, window: tuple[int, int, int]) -> None:
+    """It ends all loops of an invocation after 65,535 iterations: the last product of these windows comes later."""
+    array = np.zeros((1, *window), np.float32)
+    array.flat[-1] = 3.0
+    for results in (1, 5):
+        weights = np.ones((results, *window), np.float32)
+        assert ops.conv(Tensor.from_numpy(array), Tensor.from_numpy(weights)).numpy().tolist() == [[[[3.0]]] * results]

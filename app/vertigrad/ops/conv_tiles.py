@@ -13,6 +13,8 @@ from .activation import Activation, expression, parameters
 from .conv_patches import Patches
 
 BUSY = 264  # workgroups that keep a large GPU busy
+MOST_ALONE = 1 << 14  # products of a result that one invocation adds up on a software adapter: llvmpipe ends all loops
+# of an invocation after 65,535 iterations together, and a product may take one of each of four loops
 ENOUGH = 64  # workgroups of split tiles up to which slices of the inner axis are computed side by side
 MOST_SLICES = 12
 LEAST_STEPS = 3  # of a slice: a step costs half a microsecond, adding the slices up five
@@ -91,7 +93,8 @@ def run(
         **_ends(operands),
     }
     inner = channels * math.prod(size)
-    if out.dtype.kind != "float" or results <= FEW or not inner:
+    is_long = paths.is_software() and inner > MOST_ALONE
+    if out.dtype.kind != "float" or (results <= FEW and not is_long) or not inner:
         kernel = Kernel.load("ops/conv_direct.wgsl", defines=_defines(operands))
         kernel(out.size, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **arguments)
     elif (cut := _in_patches(operands, size, stride, spread)) is not None:
