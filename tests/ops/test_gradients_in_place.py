@@ -264,8 +264,36 @@ def test_gradients_that_are_not_shared_are_not_copied(gpu: Gpu) -> None:
             before = len(plan)
             loss.backward()
         labels = [dispatch.kernel.label for dispatch in plan._dispatches[before:]]
-        assert labels == ["elementwise", "elementwise", "gemv"], "the one, the derivative of the square, the product"
+        assert labels == ["elementwise", "gemv"], "the derivative of the square, the product; the one is a constant"
         loss.close()
+
+
+def test_the_first_gradient_of_a_recorded_pass_has_no_launch_of_its_own(gpu: Gpu) -> None:
+    """The other launches behind `loss` are the mean's 1/n, the derivative of the square, and the copy for the leaf."""
+    with leaf(1, 2, 4) as x, Tensor.from_numpy(np.ones(3, np.float32), "target") as target, Plan() as plan:
+        with plan.recording():
+            loss = learn.l2_loss(x, target)
+            before = len(plan)
+            loss.backward()
+        assert len(plan) - before == 3
+        for _ in range(2):
+            plan.replay()
+            np.testing.assert_allclose(grad(x), [0.0, 2 / 3, 2.0], rtol=1e-6)
+        loss.close()
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_custom_rule_may_write_a_clone_of_its_gradient(recorded: bool) -> None:
+    double = learn.custom("double", lambda a: a * 2.0, lambda gradient, result, a: [gradient.clone().mul_(2.0)])
+    with leaf(3) as x, Plan() as plan:
+        if recorded:
+            with plan.recording():
+                (double(x) + x).backward()
+            plan.replay()
+            plan.replay()
+        else:
+            (double(x) + x).backward()
+        assert grad(x) == [3]
 
 
 # empty tensors -----------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ def custom(
     """An operation on tensors from two functions that may run kernels of their own.
 
     `forward(*operands)` gives the result; `backward(gradient, result, *operands)` the gradients of the operands in
-    their order, each of its operand's shape, or None. Raises `GradientError` if it gives another number of them.
+    their order, each of its operand's shape, or None. Others may read `gradient`, too: write to a `clone()` of it.
+    Raises `GradientError` if `backward` gives another number of gradients.
     """
 
     def operation(*operands: Tensor) -> Tensor:

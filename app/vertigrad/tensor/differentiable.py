@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from ..errors import GradientError
+from ..gpu import gpu
 from . import graph
 from .operators import call
 from .variable import Base, Variable
@@ -88,6 +91,8 @@ class Differentiable:
 
 
 def ones_like(tensor: Tensor) -> Tensor:
-    """A tensor of ones of the same shape and type, by a kernel, so that it can be recorded."""
+    """A tensor of ones of the same shape and type: a constant of the plan that records, which needs no launch there."""
+    if gpu().recording is not None:
+        return type(tensor).from_numpy(np.ones(tensor.shape, tensor.dtype.numpy), "one")
     with graph.no_grad():
         return call("assign", type(tensor).empty(tensor.shape, tensor.dtype, "one", temporary=True), 1.0)
