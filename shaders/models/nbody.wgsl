@@ -99,10 +99,13 @@ fn energy(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) 
     for (var first = 0u; first < params.count; first += ${TILE}u) {
         tile[lane] = loaded(first + lane);
         workgroupBarrier();
-        for (var j = 0u; j < ${TILE}u; j += 1u) {
-            let body = tile[j];
+        for (var j = 0u; j < ${TILE}u; j += ${UNROLL}u) {
+            //% for k in range(UNROLL)
+            let body${k} = tile[j + ${k}u];
+            let number${k} = first + j + ${k}u;
             //% for i in range(EACH)
-            potential${i} -= select(attracted(me${i}.xyz, body, softening2), 0.0, first + j == mine + ${i * TILE}u);
+            potential${i} -= select(attracted(me${i}.xyz, body${k}, softening2), 0.0, number${k} == mine + ${i * TILE}u);
+            //% endfor
             //% endfor
         }
         workgroupBarrier();

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import vertigrad
-from vertigrad import resources
-from vertigrad.gpu import Gpu
+from vertigrad import Tensor, resources
+from vertigrad.gpu import Gpu, Kernel
 from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics import gravity_bodies, nbody
 from vertigrad.models.physics.galaxy import Bodies
@@ -289,3 +289,17 @@ def test_the_shipped_scene_with_fewer_bodies_conserves_energy_and_momentum() -> 
     stage.close()
     print(f"\n{params.count} bodies, 1000 steps: energy drift at most {max(drifts):.2e}")  # type: ignore[attr-defined]
     assert max(drifts) < 1e-3
+
+
+def test_energy_of_more_bodies_than_iterations_of_llvmpipe(gpu: Gpu) -> None:
+    """It ends all loops of an invocation after 65,535 iterations: the last of these bodies comes later."""
+    count = 70_000
+    start = np.zeros((count, 4), np.float32)
+    start[0, 3], start[-1] = 1.0, (3.0, 0.0, 0.0, 5.0)
+    defines = {"TILE": 64, "UNROLL": 2, "EACH": nbody.bodies_each(count)}
+    with Tensor.from_numpy(start) as rows, Tensor.zeros((count, 4)) as resting, Tensor.zeros((count, 2)) as energies:
+        fields = {"count": count, "first_workgroup": 0, "softening": 1e-3, "dt": 0.0}
+        tool = {"tool_point": (0.0, 0.0, 0.0), "tool_mass": 0.0, "tool_softening": 1.0}
+        kernel = Kernel.load("models/nbody.wgsl", "energy", defines)
+        kernel(64, bodies=rows, moving=resting, energies=energies, **fields, **tool)
+        assert energies.numpy()[0].tolist() == pytest.approx([0.0, -0.5 * 5.0 / 3.0], rel=1e-5)
