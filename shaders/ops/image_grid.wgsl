@@ -12,6 +12,9 @@ enable f16;
 //% set WORKGROUP = 256
 //% include "common/widest.wgsl"
 
+// Of values when they are scaled: differences do not overflow, and none is beyond 2^126, by which GPUs divide inexactly.
+const SMALLER = 0.0625;
+
 struct Params {
     channels: u32,
     count: u32,  // elements of a channel
@@ -97,8 +100,8 @@ fn main(
     _ = range_of_chunks(min(channel, params.channels - 1u), lane);
     //% endif
     //% if SCALE
-    let range = 0.5 * workgroupUniformLoad(&found[0]);  // halves, so that their difference does not overflow
-    let size = max(range.y - range.x, 1e-30);  // smaller differences are none
+    let range = SMALLER * workgroupUniformLoad(&found[0]);
+    let size = max(range.y - range.x, 1e-31);  // smaller differences are none
     //% endif
     let corner = vec2u(channel % params.columns, channel / params.columns) * params.cell;
     let end = min(begin + params.chunk, params.cell.x * params.cell.y);
@@ -114,7 +117,7 @@ fn main(
         let value = source_value(channel, element);
         //% if SCALE
         let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
-        out[at] = select(value, (0.5 * value - range.x) / size, finite);
+        out[at] = select(value, (SMALLER * value - range.x) / size, finite);
         //% else
         out[at] = value;
         //% endif

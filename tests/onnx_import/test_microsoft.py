@@ -275,3 +275,24 @@ def test_an_operator_of_onnxruntime_gives_its_results(gpu: Gpu, case: Fused) -> 
 def test_every_operator_has_a_case() -> None:
     lowered = {op for domain, op in LOWERINGS if domain == DOMAIN}
     assert lowered - {case.op for case in CASES} == WITHOUT_KERNEL_ON_CPU
+
+
+@pytest.mark.parametrize("domain", ["", DOMAIN])
+def test_rms_norm_of_onnxruntime_in_either_domain(domain: str, gpu: Gpu) -> None:
+    """Its exporters leave the domain out, also within a branch; the reference is NumPy: it has no kernel of it here."""
+    x, gain = reals(2, 3, 8), reals(8, seed=1)
+    norm = helper.make_node("SimplifiedLayerNormalization", ["x", "gain"], ["y"], axis=-1, epsilon=1e-4, domain=domain)
+    result = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, x.shape)
+    other = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "other", [], [result])
+    branch = helper.make_graph([norm], "branch", [], [result])
+    node = helper.make_node("If", ["on"], ["y"], then_branch=branch, else_branch=other)
+    inputs = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, x.shape)]
+    constants = [numpy_helper.from_array(gain, "gain"), numpy_helper.from_array(np.array(True), "on")]
+    opsets = [helper.make_opsetid("", 20), *([helper.make_opsetid(domain, 1)] if domain else [])]
+    for nodes in ([norm], [node]):
+        graph = helper.make_graph(nodes, "norm", inputs, [result], constants)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        with Network(model) as network:
+            found = network.run({"x": x})["y"]
+        expected = x / np.sqrt((x.astype(float) ** 2).mean(-1, keepdims=True) + 1e-4) * gain
+        np.testing.assert_allclose(found, expected, atol=1e-6)

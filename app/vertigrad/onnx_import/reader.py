@@ -14,6 +14,8 @@ from ..errors import InputError, UnsupportedOp
 from .graph import all_graphs, opset_versions
 
 OLDEST_OPSET = 7
+ONNXRUNTIME = "com.microsoft"
+_OF_ONNXRUNTIME = ("SimplifiedLayerNormalization",)  # which it also registers, and exports, in ONNX's own domain
 MOST_NODES = 1_000_000
 _KINDS = onnx.TensorProto
 _BELOW_A_BYTE: dict[int, int] = {  # bits of an element
@@ -40,13 +42,15 @@ def read(path: Path) -> onnx.ModelProto:
 def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> None:
     """Raise `InputError` unless `model` follows ONNX's rules, and `UnsupportedOp` for an opset that is not known here.
 
-    `source` is what messages call the model, `folder` is where its data may be.
+    Operators of onnxruntime that stand in ONNX's own domain are put into onnxruntime's. `source` is what messages call
+    the model, `folder` is where its data may be.
     """
     if not model.graph.node and not model.graph.output:
         raise InputError(f"{source}: holds no graph; is it an ONNX file, and all of it?")
     if len(model.graph.node) > MOST_NODES:
         raise InputError(f"{source}: {len(model.graph.node):,} nodes; {MOST_NODES:,} at most")
     opset_version(model, source)
+    _put_into_own_domain(model)
     for tensor in all_tensors(model.graph):
         _check_size(tensor, source)
         if _is_external(tensor):
@@ -56,6 +60,15 @@ def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> No
         onnx.checker.check_model(_without_external(model))
     except (onnx.checker.ValidationError, ValueError) as error:
         raise InputError(f"{source}: {str(error).strip()}") from error
+
+
+def _put_into_own_domain(model: onnx.ModelProto) -> None:
+    nodes = (node for graph in all_graphs(model.graph) for node in graph.node)
+    found = [node for node in nodes if node.op_type in _OF_ONNXRUNTIME and node.domain in ("", "ai.onnx")]
+    for node in found:
+        node.domain = ONNXRUNTIME
+    if found and ONNXRUNTIME not in opset_versions(model):
+        model.opset_import.append(onnx.helper.make_opsetid(ONNXRUNTIME, 1))
 
 
 def opset_version(model: onnx.ModelProto, source: str) -> int:

@@ -15,12 +15,13 @@ from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor, f32, i32
 from ..node import Node, Refused
+from ..reader import ONNXRUNTIME
 from ..registry import lowers
 from ..values import Value
 from .heads import NEVER, angles, mask_for, merge_heads, rotated, split_heads, steps, with_rows
 from .shaping import reshaped
 
-DOMAIN = "com.microsoft"
+DOMAIN = ONNXRUNTIME
 
 
 @lowers("RotaryEmbedding", domain=DOMAIN)
