@@ -3,6 +3,8 @@
 import json
 import logging
 import math
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -154,6 +156,27 @@ def test_measured_on_this_adapter(steady, tmp_path, monkeypatch):
     assert few <= found < 64 * few and found % 100 in (0, few % 100)
 
 
+def test_an_idle_gpu_is_busy_with_steps_before_the_first_measurement(steady, tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "types", lambda: {"nbody": NBody})
+    scene = load(written(tmp_path, SCENE.replace("grown", "nbody").replace("row", "galaxy")))
+    began = time.perf_counter()
+    sizing._take_step(steady, scene, "galaxy", "count", 8, 0.3)
+    assert time.perf_counter() - began > 0.3
+    warm_ups = []
+
+    def take_step(gpu, scene, model, parameter, count, warm_up):
+        warm_ups.append(warm_up)
+        return 1e-3 * count
+
+    monkeypatch.setattr(sizing, "_take_step", take_step)
+    for kind in ("discrete", "software"):
+        monkeypatch.setattr(steady, "adapter", replace(steady.adapter, kind=kind))
+        measured(steady, scene, "galaxy", "count", 2.0)
+        first, *others = warm_ups
+        assert first == (sizing.WARM_UP if kind == "discrete" else 0.0) and others and not any(others)
+        warm_ups.clear()
+
+
 def test_outputs_fit_into_a_binding(steady, tmp_path, grown, monkeypatch):
     scene = load(written(tmp_path, SCENE))
     assert sizing._bounds(steady, scene.models["row"], "count") == (1, 1 << 20), "an eighth of 8"
@@ -197,7 +220,9 @@ def test_the_count_is_cached_per_adapter_and_scene(row, grown, steady, tmp_path,
     assert steady.adapter.name in adapter and sorted(counts["adapters"][adapter].values()) == [41, 42]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 9}', '{"version": 2, "adapters": {"a": {"b": -1}}}', "{"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"version": 9}', f'{{"version": {sizing.VERSION}, "adapters": {{"a": {{"b": -1}}}}}}', "{"]
+)
 def test_a_damaged_cache_is_ignored(tmp_path, steady, grown, content, caplog):
     file = tmp_path / "counts.json"
     file.write_text(content)

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from ..scene.model_tables import MAX_OUTPUT_BYTES
 from ..scene.stage import Stage
 from .clock import STEP
 
-TARGET_MS = 8.0  # half of a frame at 60 Hz: the other half is for rendering; shared by the models that have a say
+TARGET_MS = 4.0  # a quarter of a frame at 60 Hz: drawing may take 11; shared by the models that have a say
 START = 512  # the count that is measured first, or the share of the default if that is less
 SHARE = 8  # of the default is the least that is chosen, if no soft limit says so: something is to be seen
 GROWTH = 8.0  # times as many as were measured last, at most
@@ -38,8 +37,9 @@ TRIES = 8
 SECONDS = 4.0  # after which no further count is tried
 BATCH_MS = 20.0  # steps that are timed together take so long, if there are not more than
 BATCH = 32  # of them
+WARM_UP = 1.0  # seconds of steps before the first measurement: the clocks of an idle GPU are low for a while
 POWERS = 0.4, 3.0  # of the count with which a step's time may rise
-FILE, VERSION = "counts.json", 2
+FILE, VERSION = "counts.json", 3
 LONGEST = 1 << 20  # bytes of a file that may be ours
 _log = logging.getLogger("vertigrad")
 
@@ -100,9 +100,17 @@ def measured(gpu: Gpu, scene: Scene, model: str, parameter: str, target_ms: floa
     """
     spec = scene.models[model]
     least, most = _bounds(gpu, spec, parameter)
+    warm_up = 0.0 if gpu.adapter.kind == "software" else WARM_UP
+
+    def step_ms(count: int) -> float:
+        nonlocal warm_up
+        ms = _take_step(gpu, scene, model, parameter, count, warm_up)
+        warm_up = 0.0
+        return ms
+
     try:
         start = min(START, (_spec(spec.params, parameter).default or START * SHARE) // SHARE)
-        return fitted(partial(_take_step, gpu, scene, model, parameter), least, most, target_ms, start)
+        return fitted(step_ms, least, most, target_ms, start)
     except VertigradError as error:
         raise InputError(f"models.{model}.{parameter}: no count could be measured for auto: {error}") from error
 
@@ -171,8 +179,11 @@ def _rounded(count: int, least: int) -> int:
     return max(count // unit * unit, least)
 
 
-def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -> float:
-    """Milliseconds of a step with this count, from recording to the end of its work: the shortest of three readings."""
+def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int, warm_up: float = 0.0) -> float:
+    """Milliseconds of a step with this count, from recording to the end of its work: the shortest of three readings.
+
+    The GPU is busy with steps for `warm_up` seconds before.
+    """
     with closing(Stage(_alone(_with(scene, model, parameter, count), model), gpu)) as stage:
         instance = stage.instances[model]
 
@@ -186,6 +197,8 @@ def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -
             return time.perf_counter() - began
 
         seconds(1)  # kernels are compiled in the first
+        while warm_up > 0.0:
+            warm_up -= seconds(BATCH)
         once = seconds(1) * 1e3
         steps = min(max(round(BATCH_MS / max(once, 1e-3)), 1), BATCH)
         return max(min(seconds(steps) for _ in range(3)) / steps * 1e3, 1e-6)
