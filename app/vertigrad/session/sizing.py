@@ -196,11 +196,14 @@ def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int, w
             gpu.sync()
             return time.perf_counter() - began
 
+        def batch() -> int:
+            """Steps that take about `BATCH_MS` together."""
+            return min(max(round(BATCH_MS / max(seconds(1) * 1e3, 1e-3)), 1), BATCH)
+
         seconds(1)  # kernels are compiled in the first
         while warm_up > 0.0:
-            warm_up -= seconds(BATCH)
-        once = seconds(1) * 1e3
-        steps = min(max(round(BATCH_MS / max(once, 1e-3)), 1), BATCH)
+            warm_up -= seconds(batch())
+        steps = batch()
         return max(min(seconds(steps) for _ in range(3)) / steps * 1e3, 1e-6)
 
 
