@@ -121,6 +121,7 @@ fn solid_at(depth: f32, start: vec3f, sight: vec3f) -> f32 {
 }
 
 //% include "common/volume_samples.wgsl"
+//% include "common/volume_steps.wgsl"
 //% include "common/volume_scattering.wgsl"
 
 fn noise(pixel: vec2f) -> f32 {
@@ -181,9 +182,15 @@ fn march(eye: vec3f, pixel: vec2f, depth: f32) -> vec4f {
     var color = vec3f(0.0);
     var clear = 1.0;
     for (var i = 0.0; i < steps; i += 1.0) {
-        let world = segment.start + segment.sight * (segment.begin + (i + dither) * step);
-        let extinction = extinction_at(world, range);
-        if extinction <= 0.0 { continue; }
+        var world = segment.start;
+        var extinction = 0.0;
+        while i < steps {   // lines of sight that are followed together wait here until each of them needs light
+            world = segment.start + segment.sight * (segment.begin + (i + dither) * step);
+            extinction = extinction_at(world, range);
+            if extinction > 0.0 { break; }
+            i += max(empty_steps(world, segment.sight * step, steps - i), 1.0);
+        }
+        if i >= steps { break; }
         let taken = clear * (1.0 - exp(-extinction * step));
         var radiance = vec3f(style.brightness);
         if (style.emissive < 1.0) & (taken > 0.0) {     // a position matters in name only: see common/shadows.wgsl

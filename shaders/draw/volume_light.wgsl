@@ -1,6 +1,6 @@
 // What light passes through on its way to the middle of each cell of a box. In: samples of the density, and their extent. Out: for each
-// cell, x fastest, the optical depths toward the sun and toward the sky overhead; and, by the entry point `lamps`, behind those of all
-// cells the light of area lights: red and green, and behind that blue.
+// cell, x fastest, the optical depths toward the sun and toward the sky overhead; behind those of all cells the light of area lights, red
+// and green; and behind that blue, and 1 where the whole cell is empty (common/volume_steps.wgsl).
 // Depths and not what they let through, since a depth is about linear between cells (common/volume_scattering.wgsl).
 //% import "common/curve.wgsl" as curve
 //% import "common/field.wgsl" as field
@@ -20,7 +20,7 @@ struct Params {
     sun: vec3f,             // toward it, in world space
     light_offset: u32,
     up: vec3f,
-    pad0: f32,
+    depth_steps: i32,       // toward the sun and the sky, at most
     density_range: vec2f,
     lamp_count: u32,
     shadow: f32,            // 0: the light of lamps reaches everything, 1: as it would
@@ -34,10 +34,11 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> light: array<vec2f>;
 @group(0) @binding(4) var<storage, read> opacity: array<f32>;    // at even distances over the range of densities
 
-const MOST_STEPS = 192;
+const LAMP_STEPS = 192;
 const DARK = 12.0;          // optical depth behind which nothing is visible
 const ROUND = 0.88622693;   // half the edge of a square as large as a disc of radius 1
 const PI = 3.14159265;
+const MARGIN = 0.01;        // in samples, for rounding
 
 ${field.functions("densities", "params.densities_size", "params.densities_offset", "params.densities_strides")}
 
@@ -82,43 +83,59 @@ fn lamp_angle(kind: f32, away: vec3f, right: vec3f, above: vec3f) -> f32 {
     return solid_angle(away - part * (right + above), 2.0 * part * right, 2.0 * part * above);
 }
 
-@compute @workgroup_size(64)
-fn lamps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
-    let i = linear_index(id, num_workgroups, 64u);
-    let count = params.light_size.x * params.light_size.y * params.light_size.z;
-    if i >= count { return; }
-    let cell = vec3u(i % params.light_size.x, (i / params.light_size.x) % params.light_size.y, i / (params.light_size.x * params.light_size.y));
-    let edges = params.box / vec3f(params.light_size);
-    let position = (vec3f(cell) + 0.5) * edges;
-    let step = min(edges.x, min(edges.y, edges.z));
-    let range = select(params.density_range, density_extent[0], params.auto_density > 0.0);
+// The light of area lights at a position in the box, counted from its lowest corner.
+fn lamp_light(position: vec3f, step: f32, range: vec2f) -> vec3f {
     var sum = vec3f(0.0);
     for (var lamp = 0u; lamp < params.lamp_count; lamp++) {
         let center = params.lamps[4u * lamp];
         let away = center.xyz - params.low - position;
         let angle = lamp_angle(center.w, away, params.lamps[4u * lamp + 1u].xyz, params.lamps[4u * lamp + 2u].xyz);
         if angle <= 0.0 { continue; }
-        let most = min(i32(length(away) / step) + 1, MOST_STEPS);
+        let most = min(i32(length(away) / step) + 1, LAMP_STEPS);
         let depth = optical_depth(position, normalize(away), step, most, range);
         let straight = 0.65 * exp(-depth) + 0.35 * exp(-0.25 * depth);  // and what is scattered on the way, as that of the sun
         sum += params.lamps[4u * lamp + 3u].xyz * (angle / PI * mix(1.0, straight, params.shadow));
     }
-    let first = params.light_offset / 2u + count + i;
-    light[first] = sum.xy;
-    light[first + count] = vec2f(sum.z, 0.0);
+    return sum;
+}
+
+// Whether there is no extinction anywhere in a cell of the grid of light: by the smallest and the largest of the samples that are read in it.
+fn is_empty(cell: vec3f, range: vec2f) -> bool {
+    let samples = (vec3f(params.densities_size) - 1.0 + 2.0 * params.inset) / vec3f(params.light_size);
+    let first = vec3i(floor(cell * samples - params.inset - MARGIN));
+    let last = vec3i(floor((cell + 1.0) * samples - params.inset + MARGIN)) + 1;
+    var ends = vec2f(3.4e38, -3.4e38);
+    for (var z = first.z; z <= last.z; z++) {
+        for (var y = first.y; y <= last.y; y++) {
+            for (var x = first.x; x <= last.x; x++) {
+                let value = densities_at(vec3i(x, y, z));
+                ends = select(ends, vec2f(min(ends.x, value), max(ends.y, value)), is_finite(value));
+            }
+        }
+    }
+    let reach = vec2f(fraction(ends.x, range), fraction(ends.y, range)) * f32(arrayLength(&opacity) - 1u);
+    let end = i32(ceil(max(reach.x, reach.y)));
+    var most = 0.0;
+    for (var i = i32(min(reach.x, reach.y)); i <= end && most <= 0.0; i++) { most = params.extinction * opacity[i]; }
+    return most <= 0.0;
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     let size = params.light_size;
-    if i >= size.x * size.y * size.z { return; }
-    let cell = vec3u(i % size.x, (i / size.x) % size.y, i / (size.x * size.y));
+    let count = size.x * size.y * size.z;
+    if i >= count { return; }
+    let cell = vec3f(vec3u(i % size.x, (i / size.x) % size.y, i / (size.x * size.y)));
     let edges = params.box / vec3f(size);
-    let position = (vec3f(cell) + 0.5) * edges;
+    let position = (cell + 0.5) * edges;
     let step = min(edges.x, min(edges.y, edges.z));
     let range = select(params.density_range, density_extent[0], params.auto_density > 0.0);
-    let sun = optical_depth(position, params.sun, step, MOST_STEPS, range);
-    let sky = optical_depth(position, params.up, step, MOST_STEPS, range);
-    light[params.light_offset / 2u + i] = vec2f(sun, sky);
+    let sun = optical_depth(position, params.sun, step, params.depth_steps, range);
+    let sky = optical_depth(position, params.up, step, params.depth_steps, range);
+    let lamps = lamp_light(position, step, range);
+    let first = params.light_offset / 2u + i;
+    light[first] = vec2f(sun, sky);
+    light[first + count] = lamps.xy;
+    light[first + 2u * count] = vec2f(lamps.z, select(0.0, 1.0, is_empty(cell, range)));
 }

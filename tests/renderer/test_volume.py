@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import map_coordinates
 
 from vertigrad.errors import LayoutError, LimitError, ParameterError
 from vertigrad.params.color_space import linear
@@ -222,6 +223,60 @@ def test_light_has_no_stripes_on_an_opaque_slope(layer, render):
     trend = np.stack([np.ones_like(row), row, column, row * row, row * column, column * column], axis=1)
     fitted = trend @ np.linalg.lstsq(trend, blocks.ravel())[0]
     assert (blocks.ravel() - fitted).std() < 0.02 * blocks.mean()
+
+
+def test_light_in_cells_is_computed_when_what_it_depends_on_has_changed(layer, render):
+    """Not when the camera moves."""
+    view, turned = View(sun_azimuth=60.0), View(sun_azimuth=61.0)
+    density = np.random.default_rng(3).random((8, 8, 8)).astype(np.float32)
+    smoke = layer("volume", BOX, density=density)
+
+    def is_computed(camera=CAMERA, view=view):
+        before = smoke.drawing._light.block.revision
+        render([smoke], camera, view)
+        return smoke.drawing._light.block.revision != before
+
+    assert is_computed() and not is_computed()
+    assert not is_computed(OrbitCamera(distance=3.0, yaw=1.0, pitch=0.4, fov=40.0))
+    assert is_computed(view=turned) and is_computed()
+    smoke.style.change("extinction", 3.0)
+    assert is_computed() and not is_computed()
+
+
+BETWEEN = "0:0 0.4:0 0.5:1 0.6:0 1:0"  # a curve with extinction between 0 and 1 only
+
+
+@pytest.mark.parametrize("samples", ["cells", "nodes"])
+def test_cells_without_extinction_are_empty(layer, render, samples):
+    """Against extinctions at random positions."""
+    random = np.random.default_rng(5)
+    density = (random.random((7, 9, 12)) > 0.97).astype(np.float32)
+    style = {**BOX, "samples": samples, "density_range": (0.0, 1.0), "opacity_curve": BETWEEN}
+    smoke = layer("volume", style, density=density)
+    render([smoke], CAMERA)
+    z, y, x = size = smoke.drawing._light_size[::-1]
+    empty = smoke.drawing._light.numpy()[2, :, 1].reshape(size) > 0.0
+    within, gap = random.random((200_000, 3)), 0.5 if samples == "cells" else 0.0
+    value = map_coordinates(
+        density, (within * (np.array(density.shape) - 1.0 + 2.0 * gap) - gap).T, order=1, mode="nearest"
+    )
+    cells = (within * size).astype(int)[np.abs(value - 0.5) < 0.09]
+    filled = np.bincount(np.ravel_multi_index(cells.T, size), minlength=x * y * z).reshape(size) > 0
+    assert not (empty & filled).any()
+    assert (empty | filled).mean() > 0.5 and empty.mean() > 0.1
+
+
+@pytest.mark.parametrize("camera", [CAMERA, OrbitCamera(distance=0.3, yaw=0.4, pitch=0.2, fov=70.0)])
+def test_empty_cells_are_stepped_over_exactly(layer, render, camera):
+    """The image is that of a volume with so little extinction everywhere that every step is taken."""
+    density = (np.random.default_rng(6).random((10, 12, 14)) > 0.98).astype(np.float32)
+    style = {**BOX, "density_range": (0.0, 1.0), "extinction": 60.0, "steps_per_cell": 0.5}
+    sparse, nowhere_empty = (
+        render([layer("volume", style | {"opacity_curve": curve}, density=density)], camera).astype(int)
+        for curve in (BETWEEN, BETWEEN.replace(":0 ", ":1e-8 ").replace("1:0", "1:1e-8"))
+    )
+    assert sparse.std() > 20.0
+    assert np.abs(sparse - nowhere_empty).max() <= 1
 
 
 def test_the_camera_finds_the_box(gpu, layer):

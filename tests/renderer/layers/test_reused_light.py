@@ -24,7 +24,7 @@ from .kinds import CAMERA, KINDS, SIZE, drawn
 
 VIEW: dict[str, Any] = {"shadows": 0.5, "occlusion": 0.5}
 FLOOR = VIEW | {"floor": "under"}  # whose box depends on where things were before
-UNKNOWN = {"liquid", "volume"}  # depend on what was read back, or compute light in each frame
+UNKNOWN = {"liquid"}  # depends on what was read back
 
 
 class Images:

@@ -29,6 +29,7 @@ from .styles import SYMMETRIC, Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
 CURVE_SAMPLES = 256  # of the opacity curve
+DEPTH_STEPS = 192  # through them toward the sun, at most
 MOST_LIGHT = 48  # cells of the grid of light along each axis; light varies slowly
 RECIPE = Recipe(
     shader="draw/volume.wgsl",
@@ -103,7 +104,7 @@ class VolumeDrawing(FieldDrawing):
 
     @property
     def plan_key(self) -> tuple[object, ...]:
-        return (*self._extents(), self.style.range == SYMMETRIC, self.style.density_range == SYMMETRIC)
+        return ()
 
     def _extents(self) -> list[Extent]:
         """Those of ranges that are found on the GPU, each once."""
@@ -121,9 +122,11 @@ class VolumeDrawing(FieldDrawing):
         super().restyle()
         style = self.style
         self._scatters = style.emissive < 1.0
-        self._shaded = style.shadow > 0.0 and self._scatters
         low, high = self.box.fit(style)
         self._shading: dict[str, Any] = {
+            "depth_steps": DEPTH_STEPS if style.shadow > 0.0 and self._scatters else 0,
+            "shadow": style.shadow,
+            "low": low,
             "box": tuple(b - a for a, b in zip(low, high, strict=True)),
             "extinction": style.extinction,
             "inset": inset(style),
@@ -132,57 +135,31 @@ class VolumeDrawing(FieldDrawing):
         }
 
     def compute(self, moment: Moment | None) -> None:
-        """Compute the extents of automatic ranges, and the light in each cell."""
-        if moment is not None and self._shaded:
-            self.plan.replay(**self._shading, sun=moment.sun, up=moment.up)
-        else:
-            for extent in self._extents():
-                extent.record()
-        if moment is not None and moment.lights and self._scatters:
-            self._light_by(moment)
-
-    def _light_by(self, moment: Moment) -> None:
-        """Compute the light of area lights in each cell."""
-        rows = [(*one.center, one.kind, *one.right, 0.0, *one.above, 0.0, *one.radiance, 0.0) for one in moment.lights]
-        lamps = np.zeros((MOST_LIGHTS, 16), np.float32)
-        lamps[: len(rows)] = rows
-        Kernel.load(LIGHT_SHADER, "lamps")(
-            self._light.shape[1],
-            light=self._light,
-            lamp_count=len(rows),
-            lamps=lamps,
-            low=self.box.fit(self.style)[0],
-            shadow=self.style.shadow,
-            sun=moment.sun,
-            up=moment.up,
-            **self._inputs,
-            **self._shading,
-        )
+        """Compute the extents of automatic ranges, and in each cell its light and whether it is empty."""
+        for extent in self._extents():
+            extent.record()
+        if moment is not None:
+            lights = moment.lights if self._scatters else ()
+            rows = [(*one.center, one.kind, *one.right, 0.0, *one.above, 0.0, *one.radiance, 0.0) for one in lights]
+            lamps = np.zeros((MOST_LIGHTS, 16), np.float32)
+            lamps[: len(rows)] = np.reshape(rows, (-1, 16))
+            self.plan.update(**self._shading, sun=moment.sun, up=moment.up, lamp_count=len(rows), lamps=lamps)
 
     def record(self, plan: Plan) -> None:
-        """Compute the extents, then the light in each cell."""
-        for extent in self._extents():
-            extent.add_to(plan)
+        """Compute in each cell its light, and whether it is empty."""
+        density = self.fields["density"]
         plan.dispatch(
             Kernel.load(LIGHT_SHADER),
             self._light.shape[1],
+            overwrites=("light",),
             light=self._light,
-            low=(0.0,) * 3,
-            lamp_count=0,
-            lamps=np.zeros((MOST_LIGHTS, 16), np.float32),
-            shadow=0.0,
-            **self._inputs,
+            light_size=self._light_size,
+            densities=density.tensor,
+            densities_size=density.size,
+            densities_strides=density.strides,
+            density_extent=self._density_extent.pair,
+            opacity=self._opacity,
         )
-
-    @property
-    def _inputs(self) -> dict[str, Any]:
-        """The density, for light through it."""
-        density = self.fields["density"]
-        return {
-            **{"densities": density.tensor, "density_extent": self._density_extent.pair, "opacity": self._opacity},
-            **{"densities_size": density.size, "densities_strides": density.strides},
-            **{"light_size": self._light_size, "pad0": 0.0},
-        }
 
     @property
     def attenuates(self) -> bool:
