@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase, ReadOnlyDatabase
 from hypothesis.internal.conjecture import providers
 
-from . import turns
+from . import turns, unset
 
 if TYPE_CHECKING:
     from vertigrad.gpu import Gpu
@@ -79,6 +79,13 @@ def isolated_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path_factory.mktemp("settings")))
         patch.setenv("VERTIGRAD_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def unset_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make what reads elements before they are written give other results than a test expects."""
+    if _folder(request.node) not in LAST:
+        unset.fill(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -126,7 +126,8 @@ class Fluid(FixedStepModel):
                 self._nozzle.pour(pours, time_step)
             lag = {"obstacle_lag": dt * (due - 1 - k) / due}
             self._step.replay(**{"dt": time_step, **self._fields(), **lag})
-        self._measure.replay(dt=time_step, **self._fields())
+        if due:  # a step has found what is near
+            self._measure.replay(dt=time_step, **self._fields())
         self._bodies.show()
 
     def diagnostics(self) -> dict[str, Tensor]:
