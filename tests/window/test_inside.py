@@ -9,7 +9,7 @@ import onnx
 import pytest
 from imgui_bundle import icons_fontawesome_6 as icons
 from imgui_bundle import imgui
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from vertigrad.panels.inside_units import UNIT
 from vertigrad.panels.tensor_captions import captions
@@ -183,3 +183,55 @@ def test_gradients_by_each_input(opened, items, tmp_path: Path, count: int) -> N
     driver.frames(1)
     found = driver.session.stage.instances["net"].observed_tensors[name].numpy()
     np.testing.assert_allclose(found, [2 * count * row[0], 0.0])
+
+
+WEIGHTS = np.random.default_rng(2).normal(size=(4, 2, 3, 3)).astype(np.float32)
+PARTS = np.random.default_rng(3).normal(size=(1, 2, 6, 6)).astype(np.float32)
+
+
+def with_channels() -> tuple[list[onnx.NodeProto], np.ndarray]:
+    """A convolution, whose channels are added."""
+    nodes = [
+        helper.make_node("Conv", ["x", "weights"], ["inner"]),
+        helper.make_node("ReduceSum", ["inner", "axis"], ["out"], keepdims=0),
+    ]
+    windows = np.lib.stride_tricks.sliding_window_view(PARTS, (3, 3), axis=(2, 3))
+    return nodes, np.einsum("nchwij,ocij->nohw", windows, WEIGHTS)
+
+
+def with_heads() -> tuple[list[onnx.NodeProto], np.ndarray]:
+    """Attention maps of two heads, which are added."""
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["keys"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["x", "keys"], ["products"]),
+        helper.make_node("Softmax", ["products"], ["inner"], axis=-1),
+        helper.make_node("ReduceSum", ["inner", "axis"], ["out"], keepdims=0),
+    ]
+    powers = np.exp(PARTS @ PARTS.swapaxes(2, 3))
+    return nodes, powers / powers.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("of", [with_channels, with_heads])
+def test_a_click_ablates_a_channel_or_a_head(opened, items, tmp_path: Path, of) -> None:
+    nodes, inner = of()
+    entry, size = helper.make_tensor_value_info, [1, *inner.shape[2:]]
+    weights = [numpy_helper.from_array(WEIGHTS, "weights"), numpy_helper.from_array(np.int64([1]), "axis")]
+    graph = helper.make_graph(nodes, "net", [entry("x", 1, PARTS.shape)], [entry("out", 1, size)], weights)
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", PARTS)
+    (tmp_path / "scene.toml").write_text(SCENE.partition("[layers]")[0] + "[layers]\n")
+    driver = opened(tmp_path / "scene.toml", size=(1100, 760))
+    driver.viewer.gui.workspace.show("Graph")
+    driver.frames(2)
+    np.testing.assert_allclose(out(driver), inner.sum(1)[0], rtol=1e-4, atol=1e-5)
+    driver.click(items.at("##inner"))
+    driver.frames_until(lambda: driver.session.tensor_statistics.state is not None)
+    driver.frames()
+    left, top, *_ = items.rects["units"]
+    side = UNIT * driver.viewer.gui.scale
+    driver.click((left + 1.5 * side, top + 0.5 * side))
+    driver.frames(1)
+    np.testing.assert_allclose(out(driver), np.delete(inner, 1, axis=1).sum(1)[0], rtol=1e-4, atol=1e-5)
+    driver.key("ctrl+z")
+    np.testing.assert_allclose(out(driver), inner.sum(1)[0], rtol=1e-4, atol=1e-5)

@@ -23,10 +23,13 @@ def draw_units(session: Session, chosen: tuple[str, str], peaks: np.ndarray, dea
     count = min(len(peaks), MOST_UNITS)
     side, room = UNIT * scale(), imgui.get_content_region_avail().x
     across = max(1, int(room // side))
-    imgui.text_colored(DIM, "units: click to ablate")
-    imgui.same_line()
-    notes = [f"{len(ablated):,} ablated"] if ablated else []
-    right(" · ".join([*notes, f"{dead:,} of {len(peaks):,} dead"]), BAD if dead else DIM)
+    caption, counts = "units: click to ablate", f"{dead:,} of {len(peaks):,} dead"
+    if ablated:
+        counts = f"{len(ablated):,} ablated · {counts}"
+    imgui.text_colored(DIM, caption)
+    if imgui.calc_text_size(f"{caption}  {counts}").x <= room:
+        imgui.same_line()
+    right(counts, BAD if dead else DIM)
     explain("dead: 0 in all frames seen")
     corner = imgui.get_cursor_screen_pos()
     pressed = imgui.invisible_button("units", ImVec2(across * side, -(-count // across) * side))
