@@ -8,7 +8,8 @@ VertigradError                    exit code
 │   ├── FileProtected                       a scene file that may not be written at its path
 │   ├── CodeError                           a scene's own Python, with file and line
 │   ├── UntrustedCode                       a scene's own Python that the user has not allowed to run
-│   └── UnsupportedOp                       a network with nodes that cannot be run, with a list of them
+│   ├── UnsupportedOp                       a network with nodes that cannot be run, with a list of them
+│   └── Redecided                           numbers that decide shapes in a network have changed
 ├── RequirementError                  3     a requirement of the user was not met
 ├── NoAdapter                         4     no usable GPU
 ├── GpuError                          1
@@ -90,6 +91,10 @@ class UnsupportedOp(InputError):
         self.source = source
         self.reasons = tuple(reasons)
         super().__init__("\n".join([f"{source}: {len(self.reasons)} unsupported", *(f"  {r}" for r in self.reasons)]))
+
+
+class Redecided(InputError):
+    """Numbers that decide shapes in a network are others than those that a program was recorded for."""
 
 
 class FileChanged(InputError):

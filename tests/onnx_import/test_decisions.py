@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from vertigrad.errors import InputError, UnsupportedOp
+from vertigrad.errors import InputError, Redecided, UnsupportedOp
 from vertigrad.gpu import Gpu
 from vertigrad.gpu.meter import difference
 from vertigrad.onnx_import import Network
@@ -67,10 +67,21 @@ def test_only_what_decides_a_shape_is_read_back(gpu: Gpu) -> None:
             program.replay()
 
 
-def test_a_network_in_a_scene_cannot_have_such_shapes(gpu: Gpu) -> None:
+def test_a_network_over_tensors_has_such_shapes_only_if_it_may_read_them(gpu: Gpu) -> None:
     refused = pytest.raises(UnsupportedOp, match="how many elements it selects is needed now")
     with Network(positive()) as network, Tensor.from_numpy(FIRST) as x, refused:
         network.bind({"x": x}, {})
+
+
+def test_a_network_over_tensors_reads_what_decides_its_shapes(gpu: Gpu) -> None:
+    with Network(positive()) as network, Tensor.from_numpy(FIRST) as x:
+        program = network.bind({"x": x}, {}, can_read=True)
+        program.replay()
+        np.testing.assert_array_equal(program.read()["y"], 2 * FIRST[FIRST > 0])
+        x[...] = -FIRST
+        with pytest.raises(Redecided):
+            program.replay()
+        program.close()
 
 
 def halving() -> onnx.ModelProto:

@@ -221,7 +221,8 @@ class Model(ABC):
     has_steps: ClassVar[bool] = True  # whether it has steps and random numbers; else seed and substeps are not shown
     differentiable: ClassVar[bool] = False  # whether gradients flow from its outputs to its parameters and inputs
     follows_camera: bool = False  # whether `look` does anything
-    divisible: ClassVar[bool] = True  # whether the work of a step can be spread over several frames, and cancelled
+    divisible: bool = True  # whether the work of a step can be spread over several frames, and cancelled
+    readbacks: Sequence[str] = ()  # what each step reads back, and waits for
     observed_at_start: ClassVar[Observed] = Observed()  # what `inside` observes from the first step on
     clocks: tuple[FixedStep, ...] = ()
     _interaction: Interaction | None = None

@@ -37,7 +37,7 @@ class TorchModel(CustomModel):
     """
 
     shared: ClassVar[bool] = True
-    divisible: ClassVar[bool] = False
+    divisible = False
     differentiable: ClassVar[bool] = False
     double_buffered: ClassVar[bool] = False  # `advance` assigns all tensors by `_assign` and never writes in place
     device: torch.device

@@ -14,7 +14,7 @@ import onnx
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
-from ..errors import InputError, UnsupportedOp
+from ..errors import InputError, Redecided, UnsupportedOp
 from ..gpu.compiling import compile_kernels
 from ..progress import portion
 from ..tensor import Tensor, f16, f32
@@ -36,7 +36,7 @@ from .inside import (
 from .inspected import HeldTensors, Inspected
 from .node import DataDependent
 from .probe import Probe, is_finite
-from .program import Program, Redecided, upload
+from .program import Program, upload
 from .stages import Stages
 from .trace import Trace
 from .unit_axes import UnitAxes, declared_sizes
@@ -137,6 +137,12 @@ class Network(Closing):
         found = dict(constants_of(self._model.graph)).get(name)
         return found is not None and not is_finite(reader.array_of(found, self._folder, self.source))
 
+    def own_dimensions(self, output: str) -> tuple[str | None, ...]:
+        """For each axis of an output the name of its size if no input has it; None for all others."""
+        sizes = next(sizes_of(entry) for entry in self._model.graph.output if entry.name == output)
+        known = {size for entry in self._entries for size in sizes_of(entry) or ()}
+        return tuple(size if isinstance(size, str) and size not in known else None for size in sizes or ())
+
     def show_inside(self, names: Sequence[str], masked: Sequence[str] = ()) -> None:
         """Give these tensors inside as outputs, too, and no others; of those that are `masked`, too, units can be set
         to zero by `Program.masks`. "/split[2]" is an element of a sequence. Programs that are recorded do not change.
@@ -177,6 +183,7 @@ class Network(Closing):
         bounds: Mapping[str, int] = MappingProxyType({}),
         leaf: str = "",
         most_held: int = 0,
+        can_read: bool = False,
     ) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
@@ -184,13 +191,15 @@ class Network(Closing):
         folded. `probe` takes statistics of what nodes compute. `bounds` are the largest magnitudes of tensors of
         integers, 2²⁴ for those of 64 bits by default. Gradients go back to the inputs that require them, or end at
         `leaf`, a tensor that is shown inside or a weight, which is `Program.leaf`. Tensors inside that are computed
-        anyway have memory of their own, `most_held` bytes in all: `Program.held`. Raises as `program`.
+        anyway have memory of their own, `most_held` bytes in all: `Program.held`. With `can_read` shapes may depend on
+        what the tensors hold now: numbers are read back while the network is recorded, and at each replay, which raises
+        `Redecided` once they are others. Raises as `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(arrays, tensors, frozenset(constants), False, probe, bounds, leaf, most_held)
+            program = self._record(arrays, tensors, frozenset(constants), can_read, probe, bounds, leaf, most_held)
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -252,7 +261,7 @@ class Network(Closing):
                 self._programs[key] = program
                 return program
             try:
-                program = self._record(arrays, {}, self._known, can_read=True)
+                program = self._record(arrays, {}, self._known, can_read=True, most_small=SMALL_INTEGER)
             except DataDependent as needed:
                 if needed.sources <= self._known:
                     raise UnsupportedOp(self.source, [needed.reason]) from None
@@ -282,17 +291,19 @@ class Network(Closing):
         bounds: Mapping[str, int] = MappingProxyType({}),
         leaf: str = "",
         most_held: int = 0,
+        most_small: int = 0,
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
-        With `can_read`, shapes may depend on what `feeds` makes on the GPU.
+        With `can_read`, shapes may depend on what `feeds` makes on the GPU. Where they depend on inputs of up to
+        `most_small` elements alone, `DataDependent` is raised instead of reading: these are to be constants.
         """
         arrays = all_parts(feeds)
         elems = {part: elem_of(e) for e in self._entries for part, _ in parts_of(e.name, feeds[e.name])}
         created: dict[str, Tensor] = {}
         fill = partial(upload, self.source, created, arrays, elems) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
-        small = frozenset(name for name, a in arrays.items() if a.size <= SMALL_INTEGER and name not in known)
+        small = frozenset(name for name, a in arrays.items() if a.size <= most_small and name not in known)
         has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
         axes = self._unit_axes(feeds) if self._masked or most_held else None
         inspected = Inspected(frozenset(self._masked), self._nested, probe, HeldTensors(most_held), axes)

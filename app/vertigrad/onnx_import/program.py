@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 
-from ..errors import InputError, VertigradError
+from ..errors import InputError, Redecided, VertigradError
 from ..gpu import Plan, gpu
 from ..indexed import indexed
 from ..ops.mask import Mask
@@ -19,10 +19,6 @@ from .part import Part, nodes_between
 from .stages import Decision
 from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
-
-
-class Redecided(InputError):
-    """Numbers that decide shapes are others than those that a program was recorded for."""
 
 
 class NodeTime(NamedTuple):

@@ -87,6 +87,11 @@ class RunRecord:
                 name: {output: _layout(tensor) for output, tensor in instance.outputs.items()}
                 for name, instance in session.stage.instances.items()
             },
+            "readbacks": {
+                name: list(instance.model.readbacks)
+                for name, instance in session.stage.instances.items()
+                if instance.model.readbacks
+            },
             "layers": {name: layer.report() for name, layer in session.stage.layers.items()},
         }
 

@@ -46,7 +46,7 @@ class Recording(NamedTensorsModel):
     """
 
     Params = Params
-    divisible: ClassVar[bool] = False  # a step reads a file
+    divisible = False  # a step reads a file
     scalars = ("time",)
     inputs: ClassVar[Mapping[str, str]] = {"live": "an output of the shape of `compared`, of a model that runs; f32"}
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -20,13 +21,15 @@ from ..model_bases import PartsModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
 from .onnx_graph import inner_tensors
-from .onnx_program import RunningNetwork, without_batch
+from .onnx_outputs import without_batch, without_room
+from .onnx_program import RunningNetwork
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, parameter, size_parameter
 from .output_diagnostics import SPECS, output_diagnostics
 
 if TYPE_CHECKING:
     from ...onnx_import import Network
 
+_log = logging.getLogger("vertigrad")
 REFERENCE_ELEMENTS = 1 << 22  # of all inputs together: beyond that, ONNX's reference in NumPy takes too long
 _KEYS = ("file", "inputs", "outputs", "dims")
 
@@ -70,7 +73,10 @@ class Onnx(PartsModel):
             self._network = parts.enter_context(_network(params.file, _dims(type(self), params), self.names.values()))
             self._tensors = self._own_inputs(parts)
             self._linked = {name: inputs[name] for name in self._network.inputs if name in inputs}
+            self._feed_all()
+            self._start_noise()
             self._running = parts.enter_context(closing(self._recorded()))
+            self._report_readbacks()
             self.reset()
 
     @property
@@ -107,17 +113,13 @@ class Onnx(PartsModel):
         arrays = {name: np.asarray(array).astype(expected[name][0]) for name, array in arrays.items()}
         references = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), arrays)
         return [
-            compare(ours, tensor.numpy(), np.asarray(reference).reshape(tensor.shape), 1e-4)
+            compare(ours, *without_room(tensor.numpy(), np.asarray(reference)), 1e-4)
             for (ours, tensor), reference in zip(self.outputs().items(), references, strict=True)
         ]
 
     def reset(self) -> None:
         self._time = self._dt = 0.0
-        random = np.random.default_rng(self._seed)
-        for name, feed in self.feeds.items():
-            if isinstance(feed, Noise):
-                tensor = self._tensors[name]
-                tensor[...] = feed.start(tensor.shape, random).astype(tensor.dtype.numpy)
+        self._start_noise()
         self._run()
 
     def state(self) -> dict[str, Tensor]:
@@ -151,7 +153,27 @@ class Onnx(PartsModel):
         inputs = {**self._tensors, **self._linked}
         return RunningNetwork(self._network, self.names, inputs, constants, fed, self.observed_at_start)
 
+    def _start_noise(self) -> None:
+        random = np.random.default_rng(self._seed)
+        for name, feed in self.feeds.items():
+            if isinstance(feed, Noise):
+                tensor = self._tensors[name]
+                tensor[...] = feed.start(tensor.shape, random).astype(tensor.dtype.numpy)
+
+    def _report_readbacks(self) -> None:
+        """Say once what each step waits for; such a step is not spread over frames."""
+        self.readbacks = self._running.readbacks
+        self.divisible = not self.readbacks
+        if self.readbacks:
+            what = "; ".join(self.readbacks)
+            _log.warning("%s: shapes depend on numbers of the GPU: each step waits to read back %s", self.name, what)
+
     def _run(self) -> None:
+        self._feed_all()
+        self._running.update()
+
+    def _feed_all(self) -> None:
+        """Write the inputs that follow from parameters and time."""
         for name, feed in self.feeds.items():
             if isinstance(feed, Slider):
                 tensor = self._tensors[name]
@@ -159,7 +181,6 @@ class Onnx(PartsModel):
                 self._feed(name, np.asarray(value, tensor.dtype.numpy).reshape(tensor.shape))
             elif isinstance(feed, Clock):
                 self._feed(name, feed.value(self._time, self._dt))
-        self._running.update()
 
     def _feed(self, name: str, value: float | np.ndarray) -> None:
         """Write an input, unless it holds this."""

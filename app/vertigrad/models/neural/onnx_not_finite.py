@@ -27,7 +27,7 @@ class NotFinite(Source):
             self._probe = parts.enter_context(Probe(len(network.tensors) + len(inputs)))
             for name, tensor in inputs.items():
                 self._probe.add(name, "an input of the network", tensor)
-            program = network.bind(inputs, constants, self._probe)
+            program = network.bind(inputs, constants, self._probe, can_read=True)
             parts.callback(program.close)
             program.replay()
             self._reading = self._probe.records.read_async(Traffic.DIAGNOSTICS)

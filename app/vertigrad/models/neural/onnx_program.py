@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import ops
-from ...errors import InputError, OutOfMemory, VertigradError
+from ...errors import InputError, OutOfMemory, Redecided, VertigradError
 from ...gpu import Plan
 from ...tensor import Tensor
 from ..element_gradient import ElementGradients
@@ -18,6 +18,7 @@ from ..inside import Differentiable, GradientName, Graph, InnerTensor, Inside, O
 from .onnx_gradient import InputGradient
 from .onnx_graph import KNOWN, NODES, WIRES, NetworkGraph, inner_tensors, with_elements
 from .onnx_not_finite import NotFinite
+from .onnx_outputs import DeclaredOutputs
 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
@@ -33,7 +34,7 @@ class RunningNetwork(Inside):
 
     `fed` are feedbacks: inputs with the outputs that `carry` copies to them. Raises as `Network.bind`. It is recorded
     again for tensors that have no memory of their own, and without those that are not observed any more once they are
-    many, or all.
+    many, or all; and if shapes depend on numbers that have changed. `readbacks` are these numbers, by what needs them.
     """
 
     def __init__(
@@ -55,8 +56,7 @@ class RunningNetwork(Inside):
         self._in_file = inner_tensors(network)
         self._known: Mapping[str, InnerTensor] | None = None
         self._parts = ExitStack()  # of the program
-        self._held = ExitStack()  # the outputs
-        self.outputs: dict[str, Tensor] = {}
+        self._outputs = DeclaredOutputs(network, declared)
         self._tensors: dict[str, Tensor] = {}
         self._weights: dict[str, Tensor] = {}  # those that are observed
         self._observed = Observed()
@@ -83,7 +83,7 @@ class RunningNetwork(Inside):
             except VertigradError:
                 self._set_masks(before)
                 raise
-            self._tensors = tensors
+            self._show_tensors(tensors)
             self._gradients.update()
         else:
             self._record_expecting(observed)
@@ -120,6 +120,17 @@ class RunningNetwork(Inside):
     def find_not_finite(self) -> Source:
         return NotFinite(self._network, self._inputs, self._constants)
 
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """The declared outputs."""
+        return self._outputs.tensors
+
+    @property
+    def readbacks(self) -> tuple[str, ...]:
+        """What is read back in each run since it decides a shape; empty for most networks."""
+        counted = ((decision.numbers.size, decision.node) for decision in self._program.decisions)
+        return tuple(f"{count:,} number{'s' * (count != 1)} for {node}" for count, node in counted)
+
     def carry(self) -> None:
         """Copy outputs to the inputs that they are fed back to."""
         if len(self._carry):
@@ -127,7 +138,11 @@ class RunningNetwork(Inside):
 
     def update(self) -> None:
         """Run the network once, as far as that could change anything."""
-        self._program.update()
+        try:
+            self._program.update()
+        except Redecided:
+            self._record(self._observed, redecided=True)
+            self._program.update()
         if len(self._keep):
             self._keep.update()
         self._gradients.update()
@@ -138,7 +153,8 @@ class RunningNetwork(Inside):
         """Give everything back. Idempotent."""
         self._gradients.close()
         self._parts.close()
-        self._held.close()
+        self._show_tensors({})
+        self._outputs.close()
         self._forget_weights(())
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -169,10 +185,11 @@ class RunningNetwork(Inside):
                 return
         self._record(observed)
 
-    def _record(self, observed: Observed, expected: Iterable[str] = ()) -> None:
+    def _record(self, observed: Observed, expected: Iterable[str] = (), redecided: bool = False) -> None:
         """Record the network with these tensors as outputs, too; the program before is closed only then.
 
-        What is observed can be ablated, so that a click records nothing.
+        What is observed can be ablated, so that a click records nothing. If shapes were `redecided`, it stays in the
+        tensors in which it was; raises `InputError` for one whose own shape changes.
         """
         observed, before = self._resolved(observed), self._shown
         shown = tuple(dict.fromkeys((*self._computed(observed.tensors), *observed.ablated, *expected)))
@@ -184,9 +201,11 @@ class RunningNetwork(Inside):
             graph = None if probe is None else parts.enter_context(NetworkGraph(probe, self._network.sources))
             carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
             self._record_carry(carry, program)
-            outputs = self._record_outputs(keep, program)
+            self._outputs.record(keep, program)
             self._set_masks(observed.ablated, program)
             tensors = self._taken(observed, program, graph)
+            if redecided:
+                self._record_observed(keep, tensors)
             self._shown = shown
             self._take_gradients(observed)
         except BaseException:
@@ -197,7 +216,9 @@ class RunningNetwork(Inside):
         self._parts.close()
         self._parts, self._program, self._carry, self._keep, self._graph = parts, program, carry, keep, graph
         self._known = None
-        self.outputs, self._tensors, self._observed = outputs, tensors, observed
+        self._observed = observed
+        if not redecided:
+            self._show_tensors(tensors)
 
     def _taken(self, observed: Observed, program: Program, graph: NetworkGraph | None) -> dict[str, Tensor]:
         """What is observed, without gradients; weights are uploaded."""
@@ -206,6 +227,14 @@ class RunningNetwork(Inside):
         found = {name: program.tensor(name) for name in self._computed(observed.tensors)}
         found |= {NODES: graph.rows, WIRES: graph.wires} if graph is not None else {}
         return found | {name: self._weights[name] for name in observed.tensors if name in self._weights}
+
+    def _show_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Give views of these tensors from now on: they outlive a program that is recorded again in a step."""
+        before = self._tensors
+        stay = {name for name, tensor in tensors.items() if name in before and before[name].owner is tensor.owner}
+        self._tensors = {name: before[name] if name in stay else tensor[...] for name, tensor in tensors.items()}
+        for name in before.keys() - stay:
+            before[name].close()
 
     def _forget_weights(self, names: Collection[str]) -> None:
         """Give the memory of all weights but these back."""
@@ -222,7 +251,7 @@ class RunningNetwork(Inside):
 
     def _bound(self, shown: Sequence[str], probe: Probe | None) -> Program:
         self._show(shown)
-        bind = partial(self._network.bind, self._inputs, self._constants, probe)
+        bind = partial(self._network.bind, self._inputs, self._constants, probe, can_read=True)
         if shown:
             with suppress(OutOfMemory):
                 return bind(most_held=HELD)
@@ -261,6 +290,16 @@ class RunningNetwork(Inside):
         for name, mask in masks.items():
             mask.set(ablated.get(name, ()))
 
+    def _record_observed(self, plan: Plan, tensors: Mapping[str, Tensor]) -> None:
+        """What is observed is copied from these tensors to those that show it."""
+        for name, shown in self._tensors.items():
+            found = tensors[name]
+            if found.shape != shown.shape:
+                raise InputError(f"{name} has the shape {found.shape} now, and {shown.shape} is drawn")
+            if found.owner is not shown.owner:
+                with plan.recording():
+                    ops.assign(shown, found)
+
     def _record_carry(self, plan: Plan, program: Program) -> None:
         with plan.recording():
             for name, output in self._fed.items():
@@ -270,26 +309,3 @@ class RunningNetwork(Inside):
                         f"output {output} {source.shape} cannot be fed back to input {name} {target.shape}"
                     )
                 ops.assign(target, source)
-
-    def _record_outputs(self, plan: Plan, program: Program) -> dict[str, Tensor]:
-        """The declared outputs: those of the first program, into which later ones are copied."""
-        if not self.outputs:
-            found = {ours: _without_batch(program.tensor(theirs)) for ours, theirs in self._declared.items()}
-            for tensor in found.values():
-                self._held.enter_context(tensor)
-            return found
-        with plan.recording():
-            for ours, tensor in self.outputs.items():
-                ops.assign(tensor, program.tensor(self._declared[ours]).reshape(*tensor.shape))
-        return self.outputs
-
-
-def without_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    """Leading axes of 1 taken away, as long as one is left."""
-    while len(shape) > 1 and shape[0] == 1:
-        shape = shape[1:]
-    return shape
-
-
-def _without_batch(tensor: Tensor) -> Tensor:
-    return tensor.reshape(*without_batch(tensor.shape))  # type: ignore[arg-type]

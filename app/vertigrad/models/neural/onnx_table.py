@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def declared_dims(table: Mapping[str, Any], network: Network, faults: list[Fault]) -> dict[str, int]:
     """The sizes that `dims` gives to named dimensions; each becomes a parameter."""
     named = {size for _, sizes in network.inputs.values() for size in sizes or () if isinstance(size, str)}
+    named |= {size for name in network.outputs for size in network.own_dimensions(name) if size}
     found = {}
     for name, size in table_in(table, "dims").items():
         if name not in named:
