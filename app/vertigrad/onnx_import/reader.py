@@ -57,7 +57,7 @@ def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> No
             _location(tensor, folder, source)
     try:
         # weights outside of the file were checked above; the checker would look for them in the current folder
-        onnx.checker.check_model(_without_external(model))
+        onnx.checker.check_model(_for_checker(model))
     except (onnx.checker.ValidationError, ValueError) as error:
         raise InputError(f"{source}: {str(error).strip()}") from error
 
@@ -135,20 +135,35 @@ def _bits(tensor: onnx.TensorProto, source: str) -> int:
         raise InputError(f"{source}: the tensor {tensor.name!r} has no known element type") from error
 
 
-def _without_external(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the weights of other files left out, for the checker."""
-    if not any(map(_is_external, all_tensors(model.graph))):
+def _for_checker(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model as the checker accepts it: the weights of other files left out, inputs and outputs with a shape.
+
+    It requires these, though no other part of ONNX does.
+    """
+    external = any(map(_is_external, all_tensors(model.graph)))
+    if not external and all(map(_has_shape, (*model.graph.input, *model.graph.output))):
         return model
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
-    for tensor in all_tensors(bare.graph):
-        if _is_external(tensor):
-            tensor.ClearField("external_data")
-            tensor.ClearField("data_location")
-            tensor.ClearField("dims")
-            tensor.dims.append(0)
-            tensor.raw_data = b""
+    for tensor in filter(_is_external, all_tensors(bare.graph)):
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+        tensor.ClearField("dims")
+        tensor.dims.append(0)
+        tensor.raw_data = b""
+    for entry in bare.graph.output:
+        if not entry.HasField("type"):  # it is inferred later
+            entry.type.tensor_type.elem_type = _KINDS.FLOAT
+    for entry in (*bare.graph.input, *bare.graph.output):
+        if not _has_shape(entry):
+            entry.type.tensor_type.shape.SetInParent()
     return bare
+
+
+def _has_shape(entry: onnx.ValueInfoProto) -> bool:
+    """Whether an input or output has the fields that the checker requires."""
+    kind = entry.type.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or entry.type.tensor_type.HasField("shape"))
 
 
 # external files ---------------------------------------------------------------------------------------------------

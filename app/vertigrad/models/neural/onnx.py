@@ -139,7 +139,7 @@ class Onnx(PartsModel):
             feed = self.feeds.get(name)
             if feed is None or isinstance(feed, Fixed):
                 continue
-            shape = fixed(sizes or (), _dims(type(self), self._params))
+            shape = fixed(sizes, _dims(type(self), self._params))
             kind = "i32" if dtype.kind in "iu" else dtype
             tensors[name] = parts.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
         return tensors

@@ -75,7 +75,7 @@ def parameter(
     _, sizes = entry
     low, high = feed.range
     try:
-        count = int(np.prod(fixed(sizes or (), dims), initial=1))
+        count = int(np.prod(fixed(sizes, dims), initial=1))
     except InputError as error:
         faults.append(Fault(("inputs", feed.name), str(error)))
         count = 1
@@ -97,8 +97,13 @@ def size_parameter(name: str, size: int) -> Any:
     return integer(size, min=1, max=1 << 27, scale="log", rebuild=True, doc=f"size of the dimension {name}")
 
 
-def fixed(sizes: Sequence[int | str | None], dims: Mapping[str, int]) -> tuple[int, ...]:
-    """Every dimension as a number; the first, if it has no size anywhere, is a batch of one."""
+def fixed(sizes: Sequence[int | str | None] | None, dims: Mapping[str, int]) -> tuple[int, ...]:
+    """Every dimension as a number; the first, if it has no size anywhere, is a batch of one.
+
+    Raises `InputError` for sizes that are in neither, and for None: an input without a shape.
+    """
+    if sizes is None:
+        raise InputError("the file gives it no shape: use a constant or another model's output as this input")
     found = []
     for axis, size in enumerate(sizes):
         if isinstance(size, str) and size in dims:
