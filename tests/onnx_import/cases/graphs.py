@@ -76,7 +76,7 @@ CASES: list[Case] = [
         expected=[np.stack([-(X**2), -(X**4)])],
     ),
     case("Loop", np.array(3), np.array(False), X, body=_loop(gathers=False), declared=_ROWS),
-    case("Loop", np.array(3), np.array(False), X, outputs=(0, 1), body=_loop(), declared=_ROWS, refused="no turns"),
+    case("Loop", np.array(3), np.array(False), X, outputs=(0, 1), body=_loop(), declared=_ROWS),
     case("Scan", _STATE, X, outputs=(0, 1), body=_scan(4), num_scan_inputs=1, versions=(9, 28)),
     case("Scan", _STATE, X, X[::-1].copy(), outputs=(0, 1), body=_two(), num_scan_inputs=2, versions=(9, 28)),
     case("Scan", _STATE, X.T.copy(), outputs=(0, 1), body=_scan(4), num_scan_inputs=1, scan_input_axes=[1]),

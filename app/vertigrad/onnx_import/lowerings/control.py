@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import onnx
+from onnx.helper import tensor_dtype_to_np_dtype
 
 from ... import ops
 from ...errors import InputError
+from ..inputs import elem_of, sizes_of
 from ..node import Node, Refused
 from ..registry import lowers
 from ..values import Value, constant
@@ -40,9 +42,8 @@ def loop(node: Node) -> list[Value | None]:
         condition = bool(node.trace.known(node, first, "whether the loop goes on").reshape(-1)[0])
         carried = results[: len(carried)]
         turns.append(results[len(carried) :])
-    if not turns and count:
-        raise Refused("a loop of no turns, which gathers nothing of a known shape")
-    return [*carried, *(_stacked(node, [turn[i] for turn in turns]) for i in range(count))]
+    entries = body.output[len(body.output) - count :]
+    return [*carried, *(_stacked(node, entry, [turn[i] for turn in turns]) for i, entry in enumerate(entries))]
 
 
 def run_body(node: Node, body: onnx.GraphProto, inputs: Sequence[Value | None]) -> list[Value]:
@@ -78,7 +79,7 @@ def scan(node: Node) -> list[Value | None]:
     out_axes = node.attribute("scan_output_axes", [0] * outputs)
     out_back = node.attribute("scan_output_directions", [0] * outputs)
     found = [
-        _stacked(node, [turn[i] for turn in (turns[::-1] if reverse else turns)], axis)
+        _stacked(node, body.output[len(states) + i], [turn[i] for turn in (turns[::-1] if reverse else turns)], axis)
         for i, axis, reverse in zip(range(outputs), out_axes, out_back, strict=True)
     ]
     return [*states, *found]
@@ -101,9 +102,10 @@ def _row(node: Node, value: Value | None, axis: int, index: int) -> Value:
     return Value(value.elem, tensor=row, sources=value.sources, bound=value.bound)
 
 
-def _stacked(node: Node, gathered_values: list[Value], axis: int = 0) -> Value:
+def _stacked(node: Node, entry: onnx.ValueInfoProto, gathered_values: list[Value], axis: int = 0) -> Value:
+    """The values of an output of the body, `entry`, from every turn."""
     if not gathered_values:
-        raise Refused("nothing is gathered, so that its shape is not known")
+        return _of_no_turn(entry, axis)
     elem = gathered_values[0].elem
     sources = frozenset().union(*(value.sources for value in gathered_values))
     if all(value.items is not None for value in gathered_values):
@@ -112,3 +114,13 @@ def _stacked(node: Node, gathered_values: list[Value], axis: int = 0) -> Value:
         return Value(elem, host=np.stack([v.host for v in gathered_values], axis), sources=sources)  # type: ignore[arg-type]
     stacked = ops.stack([node.trace.on_gpu(value) for value in gathered_values], axis)
     return Value(elem, tensor=stacked, sources=sources, bound=max(value.bound for value in gathered_values))
+
+
+def _of_no_turn(entry: onnx.ValueInfoProto, axis: int) -> Value:
+    """What is gathered where there are no turns: as onnxruntime, sizes that the file does not state are 0."""
+    if not entry.type.HasField("tensor_type"):
+        raise Refused("sequences that are gathered")
+    sizes = [size if isinstance(size, int) else 0 for size in sizes_of(entry) or ()]
+    sizes.insert(axis % (len(sizes) + 1), 0)
+    elem = elem_of(entry)
+    return constant(np.zeros(sizes, tensor_dtype_to_np_dtype(elem)), elem)
