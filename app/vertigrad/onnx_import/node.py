@@ -152,6 +152,11 @@ class Node:
         """The sizes of an input."""
         return self.value(index).shape
 
+    def shape_of(self, index: int) -> tuple[int, ...]:
+        """As `shape`, for a check: the lowering still has to use it. Empty for an input that is missing or a list."""
+        value = self.inputs[index] if self.has(index) else None
+        return () if value is None or value.items is not None or value.absent else value.shape
+
     def upload(self, array: np.ndarray) -> Tensor:
         """A constant of the plan."""
         return self.trace.upload(array)
@@ -165,6 +170,10 @@ class Node:
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute as a Python value: text decoded, lists as lists, tensors and graphs as they are in the file."""
         self._used.add(name)
+        return self.peek(name, default)
+
+    def peek(self, name: str, default: Any = None) -> Any:
+        """As `attribute`, for a check: the lowering still has to use it."""
         entry = self._attributes.get(name)
         return default if entry is None else _python_value(entry)
 

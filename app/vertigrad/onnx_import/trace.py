@@ -27,6 +27,7 @@ from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
 from .unit_axes import Part
+from .valid import require_valid
 from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
@@ -280,6 +281,7 @@ class Trace:
 
     def _results(self, node: Node) -> Sequence[Value | None]:
         require_finite_scales(node)
+        require_valid(node)
         folded = self._folded(node)
         if folded is not None:
             return folded

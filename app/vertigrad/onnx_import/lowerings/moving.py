@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...tensor import Tensor
 from ..node import Node, Refused, storage_of
 from ..registry import lowers, lowers_to
+from ..valid import require_valid
 from ..values import Value, constant
 
 MOST_NUMBERS = 1 << 28  # of a range, which is created on the host
@@ -44,8 +45,7 @@ def constant_of_shape(node: Node) -> Value:
 @lowers("Range")
 def arange(node: Node) -> Value:
     start, limit, step = (node.host(i).reshape(-1)[0] for i in range(3))
-    if not step:
-        raise InputError(f"{node}: a step of 0")
+    require_valid(node)  # which needs the numbers
     steps = (limit - start) / step
     if not math.isfinite(steps) or steps > MOST_NUMBERS:
         raise InputError(f"{node}: {steps:.4g} numbers from {start} to {limit}; at most {MOST_NUMBERS:,} are created")
