@@ -116,7 +116,7 @@ def test_what_onnxruntime_rejects_is_an_error(gpu: Gpu, invalid: Invalid, folded
         ("Conv", IMAGE, [reals(4, 2, 5, 5)], {"auto_pad": "SAME_UPPER"}),
         ("Conv", IMAGE, [reals(4, 2, 5, 5)], {"pads": [1, 1, 1, 1]}),
         ("MaxPool", IMAGE, [], {"kernel_shape": [3, 3]}),
-        ("AveragePool", IMAGE, [], {"kernel_shape": [4, 3], "strides": [2, 2]}),
+        ("AveragePool", IMAGE, [], {"kernel_shape": [4, 3], "strides": [2, 2], "ceil_mode": 1}),
         ("Div", WHOLE, [np.array([1, -1, 2, 3])], {}),
         ("Div", X, [np.float32([1, 2, 3, 0])], {}),
         ("Range", np.array(9), [np.array(1), np.array(-2)], {}),

@@ -155,20 +155,18 @@ def _pool(node: Node) -> None:
         raise _error(
             node, f"pads {pads} for a window of {_written(kernel)}; they must be smaller, or windows hold padding alone"
         )
-    strides = node.peek("strides", [1] * len(kernel))
-    _require_fitting(node, kernel, [2 * stride - 1 for stride in strides])  # less gives an empty tensor
+    if not node.peek("ceil_mode", 0):  # else the last window may pass the image
+        _require_fitting(node, kernel)
 
 
-def _require_fitting(node: Node, kernel: Sequence[int], spare: Sequence[int] = ()) -> None:
-    """Raise `InputError` if a window passes the padded image by more than `spare`."""
+def _require_fitting(node: Node, kernel: Sequence[int]) -> None:
     if not _is_padded_by_numbers(node) and node.peek("auto_pad", "") != "VALID":
         return
     sizes, count = node.shape_of(0)[2:], len(kernel)
     pads = node.peek("pads", [0] * (2 * count)) if _is_padded_by_numbers(node) else [0] * (2 * count)
     reach = [(k - 1) * dilation + 1 for k, dilation in zip(kernel, node.peek("dilations", [1] * count), strict=False)]
     padded = [size + first + last for size, first, last in zip(sizes, pads[:count], pads[count:], strict=False)]
-    most = [size + more for size, more in zip(padded, spare or [0] * count, strict=False)]
-    if any(one > size for one, size in zip(reach, most, strict=False)):
+    if any(most > size for most, size in zip(reach, padded, strict=False)):
         raise _error(node, f"a window of {_written(reach)} on an image of {_written(padded)} with its padding; "
                            "use a larger image, or more padding")  # fmt: skip
 
