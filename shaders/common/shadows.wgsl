@@ -52,7 +52,8 @@ fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
 // The fraction that volumes and liquids let through.
 fn sun_through_volumes(eye: vec3f) -> f32 {
     var through = 1.0;
-    for (var i = select(view.opacity_maps, 0u, dot(eye, eye) > 1e30); i > 0u; i--) {
+    let is_empty = textureDimensions(optical_depths).x < 2u;
+    for (var i = select(view.opacity_maps, 0u, is_empty | (dot(eye, eye) > 1e30)); i > 0u; i--) {
         let position = (view.eye_to_opacity * vec4f(eye, 1.0)).xyz;
         let is_inside = all(position.xy == clamp(position.xy, vec2f(0.0), vec2f(1.0)));
         let near = textureSampleLevel(optical_depths, environment_sampler, position.xy, 0, 0.0);

@@ -61,7 +61,7 @@ fn let_through(depths: vec2f) -> vec2f {
 
 // Light scattered toward the eye by what is white of an extinction, for each unit that it takes away.
 fn scattered(world: vec3f, extinction: f32, eye: vec3f, phase: f32, lamp_phase: f32, overhead: vec3f) -> vec3f {
-    var open = vec2f(sun_in_air(eye), 1.0);
+    var open = vec2f(sun_in_air(eye) * sun_through_volumes(eye), 1.0);    // the map is without this volume
     var lamps = vec3f(0.0);
     if ((style.shadow > 0.0) | (view.light_count > 0u)) & (abs(world.x) < 1e30) {
         let found = reached(world);

@@ -74,6 +74,23 @@ def test_a_ball_shades_the_volume_below_it(layer, render):
     assert shaded[y, x] == pytest.approx(lit[y, x], abs=0.01)
 
 
+@pytest.mark.parametrize("shadow", [0.0, 1.0])
+def test_a_volume_shades_another_one_below_it_but_not_itself(layer, render, shadow):
+    """White smoke below a black box, from the side: exp(-1.2) of its light alone."""
+    low, high = (-0.8, 0.0, -0.8), (0.8, 0.4, 0.8)
+    thin = {**BOX, "low": low, "high": high, "extinction": 1.5, "shadow": shadow, "anisotropy": 0.0}
+    smoke = layer("volume", thin, density=np.ones((2, 2, 2), np.float32), color=(1.0, 1.0, 1.0))
+    above, elsewhere = box(layer, 1.2), box(layer, 1.2, low=(2.0, 0.8, -0.8), high=(3.0, 1.8, 0.8))
+    camera = OrbitCamera(target=(0.0, 0.2, 0.0), distance=6.0, pitch=0.0, fov=30.0)
+    x, y = on_screen(camera, (0.3, 0.2, 0.0))
+    alone = occlusion(render, [smoke], camera, **ABOVE | {"shadows": 0.0})[y, x]
+    images = (occlusion(render, layers, camera, **ABOVE) for layers in ([above, smoke], [smoke], [smoke, elsewhere]))
+    shaded, *others = (image[y, x] / alone for image in images)
+    assert alone > 0.1
+    assert shaded == pytest.approx(np.exp(-1.2), abs=0.02)
+    assert others == pytest.approx([1.0, 1.0], abs=0.01)
+
+
 def test_a_volume_without_a_shadow_costs_no_map(layer, render, floor):
     clear = box(layer, 5.0, shadow=0.0)
     assert not clear.drawing.attenuates

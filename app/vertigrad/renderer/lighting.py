@@ -11,9 +11,10 @@ from .bindings import bind_group, lighting_layout
 from .camera import OrbitCamera
 from .environment import Environment
 from .layers.base import Frame, Layer
+from .layers.drawing import Drawing
 from .lobes import lobes
 from .occlusion import Occlusion
-from .opacity_map import OpacityMap, map_texels
+from .opacity_map import OpacityMap, OpacityMaps, map_texels
 from .quality import HIGH, Level
 from .sun import shadow_texels
 from .target import DEPTH, create_view
@@ -67,12 +68,13 @@ class Lighting:
         self._eye: Depths | None = None
         self._lobes = lobes(gpu)
         self._no_opacity = OpacityMap(gpu, 1)
-        self._opacity: OpacityMap | None = None
+        self._opacity: OpacityMaps | None = None
+        self._own: dict[Drawing, wgpu.GPUBindGroup] = {}
         self._occlusion: Occlusion | None = None
-        self._groups: dict[tuple[bool, ...], wgpu.GPUBindGroup] = {}
+        self._groups: dict[tuple[int, ...], wgpu.GPUBindGroup] = {}
         self.environment = Environment(gpu)
         self._level, self._size = HIGH, (0, 0)
-        self.group = self._group((False,) * 4)
+        self.group = self._group(False, False, False, -1)
         self.depths, self.hides = self._nothing.view, True
 
     def compile(self) -> None:
@@ -105,8 +107,7 @@ class Lighting:
         shaded, occluded = bool(maps and casting), has_occlusion(view, level)
         if shaded:
             self._record_maps(casting, maps, shadow_texels(view.shadow_resolution, size[1], level))
-        if opacity:
-            self._record_opacity(layers, opacity, map_texels(layers, level))
+        numbers = self._record_opacity(layers, opacity, map_texels(layers, level)) if opacity else {}
         if occluded or view.edges > 0.0:
             self._eye = self._eye or Depths(self._gpu, size)
             self.depths = self._eye.view
@@ -118,7 +119,13 @@ class Lighting:
             if occluded:
                 self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
                 self._occlusion.record(frame.view_offset)
-        self.group = self._group((shaded, occluded, self.environment.is_used, bool(opacity)))
+        needed = shaded, occluded, self.environment.is_used
+        self.group = self._group(*needed, 0 if opacity else -1)
+        self._own = {drawing: self._group(*needed, number) for drawing, number in numbers.items()}
+
+    def group_of(self, drawing: Drawing) -> wgpu.GPUBindGroup:
+        """`group` for a drawing that computes its own shadow in itself: without that in the map of optical depths."""
+        return self._own.get(drawing, self.group)
 
     def _record_maps(self, casting: Sequence[Layer], maps: Sequence[bytes], texels: int) -> None:
         if self._maps is None or (texels, len(maps)) != self._maps_size:
@@ -127,11 +134,11 @@ class Lighting:
         for number, view in enumerate(maps):
             self._maps.record("shadows", casting, self._gpu.uniforms.push(view), number)
 
-    def _record_opacity(self, layers: Sequence[Layer], view: bytes, texels: int) -> None:
+    def _record_opacity(self, layers: Sequence[Layer], view: bytes, texels: int) -> dict[Drawing, int]:
         if self._opacity is None or self._opacity.texels != texels:
-            self._opacity = OpacityMap(self._gpu, texels)
+            self._opacity = OpacityMaps(self._gpu, texels)
             self._groups.clear()
-        self._opacity.record(layers, view)
+        return self._opacity.record(layers, view)
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
         """Drop textures of another level or size; they are recreated when they are needed."""
@@ -141,14 +148,18 @@ class Lighting:
         self._level, self._size = level, size
         self._groups.clear()
 
-    def _group(self, needed: tuple[bool, ...]) -> wgpu.GPUBindGroup:
+    def _group(self, shaded: bool, occluded: bool, surrounded: bool, opacity: int) -> wgpu.GPUBindGroup:
+        """With the maps that are needed, and one of the maps of optical depths, -1 for none."""
+        needed = shaded, occluded, surrounded, opacity
         if needed not in self._groups:
-            maps = self._maps if needed[0] and self._maps is not None else self._no_maps
-            sky = self._occlusion.visibility if needed[1] and self._occlusion is not None else self._no_occlusion
-            opacity = self._opacity if needed[3] and self._opacity is not None else self._no_opacity
+            maps = self._maps if shaded and self._maps is not None else self._no_maps
+            sky = self._occlusion.visibility if occluded and self._occlusion is not None else self._no_occlusion
+            depths = (
+                self._opacity.view(opacity) if opacity >= 0 and self._opacity is not None else self._no_opacity.view
+            )
             self._groups[needed] = bind_group(
                 self._gpu,
                 self._layout,
-                (maps.view, self._sampler, sky, *self.environment.resources, opacity.view, self._lobes),
+                (maps.view, self._sampler, sky, *self.environment.resources, depths, self._lobes),
             )
         return self._groups[needed]

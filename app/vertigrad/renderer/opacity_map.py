@@ -15,6 +15,7 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .camera import OrbitCamera
 from .layers.base import Frame, Layer
+from .layers.drawing import Drawing
 from .quality import Level
 from .sun import PLANES, OpacityCamera
 from .target import OPACITY
@@ -44,12 +45,40 @@ class OpacityMap:
         parts = [texture.create_view(dimension="2d", base_array_layer=n, array_layer_count=1) for n in range(layers)]
         self._pass = RenderPass([{"view": part, "load_op": "clear", "store_op": "store"} for part in parts])
 
-    def record(self, layers: Sequence[Layer], view: bytes) -> None:
-        """Record the optical depths of these layers; `view` has the bytes of `View` along the sun."""
+    def record(self, drawings: Sequence[Drawing]) -> None:
+        """Add up the optical depths of these drawings, which have computed theirs for maps of this size."""
+        with self._gpu.recorder.render_pass("shadows", self._pass) as pass_:
+            for drawing in drawings:
+                drawing.draw_opacity(pass_)
+
+
+class OpacityMaps:
+    """The map of all drawings that attenuate light, and one without each volume, which shades itself."""
+
+    def __init__(self, gpu: Gpu, texels: int):
+        self._gpu, self.texels = gpu, texels
+        self._maps: list[OpacityMap] = []
+
+    def record(self, layers: Sequence[Layer], view: bytes) -> dict[Drawing, int]:
+        """Record the maps, that of all layers first; `view` has the bytes of `View` along the sun.
+
+        Returns the number of the map without each volume, in the order of `view`; -1 where there is nothing else.
+        """
         frame = Frame(self._gpu.uniforms.push(view), drawn="opacity")
         attenuating = [layer.drawing for layer in layers if layer.drawing.attenuates]
         for drawing in attenuating:
             drawing.compute_opacity(self.texels, frame)
-        with self._gpu.recorder.render_pass("shadows", self._pass) as pass_:
-            for drawing in attenuating:
-                drawing.draw_opacity(pass_)
+        maps, numbers = [attenuating], {}
+        for drawing in attenuating:
+            if drawing.shades_itself:
+                others = [one for one in attenuating if one is not drawing]
+                numbers[drawing] = len(maps) if others else -1
+                maps += [others] if others else []
+        for number, drawings in enumerate(maps):
+            if number == len(self._maps):
+                self._maps.append(OpacityMap(self._gpu, self.texels))
+            self._maps[number].record(drawings)
+        return numbers
+
+    def view(self, number: int) -> wgpu.GPUTextureView:
+        return self._maps[number].view

@@ -284,7 +284,7 @@ class Renderer:
                 with recorder.render_pass("layers", target.refracted_pass) as pass_:
                     layer.drawing.draw_refracted(pass_, over)
         for layer in surveying:
-            layer.drawing.gather(over)
+            layer.drawing.gather(replace(over, lighting=self._lighting.group_of(layer.drawing)))
         clear = [layer for layer in layers if layer.transparency != "none"]
         if clear:
             self._transparency = self._transparency or Transparency(self._gpu, target)

@@ -54,6 +54,7 @@ class Drawing(ABC):
     skips_hidden = False  # whether frames of "gbuffer" are drawn faster where it is known what is hidden
     shades = False  # whether `draw_shade` does anything
     occludes = True  # whether its opaque parts take light of the sun and the sky from what is near
+    shades_itself = False  # whether it computes how it attenuates the light that it scatters itself
     refracts = False  # whether `refract` and `draw_refracted` do
 
     def __init__(

@@ -62,7 +62,9 @@ class VolumeStyle(BoxStyle):
     range: Range = styles.color_range()
     emissive: float = styles.EMISSIVE
     brightness: float = styles.brightness(doc="factor of the emitted light")
-    shadow: float = number(0.85, min=0.0, max=1.0, doc="strength of the shadows in it, and of its shadow on surfaces")
+    shadow: float = number(
+        0.85, min=0.0, max=1.0, doc="strength of the shadows in it, and of its shadow on what is behind it"
+    )
     anisotropy: float = number(0.3, min=-0.9, max=0.9, doc="scattering anisotropy: above 0 forward, below 0 backward")
     steps_per_cell: float = number(1.5, min=0.25, max=8.0, doc="ray marching steps per cell")
 
@@ -72,6 +74,7 @@ class VolumeDrawing(FieldDrawing):
 
     reads_depth = True
     surveys = True
+    shades_itself = True
     rebuilds = ("opacity_curve",)
 
     def build(self, values: Mapping[str, Attribute]) -> None:
