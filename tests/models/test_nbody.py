@@ -174,6 +174,16 @@ def test_the_energy_error_of_close_pairs_is_reported(make, softening: float, rat
     assert flagged or lost < 0.01, "bodies stay bound at any rate"
 
 
+@pytest.mark.turns(4)
+def test_an_energy_error_of_half_a_percent_is_reported(make) -> None:
+    """A hundred times as fast, in half a second."""
+    model = make(NBody.first(Params(count=512), 7), time_scale=100.0)
+    with no_dropped_time():
+        for _ in range(30):
+            model.step(STEP)
+    assert model.limits["energy_drift"].bound < energy_drift(model) < 0.01
+
+
 def test_the_number_of_steps_for_a_softening_near_zero_is_limited_by_deflections(make) -> None:
     start = NBody.first(Params(count=64), 7)
     models = [make(start, softening=softening) for softening in (0.1, 0.01, 1e-3, 1e-4)]

@@ -231,6 +231,27 @@ def test_water_comes_to_rest_in_hydrostatic_equilibrium(make: Make, viscosity: f
     assert abs(pushing @ walls[:, 0]) / len(pushing) < 0.1
 
 
+def speed_at_rest(model: Fluid, seconds: float) -> float:
+    """Root mean square of the speed after so long, relative to that of waves."""
+    for _ in range(round(60 * seconds)):
+        model.step(1.0 / 60.0)
+    found = diagnostics_of(model)
+    return np.sqrt(2.0 * found["kinetic"] / found["mass"] / (9.81 * output(model, "position")[:, 1].max()))
+
+
+@pytest.mark.turns(4)
+def test_water_whose_viscosity_is_too_low_to_come_to_rest_is_reported(make: Make) -> None:
+    """Noise of the particles is smoothed by viscosity alone; the limit is where that takes eight seconds."""
+    least = make(**FULL, viscosity=0.0, artificial_viscosity=0.005)
+    assert diagnostics_of(least)["cell_reynolds"] <= Fluid.limits["cell_reynolds"].bound
+    assert speed_at_rest(least, 8.0) < 0.01
+    none = make(**FULL, viscosity=0.0, artificial_viscosity=0.0)
+    assert diagnostics_of(none)["cell_reynolds"] > Fluid.limits["cell_reynolds"].bound
+    assert speed_at_rest(none, 8.0) > 0.02
+    real = make(**FULL, viscosity=0.002, artificial_viscosity=0.0)
+    assert diagnostics_of(real)["cell_reynolds"] == pytest.approx(0.1 * np.sqrt(2.0 * 9.81 * 0.6) / 0.002, rel=0.1)
+
+
 @pytest.mark.turns(3)
 def test_the_pressure_is_solved_to_its_tolerance_or_the_limit_reports_it(make: Make) -> None:
     """More iterations for a smaller tolerance; with too few of them the residual is above its limit."""

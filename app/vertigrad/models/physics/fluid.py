@@ -29,6 +29,7 @@ BODY = "models/fluid_body.wgsl"
 MOST = 56  # neighbors that are stored for each particle; at rest there are 32
 CHECKED = 4  # iterations of the pressure solve from one look at its error to the next
 LEAST_GRAVITY = 1.0  # m/s², to which errors of a weightless fluid are relative
+LEAST_VISCOSITY = 1e-9  # m²/s, to which Reynolds numbers of a fluid without any are relative
 LONGEST = 1.0 / 60.0  # s
 UPRIGHT = {"body_x": (1.0, 0.0, 0.0), "body_y": (0.0, 1.0, 0.0), "body_z": (0.0, 0.0, 1.0)}
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
@@ -56,6 +57,9 @@ class Fluid(FixedStepModel):
         "residual": Limit(0.2, "the pressure solve has not converged: more iterations, or a lower courant"),
         "compression": Limit(0.05, "the fluid is compressed: more iterations, or a lower courant"),
         "neighbors": Limit(MOST, "too many neighbors: the fluid is compressed; more iterations"),
+        "cell_reynolds": Limit(
+            201.0, "the fluid does not come to rest: raise artificial_viscosity to 0.005 or more, or viscosity"
+        ),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "kinetic": DiagnosticSpec("kinetic energy", "J"),
@@ -70,6 +74,9 @@ class Fluid(FixedStepModel):
         ),
         "iterations": DiagnosticSpec("iterations that the last pressure solve took"),
         "neighbors": DiagnosticSpec("largest number of neighbors of a particle"),
+        "cell_reynolds": DiagnosticSpec(
+            "Reynolds number of a spacing at the speed of a fall from the column's top, with both viscosities"
+        ),
         **BODY_DIAGNOSTICS,
     }
 
@@ -147,6 +154,7 @@ class Fluid(FixedStepModel):
             "residual": self._solved[0:1] * (1.0 / self._layer_error),
             "iterations": self._solved[1:2].contiguous(),
             "neighbors": ops.max(self._found.to(f32)),
+            "cell_reynolds": Tensor.full(1, self.spacing * self._fall / max(self._viscosity, LEAST_VISCOSITY)),
             **self._bodies.diagnostics(),
         }
 

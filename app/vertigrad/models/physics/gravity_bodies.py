@@ -78,7 +78,7 @@ class GravityModel(NamedTensorsModel):
         "cfl": Limit(
             1.001, "close pairs change the energy, as steps are too long for them: raise softening, or lower time_step"
         ),
-        "energy_drift": Limit(0.01, "energy is not conserved: raise softening, or lower time_step"),
+        "energy_drift": Limit(1e-3, "energy is not conserved: raise softening, or lower time_step"),
     }
     saved = ("bodies", "velocities", "accelerations", "reference")
     scalars = ("conserved",)
