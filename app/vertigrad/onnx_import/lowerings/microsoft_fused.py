@@ -75,7 +75,7 @@ def bias_split_gelu(node: Node) -> Value:
     return node.result(ops.fused(lambda a, b: a * ops.gelu(b), x[..., :half], x[..., half:]))
 
 
-@lowers("FusedMatMul", domain=DOMAIN)
+@lowers("FusedMatMul", "TransposeMatMul", domain=DOMAIN)
 def fused_matmul(node: Node) -> Value:
     """alpha · A B, of matrices that may be transposed, also in their batches."""
     a, b = (

@@ -44,6 +44,11 @@ def qlinear_binary(node: Node) -> Value:
     return _stored(node, function(_real(node, 0), _real(node, 3)), 6, node.elem())
 
 
+@lowers("QLinearWhere", domain=DOMAIN)
+def qlinear_where(node: Node) -> Value:
+    return _stored(node, ops.where(node.tensor(0), _real(node, 1), _real(node, 4)), 7, node.elem(1))
+
+
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {"QLinearSigmoid": ops.sigmoid, "QLinearLeakyRelu": ops.leaky_relu}
 
 
