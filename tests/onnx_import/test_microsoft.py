@@ -148,6 +148,89 @@ def nbits(rows: int, columns: int, outputs: int, bits: int, block: int, zeros: s
     return Fused("MatMulNBits", inputs, attributes, weights=weights)
 
 
+def with_groups(case: Fused, groups: np.ndarray) -> Fused:
+    """`MatMulNBits` whose columns belong to these blocks."""
+    inputs = [*case.inputs, *[None] * 3][:5]
+    inputs[4] = groups.astype(np.int32)
+    return case._replace(inputs=inputs, weights=[i for i in range(1, 5) if inputs[i] is not None])
+
+
+def shuffled(case: Fused) -> Fused:
+    """`MatMulNBits` with its columns in another order, so that blocks are not neighbors: the results are the same.
+
+    The reference is that of the columns in order: onnxruntime ignores packed zero points where there are groups.
+    """
+    x, packed = (case.inputs[i] for i in (0, 1))
+    assert x is not None and packed is not None
+    bits, columns = case.attributes["bits"], x.shape[1]
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (packed.reshape(len(packed), -1, 1) >> shifts & ((1 << bits) - 1)).reshape(len(packed), -1)
+    order = random.permutation(columns)
+    moved = codes[:, order].reshape(len(packed), -1, len(shifts)) << shifts
+    inputs = [
+        x[:, order],
+        np.bitwise_or.reduce(moved, 2).astype(np.uint8).reshape(packed.shape),
+        *case.inputs[2:4],
+        None,
+    ]
+    found = with_groups(case._replace(inputs=inputs), order // case.attributes["block_size"])
+    return found._replace(like=case)
+
+
+def codes_of_a_table(kind: int, rows: int, columns: int, outputs: int, block: int) -> Fused:
+    weights = [ints((outputs * columns + 1) // 2), reals(-(-outputs * columns // block), seed=3) ** 2]
+    attributes = {"K": columns, "N": outputs, "block_size": block, "quant_type": kind}
+    return Fused("MatMulBnb4", [reals(rows, columns), *weights], attributes, weights=(1, 2))
+
+
+def experts(
+    tokens: int, count: int, k: int, activation: str = "relu", fusion: int = 0, bias: bool = True, **attributes: Any
+) -> Fused:
+    """32 hidden and 16 outer units."""
+    inner = 64 if fusion else 32
+    layers = [
+        reals(count, inner, 16, seed=1),
+        reals(count, inner, seed=2),
+        reals(count, 16, 32, seed=3),
+        reals(count, 16),
+    ]
+    inputs = [
+        reals(tokens, 16),
+        reals(tokens, count, seed=5),
+        *(one if bias or one.ndim == 3 else None for one in layers),
+    ]
+    options = {"k": k, "activation_type": activation, "swiglu_fusion": fusion, **attributes}
+    return Fused("MoE", inputs if bias else inputs[:-1], options)
+
+
+def quantized_experts(
+    tokens: int,
+    count: int,
+    k: int,
+    bits: int,
+    block: int = 0,
+    zeros: bool = False,
+    weights: bool = False,
+    **options: Any,
+) -> Fused:
+    """96 hidden and 64 outer units; a scale for each row without `block`."""
+    inputs: list[np.ndarray | None] = [reals(tokens, 64), reals(tokens, count, seed=5)]
+    points: list[np.ndarray | None] = []
+    for rows, columns in ((96, 64), (64, 96)):
+        blocks = (columns // block,) if block else ()
+        inputs += [ints(count, rows, columns * bits // 8), 0.02 * reals(count, rows, *blocks, seed=2) ** 2]
+        inputs += [reals(count, rows, seed=3)]
+        per = (rows, -(-blocks[0] * bits // 8)) if blocks else (-(-rows * bits // 8),)
+        points.append(ints(count, *per) if zeros else None)
+    inputs += [None, None, None, *points, None, reals(tokens, count, seed=7) ** 2 if weights else None]
+    constants = [i for i in (2, 3, 5, 6, 11, 12) if inputs[i] is not None]
+    while inputs[-1] is None:
+        inputs.pop()
+    sizes = {"block_size": block} if block else {}
+    attributes = {"k": k, "expert_weight_bits": bits, "activation_type": "silu", **sizes, **options}
+    return Fused("QMoE", inputs, attributes, weights=constants)
+
+
 def rotary(*shape: int, offset: bool = True, **attributes: Any) -> Fused:
     n, length = shape[0], shape[-2]
     positions = number(3, np.int64).reshape(1) if offset else ints(n, length, high=20, dtype=np.int64)
@@ -240,6 +323,27 @@ CASES += [
             {"mode": mode, "extrapolation_value": -2.0}, weights=(3,))
       for mode in ("bilinear", "nearest") for size in ([4, 5], [1, 3])),
     *(Fused("NGramRepeatBlock", [TOKENS, reals(3, 9)], {"ngram_size": size}) for size in (1, 2, 3, 9)),
+    with_groups(nbits(3, 96, 10, 4, 32), random.permutation(96) // 32),
+    shuffled(nbits(3, 96, 10, 4, 32, "packed")),
+    shuffled(nbits(1, 64, 10, 8, 16, "packed")),
+    shuffled(nbits(20, 64, 6, 2, 16, "packed")),
+    with_groups(nbits(2, 100, 8, 4, 16), random.permutation(100) // 16),
+    with_groups(nbits(2, 64, 10, 4, 16), ints(64, high=3)),
+    *(codes_of_a_table(kind, 3, 50, 7, 16) for kind in (0, 1)),
+    *(experts(5, 4, 2, activation) for activation in ("relu", "gelu", "silu", "identity")),
+    experts(5, 4, 2, normalize_routing_weights=1, bias=False),
+    experts(1, 8, 3, "silu", normalize_routing_weights=1),
+    experts(2, 8, 1, bias=False),
+    experts(5, 4, 2, "swiglu", 1, activation_alpha=1.7, activation_beta=1.0, swiglu_limit=0.5),
+    experts(1, 4, 2, "swiglu", 1),
+    *(quantized_experts(4, 3, 2, bits) for bits in (2, 4, 8)),
+    *(quantized_experts(4, 3, 2, bits, 32, zeros=True) for bits in (2, 4)),
+    # the reference rounds x to bytes where weights of 8 bits are constants
+    (wide := quantized_experts(4, 3, 2, 8, 32, zeros=True))._replace(like=wide._replace(weights=())),
+    quantized_experts(4, 3, 2, 4, zeros=True),
+    quantized_experts(1, 8, 2, 4, 16, normalize_routing_weights=1),
+    quantized_experts(1, 8, 2, 4, weights=True),
+    quantized_experts(6, 3, 2, 4, weights=True, normalize_routing_weights=1),
     Fused("TransposeMatMul", [reals(2, 4, 3), reals(2, 5, 4, seed=1)], {"transA": 1, "transB": 1, "alpha": 0.5}),
 ]  # fmt: skip
 SCALES = (number(0.02), ints(1, high=200).reshape(()), number(0.03), ints(1, high=200).reshape(()))
@@ -295,6 +399,36 @@ def test_an_operator_of_onnxruntime_gives_its_results(gpu: Gpu, case: Fused) -> 
         else:
             steps = np.abs(ours.astype(int) - expected.astype(int))
             assert steps.max() <= case.steps, f"output {index}: {ours} and {expected}"
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_codes_of_a_table_the_other_way_round(gpu: Gpu, kind: int) -> None:
+    """x W instead of x Wᵀ, of which the reference gives numbers of memory that was not written."""
+    plain = codes_of_a_table(kind, 1, 12, 7, 16)
+    _, codes, scales = plain.inputs
+    identity, x = np.eye(12, dtype=np.float32), reals(3, 7)
+    (weights,) = reference(plain._replace(inputs=[identity, codes, scales]))
+    other = plain._replace(inputs=[x, codes, scales], attributes={**plain.attributes, "transB": 0})
+    with Network(other.model()) as network:
+        np.testing.assert_allclose(network.run({"x0": x})["y0"], x @ weights.T, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("fusion", [0, 2])
+def test_gates_and_values_of_experts_in_two_layers_or_halves(gpu: Gpu, fusion: int) -> None:
+    """The reference has them as neighbors only."""
+    case = experts(3, 4, 2, "swiglu", 1, activation_beta=1.0)
+    x, scores, first, shift, *rest = case.inputs
+    assert first is not None and shift is not None
+    halves = [np.concatenate([one[:, 0::2], one[:, 1::2]], 1) for one in (first, shift)]
+    inputs = [x, scores, *halves, *rest]
+    if fusion == 0:
+        inputs = [x, scores, *(one[:, :32] for one in halves), *rest, *(one[:, 32:] for one in halves)]
+    (expected,) = reference(case)
+    with Network(
+        case._replace(inputs=inputs, attributes={**case.attributes, "swiglu_fusion": fusion}).model([expected])
+    ) as n:
+        found = n.run({f"x{i}": one for i, one in enumerate(inputs)})["y0"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_every_operator_has_a_case() -> None:

@@ -144,18 +144,33 @@ def matmul_nbits(node: Node) -> Value:
         raise Refused(f"weights of {bits} bits")
     if block < 16 or block & (block - 1) or columns < 1 or rows < 1:
         raise InputError(f"{node}: {rows} x {columns} weights in blocks of {block}; blocks are powers of 2 from 16 on")
-    if node.has(4) and not np.array_equal(node.host(4), np.arange(columns) // block):
-        raise Refused("blocks whose columns are not neighbors (g_idx)")
     blocks = -(-columns // block)
     packed = np.ascontiguousarray(node.host(1)).view(np.uint8)
     if packed.size != rows * blocks * block * bits // 8:
         raise InputError(f"{node}: {packed.size} bytes for {rows} x {columns} weights of {bits} bits")
-    words = np.ascontiguousarray(packed.reshape(rows, -1)).view(np.uint32)
     scales = _by_block(node, "scales", node.host(2).astype(np.float32), rows, blocks)
-    weight = BlockQuantized(
-        node.upload(words), node.upload(scales), node.upload(_zeros(node, rows, blocks, bits)), bits, block, columns
-    )
-    return node.result(block_linear(node.tensor(0), weight, node.optional(5)))
+    zeros, x = _zeros(node, rows, blocks, bits), node.tensor(0)
+    if node.has(4) and not np.array_equal(groups := node.host(4).reshape(-1)[:columns], np.arange(columns) // block):
+        if groups.size < columns or groups.min() < 0 or groups.max() >= blocks:
+            raise InputError(f"{node}: g_idx has {groups.size} numbers; {columns} from 0 to {blocks - 1} are needed")
+        codes = unpacked(packed.reshape(rows, -1), bits)[:, :columns]
+        if np.any(np.bincount(groups, minlength=blocks)[: columns // block] != block):
+            real = (codes.astype(np.float32) - zeros[:, groups]) * scales[:, groups]
+            return node.result(ops.linear(x, ops.cast(node.upload(real), x.dtype), node.optional(5)))
+        order = np.argsort(groups, kind="stable").astype(np.int32)  # columns of a block become neighbors
+        x = ops.take(x, node.upload(order), axis=-1)
+        packed = _packed_again(codes[:, order], bits, packed.size // rows)
+    words = np.ascontiguousarray(packed.reshape(rows, -1)).view(np.uint32)
+    weight = BlockQuantized(node.upload(words), node.upload(scales), node.upload(zeros), bits, block, columns)
+    return node.result(block_linear(x, weight, node.optional(5)))
+
+
+def _packed_again(codes: np.ndarray, bits: int, row_bytes: int) -> np.ndarray:
+    """What `unpacked` unpacks, in rows of so many bytes."""
+    each = 8 // bits
+    whole = np.pad(codes, [(0, 0), (0, row_bytes * each - codes.shape[1])]).reshape(len(codes), row_bytes, each)
+    shifted = whole.astype(np.uint8) << np.arange(0, 8, bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(shifted, 2).astype(np.uint8)
 
 
 def _zeros(node: Node, rows: int, blocks: int, bits: int) -> np.ndarray:
@@ -180,6 +195,30 @@ def unpacked(array: np.ndarray, bits: int) -> np.ndarray:
     """Unsigned integers of a few bits from bytes, the lowest bits first; the last axis is longer by 8 / `bits`."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     return (array[..., None] >> shifts & ((1 << bits) - 1)).reshape(*array.shape[:-1], -1)
+
+
+_FP4 = np.array([0.0, 0.0052083333, 0.6666667, 1.0, 0.3333333, 0.5, 0.1666667, 0.25], np.float32)
+_NF4 = np.array([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
+                 -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725,
+                 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
+                 0.7229568362236023, 1.0], np.float32)  # fmt: skip
+
+
+@lowers("MatMulBnb4", domain=DOMAIN)
+def matmul_bnb4(node: Node) -> Value:
+    """x Wᵀ, or x W, with W (n, k) of 4-bit codes of a table (Dettmers et al., QLoRA), in f32 on the GPU."""
+    shape, block = (node.attribute("N"), node.attribute("K")), node.attribute("block_size")
+    node.ignore("training_mode")
+    table = _NF4 if node.attribute("quant_type") == 1 else np.concatenate([_FP4, -_FP4])
+    codes, largest, size = node.host(1).reshape(-1), node.host(2).astype(np.float32).reshape(-1), shape[0] * shape[1]
+    if codes.size != (size + 1) // 2 or largest.size != -(-size // block):
+        raise InputError(
+            f"{node}: {codes.size} bytes, {largest.size} scales; {shape[0]} x {shape[1]} weights in blocks of {block}"
+        )
+    numbers = np.stack([codes >> 4, codes & 15], 1).reshape(-1)[:size]
+    real = table[numbers] * np.repeat(largest, block)[:size]
+    weights = ops.cast(node.upload(real.reshape(shape)), node.tensor(0).dtype)
+    return node.result(ops.linear(node.tensor(0), weights if node.attribute("transB", 1) else weights.T))
 
 
 @lowers("GatherBlockQuantized", domain=DOMAIN)
